@@ -1,0 +1,64 @@
+# `make demo` and `make test` set up what they need: a virtual environment beside this file.
+# `make test PYTHON=python3.13` uses another interpreter and an environment of its own.
+
+PYTHON ?= python3
+
+ifeq ($(origin PYTHON),file)
+VENV := .venv
+else
+VENV := .venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+endif
+
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help setup demo test test-slow lint format types ladder check bench clean
+
+help: ## list what can be asked for
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## create the virtual environment and install everything into it
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "Consilience needs Python 3.11 or later; '$(PYTHON)' is not. Name another: make $(MAKECMDGOALS) PYTHON=python3.13" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+	    echo "'$(PYTHON) -m venv' failed; Debian and Ubuntu keep it in the package python3-venv." >&2; rm -rf $(VENV); exit 1; }
+	@echo "Installing into $(VENV) (once; a minute or two) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(STAMP) ## two posteriors: eight schools and radon
+	@$(BIN)/python examples/eight_schools.py
+	@echo
+	@$(BIN)/python examples/radon.py
+
+test: $(STAMP) ## all tests but the slow ones, with coverage
+	$(BIN)/python -m pytest -m "not slow" --cov --cov-report=term:skip-covered
+
+test-slow: $(STAMP) ## the slow tests: posteriors with published reference draws
+	$(BIN)/python -m pytest -m slow --timeout=3600 -rA
+
+lint: $(STAMP) ## ruff: rules and layout
+	$(BIN)/python -m ruff check
+	$(BIN)/python -m ruff format --check
+
+format: $(STAMP) ## let ruff mend what it can
+	$(BIN)/python -m ruff check --fix
+	$(BIN)/python -m ruff format
+
+types: $(STAMP) ## mypy, strict
+	$(BIN)/python -m mypy
+
+ladder: $(STAMP) ## imports go down the ladder only
+	$(BIN)/lint-imports
+
+check: lint types ladder test ## everything that a change must pass
+
+bench: $(STAMP) ## all benchmarks, one report
+	$(BIN)/python -m benchmarks
+
+clean: ## remove what was built, the environments included
+	rm -rf .venv .venv-* build dist src/*.egg-info .coverage .hypothesis .import_linter_cache .mypy_cache \
+	    .pytest_cache .ruff_cache benchmarks/c/build
+	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,107 @@
+"""Peak memory of the radon example, growth over repeated runs, and release of compiled code."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import resource
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.fresh import ask
+from benchmarks.report import Row, show
+
+MEGABYTE = 1e6
+
+
+def resident() -> float:
+    """Resident memory of this process now, in MB (Linux; elsewhere its peak)."""
+    gc.collect()
+    statm = Path("/proc/self/statm")
+    if statm.exists():
+        return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / MEGABYTE
+    return peak()
+
+
+def peak() -> float:
+    """Largest resident memory of this process so far, in MB."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MEGABYTE
+
+
+def radon_peak() -> float:
+    """Peak memory after the radon example with four chains."""
+    from examples import radon
+
+    radon.main()
+    return peak()
+
+
+def import_peak() -> float:
+    """Peak memory after the imports alone."""
+    import consilience  # noqa: F401 -- its import is what is measured
+
+    return peak()
+
+
+def growth_of_sampling(runs: int = 100) -> float:
+    """Growth of resident memory over `runs` calls of `sample`, after ten to settle."""
+    import consilience as pm
+    from benchmarks.models import eight_schools
+
+    settings = {"draws": 100, "tune": 100, "chains": 2, "progressbar": False}
+    for i in range(runs + 10):
+        if i == 10:
+            before = resident()
+        with eight_schools():
+            pm.sample(random_seed=i, **settings)
+    return resident() - before
+
+
+def growth_of_compiling(functions: int = 200) -> float:
+    """Growth of resident memory over `functions` different functions compiled, called and dropped."""
+    import numpy as np
+
+    import consilience as pm
+    import consilience.tensor as pt
+
+    x = pt.vector("x")
+    for i in range(functions + 20):
+        if i == 20:
+            before = resident()
+        function = pm.function([x], pt.exp(x * (i + 0.5)).sum())
+        assert np.isfinite(function(np.zeros(3)))
+        del function
+    return resident() - before
+
+
+MEASUREMENTS = {
+    "imports": import_peak,
+    "radon": radon_peak,
+    "sampling": growth_of_sampling,
+    "compiling": growth_of_compiling,
+}
+
+
+def main() -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as cache:
+        found = {name: ask("benchmarks.memory", name, cache=cache) for name in MEASUREMENTS}
+    show(
+        "Memory",
+        [
+            Row("peak after import", found["imports"], "MB"),
+            Row("peak of the radon example, 4 chains", found["radon"], "MB"),
+            Row("growth over 100 runs of sample", found["sampling"], "MB", 2),
+            Row("growth over 200 functions compiled and dropped", found["compiling"], "MB", 2),
+        ],
+    )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        print(json.dumps(MEASUREMENTS[sys.argv[1]]()))
+    else:
+        main()

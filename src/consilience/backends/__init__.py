@@ -1,0 +1,1 @@
+"""Ways to run a graph, all with the meaning of the reference backend."""

@@ -1,0 +1,202 @@
+"""The machine-code backend: specialise, expand, lower, emit, load.
+
+A graph and the values of its lengths in, an executable over arrays out. `Compiled` also hands out the bare
+entry address for native callers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.backends import reference
+from consilience.backends.shapes import Lengths
+from consilience.errors import LinearAlgebraError, OutOfBoundsError, Status
+from consilience.ir import Node, constant, is_leaf, numpy_dtype, substitute, tensor_input, topological
+from consilience.ir import dimension as dims
+from consilience.ir.side_tables import describe, without_sources
+from consilience.lower import entry
+from consilience.lower.expand import expand
+from consilience.lower.program import Program, lower
+from consilience.lower.specialise import specialise
+from consilience.native import blas, jit, target
+from consilience.native.emit import emit
+from consilience.ops import Iota, MaskPositions
+
+Array: TypeAlias = npt.NDArray[Any]
+
+# Constant subgraphs up to this many elements are computed once, at compile time.
+FOLD_LIMIT = 5_000_000
+ALIGNMENT = 64
+
+
+class Compiled:
+    """Machine code of one program.
+
+    address     of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`
+    constants   address of the constants table
+    workspace   bytes of scratch a call needs, 64-byte aligned, one block per thread
+    """
+
+    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], *, level: int = 2) -> None:
+        with without_sources():
+            self.program: Program = lower(inputs, fold(expand(outputs)))
+        host = target.host()
+        code = entry.write(self.program, host)
+        self.workspace = code.workspace + ALIGNMENT
+        names = sorted(n for n in code.module.imports if n.startswith("blas_"))
+        imports = blas.imports([n.removeprefix("blas_") for n in names]) if names else {}
+        self.text = emit(code.module, host)
+        self.library = jit.load(self.text, [code.entry], imports, level=level)
+        self.address = self.library.address(code.entry)
+        self._arrays = [aligned(array) for array in self.program.constants]
+        self._table = (ctypes.c_void_p * max(1, len(self._arrays)))(*[a.ctypes.data for a in self._arrays])
+        self.constants = ctypes.addressof(self._table)
+
+
+def aligned(array: Array) -> Array:
+    """A contiguous copy of an array that starts on a cache line; bools as bytes."""
+    raw = np.empty(array.nbytes + 2 * ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    copy = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def fold(outputs: Sequence[Node]) -> list[Node]:
+    """Evaluate constant subgraphs, such as the transpose of a constant matrix."""
+    memo: dict[Node, Node] = {}
+    known: dict[Node, bool] = {}
+    order = topological(outputs)
+    for node in order:
+        known[node] = not is_leaf(node) and not isinstance(node.op, MaskPositions) and all(
+            known[i] for i in node.inputs
+        )
+    for node in order:
+        if known[node] and node.inputs and not isinstance(node.op, Iota) and _worth_folding(node):
+            memo[node] = constant(reference.evaluate([node], {})[0], node.dtype) if node.dtype != "key" else node
+    return substitute(outputs, memo)
+
+
+def _worth_folding(node: Node) -> bool:
+    if not hasattr(node.type, "shape"):
+        return False
+    size = node.tensor_type.size
+    return isinstance(size, int) and size <= max(64, *(_size(i) for i in node.inputs)) and size <= FOLD_LIMIT
+
+
+def _size(node: Node) -> int:
+    size = node.tensor_type.size if hasattr(node.type, "shape") else 0
+    return size if isinstance(size, int) else 0
+
+
+class _Workspaces(threading.local):
+    """Scratch memory per thread, grown when needed."""
+
+    block: Array | None = None
+
+    def address(self, size: int) -> int:
+        block = self.block
+        if block is None or block.nbytes < size + ALIGNMENT:
+            block = self.block = np.empty(size + ALIGNMENT, np.uint8)
+        start: int = block.ctypes.data
+        return start + (-start % ALIGNMENT)
+
+
+_workspaces = _Workspaces()
+
+
+class _Call:
+    """An executable: arrays in, fresh arrays out."""
+
+    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequence[Node]) -> None:
+        self._compiled = Compiled(inputs, outputs)
+        self._shapes = [tuple(int(n) for n in o.static_shape) for o in outputs]  # type: ignore[arg-type]  # static here
+        self._dtypes = [numpy_dtype(o.dtype) for o in outputs]
+        self._origins = origins
+        pointer = ctypes.c_void_p
+        self._entry = self._compiled.library.function("entry", ctypes.c_int64, pointer, pointer, pointer, pointer)
+        self._inputs = pointer * max(1, len(inputs))
+        self._outputs = pointer * max(1, len(outputs))
+
+    def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
+        given = [np.ascontiguousarray(a) for a in arrays]
+        results = [np.empty(s, d) for s, d in zip(self._shapes, self._dtypes, strict=True)]
+        ins = self._inputs(*[a.ctypes.data for a in given])
+        outs = self._outputs(*[r.ctypes.data for r in results])
+        scratch = _workspaces.address(self._compiled.workspace)
+        status = self._entry(ins, outs, scratch, self._compiled.constants)
+        if status:
+            self._explain(status, given)
+        return results
+
+    def _explain(self, status: int, arrays: Sequence[Array]) -> None:
+        """Let the reference backend, which knows where it is, raise the error; else say what is known."""
+        where = ", ".join(describe(o) for o in self._origins[:3])
+        if status & Status.OUT_OF_BOUNDS:
+            raise OutOfBoundsError(f"an index lies outside its axis in the computation of {where}.")
+        raise LinearAlgebraError(
+            f"a matrix is singular or not positive definite in the computation of {where}; "
+            "compile with `backend='reference'` to see which."
+        )
+
+
+class _Staged:
+    """A graph with masks: the number of true entries is learnt first, then the rest is compiled for it."""
+
+    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequence[Node]) -> None:
+        self._inputs = list(inputs)
+        self._outputs = list(outputs)
+        self._origins = origins
+        order = topological(outputs)
+        self._positions = next(n for n in order if isinstance(n.op, MaskPositions))
+        (mask,) = self._positions.inputs
+        self._mask = _executable(self._inputs, [mask], origins)
+        self._rests: dict[int, Any] = {}
+
+    def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
+        (mask,) = self._mask(arrays)
+        positions = np.flatnonzero(mask).astype("int64")
+        rest = self._rests.get(len(positions))
+        if rest is None:
+            rest = self._rests[len(positions)] = self._compile(len(positions))
+        return rest([*arrays, positions])
+
+    def _compile(self, count: int) -> Call:
+        known = tensor_input("int64", (count,), "mask positions")
+        atom = dims.as_symbol(self._positions.static_shape[0])
+        assert atom is not None
+        # The positions become an input of known length; the symbol of their number becomes that number.
+        placeholder = tensor_input("int64", (self._positions.static_shape[0],), "mask positions")
+        open_outputs = substitute(self._outputs, {self._positions: placeholder})
+        outputs, memo = specialise(open_outputs, {atom: count})
+        replaced = substitute(outputs, {memo[placeholder]: known} if placeholder in memo else {})
+        return _executable([*self._inputs, known], replaced, self._origins)
+
+
+Call: TypeAlias = _Call | _Staged
+
+
+def _executable(inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequence[Node]) -> Call:
+    staged = any(isinstance(n.op, MaskPositions) for n in topological(outputs))
+    return (_Staged if staged else _Call)(inputs, outputs, origins)
+
+
+def specialised(
+    inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths
+) -> tuple[list[Node], list[Node]]:
+    """Inputs and outputs at fixed lengths."""
+    with without_sources():
+        results, memo = specialise([*outputs, *inputs], lengths)
+    return [memo[i] for i in inputs], results[: len(outputs)]
+
+
+def compile(inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths) -> Call:
+    """The graph as a callable of arrays."""
+    leaves, results = specialised(inputs, outputs, lengths)
+    return _executable(leaves, results, outputs)

@@ -1,0 +1,378 @@
+"""The NumPy meaning of every op: slow, obvious, and the oracle of every other backend.
+
+Graph and input arrays in, arrays out. One row per op class in `MEANINGS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.backends.shapes import Lengths, bind_lengths, static_shape
+from consilience.errors import LinearAlgebraError, MissingRuleError, OutOfBoundsError, ShapeError
+from consilience.ir import Constant, Node, TensorType, is_leaf, numpy_dtype, topological
+from consilience.ir import dimension as dims
+from consilience.ir.side_tables import describe
+from consilience.ops import (
+    TABLE,
+    ArgReduce,
+    BroadcastTo,
+    Cast,
+    Cholesky,
+    Concatenate,
+    Cond,
+    Cumulative,
+    Det,
+    DetSign,
+    Elementwise,
+    ExpandDims,
+    Index,
+    IndexUpdate,
+    Inverse,
+    Iota,
+    Item,
+    LengthOf,
+    LogAbsDet,
+    MaskPositions,
+    MatMul,
+    Reduce,
+    Reshape,
+    Solve,
+    SolveTriangular,
+    Squeeze,
+    StopGradient,
+    Transpose,
+)
+from consilience.ops.random import Key
+from consilience.ops.index import At, NewAxis, Slice, Specification
+
+Array: TypeAlias = npt.NDArray[Any]
+Meaning: TypeAlias = Callable[..., Any]
+
+MEANINGS: dict[type, Meaning] = {}
+
+
+def _op(node: Node) -> Any:
+    """The op with its own attributes; which class it is follows from the table."""
+    return node.op
+
+
+def means(op: type) -> Callable[[Meaning], Meaning]:
+    """Register `(node, lengths, *arrays) -> array` for an op class."""
+
+    def register(function: Meaning) -> Meaning:
+        MEANINGS[op] = function
+        return function
+
+    return register
+
+
+def evaluate(outputs: Sequence[Node], inputs: Mapping[Node, npt.ArrayLike]) -> list[Array]:
+    """Values of the outputs.
+
+    inputs    array for every input and shared slot the outputs depend on; dtypes are converted
+    raises    ShapeError, OutOfBoundsError, LinearAlgebraError where the computation has no value
+    """
+    values: dict[Node, Any] = {}
+    lengths: Lengths = {}
+    for leaf, given in inputs.items():
+        array = np.asarray(given, dtype=numpy_dtype(leaf.dtype))
+        bind_lengths(leaf, array.shape, lengths)
+        values[leaf] = array
+    _evaluate_into(values, outputs, lengths)
+    return [values[output] for output in outputs]
+
+
+def _evaluate_into(values: dict[Node, Any], outputs: Sequence[Node], lengths: Lengths) -> None:
+    for node in topological(outputs, stop=values.__contains__):
+        if node in values:
+            continue
+        if is_leaf(node):
+            raise ShapeError(f"no value was given for {describe(node)}.")
+        rule = MEANINGS.get(type(node.op))
+        if rule is None:
+            raise MissingRuleError(
+                f"`{type(node.op).__name__}` has no NumPy meaning; add one with `@means({type(node.op).__name__})`."
+            )
+        with np.errstate(all="ignore"):
+            result = rule(node, lengths, *(values[i] for i in node.inputs))
+        if isinstance(node.type, TensorType):
+            result = np.asarray(result)
+            if result.dtype != numpy_dtype(node.dtype):
+                result = result.astype(numpy_dtype(node.dtype))
+        values[node] = result
+
+
+@means(Constant)
+def _constant(node: Node, lengths: Lengths) -> Array:
+    return _op(node).array
+
+
+@means(Elementwise)
+def _elementwise(node: Node, lengths: Lengths, *arrays: Array) -> Array:
+    return np.asarray(TABLE[_op(node).function].numpy(*arrays))
+
+
+@means(Cast)
+def _cast(node: Node, lengths: Lengths, x: Array) -> Array:
+    target = np.dtype(node.dtype)
+    if x.dtype.kind == "f" and target.kind == "i":
+        limits = np.iinfo(target)
+        wide = np.trunc(np.nan_to_num(x.astype("float64"), nan=0.0, posinf=np.inf, neginf=-np.inf))
+        safe = np.where((wide > float(limits.min)) & (wide < float(limits.max)), wide, 0).astype(target)
+        high = np.where(wide >= float(limits.max), limits.max, safe)
+        return np.where(wide <= float(limits.min), limits.min, high).astype(target)
+    return x.astype(target)
+
+
+@means(StopGradient)
+def _stop(node: Node, lengths: Lengths, x: Array) -> Array:
+    return x
+
+
+def _logsumexp(x: Array, axes: tuple[int, ...]) -> Array:
+    if any(x.shape[a] == 0 for a in axes):
+        return np.full(tuple(n for i, n in enumerate(x.shape) if i not in axes), -np.inf, x.dtype)
+    high = np.max(x, axis=axes, keepdims=True)
+    shift = np.where(np.isfinite(high), high, 0)
+    total = np.log(np.sum(np.exp(x - shift), axis=axes)) + np.squeeze(shift, axis=axes)
+    return np.asarray(total)
+
+
+@means(Reduce)
+def _reduce(node: Node, lengths: Lengths, x: Array) -> Array:
+    kind, axes = _op(node).kind, _op(node).axes
+    if kind == "logsumexp":
+        return _logsumexp(x, axes)
+    if kind in ("max", "min") and any(x.shape[a] == 0 for a in axes):
+        raise ShapeError(f"`{kind}` of an empty axis has no value: {describe(node)}.")
+    functions = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min, "any": np.any, "all": np.all}
+    return np.asarray(functions[kind](x, axis=axes))
+
+
+@means(ArgReduce)
+def _arg_reduce(node: Node, lengths: Lengths, x: Array) -> Array:
+    if x.shape[_op(node).axis] == 0:
+        raise ShapeError(f"`arg{_op(node).kind}` of an empty axis has no value: {describe(node)}.")
+    function = np.argmax if _op(node).kind == "max" else np.argmin
+    return np.asarray(function(x, axis=_op(node).axis))
+
+
+@means(Cumulative)
+def _cumulative(node: Node, lengths: Lengths, x: Array) -> Array:
+    function = np.cumsum if _op(node).kind == "sum" else np.cumprod
+    axis = _op(node).axis
+    if _op(node).reverse:
+        return np.flip(function(np.flip(x, axis), axis=axis), axis)
+    return np.asarray(function(x, axis=axis))
+
+
+@means(Reshape)
+def _reshape(node: Node, lengths: Lengths, x: Array) -> Array:
+    return x.reshape(static_shape(_op(node).shape, lengths))
+
+
+@means(Transpose)
+def _transpose(node: Node, lengths: Lengths, x: Array) -> Array:
+    return x.transpose(_op(node).axes)
+
+
+@means(ExpandDims)
+def _expand_dims(node: Node, lengths: Lengths, x: Array) -> Array:
+    return np.expand_dims(x, _op(node).axes)
+
+
+@means(Squeeze)
+def _squeeze(node: Node, lengths: Lengths, x: Array) -> Array:
+    return np.squeeze(x, _op(node).axes)
+
+
+@means(BroadcastTo)
+def _broadcast_to(node: Node, lengths: Lengths, x: Array) -> Array:
+    return np.broadcast_to(x, static_shape(_op(node).shape, lengths))
+
+
+@means(Concatenate)
+def _concatenate(node: Node, lengths: Lengths, *arrays: Array) -> Array:
+    return np.concatenate(arrays, axis=_op(node).axis)
+
+
+@means(Iota)
+def _iota(node: Node, lengths: Lengths) -> Array:
+    (n,) = static_shape((_op(node).length,), lengths)
+    return np.arange(n, dtype="int64")
+
+
+@means(LengthOf)
+def _length_of(node: Node, lengths: Lengths) -> Array:
+    (n,) = static_shape((_op(node).length,), lengths)
+    return np.asarray(n, dtype="int64")
+
+
+def numpy_index(specification: Specification, arrays: Sequence[Array]) -> tuple[Any, ...]:
+    """The index NumPy understands."""
+    remaining = iter(arrays)
+    result: list[Any] = []
+    for entry in specification:
+        if isinstance(entry, Slice):
+            result.append(slice(entry.start, entry.stop, entry.step))
+        elif isinstance(entry, NewAxis):
+            result.append(None)
+        elif isinstance(entry, At):
+            result.append(entry.position)
+        else:
+            result.append(next(remaining))
+    return tuple(result)
+
+
+@means(Index)
+def _index(node: Node, lengths: Lengths, x: Array, *arrays: Array) -> Array:
+    try:
+        return np.asarray(x[numpy_index(_op(node).specification, arrays)])
+    except IndexError as error:
+        raise OutOfBoundsError(f"{error}, in {describe(node)}.") from None
+
+
+@means(IndexUpdate)
+def _index_update(node: Node, lengths: Lengths, x: Array, values: Array, *arrays: Array) -> Array:
+    result = x.copy()
+    index = numpy_index(_op(node).specification, arrays)
+    try:
+        if _op(node).mode == "set":
+            result[index] = values
+        else:
+            np.add.at(result, index, values)
+    except IndexError as error:
+        raise OutOfBoundsError(f"{error}, in {describe(node)}.") from None
+    return result
+
+
+@means(MaskPositions)
+def _mask_positions(node: Node, lengths: Lengths, mask: Array) -> Array:
+    result = np.flatnonzero(mask).astype("int64")
+    atom = dims.as_symbol(node.static_shape[0])
+    assert atom is not None
+    lengths[atom] = len(result)
+    return result
+
+
+@means(Key)
+def _key(node: Node, lengths: Lengths) -> Array:
+    return np.asarray(_op(node).seed, dtype="int64")
+
+
+@means(MatMul)
+def _matmul(node: Node, lengths: Lengths, a: Array, b: Array) -> Array:
+    return np.asarray(np.matmul(a, b))
+
+
+def _failed(node: Node, why: str) -> LinearAlgebraError:
+    return LinearAlgebraError(f"{why}, in {describe(node)}.")
+
+
+def _lower_symmetric(x: Array) -> Array:
+    low = np.tril(x)
+    return low + np.swapaxes(np.tril(x, -1), -1, -2)
+
+
+@means(Cholesky)
+def _cholesky(node: Node, lengths: Lengths, x: Array) -> Array:
+    if x.size == 0:
+        return x
+    if np.isnan(np.tril(x)).any():
+        raise _failed(node, "the matrix holds NaN")
+    try:
+        return np.asarray(np.linalg.cholesky(_lower_symmetric(x)))
+    except np.linalg.LinAlgError:
+        raise _failed(node, "the matrix is not positive definite") from None
+
+
+def _batched(function: Callable[..., Array], a: Array, b: Array) -> Array:
+    result = np.empty_like(b)
+    for place in np.ndindex(b.shape[:-2]):
+        result[place] = function(a[place], b[place])
+    return result
+
+
+@means(SolveTriangular)
+def _solve_triangular(node: Node, lengths: Lengths, a: Array, b: Array) -> Array:
+    import scipy.linalg
+
+    if b.size == 0:
+        return b
+    if (np.diagonal(a, axis1=-2, axis2=-1) == 0).any():
+        raise _failed(node, "the triangular matrix is singular")
+    lower, transposed = _op(node).lower, _op(node).transposed
+    return _batched(
+        lambda m, r: scipy.linalg.solve_triangular(m, r, lower=lower, trans=int(transposed), check_finite=False), a, b
+    )
+
+
+@means(Solve)
+def _solve(node: Node, lengths: Lengths, a: Array, b: Array) -> Array:
+    if b.size == 0:
+        return b
+    if _op(node).assume == "positive definite":
+        factor = _cholesky(node, lengths, a)
+        half = np.linalg.solve(factor, b)
+        return np.asarray(np.linalg.solve(np.swapaxes(factor, -1, -2), half))
+    try:
+        return np.asarray(np.linalg.solve(a, b))
+    except np.linalg.LinAlgError:
+        raise _failed(node, "the matrix is singular") from None
+
+
+@means(Inverse)
+def _inverse(node: Node, lengths: Lengths, x: Array) -> Array:
+    if x.size == 0:
+        return x
+    if _op(node).assume == "positive definite":
+        _cholesky(node, lengths, x)
+        return np.asarray(np.linalg.inv(_lower_symmetric(x)))
+    try:
+        return np.asarray(np.linalg.inv(x))
+    except np.linalg.LinAlgError:
+        raise _failed(node, "the matrix is singular") from None
+
+
+@means(LogAbsDet)
+def _log_abs_det(node: Node, lengths: Lengths, x: Array) -> Array:
+    if _op(node).assume == "positive definite":
+        factor = _cholesky(node, lengths, x)
+        return np.asarray(2 * np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(-1))
+    return np.asarray(np.linalg.slogdet(x)[1])
+
+
+@means(DetSign)
+def _det_sign(node: Node, lengths: Lengths, x: Array) -> Array:
+    return np.asarray(np.linalg.slogdet(x)[0])
+
+
+@means(Det)
+def _det(node: Node, lengths: Lengths, x: Array) -> Array:
+    return np.asarray(np.linalg.det(x))
+
+
+@means(Cond)
+def _cond(node: Node, lengths: Lengths, condition: Array, *operands: Array) -> list[Array]:
+    region = _op(node).then if bool(condition) else _op(node).otherwise
+    values = {region.parameter(i): operand for i, operand in enumerate(operands)}
+    _evaluate_into(values, region.results, lengths)
+    return [values[result] for result in region.results]
+
+
+@means(Item)
+def _item(node: Node, lengths: Lengths, members: list[Array]) -> Array:
+    return members[_op(node).position]
+
+
+def compile(inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths) -> Callable[[Sequence[Array]], list[Array]]:
+    """The graph as a callable of arrays, in the form of a backend's entry."""
+
+    def run(arrays: Sequence[Array]) -> list[Array]:
+        return [np.array(v) for v in evaluate(outputs, dict(zip(inputs, arrays, strict=True)))]
+
+    return run

@@ -1,0 +1,252 @@
+"""Whether a run can be trusted: draws and sampler statistics enter, findings leave, worded for the user.
+
+`inspect` finds, `warn` tells. What is done about it stays outside.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.diagnostics.energy import ebfmi
+from consilience.diagnostics.examination import Examination, examine_all
+from consilience.diagnostics.sample import FloatArray
+from consilience.diagnostics.variables import Draws, Variable, gather
+from consilience.errors import ConvergenceWarning
+
+LARGEST_RHAT = 1.01
+SMALLEST_ESS_PER_CHAIN = 100
+SMALLEST_EBFMI = 0.3
+LARGEST_SHARE_OF_FULL_TREES = 0.05
+FEWEST_CHAINS = 4
+FEWEST_DRAWS = 100
+REFERENCE = "https://arxiv.org/abs/1903.08008"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to know about a run.
+
+    kind     what was looked at, such as "divergences" or "rhat"
+    level    "warning": the draws should not be trusted as they are; "info": good to know
+    message  what was found, what it means and what to try
+    value    the number found, the worst one if there are several
+    where    the parameter, as `theta[A]`, or the chains it was found in; empty for the run as a whole
+    """
+
+    kind: Literal["divergences", "treedepth", "ebfmi", "rhat", "ess", "chains", "draws"]
+    level: Literal["warning", "info"]
+    message: str
+    value: float
+    where: str = ""
+
+
+def inspect(
+    draws: Draws,
+    statistics: Mapping[str, npt.ArrayLike] | None = None,
+    *,
+    examination: Examination | None = None,
+) -> list[Finding]:
+    """Look at the draws after tuning and at the sampler's statistics (chain, draw) for signs of trouble.
+
+    `statistics` may hold `diverging`, `reached_max_treedepth` and `energy`; those of a tree are found in its
+    group `sample_stats`. `examination` holds the diagnostics of all elements of the variables in their order,
+    if they are known already.
+
+    Looked for: any divergence; trees of full depth in more than 5 % of a chain's draws; E-BFMI < 0.3;
+    R-hat > 1.01; bulk or tail effective size below 100 per chain; and, as information, fewer than 4 chains,
+    or too few draws (under 100) for the diagnostics to mean anything.
+    """
+    variables = gather(draws)
+    found: list[Finding] = []
+    if statistics is None:
+        statistics = statistics_of(draws)
+    if variables:
+        chains, count = variables[0].draws.shape[:2]
+        found += few_chains(chains)
+        found += from_statistics(statistics)
+        if count < FEWEST_DRAWS:
+            found.append(
+                Finding(
+                    "draws",
+                    "info",
+                    f"{count} draws per chain are too few to check convergence reliably; use {FEWEST_DRAWS} "
+                    "or more.",
+                    count,
+                )
+            )
+            return found
+        if examination is None:
+            examination = examine_all([variable.draws for variable in variables])
+        found += large_rhat(variables, examination.r_hat)
+        found += small_ess(variables, examination, chains)
+        return found
+    return [*found, *from_statistics(statistics)]
+
+
+def warn(findings: Iterable[Finding], stacklevel: int = 2) -> None:
+    """Issue each finding of level "warning" as a `ConvergenceWarning`."""
+    for finding in findings:
+        if finding.level == "warning":
+            warnings.warn(finding.message, ConvergenceWarning, stacklevel=stacklevel + 1)
+
+
+def statistics_of(draws: Draws) -> dict[str, npt.ArrayLike]:
+    """Variables of a tree's group `sample_stats` with chain and draw axes only; nothing if there is none."""
+    if "xarray" not in sys.modules:
+        return {}
+    import xarray
+
+    if not isinstance(draws, xarray.DataTree) or "sample_stats" not in draws.children:
+        return {}
+    group = draws.children["sample_stats"].data_vars
+    return {
+        str(name): array.transpose("chain", "draw").values
+        for name, array in group.items()
+        if set(array.dims) == {"chain", "draw"}
+    }
+
+
+def from_statistics(statistics: Mapping[str, npt.ArrayLike]) -> Iterator[Finding]:
+    """Findings that need no draws."""
+    if "diverging" in statistics:
+        yield from divergences(np.asarray(statistics["diverging"], dtype=bool))
+    if "reached_max_treedepth" in statistics:
+        yield from full_trees(np.asarray(statistics["reached_max_treedepth"], dtype=bool))
+    if "energy" in statistics:
+        yield from low_energy_change(ebfmi(statistics["energy"]))
+
+
+def divergences(diverging: npt.NDArray[np.bool_]) -> Iterator[Finding]:
+    """Transitions (chain, draw) whose trajectory left the level set of its energy."""
+    count = int(diverging.sum())
+    if count:
+        were = "was 1 divergence" if count == 1 else f"were {count} divergences"
+        yield Finding(
+            "divergences",
+            "warning",
+            f"There {were} after tuning ({percent(count / diverging.size)} of the draws). The sampler could "
+            "not follow the posterior in some region, so the estimates may be biased. Increase "
+            "`target_accept` or reparameterize.",
+            count,
+            in_chains(np.flatnonzero(diverging.any(axis=1))),
+        )
+
+
+def full_trees(full: npt.NDArray[np.bool_]) -> Iterator[Finding]:
+    """Transitions (chain, draw) that stopped only because the tree was as deep as allowed."""
+    shares = full.mean(axis=1)
+    chains = np.flatnonzero(shares > LARGEST_SHARE_OF_FULL_TREES)
+    if len(chains):
+        worst = float(shares[chains].max())
+        where = in_chains(chains)
+        yield Finding(
+            "treedepth",
+            "warning",
+            f"The maximum tree depth was reached in {where} (in up to {percent(worst)} of the draws). The "
+            "trajectories were cut short, so the draws are more correlated than need be. Increase "
+            "`max_treedepth`, increase `target_accept` or reparameterize.",
+            worst,
+            where,
+        )
+
+
+def low_energy_change(fractions: FloatArray) -> Iterator[Finding]:
+    """Chains whose fraction of missing information (chain,) is small."""
+    chains = np.flatnonzero(fractions < SMALLEST_EBFMI)
+    if len(chains):
+        worst = float(fractions[chains].min())
+        where = in_chains(chains)
+        yield Finding(
+            "ebfmi",
+            "warning",
+            f"The energy Bayesian fraction of missing information is below {SMALLEST_EBFMI} in {where} "
+            f"(smallest {worst:.2f}). The sampler moves too slowly between energies to explore the tails. "
+            "Reparameterize, for example non-centered, or tune longer.",
+            worst,
+            where,
+        )
+
+
+def large_rhat(variables: Sequence[Variable], r_hat: FloatArray) -> Iterator[Finding]:
+    """Parameters on which the chains do not agree."""
+    count = int((r_hat > LARGEST_RHAT).sum())
+    if count:
+        place = int(np.nanargmax(r_hat))
+        name, worst = element_name(variables, place), float(r_hat[place])
+        yield Finding(
+            "rhat",
+            "warning",
+            f"The rhat statistic is larger than {LARGEST_RHAT} for {some(count, len(r_hat))}, the largest "
+            f"being {worst:.{3 if worst < 10 else 1}f} for {name}. The chains do not agree: they have not "
+            "all reached the posterior, or do not move through all of it. Tune and draw longer; if it stays, "
+            f"reparameterize or look for separate modes. See {REFERENCE} for details.",
+            worst,
+            name,
+        )
+
+
+def small_ess(variables: Sequence[Variable], examination: Examination, chains: int) -> Iterator[Finding]:
+    """Parameters whose draws are worth few independent ones."""
+    smaller = np.fmin(examination.ess_bulk, examination.ess_tail)
+    count = int((smaller < SMALLEST_ESS_PER_CHAIN * chains).sum())
+    if count:
+        place = int(np.nanargmin(smaller))
+        name, worst = element_name(variables, place), float(smaller[place])
+        part = "bulk" if worst == examination.ess_bulk[place] else "tail"
+        yield Finding(
+            "ess",
+            "warning",
+            f"The effective sample size per chain is smaller than {SMALLEST_ESS_PER_CHAIN} for "
+            f"{some(count, len(smaller))}, the smallest being {worst:.0f} in all chains ({part}) for {name}. "
+            "Means, intervals and rhat are not reliable with so few. Draw longer, or reparameterize so that "
+            f"the draws are less correlated. See {REFERENCE} for details.",
+            worst,
+            name,
+        )
+
+
+def few_chains(chains: int) -> Iterator[Finding]:
+    """Too few chains to compare."""
+    if chains < FEWEST_CHAINS:
+        came = "one chain was" if chains == 1 else f"{chains} chains were"
+        lost = " With one chain, rhat is not defined." if chains == 1 else ""
+        yield Finding(
+            "chains",
+            "info",
+            f"At least {FEWEST_CHAINS} chains make the convergence diagnostics robust; {came} run.{lost}",
+            chains,
+        )
+
+
+def element_name(variables: Sequence[Variable], place: int) -> str:
+    """Name of the element at `place` among all elements of the variables."""
+    for variable in variables:
+        if place < variable.size:
+            return variable.element_name(place)
+        place -= variable.size
+    raise IndexError("the diagnostics hold more elements than the variables")
+
+
+def some(count: int, total: int) -> str:
+    """How many of the parameters, in words."""
+    return f"{count} of {total} parameters" if total > 1 else "the parameter"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage of two digits."""
+    return f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
+
+
+def in_chains(chains: npt.NDArray[np.intp]) -> str:
+    """Chains by their numbers."""
+    names = [str(chain) for chain in chains]
+    if len(names) == 1:
+        return f"chain {names[0]}"
+    return f"chains {', '.join(names[:-1])} and {names[-1]}"

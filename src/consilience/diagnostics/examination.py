@@ -1,0 +1,68 @@
+"""Every convergence diagnostic in one pass: draws enter, five numbers per parameter leave.
+
+Sorting, ranks and effective sizes are shared, so this costs little more than one diagnostic alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.diagnostics import effective_sample_size, split_rhat, standard_error
+from consilience.diagnostics.sample import FloatArray, Measure, Sample, measure
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """Diagnostics of P parameters, each an array (P,); NaN where a diagnostic is not defined.
+
+    r_hat      rank-normalised split R-hat
+    ess_bulk   effective sample size of the bulk
+    ess_tail   effective sample size of the quantiles 5 % and 95 %
+    mcse_mean  Monte Carlo standard error of the mean
+    mcse_sd    Monte Carlo standard error of the standard deviation
+    """
+
+    r_hat: FloatArray
+    ess_bulk: FloatArray
+    ess_tail: FloatArray
+    mcse_mean: FloatArray
+    mcse_sd: FloatArray
+
+
+def errors_of_sample(sample: Sample) -> FloatArray:
+    """Standard errors of mean and standard deviation, (parameter, 2)."""
+    effective = effective_sample_size.mean_of_sample(sample)
+    errors = (
+        standard_error.of_mean(sample, effective),
+        standard_error.of_deviation(sample, effective),
+    )
+    return np.stack(errors, axis=1)
+
+
+DIAGNOSTICS: dict[str, Measure] = {
+    "errors": errors_of_sample,
+    "ess_bulk": effective_sample_size.bulk_of_sample,
+    "ess_tail": effective_sample_size.tail_of_sample,
+    "r_hat": split_rhat.of_sample,
+}
+
+
+def examine(draws: npt.ArrayLike) -> Examination:
+    """Diagnostics of all elements, in C order, of an array (chain, draw, ...)."""
+    return examine_all([np.asarray(draws)])
+
+
+def examine_all(variables: Sequence[npt.NDArray[np.generic]]) -> Examination:
+    """Diagnostics of all elements of several arrays (chain, draw, ...), one variable after the other."""
+    found = measure(variables, DIAGNOSTICS)
+    if not found:
+        nothing = np.empty(0)
+        return Examination(nothing, nothing, nothing, nothing, nothing)
+    errors = found["errors"]
+    return Examination(
+        found["r_hat"], found["ess_bulk"], found["ess_tail"], errors[:, 0].copy(), errors[:, 1].copy()
+    )

@@ -1,0 +1,43 @@
+"""Monte Carlo standard errors: draws enter, the uncertainty of their mean and standard deviation leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.diagnostics import effective_sample_size
+from consilience.diagnostics.sample import FloatArray, Sample, measure_one
+
+
+def of_mean(sample: Sample, effective: FloatArray) -> FloatArray:
+    """Standard error of each parameter's mean, given its effective size."""
+    error: FloatArray = sample.pooled.std(axis=1, ddof=1) / np.sqrt(effective)
+    return error
+
+
+def of_deviation(sample: Sample, effective: FloatArray) -> FloatArray:
+    """Standard error of each parameter's standard deviation, given the effective size of its mean."""
+    squares = np.square(sample.pooled - sample.pooled.mean(axis=1, keepdims=True))
+    variance = squares.mean(axis=1)
+    variance_of_variance = (np.square(squares).mean(axis=1) - np.square(variance)) / effective
+    error: FloatArray = np.sqrt(variance_of_variance / variance / 4)
+    return error
+
+
+def mcse_mean(draws: npt.ArrayLike) -> FloatArray:
+    """Monte Carlo standard error of the mean, in the unit of the draws (chain, draw, *shape); gives `shape`.
+
+    Source: Vehtari et al. (2021), section 4.2: standard deviation over the root of the effective size.
+    """
+    return measure_one(draws, lambda sample: of_mean(sample, effective_sample_size.mean_of_sample(sample)))
+
+
+def mcse_sd(draws: npt.ArrayLike) -> FloatArray:
+    """Monte Carlo standard error of the standard deviation, for draws (chain, draw, *shape); gives `shape`.
+
+    Source: the delta method for the root of the variance, as in Kenney and Keeping (1951), Mathematics of
+    Statistics, with the effective size in place of the number of draws.
+    """
+    return measure_one(
+        draws, lambda sample: of_deviation(sample, effective_sample_size.mean_of_sample(sample))
+    )

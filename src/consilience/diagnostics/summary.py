@@ -1,0 +1,166 @@
+"""The summary of a result: draws enter, a table with one row per parameter leaves.
+
+Means, intervals and diagnostics are computed together, in one pass over the draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from consilience.diagnostics import interval, table
+from consilience.diagnostics.examination import DIAGNOSTICS
+from consilience.diagnostics.sample import FloatArray, Measure, Sample, measure
+from consilience.diagnostics.variables import Draws, Filter, gather
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]  # pandas carries no annotations
+
+Kind = Literal["all", "stats", "diagnostics"]
+IntervalKind = Literal["hdi", "eti"]
+
+SHOWN_IN_FULL = 60
+SHOWN_AT_EACH_END = 15
+
+INTERVALS: dict[str, Callable[[Sample, float], FloatArray]] = {
+    "hdi": interval.highest_density_of_sample,
+    "eti": interval.equal_tails_of_sample,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SummaryTable:
+    """Numbers per parameter: `columns` maps a name to an array (P,), `labels` names the P rows.
+
+    `print(table)` shows it as text, `table["r_hat"]` is a column, `table.row("theta[A]")` a row,
+    `table.to_dataframe()` a pandas data frame.
+    """
+
+    labels: tuple[str, ...]
+    columns: Mapping[str, FloatArray]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __getitem__(self, column: str) -> FloatArray:
+        """Column by its name."""
+        try:
+            return self.columns[column]
+        except KeyError:
+            raise KeyError(f"no column {column!r}; the columns: {', '.join(self.columns)}") from None
+
+    def row(self, label: str) -> dict[str, float]:
+        """Numbers of one parameter by its label, such as `theta[A]`."""
+        try:
+            place = self.labels.index(label)
+        except ValueError:
+            raise KeyError(f"no row {label!r}; `labels` holds the names of the rows") from None
+        return {name: float(values[place]) for name, values in self.columns.items()}
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """The table as a pandas data frame, unrounded, indexed by the labels."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self.columns), index=list(self.labels))
+
+    def to_text(self, rows: int | None = SHOWN_IN_FULL) -> str:
+        """Aligned text. A table of more than `rows` rows shows its first and last ones; None shows all."""
+        shown, gap, note = self._shown(rows)
+        labels = [self.labels[row] for row in shown]
+        lines = table.plain(list(self.columns), labels, table.cells(self.columns, shown))
+        if gap is not None:
+            lines[gap + 1 : gap + 1] = ["..."]
+        return "\n".join([*lines, note] if note else lines)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        shown, gap, note = self._shown(SHOWN_IN_FULL)
+        labels = [self.labels[row] for row in shown]
+        return table.hypertext(list(self.columns), labels, table.cells(self.columns, shown), note, gap)
+
+    def _shown(self, rows: int | None) -> tuple[list[int], int | None, str]:
+        """Rows to show, where the gap among them is, and what to say of those left out."""
+        total = len(self)
+        if rows is None or total <= rows:
+            return list(range(total)), None, ""
+        ends = max(1, min(SHOWN_AT_EACH_END, rows // 2))
+        shown = [*range(ends), *range(total - ends, total)]
+        left = np.ones(total, dtype=bool)
+        left[shown] = False
+        worst = []
+        for column, best in (("r_hat", np.nanargmax), ("ess_bulk", np.nanargmin)):
+            values = self.columns.get(column)
+            if values is not None and np.isfinite(values[left]).any():
+                place = int(np.flatnonzero(left)[best(values[left])])
+                extreme = "largest" if column == "r_hat" else "smallest"
+                value = table.cell(column, float(values[place]), np.nan)
+                worst.append(f"{extreme} {column} {value} at {self.labels[place]}")
+        among = f" (among them: {'; '.join(worst)})" if worst else ""
+        note = f"{int(left.sum())} of {total} rows left out{among}; to_text(rows=None) shows all"
+        return shown, ends, note
+
+
+def summary(
+    draws: Draws,
+    var_names: str | Sequence[str] | None = None,
+    *,
+    filter_vars: Filter = None,
+    group: str = "posterior",
+    coords: Mapping[str, object] | None = None,
+    kind: Kind = "all",
+    ci_prob: float = 0.94,
+    ci_kind: IntervalKind = "hdi",
+) -> SummaryTable:
+    """Mean, standard deviation, credible interval and convergence diagnostics of each parameter.
+
+    draws        tree (its `group`), data set, dictionary of arrays (chain, draw, ...), or one array
+    var_names    variables to include, all by default; `~name` leaves one out
+    filter_vars  None: `var_names` are names; "like": parts of names; "regex": regular expressions
+    coords       labels to include along named axes, such as {"school": ["A", "B"]}
+    kind         "stats": mean to interval; "diagnostics": standard errors to R-hat; "all": both
+    ci_prob      probability of the interval, in (0, 1)
+    ci_kind      "hdi": highest density; "eti": equal tails
+
+    The columns are mean, sd, hdi_3%, hdi_97% (named after kind and probability of the interval), mcse_mean,
+    mcse_sd, ess_bulk, ess_tail, r_hat. A parameter with NaN among its draws has NaN throughout.
+
+    Raises KeyError, ShapeError and TypeError as `gather`, and ValueError for an unknown kind or probability.
+    """
+    if kind not in ("all", "stats", "diagnostics"):
+        raise ValueError(f"kind is 'all', 'stats' or 'diagnostics'; {kind!r} came")
+    if ci_kind not in INTERVALS:
+        raise ValueError(f"ci_kind is 'hdi' or 'eti'; {ci_kind!r} came")
+    interval.check_probability(ci_prob)
+    variables = gather(draws, group=group, var_names=var_names, filter_vars=filter_vars, coords=coords)
+    bounds = INTERVALS[ci_kind]
+    measures: dict[str, Measure] = {}
+    if kind != "diagnostics":
+        measures["mean"] = lambda sample: sample.pooled.mean(axis=1)
+        measures["sd"] = lambda sample: sample.pooled.std(axis=1, ddof=1)
+        measures["interval"] = lambda sample: bounds(sample, ci_prob)
+    if kind != "stats":
+        measures |= DIAGNOSTICS
+    found = measure([variable.draws for variable in variables], measures)
+    labels = tuple(name for variable in variables for name in variable.element_names())
+    if not labels:
+        found = {name: np.empty((0, 2) if name in ("interval", "errors") else 0) for name in measures}
+    columns: dict[str, FloatArray] = {}
+    for name, values in found.items():
+        if name == "interval":
+            tail = 100 * (1 - ci_prob) / 2
+            columns[f"{ci_kind}_{tail:g}%"], columns[f"{ci_kind}_{100 - tail:g}%"] = values.T
+        elif name == "errors":
+            columns["mcse_mean"], columns["mcse_sd"] = values.T
+        else:
+            columns[name] = values
+    return SummaryTable(labels, columns)

@@ -1,0 +1,169 @@
+"""The variables of a result: trees, data sets, dictionaries, arrays enter; named, labelled draws leave."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.errors import ShapeError
+
+if TYPE_CHECKING:
+    import xarray
+
+Draws: TypeAlias = (
+    "xarray.DataTree | xarray.Dataset | xarray.DataArray | Mapping[str, npt.ArrayLike] | npt.ArrayLike"
+)
+"""What holds draws: a tree with a group of them, a data set, a variable, a dictionary of arrays, an array."""
+
+Filter = Literal["like", "regex"] | None
+SAMPLE_DIMENSIONS = ("chain", "draw")
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """Draws (chain, draw, *shape) of a variable, with the label of each place along each axis of `shape`."""
+
+    name: str
+    draws: npt.NDArray[np.generic]
+    labels: tuple[Sequence[object], ...]
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.draws.shape[2:], dtype=np.intp))
+
+    def element_names(self) -> Iterator[str]:
+        """Names such as `theta[A, 2]` of the elements, in C order; the plain name if there are no axes."""
+        if not self.labels:
+            yield self.name
+            return
+        axes = [[text(label) for label in axis] for axis in self.labels]
+        for place in itertools.product(*axes):
+            yield f"{self.name}[{', '.join(place)}]"
+
+    def element_name(self, index: int) -> str:
+        """Name of one element by its position in C order."""
+        if not self.labels:
+            return self.name
+        place = np.unravel_index(index, self.draws.shape[2:])
+        names = [text(axis[int(i)]) for axis, i in zip(self.labels, place, strict=True)]
+        return f"{self.name}[{', '.join(names)}]"
+
+
+def text(label: object) -> str:
+    """A coordinate's label as it is printed; a date at midnight without its time."""
+    if isinstance(label, np.datetime64):
+        return re.sub(r"T00:00:00(\.0+)?$", "", str(label))
+    return str(label)
+
+
+def gather(
+    source: Draws,
+    *,
+    group: str = "posterior",
+    var_names: str | Sequence[str] | None = None,
+    filter_vars: Filter = None,
+    coords: Mapping[str, object] | None = None,
+) -> list[Variable]:
+    """Variables of `source`, in its order or that of `var_names`.
+
+    A tree is asked for its `group`; a node without that group is taken for the group itself. An array is a
+    variable named `x`. `coords` selects labels along named axes, which only xarray's objects have.
+
+    var_names, filter_vars: as in ArviZ; exact names, parts of names ("like") or regular expressions
+    ("regex"), each left out instead if it begins with `~`.
+
+    Raises KeyError for a group or name that is not there, ShapeError without chain and draw axes, TypeError
+    for elements that are no real numbers.
+    """
+    found = dict(_all(source, group, coords))
+    names = select(list(found), var_names, filter_vars)
+    variables = [found[name] for name in names]
+    for variable in variables:
+        if variable.draws.ndim < 2:
+            raise ShapeError(
+                f"the draws of {variable.name!r} need the axes (chain, draw, ...); their shape is "
+                f"{variable.draws.shape}. For a single chain, add an axis: draws[None]."
+            )
+        if variable.draws.dtype.kind not in "biuf":
+            raise TypeError(
+                f"{variable.name!r} has elements of type {variable.draws.dtype}, not real numbers; "
+                f"leave it out with var_names='~{variable.name}'"
+            )
+    return variables
+
+
+def _all(source: Draws, group: str, coords: Mapping[str, object] | None) -> Iterator[tuple[str, Variable]]:
+    """Every variable of `source` with its name."""
+    if "xarray" in sys.modules:  # otherwise nothing of it can have come, and its import takes long
+        import xarray
+
+        if isinstance(source, xarray.DataTree):
+            if group in source.children:
+                source = source.children[group]
+            elif source.children or not source.data_vars:
+                there = ", ".join(sorted(source.children)) or "none"
+                raise KeyError(f"the tree has no group {group!r}; its groups: {there}")
+            source = source.to_dataset()
+        if isinstance(source, xarray.DataArray):
+            source = source.to_dataset(name=source.name if source.name is not None else "x")
+        if isinstance(source, xarray.Dataset):
+            if coords:
+                source = source.sel(dict(coords))
+            for key, array in source.data_vars.items():
+                yield str(key), _labelled(str(key), array)
+            return
+    if coords:
+        raise ValueError("coords select labels of xarray's objects; plain arrays have no labels")
+    arrays = source if isinstance(source, Mapping) else {"x": source}
+    for name, values in arrays.items():
+        draws = np.asarray(values)
+        yield str(name), Variable(str(name), draws, tuple(range(length) for length in draws.shape[2:]))
+
+
+def _labelled(name: str, array: xarray.DataArray) -> Variable:
+    """A variable of a data set, its chain and draw axes first."""
+    missing = [dimension for dimension in SAMPLE_DIMENSIONS if dimension not in array.dims]
+    if missing:
+        raise ShapeError(f"{name!r} has no axis {' and '.join(missing)}; its axes: {array.dims}")
+    others = [dimension for dimension in array.dims if dimension not in SAMPLE_DIMENSIONS]
+    axes = [array.get_axis_num(dimension) for dimension in (*SAMPLE_DIMENSIONS, *others)]
+    labels = tuple(
+        array.coords[dimension].values if dimension in array.coords else range(array.sizes[dimension])
+        for dimension in others
+    )
+    return Variable(name, array.values.transpose(axes), labels)
+
+
+def select(names: list[str], wanted: str | Sequence[str] | None, filter_vars: Filter) -> list[str]:
+    """Those of `names` that are wanted; see `gather`."""
+    if wanted is None:
+        return names
+    patterns = [wanted] if isinstance(wanted, str) else list(wanted)
+    # A name may itself begin with a tilde.
+    left_out = [pattern for pattern in patterns if pattern.startswith("~") and pattern not in names]
+    chosen = [pattern for pattern in patterns if pattern not in left_out]
+
+    def matching(pattern: str) -> list[str]:
+        if filter_vars is None:
+            found = [pattern] if pattern in names else []
+        elif filter_vars == "like":
+            found = [name for name in names if pattern in name]
+        elif filter_vars == "regex":
+            found = [name for name in names if re.search(pattern, name)]
+        else:
+            raise ValueError(f"filter_vars is None, 'like' or 'regex'; {filter_vars!r} came")
+        if not found:
+            raise KeyError(f"no variable matches {pattern!r}; there are: {', '.join(names) or 'none'}")
+        return found
+
+    without = {name for pattern in left_out for name in matching(pattern.removeprefix("~"))}
+    kept = dict.fromkeys(name for pattern in chosen for name in matching(pattern)) if chosen else names
+    return [name for name in kept if name not in without]

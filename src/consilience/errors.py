@@ -1,0 +1,107 @@
+"""Every error and warning of the library, as one family.
+
+    ConsilienceError
+    ├── GraphError            an expression that has no meaning
+    │   ├── ShapeError            lengths that do not fit
+    │   ├── DtypeError            element types that do not fit
+    │   └── MissingRuleError      a table has no row for this op
+    ├── ParseError            text that is no program
+    ├── VerificationError     a program that breaks a law of its form
+    ├── ExecutionError        a compiled function could not finish
+    │   ├── LinearAlgebraError    a factorisation failed
+    │   └── OutOfBoundsError      an index outside its axis
+    ├── NativeError           machine code could not be made or loaded
+    ├── ModelError            a model that is not well formed
+    │   ├── ParameterError        a distribution parameter outside its range
+    │   └── SupportError          an observed value outside the support
+    └── SamplingError         a run that cannot start or go on
+        └── InitialPointError     no finite starting point
+"""
+
+from __future__ import annotations
+
+import enum
+
+
+class ConsilienceError(Exception):
+    """Base of all errors raised by this library."""
+
+
+class GraphError(ConsilienceError):
+    """An expression that has no meaning."""
+
+
+class ShapeError(GraphError, ValueError):
+    """Lengths of axes that do not fit together."""
+
+
+class DtypeError(GraphError, TypeError):
+    """Element types that do not fit together."""
+
+
+class MissingRuleError(GraphError, NotImplementedError):
+    """A table (gradient, batching, backend) has no row for an op."""
+
+
+class ParseError(ConsilienceError, ValueError):
+    """Program text that cannot be read."""
+
+
+class VerificationError(ConsilienceError):
+    """A program that breaks a law of its own form; always a fault of the compiler."""
+
+
+class ExecutionError(ConsilienceError):
+    """A compiled function could not finish."""
+
+
+class LinearAlgebraError(ExecutionError, ArithmeticError):
+    """A matrix has no factorisation or inverse."""
+
+
+class OutOfBoundsError(ExecutionError, IndexError):
+    """An index lies outside its axis."""
+
+
+class NativeError(ConsilienceError):
+    """Machine code could not be generated, cached or loaded."""
+
+
+class ModelError(ConsilienceError, ValueError):
+    """A model that is not well formed."""
+
+
+class ParameterError(ModelError):
+    """A distribution parameter lies outside its range."""
+
+
+class SupportError(ModelError):
+    """An observed value lies outside the support of its distribution."""
+
+
+class SamplingError(ConsilienceError):
+    """A run cannot start or go on."""
+
+
+class InitialPointError(SamplingError, ValueError):
+    """No starting point with a finite log density was found."""
+
+
+class ConsilienceWarning(UserWarning):
+    """Base of all warnings issued by this library."""
+
+
+class ConvergenceWarning(ConsilienceWarning):
+    """The draws of a run should not be trusted as they are."""
+
+
+class CacheWarning(ConsilienceWarning):
+    """The object cache cannot be used; code is compiled in every process."""
+
+
+class Status(enum.IntFlag):
+    """Bits that generated code returns; zero means success."""
+
+    OK = 0
+    FACTORISATION_FAILED = 1
+    OUT_OF_BOUNDS = 2

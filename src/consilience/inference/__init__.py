@@ -1,0 +1,19 @@
+"""Samplers: kernels that know a log density and random numbers, and nothing of models, threads or screens."""
+
+from consilience.inference.density import LogDensity
+from consilience.inference.hmc_chain import HmcKernel
+from consilience.inference.kernel import Chain, Divergences, Kernel, Rows, Tuning
+from consilience.inference.metropolis_chain import MetropolisKernel
+from consilience.inference.nuts_chain import NutsKernel
+
+__all__ = [
+    "Chain",
+    "Divergences",
+    "HmcKernel",
+    "Kernel",
+    "LogDensity",
+    "MetropolisKernel",
+    "NutsKernel",
+    "Rows",
+    "Tuning",
+]

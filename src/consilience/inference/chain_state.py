@@ -1,0 +1,40 @@
+"""Where a chain is: the part of its state that every kernel shares.
+
+Plain arrays and numbers, nothing else: written to disk and read back they continue the same chain.
+"""
+
+from __future__ import annotations
+
+from consilience.inference.density import Density, evaluate
+from consilience.native.mathematics import isfinite
+from consilience.native.typed_python import Array, boolean, f64, i64, native, record
+
+
+@record
+class State:
+    """A point of a chain.
+
+    key          the chain's key for random numbers
+    transition   transitions done so far; the counter of the next one's random numbers
+    dimension    number of coordinates
+    logp         log density at `position`
+    position     f64[dimension]
+    gradient     gradient of the log density at `position`, f64[dimension]; not used by every kernel
+    """
+
+    key: i64
+    transition: i64
+    dimension: i64
+    logp: f64
+    position: Array[f64]
+    gradient: Array[f64]
+
+
+@native
+def start(state: State, density: Density) -> boolean:
+    """Evaluate the density at the chain's position; False if it or its gradient is not finite."""
+    state.logp = evaluate(density, state.position, state.gradient)
+    finite = isfinite(state.logp)
+    for i in range(state.dimension):
+        finite = finite and isfinite(state.gradient[i])
+    return finite

@@ -1,0 +1,92 @@
+"""The one thing a sampler knows of a model: a log density with its gradient, as machine code.
+
+A density enters as four plain numbers (`LogDensity`); `evaluate` calls it from native code. Where it comes
+from, what its coordinates mean and how its data are stored stay outside.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from consilience.native.mathematics import inf, isfinite
+from consilience.native.typed_python import Array, Function, boolean, f64, i64, native, record
+
+
+@runtime_checkable
+class LogDensity(Protocol):
+    """A log density on the unconstrained space, compiled.
+
+    dimension   number of coordinates, at least 1
+    entry       address of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`, where
+                inputs[0] is the position f64[dimension], outputs[0] the log density f64[1] and outputs[1] its
+                gradient f64[dimension]; the result is a status, 0 for success; re-entrant
+    constants   address of the table of constants, passed on as it is
+    workspace   bytes of 64-byte aligned scratch memory that each thread has to bring
+    """
+
+    @property
+    def dimension(self) -> int: ...
+    @property
+    def entry(self) -> int: ...
+    @property
+    def constants(self) -> int: ...
+    @property
+    def workspace(self) -> int: ...
+
+
+@record
+class Inputs:
+    """The table `inputs` of an entry: one pointer."""
+
+    position: Array[f64]
+
+
+@record
+class Outputs:
+    """The table `outputs` of an entry: two pointers."""
+
+    logp: Array[f64]
+    gradient: Array[f64]
+
+
+@record
+class Density:
+    """A log density in the form native code calls; one per chain, for it owns the scratch memory.
+
+    evaluations   calls of the entry so far
+    stop          i64[1], not 0 once the run is to stop; shared by all chains
+    """
+
+    entry: Function[[Inputs, Outputs, Array[f64], i64], i64]
+    workspace: Array[f64]
+    constants: i64
+    inputs: Inputs
+    outputs: Outputs
+    evaluations: i64
+    stop: Array[i64]
+
+
+@native
+def stopped(density: Density) -> boolean:
+    """Whether the run is to stop: a transition that finds it so leaves its state as it was."""
+    return density.stop[0] != 0
+
+
+@native
+def evaluate(density: Density, position: Array[f64], gradient: Array[f64]) -> f64:
+    """Log density at `position`; its gradient goes to `gradient`.
+
+    A status other than 0 and a log density that is no finite number count as -inf. The gradient is then
+    unspecified. A finite log density may still come with a gradient that is not finite: whoever uses the
+    gradient notices, because the kinetic energy computed from it is not finite either.
+    """
+    inputs = density.inputs
+    outputs = density.outputs
+    inputs.position = position
+    outputs.gradient = gradient
+    density.evaluations += 1
+    status = density.entry(inputs, outputs, density.workspace, density.constants)
+    logp = outputs.logp[0]
+    if status != 0 or not isfinite(logp):
+        return -inf
+    return logp

@@ -1,0 +1,443 @@
+"""The No-U-Turn Sampler, one transition: state in, state out.
+
+Multinomial NUTS (Hoffman & Gelman 2014; Betancourt 2017, arXiv:1701.02434): a trajectory is doubled forwards
+or backwards in time until it turns around, diverges or reaches the greatest depth; the next state is a point
+of it, chosen by weight. Doubling is iterative: a binary counter of finished spans takes the place of
+recursion, so memory grows with the logarithm of the trajectory. Tuning, storage and threads stay outside.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from consilience.inference.chain_state import State
+from consilience.inference.density import Density, stopped
+from consilience.inference.hamiltonian import copy, draw_momentum, kinetic_energy, leapfrog
+from consilience.inference.metric import Metric
+from consilience.inference.streams import DIRECTION, MOMENTUM, SELECTION, purpose_key, uniform
+from consilience.native.mathematics import exp, inf, isnan, log1p, trailing_zeros
+from consilience.native.typed_python import Array, boolean, f64, i64, native, record
+
+GREATEST_ENERGY_ERROR = 1000.0  # beyond it the integrator has left the level set: a divergence
+SLOTS = 6  # left end, right end, chosen point, tip, candidate and the leaf being made
+
+
+@record
+class Trajectory:
+    """The trajectory of one transition; scratch memory between transitions.
+
+    Points live in slots, rows of `positions` and `gradients`, and are named by their row, so that a point
+    that is an end and the choice at once is stored once.
+
+    positions, gradients   f64[SLOTS, dimension]
+    end_slots, end_places  slots of the two ends, and their places in steps from the start, i64[2]:
+                           the earlier end first
+    end_momenta            their momenta, f64[2, dimension]
+    momentum_sum           sum of the momenta of all points, f64[dimension]
+    log_weight             log of the sum over all points of exp(start energy - energy)
+    chosen                 slot of the point chosen so far; its log density, energy and place follow
+    """
+
+    positions: Array[f64]
+    gradients: Array[f64]
+    end_slots: Array[i64]
+    end_places: Array[i64]
+    end_momenta: Array[f64]
+    momentum_sum: Array[f64]
+    log_weight: f64
+    chosen: i64
+    chosen_logp: f64
+    chosen_energy: f64
+    chosen_place: i64
+
+
+@record
+class Growth:
+    """The new half that a doubling adds; scratch memory between transitions.
+
+    tip, place             slot and place of the leaf made last
+    momentum               its momentum, f64[dimension]
+    begins, ends, sums     of every finished span that waits for its neighbour: the momenta of its first and
+                           last leaf and the sum of all, f64[greatest depth + 1, dimension]
+    waiting                number of these spans
+    candidate              slot of the leaf chosen so far; its log density, energy and place follow
+    log_weight             log of the sum of the leaves' weights
+    """
+
+    tip: i64
+    place: i64
+    momentum: Array[f64]
+    begins: Array[f64]
+    ends: Array[f64]
+    sums: Array[f64]
+    waiting: i64
+    candidate: i64
+    candidate_logp: f64
+    candidate_energy: f64
+    candidate_place: i64
+    log_weight: f64
+
+
+@record
+class Info:
+    """What happened in one transition.
+
+    depth               doublings tried
+    leapfrogs           leapfrog steps taken
+    acceptance          mean over the leaves of min(1, exp(start energy - energy))
+    diverging           whether the energy error passed its bound
+    turning             whether the trajectory turned around
+    energy              energy of the new state
+    energy_error        energy of the new state minus energy at the start
+    max_energy_error    the energy error of greatest size along the trajectory, with its sign
+    place               where on the trajectory the new state lies, in leapfrog steps from the start
+    diverging_from, diverging_to   slots of the leapfrog step that diverged
+    """
+
+    depth: i64
+    leapfrogs: i64
+    acceptance: f64
+    diverging: boolean
+    turning: boolean
+    energy: f64
+    energy_error: f64
+    max_energy_error: f64
+    place: i64
+    diverging_from: i64
+    diverging_to: i64
+
+
+@record
+class Nuts:
+    """All that a transition reads and writes.
+
+    max_treedepth   greatest number of doublings, at least 1
+    """
+
+    density: Density
+    state: State
+    metric: Metric
+    trajectory: Trajectory
+    growth: Growth
+    info: Info
+    max_treedepth: i64
+
+
+def new_nuts(density: Density, state: State, metric: Metric, max_treedepth: int) -> Nuts:
+    """All that transitions of `state` need, with fresh scratch memory."""
+    n = state.dimension
+    spans = (max_treedepth + 1) * n
+    trajectory = Trajectory(
+        positions=np.zeros(SLOTS * n),
+        gradients=np.zeros(SLOTS * n),
+        end_slots=np.zeros(2, np.int64),
+        end_places=np.zeros(2, np.int64),
+        end_momenta=np.zeros(2 * n),
+        momentum_sum=np.zeros(n),
+        log_weight=0.0,
+        chosen=0,
+        chosen_logp=0.0,
+        chosen_energy=0.0,
+        chosen_place=0,
+    )
+    growth = Growth(
+        tip=0,
+        place=0,
+        momentum=np.zeros(n),
+        begins=np.zeros(spans),
+        ends=np.zeros(spans),
+        sums=np.zeros(spans),
+        waiting=0,
+        candidate=0,
+        candidate_logp=0.0,
+        candidate_energy=0.0,
+        candidate_place=0,
+        log_weight=0.0,
+    )
+    info = Info(
+        depth=0,
+        leapfrogs=0,
+        acceptance=0.0,
+        diverging=False,
+        turning=False,
+        energy=0.0,
+        energy_error=0.0,
+        max_energy_error=0.0,
+        place=0,
+        diverging_from=0,
+        diverging_to=0,
+    )
+    return Nuts(density, state, metric, trajectory, growth, info, max_treedepth)
+
+
+@native
+def log_add_exp(x: f64, y: f64) -> f64:
+    """log(exp(x) + exp(y)); -inf stands for a weight of zero."""
+    low = min(x, y)
+    high = max(x, y)
+    if low == -inf:
+        return high
+    return high + log1p(exp(low - high))
+
+
+@native(reassociate=True, contract=True)
+def leaves_turn(
+    variance: Array[f64], first: Array[f64], second: Array[f64], total: Array[f64], dimension: i64
+) -> boolean:
+    """Join two neighbouring leaves: total = first + second; True if they turn towards each other."""
+    first_advance = 0.0
+    second_advance = 0.0
+    for i in range(dimension):
+        joined = first[i] + second[i]
+        velocity = variance[i] * joined
+        first_advance += velocity * first[i]
+        second_advance += velocity * second[i]
+        total[i] = joined
+    return not (first_advance > 0.0 and second_advance > 0.0)
+
+
+@native(reassociate=True, contract=True)
+def spans_turn(
+    variance: Array[f64],
+    begin: Array[f64],
+    end: Array[f64],
+    total: Array[f64],
+    next_begin: Array[f64],
+    next_end: Array[f64],
+    next_total: Array[f64],
+    dimension: i64,
+) -> boolean:
+    """Join two neighbouring spans: total += next_total; True if the whole turns around.
+
+    The generalised criterion for the whole, and again for either span with the nearest leaf of the other:
+    without these a turn that falls on the border between two spans stays unseen (Stan 2.21).
+    """
+    whole_begin = 0.0
+    whole_end = 0.0
+    left_begin = 0.0
+    left_end = 0.0
+    right_begin = 0.0
+    right_end = 0.0
+    for i in range(dimension):
+        inverse_mass = variance[i]
+        joined = total[i] + next_total[i]
+        left = inverse_mass * (total[i] + next_begin[i])
+        right = inverse_mass * (end[i] + next_total[i])
+        whole = inverse_mass * joined
+        whole_begin += whole * begin[i]
+        whole_end += whole * next_end[i]
+        left_begin += left * begin[i]
+        left_end += left * next_begin[i]
+        right_begin += right * end[i]
+        right_end += right * next_end[i]
+        total[i] = joined
+    return not (
+        whole_begin > 0.0
+        and whole_end > 0.0
+        and left_begin > 0.0
+        and left_end > 0.0
+        and right_begin > 0.0
+        and right_end > 0.0
+    )
+
+
+@native
+def close_spans(growth: Growth, variance: Array[f64], leaf: i64, dimension: i64) -> boolean:
+    """Put leaf number `leaf` of a doubling on the counter of spans; True if a span it completes turns around.
+
+    Like adding 1 to a binary number: the spans that wait are the ones of `leaf`, and every trailing 1 is a
+    span as long as the one just completed, which is joined to it.
+    """
+    momentum = growth.momentum
+    if leaf & 1 == 0:
+        copy(momentum, growth.begins[growth.waiting * dimension :], dimension)
+        growth.waiting += 1
+        return False
+    first = growth.waiting - 1
+    at = first * dimension
+    turning = leaves_turn(variance, growth.begins[at:], momentum, growth.sums[at:], dimension)
+    rest = leaf >> 1
+    while rest & 1 == 1 and not turning:
+        first -= 1
+        after = at
+        at = first * dimension
+        turning = spans_turn(
+            variance,
+            growth.begins[at:],
+            growth.ends[at:],
+            growth.sums[at:],
+            growth.begins[after:],
+            momentum,
+            growth.sums[after:],
+            dimension,
+        )
+        rest >>= 1
+    copy(momentum, growth.ends[at:], dimension)
+    growth.waiting = first + 1
+    return turning
+
+
+@native
+def free_slot(trajectory: Trajectory, growth: Growth) -> i64:
+    """A slot whose point is not needed any more."""
+    taken = (
+        1 << trajectory.end_slots[0]
+        | 1 << trajectory.end_slots[1]
+        | 1 << trajectory.chosen
+        | 1 << growth.tip
+        | 1 << growth.candidate
+    )
+    return trailing_zeros(i64(~taken))
+
+
+@native
+def grow(nuts: Nuts, step: f64, start_energy: f64, leaves: i64) -> None:
+    """Make `leaves` leaves from the tip on, unless a span turns around or a step diverges before.
+
+    step   signed step size: negative goes back in time
+    """
+    density = nuts.density
+    state = nuts.state
+    trajectory = nuts.trajectory
+    growth = nuts.growth
+    info = nuts.info
+    variance = nuts.metric.variance
+    n = state.dimension
+    selection = purpose_key(state.key, SELECTION)
+    growth.candidate = growth.tip
+    growth.waiting = 0
+    growth.log_weight = -inf
+    direction = 1 if step > 0.0 else -1
+    leaf = 0
+    while leaf < leaves and not info.turning and not info.diverging and not stopped(density):
+        last = growth.tip
+        slot = free_slot(trajectory, growth)
+        logp, kinetic = leapfrog(
+            density,
+            variance,
+            step,
+            trajectory.positions[last * n :],
+            trajectory.gradients[last * n :],
+            growth.momentum,
+            trajectory.positions[slot * n :],
+            trajectory.gradients[slot * n :],
+            n,
+        )
+        energy = kinetic - logp
+        error = energy - start_energy
+        growth.tip = slot
+        growth.place += direction
+        info.leapfrogs += 1
+        if isnan(error):
+            error = inf
+        if abs(error) > abs(info.max_energy_error):
+            info.max_energy_error = error
+        if error > GREATEST_ENERGY_ERROR:
+            info.diverging = True
+            info.diverging_from = last
+            info.diverging_to = slot
+        else:
+            info.acceptance += exp(min(0.0, -error))
+            growth.log_weight = log_add_exp(growth.log_weight, -error)
+            # the new leaf is chosen with its share of the weight so far: a multinomial choice in one pass
+            share = exp(-error - growth.log_weight)
+            if uniform(selection, state.transition, info.leapfrogs) < share:
+                growth.candidate = slot
+                growth.candidate_logp = logp
+                growth.candidate_energy = energy
+                growth.candidate_place = growth.place
+            info.turning = close_spans(growth, variance, leaf, n)
+        leaf += 1
+
+
+@native
+def double(nuts: Nuts, step_size: f64, start_energy: f64) -> None:
+    """Double the trajectory in a random direction, move the choice, and see whether the whole turns."""
+    state = nuts.state
+    trajectory = nuts.trajectory
+    growth = nuts.growth
+    info = nuts.info
+    variance = nuts.metric.variance
+    n = state.dimension
+    key = purpose_key(state.key, DIRECTION)
+    side = 1 if uniform(key, state.transition, 2 * info.depth) < 0.5 else 0
+    move = uniform(key, state.transition, 2 * info.depth + 1)
+    near = trajectory.end_momenta[side * n :]
+    far = trajectory.end_momenta[(1 - side) * n :]
+    leaves = 1 << info.depth
+    info.depth += 1
+    growth.tip = trajectory.end_slots[side]
+    growth.place = trajectory.end_places[side]
+    copy(near, growth.momentum, n)
+    grow(nuts, step_size if side == 1 else -step_size, start_energy, leaves)
+    if info.turning or info.diverging or stopped(nuts.density):
+        return  # an unfinished half may not be chosen from, or the chain would not be reversible
+
+    # biased progressive sampling: the new half is preferred, which keeps detailed balance and moves further
+    if move < exp(min(0.0, growth.log_weight - trajectory.log_weight)):
+        trajectory.chosen = growth.candidate
+        trajectory.chosen_logp = growth.candidate_logp
+        trajectory.chosen_energy = growth.candidate_energy
+        trajectory.chosen_place = growth.candidate_place
+    trajectory.log_weight = log_add_exp(trajectory.log_weight, growth.log_weight)
+
+    # seen from its far end, a trajectory that grew backwards looks like one that grew forwards
+    added = growth.begins if leaves == 1 else growth.sums
+    total = trajectory.momentum_sum
+    info.turning = spans_turn(variance, far, near, total, growth.begins, growth.momentum, added, n)
+    trajectory.end_slots[side] = growth.tip
+    trajectory.end_places[side] = growth.place
+    copy(growth.momentum, near, n)
+
+
+@native
+def transition(nuts: Nuts, step_size: f64) -> boolean:
+    """Move the state by one transition of NUTS with this step size, and describe it in `nuts.info`.
+
+    returns   False, with the state as it was, if the run was stopped meanwhile
+    """
+    state = nuts.state
+    trajectory = nuts.trajectory
+    info = nuts.info
+    variance = nuts.metric.variance
+    n = state.dimension
+    key = purpose_key(state.key, MOMENTUM)
+    momentum = trajectory.momentum_sum
+    draw_momentum(key, state.transition, 0, nuts.metric.mass_deviation, momentum, n)
+    copy(momentum, trajectory.end_momenta, n)
+    copy(momentum, trajectory.end_momenta[n:], n)
+    copy(state.position, trajectory.positions, n)
+    copy(state.gradient, trajectory.gradients, n)
+    start_energy = kinetic_energy(momentum, variance, n) - state.logp
+
+    for side in range(2):
+        trajectory.end_slots[side] = 0
+        trajectory.end_places[side] = 0
+    trajectory.log_weight = 0.0
+    trajectory.chosen = 0
+    trajectory.chosen_logp = state.logp
+    trajectory.chosen_energy = start_energy
+    trajectory.chosen_place = 0
+    info.depth = 0
+    info.leapfrogs = 0
+    info.acceptance = 0.0
+    info.diverging = False
+    info.turning = False
+    info.max_energy_error = 0.0
+    going = True
+    while going and info.depth < nuts.max_treedepth:
+        double(nuts, step_size, start_energy)
+        going = not info.turning and not info.diverging and not stopped(nuts.density)
+    if stopped(nuts.density):
+        return False
+
+    chosen = trajectory.chosen * n
+    copy(trajectory.positions[chosen:], state.position, n)
+    copy(trajectory.gradients[chosen:], state.gradient, n)
+    state.logp = trajectory.chosen_logp
+    state.transition += 1
+    info.acceptance /= float(info.leapfrogs)
+    info.energy = trajectory.chosen_energy
+    info.energy_error = trajectory.chosen_energy - start_energy
+    info.place = trajectory.chosen_place
+    return True

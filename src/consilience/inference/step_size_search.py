@@ -1,0 +1,66 @@
+"""A first step size: double or halve until one leapfrog's acceptance probability crosses 0.8.
+
+Hoffman & Gelman (2014, algorithm 4) with the threshold 0.8. Enters a point with finite log density and a
+metric; leaves a step size. It is only a start: dual averaging does the rest.
+"""
+
+from __future__ import annotations
+
+from consilience.inference.chain_state import State
+from consilience.inference.density import Density
+from consilience.inference.hamiltonian import draw_momentum, kinetic_energy, leapfrog
+from consilience.inference.metric import Metric
+from consilience.inference.streams import SEARCH, purpose_key
+from consilience.native.mathematics import log
+from consilience.native.typed_python import Array, boolean, f64, i64, native, record
+
+THRESHOLD = 0.8
+MOST_TRIALS = 100  # 2 ** 100 is beyond any choice of units
+
+
+@record
+class Probe:
+    """Scratch memory for one leapfrog away from a state: three arrays f64[dimension]."""
+
+    position: Array[f64]
+    gradient: Array[f64]
+    momentum: Array[f64]
+
+
+@native
+def keeps_energy(
+    density: Density, state: State, metric: Metric, probe: Probe, step: f64, trial: i64
+) -> boolean:
+    """Whether one leapfrog of this size, with the momentum of this trial, is accepted often enough."""
+    n = state.dimension
+    key = purpose_key(state.key, SEARCH)
+    draw_momentum(key, state.transition, trial * n, metric.mass_deviation, probe.momentum, n)
+    energy = kinetic_energy(probe.momentum, metric.variance, n) - state.logp
+    logp, kinetic = leapfrog(
+        density,
+        metric.variance,
+        step,
+        state.position,
+        state.gradient,
+        probe.momentum,
+        probe.position,
+        probe.gradient,
+        n,
+    )
+    return energy - (kinetic - logp) > log(THRESHOLD)  # False if the new energy is no number
+
+
+@native
+def search_step_size(density: Density, state: State, metric: Metric, probe: Probe, step: f64) -> f64:
+    """Step size at which keeping the energy turns into losing it, to a factor of 2, searched from `step`."""
+    growing = keeps_energy(density, state, metric, probe, step, 0)
+    trial = 1
+    while trial < MOST_TRIALS:
+        if growing:
+            step *= 2.0
+        else:
+            step *= 0.5
+        if keeps_energy(density, state, metric, probe, step, trial) != growing:
+            break
+        trial += 1
+    return step

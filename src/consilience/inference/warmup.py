@@ -1,0 +1,103 @@
+"""The tuning phase: which transitions teach the metric, which the step size, and when windows end.
+
+The schedule of nutpie for a fixed number of tuning transitions: short windows during the first 30 %, then a
+window of 80 draws and windows 1.5 times longer each; during the last 15 % only the step size is learnt.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from consilience.inference.chain_state import State
+from consilience.inference.density import Density
+from consilience.inference.dual_averaging import StepSize, learn, restart, settle
+from consilience.inference.metric import Metric, guess, new_metric, observe, refresh, switch, younger_count
+from consilience.inference.step_size_search import Probe, search_step_size
+from consilience.native.typed_python import boolean, f64, i64, native, record
+
+EARLY_SHARE = 0.3
+EARLY_WINDOW = 10
+MAIN_WINDOW = 80
+WINDOW_GROWTH = 1.5
+FINAL_SHARE = 0.15
+
+
+@record
+class Warmup:
+    """What a chain learns while it tunes, and where it is in its tuning.
+
+    length     number of tuning transitions
+    early      the first transition after the early phase
+    final      the first transition that no longer teaches the metric
+    window     draws the younger estimator needs before it takes over, once the early phase is past
+    learnt     whether the metric was ever set from draws
+    """
+
+    metric: Metric
+    step: StepSize
+    probe: Probe
+    length: i64
+    early: i64
+    final: i64
+    window: i64
+    learnt: boolean
+
+
+def new_warmup(dimension: int, length: int, target_accept: float, initial_step: float) -> Warmup:
+    """The state before `length` tuning transitions (length >= 0)."""
+    return Warmup(
+        metric=new_metric(dimension),
+        step=StepSize(
+            step=initial_step, average=initial_step, target=target_accept, anchor=0.0, error=0.0, count=0
+        ),
+        probe=Probe(np.zeros(dimension), np.zeros(dimension), np.zeros(dimension)),
+        length=length,
+        early=int(EARLY_SHARE * length),
+        final=length - int(FINAL_SHARE * length),
+        window=MAIN_WINDOW,
+        learnt=False,
+    )
+
+
+@native
+def search(warmup: Warmup, density: Density, state: State) -> None:
+    """Restart the step size from a search under the metric as it is."""
+    step = warmup.step
+    restart(step, search_step_size(density, state, warmup.metric, warmup.probe, step.step))
+
+
+@native
+def begin(warmup: Warmup, density: Density, state: State) -> None:
+    """First metric and first step size, from a state whose log density and gradient are finite."""
+    guess(warmup.metric, state.gradient)
+    search(warmup, density, state)
+
+
+@native
+def adapt(warmup: Warmup, density: Density, state: State, acceptance: f64, informative: boolean) -> None:
+    """Learn from the tuning transition that led to `state`.
+
+    acceptance    its mean acceptance probability
+    informative   whether its draw may teach the metric: it moved and did not diverge
+    """
+    metric = warmup.metric
+    done = state.transition  # counts the transition just made
+    searched = False
+    if done <= warmup.final:
+        if informative:
+            observe(metric, state.position, state.gradient)
+        early = done <= warmup.early
+        window = EARLY_WINDOW if early else warmup.window
+        # no new window where too little tuning is left to fill it
+        if younger_count(metric) >= window and done + window <= warmup.final:
+            switch(metric)
+            if not early:
+                warmup.window = int(WINDOW_GROWTH * float(warmup.window))
+        if refresh(metric) and not warmup.learnt:
+            warmup.learnt = True
+            searched = True
+            search(warmup, density, state)
+    if not searched:
+        learn(warmup.step, acceptance)
+    if done == warmup.length:
+        settle(warmup.step)

@@ -1,0 +1,138 @@
+"""Nodes without inputs: function inputs, shared slots, region parameters and constants."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.errors import DtypeError
+from consilience.ir import dimension, side_tables
+from consilience.ir.node import Node
+from consilience.ir.op import Op
+from consilience.ir.types import DTYPES, TensorType, dtype_of, numpy_dtype
+
+_serials = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Input(Op):
+    """A value given when a function is called; `serial` tells two inputs of equal type apart."""
+
+    serial: int
+    of: TensorType
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return self.of
+
+
+@dataclass(frozen=True, slots=True)
+class Shared(Op):
+    """A named slot whose value lives in a context, not in the graph."""
+
+    serial: int
+    of: TensorType
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return self.of
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Op):
+    """The value at `position` of the region that holds this node."""
+
+    position: int
+    of: TensorType
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return self.of
+
+
+class Constant(Op):
+    """A fixed array, compared by dtype, shape and bits: 0.0 is not -0.0, 1 is not True."""
+
+    __slots__ = ("array", "key")
+
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        contents = array.tobytes()
+        bits = contents if len(contents) <= 64 else hashlib.blake2b(contents, digest_size=32).digest()
+        self.array = array
+        self.key = (array.dtype.name, array.shape, bits)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        if self.array.size == 1:
+            return f"Constant({self.array.item()!r})"
+        return f"Constant(array of {self.array.size})"
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return TensorType(self.array.dtype.name, self.array.shape)
+
+
+def tensor_input(dtype: str, shape: Sequence[int | None | dimension.Dimension], name: str | None = None) -> Node:
+    """A fresh function input; `None` in `shape` makes a fresh symbolic length."""
+    result = Node(Input(next(_serials), _type(dtype, shape, name)))
+    if name is not None:
+        side_tables.set_name(result, name)
+    return result
+
+
+def shared_slot(dtype: str, shape: Sequence[int | None | dimension.Dimension], name: str | None = None) -> Node:
+    """A fresh shared slot; contexts give it a value."""
+    result = Node(Shared(next(_serials), _type(dtype, shape, name)))
+    if name is not None:
+        side_tables.set_name(result, name)
+    return result
+
+
+def _type(dtype: str, shape: Sequence[int | None | dimension.Dimension], name: str | None) -> TensorType:
+    if dtype not in DTYPES:
+        raise DtypeError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
+    lengths: list[dimension.Dim] = []
+    for axis, length in enumerate(shape):
+        if length is None:
+            lengths.append(dimension.symbol(f"{name or 'input'}.shape[{axis}]"))
+        elif isinstance(length, dimension.Dimension):
+            lengths.append(length)
+        else:
+            lengths.append(_checked_length(int(length), name))
+    return TensorType(dtype, tuple(lengths))
+
+
+def _checked_length(length: int, name: str | None) -> int:
+    if length < 0:
+        raise ValueError(f"lengths of `{name or 'input'}` must be >= 0, got {length}.")
+    return length
+
+
+def constant(value: npt.ArrayLike, dtype: str | None = None) -> Node:
+    """A fixed array as a node; interned by dtype, shape and bits. The array is copied."""
+    if isinstance(value, Node):
+        return value
+    array = np.asarray(value)
+    if isinstance(array, np.ma.MaskedArray):
+        raise DtypeError("masked arrays have no meaning as constants; fill or drop the masked entries first.")
+    kind = dtype_of(array) if dtype is None else dtype
+    stored = np.array(array, dtype=numpy_dtype(kind), order="C", copy=True)
+    stored.setflags(write=False)
+    return Node(Constant(stored))
+
+
+def constant_value(node: Node) -> npt.NDArray[Any] | None:
+    """The array of a constant node, else None."""
+    return node.op.array if isinstance(node.op, Constant) else None
+
+
+def is_leaf(node: Node) -> bool:
+    """Whether a node is given from outside: an input, a shared slot or a region's parameter."""
+    return isinstance(node.op, Input | Shared | Parameter)

@@ -1,0 +1,104 @@
+"""The one node class: an op applied to other values, frozen and interned.
+
+Equal nodes are the same object, so `is` compares whole graphs. Names and source lines are kept
+beside the graph (`side_tables`), operators of the user's notation come from `arithmetic`.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING, NoReturn
+
+from consilience.errors import GraphError
+from consilience.ir import side_tables
+from consilience.ir.arithmetic import Arithmetic
+from consilience.ir.types import Shape, TensorType, Type
+
+if TYPE_CHECKING:
+    from consilience.ir.op import Op
+
+_known: weakref.WeakValueDictionary[tuple[object, ...], Node] = weakref.WeakValueDictionary()
+_lock = threading.RLock()
+
+
+class Node(Arithmetic):
+    """One value of a program: `op` applied to `inputs`, of type `type`.
+
+    Construct through `node(op, *inputs)` or the functions of `consilience.tensor`.
+    """
+
+    __slots__ = ("__weakref__", "inputs", "op", "type")
+
+    op: Op
+    inputs: tuple[Node, ...]
+    type: Type
+
+    def __new__(cls, op: Op, *inputs: Node) -> Node:
+        key = (op, *inputs)
+        known = _known.get(key)
+        if known is not None:
+            return known
+        result_type = op.result_type(*inputs)
+        with _lock:
+            known = _known.get(key)
+            if known is None:
+                known = object.__new__(cls)
+                object.__setattr__(known, "op", op)
+                object.__setattr__(known, "inputs", inputs)
+                object.__setattr__(known, "type", result_type)
+                _known[key] = known
+                side_tables.record_source(known)
+        return known
+
+    def __setattr__(self, attribute: str, value: object) -> NoReturn:
+        raise AttributeError(f"nodes are frozen; `{attribute}` cannot be set. Build a new expression instead.")
+
+    def __delattr__(self, attribute: str) -> NoReturn:
+        raise AttributeError(f"nodes are frozen; `{attribute}` cannot be deleted.")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("nodes are not pickled; use `consilience.ir.text` to store a graph.")
+
+    def __copy__(self) -> Node:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Node:
+        return self
+
+    @property
+    def tensor_type(self) -> TensorType:
+        """The type, which must be a tensor's."""
+        if isinstance(self.type, TensorType):
+            return self.type
+        raise GraphError(f"a single tensor was needed, got the tuple {self.type!r}; take one with `item(x, i)`.")
+
+    @property
+    def dtype(self) -> str:
+        """Element type: float64, float32, int64, int32, bool or key."""
+        return self.tensor_type.dtype
+
+    @property
+    def static_shape(self) -> Shape:
+        """Shape as integers and symbolic lengths."""
+        return self.tensor_type.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.tensor_type.shape)
+
+    @property
+    def name(self) -> str | None:
+        """The user's name for this value, if any; not part of its identity."""
+        return side_tables.name_of(self)
+
+    def __repr__(self) -> str:
+        name = side_tables.name_of(self)
+        head = f"{name}: " if name else ""
+        return f"<{head}{self.op!r} {self.type!r}>"
+
+
+def alive() -> int:
+    """Number of nodes in memory; for tests of memory use."""
+    return len(_known)

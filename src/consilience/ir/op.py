@@ -1,0 +1,33 @@
+"""The meaning of a computation: frozen static parameters and the type of the result.
+
+No derivative, no backend code, no in-place flag: those are rows of tables elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from consilience.ir.obligations import Obligation
+from consilience.ir.types import Type
+
+if TYPE_CHECKING:
+    from consilience.ir.node import Node
+
+
+class Op:
+    """Base of all ops; subclasses are frozen dataclasses of plain, hashable parameters."""
+
+    # Every op class by its name, so that program text can be parsed.
+    classes: ClassVar[dict[str, type[Op]]] = {}
+
+    def __init_subclass__(cls, **arguments: object) -> None:
+        super().__init_subclass__(**arguments)
+        Op.classes[cls.__name__] = cls
+
+    def result_type(self, *inputs: Node) -> Type:
+        """Type of the result; raises ShapeError or DtypeError where the inputs have no meaning."""
+        raise NotImplementedError(f"{type(self).__name__} must define result_type")
+
+    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+        """Equalities of lengths that the construction could not prove."""
+        return ()

@@ -1,0 +1,53 @@
+"""Inner graphs: loop bodies, branches, reusable functions.
+
+A region is an ordinary hashable value: parameters, results, nothing captured implicitly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from consilience.errors import GraphError
+from consilience.ir.leaves import Parameter, is_leaf
+from consilience.ir.node import Node
+from consilience.ir.traversal import substitute, topological
+from consilience.ir.types import TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """`results` as functions of `parameters`, whose nodes are `Parameter(0), Parameter(1), …`."""
+
+    parameters: tuple[TensorType, ...]
+    results: tuple[Node, ...]
+
+    @property
+    def result_types(self) -> tuple[TensorType, ...]:
+        """Types of the results, in order."""
+        return tuple(result.tensor_type for result in self.results)
+
+    def parameter(self, position: int) -> Node:
+        """The node that stands for one parameter inside the region."""
+        return Node(Parameter(position, self.parameters[position]))
+
+    def apply(self, *operands: Node) -> list[Node]:
+        """The results with the parameters replaced by operands: the region written out."""
+        if len(operands) != len(self.parameters):
+            raise GraphError(f"a region of {len(self.parameters)} parameters was given {len(operands)} operands.")
+        replacements = {self.parameter(i): operand for i, operand in enumerate(operands)}
+        return substitute(self.results, replacements)
+
+
+def close(results: Sequence[Node], leading: Sequence[Node] = ()) -> tuple[Region, tuple[Node, ...]]:
+    """Turn an expression into a region; its leaves become parameters.
+
+    results   what the region computes
+    leading   leaves that must be the first parameters, in this order, used or not
+    returns   the region and the operands for its parameters, `leading` first
+    """
+    leaves = [node for node in topological(results) if is_leaf(node)]
+    operands = tuple(dict.fromkeys((*leading, *leaves)))
+    types = tuple(operand.tensor_type for operand in operands)
+    replacements = {operand: Node(Parameter(i, types[i])) for i, operand in enumerate(operands)}
+    return Region(types, tuple(substitute(results, replacements))), operands

@@ -1,0 +1,85 @@
+"""What users call things and where they wrote them, kept beside the graph.
+
+Nothing here is part of a node's identity: equal expressions share one node whatever their names.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from consilience.ir.node import Node
+
+_names: weakref.WeakKeyDictionary[Node, str] = weakref.WeakKeyDictionary()
+_sources: weakref.WeakKeyDictionary[Node, tuple[str, int]] = weakref.WeakKeyDictionary()
+_notes: weakref.WeakKeyDictionary[Node, tuple[str, ...]] = weakref.WeakKeyDictionary()
+_state = threading.local()
+
+
+def set_name(node: Node, name: str) -> None:
+    """Attach the user's name; the latest wins."""
+    _names[node] = name
+
+
+def name_of(node: Node) -> str | None:
+    """The user's name, if one was given."""
+    return _names.get(node)
+
+
+def add_note(node: Node, note: str) -> None:
+    """Attach a remark, for instance the rule that made the node."""
+    _notes[node] = (*_notes.get(node, ()), note)
+
+
+def notes_of(node: Node) -> tuple[str, ...]:
+    """Remarks in the order they were attached."""
+    return _notes.get(node, ())
+
+
+def record_source(node: Node) -> None:
+    """Remember the nearest line outside this library that led to the node."""
+    if getattr(_state, "silent", False):
+        return
+    frame = sys._getframe(2)
+    while frame is not None:
+        if not frame.f_globals.get("__name__", "").startswith("consilience."):
+            _sources[node] = (frame.f_code.co_filename, frame.f_lineno)
+            return
+        frame = frame.f_back  # type: ignore[assignment]  # the last frame has no caller; the loop ends there
+
+
+def source_of(node: Node) -> str:
+    """`file:line` where the user wrote the expression, or an empty text."""
+    place = _sources.get(node)
+    return f"{place[0]}:{place[1]}" if place else ""
+
+
+def pass_on(old: Node, new: Node) -> None:
+    """Give the name, source line and notes of a replaced node to its replacement, where this has none."""
+    for table in (_names, _sources, _notes):
+        known = table.get(old)  # type: ignore[attr-defined]  # three tables of different values
+        if known is not None and new not in table:  # type: ignore[operator]  # see above
+            table[new] = known  # type: ignore[index]  # see above
+
+
+@contextmanager
+def without_sources() -> Iterator[None]:
+    """Do not look for source lines inside; rewriting and differentiation create many nodes."""
+    before = getattr(_state, "silent", False)
+    _state.silent = True
+    try:
+        yield
+    finally:
+        _state.silent = before
+
+
+def describe(node: Node) -> str:
+    """The node in words for an error message: name, op, type and the user's line."""
+    name, place = name_of(node), source_of(node)
+    title = f"`{name}`" if name else f"the result of {node.op!r}"
+    return f"{title} of type {node.type!r}" + (f" (written at {place})" if place else "")

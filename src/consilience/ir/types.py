@@ -1,0 +1,89 @@
+"""What is known of a value before it exists: element type and shape.
+
+Types are frozen and compare by value. A tuple type describes ops with several results.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from consilience.errors import DtypeError
+from consilience.ir.dimension import Dim, product
+
+FLOATS = ("float64", "float32")
+INTEGERS = ("int64", "int32")
+DTYPES = (*FLOATS, *INTEGERS, "bool", "key")
+
+Shape: TypeAlias = tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """An array: `dtype` is one of DTYPES, `shape` a tuple of integers or symbolic lengths.
+
+    Rank 0 is a tensor type like any other. `key` is the seed of a random stream, one int64.
+    """
+
+    dtype: str
+    shape: Shape = ()
+
+    @property
+    def rank(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> Dim:
+        """Number of elements."""
+        return product(self.shape)
+
+    def with_shape(self, shape: Shape) -> TensorType:
+        """The same element type with another shape."""
+        return TensorType(self.dtype, shape)
+
+    def with_dtype(self, dtype: str) -> TensorType:
+        """The same shape with another element type."""
+        return TensorType(dtype, self.shape)
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(repr, self.shape))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class TupleType:
+    """Several values at once, taken apart by `Item`."""
+
+    items: tuple[TensorType, ...]
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(repr, self.items))})"
+
+
+Type: TypeAlias = TensorType | TupleType
+
+
+def numpy_dtype(dtype: str) -> np.dtype[np.generic]:
+    """How elements of a dtype are stored: a key is an int64."""
+    return np.dtype("int64" if dtype == "key" else dtype)
+
+
+def dtype_of(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> str:
+    """The dtype a NumPy array takes inside a graph.
+
+    Narrow and unsigned integers widen to int64, float16 to float32; anything else is an error.
+    """
+    kind, name = array.dtype.kind, array.dtype.name
+    if name in DTYPES:
+        return name
+    if kind in "iu":
+        if name == "uint64" and array.size and int(array.max()) > np.iinfo("int64").max:
+            raise DtypeError(f"an unsigned value of {array.max()} does not fit int64; rescale or use float64.")
+        return "int64"
+    if name == "float16":
+        return "float32"
+    raise DtypeError(
+        f"arrays of dtype `{array.dtype}` have no meaning here; use one of float64, float32, int64, int32, bool."
+    )

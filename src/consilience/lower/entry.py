@@ -1,0 +1,314 @@
+"""Machine code of a program: one entry function, and one function per distinct loop in larger programs.
+
+    i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)
+
+A Program in, a loop-IR module, the names of its imports and the bytes of workspace out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from consilience.errors import Status
+from consilience.ir import Node, constant_value
+from consilience.lower import fusion, kernel_code, routines
+from consilience.lower.fusion import KernelStep
+from consilience.lower.kernel_code import combine, index_offset
+from consilience.lower.loop_kernel import LoopKernel
+from consilience.lower.plan import plan, scalars_read, views_of
+from consilience.lower.program import BranchStep, CallStep, KeepStep, Program, ScalarStep, ScatterStep, Step
+from consilience.lower.scalar_code import MEMORY, code, convert, from_memory, register_type, to_memory
+from consilience.lower.scatter import write_scatter
+from consilience.lower.views import Storage, View, static
+from consilience.native.loops import Builder, Module, Type, Value, Variable, i64, ptr
+from consilience.native.target import Target
+from consilience.ops import Cast, Elementwise, Index, Key, Reduce
+
+# Programs with more loops than this get a function per distinct loop: code generation stays linear.
+INLINE_LOOPS = 4
+
+
+@dataclass
+class Code:
+    """A module with its entry, and what it needs to run."""
+
+    module: Module
+    entry: str
+    workspace: int
+
+
+class _Frame:
+    """Pointers and scalars known at one place of the entry function."""
+
+    def __init__(self, b: Builder, status: Variable) -> None:
+        self.b = b
+        self.status = status
+        self.registers: dict[Node, Value] = {}
+        self.bases: dict[Storage, Value] = {}
+        self.pointers: dict[tuple[Storage, int], Value] = {}
+
+    def inner(self) -> _Frame:
+        """A copy for a block inside: what it learns is not known outside."""
+        frame = _Frame(self.b, self.status)
+        frame.registers, frame.bases, frame.pointers = dict(self.registers), dict(self.bases), dict(self.pointers)
+        return frame
+
+
+class _Writer:
+    def __init__(self, program: Program, target: Target) -> None:
+        self.program = program
+        self.target = target
+        self.module = Module()
+        self.offsets, self.arena = plan(program)
+        self.loops: dict[tuple[LoopKernel, bool], str] = {}
+        self.outline = _count_loops(program.steps) > INLINE_LOOPS
+
+    def run(self, name: str) -> Code:
+        b = self.module.function(
+            name, [("inputs", ptr), ("outputs", ptr), ("workspace", ptr), ("constants", ptr)], i64
+        )
+        self.tables = dict(zip(("inputs", "outputs", "workspace", "constants"), b.parameters, strict=True))
+        frame = _Frame(b, b.variable(b.const(i64, int(Status.OK))))
+        self._bases(frame)
+        self._steps(frame, self.program.steps)
+        b.ret(b.get(frame.status))
+        return Code(self.module, name, self.arena)
+
+    # ---- memory
+
+    def _bases(self, frame: _Frame) -> None:
+        """Base pointers are loaded once, at the start, so that they are known in every block."""
+        b = frame.b
+        used: dict[Storage, None] = {}
+        for view in self._all_views(self.program.steps):
+            used[view.storage] = None
+        for storage in used:
+            if storage.place == "workspace":
+                offset = b.const(i64, self.offsets[storage.number])
+                frame.bases[storage] = b.offset(self.tables["workspace"], offset, MEMORY["bool"])
+            elif storage.place in self.tables:
+                entry = b.offset(self.tables[storage.place], b.const(i64, storage.number), ptr)
+                frame.bases[storage] = b.load(ptr, entry)
+
+    def _all_views(self, steps: Sequence[Step]) -> list[View]:
+        found: list[View] = []
+        for step in steps:
+            found += views_of(step)
+            found += [self.program.homes[n] for n in scalars_read(step) if n in self.program.homes]
+        return found
+
+    def pointer(self, frame: _Frame, view: View) -> Value:
+        """Address of a view's first element."""
+        key = (view.storage, view.offset)
+        known = frame.pointers.get(key)
+        if known is None:
+            known = frame.bases[view.storage]
+            if view.offset:
+                known = frame.b.offset(known, frame.b.const(i64, view.offset), MEMORY[view.storage.dtype])
+            frame.pointers[key] = known
+        return known
+
+    def scalar(self, frame: _Frame, node: Node) -> Value:
+        """The one number a scalar-like node holds."""
+        known = frame.registers.get(node)
+        if known is None:
+            b = frame.b
+            fixed = constant_value(node)
+            if fixed is not None and fixed.size == 1:
+                known = b.const(register_type(node.dtype), fixed.item())
+            else:
+                home = self.program.homes[node]
+                if home.storage.place == "iota":
+                    known = b.const(i64, home.offset)
+                else:
+                    loaded = b.load(MEMORY[node.dtype], self.pointer(frame, home))
+                    known = from_memory(b, node.dtype, loaded)
+            frame.registers[node] = known
+        return known
+
+    # ---- steps
+
+    def _steps(self, frame: _Frame, steps: Sequence[Step]) -> None:
+        for step in steps:
+            if isinstance(step, ScalarStep):
+                for node in step.nodes:
+                    frame.registers[node] = self._scalar_node(frame, node)
+            elif isinstance(step, KeepStep):
+                value = to_memory(frame.b, step.node.dtype, self.scalar(frame, step.node))
+                frame.b.store(value, self.pointer(frame, step.target))
+            elif isinstance(step, KernelStep):
+                self._kernel(frame, step)
+            elif isinstance(step, CallStep):
+                sources = [routines.Argument(v, self.pointer(frame, v)) for v in step.sources]
+                targets = [routines.Argument(v, self.pointer(frame, v)) for v in step.targets]
+                routines.write(frame.b, step.node, sources, targets)
+            elif isinstance(step, ScatterStep):
+                self._scatter(frame, step)
+            else:
+                self._branch(frame, step)
+
+    def _scalar_node(self, frame: _Frame, node: Node) -> Value:
+        b, op = frame.b, node.op
+        if isinstance(op, Elementwise):
+            return code(b, op.function, [self.scalar(frame, i) for i in node.inputs])
+        if isinstance(op, Cast):
+            return convert(b, self.scalar(frame, node.inputs[0]), op.dtype)
+        if isinstance(op, Key):
+            return b.const(i64, op.seed)
+        if isinstance(op, Reduce):
+            return self._repeated(frame, node, op)
+        if isinstance(op, Index) and len(node.inputs) > 1:
+            return self._gathered(frame, node, op)
+        return self.scalar(frame, node.inputs[0])  # a view of a repeated scalar
+
+    def _repeated(self, frame: _Frame, node: Node, op: Reduce) -> Value:
+        """A reduction of one number repeated."""
+        b = frame.b
+        (operand,) = node.inputs
+        value = self.scalar(frame, operand)
+        shape = static(operand.static_shape)
+        count = math.prod(shape[a] for a in op.axes)
+        if count == 0:
+            return b.const(value.type, kernel_code.identity(op.kind, node.dtype))
+        if op.kind == "sum":
+            return value if count == 1 else b.mul(value, b.const(value.type, count))
+        if op.kind == "prod":
+            return _power(b, value, count)
+        return value
+
+    def _gathered(self, frame: _Frame, node: Node, op: Index) -> Value:
+        b = frame.b
+        source, *arrays = node.inputs
+        indices = [self.scalar(frame, a) for a in arrays]
+        home = self.program.homes.get(source)
+        if home is None:
+            shape = static(source.static_shape)
+            home = View(Storage("iota", 0, "int64", 0), 0, (0,) * len(shape), shape)
+            _, _, axes, _, _ = fusion.gather_layout(op, node, home)
+            details = [(n, 0, fusion.proved_inside(a, n)) for a, (n, _) in zip(arrays, axes, strict=True)]
+            index_offset(b, indices, details, frame.status)
+            return self.scalar(frame, source)
+        _, extra, axes, _, _ = fusion.gather_layout(op, node, home)
+        details = [
+            (length, stride, fusion.proved_inside(a, length)) for a, (length, stride) in zip(arrays, axes, strict=True)
+        ]
+        offset = index_offset(b, indices, details, frame.status)
+        base = View(home.storage, home.offset + extra, (), ())
+        if home.storage.place == "iota":
+            return b.add(offset, b.const(i64, base.offset))
+        pointer = b.offset(self.pointer(frame, base), offset, MEMORY[node.dtype])
+        return from_memory(b, node.dtype, b.load(MEMORY[node.dtype], pointer))
+
+    def _kernel(self, frame: _Frame, step: KernelStep) -> None:
+        b = frame.b
+        if 0 in step.kernel.domain:
+            return
+        memories = [self.pointer(frame, view) for view in step.memories]
+        uniforms = [self.scalar(frame, node) for node in step.uniforms]
+        for root, neutral in kernel_code.initialise(step.kernel):
+            self._fill(frame, step.memories[root.memory], step.kernel, root.strides, neutral, root.dtype)
+        if self.outline:
+            results = self._call_loop(frame, step.kernel, memories, uniforms)
+        else:
+            results = kernel_code.write(
+                b, step.kernel, memories, uniforms, frame.status, self.target.lanes
+            )
+        for node, value in zip(step.results, results, strict=True):
+            frame.registers[node] = value
+
+    def _fill(
+        self, frame: _Frame, view: View, kernel: LoopKernel, strides: Sequence[int], number: float, dtype: str
+    ) -> None:
+        """Neutral elements over the kept axes of a reduction."""
+        b = frame.b
+        kept = [(n, s) for n, s in zip(kernel.domain, strides, strict=True) if s]
+        target = View(view.storage, view.offset, tuple(s for _, s in kept), tuple(n for n, _ in kept))
+        step = fusion.fill_number(target, dtype)
+        value = b.const(register_type(dtype), number)
+        kernel_code.write(b, step.kernel, [self.pointer(frame, target)], [value], None, self.target.lanes)
+
+    def _call_loop(
+        self, frame: _Frame, kernel: LoopKernel, memories: Sequence[Value], uniforms: Sequence[Value]
+    ) -> list[Value]:
+        """A loop as a function of its own; loops that differ in length alone share one."""
+        b = frame.b
+        flexible = len(kernel.domain) == 1
+        shared = replace(kernel, domain=(-1,)) if flexible else kernel
+        name = self.loops.get((shared, flexible))
+        results = kernel.results
+        if name is None:
+            name = f"loop_{len(self.loops)}"
+            self.loops[shared, flexible] = name
+            self._define_loop(name, kernel, flexible)
+        lengths = [b.const(i64, kernel.domain[0])] if flexible else []
+        place = b.stack(i64, len(results)) if results else b.bitcast(b.const(i64, 0), ptr)
+        status = b.call(name, i64, *memories, *uniforms, *lengths, place)
+        b.set(frame.status, b.or_(b.get(frame.status), status))
+        values = []
+        for i, root in enumerate(results):
+            pointer = b.offset(place, b.const(i64, i), i64)
+            values.append(from_memory(b, root.dtype, b.load(MEMORY[root.dtype], pointer)))
+        return values
+
+    def _define_loop(self, name: str, kernel: LoopKernel, flexible: bool) -> None:
+        parameters: list[tuple[str, Type]] = [(f"m{i}", ptr) for i in range(kernel.memories)]
+        parameters += [(f"u{i}", register_type(dtype)) for i, dtype in enumerate(kernel.uniforms)]
+        parameters += [("n", i64)] if flexible else []
+        b = self.module.function(name, [*parameters, ("results", ptr)], i64, export=False)
+        memories = b.parameters[: kernel.memories]
+        uniforms = b.parameters[kernel.memories : kernel.memories + len(kernel.uniforms)]
+        lengths = [b.parameters[-2]] if flexible else None
+        status = b.variable(b.const(i64, int(Status.OK)))
+        values = kernel_code.write(b, kernel, memories, uniforms, status, self.target.lanes, lengths)
+        for i, (root, value) in enumerate(zip(kernel.results, values, strict=True)):
+            pointer = b.offset(b.parameters[-1], b.const(i64, i), i64)
+            b.store(to_memory(b, root.dtype, value), pointer)
+        b.ret(b.get(status))
+
+    def _scatter(self, frame: _Frame, step: ScatterStep) -> None:
+        write_scatter(
+            frame.b,
+            step,
+            target=self.pointer(frame, step.target),
+            values=self.pointer(frame, step.values),
+            indices=[self.pointer(frame, v) if v.storage.place != "iota" else None for v in step.indices],
+            status=frame.status,
+            lanes=self.target.lanes,
+        )
+
+    def _branch(self, frame: _Frame, step: BranchStep) -> None:
+        b = frame.b
+        with b.if_(self.scalar(frame, step.condition)):
+            self._steps(frame.inner(), step.then)
+        with b.else_():
+            self._steps(frame.inner(), step.otherwise)
+
+
+def _count_loops(steps: Sequence[Step]) -> int:
+    total = 0
+    for step in steps:
+        if isinstance(step, KernelStep | ScatterStep):
+            total += 1
+        elif isinstance(step, BranchStep):
+            total += _count_loops(step.then) + _count_loops(step.otherwise)
+    return total
+
+
+def _power(b: Builder, base: Value, exponent: int) -> Value:
+    """base ** exponent by repeated squaring, exponent >= 1."""
+    result: Value | None = None
+    while exponent:
+        if exponent & 1:
+            result = base if result is None else combine(b, "prod", result, base)
+        exponent >>= 1
+        if exponent:
+            base = combine(b, "prod", base, base)
+    assert result is not None
+    return result
+
+
+def write(program: Program, target: Target, name: str = "entry") -> Code:
+    """The module of a program for a machine."""
+    return _Writer(program, target).run(name)

@@ -1,0 +1,378 @@
+"""Write composite functions out in primitives that loops and libraries know.
+
+Happens after all rewriting, so that value and gradient share the pieces: softplus and sigmoid of one
+argument meet in one exp(-|x|).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from consilience.errors import ShapeError
+from consilience.ir import Node, Region, constant, rebuild, topological
+from consilience.ir.side_tables import describe, without_sources
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve
+from consilience.ops import (
+    Cholesky,
+    Cond,
+    Det,
+    DetSign,
+    Elementwise,
+    Index,
+    Inverse,
+    Item,
+    LogAbsDet,
+    MatMul,
+    Reduce,
+    Solve,
+    SolveTriangular,
+    StopGradient,
+    apply,
+    cast,
+)
+from consilience.ops.linalg import diagonal, matrix_transpose
+from consilience.ops.index import At, Slice
+from consilience.ops.reduce import reduce
+from consilience.ops.shape import broadcast_to, concatenate, expand_dims, eye, full, squeeze, transpose
+
+# A product with at most this many columns becomes a sum of scaled columns inside the loop over rows.
+FEW_COLUMNS = 32
+
+Expansion = Callable[..., Node]
+SCALARS: dict[str, Expansion] = {}
+
+
+def expands(name: str) -> Callable[[Expansion], Expansion]:
+    """Register how a scalar function is written in others."""
+
+    def register(function: Expansion) -> Expansion:
+        SCALARS[name] = function
+        return function
+
+    return register
+
+
+def _number(x: Node, value: float) -> Node:
+    return constant(np.asarray(value, x.dtype))
+
+
+def where(condition: Node, then: Node, otherwise: Node) -> Node:
+    return apply("where", condition, then, otherwise)
+
+
+@expands("softplus")
+def _softplus(x: Node) -> Node:
+    return apply("maximum", x, _number(x, 0)) + apply("log1p", _decay(x))
+
+
+@expands("sigmoid")
+def _sigmoid(x: Node) -> Node:
+    e = _decay(x)
+    return where(x >= _number(x, 0), _number(x, 1), e) / (_number(x, 1) + e)
+
+
+def _decay(x: Node) -> Node:
+    return apply("exp", -apply("abs", x))
+
+
+@expands("logaddexp")
+def _logaddexp(x: Node, y: Node) -> Node:
+    high = apply("maximum", x, y)
+    # Equal infinities have the difference NaN; there the sum is that infinity.
+    gap = where(apply("eq", x, y), _number(x, 0), -apply("abs", x - y))
+    return high + apply("log1p", apply("exp", gap))
+
+
+@expands("logaddexp2")
+def _logaddexp2(x: Node, y: Node) -> Node:
+    high = apply("maximum", x, y)
+    gap = where(apply("eq", x, y), _number(x, 0), -apply("abs", x - y))
+    return high + apply("log1p", apply("exp2", gap)) * _number(x, 1 / math.log(2))
+
+
+@expands("logit")
+def _logit(x: Node) -> Node:
+    return apply("log", x) - apply("log1p", -x)
+
+
+@expands("xlogy")
+def _xlogy(x: Node, y: Node) -> Node:
+    zero = apply("logical_and", apply("eq", x, 0), apply("logical_not", apply("isnan", y)))
+    return where(zero, _number(x, 0), x * apply("log", y))
+
+
+@expands("xlog1py")
+def _xlog1py(x: Node, y: Node) -> Node:
+    zero = apply("logical_and", apply("eq", x, 0), apply("logical_not", apply("isnan", y)))
+    return where(zero, _number(x, 0), x * apply("log1p", y))
+
+
+@expands("square")
+def _square(x: Node) -> Node:
+    return x * x
+
+
+@expands("reciprocal")
+def _reciprocal(x: Node) -> Node:
+    return _number(x, 1) / x
+
+
+@expands("sign")
+def _sign(x: Node) -> Node:
+    zero, one = _number(x, 0), _number(x, 1)
+    signed = where(x > zero, one, where(x < zero, -one, zero))
+    return where(apply("isnan", x), x, signed) if x.dtype.startswith("float") else signed
+
+
+@expands("hypot")
+def _hypot(x: Node, y: Node) -> Node:
+    a, b = apply("abs", x), apply("abs", y)
+    high, low = apply("maximum", a, b), apply("minimum", a, b)
+    ratio = where(apply("eq", high, 0), _number(x, 0), low / high)
+    finite = high * apply("sqrt", ratio * ratio + _number(x, 1))
+    infinite = apply("logical_or", apply("isinf", x), apply("isinf", y))
+    return where(infinite, _number(x, math.inf), finite)
+
+
+@expands("heaviside")
+def _heaviside(x: Node, middle: Node) -> Node:
+    step = where(x > _number(x, 0), _number(x, 1), where(apply("eq", x, 0), middle, _number(x, 0)))
+    return where(apply("isnan", x), x, step)
+
+
+@expands("deg2rad")
+def _deg2rad(x: Node) -> Node:
+    return x * _number(x, math.pi / 180)
+
+
+@expands("rad2deg")
+def _rad2deg(x: Node) -> Node:
+    return x * _number(x, 180 / math.pi)
+
+
+@expands("isinf")
+def _isinf(x: Node) -> Node:
+    return apply("eq", apply("abs", x), _number(x, math.inf))
+
+
+@expands("isfinite")
+def _isfinite(x: Node) -> Node:
+    return apply("lt", apply("abs", x), _number(x, math.inf))
+
+
+@expands("fmin")
+def _fmin(x: Node, y: Node) -> Node:
+    if not x.dtype.startswith("float"):
+        return apply("minimum", x, y)
+    return where(apply("isnan", x), y, where(apply("isnan", y), x, apply("minimum", x, y)))
+
+
+@expands("fmax")
+def _fmax(x: Node, y: Node) -> Node:
+    if not x.dtype.startswith("float"):
+        return apply("maximum", x, y)
+    return where(apply("isnan", x), y, where(apply("isnan", y), x, apply("maximum", x, y)))
+
+
+@expands("logical_not")
+def _logical_not(x: Node) -> Node:
+    return apply("invert", x)
+
+
+for _logical, _bitwise in (("logical_and", "bitwise_and"), ("logical_or", "bitwise_or"), ("logical_xor", "bitwise_xor")):
+
+    def _as_bits(x: Node, y: Node, _function: str = _bitwise) -> Node:
+        return apply(_function, x, y)
+
+    SCALARS[_logical] = _as_bits
+
+
+# ---- linear algebra
+
+
+def _lu(x: Node) -> tuple[Node, Node]:
+    factor = Node(LUFactor(), x)
+    return Node(Item(0), factor), Node(Item(1), factor)
+
+
+def _in_double(node: Node) -> Node:
+    """The op in float64: library routines and their accuracy are those of double precision."""
+    widened = Node(node.op, *(cast(i, "float64") for i in node.inputs))
+    return cast(widened, node.dtype)
+
+
+def _solve(node: Node) -> Node:
+    a, b = node.inputs
+    assert isinstance(node.op, Solve)
+    if node.op.assume == "positive definite":
+        factor = Node(Cholesky(), a)
+        half = Node(SolveTriangular(lower=True, transposed=False), factor, b)
+        return Node(SolveTriangular(lower=True, transposed=True), factor, half)
+    packed, pivots = _lu(a)
+    return Node(LUSolve(), packed, pivots, b)
+
+
+def _inverse(node: Node) -> Node:
+    (x,) = node.inputs
+    assert isinstance(node.op, Inverse)
+    if node.op.assume == "positive definite":
+        return Node(CholeskyInverse(), Node(Cholesky(), x))
+    packed, pivots = _lu(x)
+    identity = broadcast_to(eye(x.static_shape[-1]), x.static_shape)
+    return Node(LUSolve(), packed, pivots, identity)
+
+
+def _log_abs_det(node: Node) -> Node:
+    (x,) = node.inputs
+    assert isinstance(node.op, LogAbsDet)
+    if node.op.assume == "positive definite":
+        return reduce("sum", apply("log", diagonal(Node(Cholesky(), x))), -1) * 2.0
+    packed, _ = _lu(x)
+    return reduce("sum", apply("log", apply("abs", diagonal(packed))), -1)
+
+
+def _det_sign(node: Node) -> Node:
+    packed, pivots = _lu(node.inputs[0])
+    return reduce("prod", apply("sign", diagonal(packed)), -1) * Node(LUPivotSign(), pivots)
+
+
+def _det(node: Node) -> Node:
+    packed, pivots = _lu(node.inputs[0])
+    return reduce("prod", diagonal(packed), -1) * Node(LUPivotSign(), pivots)
+
+
+def _matmul(node: Node) -> Node:
+    a, b = node.inputs
+    if a.ndim == 1 and b.ndim == 1:
+        return reduce("sum", a * b, 0)
+    if a.ndim == 1:
+        if b.ndim == 2:
+            return _matrix_vector(transpose(b), a)
+        return squeeze(Node(MatMul(), expand_dims(a, 0), b), -2)
+    if b.ndim == 1:
+        if a.ndim == 2:
+            return _matrix_vector(a, b)
+        return squeeze(Node(MatMul(), a, expand_dims(b, 1)), -1)
+    if node.dtype not in ("float64", "float32"):
+        return _elementwise_product(a, b)
+    if any(n == 0 for n in (*a.static_shape, *b.static_shape)):
+        return broadcast_to(_number(a, 0), node.static_shape)
+    return node
+
+
+def _elementwise_product(a: Node, b: Node) -> Node:
+    """A product without BLAS: for integers."""
+    return reduce("sum", expand_dims(a, a.ndim) * expand_dims(b, b.ndim - 2), -2)
+
+
+def _matrix_vector(a: Node, v: Node) -> Node:
+    """a @ v: few columns as scaled columns, few rows as inner products, else the library."""
+    rows, columns = a.static_shape
+    assert isinstance(rows, int) and isinstance(columns, int)
+    if columns == 0 or rows == 0:
+        return broadcast_to(_number(a, 0), (rows,))
+    integer = not a.dtype.startswith("float")
+    if columns <= FEW_COLUMNS and (columns <= rows or integer):
+        by_column = transpose(a)
+        terms = [_row(by_column, j) * _element(v, j) for j in range(columns)]
+        return terms[0] if columns == 1 else Node(Elementwise("add"), *terms)
+    if rows <= FEW_COLUMNS or integer:
+        return concatenate([expand_dims(reduce("sum", _row(a, i) * v, 0), 0) for i in range(rows)])
+    return squeeze(Node(MatMul(), a, expand_dims(v, 1)), 1)
+
+
+def _row(a: Node, i: int) -> Node:
+    return Node(Index((At(i), Slice())), a)
+
+
+def _element(v: Node, j: int) -> Node:
+    return Node(Index((At(j),)), v)
+
+
+def _logsumexp(node: Node) -> Node:
+    (x,) = node.inputs
+    assert isinstance(node.op, Reduce)
+    axes = node.op.axes
+    if any(x.static_shape[a] == 0 for a in axes):
+        return full(node.static_shape, _number(x, -math.inf))
+    high = reduce("max", x, axes, keepdims=True)
+    shift = where(apply("isfinite", high), high, _number(x, 0))
+    total = reduce("sum", apply("exp", x - shift), axes)
+    return apply("log", total) + squeeze(shift, axes)
+
+
+NODES: dict[type, Callable[[Node], Node]] = {
+    Solve: _solve,
+    Inverse: _inverse,
+    LogAbsDet: _log_abs_det,
+    DetSign: _det_sign,
+    Det: _det,
+    MatMul: _matmul,
+}
+
+
+def _step(node: Node) -> Node:
+    """One expansion of one node, or the node itself."""
+    op = node.op
+    if isinstance(op, Elementwise):
+        rule = SCALARS.get(op.function)
+        if rule is None:
+            return node
+        result = rule(*node.inputs)
+        return result if result.static_shape == node.static_shape else broadcast_to(result, node.static_shape)
+    if isinstance(op, StopGradient):
+        return node.inputs[0]
+    if isinstance(op, Reduce):
+        if op.kind in ("max", "min") and any(node.inputs[0].static_shape[a] == 0 for a in op.axes):
+            raise ShapeError(f"`{op.kind}` of an empty axis has no value: {describe(node)}.")
+        return _logsumexp(node) if op.kind == "logsumexp" else node
+    if isinstance(op, Cond):
+        return Node(Cond(_expanded(op.then), _expanded(op.otherwise)), *node.inputs)
+    if isinstance(op, Cholesky | SolveTriangular | Solve | Inverse | LogAbsDet | DetSign | Det) and (
+        node.dtype == "float32"
+    ):
+        return _in_double(node)
+    if isinstance(op, MatMul) and node.dtype == "float32" and node.inputs[0].ndim > 1 and node.inputs[1].ndim > 1:
+        return _in_double(node)
+    expansion = NODES.get(type(op))
+    return node if expansion is None else expansion(node)
+
+
+def _expanded(region: Region) -> Region:
+    return Region(region.parameters, tuple(expand(region.results)))
+
+
+def expand(outputs: Sequence[Node]) -> list[Node]:
+    """The graph in primitive ops."""
+    with without_sources():
+        return _expand(outputs)
+
+
+def _expand(outputs: Sequence[Node]) -> list[Node]:
+    # `memo` maps a node to its full expansion; finished nodes map to themselves.
+    memo: dict[Node, Node] = {}
+    stack = list(reversed(topological(outputs)))
+    waiting: dict[Node, Node] = {}  # node -> its one-step expansion, being expanded in turn
+    while stack:
+        node = stack[-1]
+        if node in memo:
+            stack.pop()
+            continue
+        if node in waiting:
+            memo[node] = memo[waiting.pop(node)]
+            continue
+        missing = [i for i in node.inputs if i not in memo]
+        if missing:
+            stack.extend(missing)
+            continue
+        rebuilt = rebuild(node, tuple(memo[i] for i in node.inputs))
+        new = _step(rebuilt)
+        if new is rebuilt:
+            memo[node] = memo[rebuilt] = rebuilt
+        else:
+            waiting[node] = new
+            stack.append(new)
+    return [memo[output] for output in outputs]

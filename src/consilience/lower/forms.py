@@ -1,0 +1,171 @@
+"""How every node of a static graph will exist: in a register, inside a loop, in memory.
+
+Graph in; per node a form, a loop domain and a level. A level is a stage of the program: first the scalars
+of the level, then its loops and library calls, which are independent of each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from consilience.ir import Constant, Node, TensorType, is_leaf, users
+from consilience.lower.views import IOTA, Lengths, Storage, View, apply_view, is_view, static, whole
+from consilience.ops import Cast, Elementwise, Index, Iota, Item, Key, Reduce
+
+# Forms of a node.
+UNIFORM = "uniform"  # one scalar in a register, whatever the shape
+LOOP = "loop"  # computed inside a loop over its elements
+REDUCE = "reduce"  # comes out of a loop
+VIEW = "view"  # elements of another value, addressed anew
+LEAF = "leaf"  # given: input, constant, iota
+STEP = "step"  # made by a step of its own: library call, scatter, join, branch
+TUPLE = "tuple"  # several results of a step
+
+ANYWHERE = Storage("workspace", -1, "float64", 0)
+
+
+@dataclass
+class Forms:
+    """The decisions about a graph."""
+
+    order: list[Node]
+    outputs: list[Node]
+    form: dict[Node, str] = field(default_factory=dict)
+    level: dict[Node, int] = field(default_factory=dict)
+    users: dict[Node, list[Node]] = field(default_factory=dict)
+    stored: set[Node] = field(default_factory=set)
+    layouts: dict[Node, View] = field(default_factory=dict)
+
+    def size(self, node: Node) -> int:
+        """Number of elements."""
+        return math.prod(static(node.static_shape))
+
+    def scalar_like(self, node: Node) -> bool:
+        """Whether a node is one number repeated."""
+        return self.form[node] == UNIFORM or (isinstance(node.type, TensorType) and self.size(node) == 1)
+
+
+def domain_of(node: Node) -> Lengths:
+    """The loop space of a node: of its operand for a reduction, of its result otherwise; no axes of length 1."""
+    shape = node.inputs[0].static_shape if isinstance(node.op, Reduce) else node.static_shape
+    return tuple(n for n in static(shape) if n != 1)
+
+
+def decide(order: list[Node], outputs: Sequence[Node], given: Mapping[Node, View]) -> Forms:
+    """Forms, levels and what must be stored, for a graph in topological order.
+
+    given   nodes whose values exist already, with their places
+    """
+    forms = Forms(order, list(outputs))
+    present = set(given)
+    forms.layouts.update(given)
+    for node in order:
+        forms.form[node] = LEAF if node in present else _form(forms, node)
+    forms.users = users(order)
+    for node in order:
+        forms.level[node] = 0 if node in present else _level(forms, node)
+    _sink(forms)
+    forms.stored = {node for node in order if node not in present and _must_store(forms, node)}
+    return forms
+
+
+def _form(forms: Forms, node: Node) -> str:
+    op = node.op
+    if not isinstance(node.type, TensorType):
+        return TUPLE
+    if is_leaf(node) or isinstance(op, Constant):
+        return LEAF
+    if isinstance(op, Iota):
+        return LEAF
+    if isinstance(op, Key):
+        return UNIFORM
+    if is_view(node):
+        operand = node.inputs[0]
+        in_register = forms.form[operand] == UNIFORM or (forms.form[operand] == REDUCE and forms.size(operand) == 1)
+        return UNIFORM if in_register else _view_form(forms, node)
+    if isinstance(op, Elementwise | Cast):
+        return UNIFORM if all(forms.scalar_like(i) for i in node.inputs) else LOOP
+    if isinstance(op, Reduce):
+        return UNIFORM if forms.scalar_like(node.inputs[0]) else REDUCE
+    if isinstance(op, Index):
+        single = forms.size(node) == 1
+        return UNIFORM if single or forms.form[node.inputs[0]] == UNIFORM else LOOP
+    if isinstance(op, Item):
+        return VIEW
+    return STEP
+
+
+def _view_form(forms: Forms, node: Node) -> str:
+    """A view, or a step of its own where only a copy has the new shape.
+
+    What is stored lies in row-major order, so the layout of a view is known before its place.
+    """
+    (operand,) = node.inputs
+    source = forms.layouts.get(operand)
+    if source is None:
+        shape = static(operand.static_shape)
+        storage = IOTA if isinstance(operand.op, Iota) else ANYWHERE
+        source = whole(storage, shape)
+    view = apply_view(node, source)
+    if view is None:
+        return STEP
+    forms.layouts[node] = view
+    return VIEW
+
+
+def fused(forms: Forms, consumer: Node, operand: Node) -> bool:
+    """Whether a loop value is used element by element in a loop over the same space."""
+    if forms.form[operand] != LOOP or forms.form[consumer] not in (LOOP, REDUCE):
+        return False
+    if isinstance(consumer.op, Index) and consumer.inputs[0] is operand:
+        return False
+    return domain_of(operand) == domain_of(consumer)
+
+
+def _available(forms: Forms, node: Node) -> int:
+    """First level at which other code than the same loop can use a value."""
+    form = forms.form[node]
+    level = forms.level[node]
+    return level + 1 if form in (LOOP, REDUCE, STEP, TUPLE) else level
+
+
+def _level(forms: Forms, node: Node) -> int:
+    level = 0
+    for operand in node.inputs:
+        if fused(forms, node, operand):
+            level = max(level, forms.level[operand])
+        else:
+            level = max(level, _available(forms, operand))
+    return level
+
+
+def _sink(forms: Forms) -> None:
+    """Move loop values to the loop that uses them, when all users are in one: saves a pass through memory."""
+    wanted = set(forms.outputs)
+    for node in reversed(forms.order):
+        if forms.form[node] != LOOP or node in wanted:
+            continue
+        consumers = forms.users.get(node, [])
+        if not consumers or not all(fused(forms, c, node) for c in consumers):
+            continue
+        levels = {forms.level[c] for c in consumers}
+        if len(levels) == 1:
+            forms.level[node] = levels.pop()
+
+
+def _must_store(forms: Forms, node: Node) -> bool:
+    """Whether a value needs memory."""
+    form = forms.form[node]
+    if form == STEP:
+        return True
+    if form == REDUCE:
+        return forms.size(node) != 1
+    if form != LOOP:
+        return False
+    if node in forms.outputs:
+        return True
+    return any(
+        not (fused(forms, c, node) and forms.level[c] == forms.level[node]) for c in forms.users.get(node, [])
+    )

@@ -1,0 +1,302 @@
+"""Groups of loop nodes become kernels.
+
+Nodes of one level and one loop space in, LoopKernel values with their views and scalar nodes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from consilience.ir import Node, constant_value
+from consilience.lower.forms import LOOP, Forms, fused
+from consilience.lower.loop_kernel import Instruction, Leaf, LoopKernel, Operand, Reduction, Root, Store, collapse
+from consilience.lower.scalar_code import HEAVY
+from consilience.lower.views import IOTA, Lengths, View, broadcast, static
+from consilience.ops import Cast, Elementwise, Index, Reduce
+from consilience.ops.index import At, Gather, NewAxis, Slice, gather_place
+
+# Weight of one kernel beyond which independent parts get loops of their own; a math call weighs more.
+FULL = 96
+HEAVY_WEIGHT = 12
+# From this many independent parts on, equal parts are likely and are compiled once when kept apart.
+MANY_PARTS = 6
+
+
+@dataclass
+class KernelStep:
+    """A kernel with what its arguments stand for."""
+
+    kernel: LoopKernel
+    memories: list[View]
+    uniforms: list[Node]
+    results: list[Node]
+
+
+def weight(node: Node) -> int:
+    """Rough number of instructions of one element."""
+    if isinstance(node.op, Elementwise) and node.op.function in HEAVY:
+        return HEAVY_WEIGHT
+    return 2 if isinstance(node.op, Index) else max(1, len(node.inputs) - 1)
+
+
+def parts(forms: Forms, nodes: list[Node]) -> list[list[Node]]:
+    """Independent parts of a group, packed into loops of bounded weight."""
+    parent: dict[Node, Node] = {node: node for node in nodes}
+
+    def root(node: Node) -> Node:
+        while parent[node] is not node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    for node in nodes:
+        for operand in node.inputs:
+            if operand in parent and fused(forms, node, operand):
+                parent[root(operand)] = root(node)
+    components: dict[Node, list[Node]] = {}
+    for node in nodes:
+        components.setdefault(root(node), []).append(node)
+    if len(components) >= MANY_PARTS:
+        return list(components.values())
+    packed: list[list[Node]] = []
+    load = 0
+    for component in components.values():
+        heavy = sum(weight(n) for n in component)
+        if packed and load + heavy <= FULL:
+            packed[-1].extend(component)
+            load += heavy
+        else:
+            packed.append(list(component))
+            load = heavy
+    return packed
+
+
+def squeezed(strides: Lengths, shape: Lengths) -> Lengths:
+    """Strides along the axes whose length is not 1."""
+    return tuple(s for s, n in zip(strides, shape, strict=True) if n != 1)
+
+
+class _Assembly:
+    """Collects the numbered parts of one kernel."""
+
+    def __init__(self, forms: Forms, home: Callable[[Node], View | None], members: Iterable[Node]) -> None:
+        self.forms = forms
+        self.home = home
+        self.members = set(members)
+        self.leaves: dict[Leaf, int] = {}
+        self.memories: list[View] = []
+        self.memory_numbers: dict[tuple[object, int], int] = {}
+        self.uniforms: dict[Node, int] = {}
+        self.body: list[Instruction] = []
+        self.place: dict[Node, Operand] = {}
+        self.roots: list[Root] = []
+        self.results: list[Node] = []
+
+    def memory(self, view: View) -> int:
+        key = (view.storage, view.offset)
+        if key not in self.memory_numbers:
+            self.memory_numbers[key] = len(self.memories)
+            self.memories.append(view)
+        return self.memory_numbers[key]
+
+    def operand(self, node: Node, shape: Lengths) -> Operand:
+        """How the kernel reads an operand whose result space has `shape` (with axes of length 1)."""
+        if node in self.place:
+            return self.place[node]
+        if self.forms.scalar_like(node):
+            return ("uniform", self.uniforms.setdefault(node, len(self.uniforms)))
+        view = self.home(node)
+        assert view is not None, f"{node!r} has no place in memory"
+        return self.leaf(broadcast(view, shape), node.dtype, shape)
+
+    def leaf(self, view: View, dtype: str, shape: Lengths) -> Operand:
+        strides = squeezed(view.strides, shape)
+        if view.storage is IOTA:
+            leaf = Leaf(-1, dtype, strides, view.offset)
+        else:
+            leaf = Leaf(self.memory(view), dtype, strides)
+        return ("leaf", self.leaves.setdefault(leaf, len(self.leaves)))
+
+    def add(self, instruction: Instruction) -> Operand:
+        self.body.append(instruction)
+        return ("body", len(self.body) - 1)
+
+    def finished(self, domain: Lengths) -> KernelStep:
+        dtypes = tuple(node.dtype for node in self.uniforms)
+        kernel = LoopKernel(
+            domain, tuple(self.leaves), dtypes, tuple(self.body), tuple(self.roots), len(self.memories)
+        )
+        return KernelStep(collapse(kernel), self.memories, list(self.uniforms), self.results)
+
+
+def build(forms: Forms, home: Callable[[Node], View | None], nodes: list[Node], domain: Lengths) -> KernelStep:
+    """One kernel that computes the given nodes (in topological order) of one loop space."""
+    parts = _Assembly(forms, home, nodes)
+    for node in nodes:
+        if forms.form[node] == LOOP:
+            parts.place[node] = _value(parts, node)
+            if node in forms.stored:
+                target = home(node)
+                assert target is not None
+                shape = static(node.static_shape)
+                parts.roots.append(
+                    Store(parts.place[node], parts.memory(target), node.dtype, squeezed(target.strides, shape))
+                )
+        else:
+            _reduction(parts, node)
+    return parts.finished(domain)
+
+
+def _value(parts: _Assembly, node: Node) -> Operand:
+    shape = static(node.static_shape)
+    op = node.op
+    if isinstance(op, Elementwise):
+        operands = tuple(parts.operand(i, shape) for i in node.inputs)
+        return parts.add(Instruction(op.function, node.dtype, operands))
+    if isinstance(op, Cast):
+        return parts.add(Instruction("cast", node.dtype, (parts.operand(node.inputs[0], shape),)))
+    assert isinstance(op, Index)
+    return _gather(parts, node, op, shape)
+
+
+def gather_layout(op: Index, node: Node, source: View) -> tuple[Lengths, int, list[tuple[int, int]], int, int]:
+    """Affine strides over the result, extra offset, (length, stride) per index array, and the arrays' axes."""
+    place = gather_place(op.specification)
+    assert place is not None
+    arrays = node.inputs[1:]
+    rank = max(a.ndim for a in arrays)
+    plain: list[int] = []
+    offset = 0
+    axes: list[tuple[int, int]] = []
+    axis = 0
+    for entry in op.specification:
+        if isinstance(entry, NewAxis):
+            plain.append(0)
+            continue
+        length, stride = source.shape[axis], source.strides[axis]
+        axis += 1
+        if isinstance(entry, Gather):
+            axes.append((length, stride))
+        elif isinstance(entry, At):
+            offset += entry.position % length * stride
+        else:
+            assert isinstance(entry, Slice)
+            taken = entry.range(length)
+            offset += taken.start * stride if len(taken) else 0
+            plain.append(taken.step * stride)
+    strides = (*plain[:place], *[0] * rank, *plain[place:])
+    return strides, offset, axes, place, rank
+
+
+def proved_inside(array: Node, length: int) -> bool:
+    """Whether an index array is constant and inside its axis."""
+    known = constant_value(array)
+    return known is not None and (not known.size or (int(known.min()) >= 0 and int(known.max()) < length))
+
+
+def index_shape(rank_of_array: int, shape: Lengths, place: int, rank: int) -> Lengths:
+    """The part of a result shape that the index arrays span."""
+    return shape[place : place + rank]
+
+
+def index_view(view: View, shape: Lengths, place: int, rank: int) -> View:
+    """An index array's view over the whole result: constant along the axes of slices."""
+    inner = broadcast(view, shape[place : place + rank])
+    lead, tail = place, len(shape) - place - rank
+    return View(view.storage, view.offset, (*[0] * lead, *inner.strides, *[0] * tail), shape)
+
+
+def _gather(parts: _Assembly, node: Node, op: Index, shape: Lengths) -> Operand:
+    source = parts.home(node.inputs[0])
+    assert source is not None
+    strides, offset, axes, place, rank = gather_layout(op, node, source)
+    operands: list[Operand] = []
+    details: list[tuple[int, int, bool]] = []
+    for array, (length, stride) in zip(node.inputs[1:], axes, strict=True):
+        details.append((length, stride, proved_inside(array, length)))
+        if array in parts.place and fused(parts.forms, node, array):
+            operands.append(parts.place[array])
+        elif parts.forms.scalar_like(array):
+            operands.append(parts.operand(array, shape))
+        else:
+            view = parts.home(array)
+            assert view is not None
+            operands.append(parts.leaf(index_view(view, shape, place, rank), array.dtype, shape))
+    if source.storage is IOTA:
+        return _gather_of_iota(parts, node, source, operands, details)
+    base = View(source.storage, source.offset + offset, (), ())
+    detail = (parts.memory(base), squeezed(strides, shape), tuple(details))
+    return parts.add(Instruction("gather", node.dtype, tuple(operands), detail))
+
+
+def _gather_of_iota(
+    parts: _Assembly, node: Node, source: View, operands: list[Operand], details: list[tuple[int, int, bool]]
+) -> Operand:
+    raise AssertionError(f"a gather from an index range is stored first: {node!r}")
+
+
+def _reduction(parts: _Assembly, node: Node) -> None:
+    op = node.op
+    assert isinstance(op, Reduce)
+    (operand,) = node.inputs
+    full = static(operand.static_shape)
+    value = parts.operand(operand, full)
+    squeezed_axes = [i for i, n in enumerate(full) if n != 1]
+    axes = tuple(position for position, axis in enumerate(squeezed_axes) if axis in op.axes)
+    if node not in parts.forms.stored:
+        parts.roots.append(Reduction(value, op.kind, axes, node.dtype))
+        parts.results.append(node)
+        return
+    target = parts.home(node)
+    assert target is not None
+    kept = iter(target.strides)
+    strides = tuple(0 if axis in op.axes else next(kept) for axis in range(len(full)))
+    parts.roots.append(Reduction(value, op.kind, axes, node.dtype, parts.memory(target), squeezed(strides, full)))
+
+
+def copy(source: View, target: View, dtype: str) -> KernelStep:
+    """A kernel that copies one view to another of equal shape."""
+    return _transfer(source, None, target, dtype, "set")
+
+
+def fill(value: Node, target: View) -> KernelStep:
+    """A kernel that repeats a scalar over a view."""
+    return _transfer(None, value, target, value.dtype, "set")
+
+
+def fill_number(target: View, dtype: str) -> KernelStep:
+    """A kernel that repeats its one scalar argument over a view."""
+    return _transfer(None, None, target, dtype, "set")
+
+
+def accumulate(source: View, target: View, dtype: str) -> KernelStep:
+    """A kernel that adds one view to another of equal shape."""
+    return _transfer(source, None, target, dtype, "add")
+
+
+def _transfer(source: View | None, value: Node | None, target: View, dtype: str, mode: str) -> KernelStep:
+    shape = target.shape
+    domain = tuple(n for n in shape if n != 1) or (1,)
+    memories: list[View] = []
+    leaves: tuple[Leaf, ...] = ()
+    operand: Operand = ("uniform", 0)
+
+    def strides(view: View) -> Lengths:
+        return squeezed(view.strides, shape) or (0,)
+
+    if source is not None:
+        operand = ("leaf", 0)
+        if source.storage is IOTA:
+            leaves = (Leaf(-1, dtype, strides(source), source.offset),)
+        else:
+            leaves = (Leaf(0, dtype, strides(source)),)
+            memories.append(source)
+    memories.append(target)
+    root = Store(operand, len(memories) - 1, dtype, strides(target), mode)
+    uniforms = [] if value is None else [value]
+    kinds = () if source is not None else (dtype,)
+    kernel = LoopKernel(domain, leaves, kinds, (), (root,), len(memories))
+    return KernelStep(collapse(kernel), memories, uniforms, [])
+
+

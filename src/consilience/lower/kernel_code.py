@@ -1,0 +1,484 @@
+"""Instructions of a fused loop nest.
+
+A LoopKernel with its memory pointers and scalar arguments in; loops appended to a Builder, final scalars
+of the reductions out. Where an operand does not vary with an axis it is computed outside that loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from consilience.errors import Status
+from consilience.lower.loop_kernel import Instruction, Leaf, LoopKernel, Operand, Reduction, Store
+from consilience.lower.scalar_code import (
+    MEMORY,
+    code,
+    convert,
+    from_memory,
+    register_type,
+    to_memory,
+)
+from consilience.native.loops import Builder, Value, Variable, i64
+
+# Value an empty reduction has.
+IDENTITY = {"sum": 0, "prod": 1, "any": 0, "all": 1}
+# Bodies up to this many instructions run with several accumulators, to hide the latency of additions.
+SHORT_BODY = 10
+ACCUMULATORS = 4
+
+
+def identity(kind: str, dtype: str) -> float | int | bool:
+    """The neutral element of a reduction."""
+    if kind in IDENTITY:
+        return IDENTITY[kind]
+    if dtype.startswith("float"):
+        return float("-inf") if kind == "max" else float("inf")
+    if dtype == "bool":
+        return kind == "min"
+    bits = 63 if dtype != "int32" else 31
+    return -(2**bits) if kind == "max" else 2**bits - 1
+
+
+def combine(b: Builder, kind: str, x: Value, y: Value) -> Value:
+    """One step of a reduction."""
+    if x.type.kind == "i1":
+        return b.or_(x, y) if kind in ("any", "max", "sum") else b.and_(x, y)
+    if kind == "sum":
+        return b.add_reassociated(x, y) if x.type.kind in ("f64", "f32") else b.add(x, y)
+    if kind == "prod":
+        return b.mul(x, y)
+    return b.maximum(x, y) if kind == "max" else b.minimum(x, y)
+
+
+def across(b: Builder, kind: str, x: Value) -> Value:
+    """Combine the lanes of a vector."""
+    if x.type.lanes == 1:
+        return x
+    if x.type.kind == "i1":
+        return b.reduce("or" if kind in ("any", "max") else "and", x)
+    return b.reduce({"sum": "add", "prod": "mul", "max": "max", "min": "min"}[kind], x)
+
+
+@dataclass
+class _Nest:
+    """What is known while the loops are being written."""
+
+    b: Builder
+    kernel: LoopKernel
+    memories: Sequence[Value]
+    uniforms: Sequence[Value]
+    status: Variable | None
+    lanes: int
+    indices: list[Value] = field(default_factory=list)
+    values: dict[tuple[Operand, int], Value] = field(default_factory=dict)
+    pointers: dict[tuple[int, tuple[int, ...], int], Value] = field(default_factory=dict)
+
+
+def _depth_of_strides(strides: Sequence[int]) -> int:
+    return max((i + 1 for i, s in enumerate(strides) if s), default=0)
+
+
+def depths(kernel: LoopKernel) -> tuple[list[int], list[int]]:
+    """For leaves and body values: how many of the outer axes they depend on, counted to the innermost."""
+    leaves = [_depth_of_strides(leaf.strides) for leaf in kernel.leaves]
+    body: list[int] = []
+    for step in kernel.body:
+        found = [0]
+        for kind, n in step.operands:
+            found.append(leaves[n] if kind == "leaf" else body[n] if kind == "body" else 0)
+        if step.function == "gather":
+            found.append(_depth_of_strides(step.detail[1]))  # type: ignore[arg-type]  # strides
+        body.append(max(found))
+    return leaves, body
+
+
+def write(
+    b: Builder,
+    kernel: LoopKernel,
+    memories: Sequence[Value],
+    uniforms: Sequence[Value],
+    status: Variable | None,
+    lanes: int,
+    lengths: Sequence[Value] | None = None,
+) -> list[Value]:
+    """Append the nest; returns the scalars of its register reductions.
+
+    memories   pointer per memory argument, at the element the strides count from
+    status     where out-of-bounds is noted; needed when a gather is checked
+    lanes      elements per vector on the innermost axis
+    lengths    run-time lengths of the axes; the kernel's own if not given
+    """
+    rank = len(kernel.domain)
+    length = [b.const(i64, n) for n in kernel.domain] if lengths is None else list(lengths)
+    leaf_depths, body_depths = depths(kernel)
+    nest = _Nest(b, kernel, memories, uniforms, status, lanes)
+    accumulators: dict[int, list[Variable]] = {}
+    starts = [_suffix(root, rank) if isinstance(root, Reduction) else rank for root in kernel.roots]
+    with ExitStack() as ends:
+        _open(nest, 0, length, leaf_depths, body_depths, starts, accumulators, ends, lengths is None)
+    results = []
+    for i, root in enumerate(kernel.roots):
+        if isinstance(root, Reduction) and root.memory < 0:
+            results.append(_finished(b, root, accumulators[i]))
+    return results
+
+
+def initialise(kernel: LoopKernel) -> list[tuple[Reduction, float | int | bool]]:
+    """Memory reductions that need their target filled with the neutral element first."""
+    rank = len(kernel.domain)
+    found = []
+    for root in kernel.roots:
+        if isinstance(root, Reduction) and root.memory >= 0 and any(a < _suffix(root, rank) for a in root.axes):
+            found.append((root, identity(root.kind, root.dtype)))
+    return found
+
+
+def _suffix(root: Reduction, rank: int) -> int:
+    """First axis of the reduced axes that end the domain."""
+    start = rank
+    while start and start - 1 in root.axes:
+        start -= 1
+    return start
+
+
+def _finished(b: Builder, root: Reduction, variables: list[Variable]) -> Value:
+    parts = [b.get(v) for v in variables]
+    while len(parts) > 1:
+        parts = [combine(b, root.kind, x, y) for x, y in zip(parts[::2], parts[1::2], strict=True)]
+    return across(b, root.kind, parts[0])
+
+
+def _open(
+    nest: _Nest,
+    depth: int,
+    length: list[Value],
+    leaf_depths: list[int],
+    body_depths: list[int],
+    starts: list[int],
+    accumulators: dict[int, list[Variable]],
+    ends: ExitStack,
+    fixed: bool,
+) -> None:
+    """Write everything of one depth, then the loop of the next axis around the rest."""
+    b, kernel = nest.b, nest.kernel
+    rank = len(kernel.domain)
+    innermost = depth == rank - 1
+    _compute(nest, depth, leaf_depths, body_depths)
+    copies = _copies(kernel, rank, fixed) if rank else 1
+    for i, root in enumerate(kernel.roots):
+        if isinstance(root, Reduction) and starts[i] == depth:
+            vector = nest.lanes if depth < rank else 1
+            neutral = b.const(register_type(root.dtype, vector), identity(root.kind, root.dtype))
+            accumulators[i] = [b.variable(neutral) for _ in range(copies if depth < rank else 1)]
+    if depth == rank:
+        _roots(nest, accumulators, starts, mask=None, slot=0)
+        _close(nest, depth, starts, accumulators)
+        return
+    if not innermost:
+        with b.for_(0, length[depth]) as index:
+            nest.indices.append(index)
+            saved = dict(nest.values), dict(nest.pointers)
+            _open(nest, depth + 1, length, leaf_depths, body_depths, starts, accumulators, ends, fixed)
+            nest.values, nest.pointers = saved
+            nest.indices.pop()
+        _close(nest, depth, starts, accumulators)
+        return
+    _vector_loop(nest, length[depth], leaf_depths, body_depths, starts, accumulators, copies, fixed)
+    _close(nest, depth, starts, accumulators)
+
+
+def _copies(kernel: LoopKernel, rank: int, fixed: bool) -> int:
+    short = len(kernel.body) + len(kernel.leaves) <= SHORT_BODY
+    reduces = any(isinstance(r, Reduction) and rank - 1 in r.axes for r in kernel.roots)
+    long_enough = not fixed or kernel.domain[-1] >= 128
+    return ACCUMULATORS if short and reduces and long_enough else 1
+
+
+def _vector_loop(
+    nest: _Nest,
+    length: Value,
+    leaf_depths: list[int],
+    body_depths: list[int],
+    starts: list[int],
+    accumulators: dict[int, list[Variable]],
+    copies: int,
+    fixed: bool,
+) -> None:
+    """The innermost axis: whole vectors, several at a time for short bodies, then the rest."""
+    b = nest.b
+    lanes = nest.lanes
+    rank = len(nest.kernel.domain)
+    size = nest.kernel.domain[-1]
+
+    def body(index: Value, mask: Value | None, slot: int) -> None:
+        nest.indices.append(index)
+        saved = dict(nest.values), dict(nest.pointers)
+        _compute(nest, rank, leaf_depths, body_depths, mask)
+        _roots(nest, accumulators, starts, mask, slot)
+        nest.values, nest.pointers = saved
+        nest.indices.pop()
+
+    def masked(index: Value) -> None:
+        lane = b.iota(i64.vector(lanes))
+        body(index, b.cmp("lt", lane, b.splat(b.sub(length, index), lanes)), 0)
+
+    if lanes == 1:
+        with b.for_(0, length) as index:
+            body(index, None, 0)
+        return
+    if fixed and size <= lanes:
+        zero = b.const(i64, 0)
+        if size == lanes:
+            body(zero, None, 0)
+        else:
+            masked(zero)
+        return
+    if fixed and size < 16 * lanes and size % lanes and len(nest.kernel.body) > SHORT_BODY:
+        # A short loop with a long body: one masked body costs less than writing the body twice.
+        with b.for_(0, length, lanes) as index:
+            masked(index)
+        return
+    stride = lanes * copies
+    whole = b.const(i64, size - size % stride) if fixed else b.and_(length, b.const(i64, -stride))
+    with b.for_(0, whole, stride) as index:
+        for slot in range(copies):
+            body(b.add(index, b.const(i64, slot * lanes)) if slot else index, None, slot)
+    if not fixed or size % stride:
+        with b.for_(whole, length, lanes) as index:
+            if fixed and size % lanes == 0:
+                body(index, None, 0)
+            else:
+                masked(index)
+
+
+def _close(nest: _Nest, depth: int, starts: list[int], accumulators: dict[int, list[Variable]]) -> None:
+    """After the loops of a depth: reductions that began there go to memory."""
+    b = nest.b
+    for i, root in enumerate(nest.kernel.roots):
+        if not isinstance(root, Reduction) or starts[i] != depth or root.memory < 0:
+            continue
+        if depth == len(nest.kernel.domain):
+            continue  # stored by the innermost body
+        value = _finished(b, root, accumulators[i])
+        pointer = _address(nest, root.memory, root.dtype, root.strides, depth)
+        if any(a < starts[i] for a in root.axes):
+            old = from_memory(b, root.dtype, b.load(MEMORY[root.dtype], pointer))
+            value = combine(b, root.kind, old, value)
+        b.store(to_memory(b, root.dtype, value), pointer)
+
+
+def _compute(
+    nest: _Nest, depth: int, leaf_depths: list[int], body_depths: list[int], mask: Value | None = None
+) -> None:
+    """Values that depend on exactly the first `depth` axes."""
+    kernel = nest.kernel
+    lanes = nest.lanes if depth == len(kernel.domain) and depth else 1
+    for n, leaf in enumerate(kernel.leaves):
+        if leaf_depths[n] == depth:
+            nest.values[("leaf", n), lanes] = _read(nest, leaf, depth, lanes, mask)
+    for n, step in enumerate(kernel.body):
+        if body_depths[n] == depth:
+            operands = [_operand(nest, o, lanes) for o in step.operands]
+            nest.values[("body", n), lanes] = _instruction(nest, step, operands, depth, lanes, mask)
+
+
+def _operand(nest: _Nest, operand: Operand, lanes: int) -> Value:
+    """A value with the wanted lanes; scalars are repeated."""
+    known = nest.values.get((operand, lanes))
+    if known is None:
+        kind, n = operand
+        scalar = nest.uniforms[n] if kind == "uniform" else nest.values[operand, 1]
+        known = nest.b.splat(scalar, lanes)
+        nest.values[operand, lanes] = known
+    return known
+
+
+def _address(nest: _Nest, memory: int, dtype: str, strides: Sequence[int], depth: int) -> Value:
+    """Pointer to the element at the current indices of the first `depth` axes."""
+    key = (memory, tuple(strides[:depth]), depth)
+    known = nest.pointers.get(key)
+    if known is not None:
+        return known
+    b = nest.b
+    if depth == 0:
+        pointer = nest.memories[memory]
+    else:
+        pointer = _address(nest, memory, dtype, strides, depth - 1)
+        stride = strides[depth - 1]
+        if stride:
+            index = nest.indices[depth - 1]
+            step = index if stride == 1 else b.mul(index, b.const(i64, stride))
+            pointer = b.offset(pointer, step, MEMORY[dtype])
+    nest.pointers[key] = pointer
+    return pointer
+
+
+def _read(nest: _Nest, leaf: Leaf, depth: int, lanes: int, mask: Value | None) -> Value:
+    b = nest.b
+    if leaf.memory < 0:
+        return _count(nest, leaf, depth, lanes)
+    if lanes == 1:
+        pointer = _address(nest, leaf.memory, leaf.dtype, leaf.strides, depth)
+        return from_memory(b, leaf.dtype, b.load(MEMORY[leaf.dtype], pointer))
+    stride = leaf.strides[-1]
+    memory = MEMORY[leaf.dtype].vector(lanes)
+    if stride == 1:
+        pointer = _address(nest, leaf.memory, leaf.dtype, leaf.strides, depth)
+        if mask is None:
+            value = b.load(memory, pointer)
+        else:
+            value = b.masked_load(memory, pointer, mask, b.const(memory, 0))
+        return from_memory(b, leaf.dtype, value)
+    pointer = _address(nest, leaf.memory, leaf.dtype, leaf.strides, depth - 1)
+    lane = b.iota(i64.vector(lanes))
+    index = b.add(b.splat(nest.indices[depth - 1], lanes), lane)
+    if mask is not None:  # lanes beyond the end read the first element
+        index = b.select(mask, index, b.const(index.type, 0))
+    index = b.mul(index, b.const(index.type, stride))
+    return from_memory(b, leaf.dtype, b.gather(memory, pointer, index))
+
+
+def _count(nest: _Nest, leaf: Leaf, depth: int, lanes: int) -> Value:
+    """offset + sum of index * stride."""
+    b = nest.b
+    total = b.const(i64, leaf.start)
+    for axis, stride in enumerate(leaf.strides[:depth]):
+        if stride and not (lanes > 1 and axis == depth - 1):
+            total = b.add(total, b.mul(nest.indices[axis], b.const(i64, stride)))
+    if lanes == 1:
+        return total
+    stride = leaf.strides[-1]
+    vector = i64.vector(lanes)
+    index = b.add(b.splat(nest.indices[depth - 1], lanes), b.iota(vector))
+    return b.add(b.splat(total, lanes), b.mul(index, b.const(vector, stride)))
+
+
+def _instruction(
+    nest: _Nest, step: Instruction, operands: list[Value], depth: int, lanes: int, mask: Value | None
+) -> Value:
+    b = nest.b
+    if step.function == "cast":
+        return convert(b, operands[0], step.dtype)
+    if step.function != "gather":
+        return code(b, step.function, operands)
+    memory, strides, axes = step.detail
+    assert isinstance(memory, int) and isinstance(strides, tuple) and isinstance(axes, tuple)
+    inner = depth - 1 if lanes > 1 else depth
+    pointer = _address(nest, memory, step.dtype, strides, inner)
+    index = index_offset(b, operands, axes, nest.status, mask)
+    if lanes == 1:
+        return from_memory(b, step.dtype, b.load(MEMORY[step.dtype], b.offset(pointer, index, MEMORY[step.dtype])))
+    if strides[-1]:
+        position = b.add(b.splat(nest.indices[depth - 1], lanes), b.iota(i64.vector(lanes)))
+        if mask is not None:
+            position = b.select(mask, position, b.const(position.type, 0))
+        index = b.add(index, b.mul(position, b.const(position.type, strides[-1])))
+    return from_memory(b, step.dtype, b.gather(MEMORY[step.dtype].vector(lanes), pointer, index))
+
+
+def index_offset(
+    b: Builder,
+    indices: Sequence[Value],
+    axes: Sequence[tuple[int, int, bool]],
+    status: Variable | None,
+    mask: Value | None = None,
+) -> Value:
+    """Element offset of index values; unproved ones are counted from the end when negative and checked."""
+    total: Value | None = None
+    for index, (length, stride, proved) in zip(indices, axes, strict=True):
+        position = index
+        if not proved:
+            zero = b.const(index.type, 0)
+            position = b.select(
+                b.cmp("lt", index, zero), b.add(index, b.const(index.type, length)), index
+            )
+            outside = b.not_(b.cmp("ult", position, b.const(index.type, length)))
+            if mask is not None:
+                outside = b.and_(outside, mask)
+            assert status is not None
+            some = b.reduce("or", outside) if outside.type.lanes > 1 else outside
+            flag = b.select(some, b.const(i64, int(Status.OUT_OF_BOUNDS)), b.const(i64, 0))
+            b.set(status, b.or_(b.get(status), flag))
+            position = b.select(b.cmp("ult", position, b.const(index.type, length)), position, zero)
+        part = position if stride == 1 else b.mul(position, b.const(position.type, stride))
+        total = part if total is None else b.add(total, part)
+    assert total is not None
+    return total
+
+
+def _roots(
+    nest: _Nest,
+    accumulators: dict[int, list[Variable]],
+    starts: list[int],
+    mask: Value | None,
+    slot: int,
+) -> None:
+    """Stores and accumulations of one (vector of) element(s)."""
+    b, kernel = nest.b, nest.kernel
+    rank = len(kernel.domain)
+    lanes = nest.lanes if rank else 1
+    for i, root in enumerate(kernel.roots):
+        value = _operand(nest, root.value, lanes)
+        if isinstance(root, Store):
+            _store(nest, root, value, rank, lanes, mask)
+            continue
+        if starts[i] == rank:
+            _accumulate_in_memory(nest, root, value, rank, lanes, mask)
+            continue
+        variables = accumulators[i]
+        variable = variables[slot % len(variables)]
+        if mask is not None:
+            neutral = b.const(register_type(root.dtype, lanes), identity(root.kind, root.dtype))
+            value = b.select(mask, value, neutral)
+        b.set(variable, combine(b, root.kind, b.get(variable), value))
+
+
+def _accumulate_in_memory(
+    nest: _Nest, root: Reduction, value: Value, rank: int, lanes: int, mask: Value | None
+) -> None:
+    """The last axis is kept: combine with what memory holds."""
+    target = Store(root.value, root.memory, root.dtype, root.strides, root.kind if root.axes else "set")
+    _store(nest, target, value, rank, lanes, mask)
+
+
+def _store(nest: _Nest, root: Store, value: Value, rank: int, lanes: int, mask: Value | None) -> None:
+    b = nest.b
+    memory = MEMORY[root.dtype]
+    kind = {"set": None, "add": "sum"}.get(root.mode, root.mode)
+    if lanes == 1 or root.strides[-1] == 1:
+        pointer = _address(nest, root.memory, root.dtype, root.strides, rank)
+        if kind is not None:
+            vector = memory.vector(lanes) if lanes > 1 else memory
+            if mask is None:
+                old = b.load(vector, pointer)
+            else:
+                old = b.masked_load(vector, pointer, mask, b.const(vector, 0))
+            value = combine(b, kind, from_memory(b, root.dtype, old), value)
+        stored = to_memory(b, root.dtype, value)
+        if mask is None:
+            b.store(stored, pointer)
+        else:
+            b.masked_store(stored, pointer, mask)
+        return
+    _store_strided(nest, root, value, rank, lanes, mask, kind)
+
+
+def _store_strided(
+    nest: _Nest, root: Store, value: Value, rank: int, lanes: int, mask: Value | None, kind: str | None
+) -> None:
+    """Lane by lane, in order: neighbouring lanes are apart in memory (or the same place)."""
+    b = nest.b
+    memory = MEMORY[root.dtype]
+    base = _address(nest, root.memory, root.dtype, root.strides, rank - 1)
+    for lane in range(lanes):
+        with ExitStack() as guard:
+            if mask is not None:
+                guard.enter_context(b.if_(b.extract(mask, lane)))
+            position = b.add(nest.indices[rank - 1], b.const(i64, lane))
+            pointer = b.offset(base, b.mul(position, b.const(i64, root.strides[-1])), memory)
+            part = b.extract(value, lane)
+            if kind is not None:
+                part = combine(b, kind, from_memory(b, root.dtype, b.load(memory, pointer)), part)
+            b.store(to_memory(b, root.dtype, part), pointer)

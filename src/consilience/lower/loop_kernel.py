@@ -1,0 +1,153 @@
+"""One fused loop nest: what is read, what is computed, what is stored or reduced.
+
+A kernel is plain data with local numbers, so equal loops are equal values and are compiled once.
+`kernel_code` turns it into instructions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from consilience.lower.views import Lengths
+
+# Operands inside a kernel: ("leaf", i), ("uniform", i) or ("body", i).
+Operand = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Elements read from memory, or made from the loop indices (iota).
+
+    memory   number of the memory argument (offset included), or -1 for iota
+    start    offset of an iota
+    """
+
+    memory: int
+    dtype: str
+    strides: Lengths
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One computed value: a scalar function, "cast", or "gather".
+
+    detail   for a gather (memory number, affine strides, ((length, stride, checked), …) per index operand)
+    """
+
+    function: str
+    dtype: str
+    operands: tuple[Operand, ...]
+    detail: tuple[object, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A value written to memory; `mode` is "set" or "add"."""
+
+    value: Operand
+    memory: int
+    dtype: str
+    strides: Lengths
+    mode: str = "set"
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A value combined over `axes`: to a register when memory is -1 (all axes), else to memory.
+
+    strides are 0 along reduced axes.
+    """
+
+    value: Operand
+    kind: str
+    axes: tuple[int, ...]
+    dtype: str
+    memory: int = -1
+    strides: Lengths = ()
+
+
+Root = Store | Reduction
+
+
+@dataclass(frozen=True, slots=True)
+class LoopKernel:
+    """A nest over `domain`; the last axis runs in vectors.
+
+    uniforms   dtypes of the scalar arguments
+    memories   number of memory arguments
+    """
+
+    domain: Lengths
+    leaves: tuple[Leaf, ...]
+    uniforms: tuple[str, ...]
+    body: tuple[Instruction, ...]
+    roots: tuple[Root, ...]
+    memories: int
+
+    @property
+    def results(self) -> tuple[Reduction, ...]:
+        """The reductions that end in registers, in order."""
+        return tuple(r for r in self.roots if isinstance(r, Reduction) and r.memory < 0)
+
+    def __str__(self) -> str:
+        lines = [f"for {list(self.domain)}:"]
+        for i, leaf in enumerate(self.leaves):
+            source = f"memory {leaf.memory}" if leaf.memory >= 0 else f"index + {leaf.start}"
+            lines.append(f"  leaf {i} = {leaf.dtype} {source} strides {list(leaf.strides)}")
+        for i, step in enumerate(self.body):
+            operands = ", ".join(f"{kind} {n}" for kind, n in step.operands)
+            lines.append(f"  body {i} = {step.dtype} {step.function}({operands}){step.detail or ''}")
+        for root in self.roots:
+            value = f"{root.value[0]} {root.value[1]}"
+            if isinstance(root, Store):
+                lines.append(f"  {root.mode} memory {root.memory} strides {list(root.strides)} = {value}")
+            else:
+                target = f"memory {root.memory} strides {list(root.strides)}" if root.memory >= 0 else "register"
+                lines.append(f"  {target} = {root.kind} over {list(root.axes)} of {value}")
+        return "\n".join(lines)
+
+
+def collapse(kernel: LoopKernel) -> LoopKernel:
+    """Merge neighbouring axes that every access walks through as one; drop axes of length 1."""
+    axes = [i for i, n in enumerate(kernel.domain) if n != 1]
+    accesses = [leaf.strides for leaf in kernel.leaves]
+    accesses += [root.strides for root in kernel.roots if isinstance(root, Store) or root.memory >= 0]
+    accesses += [step.detail[1] for step in kernel.body if step.function == "gather"]  # type: ignore[misc]
+    reduced = [set(root.axes) for root in kernel.roots if isinstance(root, Reduction)]
+    groups: list[list[int]] = []
+    for axis in axes:
+        if groups:
+            last = groups[-1][-1]
+            whole = all(s[last] == s[axis] * kernel.domain[axis] for s in accesses)
+            together = all((last in r) == (axis in r) for r in reduced)
+            if whole and together:
+                groups[-1].append(axis)
+                continue
+        groups.append([axis])
+    if len(groups) == len(kernel.domain):
+        return kernel
+
+    def strides(old: Lengths) -> Lengths:
+        return tuple(old[group[-1]] for group in groups)
+
+    domain = tuple(math.prod(kernel.domain[a] for a in group) for group in groups)
+    roots: list[Root] = []
+    for root in kernel.roots:
+        if isinstance(root, Store):
+            roots.append(Store(root.value, root.memory, root.dtype, strides(root.strides), root.mode))
+        else:
+            over = tuple(i for i, group in enumerate(groups) if group[0] in root.axes)
+            kept = strides(root.strides) if root.memory >= 0 else ()
+            roots.append(Reduction(root.value, root.kind, over, root.dtype, root.memory, kept))
+    body = tuple(
+        Instruction(s.function, s.dtype, s.operands, (s.detail[0], strides(s.detail[1]), s.detail[2]))  # type: ignore[arg-type]
+        if s.function == "gather"
+        else s
+        for s in kernel.body
+    )
+    leaves = tuple(Leaf(f.memory, f.dtype, strides(f.strides), f.start) for f in kernel.leaves)
+    return LoopKernel(domain, leaves, kernel.uniforms, body, tuple(roots), kernel.memories)
+
+

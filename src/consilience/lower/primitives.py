@@ -1,0 +1,40 @@
+"""Ops that exist only below the graph: pieces of factorisations as the libraries deliver them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from consilience.ir import Node, Op, TensorType, TupleType
+
+
+@dataclass(frozen=True, slots=True)
+class LUFactor(Op):
+    """P A = L U: the packed factors and the row exchanged with each row (int32, from 0)."""
+
+    def result_type(self, *inputs: Node) -> TupleType:
+        (x,) = inputs
+        return TupleType((x.tensor_type, TensorType("int32", x.static_shape[:-1])))
+
+
+@dataclass(frozen=True, slots=True)
+class LUPivotSign(Op):
+    """-1 for an odd number of row exchanges, 1 for an even one."""
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return TensorType("float64", inputs[0].static_shape[:-1])
+
+
+@dataclass(frozen=True, slots=True)
+class LUSolve(Op):
+    """y with A y = b from packed factors, row exchanges and a matrix b. A zero pivot fails."""
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[2].tensor_type
+
+
+@dataclass(frozen=True, slots=True)
+class CholeskyInverse(Op):
+    """(L L')^-1 from the lower factor L, both triangles filled."""
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[0].tensor_type

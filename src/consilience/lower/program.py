@@ -1,0 +1,435 @@
+"""The program of a graph: steps over buffers, in order.
+
+A static, expanded graph in; homes in memory, kernels, library calls and scalar code out. `entry` turns a
+program into machine code, `str` prints it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.errors import MissingRuleError
+from consilience.ir import Constant, Node, TupleType, constant, topological
+from consilience.lower import fusion
+from consilience.lower.forms import LEAF, LOOP, REDUCE, STEP, TUPLE, UNIFORM, VIEW, Forms, decide, domain_of
+from consilience.lower.fusion import KernelStep
+from consilience.lower.kernel_code import identity
+from consilience.lower.views import IOTA, Storage, View, apply_view, is_view, static, whole
+from consilience.ops import Concatenate, Cond, ExpandDims, Index, IndexUpdate, Iota, Item, MaskPositions, Reshape, Squeeze
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+@dataclass
+class ScalarStep:
+    """Scalars to compute, in order; each ends in a register."""
+
+    nodes: list[Node]
+
+
+@dataclass
+class KeepStep:
+    """A scalar written to memory."""
+
+    node: Node
+    target: View
+
+
+@dataclass
+class CallStep:
+    """An op done by a routine of its own (`routines`): sources and targets are contiguous views."""
+
+    node: Node
+    sources: list[View]
+    targets: list[View]
+
+
+@dataclass
+class ScatterStep:
+    """Values written or added to places given by index arrays."""
+
+    node: Node
+    target: View
+    values: View
+    indices: list[View]
+
+
+@dataclass
+class BranchStep:
+    """One of two step lists, chosen by a scalar."""
+
+    condition: Node
+    then: list[Step]
+    otherwise: list[Step]
+
+
+Step: TypeAlias = ScalarStep | KeepStep | KernelStep | CallStep | ScatterStep | BranchStep
+
+
+@dataclass
+class Program:
+    """Everything `entry` needs.
+
+    inputs      leaves in the order of the inputs table
+    constants   arrays of the constants table
+    blocks      workspace blocks (`Storage.number` counts them); `plan` gives them places
+    """
+
+    inputs: list[Node]
+    outputs: list[Node]
+    constants: list[Array] = field(default_factory=list)
+    blocks: list[Storage] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    homes: dict[Node, View] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        lines: list[str] = []
+        _print(self.steps, lines, "")
+        return "\n".join(lines)
+
+
+def _print(steps: Sequence[Step], lines: list[str], indent: str) -> None:
+    for step in steps:
+        if isinstance(step, ScalarStep):
+            lines += [f"{indent}scalar {node.op!r}" for node in step.nodes]
+        elif isinstance(step, KeepStep):
+            lines.append(f"{indent}{step.target!r} = scalar {step.node.op!r}")
+        elif isinstance(step, KernelStep):
+            where = ", ".join(f"{i}: {view!r}" for i, view in enumerate(step.memories))
+            lines += [indent + line for line in str(step.kernel).split("\n")] + [f"{indent}  with {where}"]
+        elif isinstance(step, CallStep):
+            lines.append(f"{indent}{step.targets} = {step.node.op!r}{step.sources}")
+        elif isinstance(step, ScatterStep):
+            lines.append(f"{indent}{step.target!r} {step.node.op!r} {step.values!r} at {step.indices}")
+        else:
+            lines.append(f"{indent}if {step.condition.op!r}:")
+            _print(step.then, lines, indent + "  ")
+            lines.append(f"{indent}else:")
+            _print(step.otherwise, lines, indent + "  ")
+
+
+KEEPS_ORDER = (Reshape, ExpandDims, Squeeze)
+
+
+class Lowering:
+    """Builds one Program."""
+
+    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node]) -> None:
+        self.program = Program(list(inputs), list(outputs))
+        self.homes = self.program.homes
+        self.constant_numbers: dict[Node, int] = {}
+        for number, leaf in enumerate(inputs):
+            shape = static(leaf.static_shape)
+            self.homes[leaf] = whole(Storage("inputs", number, leaf.dtype, math.prod(shape)), shape)
+
+    # ---- storage
+
+    def block(self, dtype: str, shape: tuple[int, ...]) -> View:
+        """Fresh workspace memory."""
+        storage = Storage("workspace", len(self.program.blocks), dtype, math.prod(shape))
+        self.program.blocks.append(storage)
+        return whole(storage, shape)
+
+    def _constant(self, node: Node) -> View:
+        assert isinstance(node.op, Constant)
+        number = self.constant_numbers.setdefault(node, len(self.program.constants))
+        if number == len(self.program.constants):
+            self.program.constants.append(node.op.array)
+        return whole(Storage("constants", number, node.dtype, node.op.array.size), node.op.array.shape)
+
+    # ---- the whole
+
+    def run(self) -> Program:
+        """Steps for all outputs."""
+        outputs = self.program.outputs
+        targets: dict[Node, View] = {}
+        for number, output in enumerate(outputs):
+            shape = static(output.static_shape)
+            storage = Storage("outputs", number, output.dtype, math.prod(shape))
+            targets.setdefault(output, whole(storage, shape))
+        self.program.steps = self.steps(outputs, targets, given=dict(self.homes))
+        for number, output in enumerate(outputs):
+            shape = static(output.static_shape)
+            target = whole(Storage("outputs", number, output.dtype, math.prod(shape)), shape)
+            first = targets[output]
+            if not same_place(first, target):
+                self.program.steps.append(fusion.copy(first, target, output.dtype))
+        return self.program
+
+    def steps(self, outputs: Sequence[Node], targets: dict[Node, View], given: dict[Node, View]) -> list[Step]:
+        """Steps that compute the outputs into their targets; `given` values exist already."""
+        order = topological(outputs, stop=given.__contains__)
+        forms = decide(order, outputs, given)
+        self._place(forms, targets, given)
+        kept = self._kept_scalars(forms, targets, given)
+        levels: list[list[Step]] = [[] for _ in range(max(forms.level.values(), default=0) + 1)]
+        scalars: list[list[Node]] = [[] for _ in levels]
+        keeps: list[list[Step]] = [[] for _ in levels]
+        groups: list[dict[tuple[int, ...], list[Node]]] = [{} for _ in levels]
+        for node in order:
+            if node in given:
+                continue
+            level, form = forms.level[node], forms.form[node]
+            if form == UNIFORM:
+                scalars[level].append(node)
+                if node in kept:
+                    self.homes[node] = kept[node]
+                    keeps[level].append(
+                        KeepStep(node, kept[node]) if kept[node].size == 1 else fusion.fill(node, kept[node])
+                    )
+            elif form in (LOOP, REDUCE):
+                if forms.form[node] == REDUCE and 0 in static(node.inputs[0].static_shape):
+                    levels[level] += self._empty_reduction(forms, node)
+                elif 0 not in domain_of(node):
+                    groups[level].setdefault(domain_of(node), []).append(node)
+            elif form in (STEP, TUPLE):
+                levels[level] += self._own_step(forms, node)
+            elif form in (LEAF, VIEW):
+                pass
+            else:
+                raise AssertionError(form)
+        result: list[Step] = []
+        for level, steps in enumerate(levels):
+            if scalars[level]:
+                result.append(ScalarStep(scalars[level]))
+            result += keeps[level]
+            for domain, nodes in groups[level].items():
+                for part in fusion.parts(forms, nodes):
+                    result.append(fusion.build(forms, self.home, part, domain))
+            result += steps
+        return result + self._deliver(forms, targets)
+
+    # ---- places
+
+    def _place(self, forms: Forms, targets: dict[Node, View], given: dict[Node, View]) -> None:
+        """Memory for all stored values: in an output or a part of a join where possible, else a block."""
+        placed: dict[Node, View] = {}
+        for output, target in targets.items():
+            self._offer(forms, placed, output, target, given)
+        for node in reversed(forms.order):
+            if isinstance(node.op, Concatenate) and node not in given:
+                home = placed.setdefault(node, self.block(node.dtype, static(node.static_shape)))
+                for operand, part in joined_parts(node, home):
+                    if part.contiguous:
+                        self._offer(forms, placed, operand, part, given)
+        for node in forms.order:
+            if node in given:
+                continue
+            form = forms.form[node]
+            if node in forms.stored:
+                home = placed.get(node)
+                self.homes[node] = home if home is not None else self.block(node.dtype, static(node.static_shape))
+            elif form == TUPLE:
+                pass
+            elif form == LEAF:
+                self.homes[node] = self._leaf_home(node)
+            elif form == VIEW and not isinstance(node.op, Item):
+                self._view_home(node)
+
+    def _offer(
+        self, forms: Forms, placed: dict[Node, View], node: Node, target: View, given: dict[Node, View]
+    ) -> None:
+        """Let a value be made where it is needed, looking through views that keep the order of elements."""
+        while isinstance(node.op, KEEPS_ORDER) and node not in given and forms.form.get(node) == VIEW:
+            node = node.inputs[0]
+        if node in given or node not in forms.stored or node in placed:
+            return
+        shape = static(node.static_shape)
+        placed[node] = whole(target.storage, shape, target.offset)
+
+    def _leaf_home(self, node: Node) -> View:
+        if isinstance(node.op, Constant):
+            return self._constant(node)
+        if isinstance(node.op, Iota):
+            (length,) = static(node.static_shape)
+            return View(IOTA, 0, (1,), (length,))
+        raise MissingRuleError(f"no value is given for {node!r}.")
+
+    def _view_home(self, node: Node) -> None:
+        source = self.homes[node.inputs[0]]
+        view = apply_view(node, source)
+        assert view is not None, f"{node!r} was decided to be a view"
+        self.homes[node] = view
+
+    def home(self, node: Node) -> View | None:
+        """Where a value lies, if it has a place in memory."""
+        return self.homes.get(node)
+
+    def _kept_scalars(
+        self, forms: Forms, targets: dict[Node, View], given: dict[Node, View]
+    ) -> dict[Node, View]:
+        """Scalars (or repeated scalars) that some step reads from memory."""
+        wanted: dict[Node, View] = {}
+        for node in forms.order:
+            if node in given:
+                continue
+            readers: list[Node] = []
+            if forms.form[node] in (STEP, TUPLE) and not isinstance(node.op, Concatenate | Cond):
+                readers = list(node.inputs)
+                if isinstance(node.op, IndexUpdate) and forms.form[node.inputs[0]] == UNIFORM:
+                    readers = readers[1:]
+            elif isinstance(node.op, Cond):
+                readers = list(node.inputs[1:])
+            for operand in readers:
+                if operand not in given and forms.form[operand] == UNIFORM and operand not in wanted:
+                    wanted[operand] = self.block(operand.dtype, static(operand.static_shape))
+        return wanted
+
+    # ---- steps of their own
+
+    def _empty_reduction(self, forms: Forms, node: Node) -> list[Step]:
+        """A reduction over no elements is its neutral element."""
+        neutral = constant(np.asarray(identity(node.op.kind, node.dtype)), node.dtype)  # type: ignore[attr-defined]  # Reduce
+        if node in forms.stored:
+            target = self.homes[node]
+            return [fusion.fill(neutral, target)] if target.size else []
+        self.homes[node] = self._constant(neutral)
+        return []
+
+    def _own_step(self, forms: Forms, node: Node) -> list[Step]:
+        op = node.op
+        if isinstance(op, Concatenate):
+            return self._join(forms, node)
+        if isinstance(op, IndexUpdate):
+            return self._update(forms, node)
+        if isinstance(op, Cond):
+            return self._branch(forms, node)
+        if isinstance(op, MaskPositions):
+            raise MissingRuleError("the number of true entries of a mask must be known before lowering.")
+        if is_view(node):
+            source = self.homes[node.inputs[0]]
+            target = self.homes[node]
+            flat = whole(target.storage, source.shape, target.offset)
+            return [fusion.copy(source, flat, node.dtype)] if source.size else []
+        if isinstance(node.type, TupleType):
+            targets = [self.block(t.dtype, static(t.shape)) for t in node.type.items]
+            for user in forms.users.get(node, []):
+                if isinstance(user.op, Item):
+                    self.homes[user] = targets[user.op.position]
+        else:
+            targets = [self.homes[node]]
+        steps: list[Step] = []
+        sources = [self._contiguous(operand, steps) for operand in node.inputs]
+        if targets[0].size:
+            steps.append(CallStep(node, sources, targets))
+        return steps
+
+    def _contiguous(self, node: Node, steps: list[Step]) -> View:
+        """The value in row-major order, copied if it lies otherwise."""
+        view = self.homes[node]
+        if view.contiguous or not view.size:
+            return view
+        target = self.block(node.dtype, view.shape)
+        steps.append(fusion.copy(view, target, node.dtype))
+        return target
+
+    def _join(self, forms: Forms, node: Node) -> list[Step]:
+        steps: list[Step] = []
+        for operand, part in joined_parts(node, self.homes[node]):
+            if not part.size:
+                continue
+            if forms.scalar_like(operand):
+                steps.append(KeepStep(operand, part) if part.size == 1 else fusion.fill(operand, part))
+                continue
+            source = self.homes[operand]
+            if not same_place(source, part):
+                steps.append(fusion.copy(source, part, node.dtype))
+        return steps
+
+    def _update(self, forms: Forms, node: Node) -> list[Step]:
+        """A changed copy: first the old elements, then the new ones."""
+        op = node.op
+        assert isinstance(op, IndexUpdate)
+        base, values, *indices = node.inputs
+        target = self.homes[node]
+        if not target.size:
+            return []
+        steps: list[Step] = []
+        if forms.scalar_like(base):
+            steps.append(fusion.fill(base, target))
+        else:
+            steps.append(fusion.copy(self.homes[base], target, node.dtype))
+        if not math.prod(static(values.static_shape)):
+            return steps
+        if not indices:
+            part = apply_view(Node(Index(op.specification), base), target)
+            assert part is not None
+            if forms.form.get(values) == UNIFORM and op.mode == "set":
+                steps.append(fusion.fill(values, part))
+            else:
+                transfer = fusion.copy if op.mode == "set" else fusion.accumulate
+                steps.append(transfer(self.homes[values], part, node.dtype))
+            return steps
+        steps.append(ScatterStep(node, target, self.homes[values], [self.homes[i] for i in indices]))
+        return steps
+
+    def _branch(self, forms: Forms, node: Node) -> list[Step]:
+        op = node.op
+        assert isinstance(op, Cond) and isinstance(node.type, TupleType)
+        condition, *operands = node.inputs
+        results = [self.block(t.dtype, static(t.shape)) for t in node.type.items]
+        for user in forms.users.get(node, []):
+            if isinstance(user.op, Item):
+                self.homes[user] = results[user.op.position]
+        given = {operand: self.homes[operand] for operand in operands}
+        branches: list[list[Step]] = []
+        for region in (op.then, op.otherwise):
+            outputs = region.apply(*operands)
+            targets: dict[Node, View] = {}
+            extra: list[Step] = []
+            for output, target in zip(outputs, results, strict=True):
+                if output in targets:
+                    extra.append(fusion.copy(targets[output], target, output.dtype))
+                targets.setdefault(output, target)
+            # Values of the branch live only there: homes found inside are forgotten afterwards.
+            outer = dict(self.homes)
+            branches.append(self.steps(outputs, targets, given) + extra)
+            self.homes.clear()
+            self.homes.update(outer)
+        return [BranchStep(condition, branches[0], branches[1])]
+
+    def _deliver(self, forms: Forms, targets: dict[Node, View]) -> list[Step]:
+        """Outputs that were not made in place are copied."""
+        steps: list[Step] = []
+        for output, target in targets.items():
+            if not target.size:
+                continue
+            if forms.scalar_like(output):
+                if target.size == 1:
+                    steps.append(KeepStep(output, target))
+                else:
+                    steps.append(fusion.fill(output, target))
+                continue
+            home = self.homes[output]
+            if not same_place(home, target):
+                steps.append(fusion.copy(home, target, output.dtype))
+        return steps
+
+
+def same_place(one: View, other: View) -> bool:
+    """Whether two views of equal size hold the same elements in the same order."""
+    return (one.storage, one.offset) == (other.storage, other.offset) and one.contiguous and other.contiguous
+
+
+def joined_parts(node: Node, home: View) -> list[tuple[Node, View]]:
+    """Every operand of a join with the part of the result it fills."""
+    assert isinstance(node.op, Concatenate)
+    axis = node.op.axis
+    parts = []
+    start = 0
+    for operand in node.inputs:
+        shape = static(operand.static_shape)
+        parts.append((operand, View(home.storage, home.offset + start * home.strides[axis], home.strides, shape)))
+        start += shape[axis]
+    return parts
+
+
+def lower(inputs: Sequence[Node], outputs: Sequence[Node]) -> Program:
+    """The program of a static, expanded graph."""
+    return Lowering(inputs, outputs).run()

@@ -1,0 +1,336 @@
+"""Steps done by routines of their own: BLAS and LAPACK, running sums, positions of extremes.
+
+Matrices lie in row-major order; the libraries read them as their transposes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from consilience.errors import MissingRuleError, Status
+from consilience.ir import Node
+from consilience.lower.kernel_code import combine, identity
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve
+from consilience.lower.scalar_code import MEMORY, from_memory, register_type, to_memory
+from consilience.lower.views import View, row_major
+from consilience.native.loops import Builder, Value, f64, i8, i32, i64
+from consilience.ops import ArgReduce, Cholesky, Cumulative, MatMul, SolveTriangular
+
+
+@dataclass
+class Argument:
+    """A contiguous view and the address of its first element."""
+
+    view: View
+    pointer: Value
+
+
+Routine = Callable[[Builder, Node, Sequence[Argument], Sequence[Argument]], None]
+ROUTINES: dict[type, Routine] = {}
+
+
+def routine(op: type) -> Callable[[Routine], Routine]:
+    """Register the code of an op."""
+
+    def register(function: Routine) -> Routine:
+        ROUTINES[op] = function
+        return function
+
+    return register
+
+
+def write(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    """Append the code of one step; failures leave the function with a status."""
+    rule = ROUTINES.get(type(node.op))
+    if rule is None:
+        raise MissingRuleError(
+            f"`{type(node.op).__name__}` has no machine code; add a routine in lower/routines.py, "
+            "or compile with `backend='reference'`."
+        )
+    rule(b, node, sources, targets)
+
+
+# ---- helpers
+
+
+def _int(b: Builder, value: int) -> Value:
+    """An int32 in memory, as Fortran wants its arguments."""
+    place = b.stack(i32, 1)
+    b.store(b.const(i32, value), place)
+    return place
+
+
+def _char(b: Builder, letter: str) -> Value:
+    place = b.stack(i8, 1)
+    b.store(b.const(i8, ord(letter)), place)
+    return place
+
+
+def _double(b: Builder, value: float) -> Value:
+    place = b.stack(f64, 1)
+    b.store(b.const(f64, value), place)
+    return place
+
+
+def _at(b: Builder, pointer: Value, offset: Value | int) -> Value:
+    index = b.const(i64, offset) if isinstance(offset, int) else offset
+    return b.offset(pointer, index, f64)
+
+
+def _copy(b: Builder, source: Value, target: Value, count: int) -> None:
+    with b.for_(0, count) as i:
+        b.store(b.load(f64, b.offset(source, i, f64)), b.offset(target, i, f64))
+
+
+def _fail_unless(b: Builder, good: Value) -> None:
+    with b.if_(b.not_(good)):
+        b.ret(b.const(i64, int(Status.FACTORISATION_FAILED)))
+
+
+def _batch(b: Builder, loops: ExitStack, shape: Sequence[int]) -> Value:
+    """Number of the current matrix in a batch."""
+    return loops.enter_context(b.for_(0, math.prod(shape)))
+
+
+def _succeeded(b: Builder, info: Value) -> Value:
+    return b.cmp("eq", b.load(i32, info), b.const(i32, 0))
+
+
+# ---- factorisations
+
+
+@routine(Cholesky)
+def _cholesky(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    """Row-major lower is column-major upper: dpotrf with 'U' on the same memory."""
+    (x,), (factor,) = sources, targets
+    *batch, n, _ = x.view.shape
+    info = b.stack(i32, 1)
+    size, letter = _int(b, n), _char(b, "U")
+    with ExitStack() as loops:
+        offset = b.mul(_batch(b, loops, batch), b.const(i64, n * n))
+        source, target = _at(b, x.pointer, offset), _at(b, factor.pointer, offset)
+        zero = b.const(f64, 0.0)
+        with b.for_(0, n) as i:
+            row = b.mul(i, b.const(i64, n))
+            with b.for_(0, b.add(i, b.const(i64, 1))) as j:
+                place = b.add(row, j)
+                b.store(b.load(f64, _at(b, source, place)), _at(b, target, place))
+            with b.for_(b.add(i, b.const(i64, 1)), n) as j:
+                b.store(zero, _at(b, target, b.add(row, j)))
+        b.call("blas_dpotrf", None, letter, size, target, size, info)
+        # LAPACK does not notice every NaN: the last pivot carries it.
+        last = b.load(f64, _at(b, target, n * n - 1))
+        _fail_unless(b, b.and_(_succeeded(b, info), b.cmp("gt", last, zero)))
+
+
+@routine(CholeskyInverse)
+def _cholesky_inverse(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    (factor,), (inverse,) = sources, targets
+    *batch, n, _ = factor.view.shape
+    info = b.stack(i32, 1)
+    size, letter = _int(b, n), _char(b, "U")
+    with ExitStack() as loops:
+        offset = b.mul(_batch(b, loops, batch), b.const(i64, n * n))
+        source, target = _at(b, factor.pointer, offset), _at(b, inverse.pointer, offset)
+        _copy(b, source, target, n * n)
+        b.call("blas_dpotri", None, letter, size, target, size, info)
+        _fail_unless(b, _succeeded(b, info))
+        with b.for_(0, n) as i:  # the lower triangle is filled; mirror it
+            with b.for_(0, i) as j:
+                low = b.add(b.mul(i, b.const(i64, n)), j)
+                high = b.add(b.mul(j, b.const(i64, n)), i)
+                b.store(b.load(f64, _at(b, target, low)), _at(b, target, high))
+
+
+@routine(SolveTriangular)
+def _solve_triangular(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    """A X = B by rows is X' A' = B' by columns: dtrsm from the right with the transposed triangle."""
+    op = node.op
+    assert isinstance(op, SolveTriangular)
+    (a, right), (solution,) = sources, targets
+    *batch, n, columns = right.view.shape
+    side, letter = _char(b, "R"), _char(b, "U" if op.lower else "L")
+    size, count = _int(b, n), _int(b, columns)
+    plain, transposed, unit = _char(b, "N"), _char(b, "T"), _char(b, "N")
+    one, step = _double(b, 1.0), _int(b, 1)
+    with ExitStack() as loops:
+        number = _batch(b, loops, batch)
+        matrix = _at(b, a.pointer, b.mul(number, b.const(i64, n * n)))
+        offset = b.mul(number, b.const(i64, n * columns))
+        target = _at(b, solution.pointer, offset)
+        _copy(b, _at(b, right.pointer, offset), target, n * columns)
+        with b.for_(0, n) as i:
+            pivot = b.load(f64, _at(b, matrix, b.mul(i, b.const(i64, n + 1))))
+            _fail_unless(b, b.cmp("ne", pivot, b.const(f64, 0.0)))
+        if columns == 1:
+            # As columns the matrix is A': solving with A asks for its transpose.
+            b.call("blas_dtrsv", None, letter, plain if op.transposed else transposed, unit, size, matrix, size, target, step)
+        else:
+            form = transposed if op.transposed else plain
+            b.call("blas_dtrsm", None, side, letter, form, unit, count, size, one, matrix, size, target, count)
+
+
+@routine(LUFactor)
+def _lu_factor(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    """Factors of the transpose (what the library sees); `LUSolve` asks for the transposed solution."""
+    (x,), (packed, pivots) = sources, targets
+    *batch, n, _ = x.view.shape
+    info, size = b.stack(i32, 1), _int(b, n)
+    with ExitStack() as loops:
+        number = _batch(b, loops, batch)
+        offset = b.mul(number, b.const(i64, n * n))
+        target = _at(b, packed.pointer, offset)
+        _copy(b, _at(b, x.pointer, offset), target, n * n)
+        exchanged = b.offset(pivots.pointer, b.mul(number, b.const(i64, n)), i32)
+        b.call("blas_dgetrf", None, size, size, target, size, exchanged, info)
+
+
+@routine(LUPivotSign)
+def _lu_pivot_sign(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    (pivots,), (sign,) = sources, targets
+    *batch, n = pivots.view.shape
+    with ExitStack() as loops:
+        number = _batch(b, loops, batch)
+        total = b.variable(b.const(f64, 1.0))
+        with b.for_(0, n) as i:
+            place = b.add(b.mul(number, b.const(i64, n)), i)
+            exchanged = b.cast(b.load(i32, b.offset(pivots.pointer, place, i32)), i64)
+            same = b.cmp("eq", exchanged, b.add(i, b.const(i64, 1)))
+            b.set(total, b.select(same, b.get(total), b.neg(b.get(total))))
+        b.store(b.get(total), _at(b, sign.pointer, number))
+
+
+@routine(LUSolve)
+def _lu_solve(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    (packed, pivots, right), (solution,) = sources, targets
+    *batch, n, columns = right.view.shape
+    info, size, one, letter = b.stack(i32, 1), _int(b, n), _int(b, 1), _char(b, "T")
+    column = b.stack(f64, n)
+    with ExitStack() as loops:
+        number = _batch(b, loops, batch)
+        matrix = _at(b, packed.pointer, b.mul(number, b.const(i64, n * n)))
+        exchanged = b.offset(pivots.pointer, b.mul(number, b.const(i64, n)), i32)
+        offset = b.mul(number, b.const(i64, n * columns))
+        source, target = _at(b, right.pointer, offset), _at(b, solution.pointer, offset)
+        with b.for_(0, n) as i:
+            pivot = b.load(f64, _at(b, matrix, b.mul(i, b.const(i64, n + 1))))
+            _fail_unless(b, b.cmp("ne", pivot, b.const(f64, 0.0)))
+        with b.for_(0, columns) as j:  # one column at a time: the library wants them contiguous
+            with b.for_(0, n) as i:
+                place = b.add(b.mul(i, b.const(i64, columns)), j)
+                b.store(b.load(f64, _at(b, source, place)), _at(b, column, i))
+            b.call("blas_dgetrs", None, letter, size, one, matrix, size, exchanged, column, size, info)
+            with b.for_(0, n) as i:
+                place = b.add(b.mul(i, b.const(i64, columns)), j)
+                b.store(b.load(f64, _at(b, column, i)), _at(b, target, place))
+
+
+# ---- products
+
+
+@routine(MatMul)
+def _matmul(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    """C = A B by rows is C' = B' A' by columns."""
+    (left, right), (result,) = sources, targets
+    *batch, rows, columns = result.view.shape
+    inner = left.view.shape[-1]
+    one, zero, plain = _double(b, 1.0), _double(b, 0.0), _char(b, "N")
+    m, n, k = _int(b, columns), _int(b, rows), _int(b, inner)
+    with ExitStack() as loops:
+        position = [loops.enter_context(b.for_(0, length)) for length in batch]
+        a = _at(b, left.pointer, _batch_offset(b, left.view, position, len(batch)))
+        c = _at(b, right.pointer, _batch_offset(b, right.view, position, len(batch)))
+        target = _at(b, result.pointer, _batch_offset(b, result.view, position, len(batch)))
+        if columns == 1:
+            step, letter = _int(b, 1), _char(b, "T")
+            b.call("blas_dgemv", None, letter, k, n, one, a, k, c, step, zero, target, step)
+        elif rows == 1:
+            step = _int(b, 1)
+            b.call("blas_dgemv", None, plain, m, k, one, c, m, a, step, zero, target, step)
+        else:
+            b.call("blas_dgemm", None, plain, plain, m, n, k, one, c, m, a, k, zero, target, m)
+
+
+def _batch_offset(b: Builder, view: View, position: Sequence[Value], rank: int) -> Value:
+    """Offset of one matrix; batch axes of length 1 are repeated, missing ones ignored."""
+    strides = row_major(view.shape)
+    own = len(view.shape) - 2
+    total = b.const(i64, 0)
+    for axis in range(own):
+        if view.shape[axis] != 1:
+            total = b.add(total, b.mul(position[rank - own + axis], b.const(i64, strides[axis])))
+    return total
+
+
+# ---- order along an axis
+
+
+def _around(b: Builder, loops: ExitStack, shape: Sequence[int], axis: int) -> tuple[Value, int]:
+    """Loops over all other axes: the element where a line along `axis` starts, and the step along it."""
+    strides = row_major(tuple(shape))
+    start = b.const(i64, 0)
+    for i, length in enumerate(shape):
+        if i != axis:
+            index = loops.enter_context(b.for_(0, length))
+            start = b.add(start, b.mul(index, b.const(i64, strides[i])))
+    return start, strides[axis]
+
+
+@routine(Cumulative)
+def _cumulative(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    op = node.op
+    assert isinstance(op, Cumulative)
+    (x,), (result,) = sources, targets
+    length, memory = x.view.shape[op.axis], MEMORY[node.dtype]
+    with ExitStack() as loops:
+        start, step = _around(b, loops, x.view.shape, op.axis)
+        total = b.variable(b.const(register_type(node.dtype), identity(op.kind, node.dtype)))
+        with b.for_(0, length) as i:
+            position = b.sub(b.const(i64, length - 1), i) if op.reverse else i
+            place = b.add(start, b.mul(position, b.const(i64, step)))
+            value = from_memory(b, node.dtype, b.load(memory, b.offset(x.pointer, place, memory)))
+            b.set(total, combine(b, op.kind, b.get(total), value))
+            b.store(to_memory(b, node.dtype, b.get(total)), b.offset(result.pointer, place, memory))
+
+
+@routine(ArgReduce)
+def _arg_reduce(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    op = node.op
+    assert isinstance(op, ArgReduce)
+    (x,), (result,) = sources, targets
+    dtype = node.inputs[0].dtype
+    shape = x.view.shape
+    memory = MEMORY[dtype]
+    kept = tuple(n for i, n in enumerate(shape) if i != op.axis)
+    strides = iter(row_major(kept))
+    with ExitStack() as loops:
+        start, place = b.const(i64, 0), b.const(i64, 0)
+        own = row_major(shape)
+        for i, length in enumerate(shape):
+            if i != op.axis:
+                index = loops.enter_context(b.for_(0, length))
+                start = b.add(start, b.mul(index, b.const(i64, own[i])))
+                place = b.add(place, b.mul(index, b.const(i64, next(strides))))
+        best = b.variable(b.const(i64, 0))
+        first = from_memory(b, dtype, b.load(memory, b.offset(x.pointer, start, memory)))
+        extreme = b.variable(first)
+        with b.for_(1, shape[op.axis]) as i:
+            element = b.add(start, b.mul(i, b.const(i64, own[op.axis])))
+            value = from_memory(b, dtype, b.load(memory, b.offset(x.pointer, element, memory)))
+            better = _better(b, op.kind, value, b.get(extreme))
+            b.set(best, b.select(better, i, b.get(best)))
+            b.set(extreme, b.select(better, value, b.get(extreme)))
+        b.store(b.get(best), b.offset(result.pointer, place, i64))
+
+
+def _better(b: Builder, kind: str, value: Value, extreme: Value) -> Value:
+    """Strictly more extreme; the first NaN is the most extreme of all."""
+    if value.type.kind == "i1":
+        return b.and_(value, b.not_(extreme)) if kind == "max" else b.and_(b.not_(value), extreme)
+    better = b.cmp("gt" if kind == "max" else "lt", value, extreme)
+    if value.type.kind in ("f64", "f32"):
+        better = b.or_(better, b.and_(b.isnan(value), b.not_(b.isnan(extreme))))
+    return better

@@ -1,0 +1,242 @@
+"""Machine code of the primitive scalar functions, for any number of lanes.
+
+A row name and operand values in, a value out. Functions that are not here are expanded (`expand`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce as fold
+
+from consilience.errors import MissingRuleError
+from consilience.native.loops import Builder, Type, Value, f32, f64, i1, i8, i32, i64
+
+Code = Callable[..., Value]
+
+# Storage types: a bool takes one byte in memory and one bit in a register.
+MEMORY = {"float64": f64, "float32": f32, "int64": i64, "int32": i32, "bool": i8, "key": i64}
+REGISTER = MEMORY | {"bool": i1}
+
+
+def register_type(dtype: str, lanes: int = 1) -> Type:
+    """Type of a value of a dtype in registers."""
+    return REGISTER[dtype].vector(lanes) if lanes > 1 else REGISTER[dtype]
+
+
+def _floating(x: Value) -> bool:
+    return x.type.kind in ("f64", "f32")
+
+
+def _like(b: Builder, x: Value, number: float) -> Value:
+    return b.const(x.type, number)
+
+
+def _math(name: str) -> Code:
+    return lambda b, *x: b.math(name, *x)
+
+
+def _compare(predicate: str) -> Code:
+    return lambda b, x, y: _bool_compare(b, predicate, x, y)
+
+
+def _bool_compare(b: Builder, predicate: str, x: Value, y: Value) -> Value:
+    if x.type.kind == "i1":
+        x, y = (b.cast(v, i8.vector(v.type.lanes) if v.type.lanes > 1 else i8) for v in (x, y))
+        x, y = (b.and_(v, b.const(v.type, 1)) for v in (x, y))
+    return b.cmp(predicate, x, y)
+
+
+def _add(b: Builder, *x: Value) -> Value:
+    return fold(b.or_ if x[0].type.kind == "i1" else b.add, x)
+
+
+def _mul(b: Builder, *x: Value) -> Value:
+    return fold(b.and_ if x[0].type.kind == "i1" else b.mul, x)
+
+
+def _minimum(b: Builder, x: Value, y: Value) -> Value:
+    return b.and_(x, y) if x.type.kind == "i1" else b.minimum(x, y)
+
+
+def _maximum(b: Builder, x: Value, y: Value) -> Value:
+    return b.or_(x, y) if x.type.kind == "i1" else b.maximum(x, y)
+
+
+def _nonzero(b: Builder, y: Value) -> tuple[Value, Value]:
+    """A divisor that is never 0 and whether it was 0; also keeps -1 apart, whose quotient may overflow."""
+    zero = b.cmp("eq", y, _like(b, y, 0))
+    return b.select(zero, _like(b, y, 1), y), zero
+
+
+def _integer_division(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
+    """Floor quotient and the remainder with the divisor's sign; 0 and 0 for the divisor 0, as NumPy."""
+    safe, zero = _nonzero(b, y)
+    minus = b.cmp("eq", safe, _like(b, y, -1))
+    divisor = b.select(minus, _like(b, y, 1), safe)
+    quotient = b.div(x, divisor)
+    remainder = b.sub(x, b.mul(quotient, divisor))
+    differs = b.cmp("lt", b.xor(remainder, divisor), _like(b, y, 0))
+    adjust = b.and_(differs, b.cmp("ne", remainder, _like(b, y, 0)))
+    floor = b.select(adjust, b.sub(quotient, _like(b, y, 1)), quotient)
+    rest = b.select(adjust, b.add(remainder, divisor), remainder)
+    floor = b.select(minus, b.neg(x), floor)
+    rest = b.select(minus, _like(b, y, 0), rest)
+    nothing = _like(b, y, 0)
+    return b.select(zero, nothing, floor), b.select(zero, nothing, rest)
+
+
+def _float_mod(b: Builder, x: Value, y: Value) -> Value:
+    """Remainder with the divisor's sign, as Python's float `%` and np.mod."""
+    zero = _like(b, x, 0)
+    rest = b.rem(x, y)
+    differs = b.and_(b.cmp("ne", rest, zero), b.xor(b.cmp("lt", rest, zero), b.cmp("lt", y, zero)))
+    adjusted = b.select(differs, b.add(rest, y), rest)
+    return b.select(b.cmp("eq", adjusted, zero), b.copysign(zero, y), adjusted)
+
+
+def _mod(b: Builder, x: Value, y: Value) -> Value:
+    return _float_mod(b, x, y) if _floating(x) else _integer_division(b, x, y)[1]
+
+
+def _floor_div(b: Builder, x: Value, y: Value) -> Value:
+    if not _floating(x):
+        return _integer_division(b, x, y)[0]
+    # As NumPy: the quotient without its remainder, rounded to the nearest integer.
+    zero, one = _like(b, x, 0), _like(b, x, 1)
+    rest = b.rem(x, y)
+    quotient = b.div(b.sub(x, rest), y)
+    differs = b.and_(b.cmp("ne", rest, zero), b.xor(b.cmp("lt", rest, zero), b.cmp("lt", y, zero)))
+    quotient = b.select(differs, b.sub(quotient, one), quotient)
+    floor = b.floor(quotient)
+    floor = b.select(b.cmp("gt", b.sub(quotient, floor), _like(b, x, 0.5)), b.add(floor, one), floor)
+    signed = b.select(b.cmp("ne", quotient, zero), floor, b.copysign(zero, b.div(x, y)))
+    return b.select(b.cmp("eq", y, zero), b.div(x, y), signed)
+
+
+def _fmod(b: Builder, x: Value, y: Value) -> Value:
+    if _floating(x):
+        return b.rem(x, y)
+    safe, zero = _nonzero(b, y)
+    minus = b.cmp("eq", safe, _like(b, y, -1))
+    rest = b.rem(x, b.select(minus, _like(b, y, 1), safe))
+    return b.select(b.or_(zero, minus), _like(b, y, 0), rest)
+
+
+def _signbit(b: Builder, x: Value) -> Value:
+    return b.cmp("lt", b.copysign(_like(b, x, 1), x), _like(b, x, 0))
+
+
+def _bounded_shift(b: Builder, shift: Callable[[Value, Value], Value], x: Value, y: Value) -> Value:
+    """Shifts by at least the width give 0 (or all sign bits), as NumPy, never undefined bits."""
+    width = 64 if x.type.kind == "i64" else 32
+    inside = b.and_(b.cmp("ge", y, _like(b, y, 0)), b.cmp("lt", y, _like(b, y, width)))
+    shifted = shift(x, b.select(inside, y, _like(b, y, 0)))
+    beyond = _like(b, x, 0) if shift == b.shl else b.ashr(x, _like(b, x, width - 1))
+    return b.select(inside, shifted, beyond)
+
+
+def _by_lane(b: Builder, name: str, result: Type, arguments: Sequence[Value]) -> Value:
+    """A scalar routine on every lane."""
+    lanes = max(a.type.lanes for a in arguments)
+    if lanes == 1:
+        return b.math(name, *arguments, result=result)
+    vector = b.const(result.vector(lanes), 0)
+    for lane in range(lanes):
+        parts = [b.extract(a, lane) if a.type.lanes > 1 else a for a in arguments]
+        vector = b.insert(vector, b.math(name, *parts, result=result), lane)
+    return vector
+
+
+def _draw(name: str, result: Type) -> Code:
+    return lambda b, *x: _by_lane(b, name, result, x)
+
+
+CODE: dict[str, Code] = {
+    "add": _add,
+    "mul": _mul,
+    "sub": lambda b, x, y: b.sub(x, y),
+    "true_div": lambda b, x, y: b.div(x, y),
+    "floor_div": _floor_div,
+    "mod": _mod,
+    "fmod": _fmod,
+    "neg": lambda b, x: b.neg(x),
+    "abs": lambda b, x: b.abs(x),
+    "sqrt": lambda b, x: b.sqrt(x),
+    "minimum": _minimum,
+    "maximum": _maximum,
+    "floor": lambda b, x: b.floor(x),
+    "ceil": lambda b, x: b.ceil(x),
+    "trunc": lambda b, x: b.trunc(x),
+    "round": lambda b, x: b.round_even(x),
+    "copysign": lambda b, x, y: b.copysign(x, y),
+    "isnan": lambda b, x: b.isnan(x),
+    "signbit": _signbit,
+    "bitwise_and": lambda b, x, y: b.and_(x, y),
+    "bitwise_or": lambda b, x, y: b.or_(x, y),
+    "bitwise_xor": lambda b, x, y: b.xor(x, y),
+    "invert": lambda b, x: b.not_(x),
+    "left_shift": lambda b, x, y: _bounded_shift(b, b.shl, x, y),
+    "right_shift": lambda b, x, y: _bounded_shift(b, b.ashr, x, y),
+    "where": lambda b, c, x, y: b.select(c, x, y),
+    "eq": _compare("eq"),
+    "neq": _compare("ne"),
+    "lt": _compare("lt"),
+    "le": _compare("le"),
+    "gt": _compare("gt"),
+    "ge": _compare("ge"),
+    "fold_in": _draw("fold_in", i64),
+    "random_uniform": _draw("random_uniform", f64),
+    "random_normal": _draw("random_normal", f64),
+    "random_exponential": _draw("random_exponential", f64),
+    "random_gamma": _draw("random_gamma", f64),
+    "random_poisson": _draw("random_poisson", i64),
+    "random_binomial": _draw("random_binomial", i64),
+}
+for _name in (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "log1mexp", "pow", "cbrt", "sin", "cos", "tan", "arcsin",
+    "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "erf", "erfc", "erfcx",
+    "erfinv", "ndtri", "log_ndtr", "gammaln", "digamma", "trigamma", "gammainc", "gammaincc", "betainc",
+):  # fmt: skip
+    CODE[_name] = _math(_name)
+
+# Functions whose code is long: the kernel builder does not recompute or overfill loops with them.
+HEAVY = frozenset(CODE) - {
+    "add", "mul", "sub", "neg", "abs", "minimum", "maximum", "where", "eq", "neq", "lt", "le", "gt", "ge", "isnan",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "copysign", "floor", "ceil", "trunc", "round", "sqrt",
+}  # fmt: skip
+
+
+def code(b: Builder, function: str, operands: Sequence[Value]) -> Value:
+    """Emit one scalar function on operands of equal lanes."""
+    rule = CODE.get(function)
+    if rule is None:
+        raise MissingRuleError(
+            f"the scalar function `{function}` has neither machine code (lower/scalar_code.py) "
+            "nor an expansion (lower/expand.py); add one of them."
+        )
+    return rule(b, *operands)
+
+
+def convert(b: Builder, x: Value, dtype: str) -> Value:
+    """A value cast to a dtype."""
+    return b.cast(x, register_type(dtype, x.type.lanes))
+
+
+def load_element(b: Builder, dtype: str, pointer: Value, lanes: int = 1) -> Value:
+    """Contiguous elements from memory into a register."""
+    memory = MEMORY[dtype]
+    value = b.load(memory.vector(lanes) if lanes > 1 else memory, pointer)
+    return from_memory(b, dtype, value)
+
+
+def from_memory(b: Builder, dtype: str, value: Value) -> Value:
+    """Bytes become bits for bool, nothing else changes."""
+    return b.cmp("ne", value, b.const(value.type, 0)) if dtype == "bool" else value
+
+
+def to_memory(b: Builder, dtype: str, value: Value) -> Value:
+    """Bits become bytes 0 or 1 for bool, nothing else changes."""
+    if dtype != "bool":
+        return value
+    byte = i8.vector(value.type.lanes) if value.type.lanes > 1 else i8
+    return b.select(value, b.const(byte, 1), b.const(byte, 0))

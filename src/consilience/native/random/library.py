@@ -1,0 +1,88 @@
+"""The draws as machine code, under the names that generated code calls.
+
+In: nothing (a target). Out: a library with `consilience_random_<name>_f64x<lanes>` for lanes 1, 2, 4 and 8.
+Outside: the draws themselves.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Final
+
+from consilience.native import jit
+from consilience.native.jit import Library
+from consilience.native.loops import Module
+from consilience.native.mathematics import LIBRARY
+from consilience.native.program import Type
+from consilience.native.random.continuous import (
+    random_beta,
+    random_exponential,
+    random_gamma,
+    random_normal,
+    random_uniform,
+)
+from consilience.native.random.discrete import random_binomial, random_poisson
+from consilience.native.random.philox import fold_in, random_bits
+from consilience.native.typed_python import NativeFunction
+from consilience.native.typed_python.translate import translate
+
+DRAWS: Final[dict[str, NativeFunction[..., Any]]] = {
+    "random_beta": random_beta,
+    "random_binomial": random_binomial,
+    "random_bits": random_bits,
+    "random_exponential": random_exponential,
+    "random_fold_in": fold_in,
+    "random_gamma": random_gamma,
+    "random_normal": random_normal,
+    "random_poisson": random_poisson,
+    "random_uniform": random_uniform,
+}
+LANES: Final = (1, 2, 4, 8)
+
+
+def result_type(name: str, lanes: int = 1) -> Type:
+    """What draw `name` returns: f64 or i64, with `lanes` lanes. To be given to `Builder.math`."""
+    return DRAWS[name].signature[1].register.vector(lanes)
+
+
+def symbol(name: str, lanes: int = 1) -> str:
+    """The symbol of draw `name`, as `Builder.math` spells it."""
+    return f"consilience_{name}_f64x{lanes}"
+
+
+@functools.cache
+def library() -> Library:
+    """All draws, compiled for this machine; kept on disk between processes."""
+    module = translate({symbol(name): function for name, function in DRAWS.items()})
+    for name in DRAWS:
+        for lanes in LANES[1:]:
+            _lanewise(module, name, lanes)
+    return jit.load(module, symbols(), LIBRARY, passes="full")
+
+
+@functools.cache
+def imports() -> dict[str, int]:
+    """Addresses of all draws by symbol, for `jit.load(..., imports=...)`."""
+    return {name: library().address(name) for name in symbols()}
+
+
+def symbols() -> tuple[str, ...]:
+    """All symbols of the library."""
+    return tuple(symbol(name, lanes) for name in DRAWS for lanes in LANES)
+
+
+def _lanewise(module: Module, name: str, lanes: int) -> None:
+    """The draw on vectors, one lane after the other: rejection loops have no common pace."""
+    parameters, result = DRAWS[name].signature
+    b = module.function(
+        symbol(name, lanes),
+        [(parameter, type.register.vector(lanes)) for parameter, type in parameters.items()],
+        result.register.vector(lanes),
+        contract=False,
+        pure=True,
+    )
+    vector = b.const(result.register.vector(lanes), 0)
+    for lane in range(lanes):
+        operands = [b.extract(p, lane) for p in b.parameters]
+        vector = b.insert(vector, b.call(symbol(name), result.register, *operands), lane)
+    b.ret(vector)

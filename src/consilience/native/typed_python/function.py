@@ -1,0 +1,141 @@
+"""`@native`: a function of typed Python, run by CPython or compiled.
+
+In: an annotated Python function. Out: a `NativeFunction`; calling it runs the plain Python, `.compiled` is
+the same function as machine code. Outside: translation (`translate`), libraries of functions (`library`).
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
+
+from consilience.errors import NativeError
+from consilience.native.typed_python.native_types import NativeType, native_type, u64
+
+if TYPE_CHECKING:
+    from consilience.native.typed_python.library import Compiled
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a function stands: its file, the line of its first line, its text and its syntax tree."""
+
+    file: str
+    first_line: int
+    lines: tuple[str, ...]
+    tree: ast.FunctionDef
+
+    def error(self, node: ast.AST, message: str) -> NativeError:
+        """`message` with the user's file, line and source line."""
+        line = getattr(node, "lineno", 1)
+        text = self.lines[line - 1].rstrip() if line <= len(self.lines) else ""
+        return NativeError(f"{self.file}:{self.first_line + line - 1}: {message}\n    {text.strip()}")
+
+
+class NativeFunction(Generic[Parameters, Result]):
+    """A function that runs under CPython and compiles to machine code.
+
+    `reassociate`: sums accumulated in `for` loops (`total += x`) may be reordered, so that they run on
+    vectors; the last bits then differ from CPython. `contract`: products and sums may fuse (same remark).
+    """
+
+    def __init__(
+        self, function: Callable[Parameters, Result], reassociate: bool, contract: bool, inline: bool
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.name = function.__name__
+        self.reassociate = reassociate
+        self.contract = contract
+        self.inline = inline
+
+    def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        if self._unsigned:
+            return self._modulo(*args, **kwargs)
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<native {self.name}{inspect.signature(self.function)}>"
+
+    @functools.cached_property
+    def signature(self) -> tuple[dict[str, NativeType], NativeType]:
+        """Parameter types by name, and the result type."""
+        try:
+            found = inspect.get_annotations(self.function, eval_str=True)
+        except NameError as error:
+            raise NativeError(
+                f"{self.name}: the annotations name {error.name!r}, which does not exist at run time; import "
+                f"it outside `if TYPE_CHECKING`"
+            ) from None
+        parameters = inspect.signature(self.function).parameters
+        missing = [name for name in (*parameters, "return") if name not in found]
+        if missing:
+            raise NativeError(f"{self.name}: annotate {', '.join(missing)}; typed Python needs every type")
+        strange = [p.name for p in parameters.values() if p.kind is not p.POSITIONAL_OR_KEYWORD]
+        if strange:
+            raise NativeError(f"{self.name}: only plain parameters are allowed, got {', '.join(strange)}")
+        return {name: native_type(found[name]) for name in parameters}, native_type(found["return"])
+
+    @functools.cached_property
+    def compiled(self) -> Compiled:
+        """The same function as machine code, compiled when first asked for."""
+        from consilience.native.typed_python.library import Compiled
+
+        return Compiled(self)
+
+    @functools.cached_property
+    def source(self) -> Source:
+        """File, lines and syntax tree of the function."""
+        try:
+            lines, first = inspect.getsourcelines(self.function)
+        except OSError:
+            raise NativeError(
+                f"{self.name}: no source text; a native function must stand in a file"
+            ) from None
+        text = textwrap.dedent("".join(lines))
+        (tree,) = ast.parse(text).body
+        if not isinstance(tree, ast.FunctionDef):
+            raise NativeError(f"{self.name}: only functions made by `def` can be native")
+        return Source(inspect.getsourcefile(self.function) or "?", first, tuple(text.splitlines()), tree)
+
+    @functools.cached_property
+    def _unsigned(self) -> tuple[str, ...]:
+        """Parameters that count modulo 2**64, which CPython must be told."""
+        hints = getattr(self.function, "__annotations__", {})
+        return tuple(n for n, t in hints.items() if t in ("u64", u64))
+
+    def _modulo(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        bound = inspect.signature(self.function).bind(*args, **kwargs)
+        for name in self._unsigned:
+            if name != "return":
+                bound.arguments[name] = u64(bound.arguments[name])
+        result: Any = self.function(*bound.args, **bound.kwargs)
+        return cast("Result", u64(result) if "return" in self._unsigned else result)
+
+
+@overload
+def native(function: Callable[Parameters, Result], /) -> NativeFunction[Parameters, Result]: ...
+@overload
+def native(
+    *, reassociate: bool = False, contract: bool = False, inline: bool = False
+) -> Callable[[Callable[Parameters, Result]], NativeFunction[Parameters, Result]]: ...
+def native(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    reassociate: bool = False,
+    contract: bool = False,
+    inline: bool = False,
+) -> Any:
+    """Mark an annotated function as typed Python; see `NativeFunction` for the options."""
+    if function is not None:
+        return NativeFunction(function, reassociate, contract, inline)
+    return lambda f: NativeFunction(f, reassociate, contract, inline)

@@ -1,0 +1,207 @@
+"""Records: a fixed list of typed fields, one memory for CPython and machine code.
+
+In: a class with annotated fields. Out: a class whose instances keep every field in an 8-byte slot of native
+memory, so one object serves plain Python and, by its address, compiled code. Outside: translation.
+"""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, cast, dataclass_transform
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.errors import NativeError
+from consilience.native.typed_python.native_types import DTYPES, NativeType, native_type, u64
+
+Class = TypeVar("Class")
+_arrays: Final[weakref.WeakValueDictionary[int, npt.NDArray[Any]]] = weakref.WeakValueDictionary()
+_records: Final[weakref.WeakValueDictionary[int, Any]] = weakref.WeakValueDictionary()
+
+
+@dataclass_transform(eq_default=False)
+def record(cls: type[Class]) -> type[Class]:
+    """Make `cls` a record: its annotated names become fields, given to the constructor in order or by name.
+
+    Field types: f64, i64, u64, boolean, `Array[...]` (NumPy arrays of that dtype, C-contiguous), records,
+    `Function` (an address). `instance.address` is what compiled code takes. An instance keeps alive every
+    array and record that was ever put into it, so compiled code may exchange them among fields; when it
+    exchanges them among instances, these must stay alive together.
+    """
+    names = tuple(cls.__annotations__)
+    if not names:
+        raise NativeError(f"record {cls.__name__} needs at least one annotated field")
+    defaults = {name: vars(cls)[name] for name in names if name in vars(cls)}
+    made = type(cls.__name__, (Record,), {k: v for k, v in vars(cls).items() if k not in _GENERATED})
+    made.__native_record__ = _Layout(cls, names, defaults)  # type: ignore[attr-defined]  # found by native_type
+    for position, name in enumerate(names):
+        setattr(made, name, _field(position, name))
+    return cast("type[Class]", made)
+
+
+_GENERATED: Final = frozenset({"__dict__", "__weakref__"})
+
+
+class _Layout:
+    """Field names at once, field types when first asked for: annotations may name later classes."""
+
+    def __init__(self, owner: type, names: tuple[str, ...], defaults: dict[str, Any]) -> None:
+        self.owner = owner
+        self.names = names
+        self.defaults = defaults
+        self._types: tuple[NativeType, ...] | None = None
+
+    @property
+    def types(self) -> tuple[NativeType, ...]:
+        if self._types is None:
+            evaluated = inspect.get_annotations(self.owner, eval_str=True)
+            self._types = tuple(native_type(evaluated[name]) for name in self.names)
+            for name, type in zip(self.names, self._types, strict=True):
+                if type.kind in ("f32", "i32", "i8", "tuple", "none"):
+                    raise NativeError(
+                        f"field {name} of record {self.owner.__name__} takes 8 bytes: f64, i64, u64, "
+                        f"boolean, Array, Function or a record, got {type}"
+                    )
+        return self._types
+
+
+def layout(cls: type) -> _Layout:
+    """Names and types of the fields of a record class."""
+    return cast("_Layout", cls.__dict__["__native_record__"])
+
+
+class Record:
+    """Base of all record classes."""
+
+    _slots: npt.NDArray[np.int64]
+    _objects: list[tuple[int, Any] | None]  # address and object last seen in each pointer slot
+    _kept: dict[int, Any]  # all objects that were put into the record, by address
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        fields = layout(type(self))
+        if len(values) > len(fields.names):
+            raise TypeError(f"{type(self).__name__} has {len(fields.names)} fields, got {len(values)} values")
+        given = dict(zip(fields.names, values, strict=False))
+        if repeated := given.keys() & named.keys():
+            raise TypeError(f"{type(self).__name__} got {sorted(repeated)} twice")
+        given = fields.defaults | given | named
+        if given.keys() != set(fields.names):
+            wrong = sorted(set(fields.names) ^ given.keys())
+            raise TypeError(
+                f"{type(self).__name__} has the fields {fields.names}; missing or unknown: {wrong}"
+            )
+        self._slots = np.zeros(len(fields.names), np.int64)
+        self._floats = self._slots.view(np.float64)
+        self._objects = [None] * len(fields.names)
+        self._kept = {}
+        _records[self.address] = self
+        for name in fields.names:
+            setattr(self, name, given[name])
+
+    @property
+    def address(self) -> int:
+        """Where the slots lie; what compiled code takes for this record."""
+        return int(self._slots.ctypes.data)
+
+    def __repr__(self) -> str:
+        names = layout(type(self)).names
+        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in names)})"
+
+
+def _field(position: int, name: str) -> property:
+    def read(self: Record) -> Any:
+        type_ = layout(type(self)).types[position]
+        match type_.kind:
+            case "f64":
+                return float(self._floats[position])
+            case "i64":
+                return int(self._slots[position])
+            case "boolean":
+                return bool(self._slots[position])
+            case "u64":
+                return u64(int(self._slots[position]))
+            case _:
+                return _object(self, position, name, type_)
+
+    def write(self: Record, value: Any) -> None:
+        type_ = layout(type(self)).types[position]
+        match type_.kind:
+            case "f64":
+                self._floats[position] = value
+            case "i64" | "boolean":
+                self._slots[position] = value
+            case "u64":
+                self._slots[position] = signed(int(value))
+            case _:
+                self._slots[position] = pointer(value, type_, f"{type(self).__name__}.{name}")
+                address = int(self._slots[position])
+                self._objects[position] = (address, value)
+                self._kept[address] = value
+
+    return property(read, write)
+
+
+def signed(value: int) -> int:
+    """The low 64 bits of `value` as a signed integer."""
+    value &= (1 << 64) - 1
+    return value - (1 << 64) if value >> 63 else value
+
+
+def pointer(value: Any, type_: NativeType, what: str) -> int:
+    """Address of an argument or field: an array of the right dtype, a record, or a function."""
+    if type_.kind == "array":
+        dtype = DTYPES[cast("NativeType", type_.element).kind]
+        if not isinstance(value, np.ndarray) or value.dtype != dtype or not value.flags.c_contiguous:
+            got = f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__
+            raise NativeError(f"{what} needs a C-contiguous array of {dtype}, got {got}")
+        address = int(value.ctypes.data)
+        _arrays[address] = value
+        return address
+    if type_.kind == "record":
+        if type_.record is None or not isinstance(value, type_.record):
+            raise NativeError(f"{what} needs a {type_}, got {type(value).__name__}")
+        return cast("Record", value).address
+    address_of: Callable[[], int] | int | None = getattr(value, "address", None)
+    if isinstance(value, int):
+        return value
+    if isinstance(address_of, int):
+        return address_of
+    if callable(value):
+        return 0  # a plain Python callable: usable under CPython only
+    raise NativeError(f"{what} needs a function or an address, got {type(value).__name__}")
+
+
+def _object(self: Record, position: int, name: str, type_: NativeType) -> Any:
+    """The Python object behind a pointer slot, also after compiled code has exchanged it."""
+    address = int(self._slots[position])
+    kept = self._objects[position]
+    if kept is not None and kept[0] == address:
+        return kept[1]
+    found = self._kept.get(address)
+    if type_.kind == "array":
+        if not isinstance(found, np.ndarray):
+            found = _arrays.get(address)
+        if found is None:
+            found = _inside(address, DTYPES[cast("NativeType", type_.element).kind])
+    elif type_.kind == "record":
+        found = _records.get(address)
+    elif found is None:
+        found = address
+    if found is None:
+        raise NativeError(
+            f"{type(self).__name__}.{name} points to {address:#x}, which no array or record known here owns"
+        )
+    self._objects[position] = (address, found)
+    return found
+
+
+def _inside(address: int, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
+    """A view from `address` to the end of the known array that contains it."""
+    for start, array in list(_arrays.items()):
+        skipped = address - start
+        if 0 <= skipped < array.nbytes and array.dtype == dtype:
+            return array.reshape(-1)[skipped // dtype.itemsize :]
+    return None

@@ -1,0 +1,118 @@
+"""What a name means while a function is translated.
+
+In: the function's globals and the assignments seen so far. Out: typed values, constants and callables, or an
+error that shows the user's line. Outside: expressions (`expressions`) and statements (`translate`).
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import types
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from consilience.errors import NativeError
+from consilience.native.loops import Builder, Module
+from consilience.native.program import Value, Variable
+from consilience.native.typed_python.native_types import NativeType
+
+if TYPE_CHECKING:
+    from consilience.native.typed_python.function import NativeFunction, Source
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A value and its type; `constant` is the number of a literal; `parts` are the values of a tuple."""
+
+    value: Value | None
+    type: NativeType
+    constant: int | float | None = None
+    parts: tuple[Typed, ...] = ()
+
+
+@dataclass
+class Local:
+    """A local name: its register, its type, and the line that decided the type."""
+
+    variable: Variable
+    type: NativeType
+    line: int
+
+
+@dataclass
+class Program:
+    """The functions translated together, and those still to be translated."""
+
+    module: Module = field(default_factory=Module)
+    symbols: dict[NativeFunction[..., Any], str] = field(default_factory=dict)
+    waiting: list[NativeFunction[..., Any]] = field(default_factory=list)
+
+    def symbol(self, function: NativeFunction[..., Any]) -> str:
+        """The symbol of `function`, which is put on the list when it is new."""
+        known = self.symbols.get(function)
+        if known is None:
+            base = f"{function.function.__module__}.{function.function.__qualname__}".replace(".<locals>", "")
+            known, number = base, 1
+            while known in self.symbols.values():
+                number += 1
+                known = f"{base}.{number}"
+            self.symbols[function] = known
+            self.waiting.append(function)
+        return known
+
+
+class Scope:
+    """State shared by the translation of one function's statements and expressions."""
+
+    def __init__(self, program: Program, function: NativeFunction[..., Any], builder: Builder) -> None:
+        self.program = program
+        self.function = function
+        self.source: Source = function.source
+        self.b = builder
+        self.parameters: dict[str, Typed] = {}
+        self.locals: dict[str, Local] = {}
+        self.assigned: set[str] = set()
+        self.local_names = _assigned_names(self.source.tree)
+        closure = inspect.getclosurevars(function.function)
+        self.globals: dict[str, Any] = {
+            **vars(builtins), **function.function.__globals__, **closure.nonlocals
+        }  # fmt: skip
+
+    def error(self, node: ast.AST, message: str) -> NativeError:
+        """`message` with the user's file, line and source line."""
+        return self.source.error(node, message)
+
+    def constant(self, node: ast.expr) -> Any:
+        """The object a global name, or an attribute of a global module, stands for."""
+        if isinstance(node, ast.Name):
+            if node.id in self.local_names or node.id in self.parameters:
+                return _MISSING
+            if node.id not in self.globals:
+                raise self.error(node, f"`{node.id}` is neither a local name nor a global one")
+            return self.globals[node.id]
+        if isinstance(node, ast.Attribute):
+            owner = self.constant(node.value)
+            if isinstance(owner, types.ModuleType):
+                if not hasattr(owner, node.attr):
+                    raise self.error(node, f"module {owner.__name__} has no `{node.attr}`")
+                return getattr(owner, node.attr)
+        return _MISSING
+
+    def is_missing(self, found: object) -> bool:
+        """Whether `constant` found no object: the expression is computed at run time."""
+        return found is _MISSING
+
+    def line(self, node: ast.AST) -> int:
+        """The line of `node` in the user's file."""
+        return self.source.first_line + getattr(node, "lineno", 1) - 1
+
+
+_MISSING = object()
+
+
+def _assigned_names(tree: ast.FunctionDef) -> frozenset[str]:
+    return frozenset(
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )

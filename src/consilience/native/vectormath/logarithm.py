@@ -1,0 +1,126 @@
+"""Logarithms: log, log1p, log2, log10.
+
+In: float64 values. Out: their logarithms, at most 2 ULP off. A value is 2**n m with m between sqrt(1/2) and
+sqrt(2); log m is a polynomial in f = m - 1, without a division.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+from consilience.native.vectormath.coefficients import LOG
+from consilience.native.vectormath.exponential import LN2_HIGH, LN2_LOW
+from consilience.native.vectormath.notation import Lanes, choose, elementary, fma, polynomial, total
+
+ONE_BITS: Final = 0x3FF0000000000000
+ROOT_HALF_BITS: Final = 0x3FE6A09E667F3BCD
+FRACTION_BITS: Final = (1 << 52) - 1
+WHOLE: Final = 2.0**52
+WHOLE_BITS: Final = 0x4330000000000000
+BIAS: Final = 1023.0
+SMALLEST_NORMAL: Final = 2.0**-1022
+
+INVERSE_LN2: Final = 1 / math.log(2)
+INVERSE_LN2_HIGH: Final = float.fromhex("0x1.7154768000000p+0")
+INVERSE_LN2_LOW: Final = float.fromhex("-0x1.6a3e80f444178p-27")
+INVERSE_LN10_HIGH: Final = float.fromhex("0x1.bcb7b18000000p-2")
+INVERSE_LN10_LOW: Final = float.fromhex("-0x1.6c8d78e6acaa4p-29")
+LOG10_2_HIGH: Final = float.fromhex("0x1.34413509f7800p-2")
+LOG10_2_LOW: Final = float.fromhex("0x1.fef311f12b358p-46")
+
+
+class Parts(NamedTuple):
+    """x = 2**n (1 + f), sqrt(1/2) <= 1 + f < sqrt(2)."""
+
+    n: Lanes
+    f: Lanes
+
+
+def parts(x: Lanes) -> Parts:
+    """The parts of a positive finite x; subnormal numbers are scaled first."""
+    tiny = x < SMALLEST_NORMAL
+    bits = choose(tiny, x * 2.0**54, x).bits + (ONE_BITS - ROOT_HALF_BITS)
+    n = ((bits >> 52) | WHOLE_BITS).real - choose(tiny, WHOLE + BIAS + 54.0, WHOLE + BIAS)
+    return Parts(n, ((bits & FRACTION_BITS) + ROOT_HALF_BITS).real - 1.0)
+
+
+def assembled(n: Lanes, f: Lanes) -> Lanes:
+    """n log 2 + log(1 + f)."""
+    square = f * f
+    rest = fma(square * f, polynomial(f, LOG), n * LN2_LOW)
+    return fma(n, LN2_HIGH, f - (0.5 * square - rest))
+
+
+def with_special_values(result: Lanes, x: Lanes) -> Lanes:
+    """`result` where 0 < x < infinity; -infinity for 0, NaN below, x itself for infinity and NaN."""
+    special = choose(x.equals(0.0), -math.inf, choose(x < 0.0, math.nan, x))
+    return choose((x > 0.0) & (x < math.inf), result, special)
+
+
+def logarithm(x: Lanes) -> Lanes:
+    """log x over the whole range."""
+    return with_special_values(assembled(*parts(x)), x)
+
+
+def logarithm_of_positive(x: Lanes, correction: Lanes | None = None) -> Lanes:
+    """log(x + correction), x normal, positive and finite; |correction| at most an ULP of x.
+
+    The correction joins f: for n = 0 that is exact when x + correction - 1 is a float64, and for other n its
+    rounding does not matter.
+    """
+    bits = x.bits + (ONE_BITS - ROOT_HALF_BITS)
+    exponent = bits >> 52
+    n = (exponent | WHOLE_BITS).real - (WHOLE + BIAS)
+    f = ((bits & FRACTION_BITS) + ROOT_HALF_BITS).real - 1.0
+    if correction is not None:
+        f = fma(correction, ((2046 - exponent) << 52).real, f)
+    return assembled(n, f)
+
+
+def logarithm_of_sum(x: Lanes) -> Lanes:
+    """log(1 + x) over the whole range; loses the sign of zero."""
+    u, error = total(x.constant(1.0), x)
+    return with_special_values(logarithm_of_positive(u, error), u)
+
+
+@elementary
+def log(x: Lanes) -> Lanes:
+    """Natural logarithm. Below 1 ULP."""
+    return logarithm(x)
+
+
+@elementary
+def log1p(x: Lanes) -> Lanes:
+    """log(1 + x), accurate near 0; -infinity at -1, NaN below."""
+    return logarithm_of_sum(x).with_sign(x)
+
+
+def _split(f: Lanes) -> tuple[Lanes, Lanes]:
+    """log(1 + f) as a number of 26 bits and a remainder."""
+    half_square = 0.5 * f * f
+    cubic = f * f * f * polynomial(f, LOG)
+    high = (f - half_square).upper
+    return high, ((f - high) - half_square) + cubic
+
+
+@elementary
+def log2(x: Lanes) -> Lanes:
+    """Logarithm to base 2, exact for powers of two."""
+    n, f = parts(x)
+    high, low = _split(f)
+    leading = high * INVERSE_LN2_HIGH
+    rest = fma(low, INVERSE_LN2, high * INVERSE_LN2_LOW)
+    whole, error = total(n, leading)
+    return with_special_values(whole + (error + rest), x)
+
+
+@elementary
+def log10(x: Lanes) -> Lanes:
+    """Logarithm to base 10, exact for powers of ten."""
+    n, f = parts(x)
+    high, low = _split(f)
+    leading = high * INVERSE_LN10_HIGH
+    rest = fma(low, 1 / math.log(10), fma(high, INVERSE_LN10_LOW, n * LOG10_2_LOW))
+    whole, error = total(n * LOG10_2_HIGH, leading)
+    return with_special_values(whole + (error + rest), x)

@@ -1,0 +1,344 @@
+"""Reading and writing parts of a tensor, with NumPy's basic, integer-array, boolean and mixed indexing.
+
+The static form of an index is a tuple of plain entries that rules can match; index arrays are inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from consilience.errors import DtypeError, OutOfBoundsError, ShapeError
+from consilience.ir import Dim, Node, Op, TensorType, constant, constant_value, symbol
+from consilience.ir import dimension as dims
+from consilience.ir.obligations import Obligation
+from consilience.ir.side_tables import describe
+from consilience.ir.types import INTEGERS, Shape
+from consilience.ops.elementwise import TensorLike, as_tensor, broadcast_shape, cast
+from consilience.ops.shape import broadcast_to, expand_dims, reshape
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """`start:stop:step` of one axis; `None` as in NumPy."""
+
+    start: int | None = None
+    stop: int | None = None
+    step: int | None = None
+
+    def length(self, of: Dim) -> Dim:
+        """Number of elements taken from an axis."""
+        return dims.slice_length(self.start, self.stop, self.step, of)
+
+    def range(self, of: int) -> range:
+        """The positions taken from an axis of known length."""
+        return range(of)[self.start : self.stop : self.step]
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """One static position of an axis, which vanishes; may count from the end."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewAxis:
+    """An axis of length 1 in the result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """The next index array of the op's inputs, on one axis."""
+
+
+Entry: TypeAlias = Slice | At | NewAxis | Gather
+Specification: TypeAlias = tuple[Entry, ...]
+FULL = Slice()
+
+
+def gather_place(specification: Specification) -> int | None:
+    """Where the axes of the index arrays go in the result, as NumPy does; None without index arrays.
+
+    The axes stand at the first array when the arrays are adjacent, otherwise first of all.
+    """
+    positions = [i for i, entry in enumerate(specification) if isinstance(entry, Gather)]
+    if not positions:
+        return None
+    if positions[-1] - positions[0] + 1 != len(positions):
+        return 0
+    return sum(isinstance(entry, Slice | NewAxis) for entry in specification[: positions[0]])
+
+
+def indexed_shape(shape: Shape, specification: Specification, gathered: Shape) -> Shape:
+    """Shape of `x[specification]` for a full specification (one entry per axis of x, plus new axes)."""
+    result: list[Dim] = []
+    axis = 0
+    for entry in specification:
+        if isinstance(entry, NewAxis):
+            result.append(1)
+            continue
+        if isinstance(entry, Slice):
+            result.append(entry.length(shape[axis]))
+        axis += 1
+    place = gather_place(specification)
+    if place is not None:
+        result[place:place] = gathered
+    return tuple(result)
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Op):
+    """`x[specification]`; inputs are x and one integer array per Gather entry, broadcast together.
+
+    An index outside its axis makes the function raise OutOfBoundsError (status OUT_OF_BOUNDS).
+    """
+
+    specification: Specification
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        x, *arrays = inputs
+        gathered, _ = broadcast_shape(arrays)
+        return x.tensor_type.with_shape(indexed_shape(x.static_shape, self.specification, gathered))
+
+    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+        _, pairs = broadcast_shape(inputs[1:])
+        return tuple(Obligation(a, b, "index arrays have equal lengths") for a, b in pairs)
+
+    def __repr__(self) -> str:
+        return f"index[{', '.join(map(_text, self.specification))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexUpdate(Op):
+    """x with `x[specification]` set to (mode "set") or increased by (mode "inc") the values.
+
+    Inputs: x, values of exactly the shape of `x[specification]`, then the index arrays. Repeated
+    positions: the last value wins for "set", all are added for "inc".
+    """
+
+    specification: Specification
+    mode: str
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        x, values, *arrays = inputs
+        gathered, _ = broadcast_shape(arrays)
+        wanted = indexed_shape(x.static_shape, self.specification, gathered)
+        if len(wanted) != values.ndim:
+            raise ShapeError(f"values of rank {values.ndim} do not fit the indexed shape {wanted}.")
+        return x.tensor_type
+
+    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+        x, values, *arrays = inputs
+        gathered, pairs = broadcast_shape(arrays)
+        wanted = indexed_shape(x.static_shape, self.specification, gathered)
+        found = [Obligation(a, b, "index arrays have equal lengths") for a, b in pairs]
+        for a, b in zip(wanted, values.static_shape, strict=True):
+            if a is not b and a != b:
+                found.append(Obligation(a, b, "values have the shape of the indexed part"))
+        return tuple(found)
+
+    def __repr__(self) -> str:
+        return f"{self.mode}[{', '.join(map(_text, self.specification))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class MaskPositions(Op):
+    """Flat row-major positions (int64) where a bool tensor is True; their number is known only when run."""
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return TensorType("int64", (symbol("count"),))
+
+
+def _text(entry: Entry) -> str:
+    if isinstance(entry, Slice):
+        parts = [":".join("" if v is None else str(v) for v in (entry.start, entry.stop))]
+        return parts[0] + (f":{entry.step}" if entry.step is not None else "")
+    if isinstance(entry, At):
+        return str(entry.position)
+    return "None" if isinstance(entry, NewAxis) else "·"
+
+
+def parse_index(x: Node, index: Any) -> tuple[Node, Specification, list[Node]]:
+    """The tensor to index (masked axes merged), the full specification and its index arrays."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    items = [_tensor_index(item) for item in items]
+    consumed = sum(_axes_used(item) for item in items)
+    if consumed > x.ndim:
+        raise ShapeError(f"too many indices: {consumed} for rank {x.ndim} of {describe(x)}.")
+    if sum(item is Ellipsis for item in items) > 1:
+        raise ShapeError("an index can hold one `...` only.")
+    if Ellipsis in [i for i in items if not isinstance(i, Node)]:
+        place = next(i for i, item in enumerate(items) if item is Ellipsis)
+        items[place : place + 1] = [slice(None)] * (x.ndim - consumed)
+    else:
+        items += [slice(None)] * (x.ndim - consumed)
+    has_array = any(isinstance(item, Node) for item in items)
+    entries: list[Entry] = []
+    arrays: list[Node] = []
+    axis = 0
+    for item in items:
+        if item is None:
+            entries.append(NewAxis())
+        elif isinstance(item, slice):
+            entries.append(_slice(item, x.static_shape[axis]))
+            axis += 1
+        elif isinstance(item, Node):
+            if item.dtype == "bool":
+                x, positions = _masked(x, item, axis)
+                arrays += positions
+                entries += [Gather()] * len(positions)
+                axis += len(positions)
+            else:
+                arrays.append(_checked(item, x.static_shape[axis], axis, x))
+                entries.append(Gather())
+                axis += 1
+        else:
+            position = _static_position(int(item), x.static_shape[axis], axis, x)
+            if has_array:
+                arrays.append(constant(position, "int64"))
+                entries.append(Gather())
+            else:
+                entries.append(At(position))
+            axis += 1
+    return x, tuple(entries), arrays
+
+
+def _tensor_index(item: Any) -> Any:
+    """Index arrays and dynamic scalars as nodes; slices, None, Ellipsis and static integers as they are."""
+    if item is None or item is Ellipsis:
+        return item
+    if isinstance(item, slice):
+        return slice(*(_static_bound(b) for b in (item.start, item.stop, item.step)))
+    if isinstance(item, bool | np.bool_):
+        return as_tensor(np.asarray(item))
+    if isinstance(item, int | np.integer):
+        return int(item)
+    node = as_tensor(item)
+    known = constant_value(node)
+    if node.dtype == "float64" and known is not None and known.size == 0:
+        return constant(known.astype("int64"))  # an empty list is an empty integer index
+    if node.dtype not in (*INTEGERS, "bool"):
+        raise DtypeError(f"an index must be an integer or bool tensor, got {describe(node)}; cast it with `.astype('int64')`.")
+    return cast(node, "int64") if node.dtype == "int32" else node
+
+
+def _static_bound(bound: Any) -> int | None:
+    if bound is None:
+        return None
+    if isinstance(bound, Node):
+        known = constant_value(bound)
+        if known is None:
+            raise ShapeError(
+                f"slice bounds must be static integers, got {describe(bound)}; "
+                "index with `pt.arange(n) + start` or choose with `pt.where`."
+            )
+        return int(known.item())
+    return int(bound)
+
+
+def _slice(item: slice, length: Dim) -> Slice:
+    if item.step == 0:
+        raise ShapeError("a slice step must not be 0.")
+    step = None if item.step == 1 else item.step
+    start = None if item.start == 0 and (step is None or step > 0) else item.start
+    stop = item.stop
+    if isinstance(length, int) and stop is not None and (step is None or step > 0) and stop >= length:
+        stop = None
+    return Slice(start, stop, step)
+
+
+def _axes_used(item: Any) -> int:
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if isinstance(item, Node) and item.dtype == "bool" else 1
+
+
+def _static_position(position: int, length: Dim, axis: int, x: Node) -> int:
+    if isinstance(length, int):
+        if not -length <= position < length:
+            raise OutOfBoundsError(f"index {position} is outside axis {axis} of length {length}: {describe(x)}.")
+        return position % length
+    return position
+
+
+def _checked(item: Node, length: Dim, axis: int, x: Node) -> Node:
+    """A constant index array made non-negative and checked against a static length."""
+    known = constant_value(item)
+    if known is None or not isinstance(length, int):
+        return item
+    if known.size and (known.min() < -length or known.max() >= length):
+        worst = int(known.min()) if known.min() < -length else int(known.max())
+        raise OutOfBoundsError(f"index {worst} is outside axis {axis} of length {length}: {describe(x)}.")
+    return constant(np.where(known < 0, known + length, known).astype("int64"))
+
+
+def _masked(x: Node, mask: Node, axis: int) -> tuple[Node, list[Node]]:
+    covered = x.static_shape[axis : axis + mask.ndim]
+    for have, want in zip(mask.static_shape, covered, strict=True):
+        if have is not want and have != want:
+            raise ShapeError(f"a mask of shape {mask.static_shape} does not fit the axes {covered} of {describe(x)}.")
+    known = constant_value(mask)
+    if known is not None:
+        if known.ndim == 0:
+            lead = (slice(None),) * axis
+            return x[(*lead, None)] if axis else expand_dims(x, 0), [constant(np.zeros(int(known), "int64"))]
+        return x, [constant(p.astype("int64")) for p in np.nonzero(known)]
+    if mask.ndim == 0:
+        raise ShapeError("a symbolic scalar cannot be a mask; use `pt.where` or `pt.cond`.")
+    if mask.ndim > 1:
+        merged = (*x.static_shape[:axis], dims.product(covered), *x.static_shape[axis + mask.ndim :])
+        x = reshape(x, merged)
+    return x, [Node(MaskPositions(), mask)]
+
+
+def getitem(value: TensorLike, index: Any) -> Node:
+    """`value[index]` with NumPy's meaning; slice bounds and mask shapes are static."""
+    x, specification, arrays = parse_index(as_tensor(value), index)
+    if not arrays and all(entry == FULL for entry in specification):
+        return x
+    return Node(Index(specification), x, *arrays)
+
+
+def _update(part: Node, values: TensorLike, mode: str) -> Node:
+    if not isinstance(part.op, Index):
+        raise ShapeError(f"`.{mode}` belongs after an index, as in `x[i].{mode}(values)`; got {describe(part)}.")
+    x, *arrays = part.inputs
+    new = broadcast_to(cast(as_tensor(values), x.dtype), part.static_shape)
+    return Node(IndexUpdate(part.op.specification, mode), x, new, *arrays)
+
+
+def index_set(part: Node, values: TensorLike) -> Node:
+    """`x[i].set(values)`: x with that part replaced; x itself stays as it is."""
+    return _update(part, values, "set")
+
+
+def index_inc(part: Node, values: TensorLike) -> Node:
+    """`x[i].inc(values)`: x with the values added to that part, repeated positions summed."""
+    return _update(part, values, "inc")
+
+
+def split(value: TensorLike, sections: int | Sequence[int], axis: int = 0) -> list[Node]:
+    """Cut along an axis: into equal parts, or before the given positions."""
+    x = as_tensor(value)
+    axis %= x.ndim
+    length = x.static_shape[axis]
+    if isinstance(sections, int):
+        if not isinstance(length, int) or sections < 1 or length % sections:
+            raise ShapeError(f"cannot split {length!r} elements into {sections} equal parts: {describe(x)}.")
+        borders = [length // sections * i for i in range(1, sections)]
+    else:
+        borders = [int(b) for b in sections]
+    edges: list[int | None] = [0, *borders, None]
+    lead = (slice(None),) * axis
+    return [getitem(x, (*lead, slice(a, b))) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def iterate(x: Node) -> Iterator[Node]:
+    """The parts along the first axis, whose length must be static."""
+    if not x.ndim or not isinstance(x.static_shape[0], int):
+        raise TypeError(f"only a tensor with a static first length can be iterated, got {describe(x)}.")
+    return (getitem(x, i) for i in range(x.static_shape[0]))

@@ -1,0 +1,321 @@
+"""Linear algebra on the last two axes; leading axes are a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from consilience.errors import ShapeError
+from consilience.ir import Dim, Node, Op, TensorType
+from consilience.ir.obligations import Obligation
+from consilience.ir.side_tables import describe
+from consilience.ir.types import FLOATS, Shape
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
+from consilience.ops.index import getitem
+from consilience.ops.reduce import reduce
+from consilience.ops.shape import Iota, broadcast_to, expand_dims, reshape, squeeze, transpose
+
+
+def _pair(a: Dim, b: Dim, reason: str) -> tuple[Obligation, ...]:
+    return () if a is b or a == b else (Obligation(a, b, reason),)
+
+
+def _batch_pairs(left: Shape, right: Shape) -> tuple[Shape, tuple[tuple[Dim, Dim], ...]]:
+    """Broadcast of two batch shapes."""
+    shape: list[Dim] = []
+    pairs: list[tuple[Dim, Dim]] = []
+    for axis in range(-max(len(left), len(right)), 0):
+        a = left[axis] if len(left) >= -axis else 1
+        b = right[axis] if len(right) >= -axis else 1
+        if a == 1 or a is b:
+            shape.append(b)
+        elif b == 1:
+            shape.append(a)
+        elif isinstance(a, int) and isinstance(b, int):
+            if a != b:
+                raise ShapeError(f"batch axes of lengths {a} and {b} do not broadcast.")
+            shape.append(a)
+        else:
+            pairs.append((a, b))
+            shape.append(a if isinstance(a, int) else b)
+    return tuple(shape), tuple(pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class MatMul(Op):
+    """NumPy's matmul: vectors, matrices, or batches of matrices."""
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        a, b = inputs
+        inner = (a.static_shape[-1], b.static_shape[-2 if b.ndim > 1 else -1])
+        if isinstance(inner[0], int) and isinstance(inner[1], int) and inner[0] != inner[1]:
+            raise ShapeError(
+                f"cannot multiply: inner lengths {inner[0]} and {inner[1]} differ in\n  {describe(a)}\n  {describe(b)}"
+            )
+        batch, _ = _batch_pairs(a.static_shape[:-2], b.static_shape[:-2])
+        rows = a.static_shape[-2:-1] if a.ndim > 1 else ()
+        columns = b.static_shape[-1:] if b.ndim > 1 else ()
+        return TensorType(a.dtype, (*batch, *rows, *columns))
+
+    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+        a, b = inputs
+        inner = _pair(a.static_shape[-1], b.static_shape[-2 if b.ndim > 1 else -1], "inner lengths of a product agree")
+        _, pairs = _batch_pairs(a.static_shape[:-2], b.static_shape[:-2])
+        return inner + tuple(Obligation(x, y, "batch axes agree") for x, y in pairs)
+
+
+def _square(x: Node, what: str) -> None:
+    if x.ndim < 2:
+        raise ShapeError(f"{what} needs a matrix, got {describe(x)}.")
+    rows, columns = x.static_shape[-2:]
+    if isinstance(rows, int) and isinstance(columns, int) and rows != columns:
+        raise ShapeError(f"{what} needs a square matrix, got {rows} x {columns}: {describe(x)}.")
+
+
+class _Square(Op):
+    """Shared by ops on square matrices."""
+
+    __slots__ = ()
+
+    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+        return _pair(*inputs[0].static_shape[-2:], "a square matrix has equal lengths")
+
+
+@dataclass(frozen=True, slots=True)
+class Cholesky(_Square):
+    """Lower triangular L with L L' = x for symmetric positive definite x; reads the lower triangle.
+
+    Where x is not positive definite the function fails with status FACTORISATION_FAILED; the values are NaN.
+    """
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        _square(inputs[0], "cholesky")
+        return inputs[0].tensor_type
+
+
+@dataclass(frozen=True, slots=True)
+class SolveTriangular(_Square):
+    """y with A y = b (A' y = b when `transposed`) for triangular A; b is a matrix with A's batch shape."""
+
+    lower: bool = True
+    transposed: bool = False
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return _solution(inputs, "solve_triangular")
+
+    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+        return _solve_obligations(inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Solve(_Square):
+    """y with A y = b; b is a matrix with A's batch shape. `assume` is "general" or "positive definite"."""
+
+    assume: str = "general"
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return _solution(inputs, "solve")
+
+    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+        return _solve_obligations(inputs)
+
+
+def _solution(inputs: tuple[Node, ...], what: str) -> TensorType:
+    a, b = inputs
+    _square(a, what)
+    rows, wanted = b.static_shape[-2], a.static_shape[-1]
+    if isinstance(rows, int) and isinstance(wanted, int) and rows != wanted:
+        raise ShapeError(f"{what} needs {wanted} rows on the right, got {rows}: {describe(b)}.")
+    return b.tensor_type
+
+
+def _solve_obligations(inputs: tuple[Node, ...]) -> tuple[Obligation, ...]:
+    a, b = inputs
+    found = _pair(a.static_shape[-2], a.static_shape[-1], "a square matrix has equal lengths")
+    found += _pair(a.static_shape[-1], b.static_shape[-2], "the right side has one row per unknown")
+    for x, y in zip(a.static_shape[:-2], b.static_shape[:-2], strict=True):
+        found += _pair(x, y, "batch axes agree")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Inverse(_Square):
+    """Matrix inverse. `assume` is "general" or "positive definite" (then symmetric, by Cholesky)."""
+
+    assume: str = "general"
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        _square(inputs[0], "inv")
+        return inputs[0].tensor_type
+
+
+@dataclass(frozen=True, slots=True)
+class LogAbsDet(_Square):
+    """Logarithm of the determinant's absolute value. `assume` is "general" or "positive definite"."""
+
+    assume: str = "general"
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        _square(inputs[0], "slogdet")
+        return inputs[0].tensor_type.with_shape(inputs[0].static_shape[:-2])
+
+
+@dataclass(frozen=True, slots=True)
+class DetSign(_Square):
+    """Sign of the determinant: -1, 0 or 1."""
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        _square(inputs[0], "slogdet")
+        return inputs[0].tensor_type.with_shape(inputs[0].static_shape[:-2])
+
+
+@dataclass(frozen=True, slots=True)
+class Det(_Square):
+    """Determinant."""
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        _square(inputs[0], "det")
+        return inputs[0].tensor_type.with_shape(inputs[0].static_shape[:-2])
+
+
+def _float(value: TensorLike) -> Node:
+    x = as_tensor(value)
+    return x if x.dtype in FLOATS else cast(x, "float64")
+
+
+def matmul(left: TensorLike, right: TensorLike) -> Node:
+    """NumPy's matmul; rank 0 is an error."""
+    (a, b), _ = promote([left, right])
+    if not a.ndim or not b.ndim:
+        raise ShapeError("matmul needs vectors or matrices; multiply by a number with `*`.")
+    if a.dtype == "bool":
+        a, b = cast(a, "int64"), cast(b, "int64")
+    return Node(MatMul(), a, b)
+
+
+def dot(left: TensorLike, right: TensorLike) -> Node:
+    """NumPy's dot: product with numbers, inner product of vectors, sum over the last and second last axis."""
+    (a, b), _ = promote([left, right])
+    if not a.ndim or not b.ndim:
+        return apply("mul", a, b)
+    if a.ndim <= 2 and b.ndim <= 2:
+        return matmul(a, b)
+    return tensordot(a, b, ((a.ndim - 1,), (b.ndim - 2 if b.ndim > 1 else 0,)))
+
+
+def tensordot(left: TensorLike, right: TensorLike, axes: int | tuple[object, object] = 2) -> Node:
+    """Sum of products over pairs of axes: the last `axes` of left with the first of right, or the given ones."""
+    (a, b), _ = promote([left, right])
+    if isinstance(axes, int):
+        over_a, over_b = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
+    else:
+        over_a, over_b = (_axes(axes[0], a.ndim), _axes(axes[1], b.ndim))
+    if len(over_a) != len(over_b):
+        raise ShapeError(f"tensordot needs as many axes on the left as on the right, got {over_a} and {over_b}.")
+    keep_a = [i for i in range(a.ndim) if i not in over_a]
+    keep_b = [i for i in range(b.ndim) if i not in over_b]
+    rows = [a.static_shape[i] for i in keep_a]
+    columns = [b.static_shape[i] for i in keep_b]
+    inner_a: Dim = 1
+    for i, j in zip(over_a, over_b, strict=True):
+        x, y = a.static_shape[i], b.static_shape[j]
+        if isinstance(x, int) and isinstance(y, int) and x != y:
+            raise ShapeError(f"tensordot sums over axes of lengths {x} and {y}: {describe(a)}, {describe(b)}.")
+        inner_a = inner_a * x
+    inner_b: Dim = 1
+    for j in over_b:
+        inner_b = inner_b * b.static_shape[j]
+    row_count: Dim = 1
+    for n in rows:
+        row_count = row_count * n
+    column_count: Dim = 1
+    for n in columns:
+        column_count = column_count * n
+    flat_a = reshape(transpose(a, [*keep_a, *over_a]), (row_count, inner_a))
+    flat_b = reshape(transpose(b, [*over_b, *keep_b]), (inner_b, column_count))
+    return reshape(matmul(flat_a, flat_b), (*rows, *columns))
+
+
+def _axes(given: object, rank: int) -> tuple[int, ...]:
+    listed = (given,) if isinstance(given, int) else tuple(given)  # type: ignore[arg-type]  # a sequence of integers
+    return tuple(int(i) % rank for i in listed)
+
+
+def outer(left: TensorLike, right: TensorLike) -> Node:
+    """All products of the elements of two flattened tensors, shape (size of left, size of right)."""
+    a, b = reshape(left, (-1,)), reshape(right, (-1,))
+    return apply("mul", expand_dims(a, 1), expand_dims(b, 0))
+
+
+def matrix_transpose(value: TensorLike) -> Node:
+    """The last two axes exchanged."""
+    x = as_tensor(value)
+    if x.ndim < 2:
+        raise ShapeError(f"a matrix transpose needs rank 2 or more, got {describe(x)}.")
+    return transpose(x, [*range(x.ndim - 2), x.ndim - 1, x.ndim - 2])
+
+
+def cholesky(value: TensorLike, lower: bool = True) -> Node:
+    """Cholesky factor of a symmetric positive definite matrix, lower triangular unless `lower=False`."""
+    factor = Node(Cholesky(), _float(value))
+    return factor if lower else matrix_transpose(factor)
+
+
+def _right_side(a: Node, right: TensorLike) -> tuple[Node, Node, bool]:
+    (a, b), _ = promote([a, right])
+    a, b = _float(a), _float(b)
+    vector = b.ndim == 1
+    if vector:
+        b = expand_dims(b, 1)
+    batch, _ = _batch_pairs(a.static_shape[:-2], b.static_shape[:-2])
+    return broadcast_to(a, (*batch, *a.static_shape[-2:])), broadcast_to(b, (*batch, *b.static_shape[-2:])), vector
+
+
+def solve(a: TensorLike, b: TensorLike, assume_a: str = "gen") -> Node:
+    """y with a y = b; `assume_a` "gen" or "pos" (symmetric positive definite). A vector b gives a vector."""
+    names = {"gen": "general", "pos": "positive definite"}
+    if assume_a not in names:
+        raise ValueError(f"assume_a must be 'gen' or 'pos', got {assume_a!r}.")
+    matrix = as_tensor(a)
+    _square(matrix, "solve")
+    matrix, right, vector = _right_side(matrix, b)
+    result = Node(Solve(names[assume_a]), matrix, right)
+    return squeeze(result, -1) if vector else result
+
+
+def solve_triangular(a: TensorLike, b: TensorLike, lower: bool = False, trans: int | bool = 0) -> Node:
+    """y with a y = b for triangular a (upper unless `lower`); `trans` solves a' y = b."""
+    matrix = as_tensor(a)
+    _square(matrix, "solve_triangular")
+    matrix, right, vector = _right_side(matrix, b)
+    result = Node(SolveTriangular(lower, bool(trans)), matrix, right)
+    return squeeze(result, -1) if vector else result
+
+
+def inv(value: TensorLike) -> Node:
+    """Matrix inverse."""
+    return Node(Inverse(), _float(value))
+
+
+def det(value: TensorLike) -> Node:
+    """Determinant."""
+    return Node(Det(), _float(value))
+
+
+def slogdet(value: TensorLike) -> tuple[Node, Node]:
+    """Sign and logarithm of the absolute value of the determinant."""
+    x = _float(value)
+    return Node(DetSign(), x), Node(LogAbsDet(), x)
+
+
+def diagonal(value: TensorLike) -> Node:
+    """The main diagonals of the last two axes of a square matrix."""
+    x = as_tensor(value)
+    _square(x, "diagonal")
+    n = x.static_shape[-1]
+    positions = Node(Iota(n))
+    return getitem(x, (Ellipsis, positions, positions))
+
+
+def trace(value: TensorLike) -> Node:
+    """Sum of the main diagonal."""
+    return reduce("sum", diagonal(value), -1)

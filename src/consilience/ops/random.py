@@ -1,0 +1,50 @@
+"""Random keys. Draws themselves are rows of the scalar table: pure functions of key and counter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from consilience.errors import DtypeError
+from consilience.ir import Node, Op, TensorType
+from consilience.ir.side_tables import describe
+from consilience.ops.elementwise import TensorLike, apply, as_tensor
+from consilience.ops.shape import Iota, as_shape, reshape
+from consilience.ir import dimension as dims
+
+
+@dataclass(frozen=True, slots=True)
+class Key(Op):
+    """The key with a fixed seed: where a stream of random numbers starts."""
+
+    seed: int
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return TensorType("key", ())
+
+
+def counters(shape: object) -> Node:
+    """The integers 0, 1, … laid out in a shape: one counter per element of a draw."""
+    lengths = as_shape(shape)
+    return reshape(Node(Iota(dims.product(lengths))), lengths)
+
+
+def draw(function: str, key: TensorLike, shape: object, *parameters: TensorLike) -> Node:
+    """Independent draws of a given shape; parameters broadcast against it.
+
+    function   one of ops.scalar.DRAWS
+    key        a random key; the same key gives the same draws
+    """
+    node = as_tensor(key)
+    if node.dtype != "key":
+        raise DtypeError(f"a random key was needed, got {describe(node)}; make one with `pt.key(seed)`.")
+    return apply(function, node, counters(shape), *parameters)
+
+
+def fold_in(key: TensorLike, data: TensorLike) -> Node:
+    """A new key from a key and an integer; different integers give independent streams."""
+    return apply("fold_in", key, data)
+
+
+def split(key: TensorLike, number: int) -> list[Node]:
+    """Several independent keys from one."""
+    return [fold_in(key, i) for i in range(number)]

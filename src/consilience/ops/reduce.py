@@ -1,0 +1,150 @@
+"""Reductions over axes: many elements in, one out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from consilience.errors import DtypeError, ShapeError
+from consilience.ir import Node, Op, TensorType
+from consilience.ir.dimension import product
+from consilience.ir.side_tables import describe
+from consilience.ir.types import FLOATS, INTEGERS
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.shape import expand_dims, length_of, reshape
+
+KINDS = ("sum", "prod", "max", "min", "any", "all", "logsumexp")
+
+
+def normalised_axes(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
+    """Axes as sorted non-negative integers; `None` means all."""
+    if axis is None:
+        return tuple(range(rank))
+    given = (axis,) if isinstance(axis, int) else tuple(axis)
+    result = sorted({_axis(a, rank) for a in given})
+    if len(result) != len(given):
+        raise ShapeError(f"axes must be distinct, got {given}.")
+    return tuple(result)
+
+
+def _axis(axis: int, rank: int) -> int:
+    if not -rank <= axis < rank:
+        raise ShapeError(f"axis {axis} does not exist in a tensor of rank {rank}; give one from {-rank} to {rank - 1}.")
+    return axis % rank
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce(Op):
+    """`kind` over `axes` (sorted, non-negative); the axes vanish.
+
+    An empty sum is 0, product 1, logsumexp -inf, any False, all True; max and min need an element.
+    """
+
+    kind: str
+    axes: tuple[int, ...]
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        (x,) = inputs
+        shape = x.static_shape
+        if self.kind in ("max", "min") and any(isinstance(shape[a], int) and shape[a] == 0 for a in self.axes):
+            raise ShapeError(f"`{self.kind}` of an empty axis has no value: {describe(x)}.")
+        return TensorType(x.dtype, tuple(n for i, n in enumerate(shape) if i not in self.axes))
+
+    def __repr__(self) -> str:
+        return f"{self.kind}(axes={self.axes})"
+
+
+@dataclass(frozen=True, slots=True)
+class ArgReduce(Op):
+    """Position (int64) of the first extreme element along `axis`; `kind` is "max" or "min". NaN counts as extreme."""
+
+    kind: str
+    axis: int
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        (x,) = inputs
+        shape = x.static_shape
+        if shape[self.axis] == 0:
+            raise ShapeError(f"`arg{self.kind}` of an empty axis has no value: {describe(x)}.")
+        return TensorType("int64", tuple(n for i, n in enumerate(shape) if i != self.axis))
+
+    def __repr__(self) -> str:
+        return f"arg{self.kind}(axis={self.axis})"
+
+
+@dataclass(frozen=True, slots=True)
+class Cumulative(Op):
+    """Running `kind` ("sum" or "prod") along `axis`; `reverse` runs from the end."""
+
+    kind: str
+    axis: int
+    reverse: bool = False
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[0].tensor_type
+
+    def __repr__(self) -> str:
+        return f"cum{self.kind}(axis={self.axis}{', reverse' if self.reverse else ''})"
+
+
+def reduce(kind: str, value: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Node:
+    """Reduce over `axis` (all axes for None). Sums and products of bool and int32 are int64, as in NumPy."""
+    x = as_tensor(value)
+    axes = normalised_axes(axis, x.ndim)
+    if kind in ("any", "all"):
+        x = x if x.dtype == "bool" else apply("neq", x, 0)
+    elif kind in ("sum", "prod") and x.dtype in ("bool", *INTEGERS):
+        x = cast(x, "int64")
+    elif kind == "logsumexp" and x.dtype not in FLOATS:
+        x = cast(x, "float64")
+    if x.dtype == "key":
+        raise DtypeError(f"a random key is no number and has no `{kind}`.")
+    result = Node(Reduce(kind, axes), x) if axes else x
+    return expand_dims(result, axes) if keepdims and axes else result
+
+
+def arg_reduce(kind: str, value: TensorLike, axis: int | None = None) -> Node:
+    """Position of the first extreme; over the flattened tensor for `axis=None`."""
+    x = as_tensor(value)
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    return Node(ArgReduce(kind, _axis(axis, x.ndim)), x)
+
+
+def cumulative(kind: str, value: TensorLike, axis: int | None = None) -> Node:
+    """Running sum or product; over the flattened tensor for `axis=None`."""
+    x = as_tensor(value)
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    if x.dtype in ("bool", *INTEGERS):
+        x = cast(x, "int64")
+    return Node(Cumulative(kind, _axis(axis, x.ndim)), x)
+
+
+def count(x: Node, axes: Sequence[int]) -> TensorLike:
+    """Number of elements in the reduced axes: an integer, or a node when lengths are symbolic."""
+    length = product(tuple(x.static_shape[a] for a in axes))
+    return length if isinstance(length, int) else length_of(length)
+
+
+def mean(value: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Node:
+    """Arithmetic mean; NaN for no elements."""
+    x = as_tensor(value)
+    if x.dtype not in FLOATS:
+        x = cast(x, "float64")
+    axes = normalised_axes(axis, x.ndim)
+    total = reduce("sum", x, axis, keepdims)
+    return apply("true_div", total, cast(as_tensor(count(x, axes)), x.dtype))
+
+
+def var(
+    value: TensorLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False
+) -> Node:
+    """Mean squared deviation from the mean, divided by (number - ddof)."""
+    x = as_tensor(value)
+    if x.dtype not in FLOATS:
+        x = cast(x, "float64")
+    axes = normalised_axes(axis, x.ndim)
+    deviation = apply("sub", x, mean(x, axes, keepdims=True)) if axes else apply("sub", x, x)
+    total = reduce("sum", apply("square", deviation), axes, keepdims) if axes else apply("square", deviation)
+    return apply("true_div", total, cast(apply("sub", as_tensor(count(x, axes)), ddof), x.dtype))

@@ -1,0 +1,225 @@
+"""The table of scalar functions: one row each, with its NumPy meaning.
+
+Rows say what a function is. Derivatives, expansions and machine code are columns kept by the layers
+that own them (`transforms`, `lower`), under the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Interval = tuple[float, float]
+REAL: Interval = (-np.inf, np.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarFunction:
+    """One scalar function of `arity` arguments (0: any number from two on).
+
+    result     "same": dtype of the promoted arguments; "float": at least float; "bool"; "float64"; "int64"
+    accepts    which promoted argument dtypes make sense: any of "float", "int", "bool", "key"
+    numpy      the meaning, on arrays of one dtype
+    domain     per argument the interval where the value is a finite real; used to draw test points
+    """
+
+    name: str
+    arity: int
+    numpy: Callable[..., Array]
+    result: str = "float"
+    accepts: tuple[str, ...] = ("float",)
+    domain: tuple[Interval, ...] = (REAL,)
+
+
+TABLE: dict[str, ScalarFunction] = {}
+
+
+def row(
+    name: str,
+    arity: int,
+    numpy: Callable[..., Any],
+    result: str = "float",
+    accepts: tuple[str, ...] = ("float",),
+    domain: tuple[Interval, ...] | None = None,
+) -> None:
+    """Add a function to the table."""
+    intervals = domain if domain is not None else (REAL,) * max(arity, 2 if arity == 0 else 1)
+    TABLE[name] = ScalarFunction(name, arity, numpy, result, accepts, intervals)
+
+
+def special(name: str) -> Callable[..., Any]:
+    """A function of scipy.special, imported when first used."""
+
+    def call(*arguments: Any) -> Any:
+        import scipy.special
+
+        return getattr(scipy.special, name)(*arguments)
+
+    call.__name__ = name
+    return call
+
+
+def _n_ary(binary: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        result = arguments[0]
+        for argument in arguments[1:]:
+            result = binary(result, argument)
+        return result
+
+    return call
+
+
+NUMBER = ("float", "int")
+ANY = ("float", "int", "bool")
+POSITIVE: Interval = (0.0, np.inf)
+UNIT: Interval = (0.0, 1.0)
+SIGNED_UNIT: Interval = (-1.0, 1.0)
+
+# Arithmetic. Sums and products take any number of arguments: associativity is a normal form, not a rule.
+row("add", 0, _n_ary(np.add), "same", ANY)
+row("mul", 0, _n_ary(np.multiply), "same", ANY)
+row("sub", 2, np.subtract, "same", NUMBER)
+row("true_div", 2, np.true_divide, "float")
+row("floor_div", 2, np.floor_divide, "same", NUMBER)
+row("mod", 2, np.mod, "same", NUMBER)
+row("fmod", 2, np.fmod, "same", NUMBER)
+row("pow", 2, np.power, "float", domain=(POSITIVE, REAL))
+row("neg", 1, np.negative, "same", NUMBER)
+row("abs", 1, np.abs, "same", NUMBER)
+row("sign", 1, np.sign, "same", NUMBER)
+row("square", 1, np.square, "same", NUMBER)
+row("sqrt", 1, np.sqrt, domain=(POSITIVE,))
+row("cbrt", 1, np.cbrt)
+row("reciprocal", 1, np.reciprocal)
+row("minimum", 2, np.minimum, "same", ANY)
+row("maximum", 2, np.maximum, "same", ANY)
+row("fmin", 2, np.fmin, "same", NUMBER)
+row("fmax", 2, np.fmax, "same", NUMBER)
+row("floor", 1, np.floor)
+row("ceil", 1, np.ceil)
+row("trunc", 1, np.trunc)
+row("round", 1, np.rint)
+row("copysign", 2, np.copysign)
+row("heaviside", 2, np.heaviside)
+row("hypot", 2, np.hypot)
+
+# Exponentials and logarithms.
+row("exp", 1, np.exp)
+row("exp2", 1, np.exp2)
+row("expm1", 1, np.expm1)
+row("log", 1, np.log, domain=(POSITIVE,))
+row("log2", 1, np.log2, domain=(POSITIVE,))
+row("log10", 1, np.log10, domain=(POSITIVE,))
+row("log1p", 1, np.log1p, domain=((-1.0, np.inf),))
+row("logaddexp", 2, np.logaddexp)
+row("logaddexp2", 2, np.logaddexp2)
+
+
+def _log1mexp(x: Array) -> Array:
+    # Maechler (2012), "Accurately computing log(1 - exp(-|a|))": two forms meet at -log 2.
+    with np.errstate(all="ignore"):
+        return np.where(x > -0.6931471805599453, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
+
+
+def _softplus(x: Array) -> Array:
+    return np.logaddexp(np.zeros((), x.dtype), x)
+
+
+row("log1mexp", 1, _log1mexp, domain=((-np.inf, 0.0),))
+row("softplus", 1, _softplus)
+row("sigmoid", 1, special("expit"))
+row("logit", 1, special("logit"), domain=(UNIT,))
+row("xlogy", 2, special("xlogy"), domain=(POSITIVE, POSITIVE))
+row("xlog1py", 2, special("xlog1py"), domain=(POSITIVE, (-1.0, np.inf)))
+
+# Trigonometric and hyperbolic functions, in radians.
+row("sin", 1, np.sin)
+row("cos", 1, np.cos)
+row("tan", 1, np.tan, domain=((-1.5, 1.5),))
+row("arcsin", 1, np.arcsin, domain=(SIGNED_UNIT,))
+row("arccos", 1, np.arccos, domain=(SIGNED_UNIT,))
+row("arctan", 1, np.arctan)
+row("arctan2", 2, np.arctan2)
+row("sinh", 1, np.sinh)
+row("cosh", 1, np.cosh)
+row("tanh", 1, np.tanh)
+row("arcsinh", 1, np.arcsinh)
+row("arccosh", 1, np.arccosh, domain=((1.0, np.inf),))
+row("arctanh", 1, np.arctanh, domain=(SIGNED_UNIT,))
+row("deg2rad", 1, np.deg2rad)
+row("rad2deg", 1, np.rad2deg)
+
+# Error function, gamma and beta families.
+row("erf", 1, special("erf"))
+row("erfc", 1, special("erfc"))
+row("erfcx", 1, special("erfcx"))
+row("erfinv", 1, special("erfinv"), domain=(SIGNED_UNIT,))
+row("ndtri", 1, special("ndtri"), domain=(UNIT,))
+row("log_ndtr", 1, special("log_ndtr"))
+row("gammaln", 1, special("gammaln"), domain=(POSITIVE,))
+row("digamma", 1, special("digamma"), domain=(POSITIVE,))
+
+
+def _trigamma(x: Array) -> Array:
+    import scipy.special
+
+    return np.asarray(scipy.special.polygamma(1, x))
+
+
+row("trigamma", 1, _trigamma, domain=(POSITIVE,))
+row("gammainc", 2, special("gammainc"), domain=(POSITIVE, POSITIVE))
+row("gammaincc", 2, special("gammaincc"), domain=(POSITIVE, POSITIVE))
+row("betainc", 3, special("betainc"), domain=(POSITIVE, POSITIVE, UNIT))
+
+# Comparisons and logic.
+row("eq", 2, np.equal, "bool", ANY)
+row("neq", 2, np.not_equal, "bool", ANY)
+row("lt", 2, np.less, "bool", ANY)
+row("le", 2, np.less_equal, "bool", ANY)
+row("gt", 2, np.greater, "bool", ANY)
+row("ge", 2, np.greater_equal, "bool", ANY)
+row("isnan", 1, np.isnan, "bool")
+row("isinf", 1, np.isinf, "bool")
+row("isfinite", 1, np.isfinite, "bool")
+row("signbit", 1, np.signbit, "bool")
+row("logical_and", 2, np.logical_and, "bool", ("bool",))
+row("logical_or", 2, np.logical_or, "bool", ("bool",))
+row("logical_xor", 2, np.logical_xor, "bool", ("bool",))
+row("logical_not", 1, np.logical_not, "bool", ("bool",))
+row("bitwise_and", 2, np.bitwise_and, "same", ("int", "bool"))
+row("bitwise_or", 2, np.bitwise_or, "same", ("int", "bool"))
+row("bitwise_xor", 2, np.bitwise_xor, "same", ("int", "bool"))
+row("invert", 1, np.invert, "same", ("int", "bool"))
+row("left_shift", 2, np.left_shift, "same", ("int",), ((0.0, 100.0), (0.0, 20.0)))
+row("right_shift", 2, np.right_shift, "same", ("int",), ((0.0, 100.0), (0.0, 20.0)))
+
+# Choice: the first argument is bool, the result has the dtype of the other two.
+row("where", 3, np.where, "choice", ANY)
+
+# Draws: pure functions of (key, counter, parameters). Their meaning is the typed Python of native/random.
+DRAWS = ("random_uniform", "random_normal", "random_exponential", "random_gamma", "random_poisson", "random_binomial")
+
+
+def _draw(name: str) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        from consilience.native import random
+
+        return random.evaluate(name, *arguments)
+
+    call.__name__ = name
+    return call
+
+
+KEYS: Interval = (0.0, 1000.0)
+row("fold_in", 2, _draw("fold_in"), "key", ("key",), (KEYS, KEYS))
+row("random_uniform", 2, _draw("random_uniform"), "float64", ("key",), (KEYS, KEYS))
+row("random_normal", 2, _draw("random_normal"), "float64", ("key",), (KEYS, KEYS))
+row("random_exponential", 2, _draw("random_exponential"), "float64", ("key",), (KEYS, KEYS))
+row("random_gamma", 3, _draw("random_gamma"), "float64", ("key",), (KEYS, KEYS, (0.1, 50.0)))
+row("random_poisson", 3, _draw("random_poisson"), "int64", ("key",), (KEYS, KEYS, (0.1, 50.0)))
+row("random_binomial", 4, _draw("random_binomial"), "int64", ("key",), (KEYS, KEYS, (0.0, 50.0), UNIT))

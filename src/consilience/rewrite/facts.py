@@ -1,0 +1,169 @@
+"""What is known of values before they exist: signs, bounds, finiteness, structure of matrices and indices.
+
+A node in, three-valued answers out (True, False, None for unknown). Facts speak of exact arithmetic on
+the inputs: rounding, overflow and underflow are left aside, NaN and infinity in the inputs are not.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from consilience.errors import GraphError
+from consilience.ir import Node, TensorType, constant_value, topological
+from consilience.rewrite.bounds import UNKNOWN, Bounds, bounds_of
+from consilience.rewrite.structure import STRUCTURES, has_structure
+
+_assumed: weakref.WeakKeyDictionary[Node, Assumption] = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """What the user asserted of one value."""
+
+    bounds: Bounds = UNKNOWN
+    structures: frozenset[str] = frozenset()
+
+
+_BOUNDS: dict[str, Callable[[Bounds], Bounds]] = {
+    "positive": lambda b: replace(b, low=max(b.low, 0.0), nonzero=True, not_nan=True),
+    "non_negative": lambda b: replace(b, low=max(b.low, 0.0), not_nan=True),
+    "negative": lambda b: replace(b, high=min(b.high, 0.0), nonzero=True, not_nan=True),
+    "non_positive": lambda b: replace(b, high=min(b.high, 0.0), not_nan=True),
+    "nonzero": lambda b: replace(b, nonzero=True),
+    "finite": lambda b: replace(b, finite=True, not_nan=True),
+    "not_nan": lambda b: replace(b, not_nan=True),
+    "whole": lambda b: replace(b, whole=True),
+    "probability": lambda b: replace(b, low=max(b.low, 0.0), high=min(b.high, 1.0), finite=True, not_nan=True),
+}
+
+
+def assume(x: Node, **facts: bool) -> Node:
+    """Assert facts about a value; the value is returned.
+
+    Scalar facts: positive, non_negative, negative, non_positive, nonzero, finite, not_nan, whole,
+    probability (between 0 and 1). Matrix facts: lower, upper, diagonal, symmetric, positive_definite,
+    positive_diagonal. Index facts: unique, increasing. A false assertion gives wrong results.
+    """
+    known = _assumed.get(x, Assumption())
+    bounds, structures = known.bounds, set(known.structures)
+    for name, holds in facts.items():
+        if not holds:
+            raise GraphError(f"only what holds can be assumed; leave `{name}` out instead of giving {holds!r}.")
+        if name in _BOUNDS:
+            bounds = _BOUNDS[name](bounds)
+        elif name in STRUCTURES:
+            structures.add(name)
+        else:
+            raise GraphError(f"`{name}` is no fact; known are {', '.join((*_BOUNDS, *STRUCTURES))}.")
+    _assumed[x] = Assumption(bounds, frozenset(structures))
+    return x
+
+
+def assumption_of(x: Node) -> Assumption | None:
+    """What was asserted of a value, if anything."""
+    return _assumed.get(x)
+
+
+def pass_on_assumptions(old: Node, new: Node) -> None:
+    """What was asserted of a value holds for an equal one."""
+    known = _assumed.get(old)
+    if known is not None and new not in _assumed and constant_value(new) is None:
+        _assumed[new] = known
+
+
+class Facts:
+    """Answers about nodes, computed on first question and kept for one run of rewriting.
+
+    open_nodes   sums and products with a single reader of their kind, which takes them apart
+    """
+
+    def __init__(self) -> None:
+        self.open_nodes: set[Node] = set()
+        self._bounds: dict[Node, Bounds] = {}
+        self._structures: dict[tuple[Node, str], bool] = {}
+
+    def bounds(self, x: Node) -> Bounds:
+        """Bounds, finiteness and integrality of every element of x."""
+        known = self._bounds.get(x)
+        if known is not None:
+            return known
+        for node in topological([x], stop=self._bounds.__contains__):
+            if node in self._bounds:
+                continue
+            found = UNKNOWN
+            if isinstance(node.type, TensorType):
+                found = bounds_of(node, self._bounds)
+            assumed = _assumed.get(node)
+            self._bounds[node] = found if assumed is None else found.and_also(assumed.bounds)
+        return self._bounds[x]
+
+    def positive(self, x: Node) -> bool | None:
+        """x > 0 wherever x is not NaN."""
+        b = self.bounds(x)
+        return True if b.low > 0 or (b.low == 0 and b.nonzero) else False if b.high <= 0 else None
+
+    def non_negative(self, x: Node) -> bool | None:
+        """x >= 0 wherever x is not NaN."""
+        b = self.bounds(x)
+        return True if b.low >= 0 else False if b.high < 0 or (b.high == 0 and b.nonzero) else None
+
+    def negative(self, x: Node) -> bool | None:
+        """x < 0 wherever x is not NaN."""
+        b = self.bounds(x)
+        return True if b.high < 0 or (b.high == 0 and b.nonzero) else False if b.low >= 0 else None
+
+    def non_positive(self, x: Node) -> bool | None:
+        """x <= 0 wherever x is not NaN."""
+        b = self.bounds(x)
+        return True if b.high <= 0 else False if b.low > 0 or (b.low == 0 and b.nonzero) else None
+
+    def nonzero(self, x: Node) -> bool | None:
+        """x is never 0."""
+        b = self.bounds(x)
+        return True if b.nonzero or b.low > 0 or b.high < 0 else False if b.low == b.high == 0 else None
+
+    def finite(self, x: Node) -> bool | None:
+        """x is a real number: neither infinite nor NaN."""
+        return True if self.bounds(x).finite else None
+
+    def not_nan(self, x: Node) -> bool | None:
+        """x is never NaN."""
+        b = self.bounds(x)
+        return True if b.finite or b.not_nan else None
+
+    def whole(self, x: Node) -> bool | None:
+        """x holds integers, whatever its dtype."""
+        return True if self.bounds(x).whole else None
+
+    def probability(self, x: Node) -> bool | None:
+        """0 <= x <= 1 wherever x is not NaN."""
+        b = self.bounds(x)
+        return True if b.low >= 0 and b.high <= 1 else False if b.high < 0 or b.low > 1 else None
+
+    def at_least(self, x: Node, bound: float) -> bool | None:
+        """x >= bound wherever x is not NaN."""
+        b = self.bounds(x)
+        return True if b.low >= bound else False if b.high < bound else None
+
+    def at_most(self, x: Node, bound: float) -> bool | None:
+        """x <= bound wherever x is not NaN."""
+        b = self.bounds(x)
+        return True if b.high <= bound else False if b.low > bound else None
+
+    def structure(self, x: Node, name: str) -> bool:
+        """Whether x is known to have one of STRUCTURES: lower, upper, diagonal, symmetric, positive_definite, …"""
+        return has_structure(x, name, self._structures, _assumed_structures, self.positive)
+
+    def constant(self, x: Node) -> np.ndarray[Any, np.dtype[Any]] | None:
+        """The array of a constant node."""
+        return constant_value(x)
+
+
+def _assumed_structures(x: Node) -> frozenset[str]:
+    known = _assumed.get(x)
+    return known.structures if known is not None else frozenset()

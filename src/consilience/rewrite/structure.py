@@ -1,0 +1,201 @@
+"""What is known of matrices and index vectors as a whole: triangular, positive definite, unique, …
+
+A node and the name of a structure in, True or False (not known) out. The search looks a few ops deep,
+so that its cost does not grow with the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.ir import Constant, Node, TensorType, constant_value
+from consilience.ops import (
+    BroadcastTo,
+    Cast,
+    Cholesky,
+    Elementwise,
+    ExpandDims,
+    Inverse,
+    Iota,
+    MaskPositions,
+    MatMul,
+    Squeeze,
+    StopGradient,
+    Transpose,
+)
+
+MATRIX = ("lower", "upper", "diagonal", "symmetric", "positive_definite", "positive_diagonal")
+VECTOR = ("unique", "increasing")
+STRUCTURES = (*MATRIX, *VECTOR)
+DEPTH = 8
+
+# Every row: sets of properties any of which is enough.
+_SUFFICIENT: dict[str, tuple[tuple[str, ...], ...]] = {
+    "lower": (("lower",), ("diagonal",)),
+    "upper": (("upper",), ("diagonal",)),
+    "diagonal": (("diagonal",), ("lower", "upper")),
+    "symmetric": (("symmetric",), ("positive_definite",), ("diagonal",), ("lower", "upper")),
+    "positive_definite": (("positive_definite",), ("diagonal", "positive_diagonal"), ("lower", "upper", "positive_diagonal")),
+    "positive_diagonal": (("positive_diagonal",), ("positive_definite",)),
+    "unique": (("unique",), ("increasing",)),
+    "increasing": (("increasing",),),
+}
+_MIRRORED = {"lower": "upper", "upper": "lower"}
+
+Asserted = Callable[[Node], frozenset[str]]
+Sign = Callable[[Node], bool | None]
+
+
+def has_structure(
+    x: Node, name: str, memo: dict[tuple[Node, str], bool], asserted: Asserted, positive: Sign, depth: int = DEPTH
+) -> bool:
+    """Whether x is known to have a structure; `asserted` and `positive` answer about what lies beneath."""
+    if depth == 0 or not isinstance(x.type, TensorType):
+        return False
+    known = memo.get((x, name))
+    if known is not None:
+        return known
+
+    def holds(node: Node, wanted: str) -> bool:
+        return has_structure(node, wanted, memo, asserted, positive, depth - 1)
+
+    def itself(wanted: str) -> bool:
+        if wanted in asserted(x):
+            return True
+        return _matrix(x, wanted, holds, positive) if wanted in MATRIX else _vector(x, wanted, holds)
+
+    found = any(all(map(itself, properties)) for properties in _SUFFICIENT[name])
+    # An answer cut off by the depth may be found from nearer by.
+    if found or depth == DEPTH:
+        memo[x, name] = found
+    return found
+
+
+def _matrix(x: Node, name: str, holds: Callable[[Node, str], bool], positive: Sign) -> bool:
+    op = x.op
+    if x.ndim < 2:
+        return False
+    if isinstance(op, Constant):
+        return _constant_matrix(op.array, name)
+    if isinstance(op, Cholesky):
+        return name in ("lower", "positive_diagonal")
+    if isinstance(op, Inverse):
+        return holds(x.inputs[0], name) and (name != "positive_diagonal" or _triangular(x.inputs[0], holds))
+    if isinstance(op, Transpose):
+        rank = x.ndim
+        if op.axes != (*range(rank - 2), rank - 1, rank - 2):
+            return False
+        return holds(x.inputs[0], _MIRRORED.get(name, name))
+    if isinstance(op, StopGradient):
+        return holds(x.inputs[0], name)
+    if isinstance(op, BroadcastTo):
+        inner = x.inputs[0]
+        return inner.ndim >= 2 and inner.static_shape[-2:] == x.static_shape[-2:] and holds(inner, name)
+    if isinstance(op, ExpandDims):
+        return all(a < x.ndim - 2 for a in op.axes) and holds(x.inputs[0], name)
+    if isinstance(op, Squeeze):
+        inner = x.inputs[0]
+        return all(a < inner.ndim - 2 for a in op.axes) and holds(inner, name)
+    if isinstance(op, Cast):
+        return _is_identity(x) or holds(x.inputs[0], name)
+    if isinstance(op, MatMul):
+        return _product(x, name, holds)
+    if isinstance(op, Elementwise):
+        return _elementwise(x, op.function, name, holds, positive)
+    return False
+
+
+def _triangular(x: Node, holds: Callable[[Node, str], bool]) -> bool:
+    return holds(x, "lower") or holds(x, "upper")
+
+
+def _is_identity(x: Node) -> bool:
+    """The form `eye` builds: row index equals column index."""
+    inner = x.inputs[0]
+    if not (isinstance(inner.op, Elementwise) and inner.op.function == "eq"):
+        return False
+    places = set()
+    for operand in inner.inputs:
+        if not (isinstance(operand.op, ExpandDims) and isinstance(operand.inputs[0].op, Iota)):
+            return False
+        places.add(operand.op.axes)
+    return places == {(0,), (1,)}
+
+
+def _product(x: Node, name: str, holds: Callable[[Node, str], bool]) -> bool:
+    a, b = x.inputs
+    if a.ndim < 2 or b.ndim < 2:
+        return False
+    if name in ("lower", "upper", "diagonal"):
+        return holds(a, name) and holds(b, name)
+    if name == "positive_diagonal":
+        return holds(a, name) and holds(b, name) and any(holds(a, t) and holds(b, t) for t in ("lower", "upper"))
+    if name in ("symmetric", "positive_definite"):
+        mirrored = isinstance(b.op, Transpose) and b.inputs[0] is a and b.op.axes[-2:] == (a.ndim - 1, a.ndim - 2)
+        mirrored = mirrored or (
+            isinstance(a.op, Transpose) and a.inputs[0] is b and a.op.axes[-2:] == (b.ndim - 1, b.ndim - 2)
+        )
+        return mirrored and (name == "symmetric" or (_triangular(a, holds) and holds(a, "positive_diagonal")))
+    return False
+
+
+def _elementwise(x: Node, function: str, name: str, holds: Callable[[Node, str], bool], positive: Sign) -> bool:
+    full = [i for i in x.inputs if i.ndim >= 2 and i.static_shape[-2:] == x.static_shape[-2:]]
+    scalars = [i for i in x.inputs if all(n == 1 for n in i.static_shape[-2:])]
+    if function in ("add", "sub") and len(full) == len(x.inputs):
+        if function == "sub" and name in ("positive_definite", "positive_diagonal"):
+            return False
+        return all(holds(i, name) for i in full)
+    if function == "neg" and name in ("lower", "upper", "diagonal", "symmetric"):
+        return holds(x.inputs[0], name)
+    if function == "mul" and len(full) + len(scalars) == len(x.inputs) and full:
+        if name in ("lower", "upper", "diagonal"):
+            return any(holds(i, name) for i in full)
+        if name == "symmetric":
+            return all(holds(i, name) for i in full)
+        return all(holds(i, name) for i in full) and all(positive(s) is True for s in scalars)
+    return False
+
+
+def _constant_matrix(array: npt.NDArray[Any], name: str) -> bool:
+    if array.shape[-1] != array.shape[-2] or array.size > 1_000_000:
+        return False
+    if name == "lower":
+        return bool((np.tril(array) == array).all())
+    if name == "upper":
+        return bool((np.triu(array) == array).all())
+    if name == "symmetric":
+        return bool((np.swapaxes(array, -1, -2) == array).all())
+    if name == "positive_diagonal":
+        return bool((np.diagonal(array, axis1=-2, axis2=-1) > 0).all())
+    if name == "positive_definite":
+        if array.dtype.kind != "f" or array.size == 0 or not _constant_matrix(array, "symmetric"):
+            return False
+        try:
+            return bool(np.isfinite(np.linalg.cholesky(array)).all())
+        except np.linalg.LinAlgError:
+            return False
+    return False  # a diagonal constant is lower and upper
+
+
+def _vector(x: Node, name: str, holds: Callable[[Node, str], bool]) -> bool:
+    if isinstance(x.op, Iota | MaskPositions):
+        return True
+    array = constant_value(x)
+    if array is not None:
+        if array.ndim != 1:
+            return False
+        return bool((np.diff(array) > 0).all()) if name == "increasing" else len(np.unique(array)) == len(array)
+    if isinstance(x.op, Elementwise) and x.op.function in ("add", "mul"):
+        numbers = [constant_value(i) for i in x.inputs if i.ndim == 0]
+        rest = [i for i in x.inputs if i.ndim]
+        if len(rest) != 1 or any(n is None for n in numbers):
+            return False
+        if x.op.function == "mul" and any(n is None or not n > 0 for n in numbers):
+            return False
+        return holds(rest[0], name)
+    return False

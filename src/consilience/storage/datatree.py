@@ -1,0 +1,234 @@
+"""Results as `xarray.DataTree` in ArviZ's schema: named arrays enter, groups of labelled arrays leave.
+
+Draws are not copied. What the arrays mean, and how they came about, stays outside.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.errors import ShapeError
+
+if TYPE_CHECKING:
+    import xarray
+
+Arrays: TypeAlias = Mapping[str, npt.ArrayLike]
+Coordinates: TypeAlias = Mapping[str, "npt.ArrayLike | None"]
+Dimensions: TypeAlias = Mapping[str, "Sequence[str | None]"]
+Attributes: TypeAlias = Mapping[str, object]
+
+SAMPLE_DIMENSIONS = ("chain", "draw")
+WITHOUT_DRAWS = frozenset({"observed_data", "constant_data", "predictions_constant_data"})
+"""Groups whose arrays have no chain and draw axes."""
+
+OF_THE_RUN = frozenset(
+    {
+        "posterior",
+        "sample_stats",
+        "warmup_posterior",
+        "warmup_sample_stats",
+        "unconstrained_posterior",
+        "warmup_unconstrained_posterior",
+    }
+)
+"""Groups that carry the attributes of the run."""
+
+
+def build(
+    posterior: Arrays,
+    sample_stats: Arrays | None = None,
+    observed_data: Arrays | None = None,
+    constant_data: Arrays | None = None,
+    coords: Coordinates | None = None,
+    dims: Dimensions | None = None,
+    attributes: Attributes | None = None,
+    *,
+    warmup_posterior: Arrays | None = None,
+    warmup_sample_stats: Arrays | None = None,
+    prior: Arrays | None = None,
+    prior_predictive: Arrays | None = None,
+    posterior_predictive: Arrays | None = None,
+    log_likelihood: Arrays | None = None,
+    unconstrained_posterior: Arrays | None = None,
+) -> xarray.DataTree:
+    """A tree with a group for each of the given dictionaries of arrays; empty and missing ones have none.
+
+    Arrays have the axes (chain, draw, ...), but those of observed and constant data only their own.
+
+    coords      labels along a dimension; those without labels count from 0
+    dims        dimensions of a variable, chain and draw left out; those missing or None are named
+                `<variable>_dim_<i>`, i counting the unnamed ones
+    attributes  of the run, such as sampling_time and tuning_steps; they are kept with the groups of the run.
+                Every group has created_at, creation_library, inference_library and their versions.
+
+    Raises ShapeError if dimensions do not fit an array, or an array does not fit the labels.
+    """
+    groups = {
+        "posterior": posterior,
+        "posterior_predictive": posterior_predictive,
+        "log_likelihood": log_likelihood,
+        "sample_stats": sample_stats,
+        "prior": prior,
+        "prior_predictive": prior_predictive,
+        "observed_data": observed_data,
+        "constant_data": constant_data,
+        "unconstrained_posterior": unconstrained_posterior,
+        "warmup_posterior": warmup_posterior,
+        "warmup_sample_stats": warmup_sample_stats,
+    }
+    return tree_of({name: arrays for name, arrays in groups.items() if arrays}, coords, dims, attributes)
+
+
+def tree_of(
+    groups: Mapping[str, Arrays],
+    coords: Coordinates | None = None,
+    dims: Dimensions | None = None,
+    attributes: Attributes | None = None,
+) -> xarray.DataTree:
+    """A tree of groups of any name; the rest is as in `build`."""
+    import xarray
+
+    origin = origin_of_now()
+    children = {
+        name: xarray.DataTree(
+            dataset(
+                arrays,
+                coords,
+                dims,
+                origin | storable(attributes if attributes is not None and name in OF_THE_RUN else {}),
+                SAMPLE_DIMENSIONS if name not in WITHOUT_DRAWS else (),
+                name,
+            )
+        )
+        for name, arrays in groups.items()
+    }
+    return xarray.DataTree(children=children)
+
+
+def extend(
+    tree: xarray.DataTree,
+    group: str,
+    arrays: Arrays,
+    coords: Coordinates | None = None,
+    dims: Dimensions | None = None,
+    attributes: Attributes | None = None,
+    *,
+    replace: bool = True,
+) -> xarray.DataTree:
+    """Add a group to `tree`, in place, and return the tree; the arguments are as in `build`.
+
+    `attributes` are kept with this group. A group of that name is replaced, unless `replace` is False: then
+    its presence raises ValueError.
+    """
+    import xarray
+
+    if group in tree.children and not replace:
+        raise ValueError(f"the tree has a group {group!r} already; replace=True replaces it")
+    sample_dimensions = SAMPLE_DIMENSIONS if group not in WITHOUT_DRAWS else ()
+    labelled = dataset(
+        arrays, coords, dims, origin_of_now() | storable(attributes or {}), sample_dimensions, group
+    )
+    tree[group] = xarray.DataTree(labelled)
+    return tree
+
+
+def dataset(
+    arrays: Arrays,
+    coords: Coordinates | None,
+    dims: Dimensions | None,
+    attributes: Mapping[str, object],
+    sample_dimensions: tuple[str, ...],
+    group: str,
+) -> xarray.Dataset:
+    """One group: variables with their dimensions, and the labels of every dimension that occurs."""
+    import xarray
+
+    known = {name: labels for name, labels in (coords or {}).items() if labels is not None}
+    labels: dict[str, npt.NDArray[np.generic]] = {}
+    owner: dict[str, str] = {}
+    variables: dict[str, tuple[tuple[str, ...], npt.NDArray[np.generic]]] = {}
+    for name, values in arrays.items():
+        array = np.asarray(values)
+        names = dimensions(name, array.shape, (dims or {}).get(name, ()), sample_dimensions, group)
+        variables[name] = (names, array)
+        for dimension, length in zip(names, array.shape, strict=True):
+            if dimension not in labels:
+                labels[dimension] = label_array(known[dimension]) if dimension in known else np.arange(length)
+                owner[dimension] = "its labels" if dimension in known else repr(name)
+            if len(labels[dimension]) != length:
+                raise ShapeError(
+                    f"{name!r} in group {group!r} has length {length} along {dimension!r}, but "
+                    f"{owner[dimension]} {'have' if dimension in known else 'has'} {len(labels[dimension])}"
+                )
+    return xarray.Dataset(variables, coords=labels, attrs=dict(attributes))
+
+
+def dimensions(
+    name: str,
+    shape: tuple[int, ...],
+    given: Sequence[str | None],
+    sample_dimensions: tuple[str, ...],
+    group: str,
+) -> tuple[str, ...]:
+    """Names of all axes of a variable."""
+    own = len(shape) - len(sample_dimensions)
+    if own < 0:
+        raise ShapeError(
+            f"{name!r} in group {group!r} needs the axes {sample_dimensions} first; its shape is {shape}"
+        )
+    if len(given) > own:
+        raise ShapeError(f"{name!r} in group {group!r} has {own} axes of its own, but the dimensions {given}")
+    names = list(sample_dimensions)
+    unnamed = 0
+    for axis in range(own):
+        chosen = given[axis] if axis < len(given) else None
+        if chosen is None:
+            chosen = f"{name}_dim_{unnamed}"
+            unnamed += 1
+        names.append(chosen)
+    if len(set(names)) < len(names):
+        raise ShapeError(f"{name!r} in group {group!r} has one dimension twice: {names}")
+    return tuple(names)
+
+
+def label_array(labels: npt.ArrayLike) -> npt.NDArray[np.generic]:
+    """Labels along one dimension; tuples stay single labels."""
+    if isinstance(labels, Sequence) and any(isinstance(label, tuple) for label in labels):
+        array = np.empty(len(labels), dtype=object)
+        array[:] = labels
+        return array
+    return np.asarray(labels)
+
+
+def origin_of_now() -> dict[str, object]:
+    """Attributes of every group: when it was made and by what."""
+    version = str(getattr(sys.modules["consilience"], "__version__", "unknown"))
+    return {
+        "created_at": dt.datetime.now(dt.UTC).isoformat(),
+        "creation_library": "consilience",
+        "creation_library_version": version,
+        "creation_library_language": "Python",
+        "inference_library": "consilience",
+        "inference_library_version": version,
+    }
+
+
+def storable(attributes: Attributes) -> dict[str, object]:
+    """Attributes as file formats take them: text, numbers, lists of these; truth values become 0 and 1."""
+    result: dict[str, object] = {}
+    for name, value in attributes.items():
+        if value is None:
+            continue
+        if isinstance(value, bool | np.bool_):
+            result[name] = int(value)
+        elif isinstance(value, str | int | float | np.number | np.ndarray | list | tuple):
+            result[name] = value
+        else:
+            result[name] = str(value)
+    return result

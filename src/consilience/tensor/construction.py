@@ -1,0 +1,98 @@
+"""Symbolic inputs and constant tensors under PyTensor's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy.typing as npt
+
+from consilience.ir import Dimension, Node, tensor_input
+from consilience.ir import constant as _constant
+from consilience.ir.side_tables import set_name
+from consilience.ops.elementwise import TensorLike, as_tensor
+from consilience.ops.random import Key
+from consilience.ops.shape import full
+
+Lengths = Sequence[int | None | Dimension]
+
+
+def tensor(
+    name: str | None = None, *, dtype: str = "float64", shape: Lengths = (), broadcastable: None = None
+) -> Node:
+    """A function input. `shape` holds a length per axis, None where it is known only at the call."""
+    return tensor_input(dtype, shape, name)
+
+
+def _input(dtype: str | None, rank: int) -> Callable[..., Node]:
+    def make(name: str | None = None, *, dtype: str | None = dtype, shape: Lengths | None = None) -> Node:
+        lengths = (None,) * rank if shape is None else shape
+        if len(lengths) != rank:
+            raise ValueError(f"a shape of {rank} lengths was needed, got {tuple(lengths)}; use `pt.tensor` for other ranks.")
+        return tensor_input(dtype or "float64", lengths, name)
+
+    make.__doc__ = f"A function input of rank {rank}, {dtype or 'float64 unless `dtype` says otherwise'}."
+    return make
+
+
+scalar = _input(None, 0)
+vector = _input(None, 1)
+matrix = _input(None, 2)
+tensor3 = _input(None, 3)
+dscalar = _input("float64", 0)
+dvector = _input("float64", 1)
+dmatrix = _input("float64", 2)
+lscalar = _input("int64", 0)
+lvector = _input("int64", 1)
+iscalar = _input("int32", 0)
+ivector = _input("int32", 1)
+bool_scalar = _input("bool", 0)
+
+
+def constant(value: npt.ArrayLike, name: str | None = None, dtype: str | None = None) -> Node:
+    """A fixed array; equal arrays are one node."""
+    node = _constant(value, dtype)
+    if name is not None:
+        set_name(node, name)
+    return node
+
+
+def as_tensor_variable(value: TensorLike, name: str | None = None, ndim: int | None = None, dtype: str | None = None) -> Node:
+    """A node for any array, number, node or nested list of these."""
+    node = as_tensor(value, dtype)
+    if ndim is not None and node.ndim != ndim:
+        raise ValueError(f"rank {ndim} was needed, got {node.ndim}.")
+    if name is not None:
+        set_name(node, name)
+    return node
+
+
+def key(seed: int) -> Node:
+    """A random key: the start of a stream of random numbers, fixed by an integer seed."""
+    return Node(Key(int(seed)))
+
+
+def zeros(shape: object, dtype: str = "float64") -> Node:
+    """Zeros of a shape."""
+    return full(shape, 0, dtype)
+
+
+def ones(shape: object, dtype: str = "float64") -> Node:
+    """Ones of a shape."""
+    return full(shape, 1, dtype)
+
+
+def full_like(x: TensorLike, value: TensorLike, dtype: str | None = None) -> Node:
+    """`value` with the shape and (unless given) dtype of x."""
+    node = as_tensor(x)
+    return full(node.static_shape, value, dtype or node.dtype)
+
+
+def zeros_like(x: TensorLike, dtype: str | None = None) -> Node:
+    """Zeros with the shape and dtype of x."""
+    return full_like(x, 0, dtype)
+
+
+def ones_like(x: TensorLike, dtype: str | None = None) -> Node:
+    """Ones with the shape and dtype of x."""
+    return full_like(x, 1, dtype)
+

@@ -1,0 +1,19 @@
+"""Reverse-mode derivatives: a table of pullbacks, an engine that composes them, what follows from both."""
+
+from consilience.transforms.gradient import control, index, linalg, reduce, scalar, shape
+from consilience.transforms.gradient.derived import (
+    gradient,
+    hessian,
+    hessian_vector_product,
+    jacobian,
+    pullback,
+    pushforward,
+    value_and_gradient,
+)
+from consilience.transforms.gradient.table import NO_DERIVATIVE, PULLBACKS, SCALAR_PULLBACKS, missing
+
+__all__ = [
+    "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "control", "gradient", "hessian",
+    "hessian_vector_product", "index", "jacobian", "linalg", "missing", "pullback", "pushforward", "reduce",
+    "scalar", "shape", "value_and_gradient",
+]  # fmt: skip

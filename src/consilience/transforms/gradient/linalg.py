@@ -1,0 +1,131 @@
+"""Pullbacks of linear algebra, on the last two axes of batches.
+
+A function of a symmetric matrix has no unique derivative entry by entry. Here the cotangent of a matrix
+that is assumed symmetric (`Cholesky`, and `Solve`, `Inverse`, `LogAbsDet` of positive definite matrices) is
+symmetric: half of a slope falls on each of two mirrored entries, so that <cotangent, dA> is right for
+symmetric dA. Sources: M. Giles (2008), "Collected matrix derivative results"; I. Murray (2016),
+"Differentiation of the Cholesky decomposition".
+"""
+
+from __future__ import annotations
+
+from consilience.ir import Node
+from consilience.ir.dimension import product
+from consilience.ops import (
+    Cholesky,
+    Det,
+    DetSign,
+    Inverse,
+    Iota,
+    LogAbsDet,
+    MatMul,
+    Solve,
+    SolveTriangular,
+)
+from consilience.ops.shape import expand_dims, reshape, squeeze
+from consilience.transforms.gradient.scalar import eq, where
+from consilience.transforms.gradient.table import no_derivative, partial_of
+
+
+@partial_of(MatMul)
+def _matmul(node: Node, g: Node, position: int) -> Node:
+    a, b = node.inputs
+    if a.ndim == 1 and b.ndim == 1:
+        return g * (b if position == 0 else a)
+    if a.ndim == 1:
+        # y[..., j] = sum over i of a[i] b[..., i, j]
+        if position == 1:
+            return expand_dims(a, 1) * expand_dims(g, -2)
+        return b @ g if b.ndim == 2 else squeeze(b @ expand_dims(g, -1), -1)
+    if b.ndim == 1:
+        # y[..., i] = sum over j of a[..., i, j] b[j]
+        if position == 0:
+            return expand_dims(g, -1) * expand_dims(b, 0)
+        return rows(a).mT @ reshape(g, (product(g.static_shape),))
+    if position == 0:
+        return g @ b.mT
+    if b.ndim == 2:
+        return rows(a).mT @ rows(g)
+    return a.mT @ g
+
+
+def rows(x: Node) -> Node:
+    """A batch of matrices as one matrix, below each other."""
+    return reshape(x, (product(x.static_shape[:-1]), x.static_shape[-1]))
+
+
+def symmetric(x: Node) -> Node:
+    """The symmetric part."""
+    return 0.5 * (x + x.mT)
+
+
+def _triangle(x: Node, lower: bool) -> Node:
+    """x with zeros outside of one triangle."""
+    i, j = _positions(x)
+    return where(i >= j if lower else i <= j, x, 0.0)
+
+
+def _positions(x: Node) -> tuple[Node, Node]:
+    n = Node(Iota(x.static_shape[-1]))
+    return expand_dims(n, 1), expand_dims(n, 0)
+
+
+@partial_of(Cholesky)
+def _cholesky(node: Node, g: Node, position: int) -> Node:
+    # S = L^-T phi(L' g) L^-1 with phi: the lower triangle, its diagonal halved.
+    i, j = _positions(node)
+    inner = node.mT @ g
+    phi = where(i > j, inner, where(eq(i, j), 0.5 * inner, 0.0))
+    solve = SolveTriangular(lower=True, transposed=True)
+    half = Node(solve, node, phi)
+    return symmetric(Node(solve, node, half.mT))
+
+
+@partial_of(SolveTriangular)
+def _solve_triangular(node: Node, g: Node, position: int) -> Node:
+    assert isinstance(node.op, SolveTriangular)
+    lower, transposed = node.op.lower, node.op.transposed
+    right = Node(SolveTriangular(lower, not transposed), node.inputs[0], g)
+    if position == 1:
+        return right
+    return _triangle(-(node @ right.mT) if transposed else -(right @ node.mT), lower)
+
+
+@partial_of(Solve)
+def _solve(node: Node, g: Node, position: int) -> Node:
+    assert isinstance(node.op, Solve)
+    a = node.inputs[0]
+    if node.op.assume == "positive definite":
+        right = Node(node.op, a, g)
+        return right if position == 1 else symmetric(-(right @ node.mT))
+    right = Node(node.op, a.mT, g)
+    return right if position == 1 else -(right @ node.mT)
+
+
+@partial_of(Inverse)
+def _inverse(node: Node, g: Node, position: int) -> Node:
+    assert isinstance(node.op, Inverse)
+    if node.op.assume == "positive definite":
+        return symmetric(-(node @ g @ node))
+    return -(node.mT @ g @ node.mT)
+
+
+@partial_of(LogAbsDet)
+def _log_abs_det(node: Node, g: Node, position: int) -> Node:
+    assert isinstance(node.op, LogAbsDet)
+    inverse = Node(Inverse(node.op.assume), node.inputs[0])
+    return _on_matrices(g) * (inverse if node.op.assume == "positive definite" else inverse.mT)
+
+
+@partial_of(Det)
+def _det(node: Node, g: Node, position: int) -> Node:
+    """Jacobi's formula; asks for the inverse, so it fails for a singular matrix."""
+    return _on_matrices(g * node) * Node(Inverse(), node.inputs[0]).mT
+
+
+def _on_matrices(x: Node) -> Node:
+    """One number per matrix of a batch."""
+    return expand_dims(x, (x.ndim, x.ndim + 1))
+
+
+no_derivative(DetSign, "piecewise constant: the slope is 0 wherever there is one")

@@ -1,0 +1,273 @@
+"""Pullbacks of the scalar functions: one line of calculus per row of the scalar table.
+
+In a row `g` is the cotangent of the result `y`; the arguments follow. Broadcasting is undone by the engine.
+
+Conventions at kinks and ends of domains. The slope of `abs` and `sign` at 0 is 0; `maximum` and `minimum`
+share a tie evenly; `hypot(0, 0)` has slope 0; `x ** p` has slope 0 in p at x = 0. Elsewhere rows tell the
+truth: `sqrt` and `log` have slope inf at 0. `where(c, a, b)` keeps the branch not taken out of the result
+even then, because masks stay outermost (see `mask`) through chains of elementwise functions and reductions;
+the mask is lost behind indexing, matrix products and values that are also used outside of the branch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from consilience.errors import MissingRuleError
+from consilience.ir import Node, constant_value
+from consilience.ops import Cast, Elementwise, StopGradient, apply, cast
+from consilience.ops.scalar import DRAWS
+from consilience.transforms.gradient.mask import keep, through_mask
+from consilience.transforms.gradient.table import SCALAR_PULLBACKS, no_derivative, partial_of
+
+Slope: TypeAlias = Callable[..., Node | None]  # (g, y, *arguments) -> cotangent of one argument
+
+LOG_2 = math.log(2.0)
+LOG_10 = math.log(10.0)
+SQRT_PI = math.sqrt(math.pi)
+SQRT_2 = math.sqrt(2.0)
+SQRT_2_PI = math.sqrt(2.0 * math.pi)
+DEGREE = math.pi / 180.0
+
+
+@partial_of(Elementwise)
+def _elementwise(node: Node, g: Node, position: int) -> Node | None:
+    assert isinstance(node.op, Elementwise)
+    row = SCALAR_PULLBACKS.get(node.op.function)
+    return None if row is None else through_mask(g, lambda inner: row(node, inner, position))
+
+
+@partial_of(Cast)
+def _cast(node: Node, g: Node, position: int) -> Node | None:
+    return through_mask(g, lambda inner: cast(inner, node.inputs[0].dtype))
+
+
+no_derivative(StopGradient, "it is there to stop derivatives")
+
+
+def derivative(name: str, *slopes: Slope | None) -> None:
+    """Enter a row: one slope per argument, None where the function is flat almost everywhere."""
+
+    def row(node: Node, g: Node, position: int) -> Node | None:
+        slope = slopes[position]
+        return None if slope is None else slope(g, node, *node.inputs)
+
+    SCALAR_PULLBACKS[name] = row
+
+
+def unknown(what: str, advice: str) -> Slope:
+    """A slope that cannot be written with the functions there are."""
+
+    def refuse(g: Node, y: Node, *arguments: Node) -> Node:
+        raise MissingRuleError(f"the derivative of {what} is not known; {advice}")
+
+    return refuse
+
+
+# fmt: off
+def exp(x: Any) -> Node: return apply("exp", x)
+def log(x: Any) -> Node: return apply("log", x)
+def sqrt(x: Any) -> Node: return apply("sqrt", x)
+def gammaln(x: Any) -> Node: return apply("gammaln", x)
+def where(condition: Any, then: Any, other: Any) -> Node: return apply("where", condition, then, other)
+def eq(a: Any, b: Any) -> Node: return apply("eq", a, b)
+def both(a: Any, b: Any) -> Node: return apply("logical_and", a, b)
+def either(a: Any, b: Any) -> Node: return apply("logical_or", a, b)
+# fmt: on
+
+
+def raised(y: Node) -> Node:
+    """y, with 0 for -inf: exp(x - raised(y)) is 0 instead of NaN where every x is -inf."""
+    return where(eq(y, -math.inf), 0.0, y)
+
+
+# Arithmetic.
+
+
+def _add(node: Node, g: Node, position: int) -> Node:
+    return g
+
+
+def _mul(node: Node, g: Node, position: int) -> Node:
+    others = [*node.inputs[:position], *node.inputs[position + 1 :]]
+    return apply("mul", g, *others)
+
+
+SCALAR_PULLBACKS["add"] = _add
+SCALAR_PULLBACKS["mul"] = _mul
+derivative("sub", lambda g, y, a, b: g, lambda g, y, a, b: -g)
+derivative("true_div", lambda g, y, a, b: g / b, lambda g, y, a, b: -g * (y / b))
+derivative("mod", lambda g, y, a, b: g, lambda g, y, a, b: -g * (a // b))
+derivative("fmod", lambda g, y, a, b: g, lambda g, y, a, b: -g * apply("trunc", a / b))
+derivative("neg", lambda g, y, x: -g)
+derivative("abs", lambda g, y, x: g * apply("sign", x))
+derivative("square", lambda g, y, x: g * (2.0 * x))
+derivative("sqrt", lambda g, y, x: 0.5 * g / y)
+derivative("cbrt", lambda g, y, x: g / (3.0 * (y * y)))
+derivative("reciprocal", lambda g, y, x: -g * (y * y))
+
+
+def _base(g: Node, y: Node, a: Node, b: Node) -> Node | None:
+    known = constant_value(b)
+    if known is None or known.size != 1:
+        # The exponent 1 in place of -1 where b = 0: 0 times it is 0 at a = 0 as well.
+        return g * (b * a ** where(eq(b, 0.0), 1.0, b - 1.0))
+    p = float(known.item())
+    if p == 0.0:
+        return None
+    if p == 1.0:
+        return g
+    return g * (2.0 * a) if p == 2.0 else g * (p * a ** (p - 1.0))
+
+
+def _exponent(g: Node, y: Node, a: Node, b: Node) -> Node:
+    return g * (y * log(where(eq(a, 0.0), 1.0, a)))
+
+
+derivative("pow", _base, _exponent)
+
+
+def _greater(g: Node, y: Node, a: Node, b: Node) -> Node:
+    return where(a >= b, where(eq(a, b), 0.5 * g, g), 0.0)
+
+
+def _or_alone(g: Node, a: Node, b: Node, chosen: Node) -> Node:
+    return where(either(chosen, apply("isnan", b)), where(eq(a, b), 0.5 * g, g), 0.0)
+
+
+derivative("maximum", _greater, lambda g, y, a, b: _greater(g, y, b, a))
+derivative("minimum", lambda g, y, a, b: _greater(g, y, b, a), _greater)
+derivative(
+    "fmax",
+    lambda g, y, a, b: _or_alone(g, a, b, a >= b),
+    lambda g, y, a, b: _or_alone(g, b, a, b >= a),
+)
+derivative(
+    "fmin",
+    lambda g, y, a, b: _or_alone(g, a, b, a <= b),
+    lambda g, y, a, b: _or_alone(g, b, a, b <= a),
+)
+derivative("copysign", lambda g, y, a, b: g * (apply("sign", a) * apply("copysign", 1.0, b)), None)
+derivative("heaviside", None, lambda g, y, x, at_zero: where(eq(x, 0.0), g, 0.0))
+
+
+def _leg(g: Node, y: Node, a: Node) -> Node:
+    return g * (a / where(eq(y, 0.0), 1.0, y))
+
+
+derivative("hypot", lambda g, y, a, b: _leg(g, y, a), lambda g, y, a, b: _leg(g, y, b))
+
+# Exponentials and logarithms.
+derivative("exp", lambda g, y, x: g * y)
+derivative("exp2", lambda g, y, x: g * (LOG_2 * y))
+derivative("expm1", lambda g, y, x: g * (y + 1.0))
+derivative("log", lambda g, y, x: g / x)
+derivative("log2", lambda g, y, x: g / (LOG_2 * x))
+derivative("log10", lambda g, y, x: g / (LOG_10 * x))
+derivative("log1p", lambda g, y, x: g / (1.0 + x))
+derivative(
+    "logaddexp",
+    lambda g, y, a, b: g * exp(a - raised(y)),
+    lambda g, y, a, b: g * exp(b - raised(y)),
+)
+derivative(
+    "logaddexp2",
+    lambda g, y, a, b: g * apply("exp2", a - raised(y)),
+    lambda g, y, a, b: g * apply("exp2", b - raised(y)),
+)
+derivative("log1mexp", lambda g, y, x: -g / apply("expm1", -x))
+derivative("softplus", lambda g, y, x: g * apply("sigmoid", x))
+derivative("sigmoid", lambda g, y, x: g * (y * (1.0 - y)))
+derivative("logit", lambda g, y, x: g / (x * (1.0 - x)))
+# x log(y): the slope in y is x / y, and 0 at x = y = 0.
+derivative(
+    "xlogy",
+    lambda g, z, x, y: g * log(y),
+    lambda g, z, x, y: g * (x / where(both(eq(x, 0.0), eq(y, 0.0)), 1.0, y)),
+)
+derivative(
+    "xlog1py",
+    lambda g, z, x, y: g * apply("log1p", y),
+    lambda g, z, x, y: g * (x / where(both(eq(x, 0.0), eq(y, -1.0)), 1.0, 1.0 + y)),
+)
+
+# Trigonometric and hyperbolic functions.
+derivative("sin", lambda g, y, x: g * apply("cos", x))
+derivative("cos", lambda g, y, x: -g * apply("sin", x))
+derivative("tan", lambda g, y, x: g * (1.0 + y * y))
+derivative("arcsin", lambda g, y, x: g / sqrt((1.0 - x) * (1.0 + x)))
+derivative("arccos", lambda g, y, x: -g / sqrt((1.0 - x) * (1.0 + x)))
+derivative("arctan", lambda g, y, x: g / (1.0 + x * x))
+derivative(
+    "arctan2",
+    lambda g, y, a, b: g * (b / (a * a + b * b)),
+    lambda g, y, a, b: -g * (a / (a * a + b * b)),
+)
+derivative("sinh", lambda g, y, x: g * apply("cosh", x))
+derivative("cosh", lambda g, y, x: g * apply("sinh", x))
+derivative("tanh", lambda g, y, x: g * (1.0 - y * y))
+derivative("arcsinh", lambda g, y, x: g / apply("hypot", 1.0, x))
+derivative("arccosh", lambda g, y, x: g / sqrt((x - 1.0) * (x + 1.0)))
+derivative("arctanh", lambda g, y, x: g / ((1.0 - x) * (1.0 + x)))
+derivative("deg2rad", lambda g, y, x: DEGREE * g)
+derivative("rad2deg", lambda g, y, x: g / DEGREE)
+
+# Error function, normal distribution. The density over the distribution function of a normal is
+# sqrt(2 / pi) / erfcx(-x / sqrt(2)), without cancellation in either tail.
+derivative("erf", lambda g, y, x: g * (2.0 / SQRT_PI * exp(-x * x)))
+derivative("erfc", lambda g, y, x: -g * (2.0 / SQRT_PI * exp(-x * x)))
+derivative("erfcx", lambda g, y, x: g * (2.0 * (x * y) - 2.0 / SQRT_PI))
+derivative("erfinv", lambda g, y, x: g * (SQRT_PI / 2.0 * exp(y * y)))
+derivative("ndtri", lambda g, y, x: g * (SQRT_2_PI * exp(0.5 * (y * y))))
+derivative("log_ndtr", lambda g, y, x: g * (2.0 / SQRT_2_PI / apply("erfcx", x / -SQRT_2)))
+
+# Gamma and beta families. Slopes in the shape parameters of the incomplete functions have no closed form.
+_INTEGRATE = "treat the parameter as data, or write the integral with a quadrature of your own."
+
+
+def _gamma_density(x: Node, shape: Node) -> Node:
+    return exp(apply("xlogy", shape - 1.0, x) - x - gammaln(shape))
+
+
+def _beta_density(x: Node, a: Node, b: Node) -> Node:
+    log_beta = gammaln(a) + gammaln(b) - gammaln(a + b)
+    return exp(apply("xlogy", a - 1.0, x) + apply("xlog1py", b - 1.0, -x) - log_beta)
+
+
+derivative("gammaln", lambda g, y, x: g * apply("digamma", x))
+derivative("digamma", lambda g, y, x: g * apply("trigamma", x))
+derivative("trigamma", unknown("trigamma (polygamma of order 2)", "only digamma and trigamma exist here."))
+derivative(
+    "gammainc",
+    unknown("gammainc with respect to its shape parameter", _INTEGRATE),
+    lambda g, y, a, x: g * _gamma_density(x, a),
+)
+derivative(
+    "gammaincc",
+    unknown("gammaincc with respect to its shape parameter", _INTEGRATE),
+    lambda g, y, a, x: -g * _gamma_density(x, a),
+)
+derivative(
+    "betainc",
+    unknown("betainc with respect to its first shape parameter", _INTEGRATE),
+    unknown("betainc with respect to its second shape parameter", _INTEGRATE),
+    lambda g, y, a, b, x: g * _beta_density(x, a, b),
+)
+
+# Choice.
+derivative("where", None, lambda g, y, c, a, b: keep(c, g), lambda g, y, c, a, b: keep(c, g, inverted=True))
+
+for _name in ("sign", "floor", "ceil", "trunc", "round", "floor_div"):
+    no_derivative(_name, "piecewise constant: the slope is 0 wherever there is one")
+for _name in (
+    "eq", "neq", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "signbit",
+    "logical_and", "logical_or", "logical_xor", "logical_not",
+):  # fmt: skip
+    no_derivative(_name, "the result is true or false")
+for _name in ("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"):
+    no_derivative(_name, "defined for integers and bool only")
+no_derivative("fold_in", "the result is a random key")
+for _name in DRAWS:
+    no_derivative(_name, "a draw; the engine refuses derivatives with respect to its parameters")

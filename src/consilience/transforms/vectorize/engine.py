@@ -1,0 +1,120 @@
+"""Batched programs: a program and batched inputs in, batched outputs out.
+
+Batch axes lead. Parts that do not depend on a batched input stay as they are; what an op becomes is a row
+of `table`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from consilience.errors import DtypeError, ShapeError
+from consilience.ir import Dim, Node, rebuild, topological
+from consilience.ir import dimension as dims
+from consilience.ir.obligations import collect, inherit
+from consilience.ir.side_tables import describe, without_sources
+from consilience.ir.types import Shape
+from consilience.ops import Item
+from consilience.ops.shape import broadcast_to, expand_dims
+from consilience.transforms.lengths import with_lengths
+from consilience.transforms.vectorize.table import Operand, batched_row
+
+
+def vectorize(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> list[Node]:
+    """The outputs for a whole batch of inputs.
+
+    replacements  input -> its batched form: the same dtype and shape behind leading batch axes. Batch axes of
+                  several inputs broadcast against each other, as in NumPy. Keys may be inner nodes.
+    returns       outputs of shape (*batch, *output.shape), also where an output does not depend on the batch
+    raises        MissingRuleError for ops without batched form
+    """
+    if not replacements:
+        return list(outputs)
+    with without_sources():
+        outputs, replacements = _matched_lengths(outputs, replacements)
+        batch = _batch_shape(replacements)
+        full = {old: Operand(old, _full(old, new, batch), True) for old, new in replacements.items()}
+        result = [batched.full(batch) for batched in propagate(outputs, full, batch)]
+    debts = collect(outputs)
+    for node in result:
+        if node.inputs:
+            inherit(node, debts)
+    return result
+
+
+def propagate(outputs: Sequence[Node], operands: Mapping[Node, Operand], batch: Shape) -> list[Operand]:
+    """Batched forms of the outputs, given those of some nodes with exactly the batch axes."""
+    known: dict[Node, Operand] = dict(operands)
+    tuples: dict[Node, list[Node]] = {}
+    for node in topological(outputs, stop=known.__contains__):
+        if node in known:
+            continue
+        if isinstance(node.op, Item) and node.inputs[0] in tuples:
+            known[node] = Operand(node, tuples[node.inputs[0]][node.op.position], True)
+            continue
+        inputs = [known[operand] for operand in node.inputs]
+        if not any(operand.batched for operand in inputs):
+            known[node] = Operand(node, rebuild(node, tuple(operand.value for operand in inputs)), False)
+            continue
+        result = batched_row(node)(node, inputs, batch)
+        if isinstance(result, list):
+            tuples[node] = result
+        else:
+            known[node] = Operand(node, result, True)
+    return [known[output] for output in outputs]
+
+
+def _batch_shape(replacements: Mapping[Node, Node]) -> Shape:
+    """The common batch shape."""
+    extras = [new.static_shape[: new.ndim - old.ndim] for old, new in replacements.items()]
+    rank = max(len(extra) for extra in extras)
+    batch: Shape = ()
+    for axis in range(-rank, 0):
+        length: Dim = 1
+        for extra in extras:
+            own: Dim = extra[axis] if len(extra) >= -axis else 1
+            if own == 1 or own is length:
+                continue
+            if length == 1 or not isinstance(length, int):
+                length = own
+            elif isinstance(own, int) and own != length:
+                listed = "\n".join(
+                    f"  {describe(new)} for {describe(old)}" for old, new in replacements.items()
+                )
+                raise ShapeError(f"batch axes of lengths {length} and {own} do not broadcast:\n{listed}")
+        batch = (*batch, length)
+    return batch
+
+
+def _full(old: Node, new: Node, batch: Shape) -> Node:
+    """The replacement with exactly the batch axes and the core shape of what it replaces."""
+    if new.ndim - old.ndim < len(batch):
+        new = expand_dims(new, range(len(batch) - (new.ndim - old.ndim)))
+    return broadcast_to(new, (*batch, *old.static_shape))
+
+
+def _matched_lengths(
+    outputs: Sequence[Node], replacements: Mapping[Node, Node]
+) -> tuple[list[Node], dict[Node, Node]]:
+    """Let symbolic lengths of the replaced inputs take the lengths of their batched forms, everywhere."""
+    values: dict[dims.Atom, Dim] = {}
+    for old, new in replacements.items():
+        if new.dtype != old.dtype:
+            raise DtypeError(f"the batched form of {describe(old)} must be {old.dtype}, got {describe(new)}.")
+        if new.ndim < old.ndim:
+            raise ShapeError(f"the batched form of {describe(old)} has fewer axes: {describe(new)}.")
+        for own, given in zip(old.static_shape, new.static_shape[new.ndim - old.ndim :], strict=True):
+            symbol = dims.as_symbol(own)
+            if own is given or own == given:
+                continue
+            if symbol is not None and symbol not in values:
+                values[symbol] = given
+            elif isinstance(own, int) and isinstance(given, int):
+                raise ShapeError(
+                    f"{describe(new)} is no batch of {describe(old)}: lengths {given} and {own} differ."
+                )
+    if not values:
+        return list(outputs), dict(replacements)
+    nodes = with_lengths([*outputs, *replacements], values, frozenset(replacements))
+    count = len(outputs)
+    return nodes[:count], dict(zip(nodes[count:], replacements.values(), strict=True))

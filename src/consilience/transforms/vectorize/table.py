@@ -1,0 +1,85 @@
+"""The table of batched forms: how each op is written when some inputs carry batch axes in front.
+
+The files beside this one fill the table by op family; `engine` reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from consilience.errors import MissingRuleError
+from consilience.ir import Node, Op
+from consilience.ir.types import Shape
+from consilience.ops.shape import broadcast_to, expand_dims
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An input in its batched form.
+
+    core     the input of the node as it was written
+    value    one value for the whole batch, or one per batch position: batch axes first, then the core's
+    batched  which of the two
+    """
+
+    core: Node
+    value: Node
+    batched: bool
+
+    def full(self, batch: Shape) -> Node:
+        """The value with all batch axes, repeated along them where it has none."""
+        return self.value if self.batched else broadcast_to(self.value, (*batch, *self.core.static_shape))
+
+    def at_rank(self, rank: int, batch: Shape) -> Node:
+        """With axes of length 1 behind the batch axes, so that NumPy broadcasts a core of a given rank."""
+        missing_axes = rank - self.core.ndim
+        if not self.batched or missing_axes <= 0:
+            return self.value
+        return expand_dims(self.value, range(len(batch), len(batch) + missing_axes))
+
+
+# (node, its inputs, lengths of the batch axes) -> the node for the whole batch. At least one input is
+# batched; the result has the batch axes first. An op with several results gives a list of them.
+Batched: TypeAlias = Callable[[Node, Sequence[Operand], Shape], Node | list[Node]]
+
+BATCHED: dict[type[Op], Batched] = {}
+NO_BATCHED: dict[type[Op], str] = {}
+
+_F = TypeVar("_F", bound=Batched)
+
+
+def batched_form(op: type[Op]) -> Callable[[_F], _F]:
+    """Enter a row."""
+
+    def enter(row: _F) -> _F:
+        BATCHED[op] = row
+        return row
+
+    return enter
+
+
+def no_batched_form(op: type[Op], reason: str) -> None:
+    """Declare that an op has no batched form, and why."""
+    NO_BATCHED[op] = reason
+
+
+def batched_row(node: Node) -> Batched:
+    """The row for a node."""
+    op = type(node.op)
+    row = BATCHED.get(op)
+    if row is None:
+        reason = NO_BATCHED.get(op, "its table has no row for this op")
+        raise MissingRuleError(f"`{op.__name__}` cannot be vectorized: {reason}.")
+    return row
+
+
+def missing() -> list[str]:
+    """Ops that have neither a batched form nor a declared reason for having none."""
+    return sorted(
+        name
+        for name, op in Op.classes.items()
+        if op.__module__.startswith("consilience.ops.") and not name.startswith("_")
+        if op not in BATCHED and op not in NO_BATCHED
+    )

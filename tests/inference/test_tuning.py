@@ -1,0 +1,215 @@
+"""Laws of what is learnt while tuning: step size and metric."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from consilience.inference import HmcKernel, Kernel, NutsKernel
+from consilience.inference.chain_state import State, start
+from consilience.inference.dual_averaging import StepSize, learn, restart, settle
+from consilience.inference.metric import (
+    LARGEST_VARIANCE,
+    SMALLEST_VARIANCE,
+    guess,
+    new_metric,
+    observe,
+    refresh,
+    switch,
+    younger_count,
+)
+from consilience.inference.native_chain import new_state, open_density
+from consilience.inference.step_size_search import Probe, search_step_size
+from consilience.inference.warmup import adapt, new_warmup
+from tests.inference.chains import run_chain
+from tests.inference.targets import Target, correlated_normal, half_space, normal, standard, student
+
+
+def step_size(target: float) -> StepSize:
+    return StepSize(step=1.0, average=1.0, target=target, anchor=0.0, error=0.0, count=0)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(st.floats(0.3, 0.95), st.floats(1e-6, 1e6), st.floats(0.1, 10.0))
+def test_dual_averaging_finds_the_step_size_of_the_target_acceptance(
+    target: float, scale: float, guess_factor: float
+) -> None:
+    """An acceptance of exp(-step / scale), whatever the scale and the beginning."""
+    state = step_size(target)
+    restart.compiled(state, scale * guess_factor)
+    for _ in range(1000):
+        learn.compiled(state, float(np.exp(-state.step / scale)))
+    settle.compiled(state)
+    assert np.exp(-state.step / scale) == pytest.approx(target, abs=0.01)
+
+
+@pytest.mark.parametrize("target", [0.6, 0.8, 0.9])
+@pytest.mark.parametrize("kind", [NutsKernel, HmcKernel])
+def test_chains_reach_their_target_acceptance(kind: Any, target: float) -> None:
+    """Mean acceptance after tuning, average over four chains; tuning is short, hence not exact."""
+    kernel: Kernel = kind(target_accept=target)
+    name = "mean_tree_accept" if kind is NutsKernel else "acceptance_rate"
+    chains = [run_chain(kernel, standard(20), draws=1000, tune=1000, chain=c) for c in range(4)]
+    assert np.mean([c.statistic(name) for c in chains]) == pytest.approx(target, abs=0.06)
+
+
+def test_step_size_search_ends_where_the_energy_error_sets_in() -> None:
+    """From any beginning the same order of magnitude; its unit is the target's."""
+    for scale in (1e-8, 1.0, 1e8):
+        target = normal(np.zeros(10), np.full(10, scale))
+        density = open_density(target, np.zeros(1, np.int64))
+        state: State = new_state(5, np.full(10, 0.5 * scale))
+        assert start.compiled(state, density)
+        probe = Probe(np.zeros(10), np.zeros(10), np.zeros(10))
+        found = [
+            search_step_size.compiled(density, state, new_metric(10), probe, begin * scale)
+            for begin in (1e-4, 1.0, 1e4)
+        ]
+        assert max(found) / min(found) < 8.0
+        assert 0.2 < min(found) / scale < max(found) / scale < 5.0
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.integers(1, 17), st.integers(3, 40), st.integers(0, 2**31))
+def test_metric_of_independent_normals_is_exact_after_three_draws(
+    dimension: int, count: int, seed: int
+) -> None:
+    """The gradient is linear in the draw, so the ratio of variances needs no law of large numbers."""
+    rng = np.random.default_rng(seed)
+    mean, deviation = rng.standard_normal(dimension), 10.0 ** rng.uniform(-3, 3, dimension)
+    metric = new_metric(dimension)
+    for _ in range(count):
+        draw = mean + deviation * rng.standard_normal(dimension)
+        observe.compiled(metric, draw, (mean - draw) / deviation**2)
+    assert refresh.compiled(metric)
+    np.testing.assert_allclose(metric.variance, deviation**2, rtol=1e-6)
+    np.testing.assert_allclose(metric.mass_deviation, 1.0 / deviation, rtol=1e-6)
+
+
+def test_metric_is_the_square_root_of_the_ratio_of_sample_variances() -> None:
+    """Agrees with NumPy on numbers without any structure."""
+    rng = np.random.default_rng(1)
+    draws, gradients = 100.0 + rng.standard_normal((50, 6)), rng.gamma(2.0, size=(50, 6))
+    metric = new_metric(6)
+    for draw, gradient in zip(draws, gradients, strict=True):
+        observe.compiled(metric, draw, gradient)
+    assert refresh.compiled(metric)
+    expected = np.sqrt(draws.var(axis=0) / gradients.var(axis=0))
+    np.testing.assert_allclose(metric.variance, expected, rtol=1e-12)
+
+
+def test_metric_forgets_what_came_before_the_last_two_switches() -> None:
+    """The estimator in use has seen the draws since the switch before the last one."""
+    rng = np.random.default_rng(2)
+    metric = new_metric(1)
+    seen: list[tuple[float, float]] = []
+    cut = previous_cut = 0
+    for k in range(60):
+        draw, gradient = rng.standard_normal(1) * (k + 1.0), rng.standard_normal(1)
+        observe.compiled(metric, draw, gradient)
+        seen.append((draw[0], gradient[0]))
+        if younger_count.compiled(metric) == 20:
+            switch.compiled(metric)
+            previous_cut, cut = cut, k + 1
+    assert cut == 60
+    assert refresh.compiled(metric)
+    window = np.array(seen[previous_cut:])
+    expected = np.sqrt(window[:, 0].var() / window[:, 1].var())
+    np.testing.assert_allclose(metric.variance[0], expected, rtol=1e-12)
+
+
+def test_two_draws_do_not_make_a_metric() -> None:
+    """Nothing changes before the third draw."""
+    metric = new_metric(2)
+    for k in range(2):
+        observe.compiled(metric, np.array([1.0, 2.0]) * k, np.array([1.0, 1.0]) * k)
+        assert not refresh.compiled(metric)
+    assert np.array_equal(metric.variance, np.ones(2))
+
+
+def test_coordinates_that_never_moved_keep_their_variance() -> None:
+    """Zero variance of draws or of gradients says nothing about the scale."""
+    metric = new_metric(3)
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        moved = rng.standard_normal()
+        observe.compiled(metric, np.array([0.0, moved, moved]), np.array([moved, 0.0, moved]))
+    assert refresh.compiled(metric)
+    np.testing.assert_allclose(metric.variance, [1.0, 1.0, 1.0])
+
+
+def test_first_metric_is_the_inverse_gradient_within_bounds() -> None:
+    """A zero gradient counts as 1; extremes are clipped."""
+    metric = new_metric(5)
+    guess.compiled(metric, np.array([4.0, -0.25, 0.0, 1e-30, 1e30]))
+    np.testing.assert_allclose(metric.variance, [0.25, 4.0, 1.0, LARGEST_VARIANCE, SMALLEST_VARIANCE])
+
+
+def test_tuned_metric_converges_to_the_true_scales() -> None:
+    """Scales over four orders of magnitude, correlated with nothing; and with heavier tails."""
+    deviation = np.geomspace(1e-2, 1e2, 12)
+    chain = run_chain(NutsKernel(), normal(np.ones(12), deviation), draws=1, tune=300)
+    np.testing.assert_allclose(chain.chain.tuning().variance, deviation**2, rtol=1e-6)
+
+    heavy = Target(student, 5, np.zeros(5), np.ones(5), number=8.0)
+    variance = np.mean(
+        [
+            run_chain(NutsKernel(), heavy, draws=1, tune=1000, chain=c).chain.tuning().variance
+            for c in range(4)
+        ],
+        axis=0,
+    )
+    # var(x) = nu / (nu - 2), var(gradient) = (nu + 1) / (nu + 3)
+    np.testing.assert_allclose(variance, np.sqrt((8.0 / 6.0) / (9.0 / 11.0)), rtol=0.15)
+
+
+def test_metric_of_a_correlated_normal_lies_between_marginal_and_conditional_variances() -> None:
+    """The Fisher optimum sqrt(S_ii / P_ii), with S the covariance and P its inverse."""
+    target = correlated_normal(6, 8)
+    precision = target.matrix
+    expected = np.sqrt(target.deviation**2 / np.diag(precision))
+    variance = np.mean(
+        [
+            run_chain(NutsKernel(), target, draws=1, tune=1500, chain=c).chain.tuning().variance
+            for c in range(4)
+        ],
+        axis=0,
+    )
+    np.testing.assert_allclose(variance, expected, rtol=0.15)
+
+
+def test_unmoved_and_diverging_draws_teach_the_metric_nothing() -> None:
+    """`adapt` shows the metric informative draws only, and always tunes the step size."""
+    target = standard(2)
+    density = open_density(target, np.zeros(1, np.int64))
+    state: State = new_state(1, np.ones(2))
+    warmup = new_warmup(2, 100, 0.8, 0.1)
+    for k in range(1, 9):
+        state.transition = k
+        state.position[0] = float(k)
+        adapt.compiled(warmup, density, state, 0.5, k % 2 == 0)
+    assert list(warmup.metric.counts) == [4, 4]  # type: ignore[call-overload]  # an array under CPython
+    assert warmup.step.count == 2  # restarted when the first metric came, at the sixth transition
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 5, 10, 50, 99])
+def test_any_length_of_tuning_ends_with_a_usable_step_size(length: int) -> None:
+    """Also where tuning is too short for a single window."""
+    chain = run_chain(NutsKernel(), standard(3), draws=20, tune=length)
+    steps = chain.statistic("step_size")
+    assert np.all(steps == steps[0])
+    assert np.isfinite(steps[0])
+    assert steps[0] > 0.0
+    assert chain.chain.tuning().step_size == steps[0]
+
+
+def test_tuning_survives_a_border_of_the_support() -> None:
+    """A target that fails beyond 0 diverges there and is still sampled with a sensible step size."""
+    target = Target(half_space, 1, np.ones(1), np.ones(1), number=1.0)
+    chain = run_chain(NutsKernel(), target, draws=200, tune=300, start=[1.0])
+    assert chain.chain.tuning().step_size > 1e-3
+    assert chain.draws.min() > 0.0

@@ -1,0 +1,169 @@
+"""Laws of the source text itself: size, imports, documentation, wording."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import graphlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src"
+FILES = sorted((SOURCE / "consilience").rglob("*.py"))
+PROSE = sorted(
+    path
+    for place in (".", "docs", "changelog.d", "examples", "benchmarks", "tests", "tools")
+    for path in (ROOT.glob("*.md") if place == "." else (ROOT / place).rglob("*"))
+    if path.suffix in {".c", ".md", ".py"} and path != Path(__file__).resolve()
+)
+
+# Rows of the ladder from top to bottom; neither members of one row nor of the two trunks know each other.
+COMPILER = [
+    {"tensor"},
+    {"model"},
+    {"logprob"},
+    {"dist"},
+    {"backends"},
+    {"lower"},
+    {"rules"},
+    {"transforms", "rewrite"},
+    {"ops"},
+    {"ir"},
+]
+SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}]
+DOORS = [{"", "__main__"}, {"doctor"}, {"sample"}]
+GROUND = [{"native"}, {"errors"}]
+
+WORDS_OF_UNFINISHED_WORK = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|WIP)\b")
+PLACES_ON_ONE_MACHINE = re.compile(r"/(?:root|work|home|Users)/\w")
+UNREASONED_SILENCING = re.compile(r"#\s*(?:type:\s*ignore|noqa)(?:\[[\w, -]+\]|:[ \w,]+)?\s*$", re.MULTILINE)
+NAMES_WITHOUT_MEANING = {"common", "helper", "helpers", "misc", "tools", "util", "utils"}
+
+
+def module_name(path: Path) -> str:
+    """Dotted name of the module in `path`."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in FILES}
+
+
+@functools.cache
+def tree(path: Path) -> ast.Module:
+    """Syntax tree of one file."""
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def imported(path: Path) -> Iterator[tuple[str, int]]:
+    """Every module of the library that `path` imports, at any depth of its text, with the line."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative import"
+            assert node.module is not None
+            submodules = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name in MODULES else node.module for name in submodules]
+        else:
+            continue
+        for name in names:
+            if name.split(".")[0] == "consilience":
+                yield name, node.lineno
+
+
+def layer(module: str) -> str:
+    """Name of the layer a module belongs to; empty for the package itself."""
+    return [*module.split("."), ""][1]
+
+
+def below(name: str) -> set[str]:
+    """All layers that layer `name` may import."""
+    ladders = [DOORS + COMPILER + GROUND, DOORS + SAMPLER + GROUND]
+    reachable: set[str] = set()
+    for ladder in ladders:
+        for row, members in enumerate(ladder):
+            if name in members:
+                reachable |= set().union(*ladder[row + 1 :])
+    return reachable
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_name)
+class TestEveryModule:
+    def test_is_short_enough_to_read(self, path: Path) -> None:
+        """No file exceeds 800 lines."""
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        assert lines <= 800, f"{path.relative_to(ROOT)} has {lines} lines; split it by its ideas"
+
+    def test_opens_with_a_docstring(self, path: Path) -> None:
+        """What enters, what leaves, what stays outside."""
+        assert ast.get_docstring(tree(path)), f"{path.relative_to(ROOT)} has no module docstring"
+
+    def test_documents_what_is_public(self, path: Path) -> None:
+        """Each public function and class of a module says what it gives."""
+        silent = [
+            f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+            for node in tree(path).body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            and not node.name.startswith("_")
+            and not any(isinstance(mark, ast.Name) and mark.id == "overload" for mark in node.decorator_list)
+            and not ast.get_docstring(node)
+        ]
+        assert not silent, "without docstring:\n" + "\n".join(silent)
+
+    def test_imports_downwards_only(self, path: Path) -> None:
+        """The ladder holds for each import statement, those inside functions and type checks included."""
+        here = layer(module_name(path))
+        upward = [
+            f"{path.relative_to(ROOT)}:{line} imports {target}"
+            for target, line in imported(path)
+            if layer(target) != here and layer(target) not in below(here)
+        ]
+        assert not upward, "against the ladder of docs/design/0001-foundation.md:\n" + "\n".join(upward)
+
+    def test_has_a_name_with_meaning(self, path: Path) -> None:
+        """A file is named by its idea, never by being left over."""
+        assert not NAMES_WITHOUT_MEANING & set(path.relative_to(SOURCE).with_suffix("").parts)
+
+    def test_promises_nothing_and_silences_nothing(self, path: Path) -> None:
+        """No marks of unfinished work, no places of one machine, no checker silenced without a reason."""
+        text = path.read_text(encoding="utf-8")
+        for pattern in (WORDS_OF_UNFINISHED_WORK, PLACES_ON_ONE_MACHINE, UNREASONED_SILENCING):
+            found = pattern.search(text)
+            assert found is None, f"{path.relative_to(ROOT)} holds {found.group()!r}" if found else ""
+
+
+def test_every_layer_stands_on_the_ladder() -> None:
+    """A new top-level module or package needs a place in the ladder."""
+    known = set().union(*DOORS, *COMPILER, *SAMPLER, *GROUND)
+    assert {layer(name) for name in MODULES} <= known
+
+
+def test_no_import_cycle_even_through_functions() -> None:
+    """The modules can be ordered so that each imports earlier ones only."""
+    graph = {name: {target for target, _ in imported(path)} - {name} for name, path in MODULES.items()}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail("import cycle: " + " <- ".join(error.args[1]))
+
+
+@pytest.mark.parametrize("path", PROSE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_text_outside_the_library_promises_nothing_either(path: Path) -> None:
+    """No marks of unfinished work and no places of one machine, wherever text is read by people."""
+    text = path.read_text(encoding="utf-8")
+    for pattern in (WORDS_OF_UNFINISHED_WORK, PLACES_ON_ONE_MACHINE):
+        found = pattern.search(text)
+        assert found is None, f"{path.relative_to(ROOT)} holds {found.group()!r}" if found else ""
+
+
+def test_continuous_integration_runs_the_commands_of_the_readme() -> None:
+    """`.ci/run` calls what the README tells a newcomer to type."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    continuous = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "make test" in readme
+    assert "make test" in continuous.splitlines()
