@@ -26,7 +26,10 @@ Function = Callable[[mp.mpf], mp.mpf]
 
 @dataclass(frozen=True)
 class Fit:
-    """Approximate `function` on [low, high] by p (degree `degree`) or p / q (degrees `degree`, `below`)."""
+    """Approximate `function` on [low, high] by offset + p (degree `degree`), or p / q with `below` that of q.
+
+    An offset is added by the formula that uses the fit, as a last and exact term.
+    """
 
     name: str
     meaning: str
@@ -35,6 +38,7 @@ class Fit:
     high: mp.mpf
     degree: int
     below: int = 0
+    offset: float = 0.0
 
 
 def chebyshev_points(low: mp.mpf, high: mp.mpf, count: int) -> list[mp.mpf]:
@@ -49,7 +53,7 @@ def solve(fit: Fit) -> tuple[list[float], list[float]]:
     points = chebyshev_points(low, high, n + m)
     matrix, right = mp.matrix(n + m, n + m), mp.matrix(n + m, 1)
     for i, x in enumerate(points):
-        value = fit.function(x)
+        value = fit.function(x) - fit.offset
         for k in range(n):
             matrix[i, k] = x**k
         for k in range(m):
@@ -65,11 +69,11 @@ def value(coefficients: list[float], x: mp.mpf) -> mp.mpf:
 
 
 def error(fit: Fit, p: list[float], q: list[float], count: int = 401) -> mp.mpf:
-    """Greatest error relative to the function's greatest value nearby: relative where it has no zero."""
+    """Greatest relative error, of the coefficients as rounded."""
     worst = mp.mpf(0)
     for x in chebyshev_points(mp.mpf(fit.low), mp.mpf(fit.high), count):
         exact = fit.function(x)
-        got = value(p, x) / (value(q, x) if q else 1)
+        got = fit.offset + value(p, x) / (value(q, x) if q else 1)
         worst = max(worst, abs(got - exact) / max(abs(exact), mp.mpf(10) ** -30))
     return worst
 
@@ -100,8 +104,17 @@ QUARTER = mp.tan(mp.pi / 8)
 FITS: list[Fit] = []
 
 
-def fit(name: str, meaning: str, function: Function, low: object, high: object, degree: int, below: int = 0) -> None:
-    FITS.append(Fit(name, meaning, function, mp.mpf(low), mp.mpf(high), degree, below))
+def fit(
+    name: str,
+    meaning: str,
+    function: Function,
+    low: object,
+    high: object,
+    degree: int,
+    below: int = 0,
+    offset: float = 0.0,
+) -> None:
+    FITS.append(Fit(name, meaning, function, mp.mpf(low), mp.mpf(high), degree, below, offset))
 
 
 fit("EXP", "(exp(r) - 1 - r) / r**2, |r| <= log(2) / 2", removable(mp.exp, 2), -0.34675, 0.34675, 9)
@@ -153,15 +166,15 @@ def shifted(function: Function, center: object) -> Function:
     return lambda t: function(mp.mpf(center) + t)
 
 
-fit("ERF", "erf(x) / x in x**2, |x| <= 1",
-    lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z), mp.mpf(10) ** -40, 1, 12)  # fmt: skip
-fit("ERFCX", "(1 + 2 x) erfcx(x) in (x - 3.5) / (x + 3.5), x >= 0",
-    from_ratio(lambda x: (1 + 2 * x) * erfcx(x), 3.5), -1, 1, 23)  # fmt: skip
-fit("NORMAL_CENTRE", "ndtri(1/2 + q) / q in q**2 - 0.07, |q| <= 3/8",
+fit("ERF", "erf(x) / x - 1 in x**2, |x| <= 1",
+    lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z), mp.mpf(10) ** -40, 1, 12, offset=1.0)  # fmt: skip
+fit("ERFCX", "(1 + 2 x) erfcx(x) - 5/4 in (x - 3.5) / (x + 3.5), x >= 0",
+    from_ratio(lambda x: (1 + 2 * x) * erfcx(x), 3.5), -1, 1, 23, offset=1.25)  # fmt: skip
+fit("NORMAL_CENTRE", "ndtri(1/2 + q) / q in q**2 - 0.07, |q| <= 0.4",
     shifted(lambda z: mp.sqrt(2) * mp.erfinv(2 * mp.sqrt(z)) / mp.sqrt(z) if z > 1e-30 else mp.sqrt(2 * mp.pi), 0.07),
-    -0.07, 0.375**2 - mp.mpf(0.07), 21)  # fmt: skip
-fit("NORMAL_TAIL", "s + ndtri(exp(-s**2 / 2)) in (s - 3) / (s + 3), 2.03 <= s <= 8.5",
-    from_ratio(lambda s: s - upper_tail_quantile(s), 3), ratio(2.03, 3), ratio(8.5, 3), 20)  # fmt: skip
+    -0.07, mp.mpf(0.4) ** 2 - mp.mpf(0.07), 24)  # fmt: skip
+fit("NORMAL_TAIL", "s + ndtri(exp(-s**2 / 2)) in (s - 3) / (s + 3), 2.14 <= s <= 8.5",
+    from_ratio(lambda s: s - upper_tail_quantile(s), 3), ratio(2.14, 3), ratio(8.5, 3), 20)  # fmt: skip
 fit("NORMAL_FAR_TAIL", "s + ndtri(exp(-s**2 / 2)) in (s - 16) / (s + 16), 8.5 <= s <= 38.7",
     from_ratio(lambda s: s - upper_tail_quantile(s), 16), ratio(8.5, 16), ratio(38.7, 16), 20)  # fmt: skip
 
@@ -215,6 +228,33 @@ fit("TRIGAMMA_STIRLING", "(trigamma(x) - 1 / x - 1 / (2 x**2)) x**3 in x**-2, x 
     stirling_second_derivative, 0, 1 / mp.mpf(36), 7)  # fmt: skip
 
 
+def temme(rows: int, degrees: list[int]) -> list[list[mp.mpf]]:
+    """Taylor coefficients in eta of c_k(eta), k < rows (Temme 1979).
+
+    With eta**2 / 2 = mu - log(1 + mu): c_0 = 1 / mu - 1 / eta, c_k = (c_(k-1)' + gamma_k eta / mu) / eta, where
+    gamma_k makes the quotient regular.
+    """
+    order = max(degrees) + 2 * rows + 4
+    # mu = sum a_n eta**n from the differential equation mu mu' = eta (1 + mu).
+    a = [mp.mpf(0), mp.mpf(1)]
+    for n in range(2, order + 3):
+        convolution = sum((k * a[k] * a[n + 1 - k] for k in range(2, n)), mp.mpf(0))
+        a.append((a[n - 1] - convolution) / (n + 1))
+    # eta / mu = 1 / (a_1 + a_2 eta + ...).
+    inverse = [mp.mpf(1)]
+    for n in range(1, order + 1):
+        inverse.append(-sum((a[k + 1] * inverse[n - k] for k in range(1, n + 1)), mp.mpf(0)))
+    series = inverse[1:]
+    result = [series]
+    for _ in range(1, rows):
+        derivative = [n * series[n] for n in range(1, len(series))]
+        gamma = -derivative[0]
+        total = [derivative[n] + gamma * inverse[n] for n in range(len(derivative))]
+        series = total[1:]
+        result.append(series)
+    return [row[: degree + 1] for row, degree in zip(result, degrees, strict=True)]
+
+
 def main(arguments: list[str]) -> None:
     chosen = [f for f in FITS if not arguments or f.name in arguments]
     lines = []
@@ -229,6 +269,14 @@ def main(arguments: list[str]) -> None:
                 lines.extend(f"    {number!r}," for number in numbers)
                 lines.append(")")
     if not arguments:
+        lines.append("")
+        lines.append("# Taylor coefficients in eta of the factors of a**-k in Temme's expansion, k = 0, 1, ...")
+        lines.append("TEMME = (")
+        for row in temme(6, [18, 16, 14, 12, 10, 8]):
+            lines.append("    (")
+            lines.extend(f"        {float(number)!r}," for number in row)
+            lines.append("    ),")
+        lines.append(")")
         head = '"""Coefficients of approximations, from the constant term upwards.\n\nWritten by tools/fit_vectormath.py; change the definitions there, not the numbers here.\n"""\n'
         place = Path(__file__).resolve().parent.parent / "src/consilience/native/vectormath/coefficients.py"
         place.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")

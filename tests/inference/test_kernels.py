@@ -1,4 +1,4 @@
-"""Laws that every kernel obeys: it leaves its target unchanged, and its draws depend on key and settings alone."""
+"""Laws that every kernel obeys: its target stays unchanged, its draws depend on key and settings alone."""
 
 from __future__ import annotations
 
@@ -152,15 +152,15 @@ def test_seeds_and_chains_have_numbers_of_their_own(kernel: Kernel) -> None:
     ]
     for k, one in enumerate(runs):
         for other in runs[:k]:
-            assert not np.isin(one, other[1:]).any()
+            assert np.intersect1d(one, other).tolist() in ([], [0.0])  # the common start
 
 
 @pytest.mark.parametrize("kind", [NutsKernel, HmcKernel, MetropolisKernel], ids=["nuts", "hmc", "metropolis"])
 def test_machine_code_and_cpython_agree(kind: Any) -> None:
     """The same source: equal trees and acceptances, equal draws up to the rounding of sums."""
     target = normal(np.array([1.0, -2.0, 0.5]), np.array([0.3, 2.0, 10.0]))
-    native = run_chain(kind(), target, draws=60, tune=60)
-    plain = run_chain(kind(compiled=False), PlainTarget(target), draws=60, tune=60)
+    native = run_chain(kind(), target, draws=30, tune=30)
+    plain = run_chain(kind(compiled=False), PlainTarget(target), draws=30, tune=30)
     np.testing.assert_allclose(plain.rows.draws, native.rows.draws, rtol=1e-8, atol=1e-8)
     for name in native.names:
         one, other = (c.rows.statistics[c.names.index(name)] for c in (native, plain))

@@ -53,7 +53,6 @@ def check_derivatives(
     values = evaluate(outputs, dict(zip(nodes, arrays, strict=True)))
     cotangents = [np.asarray(generator.uniform(-1.0, 1.0, v.shape)) for v in values]
 
-    given = inputs_like(cotangents, False)
     given = [tensor_input(o.dtype, o.static_shape) for o in outputs]
     pulled = pullback(outputs, nodes, given)
     directions = [tensor_input(n.dtype, n.static_shape) for n in nodes]
@@ -80,7 +79,11 @@ def check_derivatives(
 
 
 def directional_difference(
-    outputs: Sequence[Node], nodes: Sequence[Node], arrays: Sequence[Array], tangents: Sequence[Array], step: float
+    outputs: Sequence[Node],
+    nodes: Sequence[Node],
+    arrays: Sequence[Array],
+    tangents: Sequence[Array],
+    step: float,
 ) -> list[Array]:
     """Central differences along a direction, extrapolated to sixth order (Richardson)."""
 
@@ -115,11 +118,6 @@ def check_each_entry(function: Callable[..., Node], arrays: Sequence[Array], rto
             (slope,) = directional_difference([output], nodes, arrays, tangents, 1e-3)
             expected[place] = slope.sum()
         np.testing.assert_allclose(back[i], expected, rtol=rtol, atol=rtol * max(1.0, _largest(expected)))
-
-
-def value(node: Node, **inputs: object) -> Array:
-    """The value of a graph without inputs."""
-    return evaluate([node], {})[0]
 
 
 def _largest(array: Array) -> float:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.transforms.laws import Array, check_derivatives, check_each_entry
 
 from consilience.backends.reference import evaluate
 from consilience.ir import Node, constant, tensor_input
@@ -16,6 +15,7 @@ from consilience.ops import Squeeze, apply, cond, reduce
 from consilience.ops.reduce import cumulative
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, length_of, reshape, stack, transpose
 from consilience.transforms.gradient import gradient, hessian, jacobian
+from tests.transforms.laws import Array, check_derivatives, check_each_entry
 
 KINDS = ("sum", "prod", "max", "min", "logsumexp")
 
@@ -43,15 +43,15 @@ def values(*shape: int, seed: int = 3) -> Array:
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_reductions(kind: str, shape: tuple[int, ...], axes: object, symbolic: bool) -> None:
-    check_derivatives(lambda x: reduce(kind, x, axes), [values(*shape)], symbolic=symbolic)  # type: ignore[arg-type]
-    check_derivatives(lambda x: reduce(kind, x, axes, True) * x, [values(*shape)])  # type: ignore[arg-type]
+    check_derivatives(lambda x: reduce(kind, x, axes), [values(*shape)], symbolic=symbolic)
+    check_derivatives(lambda x: reduce(kind, x, axes, True) * x, [values(*shape)])
 
 
 @pytest.mark.parametrize("kind", ["sum", "prod"])
 @pytest.mark.parametrize(("shape", "axis"), [((0,), 0), ((2, 0), 1), ((0, 2), 1), ((2, 0, 3), (0, 1))])
 def test_empty_reductions_have_empty_derivatives(kind: str, shape: tuple[int, ...], axis: object) -> None:
     for symbolic in (False, True):
-        check_derivatives(lambda x: reduce(kind, x, axis), [np.zeros(shape)], symbolic=symbolic)  # type: ignore[arg-type]
+        check_derivatives(lambda x: reduce(kind, x, axis), [np.zeros(shape)], symbolic=symbolic)
 
 
 @pytest.mark.parametrize("zeros", [0, 1, 2, 3])
@@ -139,7 +139,9 @@ def test_joins_of_symbolic_and_static_lengths(place: int) -> None:
     cost = apply("exp", function(*nodes)).sum()
     result = evaluate(gradient(cost, nodes), dict(zip(nodes, arrays, strict=True)))
     fixed = [tensor_input("float64", a.shape) for a in arrays]
-    wanted = evaluate(gradient(apply("exp", function(*fixed)).sum(), fixed), dict(zip(fixed, arrays, strict=True)))
+    wanted = evaluate(
+        gradient(apply("exp", function(*fixed)).sum(), fixed), dict(zip(fixed, arrays, strict=True))
+    )
     for a, b in zip(result, wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-14)
     check_derivatives(lambda *xs: apply("exp", function(*xs)), arrays)
@@ -210,6 +212,10 @@ def test_repeated_positions_give_the_slope_to_the_last_write() -> None:
     gx, gv = evaluate(gradient(cost, [x, v]), {x: np.ones(3), v: np.ones(4), where: [2, 0, -1, 2]})
     assert gx.tolist() == [0.0, 10.0, 0.0]
     assert gv.tolist() == [0.0, 1.0, 0.0, 100.0]
+    # The same from constants that count from the end of an axis of unknown length.
+    z = tensor_input("float64", (None,))
+    (g,) = gradient((z[[2, 0, -1, 2]].set(v) * [1.0, 10.0, 100.0]).sum(), [v])
+    assert evaluate([g], {z: np.ones(3), v: np.ones(4)})[0].tolist() == [0.0, 1.0, 0.0, 100.0]
     rows = tensor_input("float64", (4, 2))
     y = tensor_input("float64", (3, 2))
     (g,) = gradient(y[where].set(rows).sum(), [rows])
@@ -221,9 +227,12 @@ def test_repeated_positions_give_the_slope_to_the_last_write() -> None:
 @given(positions=st.lists(st.integers(-4, 3), max_size=6), seed=st.integers(0, 1000))
 def test_any_positions_add_up(positions: list[int], seed: int) -> None:
     index = np.array(positions, dtype="int64")
-    check_derivatives(lambda x: x[constant(index)] * x[constant(index[::-1].copy())], [values(4, 2, seed=seed)])
     check_derivatives(
-        lambda x, v: x[constant(index)].set(v), [values(4, 2, seed=seed), values(len(index), 2, seed=seed + 1)]
+        lambda x: x[constant(index)] * x[constant(index[::-1].copy())], [values(4, 2, seed=seed)]
+    )
+    check_derivatives(
+        lambda x, v: x[constant(index)].set(v),
+        [values(4, 2, seed=seed), values(len(index), 2, seed=seed + 1)],
     )
 
 
@@ -234,15 +243,15 @@ def both_sides(sign: float) -> list[Array]:
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_branches(sign: float) -> None:
     def single(s: Node, x: Node, y: Node) -> Node:
-        return cond(s > 0.0, apply("exp", x) * y, apply("sin", x) + x.sum())  # type: ignore[return-value]
+        return cond(s > 0.0, apply("exp", x) * y, apply("sin", x) + x.sum())
 
     def several(s: Node, x: Node, y: Node) -> list[Node]:
         a, b, c = cond(s > 0.0, [x * y, x.sum(), s * 2.0], [x + y, y.prod() * s, x[0]])
         return [a * b, c + b, a]
 
     def nested(s: Node, x: Node, y: Node) -> Node:
-        inner = cond(s > 5.0, x * s, cond(x[0] > 0.0, x * y, x / (3.0 + y)))  # type: ignore[arg-type]
-        return cond(s > 0.0, inner, inner * x) * y  # type: ignore[arg-type, operator]
+        inner = cond(s > 5.0, x * s, cond(x[0] > 0.0, x * y, x / (3.0 + y)))
+        return cond(s > 0.0, inner, inner * x) * y
 
     for function in (single, several, nested):
         for symbolic in (False, True):
@@ -254,13 +263,13 @@ def test_the_derivative_of_a_branch_computes_only_the_chosen_one() -> None:
     x = tensor_input("float64", (2, 2))
     chosen = tensor_input("bool", ())
     cost = cond(chosen, (x * 2.0).sum(), reduce("sum", apply("log", x[[7 - 7]]) @ x))
-    (g,) = gradient(cost, [x])  # type: ignore[arg-type]
+    (g,) = gradient(cost, [x])
     assert evaluate([g], {x: np.zeros((2, 2)), chosen: True})[0].tolist() == [[2.0, 2.0], [2.0, 2.0]]
 
 
 def test_branches_that_do_not_read_an_operand_give_zeros() -> None:
     s, x, y = (tensor_input("float64", ()) for _ in range(3))
-    gs = gradient(cond(s > 0.0, x * x, y), [s, x, y])  # type: ignore[arg-type]
+    gs = gradient(cond(s > 0.0, x * x, y), [s, x, y])
     assert [float(v) for v in evaluate(gs, {s: 1.0, x: 3.0, y: 5.0})] == [0.0, 6.0, 0.0]
     assert [float(v) for v in evaluate(gs, {s: -1.0, x: 3.0, y: 5.0})] == [0.0, 0.0, 1.0]
 
@@ -273,7 +282,9 @@ def test_jacobians_and_hessians_equal_differences_entry_by_entry() -> None:
     assert jx.static_shape == (*output.static_shape, *x.static_shape)
     a, b = evaluate([jx, jy], point)
     eye = np.eye(3)
-    np.testing.assert_allclose(a, eye * (np.sin(point[y])[:, :, None] + np.exp(point[x])[:, None]), rtol=1e-13)
+    np.testing.assert_allclose(
+        a, eye * (np.sin(point[y])[:, :, None] + np.exp(point[x])[:, None]), rtol=1e-13
+    )
     wanted = np.cos(point[y]) * point[x]
     np.testing.assert_allclose(b, np.einsum("ij,ik,jl->ijkl", wanted, np.eye(2), eye), rtol=1e-13)
     # f = sum of x[i]^2 x[j]: the Hessian is 2 (sum x) I + 2 x 1' + 2 1 x'.
@@ -297,3 +308,20 @@ def test_every_entry_of_a_mixed_expression() -> None:
         return apply("exp", centred @ y).max(0) + reduce("logsumexp", x[[0, 2]], 1).sum()
 
     check_each_entry(function, [values(4, 3), values(3, 2, seed=6)])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_reductions_keep_float32(kind: str) -> None:
+    x = tensor_input("float32", (2, 3))
+    assert gradient(reduce(kind, x, 1).sum(), x).type == x.type
+    if kind in ("sum", "prod"):
+        assert gradient(cumulative(kind, x, 1).sum(), x).type == x.type
+
+
+@pytest.mark.parametrize("name", [n for n in INDEX if "mask" not in n])
+def test_reading_and_writing_keep_float32(name: str) -> None:
+    x = tensor_input("float32", (4, 3))
+    part = INDEX[name](x)
+    v = tensor_input("float32", part.static_shape)
+    assert gradient(part.sum(), x).type == x.type
+    assert [g.type for g in gradient(part.set(v).sum(), [x, v])] == [x.type, v.type]

@@ -16,17 +16,22 @@ import numpy.typing as npt
 
 from consilience.backends import reference
 from consilience.backends.shapes import Lengths
-from consilience.errors import LinearAlgebraError, OutOfBoundsError, Status
-from consilience.ir import Node, constant, is_leaf, numpy_dtype, substitute, tensor_input, topological
+from consilience.errors import ExecutionError, LinearAlgebraError, OutOfBoundsError, Status
+from consilience.ir import Node, TensorType, constant, is_leaf, numpy_dtype, rebuild, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower import entry
 from consilience.lower.expand import expand
+from consilience.lower.prepare import prepare
 from consilience.lower.program import Program, lower
 from consilience.lower.specialise import specialise
+from consilience.lower.views import static
 from consilience.native import blas, jit, target
+from consilience.native.batch import run_batch
 from consilience.native.emit import emit
-from consilience.ops import Iota, MaskPositions
+from consilience.native.random import library as draws
+from consilience.ops import Elementwise, Iota, MaskPositions
+from consilience.ops.scalar import DRAWS
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -36,27 +41,69 @@ ALIGNMENT = 64
 
 
 class Compiled:
-    """Machine code of one program.
+    """Machine code of one program over static shapes.
+
+    inputs    leaves in the order of the inputs table
+    outputs   static expressions
+    data      leaves whose values are bound before calls (`bind`); what depends on them alone is computed then
 
     address     of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`
-    constants   address of the constants table
     workspace   bytes of scratch a call needs, 64-byte aligned, one block per thread
     """
 
-    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], *, level: int = 2) -> None:
+    def __init__(
+        self, inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = (), *, level: int = 2
+    ) -> None:
+        self._data = list(data)
         with without_sources():
-            self.program: Program = lower(inputs, fold(expand(outputs)))
+            primitive = fold(expand(outputs))
+            cut, leaves, self._prepared = prepare(primitive, self._data)
+            self.program: Program = lower(inputs, cut, leaves)
         host = target.host()
         code = entry.write(self.program, host)
         self.workspace = code.workspace + ALIGNMENT
         names = sorted(n for n in code.module.imports if n.startswith("blas_"))
         imports = blas.imports([n.removeprefix("blas_") for n in names]) if names else {}
+        if any(n.startswith("consilience_random_") for n in code.module.imports):
+            imports = imports | draws.imports()
         self.text = emit(code.module, host)
         self.library = jit.load(self.text, [code.entry], imports, level=level)
         self.address = self.library.address(code.entry)
         self._arrays = [aligned(array) for array in self.program.constants]
-        self._table = (ctypes.c_void_p * max(1, len(self._arrays)))(*[a.ctypes.data for a in self._arrays])
+
+    def bind(self, values: Sequence[Array] = ()) -> Bound:
+        """The code with a table of constants, for given values of the data leaves."""
+        prepared: list[Array] = []
+        if self._prepared:
+            prepared = reference.evaluate(self._prepared, dict(zip(self._data, values, strict=True)))
+        return Bound(self, [*(aligned(a) for a in prepared), *self._arrays])
+
+
+class Bound:
+    """Machine code with its data: what a native caller needs. Keeps code and arrays alive."""
+
+    def __init__(self, compiled: Compiled, arrays: Sequence[Array]) -> None:
+        self.compiled = compiled
+        self._arrays = arrays
+        self._table = (ctypes.c_void_p * max(1, len(arrays)))(*[a.ctypes.data for a in arrays])
+        self.entry = compiled.address
         self.constants = ctypes.addressof(self._table)
+        self.workspace = compiled.workspace
+
+    def map(self, inputs: Sequence[tuple[Array, bool]], count: int) -> tuple[list[Array], int]:
+        """Values of the outputs for many draws, computed in one native loop.
+
+        inputs    per input an array, and whether its first axis counts draws (else it is the same for all)
+        returns   arrays with a leading axis of `count`, and the statuses of all calls combined
+        """
+        kept = [(np.ascontiguousarray(a), per_draw) for a, per_draw in inputs]
+        ins = [(a.ctypes.data, a.nbytes // max(1, count) if per_draw else 0) for a, per_draw in kept]
+        results = [
+            np.empty((count, *static(o.static_shape)), numpy_dtype(o.dtype)) for o in self.compiled.program.outputs
+        ]
+        outs = [(r.ctypes.data, r.nbytes // max(1, count)) for r in results]
+        scratch = workspace_address(self.workspace)
+        return results, run_batch(self.entry, self.constants, scratch, count, ins, outs)
 
 
 def aligned(array: Array) -> Array:
@@ -69,29 +116,39 @@ def aligned(array: Array) -> Array:
 
 
 def fold(outputs: Sequence[Node]) -> list[Node]:
-    """Evaluate constant subgraphs, such as the transpose of a constant matrix."""
+    """Evaluate constant subgraphs, such as the transpose of a constant matrix.
+
+    Random draws stay in the program, and so does what fails: the failure belongs to the call.
+    """
     memo: dict[Node, Node] = {}
     known: dict[Node, bool] = {}
-    order = topological(outputs)
-    for node in order:
-        known[node] = not is_leaf(node) and not isinstance(node.op, MaskPositions) and all(
-            known[i] for i in node.inputs
-        )
-    for node in order:
-        if known[node] and node.inputs and not isinstance(node.op, Iota) and _worth_folding(node):
-            memo[node] = constant(reference.evaluate([node], {})[0], node.dtype) if node.dtype != "key" else node
-    return substitute(outputs, memo)
+    for node in topological(outputs):
+        rebuilt = memo[node] = rebuild(node, tuple(memo[i] for i in node.inputs))
+        known[node] = _foldable(node) and all(known[i] for i in node.inputs)
+        if known[node] and node.inputs and _worth_folding(node):
+            try:
+                memo[node] = constant(reference.evaluate([rebuilt], {})[0], node.dtype)
+            except ExecutionError:
+                known[node] = False
+    return [memo[output] for output in outputs]
+
+
+def _foldable(node: Node) -> bool:
+    """Whether a node has a value that is the same in every call and cheap for the reference backend."""
+    if is_leaf(node) or isinstance(node.op, MaskPositions):
+        return False
+    return not (isinstance(node.op, Elementwise) and node.op.function in (*DRAWS, "fold_in"))
 
 
 def _worth_folding(node: Node) -> bool:
-    if not hasattr(node.type, "shape"):
+    if not isinstance(node.type, TensorType) or node.dtype == "key":
         return False
     size = node.tensor_type.size
     return isinstance(size, int) and size <= max(64, *(_size(i) for i in node.inputs)) and size <= FOLD_LIMIT
 
 
 def _size(node: Node) -> int:
-    size = node.tensor_type.size if hasattr(node.type, "shape") else 0
+    size = node.tensor_type.size if isinstance(node.type, TensorType) else 0
     return size if isinstance(size, int) else 0
 
 
@@ -111,11 +168,17 @@ class _Workspaces(threading.local):
 _workspaces = _Workspaces()
 
 
+def workspace_address(size: int) -> int:
+    """Scratch memory of this thread, 64-byte aligned, at least `size` bytes."""
+    return _workspaces.address(size)
+
+
 class _Call:
     """An executable: arrays in, fresh arrays out."""
 
     def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequence[Node]) -> None:
         self._compiled = Compiled(inputs, outputs)
+        self._bound = self._compiled.bind()
         self._shapes = [tuple(int(n) for n in o.static_shape) for o in outputs]  # type: ignore[arg-type]  # static here
         self._dtypes = [numpy_dtype(o.dtype) for o in outputs]
         self._origins = origins
@@ -129,8 +192,8 @@ class _Call:
         results = [np.empty(s, d) for s, d in zip(self._shapes, self._dtypes, strict=True)]
         ins = self._inputs(*[a.ctypes.data for a in given])
         outs = self._outputs(*[r.ctypes.data for r in results])
-        scratch = _workspaces.address(self._compiled.workspace)
-        status = self._entry(ins, outs, scratch, self._compiled.constants)
+        scratch = workspace_address(self._bound.workspace)
+        status = self._entry(ins, outs, scratch, self._bound.constants)
         if status:
             self._explain(status, given)
         return results

@@ -91,10 +91,13 @@ def inspect(
 
 
 def warn(findings: Iterable[Finding], stacklevel: int = 2) -> None:
-    """Issue each finding of level "warning" as a `ConvergenceWarning`."""
+    """Issue each finding of level "warning" as a `ConvergenceWarning` that points to the caller.
+
+    stacklevel: as in `warnings.warn`; 3 points to the caller's caller, and so on.
+    """
     for finding in findings:
         if finding.level == "warning":
-            warnings.warn(finding.message, ConvergenceWarning, stacklevel=stacklevel + 1)
+            warnings.warn(finding.message, ConvergenceWarning, stacklevel=stacklevel)
 
 
 def statistics_of(draws: Draws) -> dict[str, npt.ArrayLike]:

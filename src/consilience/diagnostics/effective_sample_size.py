@@ -56,18 +56,16 @@ def effective_size(chains: FloatArray) -> FloatArray:
 
 def bulk_of_sample(sample: Sample) -> FloatArray:
     """Effective size of the rank-normalised draws of each parameter."""
-    return effective_size(sample.scores) if sample.halves.size else missing(sample)
+    return effective_size(sample.scores)
 
 
 def mean_of_sample(sample: Sample) -> FloatArray:
     """Effective size for the mean of each parameter."""
-    return effective_size(sample.halves) if sample.halves.size else missing(sample)
+    return effective_size(sample.halves)
 
 
 def quantile_of_sample(sample: Sample, probability: float) -> FloatArray:
     """Effective size for a quantile of each parameter: that of the indicators of not exceeding it."""
-    if not sample.halves.size:
-        return missing(sample)
     indicators = sample.halves <= sample.quantile(probability)[:, None, None]
     return effective_size(indicators.astype(np.float64))
 
@@ -76,11 +74,6 @@ def tail_of_sample(sample: Sample, tails: tuple[float, float] = TAILS) -> FloatA
     """Smaller effective size of two quantiles of each parameter."""
     lower, upper = (quantile_of_sample(sample, probability) for probability in tails)
     return np.minimum(lower, upper)
-
-
-def missing(sample: Sample) -> FloatArray:
-    """NaN for each parameter."""
-    return np.full(len(sample.draws), np.nan)
 
 
 def ess_bulk(draws: npt.ArrayLike) -> FloatArray:

@@ -59,9 +59,6 @@ def examine(draws: npt.ArrayLike) -> Examination:
 def examine_all(variables: Sequence[npt.NDArray[np.generic]]) -> Examination:
     """Diagnostics of all elements of several arrays (chain, draw, ...), one variable after the other."""
     found = measure(variables, DIAGNOSTICS)
-    if not found:
-        nothing = np.empty(0)
-        return Examination(nothing, nothing, nothing, nothing, nothing)
     errors = found["errors"]
     return Examination(
         found["r_hat"], found["ess_bulk"], found["ess_tail"], errors[:, 0].copy(), errors[:, 1].copy()

@@ -31,7 +31,7 @@ class Sample:
     @functools.cached_property
     def pooled(self) -> FloatArray:
         """Draws of all chains in one row, (parameter, chain * draw)."""
-        return self.draws.reshape(len(self.draws), -1)
+        return pool(self.draws)
 
     @functools.cached_property
     def halves(self) -> FloatArray:
@@ -46,19 +46,27 @@ class Sample:
     @functools.cached_property
     def order(self) -> IndexArray:
         """Indices that sort the draws of `halves`, (parameter, 2 * chain * (draw // 2))."""
-        return np.argsort(self.halves.reshape(len(self.draws), -1), axis=1)
+        return np.argsort(pool(self.halves), axis=1)
 
     @functools.cached_property
     def ascending_halves(self) -> FloatArray:
         """Draws of `halves` in ascending order."""
-        return np.take_along_axis(self.halves.reshape(len(self.draws), -1), self.order, axis=1)
+        return np.take_along_axis(pool(self.halves), self.order, axis=1)
 
     @functools.cached_property
     def ascending(self) -> FloatArray:
         """All draws in ascending order, (parameter, chain * draw)."""
-        if self.halves.size == self.draws.size:
+        if self.draws.shape[2] % 2 == 0:
             return self.ascending_halves
         return np.sort(self.pooled, axis=1)
+
+    @functools.cached_property
+    def deviation(self) -> FloatArray:
+        """Standard deviation of all draws, one per parameter; NaN for a single draw."""
+        if self.pooled.shape[1] < 2:
+            return np.full(len(self.draws), np.nan)
+        deviation: FloatArray = self.pooled.std(axis=1, ddof=1)
+        return deviation
 
     @functools.cached_property
     def scores(self) -> FloatArray:
@@ -96,6 +104,11 @@ class Sample:
         # Interpolating from the nearer end is exact at both, and between equal draws.
         result = lower + step * share if share < 0.5 else upper - step * (1 - share)
         return np.where(lower == upper, lower, result)
+
+
+def pool(chains: FloatArray) -> FloatArray:
+    """Chains (parameter, chain, draw) put in one row, (parameter, chain * draw)."""
+    return chains.reshape(len(chains), chains.shape[1] * chains.shape[2])
 
 
 Measure = Callable[[Sample], FloatArray]
@@ -143,9 +156,6 @@ def measure(
 def measure_one(draws: npt.ArrayLike, function: Measure) -> FloatArray:
     """Evaluate one measure for an array (chain, draw, *shape); gives `shape`, then the measure's axes."""
     array = np.asarray(draws)
-    shape = flatten(array).shape
-    if shape[2] == 0:
-        return np.empty(array.shape[2:])
     found = measure([array], {"": function})[""]
     return found.reshape(array.shape[2:] + found.shape[1:])
 
@@ -164,10 +174,11 @@ def flatten(draws: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
 
 def blocks(flat: Sequence[npt.NDArray[np.generic]]) -> Iterator[FloatArray]:
     """Cut arrays (chain, draw, parameter) into arrays (parameter, chain, draw) of moderate size."""
-    if not flat:
-        return
-    chains, draws, _ = flat[0].shape
+    chains, draws, _ = flat[0].shape if flat else (1, 1, 0)
     total = sum(array.shape[2] for array in flat)
+    if total == 0:  # one empty block: measures tell the shape of their results by it
+        yield np.empty((0, chains, draws))
+        return
     size = max(1, NUMBERS_PER_BLOCK // (chains * draws))
     block, filled, left = np.empty((min(size, total), chains, draws)), 0, total
     for array in flat:

@@ -11,7 +11,7 @@ from consilience.diagnostics.sample import FloatArray, Sample, measure_one
 
 def of_mean(sample: Sample, effective: FloatArray) -> FloatArray:
     """Standard error of each parameter's mean, given its effective size."""
-    error: FloatArray = sample.pooled.std(axis=1, ddof=1) / np.sqrt(effective)
+    error: FloatArray = sample.deviation / np.sqrt(effective)
     return error
 
 

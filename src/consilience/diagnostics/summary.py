@@ -146,14 +146,12 @@ def summary(
     measures: dict[str, Measure] = {}
     if kind != "diagnostics":
         measures["mean"] = lambda sample: sample.pooled.mean(axis=1)
-        measures["sd"] = lambda sample: sample.pooled.std(axis=1, ddof=1)
+        measures["sd"] = lambda sample: sample.deviation
         measures["interval"] = lambda sample: bounds(sample, ci_prob)
     if kind != "stats":
         measures |= DIAGNOSTICS
     found = measure([variable.draws for variable in variables], measures)
     labels = tuple(name for variable in variables for name in variable.element_names())
-    if not labels:
-        found = {name: np.empty((0, 2) if name in ("interval", "errors") else 0) for name in measures}
     columns: dict[str, FloatArray] = {}
     for name, values in found.items():
         if name == "interval":

@@ -72,11 +72,16 @@ def cells(columns: Mapping[str, FloatArray], rows: Sequence[int]) -> list[list[s
 
 
 def align(texts: Sequence[str]) -> list[str]:
-    """Numbers padded so that their decimal points stand in one column."""
+    """Numbers padded so that their decimal points stand in one column; words such as NaN end with it."""
     parts = [text.partition(".") for text in texts]
-    whole = max((len(before) for before, _, _ in parts), default=0)
-    rest = max((len(point + after) for _, point, after in parts), default=0)
-    return [f"{before:>{whole}}{point + after:<{rest}}" for before, point, after in parts]
+    numbers = [part for part, text in zip(parts, texts, strict=True) if not text.isalpha()]
+    whole = max((len(before) for before, _, _ in numbers), default=0)
+    rest = max((len(point + after) for _, point, after in numbers), default=0)
+    width = max([whole + rest, *map(len, texts)]) if texts else 0
+    return [
+        f"{text:>{width}}" if text.isalpha() else f"{before:>{width - rest}}{point + after:<{rest}}"
+        for text, (before, point, after) in zip(texts, parts, strict=True)
+    ]
 
 
 def plain(header: Sequence[str], labels: Sequence[str], columns: Sequence[Sequence[str]]) -> list[str]:

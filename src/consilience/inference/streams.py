@@ -6,7 +6,8 @@ threads nor on chunk lengths, and a resumed chain goes on with the numbers it wo
 
 from __future__ import annotations
 
-from consilience.native.random import fold_in, random_normals, random_uniform
+from consilience.inference.normal_numbers import normal_numbers
+from consilience.native.random import fold_in, random_uniform
 from consilience.native.typed_python import Array, f64, i64, native
 
 # Purposes: each has a key of its own.
@@ -35,8 +36,8 @@ def uniform(key: i64, transition: i64, block: i64) -> f64:
 
 @native
 def normal_vector(key: i64, transition: i64, first: i64, target: Array[f64], length: i64) -> None:
-    """Fill target[:length] with independent standard normal numbers, from block `first` on."""
-    random_normals(key, counter(transition, first), target, length)
+    """Fill target[:length] with independent standard normals, two from every block from `first` on."""
+    normal_numbers(key, counter(transition, first), target, length)
 
 
 @native

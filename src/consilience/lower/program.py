@@ -77,12 +77,14 @@ class Program:
     """Everything `entry` needs.
 
     inputs      leaves in the order of the inputs table
-    constants   arrays of the constants table
+    data        leaves whose arrays come first in the constants table, bound later
+    constants   arrays of the constants table, after those of the data
     blocks      workspace blocks (`Storage.number` counts them); `plan` gives them places
     """
 
     inputs: list[Node]
     outputs: list[Node]
+    data: list[Node] = field(default_factory=list)
     constants: list[Array] = field(default_factory=list)
     blocks: list[Storage] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
@@ -120,13 +122,14 @@ KEEPS_ORDER = (Reshape, ExpandDims, Squeeze)
 class Lowering:
     """Builds one Program."""
 
-    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node]) -> None:
-        self.program = Program(list(inputs), list(outputs))
+    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node]) -> None:
+        self.program = Program(list(inputs), list(outputs), list(data))
         self.homes = self.program.homes
         self.constant_numbers: dict[Node, int] = {}
-        for number, leaf in enumerate(inputs):
-            shape = static(leaf.static_shape)
-            self.homes[leaf] = whole(Storage("inputs", number, leaf.dtype, math.prod(shape)), shape)
+        for place, leaves in (("inputs", inputs), ("constants", data)):
+            for number, leaf in enumerate(leaves):
+                shape = static(leaf.static_shape)
+                self.homes[leaf] = whole(Storage(place, number, leaf.dtype, math.prod(shape)), shape)
 
     # ---- storage
 
@@ -141,7 +144,7 @@ class Lowering:
         number = self.constant_numbers.setdefault(node, len(self.program.constants))
         if number == len(self.program.constants):
             self.program.constants.append(node.op.array)
-        return whole(Storage("constants", number, node.dtype, node.op.array.size), node.op.array.shape)
+        return whole(Storage("constants", len(self.program.data) + number, node.dtype, node.op.array.size), node.op.array.shape)
 
     # ---- the whole
 
@@ -430,6 +433,6 @@ def joined_parts(node: Node, home: View) -> list[tuple[Node, View]]:
     return parts
 
 
-def lower(inputs: Sequence[Node], outputs: Sequence[Node]) -> Program:
-    """The program of a static, expanded graph."""
-    return Lowering(inputs, outputs).run()
+def lower(inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = ()) -> Program:
+    """The program of a static, expanded graph; `data` leaves are bound to arrays after compilation."""
+    return Lowering(inputs, outputs, data).run()

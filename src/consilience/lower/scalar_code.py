@@ -10,6 +10,7 @@ from functools import reduce as fold
 
 from consilience.errors import MissingRuleError
 from consilience.native.loops import Builder, Type, Value, f32, f64, i1, i8, i32, i64
+from consilience.ops.scalar import LIBRARY_NAMES
 
 Code = Callable[..., Value]
 
@@ -135,20 +136,9 @@ def _bounded_shift(b: Builder, shift: Callable[[Value, Value], Value], x: Value,
     return b.select(inside, shifted, beyond)
 
 
-def _by_lane(b: Builder, name: str, result: Type, arguments: Sequence[Value]) -> Value:
-    """A scalar routine on every lane."""
-    lanes = max(a.type.lanes for a in arguments)
-    if lanes == 1:
-        return b.math(name, *arguments, result=result)
-    vector = b.const(result.vector(lanes), 0)
-    for lane in range(lanes):
-        parts = [b.extract(a, lane) if a.type.lanes > 1 else a for a in arguments]
-        vector = b.insert(vector, b.math(name, *parts, result=result), lane)
-    return vector
-
-
 def _draw(name: str, result: Type) -> Code:
-    return lambda b, *x: _by_lane(b, name, result, x)
+    symbol = LIBRARY_NAMES.get(name, name)
+    return lambda b, *x: b.math(symbol, *x, result=result.vector(x[0].type.lanes))
 
 
 CODE: dict[str, Code] = {

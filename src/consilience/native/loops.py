@@ -343,7 +343,7 @@ class Builder:
         return self._value(Type(v.type.kind, len(indices)), "shuffle", (v, w), tuple(indices))
 
     def reduce(self, operation: str, v: Value) -> Value:
-        """Combine all lanes: add mul min max (NaN propagates) and or. Halves first, pairs last. Masks: and or."""
+        """Combine all lanes: add mul min max (NaN propagates), masks and or. Halves first, pairs last."""
         bitwise = operation in ("and", "or")
         if operation not in REDUCTIONS or not (v.type.integer if bitwise else v.type.number):
             raise VerificationError(f"reduce has no {operation!r} for {v.type}")

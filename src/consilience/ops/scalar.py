@@ -207,14 +207,20 @@ DRAWS = ("random_uniform", "random_normal", "random_exponential", "random_gamma"
 
 def _draw(name: str) -> Callable[..., Any]:
     def call(*arguments: Any) -> Any:
-        from consilience.native import random
+        # Slow and obvious: the typed Python of the draw itself, element by element.
+        from consilience.native.random.library import DRAWS as routines
 
-        return random.evaluate(name, *arguments)
+        routine = routines[LIBRARY_NAMES.get(name, name)]
+        operands = np.broadcast_arrays(*arguments)
+        values = [routine(*(v.item() for v in row)) for row in zip(*(o.flat for o in operands), strict=True)]
+        return np.array(values, TABLE[name].result.replace("key", "int64")).reshape(operands[0].shape)
 
     call.__name__ = name
     return call
 
 
+# Draws that the native library knows under another name.
+LIBRARY_NAMES = {"fold_in": "random_fold_in"}
 KEYS: Interval = (0.0, 1000.0)
 row("fold_in", 2, _draw("fold_in"), "key", ("key",), (KEYS, KEYS))
 row("random_uniform", 2, _draw("random_uniform"), "float64", ("key",), (KEYS, KEYS))

@@ -102,6 +102,10 @@ class Facts:
             self._bounds[node] = found if assumed is None else found.and_also(assumed.bounds)
         return self._bounds[x]
 
+    def same(self, new: Node, old: Node) -> None:
+        """`new` stands for `old` in this run: it has the same bounds."""
+        self._bounds[new] = self.bounds(old)
+
     def positive(self, x: Node) -> bool | None:
         """x > 0 wherever x is not NaN."""
         b = self.bounds(x)

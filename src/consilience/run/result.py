@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +31,9 @@ class Run:
     """
 
     draws: NDArray[np.float64]
-    statistics: Mapping[str, NDArray[np.generic]]
+    statistics: Mapping[str, NDArray[Any]]
     warmup_draws: NDArray[np.float64]
-    warmup_statistics: Mapping[str, NDArray[np.generic]]
+    warmup_statistics: Mapping[str, NDArray[Any]]
     divergences: tuple[Divergences, ...]
     tuning: tuple[Tuning, ...]
     made: tuple[int, ...]
@@ -45,7 +46,7 @@ class Run:
 
 def name_statistics(
     table: NDArray[np.float64], types: Mapping[str, str], begin: int, end: int
-) -> dict[str, NDArray[np.generic]]:
+) -> dict[str, NDArray[Any]]:
     """Transitions begin:end of a table (chain, statistic, transition), one array per statistic."""
     return {
         name: table[:, column, begin:end].astype(np.dtype(type_))

@@ -220,15 +220,21 @@ def origin_of_now() -> dict[str, object]:
 
 
 def storable(attributes: Attributes) -> dict[str, object]:
-    """Attributes as file formats take them: text, numbers, lists of these; truth values become 0 and 1."""
+    """Attributes as file formats take them: text, numbers, arrays of numbers.
+
+    Truth values become 0 and 1, everything else text; an attribute that is None is left out.
+    """
     result: dict[str, object] = {}
     for name, value in attributes.items():
         if value is None:
             continue
         if isinstance(value, bool | np.bool_):
             result[name] = int(value)
-        elif isinstance(value, str | int | float | np.number | np.ndarray | list | tuple):
+        elif isinstance(value, str | int | float | np.number):
             result[name] = value
+        elif isinstance(value, list | tuple | np.ndarray):
+            array = np.asarray(value)
+            result[name] = array if array.dtype.kind in "iuf" else ", ".join(map(str, value))
         else:
             result[name] = str(value)
     return result

@@ -74,7 +74,7 @@ class Overview:
         return ", ".join([count, *facts, *self.time_left])
 
     def at_the_end(self, room: int | None = None) -> str:
-        """The state of a run that ended, as one line; facts that do not fit in `room` characters are left out."""
+        """The state of a run that ended, as one line; facts beyond `room` characters are left out."""
         each = " each" if self.chains > 1 else ""
         if self.done >= self.total:
             length = (

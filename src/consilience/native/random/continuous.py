@@ -41,9 +41,10 @@ def normal_pair(key: i64, counter: i64, block: i64) -> tuple[f64, f64]:
 
 @native
 def random_normal(key: i64, counter: i64) -> f64:
-    """Standard normal. Counters 2m and 2m + 1 share the work of one block; both are independent."""
-    first, second = normal_pair(key, counter >> 1, 0)
-    return first if (counter & 1) == 0 else second
+    """Standard normal. Counters 2m and 2m + 1 share one block; both numbers are independent."""
+    u, v = uniforms(key, counter >> 1, 0)
+    angle = TWO_PI * v
+    return sqrt(-2.0 * log(u)) * (cos(angle) if (counter & 1) == 0 else sin(angle))
 
 
 @native

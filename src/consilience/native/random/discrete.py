@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from consilience.native.mathematics import exp, floor, log, log1p, sqrt
+from consilience.native.mathematics import exp, floor, isnan, log, log1p, nan, sqrt
 from consilience.native.random.masses import binomial_log_mass, poisson_log_mass
 from consilience.native.random.philox import uniforms
 from consilience.native.typed_python import f64, i64, native
@@ -116,7 +116,7 @@ def _binomial_rejection(key: i64, counter: i64, n: f64, p: f64) -> i64:
     c = n * p + 0.5
     alpha = (2.83 + 5.1 / b) * deviation
     squeeze = 0.92 - 4.2 / b
-    mode = binomial_log_mass(floor((n + 1.0) * p), n, p)
+    mode = nan  # log mass of the most frequent count, computed when it is first needed
     for attempt in range(ATTEMPTS):
         first, v = uniforms(key, counter, attempt)
         u = first - 0.5
@@ -126,6 +126,8 @@ def _binomial_rejection(key: i64, counter: i64, n: f64, p: f64) -> i64:
             return i64(k)
         if k < 0.0 or k > n:
             continue
+        if isnan(mode):
+            mode = binomial_log_mass(floor((n + 1.0) * p), n, p)
         if log(v * alpha / (a / (us * us) + b)) <= binomial_log_mass(k, n, p) - mode:
             return i64(k)
     return INVALID

@@ -18,7 +18,7 @@ from consilience.native.typed_python.native_types import (
     stack,
     u64,
 )
-from consilience.native.typed_python.records import Record, record
+from consilience.native.typed_python.records import Record, address, record
 
 __all__ = [
     "Array",
@@ -26,6 +26,7 @@ __all__ = [
     "Function",
     "NativeFunction",
     "Record",
+    "address",
     "boolean",
     "compile_native",
     "f32",

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-import textwrap
+import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from consilience.errors import NativeError
@@ -26,18 +27,31 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Source:
-    """Where a function stands: its file, the line of its first line, its text and its syntax tree."""
+    """Where a function stands: its file, the lines of that file, and the function's syntax tree."""
 
     file: str
-    first_line: int
     lines: tuple[str, ...]
     tree: ast.FunctionDef
 
     def error(self, node: ast.AST, message: str) -> NativeError:
         """`message` with the user's file, line and source line."""
         line = getattr(node, "lineno", 1)
-        text = self.lines[line - 1].rstrip() if line <= len(self.lines) else ""
-        return NativeError(f"{self.file}:{self.first_line + line - 1}: {message}\n    {text.strip()}")
+        text = self.lines[line - 1].strip() if line <= len(self.lines) else ""
+        return NativeError(f"{self.file}:{line}: {message}\n    {text}")
+
+
+@functools.lru_cache(maxsize=64)
+def _functions(lines: tuple[str, ...]) -> dict[int, ast.FunctionDef]:
+    """All functions of a file by the line where they begin, decorators included; one parse for all."""
+    found: dict[int, ast.FunctionDef] = {}
+    waiting: list[ast.stmt] = list(ast.parse("".join(lines)).body)
+    while waiting:  # statements only: walking all expressions would take longer than parsing
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef):
+            found[min([node.lineno, *(d.lineno for d in node.decorator_list)])] = node
+        for block in ("body", "orelse", "finalbody"):
+            waiting.extend(getattr(node, block, ()))
+    return found
 
 
 class NativeFunction(Generic[Parameters, Result]):
@@ -50,8 +64,11 @@ class NativeFunction(Generic[Parameters, Result]):
     def __init__(
         self, function: Callable[Parameters, Result], reassociate: bool, contract: bool, inline: bool
     ) -> None:
+        if not isinstance(function, FunctionType):
+            raise NativeError(f"only functions made by `def` can be native, got {function!r}")
         functools.update_wrapper(self, function)
-        self.function = function
+        self.function: Callable[Parameters, Result] = function
+        self.python: FunctionType = function
         self.name = function.__name__
         self.reassociate = reassociate
         self.contract = contract
@@ -94,17 +111,15 @@ class NativeFunction(Generic[Parameters, Result]):
     @functools.cached_property
     def source(self) -> Source:
         """File, lines and syntax tree of the function."""
-        try:
-            lines, first = inspect.getsourcelines(self.function)
-        except OSError:
+        code = self.python.__code__
+        lines = tuple(linecache.getlines(code.co_filename, self.python.__globals__))
+        tree = _functions(lines).get(code.co_firstlineno)
+        if tree is None or tree.name != code.co_name:
             raise NativeError(
-                f"{self.name}: no source text; a native function must stand in a file"
-            ) from None
-        text = textwrap.dedent("".join(lines))
-        (tree,) = ast.parse(text).body
-        if not isinstance(tree, ast.FunctionDef):
-            raise NativeError(f"{self.name}: only functions made by `def` can be native")
-        return Source(inspect.getsourcefile(self.function) or "?", first, tuple(text.splitlines()), tree)
+                f"{self.name}: no `def` at line {code.co_firstlineno} of {code.co_filename}; a native "
+                f"function is made by `def` in a file that has not changed since it was imported"
+            )
+        return Source(code.co_filename, lines, tree)
 
     @functools.cached_property
     def _unsigned(self) -> tuple[str, ...]:

@@ -111,6 +111,13 @@ class Record:
         return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in names)})"
 
 
+def address(instance: object) -> int:
+    """Where the slots of a record lie, for callers that type checkers do not let see `.address`."""
+    if not isinstance(instance, Record):
+        raise NativeError(f"an instance of a @record class has an address, got {type(instance).__name__}")
+    return instance.address
+
+
 def _field(position: int, name: str) -> property:
     def read(self: Record) -> Any:
         type_ = layout(type(self)).types[position]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
 import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -75,10 +74,15 @@ class Scope:
         self.locals: dict[str, Local] = {}
         self.assigned: set[str] = set()
         self.local_names = _assigned_names(self.source.tree)
-        closure = inspect.getclosurevars(function.function)
-        self.globals: dict[str, Any] = {
-            **vars(builtins), **function.function.__globals__, **closure.nonlocals
-        }  # fmt: skip
+        code, cells = function.python.__code__, function.python.__closure__ or ()
+        self.closure = dict(zip(code.co_freevars, cells, strict=False))
+
+    def lookup(self, name: str) -> Any:
+        """The object a name from outside the function stands for: a closure's, a global's, a builtin's."""
+        if name in self.closure:
+            return self.closure[name].cell_contents
+        found = self.function.python.__globals__.get(name, _MISSING)
+        return vars(builtins).get(name, _MISSING) if found is _MISSING else found
 
     def error(self, node: ast.AST, message: str) -> NativeError:
         """`message` with the user's file, line and source line."""
@@ -89,9 +93,10 @@ class Scope:
         if isinstance(node, ast.Name):
             if node.id in self.local_names or node.id in self.parameters:
                 return _MISSING
-            if node.id not in self.globals:
+            found = self.lookup(node.id)
+            if found is _MISSING:
                 raise self.error(node, f"`{node.id}` is neither a local name nor a global one")
-            return self.globals[node.id]
+            return found
         if isinstance(node, ast.Attribute):
             owner = self.constant(node.value)
             if isinstance(owner, types.ModuleType):
@@ -106,13 +111,22 @@ class Scope:
 
     def line(self, node: ast.AST) -> int:
         """The line of `node` in the user's file."""
-        return self.source.first_line + getattr(node, "lineno", 1) - 1
+        return int(getattr(node, "lineno", 1))
 
 
 _MISSING = object()
 
 
 def _assigned_names(tree: ast.FunctionDef) -> frozenset[str]:
-    return frozenset(
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
+    """Names that the function's statements set; expressions of typed Python set none."""
+    found: set[str] = set()
+    waiting: list[ast.stmt] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        for target in targets:
+            elements = target.elts if isinstance(target, ast.Tuple) else [target]
+            found.update(e.id for e in elements if isinstance(e, ast.Name))
+        waiting.extend(getattr(node, "body", ()))
+        waiting.extend(getattr(node, "orelse", ()))
+    return frozenset(found)

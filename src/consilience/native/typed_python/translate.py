@@ -67,7 +67,7 @@ def _function(program: Program, function: NativeFunction[..., Any], export: bool
     for (name, type), value in zip(parameters.items(), builder.parameters, strict=False):
         typed = body.widen(value, type)
         if name in body.local_names and typed.value is not None:
-            body.locals[name] = Local(builder.variable(typed.value), typed.type, body.source.first_line)
+            body.locals[name] = Local(builder.variable(typed.value), typed.type, body.line(body.source.tree))
             body.assigned.add(name)
         else:
             body.parameters[name] = typed
@@ -184,7 +184,7 @@ class Statements(Calls):
         if node.value is None:
             raise self.error(node, "a declaration needs a value")
         try:
-            annotation = eval(ast.unparse(node.annotation), self.globals)
+            annotation = eval(ast.unparse(node.annotation), self.function.python.__globals__)
         except NameError as error:
             raise self.error(
                 node, f"the annotation names {error.name!r}, which does not exist at run time"

@@ -19,6 +19,7 @@ LOG2_E: Final = 1 / math.log(2)
 BIAS: Final = 1023
 ROUNDING_BITS: Final = 0x4338000000000000
 LARGEST: Final = 709.79  # exp overflows from 709.7827 on
+EXTREME: Final = 708.0  # below it in size, exp is a normal number
 SMALLEST: Final = -745.2  # exp rounds to zero from -745.1332 on
 
 
@@ -28,23 +29,37 @@ class Reduced(NamedTuple):
     pattern: Lanes
     q: Lanes
 
-    def times(self, y: Lanes | float, shift: int = 0) -> Lanes:
-        """y 2**(n + shift), where that power of two is a normal number."""
-        return self.power(shift) * y
-
     def power(self, shift: int = 0) -> Lanes:
         """2**(n + shift), which must be a normal number."""
         return ((self.pattern + (BIAS + shift - ROUNDING_BITS)) << 52).real
 
     def ldexp(self, y: Lanes) -> Lanes:
-        """y 2**n for |n| < 2046, rounded once: the power goes in two halves."""
+        """y 2**n, rounded once, for |n| < 2046: the power goes in two halves."""
         exponents = self.pattern + (2 * BIAS - ROUNDING_BITS)
         half = exponents >> 1
         return y * (half << 52).real * ((exponents - half) << 52).real
 
 
+    def scaled(self, x: Lanes, y: Lanes) -> Lanes:
+        """y 2**n where y is near 1 and the exact result is exp(x): infinity, zero and NaN included.
+
+        Arguments beyond 708 are rare, so they take a branch: the usual case is one integer addition.
+        """
+        builder = x.builder
+        usual = (y.bits + (self.pattern << 52)).real
+        result = builder.variable(usual.value)
+        extreme = ~(abs(x) < EXTREME)
+        with builder.if_(extreme.any()):
+            bounded = choose(x > LARGEST, math.inf, choose(x < SMALLEST, 0.0, self.ldexp(y)))
+            builder.set(result, choose(extreme, bounded, usual).value)
+        return x.of(builder.get(result))
+
+
 def reduced(x: Lanes, low: Lanes | None = None) -> Reduced:
-    """exp(x + low) - 1 in reduced form; |x| < 2000 or NaN, |low| small beside log 2."""
+    """exp(x + low) - 1 in reduced form; |low| small beside log 2.
+
+    The low bits of `pattern` hold n for |x| < 2**50 only; q is NaN for infinity and NaN.
+    """
     shifted = fma(x, LOG2_E, ROUNDING)
     n = shifted - ROUNDING
     leading = fma(n, -LN2_HIGH, x)
@@ -61,24 +76,21 @@ def clamp(x: Lanes, low: float, high: float) -> Lanes:
 
 
 def exponential(x: Lanes, low: Lanes | None = None) -> Lanes:
-    """exp(x + low) over the whole range: overflow to infinity, subnormal results, NaN."""
-    parts = reduced(clamp(x, SMALLEST, LARGEST), low)
-    return parts.ldexp(parts.q + 1.0)
+    """exp(x + low) over the whole range: overflow to infinity, subnormal results, NaN.
 
-
-def exponential_of_negative(x: Lanes) -> Lanes:
-    """exp(x), x <= 0 or NaN."""
-    parts = reduced(choose(x < SMALLEST, SMALLEST, x))
-    return parts.ldexp(parts.q + 1.0)
+    |low| is small beside log 2 wherever exp(x) is neither 0 nor infinite.
+    """
+    part = reduced(x, low)
+    return part.scaled(x, part.q + 1.0)
 
 
 @elementary
 def exp(x: Lanes) -> Lanes:
     """e**x. Below 1 ULP."""
-    shifted = fma(clamped := clamp(x, SMALLEST, LARGEST), LOG2_E, ROUNDING)
+    shifted = fma(x, LOG2_E, ROUNDING)
     n = shifted - ROUNDING
-    r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, clamped))
-    return Reduced(shifted.bits, r).ldexp(fma(r * r, polynomial(r, EXP), r) + 1.0)
+    r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, x))
+    return Reduced(shifted.bits, r).scaled(x, fma(r * r, polynomial(r, EXP), r) + 1.0)
 
 
 @elementary

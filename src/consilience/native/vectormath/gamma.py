@@ -17,7 +17,7 @@ from consilience.native.vectormath.coefficients import (
     STIRLING,
     TRIGAMMA_STIRLING,
 )
-from consilience.native.vectormath.logarithm import logarithm, logarithm_of_positive
+from consilience.native.vectormath.logarithm import assembled, logarithm, logarithm_of_sum, parts
 from consilience.native.vectormath.notation import Lanes, choose, elementary, fma, polynomial
 from consilience.native.vectormath.trigonometric import half_turn_cotangent, half_turn_sine
 
@@ -49,6 +49,14 @@ def gammaln_of_positive(x: Lanes) -> Lanes:
     series = inverse * polynomial(inverse * inverse, STIRLING)
     distant = fma(x - 0.5, log - 1.0, (HALF_LOG_TWO_PI - 0.5) + series)
     return choose(large, distant, central)
+
+
+def gammaln_of_one_plus(x: Lanes) -> Lanes:
+    """log(gamma(1 + x)), 0 <= x <= 1, relatively accurate near both zeros."""
+    lower = x <= 0.5
+    t = choose(lower, x, x - 1.0)
+    value = t * (t + 1.0) * polynomial(t, GAMMALN)
+    return choose(lower, value - logarithm_of_sum(x), value)
 
 
 @elementary
@@ -89,7 +97,7 @@ def digamma_of_positive(x: Lanes) -> Lanes:
         under = choose(taken, under * step, under)
     fraction = over / under
     central = ((t - DIGAMMA_ROOT) - DIGAMMA_ROOT_LOW) * polynomial(t - 0.5, DIGAMMA) + fraction
-    log = logarithm_of_positive(choose(large, choose(x < math.inf, x, 1.0), 6.0))
+    log = assembled(*parts(choose(large & (x < math.inf), x, DERIVATIVES_FROM)))
     square = fraction * fraction
     distant = log - fma(square, polynomial(square, DIGAMMA_STIRLING), 0.5 * fraction)
     distant = choose(x.equals(math.inf), math.inf, distant)

@@ -7,8 +7,10 @@ sqrt(2); log m is a polynomial in f = m - 1, without a division.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from consilience.native.program import Value
 from consilience.native.vectormath.coefficients import LOG
 from consilience.native.vectormath.exponential import LN2_HIGH, LN2_LOW
 from consilience.native.vectormath.notation import Lanes, choose, elementary, fma, polynomial, total
@@ -19,6 +21,8 @@ FRACTION_BITS: Final = (1 << 52) - 1
 WHOLE: Final = 2.0**52
 WHOLE_BITS: Final = 0x4330000000000000
 BIAS: Final = 1023.0
+NORMAL_BITS: Final = 0x0010000000000000
+INFINITY_BITS: Final = 0x7FF0000000000000
 SMALLEST_NORMAL: Final = 2.0**-1022
 
 INVERSE_LN2: Final = 1 / math.log(2)
@@ -38,10 +42,9 @@ class Parts(NamedTuple):
 
 
 def parts(x: Lanes) -> Parts:
-    """The parts of a positive finite x; subnormal numbers are scaled first."""
-    tiny = x < SMALLEST_NORMAL
-    bits = choose(tiny, x * 2.0**54, x).bits + (ONE_BITS - ROOT_HALF_BITS)
-    n = ((bits >> 52) | WHOLE_BITS).real - choose(tiny, WHOLE + BIAS + 54.0, WHOLE + BIAS)
+    """The parts of a positive, normal, finite x."""
+    bits = x.bits + (ONE_BITS - ROOT_HALF_BITS)
+    n = ((bits >> 52) | WHOLE_BITS).real - (WHOLE + BIAS)
     return Parts(n, ((bits & FRACTION_BITS) + ROOT_HALF_BITS).real - 1.0)
 
 
@@ -52,19 +55,42 @@ def assembled(n: Lanes, f: Lanes) -> Lanes:
     return fma(n, LN2_HIGH, f - (0.5 * square - rest))
 
 
-def with_special_values(result: Lanes, x: Lanes) -> Lanes:
-    """`result` where 0 < x < infinity; -infinity for 0, NaN below, x itself for infinity and NaN."""
-    special = choose(x.equals(0.0), -math.inf, choose(x < 0.0, math.nan, x))
-    return choose((x > 0.0) & (x < math.inf), result, special)
+def over_whole_range(x: Lanes, formula: Callable[[Lanes, Lanes], Lanes]) -> Lanes:
+    """formula(n, f), a logarithm, for any x: -infinity at 0, NaN below, infinity and NaN themselves.
+
+    Subnormal, zero, negative and non-finite x are rare, so they take branches around the usual case.
+    """
+    builder = x.builder
+    unusual = x.of(builder.cmp("uge", (x.bits - NORMAL_BITS).value, x.bits.constant(INFINITY_BITS - NORMAL_BITS).value))
+    found = unusual.any()
+    scaled = builder.variable(x.value)
+    shift = builder.variable(x.constant(0.0).value)
+    with builder.if_(found):
+        tiny = x < SMALLEST_NORMAL
+        builder.set(scaled, choose(tiny, x * 2.0**54, x).value)
+        builder.set(shift, choose(tiny, 54.0, x.constant(0.0)).value)
+    n, f = parts(x.of(builder.get(scaled)))
+    usual = formula(n - x.of(builder.get(shift)), f)
+    return _with_special_values(usual, x, found)
+
+
+def _with_special_values(usual: Lanes, x: Lanes, found: Value) -> Lanes:
+    """`usual` for 0 < x < infinity; the limits of a logarithm elsewhere. `found`: whether that can occur."""
+    builder = x.builder
+    result = builder.variable(usual.value)
+    with builder.if_(found):
+        special = choose(x.equals(0.0), -math.inf, choose(x < 0.0, math.nan, x))
+        builder.set(result, choose((x > 0.0) & (x < math.inf), usual, special).value)
+    return x.of(builder.get(result))
 
 
 def logarithm(x: Lanes) -> Lanes:
     """log x over the whole range."""
-    return with_special_values(assembled(*parts(x)), x)
+    return over_whole_range(x, assembled)
 
 
-def logarithm_of_positive(x: Lanes, correction: Lanes | None = None) -> Lanes:
-    """log(x + correction), x normal, positive and finite; |correction| at most an ULP of x.
+def logarithm_of_pair(x: Lanes, correction: Lanes) -> Lanes:
+    """log(x + correction) for x that is not subnormal; |correction| at most an ULP of x.
 
     The correction joins f: for n = 0 that is exact when x + correction - 1 is a float64, and for other n its
     rounding does not matter.
@@ -73,15 +99,14 @@ def logarithm_of_positive(x: Lanes, correction: Lanes | None = None) -> Lanes:
     exponent = bits >> 52
     n = (exponent | WHOLE_BITS).real - (WHOLE + BIAS)
     f = ((bits & FRACTION_BITS) + ROOT_HALF_BITS).real - 1.0
-    if correction is not None:
-        f = fma(correction, ((2046 - exponent) << 52).real, f)
-    return assembled(n, f)
+    usual = assembled(n, fma(correction, ((2046 - exponent) << 52).real, f))
+    return _with_special_values(usual, x, (~((x > 0.0) & (x < math.inf))).any())
 
 
 def logarithm_of_sum(x: Lanes) -> Lanes:
     """log(1 + x) over the whole range; loses the sign of zero."""
     u, error = total(x.constant(1.0), x)
-    return with_special_values(logarithm_of_positive(u, error), u)
+    return logarithm_of_pair(u, error)
 
 
 @elementary
@@ -107,20 +132,26 @@ def _split(f: Lanes) -> tuple[Lanes, Lanes]:
 @elementary
 def log2(x: Lanes) -> Lanes:
     """Logarithm to base 2, exact for powers of two."""
-    n, f = parts(x)
-    high, low = _split(f)
-    leading = high * INVERSE_LN2_HIGH
-    rest = fma(low, INVERSE_LN2, high * INVERSE_LN2_LOW)
-    whole, error = total(n, leading)
-    return with_special_values(whole + (error + rest), x)
+
+    def formula(n: Lanes, f: Lanes) -> Lanes:
+        high, low = _split(f)
+        leading = high * INVERSE_LN2_HIGH
+        rest = fma(low, INVERSE_LN2, high * INVERSE_LN2_LOW)
+        whole, error = total(n, leading)
+        return whole + (error + rest)
+
+    return over_whole_range(x, formula)
 
 
 @elementary
 def log10(x: Lanes) -> Lanes:
     """Logarithm to base 10, exact for powers of ten."""
-    n, f = parts(x)
-    high, low = _split(f)
-    leading = high * INVERSE_LN10_HIGH
-    rest = fma(low, 1 / math.log(10), fma(high, INVERSE_LN10_LOW, n * LOG10_2_LOW))
-    whole, error = total(n * LOG10_2_HIGH, leading)
-    return with_special_values(whole + (error + rest), x)
+
+    def formula(n: Lanes, f: Lanes) -> Lanes:
+        high, low = _split(f)
+        leading = high * INVERSE_LN10_HIGH
+        rest = fma(low, 1 / math.log(10), fma(high, INVERSE_LN10_LOW, n * LOG10_2_LOW))
+        whole, error = total(n * LOG10_2_HIGH, leading)
+        return whole + (error + rest)
+
+    return over_whole_range(x, formula)

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import math
 
-from consilience.native.vectormath.exponential import clamp, exponential_of_negative, reduced
-from consilience.native.vectormath.logarithm import assembled, logarithm_of_positive, with_special_values
+from consilience.native.vectormath.exponential import exponential, reduced
+from consilience.native.vectormath.logarithm import assembled, logarithm_of_pair
 from consilience.native.vectormath.notation import Lanes, choose, elementary, fma
 
 
 @elementary
 def sigmoid(x: Lanes) -> Lanes:
     """1 / (1 + exp(-x)), also where exp(-x) overflows."""
-    e = exponential_of_negative(-abs(x))
+    e = exponential(-abs(x))
     return choose(x < 0.0, e, 1.0) / (e + 1.0)
 
 
 @elementary
 def softplus(x: Lanes) -> Lanes:
     """log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|))."""
-    t = exponential_of_negative(-abs(x))
+    t = exponential(-abs(x))
     # 1 + t lies in [1, 2]: beyond sqrt(2) half of it is taken, without rounding t first.
     beyond = t > math.sqrt(2) - 1
     n = choose(beyond, 1.0, 0.0)
@@ -36,11 +36,11 @@ def log1mexp(x: Lanes) -> Lanes:
 
     Mächler (2012): near 0 by the logarithm of -expm1(x), else by log1p(-exp(x)).
     """
-    parts = reduced(clamp(x, -745.2, 1.0))
-    e = parts.ldexp(parts.q + 1.0)
+    part = reduced(x)
+    e = part.scaled(x, part.q + 1.0)
     near = x > -math.log(2)
     difference = 1.0 - e
-    power = choose(near, parts.power(), 1.0)
-    u = choose(near, -fma(power, parts.q, power - 1.0), difference)
-    correction = choose(near, 0.0, (1.0 - difference) - e)
-    return with_special_values(logarithm_of_positive(u, correction), u)
+    power = choose(near, part.power(), 1.0)
+    u = choose(near, -fma(power, part.q, power - 1.0), difference)
+    u = choose(x > 0.0, math.nan, u)
+    return logarithm_of_pair(u, choose(near, 0.0, (1.0 - difference) - e))

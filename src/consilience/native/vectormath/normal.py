@@ -9,12 +9,13 @@ import math
 from typing import Final
 
 from consilience.native.vectormath.coefficients import NORMAL_CENTRE, NORMAL_FAR_TAIL, NORMAL_TAIL
-from consilience.native.vectormath.error_function import gaussian, scaled_complement
-from consilience.native.vectormath.logarithm import logarithm, logarithm_of_positive
-from consilience.native.vectormath.notation import Lanes, choose, elementary, fma, polynomial
+from consilience.native.vectormath.error_function import central_ratio, gaussian, scaled_complement
+from consilience.native.vectormath.logarithm import logarithm, logarithm_of_pair
+from consilience.native.vectormath.notation import Lanes, choose, elementary, fma, polynomial, total_ordered
 
 ROOT_HALF: Final = math.sqrt(0.5)
 FAR: Final = 8.5
+NEAR: Final = 0.7
 
 
 def quantile(q: Lanes, tail: Lanes) -> Lanes:
@@ -32,7 +33,7 @@ def quantile(q: Lanes, tail: Lanes) -> Lanes:
         beyond = polynomial((s - 16.0) / (s + 16.0), NORMAL_FAR_TAIL)
         builder.set(excess, choose(far, beyond, q.of(builder.get(excess))).value)
     outside = choose(tail.equals(0.0), math.inf, s - q.of(builder.get(excess)))
-    return choose(abs(q) <= 0.375, central, outside.with_sign(q))
+    return choose(abs(q) <= 0.4, central, outside.with_sign(q))
 
 
 @elementary
@@ -57,13 +58,15 @@ def erfinv(x: Lanes) -> Lanes:
 def log_ndtr(x: Lanes) -> Lanes:
     """Logarithm of the probability that a standard normal lies below x.
 
-    Below 0: log(erfcx(|x| / sqrt(2)) / 2) - x**2 / 2. Above: log1p of minus the upper tail.
+    Near 0 the logarithm of 1/2 + erf / 2; below, log(erfcx(|x| / sqrt(2)) / 2) - x**2 / 2; above, log1p of minus
+    the upper tail.
     """
     size = abs(x)
-    z = choose(size > 1e150, 1e150, size)
-    scaled = 0.5 * scaled_complement(z * ROOT_HALF)
-    tail = gaussian(choose(size > 40.0, 40.0, size), 0.5) * scaled
-    u = 1.0 - tail
-    behind = x < 0.0
-    logarithm = logarithm_of_positive(choose(behind, scaled, u), choose(behind, 0.0, (1.0 - u) - tail))
+    behind, near = x < -NEAR, size <= NEAR
+    z = choose(size > 1e150, 1e150, size) * ROOT_HALF
+    scaled = 0.5 * scaled_complement(z)
+    ahead = choose(behind, 0.0, choose(size > 40.0, 40.0, size))
+    change = choose(near, (0.5 * ROOT_HALF) * central_ratio(z * z) * x, -(gaussian(ahead, 0.5) * scaled))
+    u, error = total_ordered(choose(near, x.constant(0.5), 1.0), change)
+    logarithm = logarithm_of_pair(choose(behind, scaled, u), choose(behind, 0.0, error))
     return choose(behind, fma(x * -0.5, x, logarithm), logarithm)

@@ -89,7 +89,9 @@ def gradient(cost: Node, wrt: Node | Sequence[Node], disconnected: str = "zero")
             f"the gradient of a scalar was needed, got {describe(cost)}; "
             "sum it, or use `jacobian` or `pullback` with a cotangent."
         )
-    return pullback([cost], wrt, [constant(1.0, cost.dtype)], disconnected)
+    with without_sources():
+        one = constant(1.0, cost.dtype)
+    return pullback([cost], wrt, [one], disconnected)
 
 
 def value_and_gradient(

@@ -13,21 +13,17 @@ from consilience.transforms.gradient.table import no_derivative, partial_of
 
 
 @partial_of(Index)
-def _index(node: Node, g: Node, position: int) -> Node | None:
+def _index(node: Node, g: Node, position: int) -> Node:
     assert isinstance(node.op, Index)
     x, *arrays = node.inputs
-    return (
-        Node(IndexUpdate(node.op.specification, "inc"), zeros_like(x), g, *arrays) if position == 0 else None
-    )
+    return Node(IndexUpdate(node.op.specification, "inc"), zeros_like(x), g, *arrays)
 
 
 @partial_of(IndexUpdate)
-def _index_update(node: Node, g: Node, position: int) -> Node | None:
+def _index_update(node: Node, g: Node, position: int) -> Node:
     assert isinstance(node.op, IndexUpdate)
     _, values, *arrays = node.inputs
     op = node.op
-    if position > 1:
-        return None
     if position == 0:
         if op.mode == "inc":
             return g

@@ -84,6 +84,8 @@ def total(parts: Sequence[Node]) -> Node:
 
 def unbroadcast(cotangent: Node, shape: Shape) -> Node:
     """Undo the broadcasting of a value of the given shape: sum over the axes along which it was repeated."""
+    if cotangent.static_shape == shape:
+        return cotangent
     added = cotangent.ndim - len(shape)
     stretched = tuple(
         axis

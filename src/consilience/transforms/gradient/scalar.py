@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from functools import partial
+from typing import TypeAlias
 
 from consilience.errors import MissingRuleError
 from consilience.ir import Node, constant_value
@@ -66,16 +67,14 @@ def unknown(what: str, advice: str) -> Slope:
     return refuse
 
 
-# fmt: off
-def exp(x: Any) -> Node: return apply("exp", x)
-def log(x: Any) -> Node: return apply("log", x)
-def sqrt(x: Any) -> Node: return apply("sqrt", x)
-def gammaln(x: Any) -> Node: return apply("gammaln", x)
-def where(condition: Any, then: Any, other: Any) -> Node: return apply("where", condition, then, other)
-def eq(a: Any, b: Any) -> Node: return apply("eq", a, b)
-def both(a: Any, b: Any) -> Node: return apply("logical_and", a, b)
-def either(a: Any, b: Any) -> Node: return apply("logical_or", a, b)
-# fmt: on
+exp = partial(apply, "exp")
+log = partial(apply, "log")
+sqrt = partial(apply, "sqrt")
+gammaln = partial(apply, "gammaln")
+where = partial(apply, "where")
+eq = partial(apply, "eq")
+both = partial(apply, "logical_and")
+either = partial(apply, "logical_or")
 
 
 def raised(y: Node) -> Node:

@@ -23,9 +23,9 @@ def _index(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
     gathered = _gathered_rank(arrays)
     if x.batched:
         specification, indices, order = _with_batch(node.op.specification, arrays, gathered, batch)
-        return transpose(
-            Node(Index(specification), x.value, *indices), _inverse(order, node.ndim + len(batch))
-        )
+        read = Node(Index(specification), x.value, *indices)
+        order = _completed(order, read.ndim)
+        return transpose(read, [order.index(i) for i in range(read.ndim)])
     # One tensor, many places: the arrays carry the batch axes to where their axes stand in the result.
     place = gather_place(node.op.specification)
     assert place is not None
@@ -39,7 +39,8 @@ def _index_update(node: Node, operands: Sequence[Operand], batch: Shape) -> Node
     assert isinstance(node.op, IndexUpdate)
     x, values, *arrays = operands
     specification, indices, order = _with_batch(node.op.specification, arrays, _gathered_rank(arrays), batch)
-    moved = transpose(values.full(batch), order) if order else values.full(batch)
+    many = values.full(batch)
+    moved = transpose(many, _completed(order, many.ndim))
     return Node(IndexUpdate(specification, node.op.mode), x.full(batch), moved, *indices)
 
 
@@ -58,7 +59,7 @@ def _with_batch(
 ) -> tuple[Specification, list[Node], list[int]]:
     """The specification behind batch axes, its index arrays, and how to order the axes of a part.
 
-    order     axis i of `x[specification]` is axis order[i] of (*batch, *core part); empty when they agree
+    order     axis i of `x[specification]` is axis order[i] of (*batch, *core part); axes it leaves out agree
     """
     rank = len(batch)
     place = gather_place(specification)
@@ -88,6 +89,6 @@ def _others(axis: int, rank: int) -> list[int]:
     return [i for i in range(rank) if i != axis]
 
 
-def _inverse(order: Sequence[int], rank: int) -> list[int]:
-    full = [*order, *range(len(order), rank)]
-    return [full.index(i) for i in range(rank)]
+def _completed(order: Sequence[int], rank: int) -> list[int]:
+    """An order of the first axes as an order of all."""
+    return [*order, *range(len(order), rank)]

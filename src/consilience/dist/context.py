@@ -1,0 +1,92 @@
+"""The model in whose `with` block a distribution is called, one stack per thread.
+
+A distribution hands its variable to the innermost context. What a context does with it is the model's own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, Protocol
+
+from consilience.errors import ModelError
+from consilience.ir import Dim, Node
+
+
+class Default:
+    """Marks an argument that was not given where `None` has a meaning of its own."""
+
+    def __repr__(self) -> str:
+        return "DEFAULT"
+
+
+DEFAULT: Final = Default()
+
+
+class ModelContext(Protocol):
+    """What a distribution needs of a model."""
+
+    def register(
+        self,
+        name: str,
+        node: Node,
+        *,
+        observed: Any = None,
+        dims: str | Sequence[str | None] | None = None,
+        transform: Any = DEFAULT,
+        initval: Any = None,
+        total_size: Any = None,
+    ) -> Node:
+        """Take a random variable (an op `RandomVariable`) into the model and return what the user works with.
+
+        observed    data as given, or None
+        transform   DEFAULT: the one of `transforms.default_transform`; None: none; otherwise a Transform
+        """
+        ...
+
+    def dim_lengths(self, dims: str | Sequence[str | None]) -> Sequence[Dim | None]:
+        """Length per dim; None for one whose length is not known yet."""
+        ...
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.contexts: list[ModelContext] = []
+
+
+_stack: Final = _Stack()
+
+
+def push(context: ModelContext) -> None:
+    """Make `context` the innermost one of this thread."""
+    _stack.contexts.append(context)
+
+
+def pop() -> ModelContext:
+    """Leave the innermost context and return it."""
+    return _stack.contexts.pop()
+
+
+@contextmanager
+def entered(context: ModelContext) -> Iterator[ModelContext]:
+    """`context` is the innermost one inside."""
+    push(context)
+    try:
+        yield context
+    finally:
+        pop()
+
+
+def current_or_none() -> ModelContext | None:
+    """The innermost context of this thread, None outside all."""
+    return _stack.contexts[-1] if _stack.contexts else None
+
+
+def current(what: str | None = None) -> ModelContext:
+    """The innermost context; ModelError outside all. `what` names the distribution that asks."""
+    found = current_or_none()
+    if found is None:
+        hint = f" or `{what}.dist(...)` for a variable outside any model" if what else ""
+        raise ModelError(f"No model on context stack: use `with pm.Model():`{hint}.")
+    return found

@@ -1,0 +1,87 @@
+"""The vocabulary in which densities are written: functions of tensors, numbers and arrays.
+
+Each name is a row of the scalar table or an op; nothing here knows of probability.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+from consilience.ir import Node
+from consilience.ops.elementwise import TensorLike, apply
+
+LOG_2: Final = math.log(2.0)
+LOG_PI: Final = math.log(math.pi)
+LOG_SQRT_2_PI: Final = 0.5 * math.log(2.0 * math.pi)
+SQRT_2: Final = math.sqrt(2.0)
+
+
+def _unary(row: str) -> Callable[[TensorLike], Node]:
+    def call(x: TensorLike) -> Node:
+        return apply(row, x)
+
+    call.__name__ = call.__qualname__ = row
+    return call
+
+
+def _binary(row: str) -> Callable[[TensorLike, TensorLike], Node]:
+    def call(x: TensorLike, y: TensorLike) -> Node:
+        return apply(row, x, y)
+
+    call.__name__ = call.__qualname__ = row
+    return call
+
+
+def _ternary(row: str) -> Callable[[TensorLike, TensorLike, TensorLike], Node]:
+    def call(x: TensorLike, y: TensorLike, z: TensorLike) -> Node:
+        return apply(row, x, y, z)
+
+    call.__name__ = call.__qualname__ = row
+    return call
+
+
+absolute = _unary("abs")
+arctan = _unary("arctan")
+erf = _unary("erf")
+erfc = _unary("erfc")
+erfinv = _unary("erfinv")
+exp = _unary("exp")
+expm1 = _unary("expm1")
+floor = _unary("floor")
+gammaln = _unary("gammaln")
+isfinite = _unary("isfinite")
+log = _unary("log")
+log1mexp = _unary("log1mexp")
+log1p = _unary("log1p")
+log_ndtr = _unary("log_ndtr")
+logit = _unary("logit")
+ndtri = _unary("ndtri")
+reciprocal = _unary("reciprocal")
+round_even = _unary("round")
+sigmoid = _unary("sigmoid")
+softplus = _unary("softplus")
+sqrt = _unary("sqrt")
+square = _unary("square")
+tan = _unary("tan")
+arctan2 = _binary("arctan2")
+equal = _binary("eq")
+gammainc = _binary("gammainc")
+gammaincc = _binary("gammaincc")
+greater = _binary("gt")
+greater_equal = _binary("ge")
+less = _binary("lt")
+less_equal = _binary("le")
+logical_and = _binary("logical_and")
+maximum = _binary("maximum")
+minimum = _binary("minimum")
+xlog1py = _binary("xlog1py")
+xlogy = _binary("xlogy")
+betainc = _ternary("betainc")
+where = _ternary("where")
+
+
+def log_factorial(n: TensorLike) -> Node:
+    """log n!"""
+    return gammaln(apply("add", n, 1.0))

@@ -1,0 +1,308 @@
+"""Parameters of distributions: their declaration, and the way from a user's arguments to canonical ones.
+
+Arguments in PyMC's order and names in, one tensor per canonical parameter out, checked as far as they are
+constants. Shapes and the variable itself stay outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, overload
+
+import numpy as np
+
+from consilience.backends.reference import evaluate
+from consilience.dist.constraints import Constraint
+from consilience.dist.mathematics import where
+from consilience.errors import LinearAlgebraError, ParameterError
+from consilience.ir import FLOATS, Constant, Node, constant, constant_value, topological
+from consilience.ops.elementwise import TensorLike, as_tensor, cast, promote
+from consilience.ops.shape import expand_dims
+
+Conversion: TypeAlias = Callable[..., "TensorLike | tuple[TensorLike, ...]"]
+
+
+class Parameter:
+    """One canonical parameter of a distribution; on an instance, its value.
+
+    constraint  where it must lie; its event rank is the rank of one parameter
+    default     value when the user gives none
+    stretched   a number stands for a vector of equal numbers
+    guarded     values outside the constraint are replaced by NaN in densities. Not needed where the formula
+                itself is NaN or -inf for them, as log(sigma) is.
+    """
+
+    def __init__(
+        self, constraint: Constraint, default: float | None = None, *, stretched: bool = False, guarded: bool = True
+    ) -> None:
+        self.constraint = constraint
+        self.default = default
+        self.stretched = stretched
+        self.guarded = guarded
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Parameter: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> Node: ...
+    def __get__(self, instance: object | None, owner: type) -> Parameter | Node:
+        if instance is None:
+            return self
+        value: Node = instance.__dict__[self.name]
+        return value
+
+    @property
+    def event_rank(self) -> int:
+        """Rank of one value of the parameter."""
+        return self.constraint.event_rank
+
+
+class _Derived(Parameter):
+    def __init__(self, formula: Callable[[Any], Node]) -> None:
+        self._formula = formula
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        return self if instance is None else self._formula(instance)
+
+
+def parameter(
+    constraint: Constraint, default: float | None = None, *, stretched: bool = False, guarded: bool = True
+) -> Parameter:
+    """Declare a canonical parameter; see `Parameter`."""
+    return Parameter(constraint, default, stretched=stretched, guarded=guarded)
+
+
+def derived(formula: Callable[[Any], Node]) -> Parameter:
+    """A parameter of the parent distribution, computed from those of the form: `derived(lambda of: exp(of.log_mu))`."""
+    return _Derived(formula)
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Other parameters that the user may give in place of some canonical ones."""
+
+    replaced: tuple[str, ...]
+    convert: Conversion
+    constraints: Mapping[str, Constraint]
+
+
+def instead_of(replaced: str | tuple[str, ...], convert: Conversion, **constraints: Constraint) -> Alternative:
+    """Declare alternative parameters.
+
+    replaced      canonical parameters they stand for
+    convert       function of the alternative parameters, and of canonical ones it names besides, that gives
+                  the replaced ones, in order
+    constraints   the alternative parameters with their constraints
+    """
+    return Alternative((replaced,) if isinstance(replaced, str) else replaced, convert, constraints)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One accepted combination: canonical parameters not replaced, and the alternative's."""
+
+    form: type[Any]
+    canonical: tuple[Parameter, ...]
+    alternatives: tuple[Alternative, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names of the combination."""
+        replaced = {name for a in self.alternatives for name in a.replaced}
+        kept = tuple(p.name for p in self.canonical if p.name not in replaced)
+        return kept + tuple(name for a in self.alternatives for name in a.constraints)
+
+    @property
+    def required(self) -> frozenset[str]:
+        """Names without a default."""
+        optional = {p.name for p in self.canonical if p.default is not None}
+        return frozenset(n for n in self.names if n not in optional)
+
+    def accepts(self, given: Mapping[str, object]) -> bool:
+        """Whether the given names are this combination."""
+        return self.required <= given.keys() <= set(self.names)
+
+
+def signatures(forms: Sequence[type[Any]]) -> list[Signature]:
+    """Every accepted combination of a distribution's forms, the canonical one first."""
+    found = []
+    for form in forms:
+        canonical: tuple[Parameter, ...] = form.parameters
+        found.append(Signature(form, canonical, ()))
+        found += [Signature(form, canonical, (a,)) for a in form.alternatives]
+    return found
+
+
+def positional_names(forms: Sequence[type[Any]]) -> tuple[str, ...]:
+    """Order of positional arguments: canonical parameters, then alternatives as they are declared."""
+    names: dict[str, None] = {}
+    for form in forms:
+        names.update(dict.fromkeys(p.name for p in form.parameters))
+        for alternative in form.alternatives:
+            names.update(dict.fromkeys(alternative.constraints))
+    return tuple(names)
+
+
+def named_arguments(
+    title: str, order: Sequence[str], positional: Sequence[object], named: Mapping[str, object]
+) -> dict[str, Any]:
+    """Arguments by name; those that are None count as not given."""
+    if len(positional) > len(order):
+        raise TypeError(f"{title} takes at most {len(order)} parameters ({', '.join(order)}), got {len(positional)}.")
+    given = dict(zip(order, positional, strict=False))
+    for name, value in named.items():
+        if name not in order:
+            raise TypeError(f"{title} has no parameter `{name}`; its parameters are {', '.join(order) or 'none'}.")
+        if given.get(name) is not None:
+            raise TypeError(f"{title} got `{name}` twice, by position and by name.")
+        given[name] = value
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def choose(title: str, accepted: Sequence[Signature], given: Mapping[str, Any]) -> Signature:
+    """The combination that the given names are; TypeError with all combinations otherwise."""
+    for signature in accepted:
+        if signature.accepts(given):
+            return signature
+    listed = []
+    for signature in accepted:
+        defaults = {p.name: p.default for p in signature.canonical}
+        shown = [n if defaults.get(n) is None else f"{n}={defaults[n]:g}" for n in signature.names]
+        listed.append(f"({', '.join(shown)})")
+    got = ", ".join(given) or "none"
+    raise TypeError(f"{title} accepts the parameters {' or '.join(dict.fromkeys(listed))}; got {got}.")
+
+
+def canonical_values(title: str, signature: Signature, given: Mapping[str, Any]) -> list[Node]:
+    """One tensor per canonical parameter, of a common float dtype, constants checked."""
+    arguments = dict(zip(given, _common(list(given.values())), strict=True))
+    for alternative in signature.alternatives:
+        for name, constraint in alternative.constraints.items():
+            check_constant(title, name, arguments[name], constraint.bind(arguments))
+    values = {p.name: p.default for p in signature.canonical if p.default is not None}
+    values |= {n: v for n, v in arguments.items() if any(p.name == n for p in signature.canonical)}
+    source: dict[str, str] = {}
+    for alternative in signature.alternatives:
+        names = alternative.convert.__code__.co_varnames[: alternative.convert.__code__.co_argcount]
+        made = alternative.convert(*(as_tensor({**values, **arguments}[n]) for n in names))
+        results = made if isinstance(made, tuple) else (made,)
+        for name, result in zip(alternative.replaced, results, strict=True):
+            values[name] = _folded(as_tensor(result))
+            source[name] = f", computed from {' and '.join(alternative.constraints)}"
+    tensors = _common([values[p.name] for p in signature.canonical])
+    bound = {p.name: t for p, t in zip(signature.canonical, tensors, strict=True)}
+    result = []
+    for declared, tensor in zip(signature.canonical, tensors, strict=True):
+        tensor = _of_rank(title, declared, tensor)
+        check_constant(title, declared.name, tensor, declared.constraint.bind(bound), source.get(declared.name, ""))
+        result.append(_in_kind(declared, tensor))
+    return result
+
+
+def _common(values: Sequence[Any]) -> list[Node]:
+    """Nodes; floats of one dtype, by NumPy's promotion with weak Python numbers. Integers stay integers."""
+    nodes = [v if _weak(v) else _tensor(v) for v in values]
+    floats = [n for n in nodes if isinstance(n, Node) and n.dtype in FLOATS]
+    dtype = promote(floats)[1] if floats else "float64"
+    result = []
+    for node in nodes:
+        if isinstance(node, Node):
+            result.append(cast(node, dtype) if node.dtype in FLOATS else node)
+        else:
+            result.append(constant(node, dtype) if isinstance(node, float) else constant(node))
+    return result
+
+
+def _weak(value: object) -> bool:
+    return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
+
+
+def _tensor(value: Any) -> Node:
+    if isinstance(value, Node):
+        return value
+    return as_tensor(value if isinstance(value, list | tuple) else np.asarray(value))
+
+
+def _in_kind(declared: Parameter, tensor: Node) -> Node:
+    """Numbers of a continuous set as floats; a set of whole numbers keeps the dtype it was given."""
+    if declared.constraint.discrete or tensor.dtype in FLOATS:
+        return cast(tensor, "int64") if tensor.dtype == "bool" else tensor
+    return cast(tensor, "float64")
+
+
+def _of_rank(title: str, declared: Parameter, tensor: Node) -> Node:
+    if tensor.dtype == "key":
+        raise ParameterError(f"{title}: {declared.name} must be {declared.constraint.rule}, got a random key.")
+    if tensor.ndim >= declared.event_rank:
+        return tensor
+    if declared.stretched and declared.event_rank == 1:
+        return expand_dims(tensor, 0)
+    kind = {1: "a vector", 2: "a matrix"}[declared.event_rank]
+    raise ParameterError(f"{title}: {declared.name} must be {kind} or a batch of them, got rank {tensor.ndim}.")
+
+
+def _folded(node: Node) -> Node:
+    """A graph of constants as one constant, so that what the user gave as numbers is checked as numbers."""
+    if isinstance(node.op, Constant) or any(not n.inputs and not isinstance(n.op, Constant) for n in topological([node])):
+        return node
+    return constant(evaluate([node], {})[0])
+
+
+def check_constant(title: str, name: str, value: Node, constraint: Constraint, source: str = "") -> None:
+    """Raise ParameterError where a constant breaks its constraint; other tensors pass."""
+    if constant_value(value) is None or value.ndim < constraint.event_rank:
+        return
+    condition = constraint.holds(as_tensor(value))
+    if any(not n.inputs and not isinstance(n.op, Constant) and n.dtype != "int64" for n in topological([condition])):
+        return
+    _refuse(title, name, value, constraint, condition, source)
+
+
+def _refuse(title: str, name: str, value: Node, constraint: Constraint, condition: Node, source: str) -> None:
+    array = constant_value(value)
+    assert array is not None
+    try:
+        inside = evaluate([condition], {})[0]
+    except LinearAlgebraError:
+        inside = np.zeros((), bool)
+    if not inside.all():
+        raise ParameterError(f"{title}: {name} must be {constraint.rule}, got {_first(array, inside)}{source}.")
+    reason = constraint.refusal(array)
+    if reason is not None:
+        raise ParameterError(f"{title}: {name} must be {constraint.rule}, but {reason}{source}.")
+
+
+def _first(array: np.ndarray[Any, Any], inside: np.ndarray[Any, Any]) -> str:
+    """The first offending value with its place."""
+    position = tuple(int(i) for i in np.argwhere(~inside)[0])
+    value = np.broadcast_to(array, inside.shape + array.shape[inside.ndim :] if array.ndim > inside.ndim else inside.shape)
+    shown = np.array2string(value[position], precision=6, threshold=8) if value[position].ndim else repr(value[position].item())
+    place = ", ".join(map(str, position))
+    return shown + (f" (element {place})" if position else "")
+
+
+def guarded(declared: Parameter, value: Node, parameters: Mapping[str, Node]) -> Node:
+    """The value where it is admitted, NaN elsewhere, so that no density of a wrong parameter is finite.
+
+    Constants were checked when the variable was made.
+    """
+    constraint = declared.constraint.bind(parameters)
+    if not declared.guarded or _known(value, constraint):
+        return value
+    valid = constraint.admits(value)
+    if declared.event_rank:
+        valid = expand_dims(valid, tuple(range(valid.ndim, valid.ndim + declared.event_rank)))
+    return where(valid, value, np.nan)
+
+
+def _known(value: Node, constraint: Constraint) -> bool:
+    return constant_value(value) is not None and all(
+        isinstance(n.op, Constant) or n.inputs for n in topological([constraint.admits(value)])
+    )

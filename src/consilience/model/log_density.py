@@ -1,0 +1,275 @@
+"""The log density of a model on the unconstrained space, as machine code.
+
+A model in; a `ModelDensity` (the samplers' LogDensity, with ways to name coordinates and to expand draws)
+out. Variables are replaced by transformed stretches of one vector, terms summed, simplified and differentiated.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.backends import contexts
+from consilience.backends.llvm import Bound, Compiled
+from consilience.backends.shapes import Lengths, bind_lengths
+from consilience.dist.random_variable import RandomVariable, density
+from consilience.errors import ModelError, ShapeError
+from consilience.ir import Node, constant, substitute, tensor_input, topological
+from consilience.ir import dimension as dims
+from consilience.ir.obligations import collect
+from consilience.ir.side_tables import without_sources
+from consilience.lower.specialise import specialise
+from consilience.model import observation
+from consilience.model.layout import Layout, Stretch
+from consilience.model.variables import ModelVariables
+from consilience.ops import Elementwise, cast
+from consilience.ops.reduce import reduce
+from consilience.ops.shape import concatenate, reshape
+from consilience.rules import simplify
+from consilience.transforms.gradient import gradient
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The pieces of a log density over one value node per free variable.
+
+    values         unconstrained value of each free variable
+    constrained    the same on its own scale, with every other random variable replaced
+    priors         log density of each free variable with its Jacobian, elementwise
+    likelihoods    log density of each observed variable, elementwise
+    potentials     the potentials
+    deterministics the named expressions
+    """
+
+    values: list[Node]
+    constrained: list[Node]
+    priors: list[Node]
+    likelihoods: list[Node]
+    potentials: list[Node]
+    deterministics: list[Node]
+
+    @property
+    def all(self) -> list[Node]:
+        """Everything that is summed."""
+        return [*self.priors, *self.likelihoods, *self.potentials]
+
+
+def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
+    """Write the model's density in terms of unconstrained values."""
+    values: list[Node] = []
+    constrained: dict[Node, Node] = {}
+    jacobians: list[Node | None] = []
+    for variable in model.free:
+        parameters = substitute(variable.node.inputs[1:], constrained)
+        own = variable.node
+        if variable.transform is None:
+            value = tensor_input("float64", own.static_shape, variable.name)
+            natural, correction = cast(value, own.dtype), None
+        else:
+            transform = variable.transform
+            shape = transform.unconstrained_shape(own.static_shape)
+            value = tensor_input("float64", shape, f"{variable.name}_{transform.name}__")
+            natural = transform.backward(value, *parameters)
+            correction = transform.log_jacobian_determinant(value, *parameters)
+        values.append(value)
+        constrained[own] = natural
+        jacobians.append(correction)
+    priors = []
+    for variable, correction in zip(model.free, jacobians, strict=True):
+        term = density(variable.node, constrained[variable.node])
+        priors.append(term + correction if jacobian and correction is not None else term)
+    likelihoods = [density(v.node, v.data) for v in model.observed]
+    # Observed variables stand for their data wherever else they are used.
+    replacements = {**constrained, **{v.node: v.data for v in model.observed}}
+    groups = [priors, likelihoods, list(model.potentials.values()), list(model.deterministics.values())]
+    done = [substitute(group, replacements) for group in groups]
+    return Terms(values, list(constrained.values()), *done)
+
+
+def total(terms: Sequence[Node]) -> Node:
+    """The sum of all elements of all terms."""
+    sums = [cast(reduce("sum", t), "float64") if t.ndim else cast(t, "float64") for t in terms]
+    if not sums:
+        return constant(0.0)
+    return sums[0] if len(sums) == 1 else Node(Elementwise("add"), *sums)
+
+
+class ModelDensity:
+    """A compiled log density. Fulfils `LogDensity`: dimension, entry, constants, workspace.
+
+    layout   where each variable lies in the position vector
+    """
+
+    def __init__(self, model: ModelVariables, built: _Built, bound: Bound, values: list[Array]) -> None:
+        self.model = model
+        self.layout = built.layout
+        self.dimension = built.layout.dimension
+        self.lengths = built.lengths
+        self.graph_seconds = built.graph_seconds
+        self._built = built
+        self._bound = bound
+        self._data = values
+        self.entry = bound.entry
+        self.constants = bound.constants
+        self.workspace = bound.workspace
+
+    def __call__(self, position: npt.ArrayLike) -> tuple[float, npt.NDArray[np.float64]]:
+        """Log density and gradient at a position, float64 (dimension,)."""
+        point = np.ascontiguousarray(position, dtype=float)
+        if point.shape != (self.dimension,):
+            raise ShapeError(f"a position of {self.dimension} coordinates was needed, got shape {point.shape}.")
+        (logp, gradient_values), status = self._bound.map([(point[None], True)], 1)
+        if status or not np.isfinite(logp[0]):
+            return (-np.inf if status or np.isnan(logp[0]) else float(logp[0])), gradient_values[0]
+        return float(logp[0]), gradient_values[0]
+
+    def expand(self, positions: npt.NDArray[np.float64], deterministics: bool = True) -> dict[str, Array]:
+        """Named values on their own scales for positions (draws, dimension); leading axis draws."""
+        return self._built.expander(deterministics).run(positions, self._data)
+
+
+@dataclass
+class _Expander:
+    names: list[str]
+    compiled: Compiled
+
+    def run(self, positions: npt.NDArray[np.float64], data: list[Array]) -> dict[str, Array]:
+        bound = self.compiled.bind(data)
+        flat = np.ascontiguousarray(positions)
+        results, _ = bound.map([(flat, True)], len(flat))
+        return dict(zip(self.names, results, strict=True))
+
+
+class _Built:
+    """What is compiled once per model and data shapes."""
+
+    def __init__(self, model: ModelVariables, slots: list[Node], lengths: Lengths) -> None:
+        self.model = model
+        self.slots = slots
+        self.lengths = lengths
+        began = time.perf_counter()
+        with without_sources():
+            terms = terms_of(model)
+            _check_obligations(terms, lengths)
+            (logp,) = simplify([total(terms.all)])
+            gradients = gradient(logp, terms.values)
+            self.layout, self._position, replacements = _arrange(model, terms, lengths)
+            self._terms = terms
+            outputs = simplify([logp, *gradients])
+            static, memo = specialise([*outputs, *terms.values, *slots], lengths)
+            self._static_slots = [memo[s] for s in slots]
+            self._static_values = [memo[v] for v in terms.values]
+            self._replacements = dict(zip(self._static_values, replacements, strict=True))
+            logp_node, *gradient_nodes = substitute(static[: len(outputs)], self._replacements)
+            flat = [reshape(g, (-1,)) for g in gradient_nodes]
+            whole = concatenate(flat) if flat else constant(np.zeros(0))
+            self.graph_seconds = time.perf_counter() - began
+            self.compiled = Compiled([self._position], [logp_node, whole], self._static_slots)
+        self.compile_seconds = time.perf_counter() - began
+        self._expanders: dict[bool, _Expander] = {}
+
+    def expander(self, deterministics: bool) -> _Expander:
+        known = self._expanders.get(deterministics)
+        if known is None:
+            names = [v.name for v in self.model.free]
+            outputs = list(self._terms.constrained)
+            if deterministics:
+                names += list(self.model.deterministics)
+                outputs += self._terms.deterministics
+            with without_sources():
+                static, memo = specialise([*simplify(outputs), *self._terms.values, *self.slots], self.lengths)
+                replaced = substitute(
+                    static[: len(outputs)],
+                    {memo[v]: r for v, r in zip(self._terms.values, self._replacements.values(), strict=True)},
+                )
+                slots = [memo[s] for s in self.slots]
+                known = _Expander(names, Compiled([self._position], replaced, slots, level=1))
+            self._expanders[deterministics] = known
+        return known
+
+
+def _arrange(model: ModelVariables, terms: Terms, lengths: Lengths) -> tuple[Layout, Node, list[Node]]:
+    """The layout, the position vector as a graph input, and each value as a stretch of it."""
+    stretches: list[Stretch] = []
+    start = 0
+    for variable, value in zip(model.free, terms.values, strict=True):
+        shape = tuple(_known(dims.substitute(n, lengths), variable.name) for n in value.static_shape)
+        suffix = f"_{variable.transform.name}__" if variable.transform is not None else ""
+        stretches.append(Stretch(variable, variable.name + suffix, start, shape))
+        start += stretches[-1].size
+    layout = Layout(tuple(stretches))
+    position = tensor_input("float64", (start,), "position")
+    parts = []
+    for s in stretches:
+        parts.append(position[s.start] if s.shape == () else reshape(position[s.slice], s.shape))
+    return layout, position, parts
+
+
+def _known(length: dims.Dim, name: str) -> int:
+    if not isinstance(length, int):
+        raise ShapeError(f"the length `{length!r}` of `{name}` is not known from the model's data.")
+    return length
+
+
+def _check_obligations(terms: Terms, lengths: Lengths) -> None:
+    for debt in collect([*terms.all, *terms.deterministics]):
+        left = dims.substitute(debt.obligation.left, lengths)
+        right = dims.substitute(debt.obligation.right, lengths)
+        if left != right:
+            raise ShapeError(
+                f"{debt.obligation.reason}, but `{debt.obligation.left!r}` is {left} and "
+                f"`{debt.obligation.right!r}` is {right}, in {debt.where}."
+            )
+
+
+def slot_values(model: ModelVariables) -> tuple[list[Node], list[Array], list[int], Lengths]:
+    """The model's data slots, their values, versions, and the symbolic lengths they decide."""
+    slots = model.data_slots()
+    versioned = [contexts.DEFAULT.versioned(s) for s in slots]
+    values = [array for array, _ in versioned]
+    lengths: Lengths = {}
+    for slot, value in zip(slots, values, strict=True):
+        bind_lengths(slot, value.shape, lengths)
+    return slots, values, [version for _, version in versioned], lengths
+
+
+def model_density(model: ModelVariables) -> ModelDensity:
+    """The model's density for its present data; compiled again only when shapes or the model changed."""
+    if not model.free:
+        raise ModelError("the model has no free variables, so there is nothing to infer; use `sample_prior_predictive`.")
+    for variable in model.free:
+        if not variable.node.dtype.startswith("float"):
+            raise ModelError(
+                f"`{variable.name}` is discrete ({variable.node.dtype}); gradient-based sampling needs continuous variables. "
+                "Marginalise it, or use a continuous model: samplers for discrete variables are not there yet."
+            )
+    slots, values, versions, lengths = slot_values(model)
+    shapes = tuple(v.shape for v in values)
+    built = model.cache.get(("density", shapes))
+    if built is None:
+        built = model.cache["density", shapes] = _Built(model, slots, lengths)
+    key = ("bound", shapes, tuple(versions))
+    bound = model.cache.get(key)
+    if bound is None:
+        by_slot = dict(zip(slots, values, strict=True))
+        for observed in model.observed:
+            observation.check_values(observed.name, observed.node, observed.data, by_slot)
+        observation.check_parameters([v.node for v in (*model.free, *model.observed)], by_slot)
+        for old in [k for k in model.cache if isinstance(k, tuple) and k[0] == "bound"]:
+            del model.cache[old]
+        bound = model.cache[key] = built.compiled.bind(values)
+    return ModelDensity(model, built, bound, values)
+
+
+def uses_random(node: Node) -> bool:
+    """Whether an expression depends on a random variable."""
+    return any(isinstance(n.op, RandomVariable) for n in topological([node]))
+
+

@@ -1,0 +1,97 @@
+"""The model as users know it: `Model`, and the functions that add to the one in the context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.dist import context
+from consilience.ir import Node
+from consilience.model import functions
+from consilience.model.coordinates import Labels
+from consilience.model.functions import Point
+from consilience.model.log_density import ModelDensity, model_density
+from consilience.model.variables import DimensionNames, ModelVariables
+from consilience.ops.elementwise import TensorLike, as_tensor
+
+
+class Model(ModelVariables):
+    """A probabilistic model in PyMC's vocabulary; use it as a context manager.
+
+    coords   labels of dimensions: name -> sequence of labels
+    """
+
+    def log_density(self) -> ModelDensity:
+        """The compiled log density on the unconstrained space, for the present data."""
+        return model_density(self)
+
+    def initial_point(self) -> dict[str, npt.NDArray[np.float64]]:
+        """The default starting values on the unconstrained line, by PyMC's names (`tau_log__`)."""
+        return functions.initial_point(self)
+
+    def compile_logp(self) -> Callable[[Point], float]:
+        """A function from a point (as `initial_point` gives) to the log density."""
+        return functions.compile_logp(self)
+
+    def compile_dlogp(self) -> Callable[[Point], npt.NDArray[np.float64]]:
+        """A function from a point to the gradient, one flat vector in the order of the point."""
+        return functions.compile_dlogp(self)
+
+    def point_logps(self, point: Point | None = None) -> dict[str, float]:
+        """Log density of each variable at a point, the default starting point if none is given."""
+        return functions.point_logps(self, point)
+
+    def debug(self, point: Point | None = None) -> str:
+        """The log density of each variable at a point, one per line."""
+        return "\n".join(f"{name}: {value:.6g}" for name, value in self.point_logps(point).items())
+
+
+def modelcontext(model: Model | None = None) -> Model:
+    """The given model, or the innermost one of the context stack."""
+    if model is not None:
+        return model
+    current = context.current()
+    if not isinstance(current, Model):
+        raise TypeError("no model on the context stack: call this inside `with pm.Model():` or pass `model=`.")
+    return current
+
+
+def Deterministic(name: str, var: TensorLike, dims: DimensionNames = None, model: Model | None = None) -> Node:  # noqa: N802  # PyMC's name
+    """Keep the values of an expression under a name."""
+    return modelcontext(model).add_deterministic(name, as_tensor(var), dims)
+
+
+def Potential(name: str, var: TensorLike, dims: DimensionNames = None, model: Model | None = None) -> Node:  # noqa: N802  # PyMC's name
+    """Add a term to the model's log density; all its elements are summed."""
+    return modelcontext(model).add_potential(name, as_tensor(var), dims)
+
+
+def Data(  # noqa: N802  # PyMC's name
+    name: str,
+    value: npt.ArrayLike,
+    *,
+    dims: DimensionNames = None,
+    coords: Mapping[str, Labels] | None = None,
+    model: Model | None = None,
+) -> Node:
+    """Data under a name that can be exchanged later with `set_data`."""
+    owner = modelcontext(model)
+    owner.add_coords(coords or {})
+    return owner.add_data(name, value, dims)
+
+
+def set_data(
+    new_data: Mapping[str, npt.ArrayLike],
+    model: Model | None = None,
+    *,
+    coords: Mapping[str, Labels] | None = None,
+) -> None:
+    """Exchange the values of several data slots; `coords` gives new labels of dimensions that change."""
+    owner = modelcontext(model)
+    for dim, labels in (coords or {}).items():
+        owner.coordinates.relabel(dim, labels)
+    for name, value in new_data.items():
+        owner.set_data(name, value, {dim: labels for dim, labels in (coords or {}).items()})

@@ -1,0 +1,130 @@
+"""Data of a model: what comes from the user, checked and turned into constants and slots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.backends import contexts, reference
+from consilience.dist.random_variable import parameter_violation, support_violation
+from consilience.errors import DtypeError, ParameterError, ShapeError, SupportError
+from consilience.ir import Dimension, Node, Shared, constant, constant_value, is_leaf, shared_slot, topological
+from consilience.ir.side_tables import name_of
+from consilience.ir.types import FLOATS, dtype_of
+from consilience.ops.elementwise import TensorLike, cast, kind_of
+
+Array = npt.NDArray[Any]
+
+
+def as_array(name: str, value: Any) -> Array:
+    """The user's data as a NumPy array of a supported dtype."""
+    if isinstance(value, Node):
+        raise DtypeError(f"the data `{name}` must be numbers, got an expression; use `pm.Deterministic` for those.")
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
+    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+        raise SupportError(f"`{name}` has masked values; missing data are not supported yet: drop them first.")
+    try:
+        array = np.asarray(value)
+        return array.astype(dtype_of(array))
+    except (DtypeError, ValueError, TypeError) as error:
+        raise DtypeError(f"the data `{name}` must be an array of numbers: {error}") from None
+
+
+def data_slot(name: str, array: Array, shape: Sequence[int | None | Dimension]) -> Node:
+    """A shared slot that holds the data in the default context."""
+    slot = shared_slot(array.dtype.name, shape, name)
+    contexts.DEFAULT.set(slot, array)
+    return slot
+
+
+def as_data(name: str, rv: Node, observed: TensorLike) -> Node:
+    """Observed values with the dtype of their variable; shapes must broadcast to the variable's."""
+    if isinstance(observed, Node):
+        if isinstance(observed.op, Shared):
+            return _typed(name, rv, observed)
+        known = constant_value(observed)
+        if known is None:
+            leaves = [n for n in topological([observed]) if is_leaf(n)]
+            if all(isinstance(n.op, Shared) for n in leaves):
+                return _typed(name, rv, observed)
+            raise DtypeError(f"`observed` of `{name}` must be data, got an expression with random or free parts.")
+        array = known
+    else:
+        array = as_array(name, observed)
+    missing = np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
+    if missing.any():
+        place = tuple(int(i) for i in np.argwhere(missing)[0])
+        raise SupportError(
+            f"`observed` of `{name}` has {int(missing.sum())} NaN, the first at {place}; "
+            "missing data are not supported yet: drop or impute them first."
+        )
+    if kind_of(rv.dtype) == "int" and array.dtype.kind == "f":
+        if not (array == np.floor(array)).all():
+            wrong = array[array != np.floor(array)].flat[0]
+            raise SupportError(f"`{name}` takes integers, but `observed` holds {wrong}.")
+        array = array.astype("int64")
+    _check_shape(name, rv, array.shape)
+    return constant(array, rv.dtype)
+
+
+def _typed(name: str, rv: Node, data: Node) -> Node:
+    if kind_of(rv.dtype) == "int" and data.dtype in FLOATS:
+        raise DtypeError(f"`{name}` takes integers, but its data are {data.dtype}; convert them with `.astype(int)`.")
+    _check_shape(name, rv, data.static_shape)
+    return cast(data, rv.dtype)
+
+
+def _check_shape(name: str, rv: Node, shape: Sequence[Any]) -> None:
+    own = rv.static_shape
+    fits = len(shape) == len(own) and all(
+        not (isinstance(a, int) and isinstance(b, int)) or a == b for a, b in zip(shape, own, strict=True)
+    )
+    if not fits:
+        raise ShapeError(
+            f"`observed` of `{name}` has shape {tuple(shape)}, but the variable has shape {own}; "
+            "check the shapes of its parameters and data."
+        )
+
+
+def check_constant(name: str, rv: Node, data: Node) -> None:
+    """Constant data inside the support of a variable whose parameters are constant where the support needs them."""
+    check_values(name, rv, data, {})
+
+
+def check_values(name: str, rv: Node, data: Node, slots: dict[Node, Array]) -> None:
+    """Raise SupportError for values outside the support, as far as they are known from constants and slots."""
+    for description, inside in support_violation(rv, data):
+        leaves = [n for n in topological([inside]) if is_leaf(n)]
+        if any(n not in slots for n in leaves):
+            continue
+        (good,) = reference.evaluate([inside], {n: slots[n] for n in leaves})
+        if good.all():
+            continue
+        bad = np.broadcast_to(~good, np.broadcast_shapes(good.shape))
+        values = constant_value(data)
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
+        shown = ""
+        if values is not None and values.shape == bad.shape:
+            shown = f": {values[place].item()!r}" + (f" at {place}" if place else "")
+        raise SupportError(
+            f"`observed` of `{name}` has {int(bad.sum())} values outside its support ({description}){shown}."
+        )
+
+
+def check_parameters(variables: Sequence[Node], slots: dict[Node, Array]) -> None:
+    """Raise ParameterError for parameters outside their range, as far as constants and slots decide them."""
+    for node in variables:
+        for parameter, description, valid in parameter_violation(node):
+            leaves = [n for n in topological([valid]) if is_leaf(n)]
+            if not leaves or any(n not in slots for n in leaves):
+                continue
+            (good,) = reference.evaluate([valid], {n: slots[n] for n in leaves})
+            if not good.all():
+                raise ParameterError(
+                    f"`{name_of(node)}`: the data make its parameter `{parameter}` violate `{description}` "
+                    f"in {int((~good).sum())} of {good.size} places; check the values given to `pm.Data` or `set_data`."
+                )

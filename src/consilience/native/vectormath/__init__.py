@@ -1,0 +1,169 @@
+"""Vector mathematics: every elementary and special function, written once for all vector widths.
+
+In: a target. Out: machine code under the symbols `consilience_<name>_f64x<lanes>`, C calling convention, one
+object per function and width, compiled when first asked for and kept on disk. Outside: arrays, loops, dtypes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from consilience.errors import NativeError
+from consilience.native import jit
+from consilience.native.loops import Builder, Module
+from consilience.native.program import Value, f64
+from consilience.native.target import LANES, Target, host
+from consilience.native.vectormath import (
+    error_function,
+    exponential,
+    gamma,
+    hyperbolic,
+    incomplete,
+    inverse_trigonometric,
+    logarithm,
+    logistic,
+    normal,
+    power,
+    trigonometric,
+)
+from consilience.native.vectormath.notation import Elementary
+
+__all__ = ["FUNCTIONS", "Function", "VectorLibrary", "define", "library", "symbol", "symbols"]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A row of the table: the name, the number of float64 arguments, and what writes the instructions."""
+
+    name: str
+    arity: int
+    write: Elementary
+
+
+def _row(name: str, write: Elementary, arity: int = 1) -> tuple[str, Function]:
+    return name, Function(name, arity, write)
+
+
+FUNCTIONS: Final[dict[str, Function]] = dict(
+    [
+        _row("arccos", inverse_trigonometric.arccos),
+        _row("arccosh", hyperbolic.arccosh),
+        _row("arcsin", inverse_trigonometric.arcsin),
+        _row("arcsinh", hyperbolic.arcsinh),
+        _row("arctan", inverse_trigonometric.arctan),
+        _row("arctan2", inverse_trigonometric.arctan2, 2),
+        _row("arctanh", hyperbolic.arctanh),
+        _row("betainc", incomplete.betainc, 3),
+        _row("cbrt", power.cbrt),
+        _row("cos", trigonometric.cos),
+        _row("cosh", hyperbolic.cosh),
+        _row("digamma", gamma.digamma),
+        _row("erf", error_function.erf),
+        _row("erfc", error_function.erfc),
+        _row("erfcx", error_function.erfcx),
+        _row("erfinv", normal.erfinv),
+        _row("exp", exponential.exp),
+        _row("exp2", exponential.exp2),
+        _row("expm1", exponential.expm1),
+        _row("gammainc", incomplete.gammainc, 2),
+        _row("gammaincc", incomplete.gammaincc, 2),
+        _row("gammaln", gamma.gammaln),
+        _row("lgamma", gamma.gammaln),  # C's name
+        _row("log", logarithm.log),
+        _row("log10", logarithm.log10),
+        _row("log1mexp", logistic.log1mexp),
+        _row("log1p", logarithm.log1p),
+        _row("log2", logarithm.log2),
+        _row("log_ndtr", normal.log_ndtr),
+        _row("ndtri", normal.ndtri),
+        _row("pow", power.pow, 2),
+        _row("sigmoid", logistic.sigmoid),
+        _row("sin", trigonometric.sin),
+        _row("sinh", hyperbolic.sinh),
+        _row("softplus", logistic.softplus),
+        _row("tan", trigonometric.tan),
+        _row("tanh", hyperbolic.tanh),
+        _row("trigamma", gamma.trigamma),
+    ]
+)
+"""All functions by name. Add a row to add a function; tests cover the table, not a list of their own."""
+
+
+def symbol(name: str, lanes: int) -> str:
+    """The symbol under which generated code calls function `name` on vectors of `lanes` float64."""
+    return f"consilience_{name}_f64x{lanes}"
+
+
+_SYMBOLS: Final = {symbol(name, lanes): (name, lanes) for name in FUNCTIONS for lanes in LANES}
+
+
+def symbols() -> tuple[str, ...]:
+    """All symbols of the library, for 1, 2, 4 and 8 lanes."""
+    return tuple(_SYMBOLS)
+
+
+def define(module: Module, name: str, lanes: int, fused: bool = False, *, inline: bool = False) -> str:
+    """Add function `name` for `lanes` to a module and give its symbol.
+
+    `fused` says that the target has fused multiply-add (never wrong to leave out). With `inline` the function is
+    internal and always inlined: for long loops around one or two cheap functions.
+
+    Its instructions keep their own rounding wherever they are inlined: sums and products are never contracted,
+    so every width gives the same bits.
+    """
+    function = FUNCTIONS[name]
+    type = f64.vector(lanes)
+    parameters = [(f"x{k}", type) for k in range(function.arity)]
+    builder: Builder = module.function(
+        symbol(name, lanes), parameters, type, export=not inline, contract=False, pure=True, inline=inline
+    )
+    result: Value = function.write(builder, *builder.parameters, fused=fused)
+    builder.ret(result)
+    return builder.function.name
+
+
+class VectorLibrary(jit.Library):
+    """The library for one target. Each function is compiled, or found on disk, when its address is asked for."""
+
+    __slots__ = ("_loaded", "_target")
+
+    def __init__(self, target: Target) -> None:
+        self.exports = symbols()
+        self._code = None
+        self._target = target
+        self._loaded: dict[str, jit.Library] = {}
+
+    def address(self, name: str) -> int:
+        """Where the function with the symbol `name` starts."""
+        return self._library(name).address(name)
+
+    def prepare(self, names: Iterable[str]) -> None:
+        """Compile the functions with these symbols now rather than when they are first used."""
+        for name in names:
+            self._library(name)
+
+    def _library(self, name: str) -> jit.Library:
+        known = self._loaded.get(name)
+        if known is None:
+            if name not in _SYMBOLS:
+                raise NativeError(
+                    f"the vector math library has no {name!r}; it has consilience_<name>_f64x<lanes> for lanes "
+                    f"{', '.join(map(str, LANES))} and the names {', '.join(FUNCTIONS)}"
+                )
+            module = Module()
+            define(module, *_SYMBOLS[name], fused=self._target.fma)
+            known = self._loaded[name] = jit.load(module, [name], target=self._target, level=LEVEL)
+        return known
+
+
+LEVEL: Final = 1
+"""Of the code generator."""
+
+
+@functools.cache
+def library(target: Target | None = None) -> VectorLibrary:
+    """The vector math library for `target`, by default this machine. It stays loaded as long as the process."""
+    return VectorLibrary(target or host())

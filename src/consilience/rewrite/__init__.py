@@ -1,0 +1,1 @@
+"""Patterns, facts, rules and the engine that applies them to graphs."""

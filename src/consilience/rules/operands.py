@@ -1,0 +1,103 @@
+"""Making sums and products from operands of several shapes, the form shared by the algebra rules.
+
+Operands of equal smaller shape stand in a sum (product) of their own, so that it is computed before it
+is repeated. A number belongs to the smallest operands and stands first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.ir import Constant, Node, Shape, constant, numpy_dtype
+from consilience.ops import Elementwise
+from consilience.ops.elementwise import broadcast_shape
+
+# Shared sums and products of more operands are left whole: taking them apart repeats their work.
+SHARED_LIMIT = 16
+
+ADD, MUL, NEG = Elementwise("add"), Elementwise("mul"), Elementwise("neg")
+
+
+def is_number(node: Node) -> bool:
+    """A constant of rank 0."""
+    return isinstance(node.op, Constant) and not node.op.array.shape and node.dtype != "key"
+
+
+def value_of(node: Node) -> npt.NDArray[Any]:
+    """The array of a constant."""
+    assert isinstance(node.op, Constant)
+    return node.op.array
+
+
+def number(value: Any, dtype: str) -> Node:
+    """A constant of rank 0."""
+    return constant(np.asarray(value, dtype=numpy_dtype(dtype)))
+
+
+def usable(value: Any) -> bool:
+    """Finite and, unless 0, neither subnormal nor so large that the next step overflows."""
+    size = abs(float(value))
+    return size == 0 or 1e-300 < size < 1e300
+
+
+def function_of(node: Node) -> str:
+    """Name of the scalar function a node applies; empty for other ops."""
+    op = node.op
+    return op.function if isinstance(op, Elementwise) else ""
+
+
+def split_coefficient(node: Node) -> tuple[npt.NDArray[Any] | None, Node]:
+    """A product as (number, rest); (None, node) without a leading number."""
+    if function_of(node) != "mul":
+        return None, node
+    first, *others = node.inputs
+    if is_number(first):
+        return value_of(first), others[0] if len(others) == 1 else Node(MUL, *others)
+    if function_of(first) == "mul" and is_number(first.inputs[0]):
+        inner = first.inputs[1:]
+        rest = inner[0] if len(inner) == 1 else Node(MUL, *inner)
+        return value_of(first.inputs[0]), Node(MUL, rest, *others)
+    return None, node
+
+
+def negated(node: Node) -> Node:
+    """-node, without two signs in a row."""
+    return node.inputs[0] if function_of(node) == "neg" else Node(NEG, node)
+
+
+def combine(op: Elementwise, numbers: Sequence[Node], operands: Sequence[Node], shape: Shape) -> Node:
+    """One sum or product of numbers and operands; `shape` is that of the result, where known."""
+    if not operands:
+        return numbers[0] if len(numbers) == 1 else Node(op, *numbers)
+    if all(x.static_shape == shape for x in operands):
+        return _join(op, [*numbers, *operands])
+    groups: dict[Shape, list[Node]] = {}
+    for x in operands:
+        groups.setdefault(x.static_shape, []).append(x)
+    small = [key for key in groups if key != shape]
+    home = () if () in groups else min(small, key=len)
+    groups[home][:0] = numbers
+    order = list(groups)
+    if numbers:
+        order.remove(home)
+        order.insert(0, home)
+    parts: list[Node] = []
+    for key in order:
+        if key == shape:
+            parts += groups[key]
+        else:
+            parts.append(_join(op, groups[key]))
+    return _join(op, parts)
+
+
+def _join(op: Elementwise, operands: Sequence[Node]) -> Node:
+    return operands[0] if len(operands) == 1 else Node(op, *operands)
+
+
+def full_shape(operands: Sequence[Node]) -> Shape:
+    """Broadcast shape of some operands."""
+    return broadcast_shape(operands)[0]

@@ -1,0 +1,302 @@
+"""Views: casts, repeated, new, dropped, permuted and regrouped axes.
+
+Views move towards the outputs, so that functions are computed before elements are repeated; two views
+of one kind are one; a view that changes nothing vanishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from consilience.ir import Node, Shape
+from consilience.ops import (
+    BroadcastTo,
+    Cast,
+    Concatenate,
+    Elementwise,
+    ExpandDims,
+    Reshape,
+    Squeeze,
+    Transpose,
+)
+from consilience.ops.scalar import DRAWS
+from consilience.ops.shape import broadcast_to, concatenate, expand_dims, reshape, squeeze, transpose
+from consilience.rewrite.facts import Facts
+from consilience.rewrite.rule import Rule, rewrites
+
+VIEWS = (ExpandDims, Squeeze, Reshape, Transpose, BroadcastTo)
+# Draws have an element per counter; a view of the key or a parameter is not one of the draws.
+_UNMOVED = frozenset((*DRAWS, "fold_in"))
+
+
+@rewrites(
+    Elementwise, name="repeated operands are not repeated", operands=[BroadcastTo, ExpandDims],
+    examples=[
+        lambda t: t.vector + t.broadcast_to(t.scalar, (5,)),
+        lambda t: t.broadcast_to(t.scalar, (5,)) * t.broadcast_to(t.positive, (5,)),
+        lambda t: t.matrix * t.expand_dims(t.exp(t.row), 0),
+    ],
+)  # fmt: skip
+def unrepeated(node: Node, facts: Facts) -> Node | None:
+    """Broadcasting happens by itself: operands are given at their own size, the result is repeated instead."""
+    changed = False
+    operands: list[Node] = []
+    for x in node.inputs:
+        while isinstance(x.op, BroadcastTo) or (isinstance(x.op, ExpandDims) and _leading(x.op.axes)):
+            x = x.inputs[0]
+            changed = True
+        operands.append(x)
+    if not changed or (len(operands) == 1 and not isinstance(node.inputs[0].op, BroadcastTo)):
+        return None
+    result = Node(node.op, *operands)
+    wanted = node.static_shape
+    if result.static_shape == wanted:
+        return result
+    return broadcast_to(_with_rank(result, wanted), wanted)
+
+
+def _leading(axes: tuple[int, ...]) -> bool:
+    return axes == tuple(range(len(axes)))
+
+
+def _with_rank(x: Node, shape: Shape) -> Node:
+    """New leading axes where the result has axes of length 1 that broadcasting would not show."""
+    missing = len(shape) - x.ndim
+    return expand_dims(x, tuple(range(missing))) if missing and tuple(shape[missing:]) == x.static_shape and _ones(shape[:missing]) else x
+
+
+def _ones(lengths: Sequence[object]) -> bool:
+    return all(n == 1 for n in lengths)
+
+
+@rewrites(
+    Elementwise, Cast, name="views move outwards", operands=[ExpandDims, Squeeze, Reshape, Transpose],
+    examples=[
+        lambda t: t.exp(t.expand_dims(t.vector, 1)),
+        lambda t: t.exp(t.transpose(t.matrix)),
+        lambda t: t.reshape(t.matrix, (12,)) + 1.0,
+        lambda t: t.transpose(t.matrix) * t.transpose(t.exp(t.matrix)),
+        lambda t: t.expand_dims(t.i_vector, 1).astype("float64"),
+    ],
+)  # fmt: skip
+def views_outwards(node: Node, facts: Facts) -> Node | None:
+    """f(view(x), view(y), number) is view(f(x, y, number)) where the views are the same."""
+    op = node.op
+    if isinstance(op, Elementwise) and op.function in _UNMOVED:
+        return None
+    view = next((i.op for i in node.inputs if isinstance(i.op, VIEWS)), None)
+    if view is None:
+        return None
+    inner: list[Node] = []
+    shape: Shape | None = None
+    for x in node.inputs:
+        if x.op == view:
+            x = x.inputs[0]
+            if shape is not None and x.static_shape != shape:
+                return None
+            shape = x.static_shape
+        elif x.ndim:
+            return None
+        inner.append(x)
+    return Node(view, Node(op, *inner))
+
+
+@rewrites(
+    Cast, name="cast of a cast", operands=[Cast],
+    examples=[lambda t: t.flag_vector.astype("int64").astype("float64")],
+)  # fmt: skip
+def cast_of_cast(node: Node, facts: Facts) -> Node | None:
+    """A cast that loses nothing is not needed before another one."""
+    inner = node.inputs[0]
+    source = inner.inputs[0]
+    kept = {"bool": ("int32", "int64", "float32", "float64"), "int32": ("int64", "float64"), "float32": ("float64",)}
+    if not isinstance(inner.op, Cast) or inner.dtype not in kept.get(source.dtype, ()):
+        return None
+    return source if source.dtype == node.dtype else Node(node.op, source)
+
+
+@rewrites(
+    BroadcastTo, name="repeating what is repeated or has its shape",
+    examples=[
+        lambda t: t.node(BroadcastTo((5,)), t.vector),
+        lambda t: t.broadcast_to(t.node(BroadcastTo((1, 4)), t.row), (3, 4)),
+        lambda t: t.broadcast_to(t.expand_dims(t.row, 0), (3, 4)),
+    ],
+)  # fmt: skip
+def broadcast_merged(node: Node, facts: Facts) -> Node | None:
+    """broadcast_to of a broadcast_to, of new leading axes, or to the same shape."""
+    x = node.inputs[0]
+    if x.static_shape == node.static_shape:
+        return x
+    if isinstance(x.op, BroadcastTo) or (isinstance(x.op, ExpandDims) and _leading(x.op.axes)):
+        return Node(node.op, x.inputs[0])
+    return None
+
+
+@rewrites(
+    Transpose, name="permutations of permuted, repeated and new axes",
+    examples=[
+        lambda t: t.node(Transpose((0, 1)), t.matrix),
+        lambda t: t.transpose(t.node(Transpose((1, 0)), t.matrix)),
+        lambda t: t.transpose(t.broadcast_to(t.scalar, (3, 4))),
+        lambda t: t.transpose(t.expand_dims(t.vector, 0)),
+        lambda t: t.node(Transpose((2, 0, 1)), t.expand_dims(t.matrix, 1)),
+    ],
+)  # fmt: skip
+def transpose_merged(node: Node, facts: Facts) -> Node | None:
+    """A permutation that changes nothing, of a permutation, of a repetition, of new axes."""
+    assert isinstance(node.op, Transpose)
+    axes, x = node.op.axes, node.inputs[0]
+    if axes == tuple(range(len(axes))):
+        return x
+    if isinstance(x.op, Transpose):
+        return transpose(x.inputs[0], [x.op.axes[a] for a in axes])
+    if isinstance(x.op, BroadcastTo):
+        inner = x.inputs[0]
+        if inner.ndim < x.ndim:
+            inner = expand_dims(inner, tuple(range(x.ndim - inner.ndim)))
+        return broadcast_to(transpose(inner, axes), node.static_shape)
+    if isinstance(x.op, ExpandDims):
+        new = x.op.axes
+        kept = [a for a in range(x.ndim) if a not in new]
+        order = [kept.index(a) for a in axes if a not in new]
+        return expand_dims(transpose(x.inputs[0], order), tuple(i for i, a in enumerate(axes) if a in new))
+    return None
+
+
+@rewrites(
+    ExpandDims, name="new axes on new, dropped and repeated axes",
+    examples=[
+        lambda t: t.expand_dims(t.expand_dims(t.vector, 0), 2),
+        lambda t: t.expand_dims(t.squeeze(t.column), 1),
+        lambda t: t.expand_dims(t.broadcast_to(t.scalar, (5,)), 1),
+        lambda t: t.node(ExpandDims(()), t.vector),
+    ],
+)  # fmt: skip
+def expand_merged(node: Node, facts: Facts) -> Node | None:
+    """New axes of new axes are new axes; dropping an axis and adding it again changes nothing."""
+    assert isinstance(node.op, ExpandDims)
+    axes, x = node.op.axes, node.inputs[0]
+    if not axes:
+        return x
+    if isinstance(x.op, ExpandDims):
+        kept = [a for a in range(node.ndim) if a not in axes]
+        return expand_dims(x.inputs[0], tuple(sorted((*axes, *(kept[a] for a in x.op.axes)))))
+    if isinstance(x.op, Squeeze) and x.op.axes == axes:
+        return x.inputs[0]
+    if isinstance(x.op, BroadcastTo):
+        inner = x.inputs[0]
+        if inner.ndim < x.ndim:
+            if inner.ndim == 0:
+                return broadcast_to(inner, node.static_shape)
+            inner = expand_dims(inner, tuple(range(x.ndim - inner.ndim)))
+        return broadcast_to(expand_dims(inner, axes), node.static_shape)
+    return None
+
+
+@rewrites(
+    Squeeze, name="dropping new, repeated and dropped axes",
+    examples=[
+        lambda t: t.squeeze(t.expand_dims(t.vector, 1)),
+        lambda t: t.squeeze(t.expand_dims(t.expand_dims(t.vector, 1), 0), 0),
+        lambda t: t.squeeze(t.broadcast_to(t.scalar, (1, 5)), 0),
+        lambda t: t.squeeze(t.squeeze(t.node(ExpandDims((0, 1)), t.vector), 0), 0),
+        lambda t: t.node(Squeeze(()), t.vector),
+    ],
+)  # fmt: skip
+def squeeze_merged(node: Node, facts: Facts) -> Node | None:
+    """Axes that were added are not dropped but left out."""
+    assert isinstance(node.op, Squeeze)
+    axes, x = node.op.axes, node.inputs[0]
+    if not axes:
+        return x
+    if isinstance(x.op, ExpandDims):
+        both = set(axes) & set(x.op.axes)
+        if not both:
+            return None
+        return _shaped(x.inputs[0], [a for a in range(x.ndim) if a not in axes], x.op.axes, axes)
+    if isinstance(x.op, Squeeze):
+        kept = [a for a in range(x.inputs[0].ndim) if a not in x.op.axes]
+        return squeeze(x.inputs[0], tuple(sorted((*x.op.axes, *(kept[a] for a in axes)))))
+    if isinstance(x.op, BroadcastTo):
+        inner = x.inputs[0]
+        missing = x.ndim - inner.ndim
+        own = tuple(a - missing for a in axes if a >= missing)
+        return broadcast_to(squeeze(inner, own) if own else inner, node.static_shape)
+    return None
+
+
+def _shaped(x: Node, remaining: Sequence[int], new: tuple[int, ...], dropped: tuple[int, ...]) -> Node:
+    """x with the axes of `new` that remain, less the own axes in `dropped`; all counted after the new axes."""
+    own = [a for a in range(x.ndim + len(new)) if a not in new]
+    inner = squeeze(x, tuple(i for i, a in enumerate(own) if a in dropped)) if any(a in dropped for a in own) else x
+    added = tuple(i for i, a in enumerate(remaining) if a in new)
+    return expand_dims(inner, added) if added else inner
+
+
+@rewrites(
+    Reshape, name="regrouping that only adds, drops or repeats itself",
+    examples=[
+        lambda t: t.node(Reshape((5,)), t.vector),
+        lambda t: t.reshape(t.reshape(t.matrix, (12,)), (2, 6)),
+        lambda t: t.reshape(t.vector, (1, 5)),
+        lambda t: t.reshape(t.column, (3,)),
+        lambda t: t.reshape(t.broadcast_to(t.scalar, (3, 4)), (12,)),
+        lambda t: t.reshape(t.expand_dims(t.matrix, 1), (12,)),
+    ],
+)  # fmt: skip
+def reshape_merged(node: Node, facts: Facts) -> Node | None:
+    """The last shape counts; axes of length 1 are added and dropped, not regrouped."""
+    x, shape = node.inputs[0], node.static_shape
+    if x.static_shape == shape:
+        return x
+    if isinstance(x.op, Reshape | ExpandDims | Squeeze) and x.tensor_type.size == node.tensor_type.size:
+        return reshape(x.inputs[0], shape)
+    if isinstance(x.op, BroadcastTo) and not x.inputs[0].ndim:
+        return broadcast_to(x.inputs[0], shape)
+    real = [n for n in x.static_shape if n != 1]
+    if real == [n for n in shape if n != 1]:
+        dropped = tuple(i for i, n in enumerate(x.static_shape) if n == 1)
+        added = tuple(i for i, n in enumerate(shape) if n == 1)
+        inner = squeeze(x, dropped) if dropped else x
+        return expand_dims(inner, added) if added else inner
+    return None
+
+
+@rewrites(
+    Concatenate, name="joins of joins, of nothing and of repetitions", operands=None,
+    examples=[
+        lambda t: t.concatenate([t.concatenate([t.vector, t.x]), t.y]),
+        lambda t: t.concatenate([t.vector, t.vector[:0]]),
+        lambda t: t.node(Concatenate(0), t.vector),
+    ],
+)  # fmt: skip
+def concatenate_merged(node: Node, facts: Facts) -> Node | None:
+    """Joins along one axis are one join; parts of length 0 are left out."""
+    assert isinstance(node.op, Concatenate)
+    axis = node.op.axis
+    parts: list[Node] = []
+    for x in node.inputs:
+        parts += x.inputs if isinstance(x.op, Concatenate) and x.op.axis == axis and len(x.inputs) <= 64 else (x,)
+    filled = [x for x in parts if x.static_shape[axis] != 0] or parts[:1]
+    if len(filled) == 1:
+        return filled[0]
+    if all(isinstance(x.op, ExpandDims) and x.op == filled[0].op for x in filled) and axis not in filled[0].op.axes:  # type: ignore[attr-defined]  # ExpandDims, as just asked
+        own = [a for a in range(node.ndim) if a not in filled[0].op.axes].index(axis)  # type: ignore[attr-defined]  # see above
+        return Node(filled[0].op, concatenate([x.inputs[0] for x in filled], own))
+    return None if filled == list(node.inputs) else concatenate(filled, axis)
+
+
+RULES: tuple[Rule, ...] = (
+    unrepeated,
+    views_outwards,
+    cast_of_cast,
+    broadcast_merged,
+    transpose_merged,
+    expand_merged,
+    squeeze_merged,
+    reshape_merged,
+    concatenate_merged,
+)
+
+

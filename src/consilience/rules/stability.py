@@ -1,0 +1,224 @@
+"""Forms that lose digits or overflow, replaced by functions that do not.
+
+The left sides stand in the normal form of the algebra rules and of this table itself: 1 - exp(x) has
+become -expm1(x) before a logarithm looks at it.
+"""
+
+from __future__ import annotations
+
+from consilience.ir import Node
+from consilience.ops import ExpandDims, Reduce, apply
+from consilience.ops.shape import expand_dims
+from consilience.rewrite.facts import Facts
+from consilience.rewrite.pattern import at_least, given, non_negative, non_positive, probability
+from consilience.rewrite.rule import Rule, rewrites, rule
+from consilience.rules.notation import (
+    erf,
+    erfc,
+    exp,
+    expm1,
+    log,
+    log1mexp,
+    log1p,
+    logaddexp,
+    logit,
+    reciprocal,
+    sigmoid,
+    softplus,
+    sqrt,
+    x,
+    y,
+)
+from consilience.rules.operands import function_of, is_number, value_of
+
+EXPONENTIALS = (
+    rule("exp - 1", exp(x) - 1, expm1(x)),
+    rule("1 - exp", 1 - exp(x), -expm1(x)),
+    rule("expm1 + 1", expm1(x) + 1, exp(x)),
+    rule("-1 - expm1", -expm1(x) - 1, -exp(x)),
+    rule("exp of log", exp(log(x)), x, given(non_negative(x))),
+    rule("exp of log1p", exp(log1p(x)), 1 + x, given(at_least(x, -1))),
+    rule("expm1 of log1p", expm1(log1p(x)), x, given(at_least(x, -1))),
+    rule("exp of softplus", exp(softplus(x)), 1 + exp(x)),
+    rule("exp of -softplus", exp(-softplus(x)), sigmoid(-x)),
+    rule("exp of log1mexp", exp(log1mexp(x)), -expm1(x), given(non_positive(x))),
+)
+
+LOGARITHMS = (
+    rule("log of exp", log(exp(x)), x),
+    rule("log of expm1 + ...", log1p(expm1(x)), x),
+    rule("log of 1 + x", log(1 + x), log1p(x)),
+    rule("log of -expm1", log(-expm1(x)), log1mexp(x)),
+    rule("log1p of -exp", log1p(-exp(x)), log1mexp(x)),
+    rule("log1p of exp", log1p(exp(x)), softplus(x)),
+    rule("log of a sum of exponentials", log(exp(x) + exp(y)), logaddexp(x, y)),
+    rule("log of sigmoid", log(sigmoid(x)), -softplus(-x)),
+    rule("log1p of -sigmoid", log1p(-sigmoid(x)), -softplus(x)),
+    rule("log1mexp of log of 1 - exp", log1mexp(log1mexp(x)), x, given(non_positive(x))),
+    rule("log1mexp of log of sigmoid", log1mexp(-softplus(x)), -softplus(-x)),
+    rule("logaddexp with 0", logaddexp(x, 0), softplus(x)),
+)
+
+SIGMOIDS = (
+    rule("1 / (1 + exp)", 1 / (1 + exp(x)), sigmoid(-x)),
+    rule("exp / (1 + exp)", exp(x) / (1 + exp(x)), sigmoid(x)),
+    rule("exp * sigmoid", exp(x) * sigmoid(-x), sigmoid(x)),
+    rule("exp(-x) * sigmoid", exp(-x) * sigmoid(x), sigmoid(-x)),
+    rule("1 - sigmoid", 1 - sigmoid(x), sigmoid(-x)),
+    rule("sigmoid - 1", sigmoid(x) - 1, -sigmoid(-x)),
+    rule("odds of sigmoid", sigmoid(x) / sigmoid(-x), exp(x)),
+    rule("odds of sigmoid of -x", sigmoid(-x) / sigmoid(x), exp(-x)),
+    rule("logit of sigmoid", logit(sigmoid(x)), x),
+    rule("sigmoid of logit", sigmoid(logit(x)), x, given(probability(x))),
+    rule("softplus of log", softplus(log(x)), log1p(x), given(non_negative(x))),
+)
+
+ERROR_FUNCTIONS = (
+    rule("1 - erf", 1 - erf(x), erfc(x)),
+    rule("erf - 1", erf(x) - 1, -erfc(x)),
+    rule("1 + erf", 1 + erf(x), erfc(-x)),
+    rule("1 - erfc", 1 - erfc(x), erf(x)),
+    rule("erfc - 1", erfc(x) - 1, -erf(x)),
+    rule("2 - erfc", 2 - erfc(x), erfc(-x)),
+)
+
+
+@rewrites(
+    "log", name="log of a sum over exp", operands=[Reduce],
+    examples=[lambda t: t.log(t.exp(t.matrix).sum(axis=1)), lambda t: t.log(t.exp(t.vector).sum())],
+)  # fmt: skip
+def log_of_sum_of_exponentials(node: Node, facts: Facts) -> Node | None:
+    """log(sum(exp(x))) is logsumexp(x)."""
+    total = node.inputs[0]
+    if not isinstance(total.op, Reduce) or total.op.kind != "sum" or function_of(total.inputs[0]) != "exp":
+        return None
+    return Node(Reduce("logsumexp", total.op.axes), total.inputs[0].inputs[0])
+
+
+@rewrites(
+    "true_div", "mul", name="exp over its sum is softmax", operands=["exp"],
+    examples=[
+        lambda t: t.exp(t.matrix) / t.exp(t.matrix).sum(axis=1, keepdims=True),
+        lambda t: t.exp(t.vector) / t.exp(t.vector).sum(),
+    ],
+)  # fmt: skip
+def softmax(node: Node, facts: Facts) -> Node | None:
+    """exp(x) / sum(exp(x)) is exp(x - logsumexp(x)), which does not overflow."""
+    for place, top in enumerate(node.inputs):
+        if function_of(top) != "exp" or (place and function_of(node) == "true_div"):
+            continue
+        for other in node.inputs:
+            if function_of(node) == "mul":
+                if function_of(other) != "reciprocal" and not isinstance(other.op, ExpandDims):
+                    continue
+                bottom = _denominator(other)
+            else:
+                bottom = other
+            inner = bottom.inputs[0] if bottom is not None and isinstance(bottom.op, ExpandDims) else bottom
+            if inner is None or not isinstance(inner.op, Reduce) or inner.op.kind != "sum" or inner.inputs[0] is not top:
+                continue
+            argument = top.inputs[0]
+            normaliser = Node(Reduce("logsumexp", inner.op.axes), argument)
+            assert bottom is not None
+            if bottom is not inner:
+                normaliser = Node(bottom.op, normaliser)
+            result = apply("exp", apply("sub", argument, normaliser))
+            rest = [i for i in node.inputs if i is not top and i is not other]
+            return apply("mul", result, *rest) if rest else result
+    return None
+
+
+def _denominator(factor: Node) -> Node | None:
+    """y of a factor 1 / y, the new axes of a factor put on y."""
+    if function_of(factor) == "reciprocal":
+        return factor.inputs[0]
+    if isinstance(factor.op, ExpandDims) and function_of(factor.inputs[0]) == "reciprocal":
+        return expand_dims(factor.inputs[0].inputs[0], factor.op.axes)
+    return None
+
+
+@rewrites(
+    "log", name="log of a product", operands=["mul", "true_div"],
+    examples=[
+        lambda t: t.log(t.exp(t.x) * t.positive),
+        lambda t: t.log(t.positive * 3.0),
+        lambda t: t.log(t.positive / t.exp(t.x)),
+    ],
+)  # fmt: skip
+def log_of_product(node: Node, facts: Facts) -> Node | None:
+    """The logarithm of a product of positive factors is a sum, for factors whose logarithm is at hand.
+
+    At hand are numbers, exponentials, powers, sigmoids and factors smaller than the product. The others
+    stay together, so that no logarithm is added.
+    """
+    inner = node.inputs[0]
+    function = function_of(inner)
+    if function not in ("mul", "true_div"):
+        return None
+    if not all(facts.non_negative(i) for i in inner.inputs):
+        return None
+    terms: list[Node] = []
+    hard: list[Node] = []
+    for place, factor in enumerate(inner.inputs):
+        easy = _log_at_hand(factor) or factor.static_shape != inner.static_shape
+        if not easy and function == "mul":
+            hard.append(factor)
+            continue
+        hard += [] if easy else [factor]
+        term = apply("log", factor)
+        terms.append(apply("neg", term) if place and function == "true_div" else term)
+    if len(hard) == len(inner.inputs):
+        return None
+    if hard and function == "mul":
+        terms.append(apply("log", hard[0] if len(hard) == 1 else apply("mul", *hard)))
+    return apply("add", *terms) if len(terms) > 1 else terms[0]
+
+
+def _log_at_hand(factor: Node) -> bool:
+    if is_number(factor):
+        return float(value_of(factor)) > 0
+    return function_of(factor) in ("exp", "sigmoid", "sqrt", "square", "pow", "reciprocal") or (
+        isinstance(factor.op, Reduce) and factor.op.kind == "prod"
+    )
+
+
+@rewrites("log", name="log of a power", operands=["pow", "square"],
+    examples=[lambda t: t.log(t.positive**2.5), lambda t: t.log(t.x**2), lambda t: t.log(t.positive**2)])  # fmt: skip
+def log_of_power(node: Node, facts: Facts) -> Node | None:
+    """log(x ** a) is a log(x) for x > 0; log(x ** 2) is 2 log|x|."""
+    inner = node.inputs[0]
+    base = inner.inputs[0]
+    if function_of(inner) == "square":
+        known = facts.non_negative(base)
+        return apply("mul", 2.0, apply("log", base if known else apply("abs", base)))
+    if function_of(inner) == "pow" and facts.positive(base):
+        return apply("mul", inner.inputs[1], apply("log", base))
+    return None
+
+
+@rewrites("log", name="log of a product over axes", operands=[Reduce], examples=[lambda t: t.log(t.positive_vector.prod())])
+def log_of_prod(node: Node, facts: Facts) -> Node | None:
+    """The logarithm of a product of values >= 0 is the sum of their logarithms."""
+    inner = node.inputs[0]
+    if not isinstance(inner.op, Reduce) or inner.op.kind != "prod" or not facts.non_negative(inner.inputs[0]):
+        return None
+    return Node(Reduce("sum", inner.op.axes), apply("log", inner.inputs[0]))
+
+
+ROOTS = (
+    rule("log of sqrt", log(sqrt(x)), 0.5 * log(x)),
+    rule("log of reciprocal", log(reciprocal(x)), -log(x)),
+)
+
+RULES: tuple[Rule, ...] = (
+    *EXPONENTIALS,
+    *LOGARITHMS,
+    *SIGMOIDS,
+    *ERROR_FUNCTIONS,
+    log_of_sum_of_exponentials,
+    softmax,
+    log_of_product,
+    log_of_power,
+    log_of_prod,
+    *ROOTS,
+)

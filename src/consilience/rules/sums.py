@@ -1,0 +1,153 @@
+"""The normal form of sums: n-ary, numbers together, like terms together, no `sub`.
+
+x - y is x + (-y); a sign before a sum goes to its terms; a sign before a number times a rest goes to the
+number. Reordering holds up to rounding and where no intermediate result overflows. The sign of a zero
+is not kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.ir import INTEGERS, Constant, Node, constant
+from consilience.rewrite.facts import Facts
+from consilience.rewrite.rule import rewrites
+from consilience.rules.operands import (
+    ADD,
+    MUL,
+    SHARED_LIMIT,
+    combine,
+    full_shape,
+    function_of,
+    is_number,
+    negated,
+    number,
+    split_coefficient,
+    usable,
+    value_of,
+)
+
+
+def _terms(node: Node, facts: Facts) -> list[tuple[int, Node]]:
+    """The signed terms of a sum, nested ones taken apart."""
+    found: list[tuple[int, Node]] = []
+    stack = [(1, node)]
+    while stack:
+        sign, x = stack.pop()
+        function = function_of(x)
+        if function == "neg":
+            stack.append((-sign, x.inputs[0]))
+        elif function in ("add", "sub") and (x is node or len(x.inputs) <= SHARED_LIMIT or x in facts.open_nodes):
+            last = -sign if function == "sub" else sign
+            stack += [(last, i) for i in reversed(x.inputs[1:])]
+            stack.append((sign, x.inputs[0]))
+        else:
+            found.append((sign, x))
+    return found
+
+
+class _Like:
+    """Terms with one base: their coefficients, and the node of the only one as it was."""
+
+    __slots__ = ("coefficients", "original")
+
+    def __init__(self) -> None:
+        self.coefficients: list[Any] = []
+        self.original: tuple[int, Node] | None = None
+
+
+@rewrites(
+    "add", "sub", "neg", name="sums are collected", gathers=True,
+    examples=[
+        lambda t: t.x - t.y,
+        lambda t: (t.x + 2.0) + (t.y - 3.0),
+        lambda t: t.x + 2.0 * t.x,
+        lambda t: -(t.x + t.y),
+        lambda t: -(2.0 * t.x),
+        lambda t: t.vector + t.scalar + t.x,
+        lambda t: t.i - t.i,
+    ],
+)  # fmt: skip
+def collect_sum(node: Node, facts: Facts) -> Node | None:
+    """The normal form of a sum, difference or negative."""
+    if node.dtype == "bool":
+        return None
+    if function_of(node) == "neg":
+        inner = node.inputs[0]
+        if function_of(inner) not in ("add", "sub", "neg") and split_coefficient(inner)[0] is None:
+            return None
+    dtype = node.dtype
+    exact = dtype in INTEGERS
+    total: Any = np.zeros((), dtype)
+    arrays: list[npt.NDArray[Any]] = []
+    constants: list[Node] = []
+    like: dict[Node, _Like] = {}
+    with np.errstate(all="ignore"):
+        for sign, x in _terms(node, facts):
+            if isinstance(x.op, Constant):
+                if is_number(x):
+                    total = total + value_of(x) if sign > 0 else total - value_of(x)
+                else:
+                    arrays.append(value_of(x) if sign > 0 else -value_of(x))
+                    constants.append(x if sign > 0 else constant(-value_of(x)))
+                continue
+            coefficient, base = split_coefficient(x)
+            known = like.get(base)
+            if known is None:
+                known = like[base] = _Like()
+                known.original = (sign, x)
+            else:
+                known.original = None
+            known.coefficients.append(sign if coefficient is None else sign * coefficient)
+    if not exact and not np.isfinite(total):
+        return None
+    operands: list[Node] = []
+    dropped = False
+    for base, terms in like.items():
+        if terms.original is not None:
+            sign, x = terms.original
+            operands.append(x if sign > 0 else _with_coefficient(terms.coefficients[0], base, dtype))
+            continue
+        whole = sum(terms.coefficients)
+        if not exact and not usable(whole):
+            return None
+        if whole != 0:
+            operands.append(_with_coefficient(whole, base, dtype))
+        elif exact or facts.finite(base):
+            dropped = True
+        else:
+            for part in (sum(c for c in terms.coefficients if c > 0), sum(c for c in terms.coefficients if c < 0)):
+                operands.append(_with_coefficient(part, base, dtype))
+    operands[:0] = _folded(arrays, constants)
+    numbers = [number(total, dtype)] if total != 0 or not operands else []
+    if numbers and operands and isinstance(operands[0].op, Constant) and total != 0:
+        # A number beside an array constant is added to it.
+        operands[0] = constant(value_of(operands[0]) + total)
+        numbers = []
+    if dropped and not operands:
+        return numbers[0]
+    shape = full_shape([*numbers, *operands])
+    result = combine(ADD, numbers, operands, shape)
+    return None if result is node else result
+
+
+def _with_coefficient(c: Any, base: Node, dtype: str) -> Node:
+    if c == 1:
+        return base
+    if c == -1:
+        return negated(base)
+    factors = base.inputs if function_of(base) == "mul" else (base,)
+    return Node(MUL, number(c, dtype), *factors)
+
+
+def _folded(arrays: list[npt.NDArray[Any]], nodes: list[Node]) -> list[Node]:
+    """Array constants of one shape added up."""
+    if len(arrays) <= 1:
+        return nodes
+    sums: dict[tuple[int, ...], npt.NDArray[Any]] = {}
+    for array in arrays:
+        sums[array.shape] = sums[array.shape] + array if array.shape in sums else array
+    return [constant(array) for array in sums.values()]
