@@ -11,8 +11,9 @@ from scipy.stats import rankdata
 
 from consilience import diagnostics
 from consilience.diagnostics.autocovariance import fast_length, mean_autocovariance
+from consilience.diagnostics.measurement import BLOCKS_FOR_THREADS, NUMBERS_PER_BLOCK
 from consilience.diagnostics.rank_normalisation import normal_scores
-from consilience.diagnostics.sample import NUMBERS_PER_BLOCK, Sample
+from consilience.diagnostics.sample import Sample
 from consilience.errors import ShapeError
 
 PER_PARAMETER = [
@@ -89,11 +90,11 @@ def test_many_parameters_are_each_examined_alone(diagnostic: object, draws: int)
     """Blocks of parameters, of any axes, in any memory order, give what each parameter gives by itself."""
     assert callable(diagnostic)
     rng = np.random.default_rng(6)
-    assert 2 * draws * 5 * 14 > NUMBERS_PER_BLOCK
-    values = np.asfortranarray(rng.normal(size=(2, draws, 5, 14)))
+    values = np.asfortranarray(rng.normal(size=(2, draws, 25, 14)))
+    assert values.size > BLOCKS_FOR_THREADS * NUMBERS_PER_BLOCK
     together = diagnostic(values)
-    assert together.shape[:2] == (5, 14)
-    for i, j in [(0, 0), (0, 13), (4, 0), (2, 7), (4, 13)]:
+    assert together.shape[:2] == (25, 14)
+    for i, j in [(0, 0), (0, 13), (4, 9), (12, 7), (24, 0), (24, 13)]:
         np.testing.assert_array_equal(together[i, j], diagnostic(values[:, :, i, j].copy()))
 
 

@@ -274,9 +274,11 @@ def test_aligned_numbers_have_their_points_in_one_column() -> None:
 def test_summary_of_arrays_loads_no_optional_library() -> None:
     """Neither xarray, pandas, SciPy nor ArviZ is needed for arrays."""
     code = (
-        "import sys, numpy as np; from consilience.diagnostics import summary, inspect; "
+        "import sys, numpy as np, consilience; before = set(sys.modules); "
+        "from consilience.diagnostics import summary, inspect; "
         "draws = np.random.default_rng(1).normal(size=(4, 200, 2)); str(summary(draws)); inspect(draws); "
-        "print(sorted({'xarray', 'pandas', 'scipy', 'arviz_stats', 'rich'} & set(sys.modules)))"
+        "optional = {'xarray', 'pandas', 'scipy', 'arviz_stats', 'rich'}; "
+        "print(sorted(optional & (set(sys.modules) - before)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

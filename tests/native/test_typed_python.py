@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import gc
 import math
 import os
+import pickle
 import struct
 import subprocess
 import sys
@@ -316,6 +318,18 @@ def test_arrays_exchanged_by_machine_code_stay_alive() -> None:
     assert np.asarray(state.other).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
 
 
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda state: pickle.loads(pickle.dumps(state))])
+def test_copies_of_records_have_memory_of_their_own(copied: Callable[[State], State]) -> None:
+    state = new_state()
+    other = copied(state)
+    before = shown(state)
+    other.step = twice.compiled
+    work.compiled(other, 6)
+    assert shown(state) == before
+    work(state, 6)
+    assert shown(state) == shown(other)
+
+
 def test_records_refuse_what_does_not_fit() -> None:
     state = new_state()
     wrongs: list[Any] = [np.zeros(3, np.int64), np.zeros((4, 4))[:, 1], [1.0]]
@@ -505,6 +519,16 @@ def test_functions_of_two_numbers_give_the_same_bits(x: float, y: float, n: int)
     if x == y == 0.0:
         expected[4:6] = got[4:6] = 0.0  # which zero an extremum gives is open
     assert list(map(bits, got)) == list(map(bits, expected))
+
+
+@native
+def log_gamma(x: f64) -> f64:
+    return mathematics.lgamma(x)
+
+
+@given(st.floats(1e-300, 1e300) | st.sampled_from([1.0, 2.0, 0.0, inf, -0.5, -1.0]))
+def test_lgamma_agrees_to_the_last_bits(x: float) -> None:
+    assert math.isclose(log_gamma.compiled(x), log_gamma(x), rel_tol=1e-14, abs_tol=1e-15)
 
 
 def test_special_values_come_back_instead_of_exceptions() -> None:

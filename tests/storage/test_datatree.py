@@ -135,7 +135,7 @@ def test_summary_of_arviz_has_the_same_rows_and_numbers(tree: xr.DataTree) -> No
 
 
 def test_attributes_are_made_storable() -> None:
-    """Numbers and text stay; truth values are numbers; sequences of other things, and other things, are text."""
+    """Numbers and text stay; truth values become numbers, and all other things text."""
     attributes = {
         "flag": True,
         "number": 1.5,

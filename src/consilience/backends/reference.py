@@ -87,7 +87,12 @@ def evaluate(outputs: Sequence[Node], inputs: Mapping[Node, npt.ArrayLike]) -> l
 
 
 def _evaluate_into(values: dict[Node, Any], outputs: Sequence[Node], lengths: Lengths) -> None:
-    for node in topological(outputs, stop=values.__contains__):
+    order = topological(outputs, stop=values.__contains__)
+    masks = [node for node in order if isinstance(node.op, MaskPositions)]
+    if masks:  # the lengths they decide may be needed by ops that do not depend on them
+        first = topological(masks, stop=values.__contains__)
+        order = list(dict.fromkeys([*first, *order]))
+    for node in order:
         if node in values:
             continue
         if is_leaf(node):
@@ -253,9 +258,9 @@ def _index_update(node: Node, lengths: Lengths, x: Array, values: Array, *arrays
 @means(MaskPositions)
 def _mask_positions(node: Node, lengths: Lengths, mask: Array) -> Array:
     result = np.flatnonzero(mask).astype("int64")
-    atom = dims.as_symbol(node.static_shape[0])
-    assert atom is not None
-    lengths[atom] = len(result)
+    atom = dims.as_symbol(_op(node).count)
+    if atom is not None:
+        lengths[atom] = len(result)
     return result
 
 

@@ -90,14 +90,14 @@ def inspect(
     return [*found, *from_statistics(statistics)]
 
 
-def warn(findings: Iterable[Finding], stacklevel: int = 2) -> None:
-    """Issue each finding of level "warning" as a `ConvergenceWarning` that points to the caller.
+def warn(findings: Iterable[Finding], stacklevel: int = 1) -> None:
+    """Issue each finding of level "warning" as a `ConvergenceWarning`.
 
-    stacklevel: as in `warnings.warn`; 3 points to the caller's caller, and so on.
+    stacklevel: what the warning points to; 1: the line that calls `warn`; 2: the caller of that function.
     """
     for finding in findings:
         if finding.level == "warning":
-            warnings.warn(finding.message, ConvergenceWarning, stacklevel=stacklevel)
+            warnings.warn(finding.message, ConvergenceWarning, stacklevel=stacklevel + 1)
 
 
 def statistics_of(draws: Draws) -> dict[str, npt.ArrayLike]:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.diagnostics.autocovariance import mean_autocovariance
-from consilience.diagnostics.sample import FloatArray, Sample, measure_one
+from consilience.diagnostics.measurement import measure_one
+from consilience.diagnostics.sample import FloatArray, Sample
 
 TAILS = (0.05, 0.95)
 """Quantiles of the tail effective sample size."""

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.diagnostics import effective_sample_size, split_rhat, standard_error
-from consilience.diagnostics.sample import FloatArray, Measure, Sample, measure
+from consilience.diagnostics.measurement import Measure, measure
+from consilience.diagnostics.sample import FloatArray, Sample
 
 
 @dataclass(frozen=True, slots=True)

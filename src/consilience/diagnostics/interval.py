@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from consilience.diagnostics.sample import FloatArray, Sample, measure_one
+from consilience.diagnostics.measurement import measure_one
+from consilience.diagnostics.sample import FloatArray, Sample
 
 
 def check_probability(probability: float) -> None:

@@ -1,25 +1,19 @@
-"""Draws of several parameters at once, with the orderings and ranks that the diagnostics share.
+"""Draws of several parameters at once: an array enters; orderings, ranks and halves of chains leave.
 
-Arrays (chain, draw, ...) enter; `measure` gives one number, or a few, per parameter. What is measured is
-written elsewhere, as functions of a `Sample`.
+They are what the diagnostics share; these themselves are written elsewhere, as functions of a `Sample`.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.diagnostics.rank_normalisation import normal_scores
-from consilience.errors import ShapeError
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
-
-NUMBERS_PER_BLOCK = 1 << 17
-"""Draws handled at a time: one MiB, so that the passes over a block find it in the cache."""
 
 
 class Sample:
@@ -109,84 +103,3 @@ class Sample:
 def pool(chains: FloatArray) -> FloatArray:
     """Chains (parameter, chain, draw) put in one row, (parameter, chain * draw)."""
     return chains.reshape(len(chains), chains.shape[1] * chains.shape[2])
-
-
-Measure = Callable[[Sample], FloatArray]
-"""Gives, for a sample of p parameters, an array (p,) or (p, k)."""
-
-
-def measure(
-    variables: Sequence[npt.NDArray[np.generic]], measures: Mapping[str, Measure]
-) -> dict[str, FloatArray]:
-    """Evaluate measures for every parameter of every variable.
-
-    `variables` are arrays (chain, draw, ...) of numbers or booleans with the same chains and draws. The
-    parameters of the result, its first axis, are the elements of the first variable in C order, then those of
-    the second, and so on. A parameter with a NaN draw has NaN measures.
-
-    Raises ShapeError for an array without chain and draw axes, or with others than the first one has, and
-    TypeError for elements that are no real numbers.
-    """
-    flat = [flatten(variable) for variable in variables]
-    if len({array.shape[:2] for array in flat}) > 1:
-        raise ShapeError(
-            "all variables need the same number of chains and draws; they have "
-            + ", ".join(f"{chains} x {draws}" for chains, draws, _ in (array.shape for array in flat))
-        )
-    total = sum(array.shape[2] for array in flat)
-    results: dict[str, FloatArray] = {}
-    done = 0
-    for block in blocks(flat):
-        sample = Sample(block)
-        here = slice(done, done + len(block))
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            for name, function in measures.items():
-                found = function(sample)
-                if name not in results:
-                    results[name] = np.full((total, *found.shape[1:]), np.nan)
-                results[name][here] = found
-        unknown = np.isnan(sample.pooled).any(axis=1)
-        if unknown.any():
-            for result in results.values():
-                result[here][unknown] = np.nan
-        done = here.stop
-    return results
-
-
-def measure_one(draws: npt.ArrayLike, function: Measure) -> FloatArray:
-    """Evaluate one measure for an array (chain, draw, *shape); gives `shape`, then the measure's axes."""
-    array = np.asarray(draws)
-    found = measure([array], {"": function})[""]
-    return found.reshape(array.shape[2:] + found.shape[1:])
-
-
-def flatten(draws: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-    """View (chain, draw, ...) as (chain, draw, parameter), after checking that it can be examined."""
-    if draws.ndim < 2 or 0 in draws.shape[:2]:
-        raise ShapeError(
-            f"draws need the axes (chain, draw, ...) with at least one of each; the shape is {draws.shape}. "
-            "For a single chain, add an axis: draws[None]."
-        )
-    if draws.dtype.kind not in "biuf":
-        raise TypeError(f"draws need to be real numbers or booleans; their element type is {draws.dtype}")
-    return draws.reshape(*draws.shape[:2], -1) if draws.size else draws.reshape(*draws.shape[:2], 0)
-
-
-def blocks(flat: Sequence[npt.NDArray[np.generic]]) -> Iterator[FloatArray]:
-    """Cut arrays (chain, draw, parameter) into arrays (parameter, chain, draw) of moderate size."""
-    chains, draws, _ = flat[0].shape if flat else (1, 1, 0)
-    total = sum(array.shape[2] for array in flat)
-    if total == 0:  # one empty block: measures tell the shape of their results by it
-        yield np.empty((0, chains, draws))
-        return
-    size = max(1, NUMBERS_PER_BLOCK // (chains * draws))
-    block, filled, left = np.empty((min(size, total), chains, draws)), 0, total
-    for array in flat:
-        start = 0
-        while start < array.shape[2]:
-            count = min(len(block) - filled, array.shape[2] - start)
-            block[filled : filled + count] = np.moveaxis(array[:, :, start : start + count], 2, 0)
-            start, filled, left = start + count, filled + count, left - count
-            if filled == len(block):
-                yield block
-                block, filled = np.empty((min(size, left), chains, draws)), 0

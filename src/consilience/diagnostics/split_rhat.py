@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from consilience.diagnostics.sample import FloatArray, Sample, measure_one
+from consilience.diagnostics.measurement import measure_one
+from consilience.diagnostics.sample import FloatArray, Sample
 
 
 def scale_reduction(chains: FloatArray) -> FloatArray:

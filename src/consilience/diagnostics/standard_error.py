@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.diagnostics import effective_sample_size
-from consilience.diagnostics.sample import FloatArray, Sample, measure_one
+from consilience.diagnostics.measurement import measure_one
+from consilience.diagnostics.sample import FloatArray, Sample
 
 
 def of_mean(sample: Sample, effective: FloatArray) -> FloatArray:

@@ -13,7 +13,8 @@ import numpy as np
 
 from consilience.diagnostics import interval, table
 from consilience.diagnostics.examination import DIAGNOSTICS
-from consilience.diagnostics.sample import FloatArray, Measure, Sample, measure
+from consilience.diagnostics.measurement import Measure, measure
+from consilience.diagnostics.sample import FloatArray, Sample
 from consilience.diagnostics.variables import Draws, Filter, gather
 
 if TYPE_CHECKING:

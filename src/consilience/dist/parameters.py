@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from consilience.backends.reference import evaluate
 from consilience.dist.constraints import Constraint
 from consilience.dist.mathematics import where
-from consilience.errors import LinearAlgebraError, ParameterError
-from consilience.ir import FLOATS, Constant, Node, constant, constant_value, topological
+from consilience.errors import ParameterError
+from consilience.ir import FLOATS, Node, constant, constant_value, is_leaf, topological
 from consilience.ops.elementwise import TensorLike, as_tensor, cast, promote
-from consilience.ops.shape import expand_dims
+from consilience.ops.shape import LengthOf, expand_dims
 
 Conversion: TypeAlias = Callable[..., "TensorLike | tuple[TensorLike, ...]"]
 
@@ -42,6 +43,8 @@ class Parameter:
         self.guarded = guarded
         self.name = ""
 
+    is_derived = False
+
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
@@ -62,11 +65,11 @@ class Parameter:
 
 
 class _Derived(Parameter):
+    is_derived = True
+
     def __init__(self, formula: Callable[[Any], Node]) -> None:
         self._formula = formula
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        self.name = ""
 
     def __get__(self, instance: object | None, owner: type) -> Any:
         return self if instance is None else self._formula(instance)
@@ -197,12 +200,13 @@ def canonical_values(title: str, signature: Signature, given: Mapping[str, Any])
             values[name] = _folded(as_tensor(result))
             source[name] = f", computed from {' and '.join(alternative.constraints)}"
     tensors = _common([values[p.name] for p in signature.canonical])
+    dtype = next((t.dtype for t in tensors if t.dtype in FLOATS), "float64")
     bound = {p.name: t for p, t in zip(signature.canonical, tensors, strict=True)}
     result = []
     for declared, tensor in zip(signature.canonical, tensors, strict=True):
-        tensor = _of_rank(title, declared, tensor)
-        check_constant(title, declared.name, tensor, declared.constraint.bind(bound), source.get(declared.name, ""))
-        result.append(_in_kind(declared, tensor))
+        value = _of_rank(title, declared, tensor)
+        check_constant(title, declared.name, value, declared.constraint.bind(bound), source.get(declared.name, ""))
+        result.append(_in_kind(declared, value, dtype))
     return result
 
 
@@ -230,11 +234,13 @@ def _tensor(value: Any) -> Node:
     return as_tensor(value if isinstance(value, list | tuple) else np.asarray(value))
 
 
-def _in_kind(declared: Parameter, tensor: Node) -> Node:
+def _in_kind(declared: Parameter, tensor: Node, dtype: str) -> Node:
     """Numbers of a continuous set as floats; a set of whole numbers keeps the dtype it was given."""
-    if declared.constraint.discrete or tensor.dtype in FLOATS:
+    if tensor.dtype in FLOATS:
+        return tensor
+    if declared.constraint.discrete:
         return cast(tensor, "int64") if tensor.dtype == "bool" else tensor
-    return cast(tensor, "float64")
+    return cast(tensor, dtype)
 
 
 def _of_rank(title: str, declared: Parameter, tensor: Node) -> Node:
@@ -248,44 +254,43 @@ def _of_rank(title: str, declared: Parameter, tensor: Node) -> Node:
     raise ParameterError(f"{title}: {declared.name} must be {kind} or a batch of them, got rank {tensor.ndim}.")
 
 
+def _is_known(node: Node) -> bool:
+    """Whether the value follows from constants alone."""
+    return not any(is_leaf(n) or isinstance(n.op, LengthOf) for n in topological([node]))
+
+
 def _folded(node: Node) -> Node:
     """A graph of constants as one constant, so that what the user gave as numbers is checked as numbers."""
-    if isinstance(node.op, Constant) or any(not n.inputs and not isinstance(n.op, Constant) for n in topological([node])):
-        return node
-    return constant(evaluate([node], {})[0])
+    return constant(evaluate([node], {})[0]) if _is_known(node) else node
 
 
 def check_constant(title: str, name: str, value: Node, constraint: Constraint, source: str = "") -> None:
     """Raise ParameterError where a constant breaks its constraint; other tensors pass."""
-    if constant_value(value) is None or value.ndim < constraint.event_rank:
-        return
-    condition = constraint.holds(as_tensor(value))
-    if any(not n.inputs and not isinstance(n.op, Constant) and n.dtype != "int64" for n in topological([condition])):
-        return
-    _refuse(title, name, value, constraint, condition, source)
-
-
-def _refuse(title: str, name: str, value: Node, constraint: Constraint, condition: Node, source: str) -> None:
     array = constant_value(value)
-    assert array is not None
-    try:
-        inside = evaluate([condition], {})[0]
-    except LinearAlgebraError:
-        inside = np.zeros((), bool)
+    if array is None or value.ndim < constraint.event_rank:
+        return
+    condition = constraint.holds(value)
+    if not _is_known(condition):
+        return
+    inside = evaluate([condition], {})[0]
     if not inside.all():
-        raise ParameterError(f"{title}: {name} must be {constraint.rule}, got {_first(array, inside)}{source}.")
+        raise ParameterError(f"{title}: {name} must be {constraint.rule}, got {first_outside(array, ~inside)}{source}.")
     reason = constraint.refusal(array)
     if reason is not None:
         raise ParameterError(f"{title}: {name} must be {constraint.rule}, but {reason}{source}.")
 
 
-def _first(array: np.ndarray[Any, Any], inside: np.ndarray[Any, Any]) -> str:
-    """The first offending value with its place."""
-    position = tuple(int(i) for i in np.argwhere(~inside)[0])
-    value = np.broadcast_to(array, inside.shape + array.shape[inside.ndim :] if array.ndim > inside.ndim else inside.shape)
-    shown = np.array2string(value[position], precision=6, threshold=8) if value[position].ndim else repr(value[position].item())
-    place = ", ".join(map(str, position))
-    return shown + (f" (element {place})" if position else "")
+def first_outside(array: npt.NDArray[Any], outside: npt.NDArray[np.bool_]) -> str:
+    """The first offending value with its place, for messages.
+
+    array     values; its leading axes broadcast against those of `outside`, the rest is one event
+    outside   which events offend
+    """
+    position = tuple(int(i) for i in np.argwhere(outside)[0])
+    event = array.shape[outside.ndim :] if array.ndim > outside.ndim else ()
+    value = np.asarray(np.broadcast_to(array, outside.shape + event)[position])
+    shown = np.array2string(value, precision=6, threshold=8) if value.ndim else repr(value.item())
+    return shown + (f" (element {', '.join(map(str, position))})" if position else "")
 
 
 def guarded(declared: Parameter, value: Node, parameters: Mapping[str, Node]) -> Node:
@@ -294,15 +299,11 @@ def guarded(declared: Parameter, value: Node, parameters: Mapping[str, Node]) ->
     Constants were checked when the variable was made.
     """
     constraint = declared.constraint.bind(parameters)
-    if not declared.guarded or _known(value, constraint):
+    if not declared.guarded:
         return value
     valid = constraint.admits(value)
+    if constant_value(value) is not None and _is_known(valid):
+        return value
     if declared.event_rank:
         valid = expand_dims(valid, tuple(range(valid.ndim, valid.ndim + declared.event_rank)))
     return where(valid, value, np.nan)
-
-
-def _known(value: Node, constraint: Constraint) -> bool:
-    return constant_value(value) is not None and all(
-        isinstance(n.op, Constant) or n.inputs for n in topological([constraint.admits(value)])
-    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from consilience.inference.density import Density, evaluate
 from consilience.native.mathematics import isfinite
-from consilience.native.typed_python import Array, boolean, f64, i64, native, record
+from consilience.native.typed_python import Array, Function, boolean, f64, i64, native, record
 
 
 @record
@@ -15,16 +15,20 @@ class State:
     """A point of a chain.
 
     key          the chain's key for random numbers
+    normals      `normal_numbers`: fills an array with standard normals, given key, counter, array and length
     transition   transitions done so far; the counter of the next one's random numbers
     dimension    number of coordinates
+    stride       distance between rows of the chain's scratch memory, see `vectors`
     logp         log density at `position`
     position     f64[dimension]
     gradient     gradient of the log density at `position`, f64[dimension]; not used by every kernel
     """
 
     key: i64
+    normals: Function[[i64, i64, Array[f64], i64], None]
     transition: i64
     dimension: i64
+    stride: i64
     logp: f64
     position: Array[f64]
     gradient: Array[f64]

@@ -6,6 +6,7 @@ The variance is the inverse mass, so the velocity of momentum p is variance * p.
 
 from __future__ import annotations
 
+from consilience.inference.chain_state import State
 from consilience.inference.density import Density, evaluate
 from consilience.inference.streams import normal_vector
 from consilience.native.typed_python import Array, f64, i64, native
@@ -29,11 +30,11 @@ def kinetic_energy(momentum: Array[f64], variance: Array[f64], dimension: i64) -
 
 @native
 def draw_momentum(
-    key: i64, transition: i64, first: i64, mass_deviation: Array[f64], momentum: Array[f64], dimension: i64
+    state: State, purpose: i64, first: i64, mass_deviation: Array[f64], momentum: Array[f64]
 ) -> None:
-    """momentum ~ Normal(0, M), M = mass_deviation ** 2, from the blocks of `transition` from `first` on."""
-    normal_vector(key, transition, first, momentum, dimension)
-    for i in range(dimension):
+    """momentum ~ Normal(0, M), M = mass_deviation ** 2, from the transition's blocks from `first` on."""
+    normal_vector(state, purpose, first, momentum)
+    for i in range(state.dimension):
         momentum[i] *= mass_deviation[i]
 
 

@@ -6,13 +6,12 @@ a length in step with the target's own period would not mix. Tuning, storage and
 
 from __future__ import annotations
 
-import numpy as np
-
 from consilience.inference.chain_state import State
 from consilience.inference.density import Density, stopped
 from consilience.inference.hamiltonian import copy, draw_momentum, kinetic_energy, leapfrog
 from consilience.inference.metric import Metric
-from consilience.inference.streams import MOMENTUM, PATH_LENGTH, SELECTION, purpose_key, uniform
+from consilience.inference.streams import ACCEPTANCE, MOMENTUM, PATH_LENGTH, purpose_key, uniform
+from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import exp, inf, isnan
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record
 
@@ -23,7 +22,7 @@ GREATEST_ENERGY_ERROR = 1000.0
 class Path:
     """Scratch memory of one transition.
 
-    positions, gradients   two points, the last and the one being made, f64[2, dimension]
+    positions, gradients   two points, the last and the one being made, f64[2, stride]
     momentum               f64[dimension]
     """
 
@@ -72,10 +71,11 @@ class Hmc:
     max_steps: i64
 
 
-def new_hmc(density: Density, state: State, metric: Metric, path_length: float, max_steps: int) -> Hmc:
+def new_hmc(
+    density: Density, state: State, metric: Metric, vectors: Vectors, path_length: float, max_steps: int
+) -> Hmc:
     """All that transitions of `state` need, with fresh scratch memory."""
-    n = state.dimension
-    path = Path(np.zeros(2 * n), np.zeros(2 * n), np.zeros(n))
+    path = Path(vectors.rows(2), vectors.rows(2), vectors.vector())
     info = HmcInfo(
         leapfrogs=0,
         acceptance=0.0,
@@ -109,8 +109,8 @@ def hmc_transition(hmc: Hmc, step_size: f64) -> boolean:
     info = hmc.info
     variance = hmc.metric.variance
     n = state.dimension
-    key = purpose_key(state.key, MOMENTUM)
-    draw_momentum(key, state.transition, 0, hmc.metric.mass_deviation, path.momentum, n)
+    stride = state.stride
+    draw_momentum(state, MOMENTUM, 0, hmc.metric.mass_deviation, path.momentum)
     copy(state.position, path.positions, n)
     copy(state.gradient, path.gradients, n)
     start_energy = kinetic_energy(path.momentum, variance, n) - state.logp
@@ -121,13 +121,13 @@ def hmc_transition(hmc: Hmc, step_size: f64) -> boolean:
     info.leapfrogs = 0
     info.diverging = False
     while info.leapfrogs < steps and not info.diverging and not stopped(density):
-        there = (1 - here) * n
+        there = (1 - here) * stride
         logp, kinetic = leapfrog(
             density,
             variance,
             step_size,
-            path.positions[here * n :],
-            path.gradients[here * n :],
+            path.positions[here * stride :],
+            path.gradients[here * stride :],
             path.momentum,
             path.positions[there:],
             path.gradients[there:],
@@ -147,12 +147,12 @@ def hmc_transition(hmc: Hmc, step_size: f64) -> boolean:
         error = inf
     info.energy_error = error
     info.acceptance = exp(min(0.0, -error))
-    choice = uniform(purpose_key(state.key, SELECTION), state.transition, 0)
+    choice = uniform(purpose_key(state.key, ACCEPTANCE), state.transition, 0)
     info.accepted = choice < info.acceptance and not info.diverging
     info.energy = start_energy
     if info.accepted:
-        copy(path.positions[here * n :], state.position, n)
-        copy(path.gradients[here * n :], state.gradient, n)
+        copy(path.positions[here * stride :], state.position, n)
+        copy(path.gradients[here * stride :], state.gradient, n)
         state.logp = logp
         info.energy = energy
     state.transition += 1

@@ -18,6 +18,7 @@ from consilience.inference.hmc import Hmc, hmc_transition, new_hmc
 from consilience.inference.kernel import Rows, Tuning
 from consilience.inference.native_chain import NativeChain, compile_pair, new_block, new_state, open_density
 from consilience.inference.settings import check_fraction, check_positive
+from consilience.inference.vectors import Vectors
 from consilience.inference.warmup import Warmup, adapt, begin, new_warmup
 from consilience.native.typed_python import f64, i64, native, record
 
@@ -50,8 +51,8 @@ def write_hmc(hmc: Hmc, warmup: Warmup, block: Block, row: i64, used_step: f64) 
     put(block, 7, row, info.energy_error)
     put(block, 8, row, state.logp)
     if info.diverging:
-        begins = hmc.path.positions[info.diverging_from * n :]
-        ends = hmc.path.positions[info.diverging_to * n :]
+        begins = hmc.path.positions[info.diverging_from * state.stride :]
+        ends = hmc.path.positions[info.diverging_to * state.stride :]
         put_divergence(block, row, begins, ends, n)
 
 
@@ -134,10 +135,11 @@ class HmcKernel:
         stop: NDArray[np.int64],
     ) -> NativeChain[HmcChain]:
         """A new chain; see `kernel.Kernel.chain`."""
-        state = new_state(key, position)
+        vectors = Vectors(density.dimension)
+        state = new_state(key, position, vectors, self.compiled)
         opened = open_density(density, stop)
-        warmup = new_warmup(density.dimension, tune, self.target_accept, self.initial_step)
-        hmc = new_hmc(opened, state, warmup.metric, self.path_length, self.max_steps)
+        warmup = new_warmup(vectors, tune, self.target_accept, self.initial_step)
+        hmc = new_hmc(opened, state, warmup.metric, vectors, self.path_length, self.max_steps)
         memory = HmcChain(density=opened, state=state, block=new_block(rows), warmup=warmup, hmc=hmc)
         first, further = compile_pair(start_hmc, advance_hmc) if self.compiled else (start_hmc, advance_hmc)
         return NativeChain(memory, first, further, learnt)

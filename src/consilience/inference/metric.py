@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import isnan, sqrt
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record
 
@@ -39,11 +40,12 @@ class Metric:
     dimension: i64
 
 
-def new_metric(dimension: int) -> Metric:
+def new_metric(vectors: Vectors) -> Metric:
     """The unit metric, which has learnt nothing yet."""
+    dimension = vectors.dimension
     return Metric(
-        variance=np.ones(dimension),
-        mass_deviation=np.ones(dimension),
+        variance=vectors.vector(1.0),
+        mass_deviation=vectors.vector(1.0),
         means=np.zeros(4 * dimension),
         squares=np.zeros(4 * dimension),
         counts=np.zeros(2, np.int64),

@@ -13,6 +13,7 @@ from consilience.inference.chain_state import State
 from consilience.inference.density import Density, evaluate, stopped
 from consilience.inference.hamiltonian import copy
 from consilience.inference.streams import ACCEPTANCE, PROPOSAL, normal_vector, purpose_key, uniform
+from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import exp
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record
 
@@ -60,17 +61,16 @@ class Metropolis:
 
 
 def new_metropolis(
-    density: Density, state: State, scale: float, deviations: NDArray[np.float64]
+    density: Density, state: State, vectors: Vectors, scale: float, deviations: NDArray[np.float64]
 ) -> Metropolis:
     """All that transitions of `state` need, with fresh scratch memory."""
-    n = state.dimension
     proposal = Proposal(
         scale=scale,
-        deviations=deviations,
+        deviations=vectors.vector(deviations),
         proposed=0,
         accepted=0,
-        position=np.zeros(n),
-        gradient=np.zeros(n),
+        position=vectors.vector(),
+        gradient=vectors.vector(),
     )
     return Metropolis(density, state, proposal, MetropolisInfo(0.0, False))
 
@@ -114,8 +114,7 @@ def metropolis_transition(metropolis: Metropolis) -> boolean:
     n = state.dimension
     if stopped(metropolis.density):
         return False
-    key = purpose_key(state.key, PROPOSAL)
-    normal_vector(key, state.transition, 0, proposal.position, n)
+    normal_vector(state, PROPOSAL, 0, proposal.position)
     for i in range(n):
         proposal.position[i] = (
             state.position[i] + proposal.scale * proposal.deviations[i] * proposal.position[i]

@@ -18,6 +18,7 @@ from consilience.inference.kernel import Rows, Tuning
 from consilience.inference.metropolis import Metropolis, metropolis_transition, new_metropolis, tune_scale
 from consilience.inference.native_chain import NativeChain, compile_pair, new_block, new_state, open_density
 from consilience.inference.settings import check_positive
+from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import isfinite
 from consilience.native.typed_python import f64, i64, native, record
 
@@ -117,13 +118,14 @@ class MetropolisKernel:
             raise SamplingError(
                 f"deviations needs one number per coordinate, {density.dimension}, got {len(deviations)}."
             )
-        state = new_state(key, position)
+        vectors = Vectors(density.dimension)
+        state = new_state(key, position, vectors, self.compiled)
         opened = open_density(density, stop)
         memory = MetropolisChain(
             density=opened,
             state=state,
             block=new_block(rows),
-            metropolis=new_metropolis(opened, state, self.scale, deviations),
+            metropolis=new_metropolis(opened, state, vectors, self.scale, deviations),
             tune=tune,
         )
         first, further = (

@@ -15,47 +15,40 @@ from consilience.inference.block import Block
 from consilience.inference.chain_state import State
 from consilience.inference.density import Density, Inputs, LogDensity, Outputs
 from consilience.inference.kernel import Divergences, Rows, Tuning
+from consilience.inference.normal_numbers import normal_numbers
+from consilience.inference.vectors import Vectors
 from consilience.native.typed_python import Array, NativeFunction, Record, f64
 from consilience.native.typed_python.library import compile_native
-
-ALIGNMENT = 64  # bytes; the widest vector of any supported machine
-
-
-def aligned(count: int) -> NDArray[np.float64]:
-    """`count` zeros that begin at a multiple of 64 bytes."""
-    padding = ALIGNMENT // 8
-    memory = np.zeros(count + padding)
-    skipped = -(memory.ctypes.data // 8) % padding
-    return memory[skipped : skipped + count]
 
 
 def open_density(density: LogDensity, stop: NDArray[np.int64]) -> Density:
     """The density as native code calls it, with scratch memory of its own."""
-    dimension = density.dimension
+    scratch = Vectors(max(1, -(-density.workspace // 8)))
+    place, one = Vectors(density.dimension), Vectors(1)
     return Density(
         entry=cast(
             "Callable[[Inputs, Outputs, Array[f64], int], int]", density.entry
         ),  # a record takes addresses
-        workspace=aligned(max(1, -(-density.workspace // 8))),
+        workspace=scratch.vector(),
         constants=density.constants,
-        inputs=Inputs(aligned(dimension)),
-        outputs=Outputs(aligned(1), aligned(dimension)),
+        inputs=Inputs(place.vector()),
+        outputs=Outputs(one.vector(), place.vector()),
         evaluations=0,
         stop=stop,
     )
 
 
-def new_state(key: int, position: NDArray[np.float64]) -> State:
-    """A chain before its first transition, at a copy of `position`."""
-    place = aligned(len(position))
-    place[:] = position
+def new_state(key: int, position: NDArray[np.float64], vectors: Vectors, compiled: bool = True) -> State:
+    """A chain before its first transition, at a copy of `position`; `compiled` as in the kernels."""
     return State(
         key=key,
+        normals=normal_numbers.compiled if compiled else normal_numbers,
         transition=0,
-        dimension=len(position),
+        dimension=vectors.dimension,
+        stride=vectors.stride,
         logp=-np.inf,
-        position=place,
-        gradient=aligned(len(position)),
+        position=vectors.vector(position),
+        gradient=vectors.vector(),
     )
 
 

@@ -14,11 +14,13 @@ from consilience.inference.chain_state import State
 from consilience.inference.density import Density, stopped
 from consilience.inference.hamiltonian import copy, draw_momentum, kinetic_energy, leapfrog
 from consilience.inference.metric import Metric
-from consilience.inference.streams import DIRECTION, MOMENTUM, SELECTION, purpose_key, uniform
+from consilience.inference.streams import MOMENTUM, TREE, purpose_key, two_uniforms, uniform
+from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import exp, inf, isnan, log1p, trailing_zeros
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record
 
 GREATEST_ENERGY_ERROR = 1000.0  # beyond it the integrator has left the level set: a divergence
+DOUBLING_BLOCKS = 1 << 31  # leaves use the blocks below, one each
 SLOTS = 6  # left end, right end, chosen point, tip, candidate and the leaf being made
 
 
@@ -29,15 +31,17 @@ class Trajectory:
     Points live in slots, rows of `positions` and `gradients`, and are named by their row, so that a point
     that is an end and the choice at once is stored once.
 
-    positions, gradients   f64[SLOTS, dimension]
+    key                    key of the random numbers for directions and choices
+    positions, gradients   f64[SLOTS, stride]
     end_slots, end_places  slots of the two ends, and their places in steps from the start, i64[2]:
                            the earlier end first
-    end_momenta            their momenta, f64[2, dimension]
+    end_momenta            their momenta, f64[2, stride]
     momentum_sum           sum of the momenta of all points, f64[dimension]
     log_weight             log of the sum over all points of exp(start energy - energy)
     chosen                 slot of the point chosen so far; its log density, energy and place follow
     """
 
+    key: i64
     positions: Array[f64]
     gradients: Array[f64]
     end_slots: Array[i64]
@@ -58,7 +62,7 @@ class Growth:
     tip, place             slot and place of the leaf made last
     momentum               its momentum, f64[dimension]
     begins, ends, sums     of every finished span that waits for its neighbour: the momenta of its first and
-                           last leaf and the sum of all, f64[greatest depth + 1, dimension]
+                           last leaf and the sum of all, f64[greatest depth + 1, stride]
     waiting                number of these spans
     candidate              slot of the leaf chosen so far; its log density, energy and place follow
     log_weight             log of the sum of the leaves' weights
@@ -123,17 +127,16 @@ class Nuts:
     max_treedepth: i64
 
 
-def new_nuts(density: Density, state: State, metric: Metric, max_treedepth: int) -> Nuts:
+def new_nuts(density: Density, state: State, metric: Metric, vectors: Vectors, max_treedepth: int) -> Nuts:
     """All that transitions of `state` need, with fresh scratch memory."""
-    n = state.dimension
-    spans = (max_treedepth + 1) * n
     trajectory = Trajectory(
-        positions=np.zeros(SLOTS * n),
-        gradients=np.zeros(SLOTS * n),
+        key=purpose_key(state.key, TREE),
+        positions=vectors.rows(SLOTS),
+        gradients=vectors.rows(SLOTS),
         end_slots=np.zeros(2, np.int64),
         end_places=np.zeros(2, np.int64),
-        end_momenta=np.zeros(2 * n),
-        momentum_sum=np.zeros(n),
+        end_momenta=vectors.rows(2),
+        momentum_sum=vectors.vector(),
         log_weight=0.0,
         chosen=0,
         chosen_logp=0.0,
@@ -143,10 +146,10 @@ def new_nuts(density: Density, state: State, metric: Metric, max_treedepth: int)
     growth = Growth(
         tip=0,
         place=0,
-        momentum=np.zeros(n),
-        begins=np.zeros(spans),
-        ends=np.zeros(spans),
-        sums=np.zeros(spans),
+        momentum=vectors.vector(),
+        begins=vectors.rows(max_treedepth + 1),
+        ends=vectors.rows(max_treedepth + 1),
+        sums=vectors.rows(max_treedepth + 1),
         waiting=0,
         candidate=0,
         candidate_logp=0.0,
@@ -242,7 +245,7 @@ def spans_turn(
 
 
 @native
-def close_spans(growth: Growth, variance: Array[f64], leaf: i64, dimension: i64) -> boolean:
+def close_spans(growth: Growth, variance: Array[f64], leaf: i64, dimension: i64, stride: i64) -> boolean:
     """Put leaf number `leaf` of a doubling on the counter of spans; True if a span it completes turns around.
 
     Like adding 1 to a binary number: the spans that wait are the ones of `leaf`, and every trailing 1 is a
@@ -250,17 +253,17 @@ def close_spans(growth: Growth, variance: Array[f64], leaf: i64, dimension: i64)
     """
     momentum = growth.momentum
     if leaf & 1 == 0:
-        copy(momentum, growth.begins[growth.waiting * dimension :], dimension)
+        copy(momentum, growth.begins[growth.waiting * stride :], dimension)
         growth.waiting += 1
         return False
     first = growth.waiting - 1
-    at = first * dimension
+    at = first * stride
     turning = leaves_turn(variance, growth.begins[at:], momentum, growth.sums[at:], dimension)
     rest = leaf >> 1
     while rest & 1 == 1 and not turning:
         first -= 1
         after = at
-        at = first * dimension
+        at = first * stride
         turning = spans_turn(
             variance,
             growth.begins[at:],
@@ -303,7 +306,7 @@ def grow(nuts: Nuts, step: f64, start_energy: f64, leaves: i64) -> None:
     info = nuts.info
     variance = nuts.metric.variance
     n = state.dimension
-    selection = purpose_key(state.key, SELECTION)
+    stride = state.stride
     growth.candidate = growth.tip
     growth.waiting = 0
     growth.log_weight = -inf
@@ -316,11 +319,11 @@ def grow(nuts: Nuts, step: f64, start_energy: f64, leaves: i64) -> None:
             density,
             variance,
             step,
-            trajectory.positions[last * n :],
-            trajectory.gradients[last * n :],
+            trajectory.positions[last * stride :],
+            trajectory.gradients[last * stride :],
             growth.momentum,
-            trajectory.positions[slot * n :],
-            trajectory.gradients[slot * n :],
+            trajectory.positions[slot * stride :],
+            trajectory.gradients[slot * stride :],
             n,
         )
         energy = kinetic - logp
@@ -341,12 +344,12 @@ def grow(nuts: Nuts, step: f64, start_energy: f64, leaves: i64) -> None:
             growth.log_weight = log_add_exp(growth.log_weight, -error)
             # the new leaf is chosen with its share of the weight so far: a multinomial choice in one pass
             share = exp(-error - growth.log_weight)
-            if uniform(selection, state.transition, info.leapfrogs) < share:
+            if uniform(trajectory.key, state.transition, info.leapfrogs) < share:
                 growth.candidate = slot
                 growth.candidate_logp = logp
                 growth.candidate_energy = energy
                 growth.candidate_place = growth.place
-            info.turning = close_spans(growth, variance, leaf, n)
+            info.turning = close_spans(growth, variance, leaf, n, stride)
         leaf += 1
 
 
@@ -359,11 +362,11 @@ def double(nuts: Nuts, step_size: f64, start_energy: f64) -> None:
     info = nuts.info
     variance = nuts.metric.variance
     n = state.dimension
-    key = purpose_key(state.key, DIRECTION)
-    side = 1 if uniform(key, state.transition, 2 * info.depth) < 0.5 else 0
-    move = uniform(key, state.transition, 2 * info.depth + 1)
-    near = trajectory.end_momenta[side * n :]
-    far = trajectory.end_momenta[(1 - side) * n :]
+    stride = state.stride
+    toss, move = two_uniforms(trajectory.key, state.transition, DOUBLING_BLOCKS + info.depth)
+    side = 1 if toss < 0.5 else 0
+    near = trajectory.end_momenta[side * stride :]
+    far = trajectory.end_momenta[(1 - side) * stride :]
     leaves = 1 << info.depth
     info.depth += 1
     growth.tip = trajectory.end_slots[side]
@@ -401,11 +404,11 @@ def transition(nuts: Nuts, step_size: f64) -> boolean:
     info = nuts.info
     variance = nuts.metric.variance
     n = state.dimension
-    key = purpose_key(state.key, MOMENTUM)
+    stride = state.stride
     momentum = trajectory.momentum_sum
-    draw_momentum(key, state.transition, 0, nuts.metric.mass_deviation, momentum, n)
+    draw_momentum(state, MOMENTUM, 0, nuts.metric.mass_deviation, momentum)
     copy(momentum, trajectory.end_momenta, n)
-    copy(momentum, trajectory.end_momenta[n:], n)
+    copy(momentum, trajectory.end_momenta[stride:], n)
     copy(state.position, trajectory.positions, n)
     copy(state.gradient, trajectory.gradients, n)
     start_energy = kinetic_energy(momentum, variance, n) - state.logp
@@ -431,7 +434,7 @@ def transition(nuts: Nuts, step_size: f64) -> boolean:
     if stopped(nuts.density):
         return False
 
-    chosen = trajectory.chosen * n
+    chosen = trajectory.chosen * stride
     copy(trajectory.positions[chosen:], state.position, n)
     copy(trajectory.gradients[chosen:], state.gradient, n)
     state.logp = trajectory.chosen_logp

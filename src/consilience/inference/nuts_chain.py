@@ -21,6 +21,7 @@ from consilience.inference.kernel import Rows, Tuning
 from consilience.inference.native_chain import NativeChain, compile_pair, new_block, new_state, open_density
 from consilience.inference.nuts import Nuts, new_nuts, transition
 from consilience.inference.settings import check_fraction, check_positive
+from consilience.inference.vectors import Vectors
 from consilience.inference.warmup import Warmup, adapt, begin, new_warmup
 from consilience.native.typed_python import f64, i64, native, record
 
@@ -60,8 +61,8 @@ def write_nuts(nuts: Nuts, warmup: Warmup, block: Block, row: i64, used_step: f6
     put(block, 11, row, 1.0 if exhausted else 0.0)
     put(block, 12, row, float(info.leapfrogs))
     if info.diverging:
-        begins = nuts.trajectory.positions[info.diverging_from * n :]
-        ends = nuts.trajectory.positions[info.diverging_to * n :]
+        begins = nuts.trajectory.positions[info.diverging_from * state.stride :]
+        ends = nuts.trajectory.positions[info.diverging_to * state.stride :]
         put_divergence(block, row, begins, ends, n)
 
 
@@ -147,10 +148,11 @@ class NutsKernel:
         stop: NDArray[np.int64],
     ) -> NativeChain[NutsChain]:
         """A new chain; see `kernel.Kernel.chain`."""
-        state = new_state(key, position)
+        vectors = Vectors(density.dimension)
+        state = new_state(key, position, vectors, self.compiled)
         opened = open_density(density, stop)
-        warmup = new_warmup(density.dimension, tune, self.target_accept, self.initial_step)
-        nuts = new_nuts(opened, state, warmup.metric, self.max_treedepth)
+        warmup = new_warmup(vectors, tune, self.target_accept, self.initial_step)
+        nuts = new_nuts(opened, state, warmup.metric, vectors, self.max_treedepth)
         memory = NutsChain(density=opened, state=state, block=new_block(rows), warmup=warmup, nuts=nuts)
         first, further = (
             compile_pair(start_nuts, advance_nuts) if self.compiled else (start_nuts, advance_nuts)

@@ -10,7 +10,7 @@ from consilience.inference.chain_state import State
 from consilience.inference.density import Density
 from consilience.inference.hamiltonian import draw_momentum, kinetic_energy, leapfrog
 from consilience.inference.metric import Metric
-from consilience.inference.streams import SEARCH, purpose_key
+from consilience.inference.streams import SEARCH
 from consilience.native.mathematics import log
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record
 
@@ -33,8 +33,7 @@ def keeps_energy(
 ) -> boolean:
     """Whether one leapfrog of this size, with the momentum of this trial, is accepted often enough."""
     n = state.dimension
-    key = purpose_key(state.key, SEARCH)
-    draw_momentum(key, state.transition, trial * n, metric.mass_deviation, probe.momentum, n)
+    draw_momentum(state, SEARCH, trial * n, metric.mass_deviation, probe.momentum)
     energy = kinetic_energy(probe.momentum, metric.variance, n) - state.logp
     logp, kinetic = leapfrog(
         density,

@@ -6,18 +6,18 @@ threads nor on chunk lengths, and a resumed chain goes on with the numbers it wo
 
 from __future__ import annotations
 
-from consilience.inference.normal_numbers import normal_numbers
+from consilience.inference.chain_state import State
 from consilience.native.random import fold_in, random_uniform
+from consilience.native.random.philox import uniforms
 from consilience.native.typed_python import Array, f64, i64, native
 
 # Purposes: each has a key of its own.
 MOMENTUM = 1
-DIRECTION = 2
-SELECTION = 3
-PATH_LENGTH = 4
-PROPOSAL = 5
-ACCEPTANCE = 6
-SEARCH = 7
+TREE = 2
+PATH_LENGTH = 3
+PROPOSAL = 4
+ACCEPTANCE = 5
+SEARCH = 6
 
 BLOCK_BITS = 32  # a transition owns 2**32 blocks, a chain 2**31 transitions
 
@@ -35,15 +35,22 @@ def uniform(key: i64, transition: i64, block: i64) -> f64:
 
 
 @native
-def normal_vector(key: i64, transition: i64, first: i64, target: Array[f64], length: i64) -> None:
-    """Fill target[:length] with independent standard normals, two from every block from `first` on."""
-    normal_numbers(key, counter(transition, first), target, length)
+def two_uniforms(key: i64, transition: i64, block: i64) -> tuple[f64, f64]:
+    """Two independent numbers uniform on (0, 1) from one block; the first is that of `uniform`."""
+    return uniforms(key, counter(transition, block), 0)
 
 
 @native
 def purpose_key(chain: i64, purpose: i64) -> i64:
     """Key of one purpose within the chain that has the key `chain`."""
     return fold_in(chain, purpose)
+
+
+@native
+def normal_vector(state: State, purpose: i64, first: i64, target: Array[f64]) -> None:
+    """Fill `target` with standard normals, one per coordinate; every block from `first` on gives two."""
+    key = purpose_key(state.key, purpose)
+    state.normals(key, counter(state.transition, first), target, state.dimension)
 
 
 def chain_key(seed: int, chain: int) -> int:

@@ -6,13 +6,12 @@ window of 80 draws and windows 1.5 times longer each; during the last 15 % only 
 
 from __future__ import annotations
 
-import numpy as np
-
 from consilience.inference.chain_state import State
 from consilience.inference.density import Density
 from consilience.inference.dual_averaging import StepSize, learn, restart, settle
 from consilience.inference.metric import Metric, guess, new_metric, observe, refresh, switch, younger_count
 from consilience.inference.step_size_search import Probe, search_step_size
+from consilience.inference.vectors import Vectors
 from consilience.native.typed_python import boolean, f64, i64, native, record
 
 EARLY_SHARE = 0.3
@@ -43,14 +42,14 @@ class Warmup:
     learnt: boolean
 
 
-def new_warmup(dimension: int, length: int, target_accept: float, initial_step: float) -> Warmup:
+def new_warmup(vectors: Vectors, length: int, target_accept: float, initial_step: float) -> Warmup:
     """The state before `length` tuning transitions (length >= 0)."""
     return Warmup(
-        metric=new_metric(dimension),
+        metric=new_metric(vectors),
         step=StepSize(
             step=initial_step, average=initial_step, target=target_accept, anchor=0.0, error=0.0, count=0
         ),
-        probe=Probe(np.zeros(dimension), np.zeros(dimension), np.zeros(dimension)),
+        probe=Probe(vectors.vector(), vectors.vector(), vectors.vector()),
         length=length,
         early=int(EARLY_SHARE * length),
         final=length - int(FINAL_SHARE * length),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from consilience.errors import ShapeError
+from consilience.errors import ShapeError, VerificationError
 from consilience.ir import Node, Region, constant, rebuild, topological
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve
@@ -247,7 +247,7 @@ def _det(node: Node) -> Node:
 def _matmul(node: Node) -> Node:
     a, b = node.inputs
     if a.ndim == 1 and b.ndim == 1:
-        return reduce("sum", a * b, 0)
+        return _total(a * b, 0)
     if a.ndim == 1:
         if b.ndim == 2:
             return _matrix_vector(transpose(b), a)
@@ -265,7 +265,13 @@ def _matmul(node: Node) -> Node:
 
 def _elementwise_product(a: Node, b: Node) -> Node:
     """A product without BLAS: for integers."""
-    return reduce("sum", expand_dims(a, a.ndim) * expand_dims(b, b.ndim - 2), -2)
+    terms = expand_dims(a, a.ndim) * expand_dims(b, b.ndim - 2)
+    return _total(terms, terms.ndim - 2)
+
+
+def _total(terms: Node, axis: int) -> Node:
+    """The sum over an axis in the dtype of the terms: products of int32 stay int32, as in NumPy."""
+    return Node(Reduce("sum", (axis,)), terms)
 
 
 def _matrix_vector(a: Node, v: Node) -> Node:
@@ -280,7 +286,7 @@ def _matrix_vector(a: Node, v: Node) -> Node:
         terms = [_row(by_column, j) * _element(v, j) for j in range(columns)]
         return terms[0] if columns == 1 else Node(Elementwise("add"), *terms)
     if rows <= FEW_COLUMNS or integer:
-        return concatenate([expand_dims(reduce("sum", _row(a, i) * v, 0), 0) for i in range(rows)])
+        return concatenate([expand_dims(_total(_row(a, i) * v, 0), 0) for i in range(rows)])
     return squeeze(Node(MatMul(), a, expand_dims(v, 1)), 1)
 
 
@@ -370,6 +376,8 @@ def _expand(outputs: Sequence[Node]) -> list[Node]:
             continue
         rebuilt = rebuild(node, tuple(memo[i] for i in node.inputs))
         new = _step(rebuilt)
+        if new.type != rebuilt.type:
+            raise VerificationError(f"the expansion of {rebuilt!r} has another type: {new!r}.")
         if new is rebuilt:
             memo[node] = memo[rebuilt] = rebuilt
         else:

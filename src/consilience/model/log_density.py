@@ -17,7 +17,8 @@ import numpy.typing as npt
 from consilience.backends import contexts
 from consilience.backends.llvm import Bound, Compiled
 from consilience.backends.shapes import Lengths, bind_lengths
-from consilience.dist.random_variable import RandomVariable, density
+from consilience.dist.random_variable import density
+from consilience.dist.transforms import label
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
@@ -67,7 +68,6 @@ def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
     constrained: dict[Node, Node] = {}
     jacobians: list[Node | None] = []
     for variable in model.free:
-        parameters = substitute(variable.node.inputs[1:], constrained)
         own = variable.node
         if variable.transform is None:
             value = tensor_input("float64", own.static_shape, variable.name)
@@ -75,9 +75,11 @@ def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
         else:
             transform = variable.transform
             shape = transform.unconstrained_shape(own.static_shape)
-            value = tensor_input("float64", shape, f"{variable.name}_{transform.name}__")
-            natural = transform.backward(value, *parameters)
-            correction = transform.log_jacobian_determinant(value, *parameters)
+            value = tensor_input("float64", shape, f"{variable.name}_{label(transform)}__")
+            # Bounds of the transform may depend on earlier variables.
+            natural, correction = substitute(
+                [transform.backward(value), transform.log_jacobian_determinant(value)], constrained
+            )
         values.append(value)
         constrained[own] = natural
         jacobians.append(correction)
@@ -201,7 +203,7 @@ def _arrange(model: ModelVariables, terms: Terms, lengths: Lengths) -> tuple[Lay
     start = 0
     for variable, value in zip(model.free, terms.values, strict=True):
         shape = tuple(_known(dims.substitute(n, lengths), variable.name) for n in value.static_shape)
-        suffix = f"_{variable.transform.name}__" if variable.transform is not None else ""
+        suffix = f"_{label(variable.transform)}__" if variable.transform is not None else ""
         stretches.append(Stretch(variable, variable.name + suffix, start, shape))
         start += stretches[-1].size
     layout = Layout(tuple(stretches))
@@ -266,10 +268,3 @@ def model_density(model: ModelVariables) -> ModelDensity:
             del model.cache[old]
         bound = model.cache[key] = built.compiled.bind(values)
     return ModelDensity(model, built, bound, values)
-
-
-def uses_random(node: Node) -> bool:
-    """Whether an expression depends on a random variable."""
-    return any(isinstance(n.op, RandomVariable) for n in topological([node]))
-
-

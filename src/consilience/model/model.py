@@ -53,7 +53,7 @@ def modelcontext(model: Model | None = None) -> Model:
     """The given model, or the innermost one of the context stack."""
     if model is not None:
         return model
-    current = context.current()
+    current = context.current_or_none()
     if not isinstance(current, Model):
         raise TypeError("no model on the context stack: call this inside `with pm.Model():` or pass `model=`.")
     return current

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts, reference
-from consilience.dist.random_variable import parameter_violation, support_violation
+from consilience.dist.random_variable import parameter_violation, support_error, support_violation
 from consilience.errors import DtypeError, ParameterError, ShapeError, SupportError
 from consilience.ir import Dimension, Node, Shared, constant, constant_value, is_leaf, shared_slot, topological
 from consilience.ir.side_tables import name_of
@@ -97,34 +97,25 @@ def check_constant(name: str, rv: Node, data: Node) -> None:
 
 def check_values(name: str, rv: Node, data: Node, slots: dict[Node, Array]) -> None:
     """Raise SupportError for values outside the support, as far as they are known from constants and slots."""
-    for description, inside in support_violation(rv, data):
-        leaves = [n for n in topological([inside]) if is_leaf(n)]
-        if any(n not in slots for n in leaves):
-            continue
-        (good,) = reference.evaluate([inside], {n: slots[n] for n in leaves})
-        if good.all():
-            continue
-        bad = np.broadcast_to(~good, np.broadcast_shapes(good.shape))
-        values = constant_value(data)
-        place = tuple(int(i) for i in np.argwhere(bad)[0])
-        shown = ""
-        if values is not None and values.shape == bad.shape:
-            shown = f": {values[place].item()!r}" + (f" at {place}" if place else "")
-        raise SupportError(
-            f"`observed` of `{name}` has {int(bad.sum())} values outside its support ({description}){shown}."
-        )
+    outside = support_violation(rv, data)
+    leaves = [n for n in topological([outside]) if is_leaf(n)]
+    if any(n not in slots for n in leaves):
+        return
+    bad, values = reference.evaluate([outside, data], {n: slots[n] for n in leaves})
+    if bad.any():
+        raise support_error(rv, f"`observed` of `{name}`", values, bad)
 
 
 def check_parameters(variables: Sequence[Node], slots: dict[Node, Array]) -> None:
     """Raise ParameterError for parameters outside their range, as far as constants and slots decide them."""
     for node in variables:
-        for parameter, description, valid in parameter_violation(node):
+        for parameter, constraint, valid in parameter_violation(node):
             leaves = [n for n in topological([valid]) if is_leaf(n)]
             if not leaves or any(n not in slots for n in leaves):
                 continue
             (good,) = reference.evaluate([valid], {n: slots[n] for n in leaves})
             if not good.all():
                 raise ParameterError(
-                    f"`{name_of(node)}`: the data make its parameter `{parameter}` violate `{description}` "
-                    f"in {int((~good).sum())} of {good.size} places; check the values given to `pm.Data` or `set_data`."
+                    f"`{name_of(node)}`: its parameter `{parameter}` must be {constraint.rule}, which the data violate; "
+                    "check the values given to `pm.Data` or `set_data`."
                 )

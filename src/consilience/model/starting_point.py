@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from consilience.backends import contexts, reference
 from consilience.backends.shapes import Lengths
-from consilience.dist.random_variable import parameters_of, support_point
+from consilience.dist.random_variable import law_of, support_point
 from consilience.errors import InitialPointError, ModelError, ShapeError, SupportError
 from consilience.ir import Node, constant, substitute, topological
 from consilience.ir import dimension as dims
@@ -64,8 +64,7 @@ def starting_position(
             (point,) = substitute([point], natural)
             free = point
             if variable.transform is not None:
-                parameters = substitute(variable.node.inputs[1:], natural)
-                free = variable.transform.forward(point, *parameters)
+                (free,) = substitute([variable.transform.forward(point)], natural)
             static, memo = specialise([free, point], lengths)
             values = {memo.get(s, s): v for s, v in slots.items()}
             used = {n: v for n, v in values.items() if n in set(topological(static))}
@@ -83,7 +82,7 @@ def starting_position(
 def _backward(variable: FreeVariable, value: Node, natural: Mapping[Node, Node]) -> Node:
     if variable.transform is None:
         return value
-    return variable.transform.backward(value, *substitute(variable.node.inputs[1:], natural))
+    return substitute([variable.transform.backward(value)], natural)[0]
 
 
 def _fitting(variable: FreeVariable, value: Any, lengths: Lengths) -> npt.NDArray[Any]:
@@ -166,7 +165,7 @@ def explain(density: ModelDensity, position: Floats) -> InitialPointError:
             lines.append(f"  `{name}` has log density {trouble}")
             if node in natural:
                 lines.append(f"    its value is {_shown(density, terms, natural[node], position)}")
-            for label, parameter in parameters_of(node):
+            for label, parameter in law_of(node).by_name().items():
                 (own,) = substitute([parameter], natural)
                 called = name_of(parameter)
                 title = f"{label} (`{called}`)" if called and called != label else label

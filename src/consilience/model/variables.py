@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from consilience.backends import contexts
 from consilience.dist import context
-from consilience.dist.transforms import Transform
+from consilience.dist.transforms import Transform, default_transform
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Dim, Dimension, Node, Shared
 from consilience.ir.side_tables import name_of, set_name
@@ -79,7 +79,7 @@ class ModelVariables:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        context.pop(self)
+        context.pop()
 
     def __repr__(self) -> str:
         lines = [f"{v.name} ~ {v.node.op!r}" for v in self.free]
@@ -136,6 +136,11 @@ class ModelVariables:
         for name, values in coords.items():
             self.add_coord(name, values)
 
+    def dim_lengths(self, dims: str | Sequence[str | None]) -> list[Dim | None]:
+        """Length per dimension, for distributions that take their shape from `dims`."""
+        names = (dims,) if isinstance(dims, str) else tuple(dims)
+        return [None if name is None else self.coordinates.length(name) for name in names]
+
     def dim_length(self, name: str) -> Dim:
         """Length of a dimension, symbolic when data decide it."""
         return self.coordinates.length(name)
@@ -149,7 +154,7 @@ class ModelVariables:
         *,
         observed: TensorLike | None = None,
         dims: DimensionNames = None,
-        transform: Transform | None = None,
+        transform: Any = context.DEFAULT,
         initval: Any = None,
         total_size: Any = None,
     ) -> Node:
@@ -161,7 +166,8 @@ class ModelVariables:
         self.named[name] = node
         set_name(node, name)
         if observed is None:
-            self.free.append(FreeVariable(name, node, transform, initval))
+            chosen = default_transform(node) if transform is context.DEFAULT else transform
+            self.free.append(FreeVariable(name, node, chosen, initval))
         else:
             data = observation.as_data(name, node, observed)
             observation.check_constant(name, node, data)

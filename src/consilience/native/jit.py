@@ -225,16 +225,16 @@ def _resolve(text: str, imports: Mapping[str, int], target: Target) -> tuple[dic
     """Addresses of all symbols that `text` declares, and what must stay referenced with them."""
     symbols: dict[str, int] = {}
     missing: list[str] = []
-    vectormath: Library | None = None
+    providers: list[Library] = []
     for quoted, plain in _DECLARED.findall(text):
         name = quoted or plain
         if name in imports:
             symbols[name] = imports[name]
         elif name.startswith("consilience_"):
-            if vectormath is None:
-                vectormath = _vector_mathematics(target)
-            if name in vectormath.exports:
-                symbols[name] = vectormath.address(name)
+            provider = _provider(name, target)
+            if provider is not None:
+                providers.append(provider)
+                symbols[name] = provider.address(name)
             else:
                 missing.append(name)
         elif not name.startswith("llvm."):
@@ -248,13 +248,17 @@ def _resolve(text: str, imports: Mapping[str, int], target: Target) -> tuple[dic
             f"nothing defines the symbol{'s' if len(missing) > 1 else ''} {', '.join(missing)}; "
             "pass addresses as `imports`"
         )
-    return symbols, vectormath._open() if vectormath is not None else None
+    return symbols, providers
 
 
-def _vector_mathematics(target: Target) -> Library:
-    # By name, at the moment of use: that package is itself compiled through this module.
-    library: Library = importlib.import_module("consilience.native.vectormath").library(target)
-    return library
+def _provider(symbol: str, target: Target) -> Library | None:
+    """The library of this package that defines a symbol: draws, or vector mathematics."""
+    # By name, at the moment of use: those packages are themselves compiled through this module.
+    if symbol.startswith("consilience_random_"):
+        library: Library = importlib.import_module("consilience.native.random.library").library()
+    else:
+        library = importlib.import_module("consilience.native.vectormath").library(target)
+    return library if symbol in library.exports else None
 
 
 def _process_address(name: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Elementary functions for typed Python: the same name, and the same bits, under CPython and natively.
+"""Elementary functions for typed Python: the same name and the same bits under CPython and natively.
 
 In: numbers. Out: what the C library gives, so that IEEE special values come back instead of exceptions. The
 table `NATIVE` says how each is written in loops. Outside: vectors (`vectormath`), tensors.
@@ -169,7 +169,7 @@ NATIVE.update(
         ceil: Row((f64,), f64, Builder.ceil),
         trunc: Row((f64,), f64, Builder.trunc),
         copysign: Row((f64, f64), f64, Builder.copysign),
-        # The C function writes a global (the sign), so the library's own version is called.
+        # The C function writes a global (the sign), so vectormath's is called: the last bits may differ.
         lgamma: Row((f64,), f64, lambda b, x: b.math("lgamma", x)),
         isnan: Row((f64,), i1, Builder.isnan),
         isfinite: Row((f64,), i1, _finite),

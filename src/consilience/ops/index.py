@@ -5,6 +5,7 @@ The static form of an index is a tuple of plain entries that rules can match; in
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -12,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from consilience.errors import DtypeError, OutOfBoundsError, ShapeError
-from consilience.ir import Dim, Node, Op, TensorType, constant, constant_value, symbol
+from consilience.ir import Dim, Dimension, Node, Op, TensorType, constant, constant_value, symbol
 from consilience.ir import dimension as dims
 from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe
@@ -147,10 +148,24 @@ class IndexUpdate(Op):
 
 @dataclass(frozen=True, slots=True)
 class MaskPositions(Op):
-    """Flat row-major positions (int64) where a bool tensor is True; their number is known only when run."""
+    """Flat row-major positions (int64) where a bool tensor is True; `count`, their number, is known only when run."""
+
+    count: Dim
 
     def result_type(self, *inputs: Node) -> TensorType:
-        return TensorType("int64", (symbol("count"),))
+        return TensorType("int64", (self.count,))
+
+
+# One number of true entries per mask, so that equal masks select equal lengths.
+_counts: weakref.WeakKeyDictionary[Node, Dimension] = weakref.WeakKeyDictionary()
+
+
+def mask_positions(mask: Node) -> Node:
+    """Positions of the true entries of a bool tensor."""
+    count = _counts.get(mask)
+    if count is None:
+        count = _counts.setdefault(mask, symbol("count"))
+    return Node(MaskPositions(count), mask)
 
 
 def _text(entry: Entry) -> str:
@@ -292,7 +307,7 @@ def _masked(x: Node, mask: Node, axis: int) -> tuple[Node, list[Node]]:
     if mask.ndim > 1:
         merged = (*x.static_shape[:axis], dims.product(covered), *x.static_shape[axis + mask.ndim :])
         x = reshape(x, merged)
-    return x, [Node(MaskPositions(), mask)]
+    return x, [mask_positions(mask)]
 
 
 def getitem(value: TensorLike, index: Any) -> Node:

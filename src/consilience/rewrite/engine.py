@@ -7,7 +7,7 @@ node. Obligations of the original graph are its callers' to keep.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from consilience.errors import MissingRuleError, VerificationError
@@ -35,10 +35,13 @@ class Step:
 class Rewriting:
     """One run of a table of rules; `steps` records what was applied.
 
-    strict   rules that undo each other raise VerificationError instead of being stopped
+    strict    rules that undo each other raise VerificationError instead of being stopped
+    observe   called with (rule, node, result) at every application
     """
 
-    def __init__(self, table: RuleTable, *, strict: bool = False) -> None:
+    def __init__(
+        self, table: RuleTable, *, strict: bool = False, observe: Callable[[Rule, Node, Node], None] | None = None
+    ) -> None:
         dear = sorted({r.tier for r in table} - {"always"})
         if dear:
             raise MissingRuleError(
@@ -47,6 +50,7 @@ class Rewriting:
             )
         self.table = table
         self.strict = strict
+        self.observe = observe
         self.facts = Facts()
         self.steps: list[Step] = []
         self._gathered = {r.roots[0] for r in table if r.gathers}
@@ -167,6 +171,8 @@ class Rewriting:
                 if fitted is not node:
                     assert self._origin is not None
                     self.steps.append(Step(rule.name, self._origin))
+                    if self.observe is not None:
+                        self.observe(rule, node, fitted)
                     return fitted
         return None
 
@@ -189,7 +195,7 @@ class Rewriting:
     def _simple_region(self, region: Region) -> Region:
         known = self._regions.get(region)
         if known is None:
-            inner = Rewriting(self.table, strict=self.strict)
+            inner = Rewriting(self.table, strict=self.strict, observe=self.observe)
             known = Region(region.parameters, tuple(inner(region.results)))
             self.steps += inner.steps
             self._regions[region] = self._regions[known] = known

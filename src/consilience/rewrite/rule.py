@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import TypeAlias
 
 import numpy as np
@@ -49,6 +50,8 @@ class Rule:
     operands   if given, one of the inputs must have one of these keys
     tier       "always": one way, never worse; "explore": equal, to be chosen by cost
     gathers    takes apart the sums or products listed in `facts.open_nodes`
+    within     greatest size of operands for which the result is claimed: reordered products and sums
+               overflow elsewhere
     examples   functions of `Samples` that build graphs to which the rule applies
     """
 
@@ -62,6 +65,7 @@ class Rule:
     conditions: tuple[Condition, ...] = ()
     domain: tuple[tuple[str, float, float], ...] = ()
     gathers: bool = False
+    within: float = inf
     examples: tuple[Callable[..., Node], ...] = ()
 
     def __repr__(self) -> str:
@@ -75,6 +79,7 @@ def rule(
     conditions: tuple[Condition, ...] = (),
     *,
     domain: dict[Wildcard, tuple[float, float]] | None = None,
+    within: float = inf,
     tier: str = "always",
 ) -> Rule:
     """`left` becomes `right` under the conditions.
@@ -102,6 +107,7 @@ def rule(
         result,
         conditions,
         intervals,
+        within=within,
     )
 
 
@@ -133,6 +139,7 @@ def rewrites(
     operands: Sequence[Key] | None = None,
     tier: str = "always",
     gathers: bool = False,
+    within: float = inf,
     examples: Iterable[Callable[..., Node]] = (),
 ) -> Callable[[Application], Rule]:
     """Decorator: a function (node, facts) -> node or None as a rule on nodes with these keys."""
@@ -141,7 +148,7 @@ def rewrites(
 
     def make(function: Application) -> Rule:
         wanted = tuple(operands) if operands is not None else None
-        return Rule(name, tuple(roots), wanted, function, tier, gathers=gathers, examples=tuple(examples))
+        return Rule(name, tuple(roots), wanted, function, tier, gathers=gathers, within=within, examples=tuple(examples))
 
     return make
 

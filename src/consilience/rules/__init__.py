@@ -10,7 +10,18 @@ from consilience.rewrite.engine import Rewriting
 from consilience.rewrite.explain import Explanation, explain_steps
 from consilience.rewrite.facts import assume
 from consilience.rewrite.rule import RuleTable
-from consilience.rules import algebra, constant_folding, powers, products, stability, sums
+from consilience.rules import (
+    algebra,
+    constant_folding,
+    index,
+    linear_algebra,
+    powers,
+    products,
+    reduction,
+    shape,
+    stability,
+    sums,
+)
 
 ALWAYS = RuleTable(
     (
@@ -20,6 +31,10 @@ ALWAYS = RuleTable(
         *stability.RULES,
         *algebra.RULES,
         *powers.RULES,
+        *shape.RULES,
+        *reduction.RULES,
+        *index.RULES,
+        *linear_algebra.RULES,
     )
 )
 

@@ -80,7 +80,7 @@ def _normal(array: Any) -> bool:
 
 
 @rewrites(
-    "true_div", "reciprocal", name="numbers leave quotients", operands=["mul"],
+    "true_div", "reciprocal", name="numbers leave quotients", operands=["mul"], within=1e60,
     examples=[lambda t: (2.0 * t.x) / t.y, lambda t: t.x / (2.0 * t.y), lambda t: t.reciprocal(4.0 * t.x)],
 )  # fmt: skip
 def number_out_of_quotient(node: Node, facts: Facts) -> Node | None:
@@ -99,7 +99,7 @@ def number_out_of_quotient(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    "true_div", name="a smaller denominator is inverted first",
+    "true_div", name="a smaller denominator is inverted first", within=1e300,
     examples=[lambda t: t.vector / t.scalar, lambda t: t.matrix / t.row],
 )  # fmt: skip
 def invert_smaller(node: Node, facts: Facts) -> Node | None:
@@ -180,7 +180,7 @@ def known_logic(node: Node, facts: Facts) -> Node | None:
 
 @rewrites(
     "eq", "neq", "lt", "le", "gt", "ge", name="comparisons decided by facts",
-    examples=[lambda t: t.known_exp > 0.0, lambda t: t.known_exp < 0.0, lambda t: t.lt(t.i, t.i), lambda t: t.neq(t.known_exp, 0.0)],
+    examples=[lambda t: t.exp(t.assumed) > 0.0, lambda t: t.exp(t.assumed) < 0.0, lambda t: t.lt(t.i, t.i), lambda t: t.neq(t.exp(t.assumed), 0.0)],
 )  # fmt: skip
 def decided_comparison(node: Node, facts: Facts) -> Node | None:
     """A comparison whose outcome follows from bounds of values that are never NaN."""
@@ -219,7 +219,7 @@ def decided_finiteness(node: Node, facts: Facts) -> Node | None:
 
 @rewrites(
     "maximum", "minimum", name="extrema decided by facts",
-    examples=[lambda t: t.maximum(t.known_exp, 0.0), lambda t: t.minimum(t.known_exp, -1.0)],
+    examples=[lambda t: t.maximum(t.exp(t.assumed), 0.0), lambda t: t.minimum(t.exp(t.assumed), -1.0)],
 )  # fmt: skip
 def decided_extremum(node: Node, facts: Facts) -> Node | None:
     """maximum(x, 0) of x >= 0 is x; NaN of the other operand must be excluded."""

@@ -101,7 +101,7 @@ def _factors(node: Node, facts: Facts) -> tuple[int, list[Node]]:
 
 
 @rewrites(
-    "mul", name="products are collected", gathers=True,
+    "mul", name="products are collected", gathers=True, within=1e60,
     examples=[
         lambda t: 2.0 * (3.0 * t.x),
         lambda t: t.x * t.x,

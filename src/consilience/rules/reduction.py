@@ -51,6 +51,11 @@ def _count(x: Node, axes: Sequence[int]) -> Dim:
     return dimension.product(tuple(x.static_shape[a] for a in axes))
 
 
+def _filled(x: Node, axes: Sequence[int]) -> bool:
+    """Whether the axes are known to hold an element."""
+    return all(isinstance(n, int) and n > 0 for n in (x.static_shape[a] for a in axes))
+
+
 def times(count: Dim, x: Node) -> Node:
     """count * x for a static or symbolic number of repetitions."""
     if isinstance(count, int):
@@ -155,7 +160,7 @@ def of_repeated(node: Node, facts: Facts) -> Node | None:
     if not same:
         return None
     count = _count(repeated, same)
-    if op.kind in _IDEMPOTENT and not (isinstance(count, int) and count > 0):
+    if op.kind in _IDEMPOTENT and not _filled(repeated, same):
         return None
     if op.kind == "prod" and x.dtype in INTEGERS:
         return None
@@ -173,7 +178,7 @@ def of_repeated(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Reduce, name="constant terms leave sums", operands=["add"],
+    Reduce, name="constant terms leave sums", operands=["add"], within=1e60,
     examples=[
         lambda t: (t.vector + t.scalar).sum(),
         lambda t: (t.matrix + t.row).sum(axis=0),
@@ -210,7 +215,7 @@ def constant_terms(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Reduce, name="constant factors leave sums", operands=["mul", "neg"],
+    Reduce, name="constant factors leave sums", operands=["mul", "neg"], within=1e60,
     examples=[
         lambda t: (2.0 * t.vector).sum(),
         lambda t: (-t.vector).sum(),
@@ -259,16 +264,14 @@ def of_join(node: Node, facts: Facts) -> Node | None:
     """Every part is reduced on its own."""
     op, join = node.op, node.inputs[0]
     assert isinstance(op, Reduce)
-    if not isinstance(join.op, Concatenate) or join.op.axis not in op.axes:
+    if not isinstance(join.op, Concatenate) or join.op.axis not in op.axes or len(join.inputs) > 8:
         return None
-    if any(not isinstance(x.static_shape[join.op.axis], int) for x in join.inputs) and op.kind in ("max", "min"):
+    if op.kind in ("max", "min") and not all(_filled(x, (join.op.axis,)) for x in join.inputs):
         return None
     together = {
         "sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "any": "logical_or", "all": "logical_and",
         "logsumexp": "logaddexp",
     }[op.kind]  # fmt: skip
-    if len(join.inputs) > 8:
-        return None
     result = Node(op, join.inputs[0])
     for x in join.inputs[1:]:
         result = apply(together, result, Node(op, x))
@@ -318,13 +321,15 @@ def extremum_of_monotone(node: Node, facts: Facts) -> Node | None:
 
 @rewrites(
     Reduce, name="counting the true", operands=[Cast],
-    examples=[lambda t: t.flag_vector.astype("int64").max(), lambda t: t.flag_vector.astype("float64").min()],
+    examples=[lambda t: t.flag.astype("int64").max(), lambda t: t.flag.astype("float64").min()],
 )  # fmt: skip
 def extremum_of_truth(node: Node, facts: Facts) -> Node | None:
     """The greatest of truth values is whether any holds."""
     assert isinstance(node.op, Reduce)
     inner = node.inputs[0]
     if not isinstance(inner.op, Cast) or inner.inputs[0].dtype != "bool" or node.op.kind not in ("max", "min"):
+        return None
+    if not _filled(inner, node.op.axes):
         return None
     kind = "any" if node.op.kind == "max" else "all"
     return cast(Node(Reduce(kind, node.op.axes), inner.inputs[0]), node.dtype)

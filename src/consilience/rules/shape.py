@@ -70,13 +70,13 @@ def _ones(lengths: Sequence[object]) -> bool:
 
 
 @rewrites(
-    Elementwise, Cast, name="views move outwards", operands=[ExpandDims, Squeeze, Reshape, Transpose],
+    Elementwise, Cast, name="views move outwards", operands=VIEWS,
     examples=[
         lambda t: t.exp(t.expand_dims(t.vector, 1)),
         lambda t: t.exp(t.transpose(t.matrix)),
         lambda t: t.reshape(t.matrix, (12,)) + 1.0,
         lambda t: t.transpose(t.matrix) * t.transpose(t.exp(t.matrix)),
-        lambda t: t.expand_dims(t.i_vector, 1).astype("float64"),
+        lambda t: t.expand_dims(t.i, 1).astype("float64"),
     ],
 )  # fmt: skip
 def views_outwards(node: Node, facts: Facts) -> Node | None:
@@ -103,7 +103,7 @@ def views_outwards(node: Node, facts: Facts) -> Node | None:
 
 @rewrites(
     Cast, name="cast of a cast", operands=[Cast],
-    examples=[lambda t: t.flag_vector.astype("int64").astype("float64")],
+    examples=[lambda t: t.flag.astype("int64").astype("float64")],
 )  # fmt: skip
 def cast_of_cast(node: Node, facts: Facts) -> Node | None:
     """A cast that loses nothing is not needed before another one."""

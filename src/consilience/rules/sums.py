@@ -60,7 +60,7 @@ class _Like:
 
 
 @rewrites(
-    "add", "sub", "neg", name="sums are collected", gathers=True,
+    "add", "sub", "neg", name="sums are collected", gathers=True, within=1e60,
     examples=[
         lambda t: t.x - t.y,
         lambda t: (t.x + 2.0) + (t.y - 3.0),

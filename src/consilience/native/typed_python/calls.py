@@ -13,6 +13,7 @@ from consilience.native.mathematics import NATIVE, Row
 from consilience.native.program import Value, i1, i64
 from consilience.native.typed_python import native_types
 from consilience.native.typed_python.expressions import WIDE, Expressions
+from consilience.native.typed_python.function import NativeFunction
 from consilience.native.typed_python.native_types import (
     BOOLEAN,
     DTYPES,
@@ -44,8 +45,6 @@ class Calls(Expressions):
     """Adds calls to the expressions."""
 
     def call(self, node: ast.Call) -> Typed:
-        from consilience.native.typed_python.function import NativeFunction
-
         callee = self.constant(node.func)
         if self.is_missing(callee):
             return self._function_value(node)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from consilience.native.loops import Builder
 from consilience.native.program import Type, Value, i1, i8, i64, ptr
+from consilience.native.typed_python.function import NativeFunction
 from consilience.native.typed_python.native_types import BOOLEAN, F64, I64, U64, NativeType
 from consilience.native.typed_python.records import layout
 from consilience.native.typed_python.scope import Scope, Typed
@@ -110,8 +111,6 @@ class Expressions(Scope):
 
     def global_value(self, node: ast.expr, found: Any) -> Typed:
         """A global constant, or the address of a native function."""
-        from consilience.native.typed_python.function import NativeFunction
-
         if isinstance(found, NativeFunction):
             parameters, result = found.signature
             types = tuple(parameters.values())

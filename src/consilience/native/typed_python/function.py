@@ -79,6 +79,9 @@ class NativeFunction(Generic[Parameters, Result]):
             return self._modulo(*args, **kwargs)
         return self.function(*args, **kwargs)
 
+    def __reduce__(self) -> str:
+        return self.python.__qualname__  # copied and pickled by name, as functions are
+
     def __repr__(self) -> str:
         return f"<native {self.name}{inspect.signature(self.function)}>"
 
@@ -104,6 +107,7 @@ class NativeFunction(Generic[Parameters, Result]):
     @functools.cached_property
     def compiled(self) -> Compiled:
         """The same function as machine code, compiled when first asked for."""
+        # The translator knows this module; and functions that only run under CPython need no compiler.
         from consilience.native.typed_python.library import Compiled
 
         return Compiled(self)

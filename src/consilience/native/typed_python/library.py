@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from consilience.errors import NativeError
 from consilience.native import jit
 from consilience.native.mathematics import LIBRARY
+from consilience.native.typed_python.function import NativeFunction
 from consilience.native.typed_python.native_types import NativeType, u64
 from consilience.native.typed_python.records import pointer, signed
 from consilience.native.typed_python.translate import translate
 
 if TYPE_CHECKING:
     from consilience.native.jit import Library
-    from consilience.native.typed_python.function import NativeFunction
-
 CTYPES: Final[dict[str, Any]] = {
     "f64": ctypes.c_double,
     "f32": ctypes.c_float,
@@ -62,6 +61,7 @@ class Compiled:
     """
 
     def __init__(self, function: NativeFunction[..., Any]) -> None:
+        self.function = function
         self.name = function.name
         self.parameters, self.result = function.signature
         self.library = compile_native([function])
@@ -73,6 +73,9 @@ class Compiled:
             restype = None
         self._call = self.library.function(function.name, restype, *types)
         self._conversions = tuple(_conversion(name, t) for name, t in self.parameters.items())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self.function, "compiled")
 
     def __call__(self, *args: Any) -> Any:
         if len(args) != len(self._conversions):
@@ -99,8 +102,6 @@ def _conversion(name: str, type_: NativeType) -> Callable[[Any], Any]:
 
 
 def _address(name: str, value: Any) -> int:
-    from consilience.native.typed_python.function import NativeFunction
-
     if isinstance(value, NativeFunction):
         return value.compiled.address
     if isinstance(value, int):

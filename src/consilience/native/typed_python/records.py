@@ -106,6 +106,10 @@ class Record:
         """Where the slots lie; what compiled code takes for this record."""
         return int(self._slots.ctypes.data)
 
+    def __reduce__(self) -> tuple[type[Record], tuple[Any, ...]]:
+        # Copies and pickles are made of the fields' values: copied slots would point into the original.
+        return type(self), tuple(getattr(self, name) for name in layout(type(self)).names)
+
     def __repr__(self) -> str:
         names = layout(type(self)).names
         return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in names)})"

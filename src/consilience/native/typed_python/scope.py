@@ -10,15 +10,13 @@ import ast
 import builtins
 import types
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from consilience.errors import NativeError
 from consilience.native.loops import Builder, Module
 from consilience.native.program import Value, Variable
+from consilience.native.typed_python.function import NativeFunction, Source
 from consilience.native.typed_python.native_types import NativeType
-
-if TYPE_CHECKING:
-    from consilience.native.typed_python.function import NativeFunction, Source
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from consilience.native.loops import Module
 from consilience.native.program import Value, i64, ptr
 from consilience.native.typed_python.calls import Calls
 from consilience.native.typed_python.expressions import SYMBOLS
-from consilience.native.typed_python.native_types import F64, I64, NONE, NativeType
+from consilience.native.typed_python.function import NativeFunction
+from consilience.native.typed_python.native_types import F64, I64, NONE, NativeType, native_type
 from consilience.native.typed_python.scope import Local, Program, Typed
-
-if TYPE_CHECKING:
-    from consilience.native.typed_python.function import NativeFunction
 
 HINTS: Final = {
     "Assert": "return a status instead",
@@ -179,8 +177,6 @@ class Statements(Calls):
         self.assigned.add(name)
 
     def _annotated(self, node: ast.AnnAssign) -> None:
-        from consilience.native.typed_python.native_types import native_type
-
         if node.value is None:
             raise self.error(node, "a declaration needs a value")
         try:

@@ -25,6 +25,7 @@ HALF_LOG_TWO_PI: Final = 0.9189385332046728
 LOG_PI: Final = math.log(math.pi)
 DIGAMMA_ROOT: Final = float.fromhex("0x1.d8b618d5af8fep-2")  # the zero of digamma, less 1
 DIGAMMA_ROOT_LOW: Final = float.fromhex("-0x1.1e563779a1f5bp-56")
+TINY: Final = 2.0**-60  # closer to 0 than this, only the pole counts
 STIRLING_FROM: Final = 6.5
 DERIVATIVES_FROM: Final = 6.0
 
@@ -61,7 +62,7 @@ def gammaln_of_one_plus(x: Lanes) -> Lanes:
 
 @elementary
 def gammaln(x: Lanes) -> Lanes:
-    """log|gamma(x)|; infinity at 0, the negative integers and both infinities."""
+    """log|gamma(x)|; infinity at 0, the negative integers and infinity, -infinity at -infinity."""
     builder = x.builder
     size = abs(x)
     positive = gammaln_of_positive(size)
@@ -72,7 +73,8 @@ def gammaln(x: Lanes) -> Lanes:
         bounded = choose(size > 2.0**51, 1.0, size)
         sine = abs(half_turn_sine(bounded))
         reflected = (LOG_PI - logarithm(bounded * sine)) - positive
-        reflected = choose(size < 2.0**-60, positive, choose(sine.equals(0.0), math.inf, reflected))
+        reflected = choose(size < TINY, positive, choose(sine.equals(0.0), math.inf, reflected))
+        reflected = choose(size.equals(math.inf), -math.inf, reflected)
         builder.set(result, choose(negative, reflected, positive).value)
     return x.of(builder.get(result))
 
@@ -116,7 +118,9 @@ def digamma(x: Lanes) -> Lanes:
         # digamma(-s) = digamma(s) + 1 / s + pi cot(pi s)
         bounded = choose(size > 2.0**51, 1.0, size)
         whole = bounded.floor().equals(bounded)
-        reflected = positive + (fma(half_turn_cotangent(bounded), math.pi, 1.0 / bounded))
+        inverse = 1.0 / bounded
+        reflected = positive + fma(half_turn_cotangent(bounded), math.pi, inverse)
+        reflected = choose(size < TINY, inverse, reflected)
         builder.set(result, choose(negative, choose(whole, math.nan, reflected), positive).value)
     return choose(x.equals(0.0), x.constant(-math.inf).with_sign(-x), x.of(builder.get(result)))
 
@@ -154,8 +158,10 @@ def trigamma(x: Lanes) -> Lanes:
     result = builder.variable(positive.value)
     negative = x < 0.0
     with builder.if_(negative.any()):
-        # trigamma(-s) = (pi / sin(pi s))**2 - trigamma(s) + 1 / s**2, all of (0, 1] shifted by one first.
+        # trigamma(-s) = (pi / sin(pi s))**2 - trigamma(s) + 1 / s**2, where the poles cancel.
         bounded = choose(size > 2.0**51, 1.0, size)
-        reflected = square(math.pi / half_turn_sine(bounded)) - (positive - square(1.0 / bounded))
+        inverse = square(1.0 / bounded)
+        reflected = square(math.pi / half_turn_sine(bounded)) - (positive - inverse)
+        reflected = choose(size < TINY, inverse, reflected)
         builder.set(result, choose(negative, reflected, positive).value)
     return x.of(builder.get(result))

@@ -22,7 +22,7 @@ HUGE: Final = 2.0**28
 def sinh(x: Lanes) -> Lanes:
     """Hyperbolic sine: (E + E / (E + 1)) / 2 with E = expm1(|x|)."""
     size = abs(x)
-    part = reduced(clamp(size, 0.0, 711.0))
+    part = reduced(clamp(size, 0.0, 710.5))
     quarter = part.power(-2)
     fourth = fma(quarter, part.q, quarter - 0.25)  # E / 4, which never overflows
     result = 2.0 * (fourth + fourth / fma(fourth, 4.0, 1.0))
@@ -32,7 +32,7 @@ def sinh(x: Lanes) -> Lanes:
 @elementary
 def cosh(x: Lanes) -> Lanes:
     """Hyperbolic cosine: exp(|x|) / 2 + exp(-|x|) / 2."""
-    part = reduced(clamp(abs(x), 0.0, 711.0))
+    part = reduced(clamp(abs(x), 0.0, 710.5))
     quarter = part.power(-2)
     fourth = fma(quarter, part.q, quarter)
     return 2.0 * (fourth + 0.0625 / fourth)
@@ -61,7 +61,7 @@ def arcsinh(x: Lanes) -> Lanes:
 def arccosh(x: Lanes) -> Lanes:
     """Inverse hyperbolic cosine: log1p(t + sqrt(2 t + t**2)) with t = x - 1; NaN below 1."""
     huge = x > HUGE
-    t = choose(huge, 1.0, x - 1.0)
+    t = choose(huge, 1.0, choose(x < 1.0, math.nan, x - 1.0))
     return _with_huge(huge, x, t + (t * (t + 2.0)).sqrt())
 
 

@@ -310,10 +310,13 @@ def _beta(a: Lanes, b: Lanes, x: Lanes) -> Lanes:
         value = _beta_density(first, second, at, rest) * _beta_fraction(first, second, at) / first
         result.set(choose(mirrored, 1.0 - value, value))
     with builder.else_():
-        with builder.if_((finite & x.equals(0.0)).value):
-            result.set(0.0)
-        with builder.if_((finite & x.equals(1.0)).value):
-            result.set(1.0)
+        # Limits: all mass at 0 for a = 0 or b = infinity, at 1 for b = 0 or a = infinity.
+        at_zero = (a.equals(0.0) & (b > 0.0)) | ((a >= 0.0) & (a < math.inf) & b.equals(math.inf))
+        at_one = (b.equals(0.0) & (a > 0.0)) | ((b >= 0.0) & (b < math.inf) & a.equals(math.inf))
+        inside = (x >= 0.0) & (x <= 1.0) & (finite | at_zero | at_one)
+        zero = x.equals(0.0) | (at_one & (x < 1.0))
+        with builder.if_(inside.value):
+            result.set(choose(zero, 0.0, choose(x.equals(1.0) | at_zero, 1.0, x)))
     return result.get()
 
 

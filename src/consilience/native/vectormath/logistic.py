@@ -42,5 +42,7 @@ def log1mexp(x: Lanes) -> Lanes:
     difference = 1.0 - e
     power = choose(near, part.power(), 1.0)
     u = choose(near, -fma(power, part.q, power - 1.0), difference)
-    u = choose(x > 0.0, math.nan, u)
-    return logarithm_of_pair(u, choose(near, 0.0, (1.0 - difference) - e))
+    tiny = abs(x) < 2.0**-900  # -expm1(x) = -x may be subnormal, which the logarithm of a pair refuses
+    u = choose(x > 0.0, math.nan, choose(tiny, x * -(2.0**100), u))
+    result = logarithm_of_pair(u, choose(near, 0.0, (1.0 - difference) - e))
+    return -abs(choose(tiny, result - 100 * math.log(2), result))

@@ -69,4 +69,4 @@ def log_ndtr(x: Lanes) -> Lanes:
     change = choose(near, (0.5 * ROOT_HALF) * central_ratio(z * z) * x, -(gaussian(ahead, 0.5) * scaled))
     u, error = total_ordered(choose(near, x.constant(0.5), 1.0), change)
     logarithm = logarithm_of_pair(choose(behind, scaled, u), choose(behind, 0.0, error))
-    return choose(behind, fma(x * -0.5, x, logarithm), logarithm)
+    return -abs(choose(behind, fma(x * -0.5, x, logarithm), logarithm))

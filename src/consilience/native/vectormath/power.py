@@ -10,7 +10,7 @@ from typing import Final
 
 from consilience.native.vectormath.coefficients import CUBE_ROOT, LOG_ODD
 from consilience.native.vectormath.exponential import LARGEST, LN2_HIGH, LN2_LOW, clamp, reduced
-from consilience.native.vectormath.logarithm import FRACTION_BITS, ONE_BITS, parts
+from consilience.native.vectormath.logarithm import FRACTION_BITS, ONE_BITS, SMALLEST_NORMAL, parts
 from consilience.native.vectormath.notation import (
     ROUNDING,
     Lanes,
@@ -29,8 +29,8 @@ FURTHEST: Final = 2.0**65  # a larger exponent gives 0, 1 or infinity as this on
 SCALING_BITS: Final = 0x4338000000000000 - 1023
 
 
-def logarithm_in_two(x: Lanes) -> tuple[Lanes, Lanes]:
-    """log x as high + low with about 65 correct bits; x positive and finite.
+def logarithm_in_two(x: Lanes, shift: Lanes) -> tuple[Lanes, Lanes]:
+    """log(x / 2**shift) as high + low with about 65 correct bits; x positive, normal and finite.
 
     With s = (m - 1) / (m + 1) the logarithm of m is 2 s + s**3 (2/3 + 2/5 s**2 + ...): s, s**2 and the sum in
     brackets carry their rounding errors along.
@@ -52,6 +52,7 @@ def logarithm_in_two(x: Lanes) -> tuple[Lanes, Lanes]:
     cubic_low = cubic_low + fma(term_low, s, term * s_low)
     high, low = total_ordered(s + s, cubic)
     low = low + (cubic_low + (s_low + s_low))
+    n = n - shift
     whole, rest = total(n * LN2_HIGH, high)
     return total_ordered(whole, rest + fma(n, LN2_LOW, low))
 
@@ -61,7 +62,9 @@ def pow(x: Lanes, y: Lanes) -> Lanes:
     """x**y with the special values of C99: 1 for y = 0 and for x = 1, NaN for x < 0 and y not whole."""
     size = abs(x)
     ordinary = (size > 0.0) & (size < math.inf)
-    high, low = logarithm_in_two(choose(ordinary, size, 1.0))
+    tiny = size < SMALLEST_NORMAL
+    scaled = choose(tiny, size * 2.0**54, size)
+    high, low = logarithm_in_two(choose(ordinary, scaled, 1.0), choose(tiny, 54.0, 0.0))
     exponent = clamp(y, -FURTHEST, FURTHEST)
     leading, rest = product(high, exponent)
     rest = fma(low, exponent, rest)

@@ -1,0 +1,79 @@
+"""Draws: graphs in which random variables have become functions of keys, and their values.
+
+Random variables in, ancestral samples out. Keys of different variables are independent; one key gives one
+draw of the whole graph.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.backends.function import function
+from consilience.dist.random_variable import RandomVariable, drawn
+from consilience.errors import GraphError
+from consilience.ir import Input, Node, rebuild, tensor_input, topological
+from consilience.ir.side_tables import describe, without_sources
+from consilience.ops.random import fold_in
+from consilience.ops.shape import Iota
+from consilience.transforms import vectorize
+
+
+def random_variables(outputs: Sequence[Node]) -> list[Node]:
+    """The random variables on which a graph depends, parents first."""
+    return [node for node in topological(outputs) if isinstance(node.op, RandomVariable)]
+
+
+def realise(outputs: Sequence[Node], keys: Mapping[Node, Node] | None = None) -> list[Node]:
+    """The graph with every random variable replaced by its draw, given the draws of its parents.
+
+    keys      new keys for random variables (by variable); a variable not listed keeps its own key, which is
+              an input of the resulting graph
+    """
+    keys = keys or {}
+    made: dict[Node, Node] = {}
+    with without_sources():
+        for node in topological(outputs):
+            current = rebuild(node, tuple(made[operand] for operand in node.inputs))
+            if isinstance(node.op, RandomVariable):
+                current = drawn(current, keys.get(node))
+            made[node] = current
+    return [made[output] for output in outputs]
+
+
+def realised_with(outputs: Sequence[Node], key: Node) -> list[Node]:
+    """As `realise`, with keys derived from one key: variable number i in topological order has `fold_in(key, i)`."""
+    return realise(outputs, {rv: fold_in(key, i) for i, rv in enumerate(random_variables(outputs))})
+
+
+def draw(vars: Node | Sequence[Node], draws: int = 1, random_seed: int | None = None) -> Any:
+    """Independent draws of variables, or of expressions of them.
+
+    vars          one node or several; several are drawn jointly
+    draws         how many; for more than one, results have a leading axis of that length
+    random_seed   an integer for repeatable draws; None takes a fresh one
+    returns       an array, or a list of arrays for several nodes
+    """
+    if draws < 1:
+        raise ValueError(f"`draws` must be at least 1, got {draws}.")
+    outputs = [vars] if isinstance(vars, Node) else list(vars)
+    seed = secrets.randbits(62) if random_seed is None else int(random_seed)
+    key = tensor_input("key", (), "seed")
+    graph = realised_with(outputs, key)
+    _check_closed(graph, key)
+    if draws > 1:
+        many = fold_in(key, Node(Iota(draws)))
+        stand_in = tensor_input("key", ())
+        graph = vectorize(realised_with(outputs, stand_in), {stand_in: many})
+    results: list[npt.NDArray[Any]] = function([key], graph, name="draw")(np.int64(seed))
+    return results[0] if isinstance(vars, Node) else results
+
+
+def _check_closed(graph: Sequence[Node], key: Node) -> None:
+    for node in topological(graph):
+        if isinstance(node.op, Input) and node is not key:
+            raise GraphError(f"`draw` needs every input to be random or constant, but the graph depends on {describe(node)}.")

@@ -1,0 +1,258 @@
+"""Tries rules on values: both sides of every application are computed and compared.
+
+A rule, the table it lives in and an evaluator in; complaints in words out. The truth is computed to
+hundreds of digits where it can be: the right side must be as accurate as the left, may be finite where
+the left overflows, and must not hide NaN or infinity.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.errors import ConsilienceError
+from consilience.ir import Node, tensor_input, topological
+from consilience.ops import Elementwise
+from consilience.rewrite.engine import Rewriting
+from consilience.rewrite.facts import assume
+from consilience.rewrite.pattern import Condition, Wildcard, instantiate, wildcards_of
+from consilience.rewrite.precise import GROWING, LARGEST_EXPONENT, evaluate_precisely
+from consilience.rewrite.rule import Rule, RuleTable
+from consilience.rewrite.samples import Samples
+
+Array: TypeAlias = npt.NDArray[Any]
+Evaluate: TypeAlias = Callable[[Sequence[Node], Mapping[Node, npt.ArrayLike]], list[Array]]
+Values: TypeAlias = Mapping[Node, Array]
+
+EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e308, -1e308, 1e-308, -1e-308, 800.0, -800.0, 40.0, -40.0, 1.0, -1.0, 1e-10)
+EPSILON = np.finfo("float64").eps
+# Sizes of axes are pairwise distinct, so that a mistaken axis shows.
+SHAPES: tuple[tuple[int, ...], ...] = ((), (7,), (1,), (4, 7), (4, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A rule made `after` of `before`; `values` are arrays for the inputs of both."""
+
+    rule: Rule
+    before: Node
+    after: Node
+
+
+def check(rule: Rule, table: RuleTable, evaluate: Evaluate, seed: int = 20) -> list[str]:
+    """Complaints about a rule: that it never applies, or that its sides differ. Empty when it is right."""
+    complaints: list[str] = []
+    rng = np.random.default_rng(seed)
+    applied = 0
+    cases = _pattern_cases(rule, rng) if rule.left is not None else _example_cases(rule, rng)
+    for graph, draws in cases:
+        found: list[Application] = []
+        try:
+            run = Rewriting(table, strict=True, observe=lambda r, a, b, found=found: found.append(Application(r, a, b)))  # type: ignore[misc]  # the default binds the list of this case
+            run([graph])
+        except ConsilienceError as error:
+            complaints.append(f"{rule.name}: {error}")
+            continue
+        mine = [a for a in found if a.rule is rule]
+        applied += len(mine)
+        for application, values in itertools.product(mine, draws):
+            complaint = compare(application, values, evaluate)
+            if complaint:
+                complaints.append(f"{rule.name}: {complaint}")
+                break
+    if not applied:
+        complaints.append(f"{rule.name}: never applies; another rule comes before it, or its examples do not fit.")
+    return complaints
+
+
+def _example_cases(rule: Rule, rng: np.random.Generator) -> Iterable[tuple[Node, list[Values]]]:
+    for example in rule.examples:
+        samples = Samples()
+        graph = example(samples)
+        extremes = _extremes([graph], rule.within)
+        yield graph, [samples.values(rng), samples.values(rng), *(samples.values(rng, e) for e in extremes)]
+
+
+def _pattern_cases(rule: Rule, rng: np.random.Generator) -> Iterable[tuple[Node, list[Values]]]:
+    assert rule.left is not None
+    names = wildcards_of(rule.left)
+    for shapes in itertools.islice(_shapes(len(names)), 6):
+        bound = {w.name: _input(w, shape, rule) for w, shape in zip(names, shapes, strict=True)}
+        graph = instantiate(rule.left, bound)
+        assert isinstance(graph, Node)
+        if any(i.dtype == "bool" for i in bound.values()) and graph.ndim == 0 and len(names) > 2:
+            pass
+        pool = _extremes([graph], rule.within)
+        yield graph, [_draw(bound, rule, pool, rng) for _ in range(6)]
+
+
+def _shapes(count: int) -> Iterable[tuple[tuple[int, ...], ...]]:
+    same: list[tuple[tuple[int, ...], ...]] = [(s,) * count for s in SHAPES[:2]]
+    mixed = [c for c in itertools.product(SHAPES, repeat=count) if len(set(c)) > 1]
+    mixed.sort(key=lambda c: -len({len(s) for s in c}))
+    return same + mixed + [(s,) * count for s in SHAPES[2:]]
+
+
+def _input(wildcard: Wildcard, shape: tuple[int, ...], rule: Rule) -> Node:
+    truth = rule.left is not None and _is_truth(wildcard, rule.left)
+    node = tensor_input("bool" if truth else "float64", shape, wildcard.name)
+    low, high = _interval(wildcard, rule)
+    facts = {name: True for c in rule.conditions for name in _facts_of(c, wildcard)}
+    if low >= 0 and "positive" not in facts:
+        facts.setdefault("non_negative", True)
+    if high <= 0 and "negative" not in facts:
+        facts.setdefault("non_positive", True)
+    return assume(node, **facts) if facts else node
+
+
+_TRUTHS = ("logical_not", "logical_and", "logical_or", "where")
+
+
+def _is_truth(wildcard: Wildcard, term: object) -> bool:
+    from consilience.rewrite.pattern import Call
+
+    if not isinstance(term, Call):
+        return False
+    operands = term.operands[:1] if term.function == "where" else term.operands
+    if term.function in _TRUTHS and wildcard in operands:
+        return True
+    return any(_is_truth(wildcard, operand) for operand in term.operands)
+
+
+def _facts_of(condition: Condition, wildcard: Wildcard) -> list[str]:
+    name = condition.text.partition("(")[0]
+    if wildcard not in condition.terms or " " in name:
+        return []
+    return [name]
+
+
+def _interval(wildcard: Wildcard, rule: Rule) -> tuple[float, float]:
+    low, high = next(((a, b) for name, a, b in rule.domain if name == wildcard.name), (-np.inf, np.inf))
+    for condition in rule.conditions:
+        if wildcard not in condition.terms:
+            continue
+        name = condition.text.partition("(")[0]
+        if name in ("positive", "non_negative", "probability"):
+            low = max(low, 0.0)
+        if name in ("negative", "non_positive"):
+            high = min(high, 0.0)
+        if name == "probability":
+            high = min(high, 1.0)
+        if ">=" in condition.text:
+            low = max(low, float(condition.text.rpartition(" ")[2]))
+        elif "<=" in condition.text:
+            high = min(high, float(condition.text.rpartition(" ")[2]))
+    return low, high
+
+
+def _extremes(graphs: Sequence[Node], within: float) -> list[float]:
+    functions = {n.op.function for n in topological(graphs) if isinstance(n.op, Elementwise)}
+    largest = LARGEST_EXPONENT if functions & GROWING else np.inf
+    return [
+        e for e in EXTREMES
+        if not np.isfinite(e) or (abs(e) <= min(largest, within) and (e == 0 or abs(e) >= 1 / within))
+    ]  # fmt: skip
+
+
+def _draw(bound: Mapping[str, Node], rule: Rule, pool: Sequence[float], rng: np.random.Generator) -> Values:
+    found: dict[Node, Array] = {}
+    for name, node in bound.items():
+        shape = tuple(int(n) for n in node.static_shape if isinstance(n, int))
+        if node.dtype == "bool":
+            found[node] = rng.random(shape) < 0.5
+            continue
+        wildcard = Wildcard(name)
+        low, high = _interval(wildcard, rule)
+        facts = {f for c in rule.conditions for f in _facts_of(c, wildcard)}
+        strict = "positive" in facts or "negative" in facts or "nonzero" in facts
+        allowed = [
+            e for e in pool
+            if (np.isnan(e) or low <= e <= high)
+            and not (strict and e == 0) and not ("finite" in facts and not np.isfinite(e)) and not ("probability" in facts and np.isnan(e))
+        ]  # fmt: skip
+        array = rng.normal(0, 3, shape)
+        if np.isfinite(low) and np.isfinite(high):
+            array = rng.uniform(low, high, shape)
+        elif np.isfinite(low):
+            array = low + np.abs(array)
+        elif np.isfinite(high):
+            array = high - np.abs(array)
+        mask = rng.random(shape) < 0.6
+        found[node] = np.where(mask, rng.choice(allowed, shape), array)
+    return found
+
+
+def compare(application: Application, values: Values, evaluate: Evaluate) -> str:
+    """A complaint if the two sides of an application differ on some values, else an empty text."""
+    before, after = application.before, application.after
+    if before.type != after.type:
+        return f"made {after.type!r} of {before.type!r}."
+    leaves = {node for node in topological([before, after]) if not node.inputs}
+    given = {node: array for node, array in values.items() if node in leaves}
+    left, right = evaluate([before, after], given)
+    if left.dtype != right.dtype or left.shape != right.shape:
+        return f"made {right.dtype}{right.shape} of {left.dtype}{left.shape}."
+    if left.dtype.kind != "f":
+        return "" if (left == right).all() else _report(application, given, left, right, left != right)
+    true = evaluate_precisely(before, given)
+    if true is None:
+        wrong = ~np.isclose(left, right, rtol=1e-9, atol=1e-11, equal_nan=True) & np.isfinite(left)
+        return _report(application, given, left, right, wrong) if wrong.any() else ""
+    from mpmath import mp
+
+    with mp.workdps(60):
+        tolerance = _sensitivity(before, given, true)
+        wrong = np.zeros(left.shape, bool)
+        for place in np.ndindex(left.shape):
+            slack = tolerance[place] if tolerance is not None else mp.mpf(0)
+            wrong[place] = _worse(left[place], right[place], true[place], slack)
+    return _report(application, given, left, right, wrong) if wrong.any() else ""
+
+
+def _sensitivity(graph: Node, values: Values, true: Array) -> Array | None:
+    """How far the truth moves when the inputs move by a few units in the last place."""
+    rng = np.random.default_rng(1)
+    total: Array | None = None
+    for _ in range(3):
+        moved = {
+            node: array * (1 + 8 * EPSILON * rng.uniform(-1, 1, array.shape)) if array.dtype.kind == "f" else array
+            for node, array in values.items()
+        }
+        with np.errstate(all="ignore"):
+            other = evaluate_precisely(graph, moved)
+        if other is None:
+            return None
+        change = np.asarray(np.abs(other - true), dtype=object)
+        total = change if total is None else total + change
+    return total
+
+
+def _worse(left: float, right: float, true: Any, slack: Any) -> bool:
+    """Whether the right side is wrong where the left one is not."""
+    from mpmath import mp
+
+    if mp.isnan(true):
+        return bool(np.isfinite(right))
+    largest = np.finfo("float64").max
+    if mp.isinf(true) or abs(true) > largest:
+        expected = np.inf if true > 0 else -np.inf
+        return bool(np.isfinite(right)) if left != expected else right != expected
+    if not np.isfinite(right):
+        return bool(np.isfinite(left))
+    allowed = 16 * EPSILON * abs(true) + mp.mpf("1e-300")
+    if mp.isfinite(slack):
+        allowed += 16 * slack
+    if np.isfinite(left):
+        allowed += 8 * abs(mp.mpf(float(left)) - true)
+    return bool(abs(mp.mpf(float(right)) - true) > allowed)
+
+
+def _report(application: Application, values: Values, left: Array, right: Array, wrong: Array) -> str:
+    place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    shown = ", ".join(f"{node.name}={np.array2string(array, threshold=12)}" for node, array in values.items())
+    return f"{application.before!r} is {left[place]!r} but {application.after!r} is {right[place]!r} at {place} for {shown}."

@@ -1,0 +1,151 @@
+"""Named inputs of many shapes, ranges and structures, from which examples of rules are built.
+
+`Samples().vector` is an input node; `values` draws arrays for all inputs that were used. Every other
+attribute is a row of the scalar table or a function of the ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.ir import Node, constant, tensor_input
+from consilience.ops import TABLE, apply, linalg, reduce, shape
+from consilience.rewrite.facts import assume
+
+Array = npt.NDArray[Any]
+Generator = np.random.Generator
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How an input looks and how its values are drawn; `real` inputs are also given extreme values."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    draw: Callable[[Generator, tuple[int, ...]], Array]
+    facts: tuple[str, ...] = ()
+    low: float = -np.inf
+    high: float = np.inf
+    real: bool = True
+
+
+def _normal(rng: Generator, size: tuple[int, ...]) -> Array:
+    return rng.normal(0, 2, size)
+
+
+def _positive(rng: Generator, size: tuple[int, ...]) -> Array:
+    return rng.gamma(2.0, 1.0, size) + 0.01
+
+
+def _whole(rng: Generator, size: tuple[int, ...]) -> Array:
+    return rng.integers(-5, 6, size)
+
+
+def _flag(rng: Generator, size: tuple[int, ...]) -> Array:
+    return rng.random(size) < 0.5
+
+
+def _places(rng: Generator, size: tuple[int, ...]) -> Array:
+    return rng.integers(0, 3, size)
+
+
+def _lower(rng: Generator, size: tuple[int, ...]) -> Array:
+    return np.tril(rng.normal(0, 1, size), -1) + np.eye(size[0]) * (1 + rng.random(size))
+
+
+def _definite(rng: Generator, size: tuple[int, ...]) -> Array:
+    factor = _lower(rng, size)
+    return factor @ factor.T
+
+
+def _diagonal(rng: Generator, size: tuple[int, ...]) -> Array:
+    return np.eye(size[0]) * (0.5 + rng.random(size))
+
+
+def _invertible(rng: Generator, size: tuple[int, ...]) -> Array:
+    return rng.normal(0, 1, size) + 3 * np.eye(size[0])
+
+
+INPUTS: dict[str, Kind] = {
+    "scalar": Kind("float64", (), _normal),
+    "vector": Kind("float64", (5,), _normal),
+    "x": Kind("float64", (5,), _normal),
+    "y": Kind("float64", (5,), _normal),
+    "row": Kind("float64", (4,), _normal),
+    "column": Kind("float64", (3, 1), _normal),
+    "matrix": Kind("float64", (3, 4), _normal),
+    "matrix_b": Kind("float64", (3, 2), _normal),
+    "matrix_c": Kind("float64", (2, 3), _normal),
+    "matrix_d": Kind("float64", (2, 4), _normal),
+    "vector3": Kind("float64", (3,), _normal),
+    "vector4": Kind("float64", (4,), _normal),
+    "positive": Kind("float64", (), _positive, ("positive",), 0.0),
+    "positive_vector": Kind("float64", (5,), _positive, ("positive",), 0.0),
+    "assumed": Kind("float64", (5,), _normal, ("finite",), real=False),
+    "i": Kind("int64", (5,), _whole),
+    "j": Kind("int64", (5,), _whole),
+    "flag": Kind("bool", (5,), _flag),
+    "places": Kind("int64", (2,), _places),
+    "square_matrix": Kind("float64", (3, 3), _invertible, real=False),
+    "lower": Kind("float64", (3, 3), _lower, ("lower", "positive_diagonal"), real=False),
+    "positive_definite": Kind("float64", (3, 3), _definite, ("positive_definite",), real=False),
+    "diagonal_matrix": Kind("float64", (3, 3), _diagonal, ("diagonal", "positive_diagonal"), real=False),
+}
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "broadcast_to": shape.broadcast_to,
+    "cholesky": linalg.cholesky,
+    "concatenate": shape.concatenate,
+    "constant": constant,
+    "det": linalg.det,
+    "expand_dims": shape.expand_dims,
+    "inv": linalg.inv,
+    "logsumexp": partial(reduce, "logsumexp"),
+    "node": Node,
+    "reshape": shape.reshape,
+    "slogdet": linalg.slogdet,
+    "solve": linalg.solve,
+    "solve_triangular": linalg.solve_triangular,
+    "squeeze": shape.squeeze,
+    "stack": shape.stack,
+    "transpose": shape.transpose,
+}
+
+
+class Samples:
+    """Inputs by name, made when first asked for."""
+
+    def __init__(self) -> None:
+        self.inputs: dict[str, Node] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        kind = INPUTS.get(name)
+        if kind is not None:
+            if name not in self.inputs:
+                made = tensor_input(kind.dtype, kind.shape, name)
+                self.inputs[name] = assume(made, **dict.fromkeys(kind.facts, True)) if kind.facts else made
+            return self.inputs[name]
+        if name in FUNCTIONS:
+            return FUNCTIONS[name]
+        if name in TABLE:
+            return partial(apply, name)
+        raise AttributeError(f"there is no sample input and no function {name!r}.")
+
+    def values(self, rng: Generator, extreme: float | None = None) -> dict[Node, Array]:
+        """Arrays for the inputs in use; `extreme` stands in a random half of the elements that allow it."""
+        found: dict[Node, Array] = {}
+        for name, node in self.inputs.items():
+            kind = INPUTS[name]
+            array = np.asarray(kind.draw(rng, kind.shape))
+            if extreme is not None and kind.dtype == "float64" and kind.real:
+                allowed = np.isnan(extreme) or kind.low <= extreme <= kind.high
+                if allowed:
+                    array = np.where(rng.random(kind.shape) < 0.5, extreme, array)
+            found[node] = array
+        return found

@@ -1,0 +1,408 @@
+"""Every op means on every backend what it means in NumPy.
+
+One table of cases: a graph, operands, and where an obvious one exists the NumPy expression. Each runs with
+static and with symbolic lengths, on contiguous and on strided arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from consilience.ir import Constant, Input, Node, Op, Parameter, Shared, constant
+from consilience.lower import primitives
+from consilience.ops import (
+    ArgReduce,
+    BroadcastTo,
+    Cast,
+    Cholesky,
+    Concatenate,
+    Cumulative,
+    Det,
+    DetSign,
+    Elementwise,
+    ExpandDims,
+    Index,
+    IndexUpdate,
+    Inverse,
+    Iota,
+    LogAbsDet,
+    MatMul,
+    Reduce,
+    Reshape,
+    Solve,
+    SolveTriangular,
+    Squeeze,
+    StopGradient,
+    Transpose,
+    cast,
+    cond,
+)
+from consilience.ops.index import At, Gather, NewAxis, Slice
+from consilience.ops.random import Key, draw
+from consilience.ops.shape import length_of
+from tests.backends.agreement import Array, agree, inputs_like, run_llvm, run_reference
+
+FLOATS = ("float64", "float32")
+NUMBERS = (*FLOATS, "int64", "int32")
+ALL = (*NUMBERS, "bool")
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One graph of the op under test.
+
+    build     nodes to a node or several
+    shapes    shape per operand
+    expected  the same in NumPy, None where the reference backend is the only meaning
+    dtypes    operand dtypes to run with, one at a time for all operands
+    make      draws an operand; uniform numbers, small integers or coin flips by default
+    symbolic  whether lengths may be symbols
+    """
+
+    op: type[Op]
+    name: str
+    build: Callable[..., Any]
+    shapes: tuple[Shape, ...]
+    expected: Callable[..., Any] | None = None
+    dtypes: tuple[str, ...] = FLOATS
+    make: Callable[[np.random.Generator, Shape, str], Array] | None = None
+    rtol: float | None = None
+    symbolic: bool = True
+
+
+CASES: list[Case] = []
+
+
+def case(op: type[Op], name: str, build: Callable[..., Any], *shapes: Shape, **more: Any) -> None:
+    """Add a row to the table."""
+    CASES.append(Case(op, name, build, shapes, **more))
+
+
+def uniform(generator: np.random.Generator, shape: Shape, dtype: str) -> Array:
+    """Operands without structure."""
+    if dtype == "bool":
+        return np.asarray(generator.integers(0, 2, shape).astype(bool))
+    if dtype.startswith("int"):
+        return np.asarray(generator.integers(-9, 10, shape).astype(dtype))
+    return np.asarray(generator.uniform(-2.0, 2.0, shape).astype(dtype))
+
+
+def one(op: Op) -> Callable[..., Node]:
+    """The node of an op."""
+    return lambda *x: Node(op, *x)
+
+
+# ---- element by element (the functions themselves are in test_conformance_scalar.py)
+
+SHAPES_OF_ALL_KINDS: tuple[Shape, ...] = ((), (1,), (0,), (5,), (33,), (3, 4), (2, 0, 3), (1, 1, 1), (2, 3, 17))
+for shape in SHAPES_OF_ALL_KINDS:
+    case(Elementwise, f"add{shape}", one(Elementwise("add")), shape, shape, expected=np.add, dtypes=ALL)
+    case(StopGradient, f"{shape}", one(StopGradient()), shape, expected=lambda x: x, dtypes=ALL)
+    for dtype in ALL:
+        case(Cast, f"{dtype}{shape}", one(Cast(dtype)), shape, dtypes=ALL)
+
+# ---- reductions
+
+AXES: tuple[tuple[Shape, tuple[int, ...]], ...] = (
+    ((5,), (0,)), ((1,), (0,)), ((0,), (0,)), ((200,), (0,)), ((3, 4), (0,)), ((3, 4), (1,)), ((3, 4), (0, 1)),
+    ((7, 1), (0,)), ((7, 1), (1,)), ((2, 3, 9), (0, 2)), ((2, 3, 9), (1,)), ((2, 3, 9), (0, 1, 2)),
+    ((2, 19, 3), (1,)), ((0, 3), (0,)), ((0, 3), (1,)), ((3, 0, 2), (1,)), ((2, 2, 2, 5), (1, 3)), ((40, 3), (0,)),
+)  # fmt: skip
+EMPTY = {"sum": 0, "prod": 1, "any": False, "all": True}
+
+
+def logsumexp(x: Array, axes: tuple[int, ...]) -> Array:
+    """Without protection against overflow: the operands are small."""
+    return np.log(np.sum(np.exp(x), axis=axes))
+
+
+for kind, meaning, dtypes in (
+    ("sum", np.sum, NUMBERS), ("prod", np.prod, NUMBERS), ("max", np.max, ALL), ("min", np.min, ALL),
+    ("any", np.any, ("bool",)), ("all", np.all, ("bool",)), ("logsumexp", logsumexp, FLOATS),
+):  # fmt: skip
+    for shape, axes in AXES:
+        if kind in ("max", "min") and any(shape[a] == 0 for a in axes):
+            continue
+        case(
+            Reduce, f"{kind}{shape}{axes}", one(Reduce(kind, axes)), shape,
+            expected=lambda x, f=meaning, a=axes: f(x, a), dtypes=dtypes, rtol=1e-6 if kind == "logsumexp" else None,
+        )  # fmt: skip
+        case(
+            Reduce, f"{kind} of computed{shape}{axes}",
+            lambda x, y, o=Reduce(kind, axes): Node(o, Node(Elementwise("maximum"), x, y)), shape, shape,
+            expected=lambda x, y, f=meaning, a=axes: f(np.maximum(x, y), a), dtypes=dtypes,
+        )  # fmt: skip
+
+for shape, axis in (((5,), 0), ((1,), 0), ((4, 7), 0), ((4, 7), 1), ((2, 3, 4), 1), ((0, 3), 1), ((70,), 0)):
+    for kind in ("max", "min"):
+        case(
+            ArgReduce, f"{kind}{shape}{axis}", one(ArgReduce(kind, axis)), shape,
+            expected=lambda x, k=kind, a=axis: getattr(np, f"arg{k}")(x, axis=a), dtypes=ALL,
+        )  # fmt: skip
+for shape, axis in (((5,), 0), ((1,), 0), ((0,), 0), ((4, 7), 0), ((4, 7), 1), ((2, 3, 4), 1), ((0, 3), 1), ((3, 0), 0)):
+    for kind in ("sum", "prod"):
+        case(
+            Cumulative, f"{kind}{shape}{axis}", one(Cumulative(kind, axis)), shape,
+            expected=lambda x, k=kind, a=axis: getattr(np, f"cum{k}")(x, axis=a, dtype=x.dtype), dtypes=NUMBERS,
+        )  # fmt: skip
+        case(
+            Cumulative, f"reverse {kind}{shape}{axis}", one(Cumulative(kind, axis, reverse=True)), shape,
+            expected=lambda x, k=kind, a=axis: np.flip(
+                getattr(np, f"cum{k}")(np.flip(x, a), axis=a, dtype=x.dtype), a
+            ),
+            dtypes=NUMBERS,
+        )  # fmt: skip
+
+# ---- shapes: alone, after a computation, and before one
+
+for shape, target in (
+    ((6,), (2, 3)), ((2, 3), (6,)), ((2, 3), (3, 2)), ((), (1, 1)), ((1, 1), ()), ((4, 6), (2, 2, 3, 2)),
+    ((2, 3, 4), (6, 4)), ((0, 3), (3, 0)), ((0,), (0, 5)), ((2, 1, 3), (1, 6, 1)),
+):  # fmt: skip
+    case(Reshape, f"{shape}{target}", one(Reshape(target)), shape, expected=lambda x, t=target: x.reshape(t), dtypes=ALL)
+    case(
+        Reshape, f"of transposed{shape}{target}",
+        lambda x, t=target: Node(Reshape(t), Node(Transpose(tuple(reversed(range(x.ndim)))), x)) * 2, shape,
+        expected=lambda x, t=target: x.T.reshape(t) * 2, dtypes=NUMBERS,
+    )  # fmt: skip
+for axes in ((0,), (0, 1), (1, 0), (2, 0, 1), (0, 2, 1), (3, 1, 0, 2)):
+    for shape in ((2, 3, 4, 5)[: len(axes)], (3, 1, 17, 2)[: len(axes)], (0, 3, 2, 1)[: len(axes)]):
+        case(
+            Transpose, f"{shape}{axes}", one(Transpose(axes)), shape,
+            expected=lambda x, a=axes: x.transpose(a), dtypes=ALL,
+        )  # fmt: skip
+        case(
+            Transpose, f"plus itself{shape}{axes}", lambda x, y, a=axes: Node(Transpose(a), x + y) - Node(Transpose(a), y),
+            shape, shape, expected=lambda x, y, a=axes: (x + y).transpose(a) - y.transpose(a),
+            dtypes=("int64",), symbolic=False,
+        )  # fmt: skip
+for shape, axes in (((), (0,)), ((3,), (0,)), ((3,), (1,)), ((3,), (0, 2)), ((2, 3), (1, 2)), ((0,), (1,))):
+    case(
+        ExpandDims, f"{shape}{axes}", one(ExpandDims(axes)), shape,
+        expected=lambda x, a=axes: np.expand_dims(x, a), dtypes=ALL,
+    )  # fmt: skip
+for shape, axes in (((1,), (0,)), ((1, 3), (0,)), ((3, 1), (1,)), ((1, 1), (0, 1)), ((1, 0), (0,)), ((2, 1, 3, 1), (1, 3))):
+    case(Squeeze, f"{shape}{axes}", one(Squeeze(axes)), shape, expected=lambda x, a=axes: np.squeeze(x, a), dtypes=ALL)
+for shape, target in (
+    ((), (3,)), ((1,), (3,)), ((3,), (3,)), ((3,), (2, 3)), ((3, 1), (3, 4)), ((1, 1), (2, 5)), ((), ()),
+    ((1,), (0,)), ((), (2, 0)), ((1, 3), (17, 3)),
+):  # fmt: skip
+    case(
+        BroadcastTo, f"{shape}{target}", one(BroadcastTo(target)), shape,
+        expected=lambda x, t=target: np.broadcast_to(x, t), dtypes=ALL,
+    )  # fmt: skip
+    case(
+        BroadcastTo, f"reduced{shape}{target}",
+        lambda x, t=target: Node(Reduce("sum", tuple(range(len(t)))), Node(BroadcastTo(t), x)) if t else x + x, shape,
+        expected=lambda x, t=target: np.sum(np.broadcast_to(x, t)) if t else x + x, dtypes=NUMBERS,
+    )  # fmt: skip
+for shapes, axis in (
+    (((2,), (3,)), 0), (((2, 3), (4, 3)), 0), (((2, 3), (2, 1), (2, 5)), 1), (((0,), (3,)), 0), (((0, 2), (0, 2)), 0),
+    (((3,),), 0), (((2, 1, 3), (2, 4, 3)), 1), (((1,), (1,), (1,)), 0), (((40,), (1,), (3,)), 0),
+):  # fmt: skip
+    case(
+        Concatenate, f"{shapes}{axis}", one(Concatenate(axis)), *shapes,
+        expected=lambda *x, a=axis: np.concatenate(x, a), dtypes=ALL,
+    )  # fmt: skip
+    case(
+        Concatenate, f"of computed{shapes}{axis}",
+        lambda *x, a=axis: Node(Concatenate(a), *[y + y for y in x]) * 3, *shapes,
+        expected=lambda *x, a=axis: np.concatenate([y + y for y in x], a) * 3, dtypes=NUMBERS,
+    )  # fmt: skip
+for length in (0, 1, 3, 20):
+    case(
+        Iota, f"{length}", lambda x, n=length: [Node(Iota(n)), Node(Iota(n)) * Node(Cast("int64"), x)], (),
+        expected=lambda x, n=length: [np.arange(n), np.arange(n) * int(x)], dtypes=("int64",),
+    )  # fmt: skip
+
+# ---- indexing (more in test_indexing.py)
+
+for shape, specification in (
+    ((5,), (Slice(1, 4),)), ((5,), (Slice(None, None, -1),)), ((5,), (At(2),)), ((5,), (At(-1),)),
+    ((4, 6), (At(1), Slice(None, None, 2))), ((4, 6), (Slice(1, None), At(-2))), ((4, 6), (NewAxis(), Slice(2), Slice())),
+    ((0, 3), (Slice(), At(1))), ((4, 6), (Slice(3, 1), Slice())), ((2, 3, 4), (At(1), At(2), At(3))),
+):  # fmt: skip
+    case(Index, f"{shape}{specification}", one(Index(specification)), shape, dtypes=ALL, symbolic=False)
+    case(
+        Index, f"reduced{shape}{specification}",
+        lambda x, s=specification: (lambda y: Node(Reduce("sum", tuple(range(y.ndim))), y) if y.ndim else y)(
+            Node(Index(s), x + x) * 2
+        ),
+        shape, dtypes=NUMBERS, symbolic=False,
+    )  # fmt: skip
+ROWS = constant(np.array([2, 0, 3, 3, 1]))
+for specification, arrays in (
+    ((Gather(), Slice()), [ROWS]), ((Slice(), Gather()), [ROWS]), ((Gather(), Gather()), [ROWS, ROWS]),
+    ((Gather(), At(2)), [ROWS]), ((Gather(), NewAxis(), Slice(1, 5)), [ROWS]),
+):  # fmt: skip
+    case(Index, f"{specification}", lambda x, s=specification, a=arrays: Node(Index(s), x, *a), (4, 6), dtypes=ALL)
+    for mode in ("set", "inc"):
+
+        def update(x: Node, y: Node, s: Any = specification, a: Any = arrays, m: str = mode) -> Node:
+            part = Node(Index(s), x, *a)
+            return Node(IndexUpdate(s, m), x, part * 0 + y, *a)
+
+        case(IndexUpdate, f"{mode}{specification}", update, (4, 6), (), dtypes=NUMBERS)
+for mode in ("set", "inc"):
+    for specification in ((Slice(1, 3), Slice()), (At(1), Slice(None, None, -2)), (At(0), At(0)), (Slice(), Slice())):
+
+        def change(x: Node, y: Node, s: Any = specification, m: str = mode) -> Node:
+            return Node(IndexUpdate(s, m), x, Node(Index(s), x) * y)
+
+        case(IndexUpdate, f"{mode}{specification}", change, (4, 6), (), dtypes=NUMBERS)
+
+# ---- products
+
+for left, right in (
+    ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((1, 1), (1, 1)), ((0, 3), (3, 2)), ((2, 0), (0, 3)),
+    ((0,), (0,)), ((5, 2, 3), (5, 3, 4)), ((5, 1, 2, 3), (4, 3, 2)), ((3,), (2, 3, 4)), ((2, 4, 3), (3,)),
+    ((50, 40), (40,)), ((40, 50), (50,)), ((40,), (40, 50)), ((20, 30), (30, 25)), ((100, 3), (3,)), ((3, 100), (100,)),
+    ((1, 40), (40, 35)), ((40, 35), (35, 1)),
+):  # fmt: skip
+    case(MatMul, f"{left}{right}", one(MatMul()), left, right, expected=np.matmul, dtypes=NUMBERS, rtol=1e-11)
+case(
+    MatMul, "of transposed", lambda x, y: Node(MatMul(), Node(Transpose((1, 0)), x), y), (30, 8), (30, 40),
+    expected=lambda x, y: x.T @ y, rtol=1e-11,
+)  # fmt: skip
+
+# ---- factorisations
+
+
+def definite(generator: np.random.Generator, shape: Shape, dtype: str) -> Array:
+    """Symmetric positive definite matrices; right sides are left without structure."""
+    x = uniform(generator, shape, "float64")
+    if len(shape) > 1 and shape[-1] == shape[-2]:
+        x = x @ np.swapaxes(x, -1, -2) + shape[-1] * np.eye(shape[-1])
+    return np.asarray(x.astype(dtype))
+
+
+def regular(generator: np.random.Generator, shape: Shape, dtype: str) -> Array:
+    """Matrices far from singular, without symmetry."""
+    x = uniform(generator, shape, "float64")
+    if len(shape) > 1 and shape[-1] == shape[-2]:
+        x = x + 3.0 * shape[-1] * np.diag((-1.0) ** np.arange(shape[-1]))
+    return np.asarray(x.astype(dtype))
+
+
+def triangular_solution(a: Array, b: Array, lower: bool, transposed: bool) -> Array:
+    """SciPy's, one matrix after the other."""
+    result = np.empty_like(b)
+    for place in np.ndindex(b.shape[:-2]):
+        result[place] = scipy.linalg.solve_triangular(a[place], b[place], lower=lower, trans=int(transposed))
+    return result
+
+
+MATRICES: tuple[Shape, ...] = ((1, 1), (4, 4), (20, 20), (3, 2, 2), (2, 3, 5, 5), (0, 0), (2, 0, 0), (0, 3, 3))
+LINEAR = {"rtol": 1e-9}
+for shape in MATRICES:
+    full = all(shape)
+    case(
+        Cholesky, f"{shape}", one(Cholesky()), shape, make=definite,
+        expected=np.linalg.cholesky if full else lambda x: x, **LINEAR,
+    )  # fmt: skip
+    for assume, make in (("general", regular), ("positive definite", definite)):
+        case(
+            Inverse, f"{assume}{shape}", one(Inverse(assume)), shape, make=make,
+            expected=np.linalg.inv if full else lambda x: x, **LINEAR,
+        )  # fmt: skip
+        case(
+            LogAbsDet, f"{assume}{shape}", one(LogAbsDet(assume)), shape, make=make,
+            expected=lambda x: np.linalg.slogdet(x)[1], **LINEAR,
+        )  # fmt: skip
+    case(Det, f"{shape}", one(Det()), shape, make=regular, expected=np.linalg.det, **LINEAR)
+    case(DetSign, f"{shape}", one(DetSign()), shape, make=regular, expected=lambda x: np.linalg.slogdet(x)[0])
+    for columns in (1, 3, 0):
+        side = (*shape[:-1], columns)
+        some = full and columns
+        for assume, make in (("general", regular), ("positive definite", definite)):
+            case(
+                Solve, f"{assume}{shape}{columns}", one(Solve(assume)), shape, side, make=make,
+                expected=np.linalg.solve if some else lambda a, b: b, **LINEAR,
+            )  # fmt: skip
+        for lower in (True, False):
+            for transposed in (True, False):
+                case(
+                    SolveTriangular, f"{lower}{transposed}{shape}{columns}", one(SolveTriangular(lower, transposed)),
+                    shape, side, make=regular,
+                    expected=(lambda a, b, low=lower, t=transposed: triangular_solution(a, b, low, t))
+                    if some
+                    else lambda a, b: b,
+                    **LINEAR,
+                )  # fmt: skip
+
+# ---- branches
+
+for shape in ((), (0,), (3,), (2, 17)):
+    case(
+        type(cond(True, constant(1.0), constant(2.0)).inputs[0].op), f"{shape}",
+        lambda x, y: cond(Node(Reduce("sum", tuple(range(x.ndim))), x) > 0 if x.ndim else x > 0, [x + y, x], [y * y, y]),
+        shape, shape,
+        expected=lambda x, y: [x + y, x] if x.sum() > 0 else [y * y, y], dtypes=("float64", "int64"),
+    )  # fmt: skip
+case(
+    type(cond(True, constant(1.0), constant(2.0)).op), "in a branch",
+    lambda x, y: cond(x > 0, cond(y > 0, x + y, x - y), cond(y > 0, x * y, y)) * 2, (), (),
+    expected=lambda x, y: 2 * ((x + y if y > 0 else x - y) if x > 0 else (x * y if y > 0 else y)),
+)  # fmt: skip
+
+ELSEWHERE: dict[type[Op], str] = {
+    Input: "every test has inputs",
+    Shared: "test_function.py: values come from contexts",
+    Parameter: "lives inside the regions of Cond",
+    Constant: "test_constants_are_results",
+    Key: "test_random_draws_are_equal_bit_by_bit",
+    type(length_of(inputs_like([np.zeros(3)], symbolic=True)[0].static_shape[0]).op): "test_lengths_as_values",
+    **{op: "below the graph: made by lowering of Solve, Inverse, Det" for op in vars(primitives).values()
+       if isinstance(op, type) and issubclass(op, Op) and op is not Op},
+}  # fmt: skip
+
+
+def operands(row: Case, dtype: str, seed: int) -> list[Array]:
+    """Operands of a case."""
+    generator = np.random.default_rng(seed)
+    make = row.make or uniform
+    return [make(generator, shape, dtype) for shape in row.shapes]
+
+
+def strided(array: Array) -> Array:
+    """The same numbers, not contiguous in memory: every second element of a reversed copy."""
+    if not array.ndim:
+        return array
+    wide = np.zeros(tuple(2 * n for n in array.shape), array.dtype)
+    view = wide[tuple(slice(None, None, -2) for _ in array.shape)]
+    view[...] = array
+    return np.asarray(view)
+
+
+def scale_of(row: Case, arrays: Sequence[Array]) -> float:
+    """Magnitude of the terms of sums: what cancellation is measured by."""
+    if row.op in (Reduce, MatMul, Cumulative, BroadcastTo, Index, LogAbsDet, Solve, SolveTriangular, Inverse):
+        return float(max([1.0, *(np.abs(a.astype("float64")).max() for a in arrays if a.size)])) ** 2
+    return 0.0
+
+
+@pytest.mark.parametrize(
+    ("row", "dtype"),
+    [pytest.param(row, dtype, id=f"{row.op.__name__} {row.name} {dtype}") for row in CASES for dtype in row.dtypes],
+)
+def test_op(row: Case, dtype: str) -> None:
+    """Static lengths and contiguous arrays, then symbolic lengths (where meant) and strided arrays."""
+    arrays = operands(row, dtype, 1)
+    rtol = row.rtol if dtype == "float64" else None
+    agree(row.build, arrays, expected=row.expected, rtol=rtol, scale=scale_of(row, arrays))
+    views = [strided(a) for a in arrays]
+    agree(row.build, views, expected=row.expected, rtol=rtol, scale=scale_of(row, arrays), symbolic=row.symbolic)
+
+
+def test_every_op_has_a_case() -> None:
+    """No op class is left out."""
+    known = {row.op for row in CASES} | set(ELSEWHERE)
+    hidden = {"_Square"}
+    assert {name for name, op in Op.classes.items() if op not in known and op.__module__.startswith("consilience.")} == hidden

@@ -1,0 +1,175 @@
+"""Laws of the vector math library: accuracy, special values, one meaning at every width and on every target."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.special
+from tests.native.vectormath_cases import CASES, Case, apply
+
+from consilience.errors import NativeError
+from consilience.native import jit
+from consilience.native.loops import Module
+from consilience.native.program import f64
+from consilience.native.target import CROSS, LANES, Target, host, runs_here
+from consilience.native.vectormath import FUNCTIONS, define, library, symbol
+
+WITHOUT_FMA = Target(host().triple, "x86-64-v2", "", 2, False)
+EXTREMES = np.array(
+    [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1e308, -1e308, 5e-324, -5e-324,
+     1e-310, -1e-310, 800.0, -800.0, 1e5, -1e5, 2.0**53, -(2.0**53), 1e20, -1e20, 170.5, -170.5, 1e-20, -1e-20]
+)  # fmt: skip
+
+
+def label(case: Case) -> str:
+    return f"{case.name}-{case.unit}"
+
+
+def bits(x: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Bit patterns, with one pattern for all NaN."""
+    return np.where(np.isnan(x), np.nan, x).view(np.int64)
+
+
+@pytest.mark.parametrize("case", CASES, ids=label)
+def test_result_is_within_its_bound_of_the_exact_value(case: Case) -> None:
+    """In units of the last place, against 40-digit arithmetic, over the whole range."""
+    errors = case.errors()
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= case.bound, f"{errors[worst]:.2f} at {[float(p[worst]) for p in case.points]}"
+
+
+@pytest.mark.skipif(not runs_here(WITHOUT_FMA), reason="the processor is no x86-64")
+@pytest.mark.parametrize("case", CASES, ids=label)
+def test_without_fused_multiply_add_at_most_one_unit_is_lost(case: Case) -> None:
+    """The hi/lo splits carry enough bits where every product is rounded."""
+    errors = case.errors(lanes=2, target=WITHOUT_FMA, every=5)
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= case.bound + 1, f"{errors[worst]:.2f} at {[float(p[::5][worst]) for p in case.points]}"
+
+
+def test_every_function_has_a_case() -> None:
+    """A row of the table that nothing compares with its exact value is not allowed."""
+    assert {case.name for case in CASES} == set(FUNCTIONS)
+
+
+def mixture(case: Case) -> list[npt.NDArray[np.float64]]:
+    """Ordinary points with extreme ones between them, so that vectors mix usual and rare branches."""
+    rng = np.random.default_rng(7)
+    columns = []
+    for points in case.points:
+        sample = rng.choice(points, 200)
+        sample[rng.random(200) < 0.15] = rng.choice(EXTREMES)
+        columns.append(np.concatenate([sample, rng.choice(EXTREMES, 56)]))
+    return columns
+
+
+@pytest.mark.parametrize("case", CASES, ids=label)
+def test_every_width_gives_the_same_bits(case: Case) -> None:
+    """A result depends on its own lane only: neither on the width nor on what its neighbours hold."""
+    arguments = mixture(case)
+    single = apply(case.name, *arguments, lanes=1)
+    for lanes in LANES[1:]:
+        np.testing.assert_array_equal(bits(apply(case.name, *arguments, lanes=lanes)), bits(single))
+    order = np.random.default_rng(8).permutation(single.size)
+    shuffled = apply(case.name, *(a[order] for a in arguments))
+    np.testing.assert_array_equal(bits(shuffled), bits(single[order]))
+
+
+@pytest.mark.skipif(not runs_here(WITHOUT_FMA), reason="the processor is no x86-64")
+@pytest.mark.parametrize("case", CASES, ids=label)
+def test_every_width_gives_the_same_bits_without_fused_multiply_add(case: Case) -> None:
+    """The same with rounded products."""
+    arguments = mixture(case)
+    two, four = (apply(case.name, *arguments, lanes=lanes, target=WITHOUT_FMA) for lanes in (2, 4))
+    np.testing.assert_array_equal(bits(two), bits(four))
+
+
+MEANING = {
+    "arcsinh": np.arcsinh, "arccosh": np.arccosh, "arctanh": np.arctanh, "arccos": np.arccos, "arcsin": np.arcsin,
+    "arctan": np.arctan, "arctan2": np.arctan2, "cbrt": np.cbrt, "cos": np.cos, "cosh": np.cosh, "exp": np.exp,
+    "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log10": np.log10, "log1p": np.log1p, "log2": np.log2,
+    "pow": np.power, "sin": np.sin, "sinh": np.sinh, "tan": np.tan, "tanh": np.tanh,
+    "betainc": scipy.special.betainc, "digamma": scipy.special.digamma, "erf": scipy.special.erf,
+    "erfc": scipy.special.erfc, "erfcx": scipy.special.erfcx, "erfinv": scipy.special.erfinv,
+    "gammainc": scipy.special.gammainc, "gammaincc": scipy.special.gammaincc, "gammaln": scipy.special.gammaln,
+    "lgamma": scipy.special.gammaln, "log_ndtr": scipy.special.log_ndtr, "ndtri": scipy.special.ndtri,
+    "sigmoid": scipy.special.expit, "softplus": lambda x: np.logaddexp(0.0, x),
+    "log1mexp": lambda x: np.where(x > -0.6931, np.log(-np.expm1(x)), np.log1p(-np.exp(x))),
+    "trigamma": lambda x: scipy.special.polygamma(1, x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_extreme_arguments_mean_what_numpy_and_scipy_say(name: str) -> None:
+    """NaN, infinities and zeros come back where NumPy or SciPy gives them, with the same sign."""
+    grid = np.array(list(itertools.product(EXTREMES, repeat=FUNCTIONS[name].arity))).T
+    got = apply(name, *grid)
+    with np.errstate(all="ignore"):
+        expected = np.asarray(MEANING[name](*grid), np.float64)
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(expected))
+    special = np.isinf(expected) | (expected == 0)
+    np.testing.assert_array_equal(bits(got[special]), bits(expected[special]))
+
+
+@pytest.mark.parametrize("base", [2.0, 10.0])
+def test_logarithms_of_powers_of_their_base_are_whole(base: float) -> None:
+    """log2(2**k) = k and log10(10**k) = k, exactly."""
+    k = np.arange(-1074, 1024) if base == 2.0 else np.arange(0, 23)
+    np.testing.assert_array_equal(apply(f"log{base:.0f}", base ** k.astype(float)), k)
+
+
+def test_powers_of_two_are_exact() -> None:
+    """exp2(k) = 2**k, subnormal numbers included."""
+    k = np.arange(-1074.0, 1024.0)
+    np.testing.assert_array_equal(apply("exp2", k), np.ldexp(1.0, k.astype(int)))
+
+
+@pytest.mark.parametrize("name", [case.name for case in CASES if case.name in ("sin", "tan", "sinh", "tanh", "erf")])
+def test_odd_functions_are_odd_to_the_bit(name: str) -> None:
+    """f(-x) = -f(x)."""
+    x = np.concatenate([EXTREMES, next(case for case in CASES if case.name == name).points[0]])
+    np.testing.assert_array_equal(bits(apply(name, -x)), bits(-apply(name, x)))
+
+
+@pytest.mark.parametrize("target", CROSS.values(), ids=CROSS)
+def test_whole_library_lowers_for_every_target(target: Target) -> None:
+    """At the target's own width and for scalars; no call of the C library's fma where it is missing."""
+    module = Module()
+    for name in FUNCTIONS:
+        for lanes in (1, target.lanes):
+            define(module, name, lanes, fused=target.fma)
+    image = jit.compile_object(module, target, level=1)
+    assert len(image) > 10_000
+    assert b"\0fma\0" not in image
+
+
+@pytest.mark.parametrize("name", ["exp", "log1p", "gammaln"])
+def test_generated_code_reaches_the_library_by_name(name: str) -> None:
+    """`Builder.math` of a kernel is resolved to the library's address, at the width of its operands."""
+    module = Module()
+    b = module.function("kernel", [("x", f64.vector(4))], f64.vector(4))
+    b.ret(b.math(name, *b.parameters))
+    assert jit.load(module, ["kernel"]).address("kernel")
+    assert library().address(symbol(name, 4))
+
+
+def test_inlined_function_keeps_its_bits() -> None:
+    """A kernel that allows contraction does not change the rounding of a function inlined into it."""
+    x = np.linspace(-3.0, 3.0, 64)
+    module = Module()
+    function = define(module, "expm1", 1, fused=host().fma, inline=True)
+    b = module.function("kernel", [("x", f64)], f64)
+    b.ret(b.mul(b.call(function, f64, *b.parameters), b.const(f64, 1.0)))
+    import ctypes
+
+    kernel = jit.load(module, ["kernel"]).function("kernel", ctypes.c_double, ctypes.c_double)
+    np.testing.assert_array_equal([kernel(v) for v in x], apply("expm1", x))
+
+
+def test_unknown_symbol_is_named_with_what_there_is() -> None:
+    """The error lists the names that exist."""
+    with pytest.raises(NativeError, match="log_ndtr"):
+        library().address("consilience_logarithm_f64x8")

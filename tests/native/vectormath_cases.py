@@ -1,0 +1,320 @@
+"""What every function of the vector math library is compared with, where, and how close it must come.
+
+In: nothing. Out: a table of exact functions in 40-digit arithmetic with test points of a fixed seed, and a loop
+that runs a function over arrays. The tests state laws over this table; the benchmark prints it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import numpy.typing as npt
+
+from consilience.native import jit
+from consilience.native.loops import Module
+from consilience.native.program import f64, i64, ptr
+from consilience.native.target import Target, host
+from consilience.native.vectormath import FUNCTIONS, define
+
+Array = npt.NDArray[np.float64]
+DIGITS = 40
+
+# ---- machine code over arrays
+
+
+@functools.cache
+def compiled(name: str, lanes: int, target: Target | None = None) -> Callable[..., Any]:
+    """void run(argument pointers..., output pointer, i64 length, i64 repetitions); length a multiple of 8."""
+    target = target or host()
+    arity = FUNCTIONS[name].arity
+    type = f64.vector(lanes)
+    module = Module()
+    function = define(module, name, lanes, fused=target.fma)
+    pointers = [(f"p{k}", ptr) for k in range(arity + 1)]
+    b = module.function("run", [*pointers, ("length", i64), ("repetitions", i64)], None, contract=False)
+    *arguments, output, length, repetitions = b.parameters
+    with b.for_(0, repetitions):
+        with b.for_(0, length, lanes) as i:
+            values = [b.load(type, b.offset(p, i, f64)) for p in arguments]
+            b.store(b.call(function, type, *values), b.offset(output, i, f64))
+    b.ret()
+    library = jit.load(module, ["run"], target=target)
+    return library.function("run", None, *[ctypes.c_void_p] * (arity + 1), ctypes.c_int64, ctypes.c_int64)
+
+
+def apply(name: str, *arguments: npt.ArrayLike, lanes: int = 8, target: Target | None = None) -> Array:
+    """The function on flat arrays of one length, broadcast against each other."""
+    arrays = np.broadcast_arrays(*(np.asarray(a, np.float64) for a in arguments))
+    count = arrays[0].size
+    padded = [np.append(a.ravel(), np.full(-count % 8, 0.5)) for a in arrays]
+    result = np.empty(padded[0].size)
+    addresses = [a.ctypes.data for a in (*padded, result)]
+    compiled(name, lanes, target)(*addresses, result.size, 1)
+    return result[:count]
+
+
+# ---- exact values
+
+
+def exactly(function: Callable[..., mp.mpf], *arguments: float) -> mp.mpf:
+    """The function at float64 points, in 40 digits."""
+    with mp.workdps(DIGITS):
+        return +function(*(mp.mpf(float(a)) for a in arguments))
+
+
+def _erfcx(x: mp.mpf) -> mp.mpf:
+    if x < 60:
+        return mp.exp(x * x) * mp.erfc(x)
+    terms = [mp.mpf(1)]
+    for k in range(12):
+        terms.append(terms[-1] * -(2 * k + 1) / (2 * x * x))
+    return mp.fsum(terms) / (x * mp.sqrt(mp.pi))
+
+
+def _log_ndtr(x: mp.mpf) -> mp.mpf:
+    z = x / mp.sqrt(2)
+    if x < -60:
+        return mp.log(_erfcx(-z) / 2) - z * z
+    return mp.log(mp.erfc(-z) / 2) if x < 1 else mp.log1p(-mp.erfc(z) / 2)
+
+
+def _log1mexp(x: mp.mpf) -> mp.mpf:
+    return mp.log(-mp.expm1(x)) if x > -1 else mp.log1p(-mp.exp(x))
+
+
+def _gammaln(x: mp.mpf) -> mp.mpf:
+    return mp.re(mp.loggamma(x)) if x > 0 else mp.log(mp.pi / abs(x * mp.sinpi(x))) - mp.re(mp.loggamma(-x))
+
+
+def _sigmoid(x: mp.mpf) -> mp.mpf:
+    return 1 / (1 + mp.exp(-x))
+
+
+def _softplus(x: mp.mpf) -> mp.mpf:
+    return mp.log1p(mp.exp(x)) if x < 800 else x
+
+
+def _cbrt(x: mp.mpf) -> mp.mpf:
+    return mp.sign(x) * mp.cbrt(abs(x))
+
+
+def _pow(x: mp.mpf, y: mp.mpf) -> mp.mpf:
+    return mp.exp(y * mp.log(x)) if x > 0 else mp.mpf(x) ** int(y)
+
+
+def _gammainc(a: mp.mpf, x: mp.mpf) -> tuple[mp.mpf, mp.mpf]:
+    """P and Q by the series, or the continued fraction from far behind."""
+    with mp.workdps(90):
+        density = mp.exp(a * mp.log(x) - x - mp.loggamma(a + 1))
+        if x < a + 40:
+            term = total = mp.mpf(1)
+            k = 0
+            while term > total * mp.mpf(10) ** -85:
+                k += 1
+                term *= x / (a + k)
+                total += term
+            return density * total, 1 - density * total
+        tail = mp.mpf(0)
+        for i in range(int(100 + 40 * mp.sqrt(a)), 0, -1):
+            tail = i * (a - i) / (x - a + 1 + 2 * i + tail)
+        q = density * a / (x - a + 1 + tail)
+        return 1 - q, q
+
+
+def _betainc(a: mp.mpf, b: mp.mpf, x: mp.mpf) -> mp.mpf:
+    """The continued fraction from far behind."""
+    with mp.workdps(60):
+        mirrored = x * (a + b + 2) > a + 1
+        if mirrored:
+            a, b, x = b, a, 1 - x
+        f = mp.mpf(1)
+        for m in range(int(100 + 20 * mp.sqrt(max(a, b))), 0, -1):
+            f = 1 - (a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)) / f
+            f = 1 + m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)) / f
+        f = 1 - (a + b) * x / (a + 1) / f
+        log_beta = mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
+        value = mp.exp(a * mp.log(x) + b * mp.log1p(-x) - log_beta) / (a * f)
+        return 1 - value if mirrored else value
+
+
+# A quantile is checked where it is: Newton's correction of the result itself is its error.
+
+
+def _ndtri_error(p: mp.mpf, got: mp.mpf) -> mp.mpf:
+    density = mp.exp(-got * got / 2) / mp.sqrt(2 * mp.pi)
+    if got < 0:
+        return (mp.erfc(-got / mp.sqrt(2)) / 2 - p) / density
+    return ((1 - p) - mp.erfc(got / mp.sqrt(2)) / 2) / density
+
+
+def _erfinv_error(x: mp.mpf, got: mp.mpf) -> mp.mpf:
+    density = 2 / mp.sqrt(mp.pi) * mp.exp(-got * got)
+    if abs(x) < 0.5:
+        return (mp.erf(got) - x) / density
+    return mp.sign(x) * ((1 - abs(x)) - mp.erfc(abs(got))) / density
+
+
+# ---- points
+
+
+def _generator() -> np.random.Generator:
+    return np.random.default_rng(20261121)
+
+
+def uniform(low: float, high: float, count: int = 600) -> Array:
+    return _generator().uniform(low, high, count)
+
+
+def powers(low: float, high: float, count: int = 600) -> Array:
+    """10**u with u uniform: all magnitudes."""
+    return np.asarray(10.0 ** uniform(low, high, count))
+
+
+def signed(x: Array) -> Array:
+    return x * np.where(np.arange(x.size) % 2, -1.0, 1.0)
+
+
+def join(*parts: Array) -> Array:
+    return np.concatenate(parts)
+
+
+SMALL = signed(powers(-300, 0))
+SUBNORMAL = signed(np.array([5e-324, 1.5e-323, 1e-310, 2.2250738585072009e-308]))
+ALL_POSITIVE = join(powers(-323, 308), powers(-3, 3), 1 + signed(powers(-15, -1)), uniform(0.5, 2.0))
+ANGLES = join(uniform(-10, 10), uniform(-1e5, 1e5), SMALL, signed(powers(5, 308)), SUBNORMAL)
+UNIT_INTERVAL = join(uniform(-1, 1), SMALL, signed(1 - powers(-16, -0.1)), SUBNORMAL)
+LINE = join(uniform(-3, 3), SMALL, uniform(-20, 20), SUBNORMAL)
+
+
+# ---- the table
+
+
+@dataclass(frozen=True)
+class Case:
+    """`exact` at `points`: the result is at most `bound` units in the last place away.
+
+    unit   "ulp": of the exact value as a float64; "mixed": 2**-52 times the greater of 1 and the exact value, for
+           functions with zeros between the float64 numbers; "relative": 2**-52 times the exact value
+    error  the signed error of a result, for inverse functions; then `exact` is not needed
+    """
+
+    name: str
+    bound: float
+    points: tuple[Array, ...]
+    exact: Callable[..., mp.mpf] | None = None
+    unit: str = "ulp"
+    error: Callable[..., mp.mpf] | None = None
+
+    def errors(self, lanes: int = 8, target: Target | None = None, every: int = 1) -> Array:
+        """Error of each point in the case's unit; infinite where a finite value was missed."""
+        points = tuple(p[::every] for p in self.points)
+        got = apply(self.name, *points, lanes=lanes, target=target)
+        return np.array([self._one(g, *x) for g, *x in zip(got, *points, strict=True)])
+
+    def _one(self, got: float, *x: float) -> float:
+        if not np.isfinite(got):
+            exact = np.nan if self.exact is None else float(exactly(self.exact, *x))
+            return 0.0 if got == exact else np.inf
+        with mp.workdps(DIGITS):
+            if self.exact is not None:
+                value = exactly(self.exact, *x)
+                difference = abs(mp.mpf(float(got)) - value)
+            else:
+                assert self.error is not None
+                value = mp.mpf(float(got))
+                difference = abs(self.error(*(mp.mpf(float(a)) for a in x), value))
+            if self.unit == "ulp":
+                # An error may not hide behind the wide gap on the other side of a power of two or of infinity.
+                unit = mp.mpf(float(np.spacing(min(abs(float(value)), np.finfo(float).max))))
+            elif self.unit == "mixed":
+                unit = mp.mpf(2) ** -52 * max(1, abs(value))
+            else:
+                unit = mp.mpf(2) ** -52 * max(abs(value), mp.mpf(2) ** -1022)
+            return float(difference / unit)
+
+
+def _gamma_points(low: float, high: float, count: int = 60) -> tuple[Array, Array]:
+    """Shapes of all sizes, and arguments from the centre of the distribution to far in both tails."""
+    rng = _generator()
+    a = 10.0 ** rng.uniform(low, high, count)
+    spread = a + np.sqrt(a) * rng.normal(0.0, 4.0, count)
+    x = np.where(np.arange(count) % 2 & (spread > 0), spread, a * 10.0 ** rng.uniform(-0.5, 0.5, count))
+    return a, np.where((a < 1) & (np.arange(count) % 3 == 0), 10.0 ** rng.uniform(-6, 1.5, count), x)
+
+
+def _beta_points(low: float, high: float, count: int = 60) -> tuple[Array, Array, Array]:
+    rng = _generator()
+    a, b = 10.0 ** rng.uniform(low, high, count), 10.0 ** rng.uniform(low, high, count)
+    mean = a / (a + b)
+    near = mean + np.sqrt(mean * (1 - mean) / (a + b)) * rng.normal(0.0, 3.0, count)
+    far = 10.0 ** rng.uniform(-8, 0, count)
+    choice = np.arange(count) % 3
+    x = np.select([choice == 0, choice == 1], [np.clip(near, 1e-6, 1 - 1e-6), far], rng.uniform(0, 1, count))
+    return a, b, x
+
+
+def _several(points: Callable[[float, float], tuple[Array, ...]], *ranges: tuple[float, float]) -> tuple[Array, ...]:
+    return tuple(map(np.concatenate, zip(*(points(*r) for r in ranges), strict=True)))
+
+
+_RNG = _generator()
+_POW = join(powers(-300, 300), powers(-1, 1), 1 + signed(powers(-12, -1)))
+_POW_EXPONENT = _RNG.uniform(-1.0, 1.0, _POW.size) * np.minimum(700.0 / np.abs(np.log(_POW)), 1e17)
+_WHOLE = _RNG.integers(-20, 20, 200).astype(float)
+_PLANE = (signed(powers(-3, 3)), signed(powers(-3, 3)[::-1].copy()))
+_WIDE = (signed(powers(-300, 300)), np.roll(signed(powers(-300, 300)[::-1].copy()), 1))
+_SHAPES = ((-6.0, 0.0), (-1.0, 1.0), (0.0, 2.2), (2.0, 4.0))
+ONE_DIGIT_LESS = 1e-12 * 2.0**52
+
+CASES = [
+    Case("exp", 1.5, (join(uniform(-745.1, 709.78), LINE, uniform(-745.1, -708, 200)),), mp.exp),
+    Case("exp2", 1.5, (join(uniform(-1074, 1023.9), LINE, np.arange(-1074.0, 1024.0, 7.0)),), lambda x: mp.mpf(2) ** x),
+    Case("expm1", 2.0, (join(uniform(-45, 709.78), LINE, uniform(-0.5, 0.5)),), mp.expm1),
+    Case("log", 1.0, (ALL_POSITIVE,), mp.log),
+    Case("log1p", 1.5, (join(powers(-323, 308), uniform(-1, 2), SMALL, -1 + powers(-16, -1)),), mp.log1p),
+    Case("log2", 1.0, (ALL_POSITIVE,), lambda x: mp.log(x, 2)),
+    Case("log10", 1.0, (ALL_POSITIVE,), mp.log10),
+    Case("sigmoid", 2.0, (join(uniform(-744, 40), LINE),), _sigmoid),
+    Case("softplus", 2.0, (join(uniform(-744, 40), LINE, powers(1, 300, 100)),), _softplus),
+    Case("log1mexp", 2.5, (-join(powers(-300, 2.8), uniform(0, 2), uniform(0, 744), np.abs(SUBNORMAL)),), _log1mexp),
+    Case("sin", 1.0, (ANGLES,), mp.sin),
+    Case("cos", 1.0, (ANGLES,), mp.cos),
+    Case("tan", 2.0, (ANGLES,), mp.tan),
+    Case("arcsin", 2.5, (UNIT_INTERVAL,), mp.asin),
+    Case("arccos", 1.5, (UNIT_INTERVAL,), mp.acos),
+    Case("arctan", 1.5, (join(LINE, signed(powers(-300, 300)), uniform(-1, 1)),), mp.atan),
+    Case("arctan2", 2.5, tuple(map(join, _PLANE, _WIDE)), mp.atan2),
+    Case("sinh", 2.5, (join(uniform(-710.4, 710.4), LINE),), mp.sinh),
+    Case("cosh", 1.5, (join(uniform(-710.4, 710.4), LINE),), mp.cosh),
+    Case("tanh", 3.0, (LINE,), mp.tanh),
+    Case("arcsinh", 2.0, (join(signed(powers(-300, 308)), LINE, signed(powers(-3, 3))),), mp.asinh),
+    Case("arccosh", 2.5, (join(1 + powers(-15, 8), powers(8, 308), uniform(1, 5)),), mp.acosh),
+    Case("arctanh", 2.0, (UNIT_INTERVAL,), mp.atanh),
+    Case("pow", 1.5, (join(_POW, -powers(-3, 3, 200)), join(_POW_EXPONENT, _WHOLE)), _pow),
+    Case("cbrt", 1.0, (join(signed(ALL_POSITIVE), SUBNORMAL),), _cbrt),
+    Case("erf", 1.5, (join(uniform(-6, 6), LINE, uniform(-1.5, 1.5)),), mp.erf),
+    Case("erfc", 3.5, (join(uniform(-6, 26.5), LINE[LINE < 26], uniform(-1.5, 1.5)),), mp.erfc),
+    Case("erfcx", 3.0, (join(uniform(-26.6, 27), SMALL, uniform(-1.5, 1.5), powers(0, 300)),), _erfcx),
+    Case("erfinv", 4.0, (UNIT_INTERVAL,), error=_erfinv_error),
+    Case("ndtri", 4.0, (join(uniform(0, 1), powers(-323, 0), 1 - powers(-15.9, -1), 0.5 + signed(powers(-15, -1))),),
+         error=_ndtri_error),
+    Case("log_ndtr", 4.0, (join(uniform(-40, 9), uniform(-2, 2), -powers(0, 10), uniform(0, 37), SMALL),), _log_ndtr),
+    Case("gammaln", 5.0, (join(powers(-300, 1), uniform(0, 10), powers(0, 305), 1 + signed(powers(-15, -1)),
+                               2 + signed(powers(-15, -1))),), _gammaln),
+    Case("gammaln", 20.0, (-join(uniform(0, 10), uniform(0, 170), powers(-300, 0, 100)),), _gammaln, "mixed"),
+    Case("lgamma", 5.0, (uniform(0, 20, 200),), _gammaln),
+    Case("digamma", 4.0, (join(powers(-300, 1), uniform(0, 10), powers(0, 300),
+                               1.4616321449683622 + signed(powers(-15, -1))),), mp.digamma),
+    Case("digamma", 20.0, (-join(uniform(0, 10), uniform(0, 170), powers(-300, 0, 100)),), mp.digamma, "mixed"),
+    Case("trigamma", 4.0, (join(powers(-150, 1), uniform(0, 10), powers(0, 10)),), lambda x: mp.psi(1, x)),
+    Case("trigamma", 20.0, (-join(uniform(0, 10), uniform(0, 170), powers(-100, 0, 100)),), lambda x: mp.psi(1, x)),
+    Case("gammainc", ONE_DIGIT_LESS, _several(_gamma_points, *_SHAPES), lambda a, x: _gammainc(a, x)[0], "relative"),
+    Case("gammaincc", ONE_DIGIT_LESS, _several(_gamma_points, *_SHAPES), lambda a, x: _gammainc(a, x)[1], "relative"),
+    Case("betainc", ONE_DIGIT_LESS, _several(_beta_points, (-2, 1), (0, 2), (1, 4)), _betainc, "relative"),
+]  # fmt: skip
