@@ -122,7 +122,9 @@ fit("LOG", "(log(1 + f) - f + f**2 / 2) / f**3, 1 + f from sqrt(1/2) to sqrt(2)"
     removable(mp.log1p, 3), 1 / ROOT - 1, ROOT - 1, 19)  # fmt: skip
 fit("LOG_ODD", "(log((1 + s) / (1 - s)) - 2 s - 2/3 s**3) / s**5 in s**2",
     in_square(lambda s: mp.log((1 + s) / (1 - s)), 5), 0, mp.mpf("0.02945"), 6)  # fmt: skip
-fit("SINE", "(sin(x) - x) / x**3 in x**2, |x| <= pi / 4", in_square(mp.sin, 3), 0, (mp.pi / 4) ** 2 + 0.001, 5)
+fit(
+    "SINE", "(sin(x) - x) / x**3 in x**2, |x| <= pi / 4", in_square(mp.sin, 3), 0, (mp.pi / 4) ** 2 + 0.001, 5
+)
 fit("COSINE", "(cos(x) - 1 + x**2 / 2) / x**4 in x**2, |x| <= pi / 4",
     in_square(mp.cos, 4), 0, (mp.pi / 4) ** 2 + 0.001, 5)  # fmt: skip
 fit("ARCTAN", "(arctan(x) - x) / x**3 in x**2, |x| <= tan(pi / 8)",
@@ -170,8 +172,15 @@ fit("ERF", "erf(x) / x - 1 in x**2, |x| <= 1",
     lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z), mp.mpf(10) ** -40, 1, 12, offset=1.0)  # fmt: skip
 fit("ERFCX", "(1 + 2 x) erfcx(x) - 5/4 in (x - 3.5) / (x + 3.5), x >= 0",
     from_ratio(lambda x: (1 + 2 * x) * erfcx(x), 3.5), -1, 1, 23, offset=1.25)  # fmt: skip
-fit("NORMAL_CENTRE", "ndtri(1/2 + q) / q in q**2 - 0.07, |q| <= 0.4",
-    shifted(lambda z: mp.sqrt(2) * mp.erfinv(2 * mp.sqrt(z)) / mp.sqrt(z) if z > 1e-30 else mp.sqrt(2 * mp.pi), 0.07),
+
+
+def central_quantile(z: mp.mpf) -> mp.mpf:
+    """ndtri(1/2 + q) / q for z = q**2."""
+    q = mp.sqrt(z)
+    return mp.sqrt(2) * mp.erfinv(2 * q) / q if z > mp.mpf(10) ** -30 else mp.sqrt(2 * mp.pi)
+
+
+fit("NORMAL_CENTRE", "ndtri(1/2 + q) / q in q**2 - 0.07, |q| <= 0.4", shifted(central_quantile, 0.07),
     -0.07, mp.mpf(0.4) ** 2 - mp.mpf(0.07), 24)  # fmt: skip
 fit("NORMAL_TAIL", "s + ndtri(exp(-s**2 / 2)) in (s - 3) / (s + 3), 2.14 <= s <= 8.5",
     from_ratio(lambda s: s - upper_tail_quantile(s), 3), ratio(2.14, 3), ratio(8.5, 3), 20)  # fmt: skip
@@ -231,8 +240,8 @@ fit("TRIGAMMA_STIRLING", "(trigamma(x) - 1 / x - 1 / (2 x**2)) x**3 in x**-2, x 
 def temme(rows: int, degrees: list[int]) -> list[list[mp.mpf]]:
     """Taylor coefficients in eta of c_k(eta), k < rows (Temme 1979).
 
-    With eta**2 / 2 = mu - log(1 + mu): c_0 = 1 / mu - 1 / eta, c_k = (c_(k-1)' + gamma_k eta / mu) / eta, where
-    gamma_k makes the quotient regular.
+    With eta**2 / 2 = mu - log(1 + mu): c_0 = 1 / mu - 1 / eta, c_k = (c_(k-1)' + gamma_k eta / mu) / eta,
+    where gamma_k makes the quotient regular.
     """
     order = max(degrees) + 2 * rows + 4
     # mu = sum a_n eta**n from the differential equation mu mu' = eta (1 + mu).
@@ -270,14 +279,19 @@ def main(arguments: list[str]) -> None:
                 lines.append(")")
     if not arguments:
         lines.append("")
-        lines.append("# Taylor coefficients in eta of the factors of a**-k in Temme's expansion, k = 0, 1, ...")
+        lines.append(
+            "# Taylor coefficients in eta of the factors of a**-k in Temme's expansion, k = 0, 1, ..."
+        )
         lines.append("TEMME = (")
         for row in temme(6, [18, 16, 14, 12, 10, 8]):
             lines.append("    (")
             lines.extend(f"        {float(number)!r}," for number in row)
             lines.append("    ),")
         lines.append(")")
-        head = '"""Coefficients of approximations, from the constant term upwards.\n\nWritten by tools/fit_vectormath.py; change the definitions there, not the numbers here.\n"""\n'
+        head = (
+            '"""Coefficients of approximations, from the constant term upwards.\n\n'
+            'Written by tools/fit_vectormath.py; change the definitions there, not the numbers here.\n"""\n'
+        )
         place = Path(__file__).resolve().parent.parent / "src/consilience/native/vectormath/coefficients.py"
         place.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
 

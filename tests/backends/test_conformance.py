@@ -32,6 +32,7 @@ from consilience.ops import (
     Inverse,
     Iota,
     LogAbsDet,
+    MaskPositions,
     MatMul,
     Reduce,
     Reshape,
@@ -43,8 +44,8 @@ from consilience.ops import (
     cast,
     cond,
 )
-from consilience.ops.index import At, Gather, NewAxis, Slice
-from consilience.ops.random import Key, draw
+from consilience.ops.index import At, Gather, NewAxis, Slice, mask_positions
+from consilience.ops.random import Key, draw, fold_in
 from consilience.ops.shape import length_of
 from tests.backends.agreement import Array, agree, inputs_like, run_llvm, run_reference
 
@@ -258,6 +259,9 @@ for mode in ("set", "inc"):
 
         case(IndexUpdate, f"{mode}{specification}", change, (4, 6), (), dtypes=NUMBERS)
 
+case(MaskPositions, "", mask_positions, (3, 5), expected=np.flatnonzero, dtypes=("bool",), symbolic=False)
+case(MaskPositions, "of nothing", mask_positions, (0,), expected=np.flatnonzero, dtypes=("bool",))
+
 # ---- products
 
 for left, right in (
@@ -357,7 +361,7 @@ ELSEWHERE: dict[type[Op], str] = {
     Shared: "test_function.py: values come from contexts",
     Parameter: "lives inside the regions of Cond",
     Constant: "test_constants_are_results",
-    Key: "test_random_draws_are_equal_bit_by_bit",
+    Key: "test_random_draws_are_the_same_on_every_backend",
     type(length_of(inputs_like([np.zeros(3)], symbolic=True)[0].static_shape[0]).op): "test_lengths_as_values",
     **{op: "below the graph: made by lowering of Solve, Inverse, Det" for op in vars(primitives).values()
        if isinstance(op, type) and issubclass(op, Op) and op is not Op},
@@ -406,3 +410,32 @@ def test_every_op_has_a_case() -> None:
     known = {row.op for row in CASES} | set(ELSEWHERE)
     hidden = {"_Square"}
     assert {name for name, op in Op.classes.items() if op not in known and op.__module__.startswith("consilience.")} == hidden
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (3,), (2, 17)])
+def test_constants_are_results(dtype: str, shape: Shape) -> None:
+    """A constant as an output, alone and as an operand."""
+    array = uniform(np.random.default_rng(4), shape, dtype)
+    agree(lambda x: [constant(array), Node(Elementwise("maximum"), x, constant(array))], [array],
+          expected=lambda x: [array, x])  # fmt: skip
+
+
+def test_lengths_as_values() -> None:
+    """A symbolic length is an int64 scalar."""
+    (x,) = inputs_like([np.zeros((3, 0))], symbolic=True)
+    first, second = (length_of(n) for n in x.static_shape)
+    for run in (run_reference, run_llvm):
+        values = run([x], [first, second, first * 2 + second, cast(first, "float64")], [np.zeros((3, 0))])
+        assert [v.item() for v in values] == [3, 0, 6, 3.0]
+
+
+@pytest.mark.parametrize("seed", [0, 1, -1, 2**63 - 1])
+def test_random_draws_are_the_same_on_every_backend(seed: int) -> None:
+    """Bit by bit where a draw is made of random bits; up to rounding where it goes through log and cos."""
+    key = Node(Key(seed))
+    exact = [draw("random_uniform", key, (5, 3)), draw("random_poisson", fold_in(key, 3), (7,), 2.5), fold_in(key, seed)]
+    rounded = [draw("random_normal", key, (5, 3)), draw("random_gamma", key, (7,), 2.5)]
+    outputs = [*exact, *rounded]
+    for i, (one_, other) in enumerate(zip(run_reference([], outputs, []), run_llvm([], outputs, []), strict=True)):
+        np.testing.assert_allclose(one_, other, rtol=0 if i < len(exact) else 1e-12)

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from consilience.diagnostics import Finding, examine, inspect, warn
-from consilience.errors import ConsilienceWarning, ConvergenceWarning
+from consilience.errors import ConsilienceWarning, ConvergenceWarning, ShapeError
 
 RNG = np.random.default_rng(1)
 GOOD = RNG.normal(size=(4, 500, 3))
@@ -125,6 +125,7 @@ def test_few_chains_are_information_only(chains: int, words: str) -> None:
 def test_few_draws_are_not_judged() -> None:
     """Below one hundred draws the diagnostics say little; divergences still count."""
     diverging = np.ones((4, 99), dtype=bool)
+    assert inspect(np.cumsum(GOOD[:, :100], axis=1)) != []
     draws = np.cumsum(GOOD[:, :99], axis=1)
     findings = inspect(draws, {"diverging": diverging})
     assert [(finding.kind, finding.level) for finding in findings] == [
@@ -152,6 +153,15 @@ def test_known_diagnostics_are_not_computed_again() -> None:
     found.r_hat[1] = 2.5
     (finding,) = inspect(GOOD, examination=found)
     assert (finding.value, finding.where) == (2.5, "x[1]")
+    with pytest.raises(ShapeError, match="have 2 elements, but the examination holds 3"):
+        inspect(GOOD[:, :, :2], examination=found)
+
+
+def test_statistics_count_without_variables() -> None:
+    """A run of which no variable was kept has statistics all the same."""
+    findings = inspect({}, QUIET | {"diverging": np.ones((4, 500), dtype=bool)})
+    assert [finding.kind for finding in findings] == ["divergences"]
+    assert inspect(xr.DataTree.from_dict({"posterior": labelled(GOOD)})) == []
 
 
 def test_each_warning_is_issued_once_at_the_caller() -> None:

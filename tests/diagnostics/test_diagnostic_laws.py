@@ -202,6 +202,13 @@ def test_energy_of_independent_draws_has_a_fraction_of_two() -> None:
     assert np.isnan(diagnostics.ebfmi(np.ones((2, 1)))).all()
 
 
+def test_a_single_draw_has_a_mean_and_an_interval_only() -> None:
+    """One draw of one chain is a result too; nothing warns."""
+    row = diagnostics.summary(np.full((1, 1), 2.5)).row("x")
+    assert {name for name, value in row.items() if value == 2.5} == {"mean", "hdi_3%", "hdi_97%"}
+    assert sum(np.isnan(value) for value in row.values()) == len(row) - 3
+
+
 def test_empty_variable_has_empty_diagnostics() -> None:
     """An axis of length zero is no fault."""
     assert diagnostics.split_rhat(np.empty((4, 100, 0))).shape == (0,)

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from consilience.inference.hamiltonian import draw_momentum, kinetic_energy, leapfrog
-from consilience.inference.native_chain import open_density
+from consilience.inference.native_chain import new_state, open_density
+from consilience.inference.streams import MOMENTUM
+from consilience.inference.vectors import Vectors
 from tests.inference.targets import Target, correlated_normal, half_space, standard
 
 
@@ -80,8 +82,10 @@ def test_momentum_has_the_variance_of_the_mass() -> None:
     deviation = np.geomspace(0.1, 10.0, 5)
     momentum = np.zeros(5)
     draws = np.empty((20_000, 5))
+    state = new_state(7, np.zeros(5), Vectors(5))
     for transition in range(len(draws)):
-        draw_momentum.compiled(7, transition, 0, deviation, momentum, 5)
+        state.transition = transition
+        draw_momentum.compiled(state, MOMENTUM, 0, deviation, momentum)
         draws[transition] = momentum
     scaled = draws / deviation
     assert np.abs(scaled.mean(axis=0)).max() < 5.0 / np.sqrt(len(draws))

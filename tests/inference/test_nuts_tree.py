@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from consilience.inference.chain_state import start
+from consilience.inference.density import Inputs, Outputs
 from consilience.inference.metric import new_metric
 from consilience.inference.native_chain import new_state, open_density
 from consilience.inference.nuts import (
@@ -26,17 +28,20 @@ from consilience.inference.nuts import (
     transition,
 )
 from consilience.inference.streams import chain_key
+from consilience.inference.vectors import Vectors
+from consilience.native.typed_python import Array, f64, i64, native, record
 from tests.inference.targets import Target, flat, half_space, standard
 
-FREE = {n: Target(flat, n, np.zeros(n), np.ones(n)) for n in (1, 3)}
+FREE = {n: Target(flat, n, np.zeros(n), np.ones(n)) for n in range(1, 6)}
 
 
 def nuts_at(target: Any, position: NDArray[np.float64], max_treedepth: int = 10, seed: int = 0) -> Nuts:
     """A fresh kernel with unit metric at a position where the density is known."""
     density = open_density(target, np.zeros(1, np.int64))
-    state = new_state(chain_key(seed, 0), position)
+    vectors = Vectors(len(position))
+    state = new_state(chain_key(seed, 0), position, vectors)
     assert start.compiled(state, density)
-    return new_nuts(density, state, new_metric(len(position)), max_treedepth)
+    return new_nuts(density, state, new_metric(vectors), vectors, max_treedepth)
 
 
 def turns(begin: NDArray[np.float64], end: NDArray[np.float64], total: NDArray[np.float64]) -> bool:
@@ -71,13 +76,13 @@ def test_iterative_doubling_notices_the_same_turns_as_recursion(
     """The counter of spans stops at the leaf at which the recursive definition stops."""
     rng = np.random.default_rng(seed)
     momenta = np.cumsum(rng.standard_normal((2**depth, dimension)), axis=0) * 0.3 + drift
-    nuts = nuts_at(FREE[1], np.zeros(dimension))
+    nuts = nuts_at(FREE[dimension], np.zeros(dimension))
     growth: Any = nuts.growth
     growth.waiting = 0
     noticed = None
     for leaf, momentum in enumerate(momenta):
         growth.momentum[:] = momentum
-        if close_spans.compiled(growth, np.ones(dimension), leaf, dimension):
+        if close_spans.compiled(growth, np.ones(dimension), leaf, dimension, nuts.state.stride):
             noticed = leaf
             break
     assert noticed == first_turn(momenta)
@@ -115,7 +120,7 @@ def test_a_free_particle_doubles_up_to_the_greatest_depth(depth: int) -> None:
         assert not info.diverging
         assert info.acceptance == 1.0
         assert info.max_energy_error == pytest.approx(0.0, abs=1e-12)
-        low, high = trajectory.end_places
+        low, high = (trajectory.end_places[side] for side in (0, 1))
         assert high - low == 2**depth - 1
         assert low <= 0 <= high
         assert trajectory.log_weight == pytest.approx(depth * np.log(2.0))
@@ -142,7 +147,7 @@ def test_choice_within_the_new_half_is_uniform_for_equal_weights() -> None:
     for _ in range(4000):
         nuts.state.position[0] = 0.0
         assert transition.compiled(nuts, 0.1)
-        low, high = nuts.trajectory.end_places
+        low, high = (nuts.trajectory.end_places[side] for side in (0, 1))
         # the last half holds the end that is not in the first half, which contains the start
         forward = nuts.info.place > 0
         counts[(high - nuts.info.place) if forward else (nuts.info.place - low)] += 1
@@ -163,11 +168,12 @@ def test_a_circle_turns_at_the_first_doubling_beyond_half_a_turn(step: float, ph
         return  # the border itself depends on where within a step the turn falls
     angles = phase + step * np.arange(2**doublings)
     momenta = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    growth: Any = nuts_at(standard(2), np.zeros(2), max_treedepth=doublings + 1).growth
+    nuts = nuts_at(standard(2), np.zeros(2), max_treedepth=doublings + 1)
+    growth: Any = nuts.growth
     turned = []
     for leaf, momentum in enumerate(momenta):
         growth.momentum[:] = momentum
-        turned.append(close_spans.compiled(growth, np.ones(2), leaf, 2))
+        turned.append(close_spans.compiled(growth, np.ones(2), leaf, 2, nuts.state.stride))
     assert turned == [False] * (2**doublings - 1) + [True]
 
 
@@ -177,7 +183,7 @@ def test_a_trajectory_of_an_oscillator_turns_within_its_period() -> None:
         nuts = nuts_at(standard(2), np.array([1.0, 0.5]), seed=seed)
         assert transition.compiled(nuts, 0.01)
         assert nuts.info.turning
-        low, high = nuts.trajectory.end_places
+        low, high = (nuts.trajectory.end_places[side] for side in (0, 1))
         assert 0.01 * (high - low) < 2.0 * np.pi
         assert nuts.info.acceptance > 0.999
 
@@ -190,7 +196,7 @@ def test_divergence_ends_the_trajectory_and_shows_its_last_step() -> None:
         assert transition.compiled(nuts, 0.5)
         assert nuts.info.diverging
         assert nuts.info.max_energy_error == np.inf
-        positions = np.asarray(nuts.trajectory.positions)
+        positions = np.asarray(nuts.trajectory.positions)[:: nuts.state.stride]
         assert positions[nuts.info.diverging_from] > 0.0 > positions[nuts.info.diverging_to]
         assert nuts.state.position[0] > 0.0
         assert np.isfinite(nuts.state.logp)
@@ -224,3 +230,37 @@ def test_a_free_slot_is_one_that_nothing_names(named: list[int]) -> None:
 def test_log_add_exp_is_that_of_numpy(x: float, y: float) -> None:
     """Zero weights included."""
     assert log_add_exp.compiled(x, y) == pytest.approx(float(np.logaddexp(x, y)), rel=1e-14, abs=1e-300)
+
+
+@record
+class Fuse:
+    """A stop flag and the number of evaluations after which it is set."""
+
+    stop: Array[i64]
+    left: i64
+
+
+@native
+def burning(inputs: Inputs, outputs: Outputs, workspace: Array[f64], constants: Fuse) -> i64:
+    """No force; sets the stop flag at some evaluation."""
+    outputs.gradient[0] = 0.0
+    outputs.logp[0] = 0.0
+    constants.left -= 1
+    if constants.left == 0:
+        constants.stop[0] = 1
+    return 0
+
+
+@pytest.mark.parametrize("evaluations", [2, 3, 4, 5, 9, 63, 64])
+def test_a_stop_within_a_trajectory_ends_it_at_the_next_evaluation(evaluations: int) -> None:
+    """At any leaf, and at the last one of a doubling: nothing is evaluated after it, nothing has changed."""
+    stop = np.zeros(1, np.int64)
+    fuse: Any = Fuse(stop, evaluations)
+    target = SimpleNamespace(dimension=1, entry=burning.compiled.address, constants=fuse.address, workspace=0)
+    vectors = Vectors(1)
+    density, state = open_density(target, stop), new_state(1, np.array([0.5]), vectors)
+    assert start.compiled(state, density)
+    nuts = new_nuts(density, state, new_metric(vectors), vectors, 10)
+    assert not transition.compiled(nuts, 0.1)
+    assert density.evaluations == evaluations
+    assert (state.position[0], state.transition) == (0.5, 0)

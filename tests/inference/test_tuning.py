@@ -24,6 +24,7 @@ from consilience.inference.metric import (
 )
 from consilience.inference.native_chain import new_state, open_density
 from consilience.inference.step_size_search import Probe, search_step_size
+from consilience.inference.vectors import Vectors
 from consilience.inference.warmup import adapt, new_warmup
 from tests.inference.chains import run_chain
 from tests.inference.targets import Target, correlated_normal, half_space, normal, standard, student
@@ -62,11 +63,11 @@ def test_step_size_search_ends_where_the_energy_error_sets_in() -> None:
     for scale in (1e-8, 1.0, 1e8):
         target = normal(np.zeros(10), np.full(10, scale))
         density = open_density(target, np.zeros(1, np.int64))
-        state: State = new_state(5, np.full(10, 0.5 * scale))
+        state: State = new_state(5, np.full(10, 0.5 * scale), Vectors(10))
         assert start.compiled(state, density)
         probe = Probe(np.zeros(10), np.zeros(10), np.zeros(10))
         found = [
-            search_step_size.compiled(density, state, new_metric(10), probe, begin * scale)
+            search_step_size.compiled(density, state, new_metric(Vectors(10)), probe, begin * scale)
             for begin in (1e-4, 1.0, 1e4)
         ]
         assert max(found) / min(found) < 8.0
@@ -81,7 +82,7 @@ def test_metric_of_independent_normals_is_exact_after_three_draws(
     """The gradient is linear in the draw, so the ratio of variances needs no law of large numbers."""
     rng = np.random.default_rng(seed)
     mean, deviation = rng.standard_normal(dimension), 10.0 ** rng.uniform(-3, 3, dimension)
-    metric = new_metric(dimension)
+    metric = new_metric(Vectors(dimension))
     for _ in range(count):
         draw = mean + deviation * rng.standard_normal(dimension)
         observe.compiled(metric, draw, (mean - draw) / deviation**2)
@@ -94,7 +95,7 @@ def test_metric_is_the_square_root_of_the_ratio_of_sample_variances() -> None:
     """Agrees with NumPy on numbers without any structure."""
     rng = np.random.default_rng(1)
     draws, gradients = 100.0 + rng.standard_normal((50, 6)), rng.gamma(2.0, size=(50, 6))
-    metric = new_metric(6)
+    metric = new_metric(Vectors(6))
     for draw, gradient in zip(draws, gradients, strict=True):
         observe.compiled(metric, draw, gradient)
     assert refresh.compiled(metric)
@@ -105,7 +106,7 @@ def test_metric_is_the_square_root_of_the_ratio_of_sample_variances() -> None:
 def test_metric_forgets_what_came_before_the_last_two_switches() -> None:
     """The estimator in use has seen the draws since the switch before the last one."""
     rng = np.random.default_rng(2)
-    metric = new_metric(1)
+    metric = new_metric(Vectors(1))
     seen: list[tuple[float, float]] = []
     cut = previous_cut = 0
     for k in range(60):
@@ -124,7 +125,7 @@ def test_metric_forgets_what_came_before_the_last_two_switches() -> None:
 
 def test_two_draws_do_not_make_a_metric() -> None:
     """Nothing changes before the third draw."""
-    metric = new_metric(2)
+    metric = new_metric(Vectors(2))
     for k in range(2):
         observe.compiled(metric, np.array([1.0, 2.0]) * k, np.array([1.0, 1.0]) * k)
         assert not refresh.compiled(metric)
@@ -133,7 +134,7 @@ def test_two_draws_do_not_make_a_metric() -> None:
 
 def test_coordinates_that_never_moved_keep_their_variance() -> None:
     """Zero variance of draws or of gradients says nothing about the scale."""
-    metric = new_metric(3)
+    metric = new_metric(Vectors(3))
     rng = np.random.default_rng(3)
     for _ in range(5):
         moved = rng.standard_normal()
@@ -144,7 +145,7 @@ def test_coordinates_that_never_moved_keep_their_variance() -> None:
 
 def test_first_metric_is_the_inverse_gradient_within_bounds() -> None:
     """A zero gradient counts as 1; extremes are clipped."""
-    metric = new_metric(5)
+    metric = new_metric(Vectors(5))
     guess.compiled(metric, np.array([4.0, -0.25, 0.0, 1e-30, 1e30]))
     np.testing.assert_allclose(metric.variance, [0.25, 4.0, 1.0, LARGEST_VARIANCE, SMALLEST_VARIANCE])
 
@@ -186,8 +187,8 @@ def test_unmoved_and_diverging_draws_teach_the_metric_nothing() -> None:
     """`adapt` shows the metric informative draws only, and always tunes the step size."""
     target = standard(2)
     density = open_density(target, np.zeros(1, np.int64))
-    state: State = new_state(1, np.ones(2))
-    warmup = new_warmup(2, 100, 0.8, 0.1)
+    state: State = new_state(1, np.ones(2), Vectors(2))
+    warmup = new_warmup(Vectors(2), 100, 0.8, 0.1)
     for k in range(1, 9):
         state.transition = k
         state.position[0] = float(k)

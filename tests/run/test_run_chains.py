@@ -96,6 +96,8 @@ def test_statistics_have_their_names_and_types() -> None:
     assert run.made == (70, 70, 70)
     assert not run.interrupted
     assert run.draws[0].flags.c_contiguous
+    times = zip(run.tuning_seconds, run.chain_seconds, strict=True)
+    assert all(0.0 < tuning < total < run.seconds for tuning, total in times)
     np.testing.assert_allclose(
         run.statistics["lp"], -0.5 * (run.draws**2).sum(axis=2), rtol=1e-12, atol=1e-12
     )
@@ -187,10 +189,16 @@ def check_prefix(run: Run) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="signals to oneself work differently there")
 def test_ctrl_c_returns_the_draws_made_so_far(endless: Callable[..., Run]) -> None:
-    """A real SIGINT; all chains are cut to the shortest."""
-    helper = later(0.05, lambda: os.kill(os.getpid(), signal.SIGINT))
-    run = endless()
-    helper.join()
+    """A real SIGINT while all chains are sampling; all are cut to the shortest."""
+    sampling: set[int] = set()
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Progress) and event.phase == "sampling":
+            sampling.add(event.chain)
+            if len(sampling) == 4:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    run = endless(listen)
     check_prefix(run)
     assert run.draws.shape[1] > 0
     assert all(v.shape == run.draws.shape[:2] for v in run.statistics.values())

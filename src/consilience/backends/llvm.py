@@ -24,6 +24,7 @@ from consilience.lower import entry
 from consilience.lower.expand import expand
 from consilience.lower.prepare import prepare
 from consilience.lower.program import Program, lower
+from consilience.lower.sharing import share_exponentials
 from consilience.lower.specialise import specialise
 from consilience.lower.views import static
 from consilience.native import blas, jit, target
@@ -56,7 +57,7 @@ class Compiled:
     ) -> None:
         self._data = list(data)
         with without_sources():
-            primitive = fold(expand(outputs))
+            primitive = fold(share_exponentials(expand(outputs)))
             cut, leaves, self._prepared = prepare(primitive, self._data)
             self.program: Program = lower(inputs, cut, leaves)
         host = target.host()

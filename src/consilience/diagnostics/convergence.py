@@ -18,7 +18,7 @@ from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.examination import Examination, examine_all
 from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.variables import Draws, Variable, gather
-from consilience.errors import ConvergenceWarning
+from consilience.errors import ConvergenceWarning, ShapeError
 
 LARGEST_RHAT = 1.01
 SMALLEST_ESS_PER_CHAIN = 100
@@ -62,32 +62,28 @@ def inspect(
     Looked for: any divergence; trees of full depth in more than 5 % of a chain's draws; E-BFMI < 0.3;
     R-hat > 1.01; bulk or tail effective size below 100 per chain; and, as information, fewer than 4 chains,
     or too few draws (under 100) for the diagnostics to mean anything.
+
+    Raises ShapeError if `examination` has another number of elements than the variables.
     """
     variables = gather(draws)
-    found: list[Finding] = []
-    if statistics is None:
-        statistics = statistics_of(draws)
-    if variables:
-        chains, count = variables[0].draws.shape[:2]
-        found += few_chains(chains)
-        found += from_statistics(statistics)
-        if count < FEWEST_DRAWS:
-            found.append(
-                Finding(
-                    "draws",
-                    "info",
-                    f"{count} draws per chain are too few to check convergence reliably; use {FEWEST_DRAWS} "
-                    "or more.",
-                    count,
-                )
-            )
-            return found
-        if examination is None:
-            examination = examine_all([variable.draws for variable in variables])
-        found += large_rhat(variables, examination.r_hat)
-        found += small_ess(variables, examination, chains)
+    found = list(from_statistics(statistics_of(draws) if statistics is None else statistics))
+    if not variables:
         return found
-    return [*found, *from_statistics(statistics)]
+    chains, count = variables[0].draws.shape[:2]
+    found += few_chains(chains)
+    if count < FEWEST_DRAWS:
+        return [*found, *few_draws(count)]
+    if examination is None:
+        examination = examine_all([variable.draws for variable in variables])
+    elements = sum(variable.size for variable in variables)
+    if len(examination.r_hat) != elements:
+        raise ShapeError(
+            f"the variables have {elements} elements, but the examination holds {len(examination.r_hat)}; "
+            "pass that of the same variables in the same order"
+        )
+    found += large_rhat(variables, examination.r_hat)
+    found += small_ess(variables, examination, chains)
+    return found
 
 
 def warn(findings: Iterable[Finding], stacklevel: int = 1) -> None:
@@ -228,13 +224,23 @@ def few_chains(chains: int) -> Iterator[Finding]:
         )
 
 
+def few_draws(count: int) -> Iterator[Finding]:
+    """Too few draws for the diagnostics to be reliable themselves."""
+    if count < FEWEST_DRAWS:
+        yield Finding(
+            "draws",
+            "info",
+            f"{count} draws per chain are too few to check convergence reliably; use {FEWEST_DRAWS} or more.",
+            count,
+        )
+
+
 def element_name(variables: Sequence[Variable], place: int) -> str:
     """Name of the element at `place` among all elements of the variables."""
-    for variable in variables:
-        if place < variable.size:
-            return variable.element_name(place)
-        place -= variable.size
-    raise IndexError("the diagnostics hold more elements than the variables")
+    ends = np.cumsum([variable.size for variable in variables])
+    which = int(np.searchsorted(ends, place, side="right"))
+    variable = variables[which]
+    return variable.element_name(place - int(ends[which]) + variable.size)
 
 
 def some(count: int, total: int) -> str:

@@ -97,14 +97,16 @@ class Distribution(Law):
         order = positional_names(cls.forms)
         given = named_arguments(cls.title, order, parameters, named)
         signature = choose(cls.title, signatures(cls.forms), given)
-        return signature.form.variable(canonical_values(cls.title, signature, given), shape, size)
+        form: type[Distribution] = signature.form
+        return form.variable(canonical_values(cls.title, signature, given), shape, size)
 
     @classmethod
     def variable(cls, values: Sequence[Node], shape: Any = None, size: Any = None, extras: Any = ()) -> Node:
         """A variable of canonical parameters; `shape` and `size` as in `dist`."""
         law = cls.bound(values, extras)
         batch = broadcast(
-            [v.static_shape[: v.ndim - rank] for v, rank in zip(values, law.event_ranks(), strict=True)], cls.title
+            [v.static_shape[: v.ndim - rank] for v, rank in zip(values, law.event_ranks(), strict=True)],
+            cls.title,
         )
         full = _full_shape(law, batch, shape, size)
         key = tensor_input("key", ())
@@ -112,9 +114,9 @@ class Distribution(Law):
 
     def result_dtype(self) -> str:
         """Element type of the variable: the parameters' float type, int64 for counts."""
-        if self.support.discrete:
+        if self.bound_support.discrete:
             return "int64"
-        floats = [v.dtype for v in self.values_of() if v.dtype in FLOATS]
+        floats = [v.dtype for v in self.values if v.dtype in FLOATS]
         return "float32" if floats and all(d == "float32" for d in floats) else "float64"
 
 
@@ -135,7 +137,9 @@ def _full_shape(law: Law, batch: Shape, shape: Any, size: Any) -> Shape:
     if shape is None and size is None:
         return (*batch, *event)
     if shape is not None and size is not None:
-        raise TypeError(f"{law.title}: give `shape` (with the axes of one event) or `size` (without), not both.")
+        raise TypeError(
+            f"{law.title}: give `shape` (with the axes of one event) or `size` (without), not both."
+        )
     if size is not None:
         wanted = as_shape(size)
         check_holds(law.title, wanted, batch, "size")
@@ -144,10 +148,13 @@ def _full_shape(law: Law, batch: Shape, shape: Any, size: Any) -> Shape:
     wanted = full[: len(full) - len(event)]
     ends = full[len(wanted) :]
     fits = len(ends) == len(event) and all(
-        a is b or a == b or not isinstance(a, int) or not isinstance(b, int) for a, b in zip(ends, event, strict=True)
+        a is b or a == b or not isinstance(a, int) or not isinstance(b, int)
+        for a, b in zip(ends, event, strict=True)
     )
     if not fits:
-        raise ShapeError(f"{law.title}: the shape {text(full)} must end with the shape of one event, {text(event)}.")
+        raise ShapeError(
+            f"{law.title}: the shape {text(full)} must end with the shape of one event, {text(event)}."
+        )
     check_holds(law.title, wanted, batch, "shape")
     return full
 
@@ -163,7 +170,9 @@ def _shape_from(
         raise TypeError(f"{title} `{name}`: dims are names, got {dims!r}.")
     lengths = tuple(model.dim_lengths(dims))
     if data is not None and len(data) != len(lengths):
-        raise ShapeError(f"{title} `{name}`: data of shape {text(data)} need {len(data)} dims, got {tuple(dims)}.")
+        raise ShapeError(
+            f"{title} `{name}`: data of shape {text(data)} need {len(data)} dims, got {tuple(dims)}."
+        )
     known: list[Dim] = []
     for axis, length in enumerate(lengths):
         if length is not None:
@@ -172,7 +181,8 @@ def _shape_from(
             known.append(data[axis])
         else:
             raise ModelError(
-                f"{title} `{name}`: the dim {dims[axis]!r} has no length; add it to the model's coords or give `shape`."
+                f"{title} `{name}`: the dim {dims[axis]!r} has no length; "
+                "add it to the model's coords or give `shape`."
             )
     return tuple(known)
 

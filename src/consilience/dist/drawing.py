@@ -7,46 +7,24 @@ draw of the whole graph.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.backends.function import function
-from consilience.dist.random_variable import RandomVariable, drawn
+from consilience.dist.random_variable import random_variables, realise
 from consilience.errors import GraphError
-from consilience.ir import Input, Node, rebuild, tensor_input, topological
-from consilience.ir.side_tables import describe, without_sources
+from consilience.ir import Input, Node, tensor_input, topological
+from consilience.ir.side_tables import describe
 from consilience.ops.random import fold_in
 from consilience.ops.shape import Iota
-from consilience.transforms import vectorize
-
-
-def random_variables(outputs: Sequence[Node]) -> list[Node]:
-    """The random variables on which a graph depends, parents first."""
-    return [node for node in topological(outputs) if isinstance(node.op, RandomVariable)]
-
-
-def realise(outputs: Sequence[Node], keys: Mapping[Node, Node] | None = None) -> list[Node]:
-    """The graph with every random variable replaced by its draw, given the draws of its parents.
-
-    keys      new keys for random variables (by variable); a variable not listed keeps its own key, which is
-              an input of the resulting graph
-    """
-    keys = keys or {}
-    made: dict[Node, Node] = {}
-    with without_sources():
-        for node in topological(outputs):
-            current = rebuild(node, tuple(made[operand] for operand in node.inputs))
-            if isinstance(node.op, RandomVariable):
-                current = drawn(current, keys.get(node))
-            made[node] = current
-    return [made[output] for output in outputs]
+from consilience.transforms.vectorize import vectorize
 
 
 def realised_with(outputs: Sequence[Node], key: Node) -> list[Node]:
-    """As `realise`, with keys derived from one key: variable number i in topological order has `fold_in(key, i)`."""
+    """As `realise`, with `fold_in(key, i)` as the key of variable number i in topological order."""
     return realise(outputs, {rv: fold_in(key, i) for i, rv in enumerate(random_variables(outputs))})
 
 
@@ -76,4 +54,7 @@ def draw(vars: Node | Sequence[Node], draws: int = 1, random_seed: int | None = 
 def _check_closed(graph: Sequence[Node], key: Node) -> None:
     for node in topological(graph):
         if isinstance(node.op, Input) and node is not key:
-            raise GraphError(f"`draw` needs every input to be random or constant, but the graph depends on {describe(node)}.")
+            raise GraphError(
+                "`draw` needs every input to be random or constant, "
+                f"but the graph depends on {describe(node)}."
+            )

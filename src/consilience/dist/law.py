@@ -24,7 +24,7 @@ class Law:
     treats the last axes as one event and gives one number per event. `logp` may assume that the value lies in
     the support, and must be NaN or -inf for parameters that are declared `guarded=False` and out of range.
 
-    A form is another parameterisation with formulas of its own (`class LogitBernoulli(Bernoulli, form=True)`);
+    A form is another parameterisation with formulas of its own, `class LogitBernoulli(Bernoulli, form=True)`;
     it declares its own parameters and, with `derived`, those of its parent, whose formulas it then inherits.
     """
 
@@ -33,6 +33,8 @@ class Law:
     alternatives: ClassVar[tuple[Alternative, ...]] = ()
     forms: ClassVar[tuple[type[Law], ...]] = ()
     support: ClassVar[Constraint] = real
+    # Of an instance: its canonical parameters in order, and settings that are no tensors.
+    values: tuple[Node, ...]
     extras: Any
 
     def __init_subclass__(cls, form: bool = False, **arguments: object) -> None:
@@ -56,16 +58,12 @@ class Law:
         """The law with given parameters, in the order of their declaration."""
         law = object.__new__(cls)
         law.__dict__.update(zip((p.name for p in cls.parameters), parameters, strict=True))
-        law.extras = extras
+        law.__dict__.update(values=tuple(parameters), extras=extras)
         return law
 
     def by_name(self) -> Mapping[str, Node]:
         """The canonical parameters by name."""
-        return {p.name: self.__dict__[p.name] for p in self.parameters}
-
-    def values_of(self) -> tuple[Node, ...]:
-        """The canonical parameters in order."""
-        return tuple(self.__dict__[p.name] for p in self.parameters)
+        return {p.name: value for p, value in zip(self.parameters, self.values, strict=True)}
 
     @property
     def bound_support(self) -> Constraint:
@@ -116,6 +114,11 @@ class Law:
     def support_point(self) -> Node:
         """A value in the support from which a search may start; the mean unless declared."""
         return self.mean()
+
+    @classmethod
+    def can_draw(cls) -> bool:
+        """Whether the declaration says how to draw."""
+        return cls.draw is not Law.draw
 
     def missing(self, formula: str) -> NoReturn:
         """Raise MissingRuleError: the declaration has no such formula."""

@@ -12,6 +12,7 @@ from typing import Final
 from consilience.ir import Node
 from consilience.ops.elementwise import TensorLike, apply
 
+PI: Final = math.pi
 LOG_2: Final = math.log(2.0)
 LOG_PI: Final = math.log(math.pi)
 LOG_SQRT_2_PI: Final = 0.5 * math.log(2.0 * math.pi)

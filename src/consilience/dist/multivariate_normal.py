@@ -39,7 +39,9 @@ class MvNormal(Continuous):
     support = real_vector
 
     @classmethod
-    def dist(cls, *parameters: Any, lower: bool = True, shape: Any = None, size: Any = None, **named: Any) -> Node:
+    def dist(
+        cls, *parameters: Any, lower: bool = True, shape: Any = None, size: Any = None, **named: Any
+    ) -> Node:
         """A variable outside any model; `lower=False` says that `chol` is upper triangular."""
         if not lower and named.get("chol") is not None:
             named["chol"] = matrix_transpose(as_tensor(named["chol"]))
@@ -64,7 +66,7 @@ class MvNormal(Continuous):
         return diagonal(self.cov)
 
     def _matrix(self) -> Node:
-        return self.values_of()[1]
+        return self.values[1]
 
     def _constant(self) -> Node:
         matrix = self._matrix()

@@ -6,6 +6,7 @@ constants. Shapes and the variable itself stay outside.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
@@ -35,7 +36,12 @@ class Parameter:
     """
 
     def __init__(
-        self, constraint: Constraint, default: float | None = None, *, stretched: bool = False, guarded: bool = True
+        self,
+        constraint: Constraint,
+        default: float | None = None,
+        *,
+        stretched: bool = False,
+        guarded: bool = True,
     ) -> None:
         self.constraint = constraint
         self.default = default
@@ -83,7 +89,7 @@ def parameter(
 
 
 def derived(formula: Callable[[Any], Node]) -> Parameter:
-    """A parameter of the parent distribution, computed from those of the form: `derived(lambda of: exp(of.log_mu))`."""
+    """A parameter of a form's parent, computed from those of the form: `derived(lambda of: exp(of.log_mu))`."""
     return _Derived(formula)
 
 
@@ -96,7 +102,9 @@ class Alternative:
     constraints: Mapping[str, Constraint]
 
 
-def instead_of(replaced: str | tuple[str, ...], convert: Conversion, **constraints: Constraint) -> Alternative:
+def instead_of(
+    replaced: str | tuple[str, ...], convert: Conversion, **constraints: Constraint
+) -> Alternative:
     """Declare alternative parameters.
 
     replaced      canonical parameters they stand for
@@ -158,11 +166,15 @@ def named_arguments(
 ) -> dict[str, Any]:
     """Arguments by name; those that are None count as not given."""
     if len(positional) > len(order):
-        raise TypeError(f"{title} takes at most {len(order)} parameters ({', '.join(order)}), got {len(positional)}.")
+        raise TypeError(
+            f"{title} takes at most {len(order)} parameters ({', '.join(order)}), got {len(positional)}."
+        )
     given = dict(zip(order, positional, strict=False))
     for name, value in named.items():
         if name not in order:
-            raise TypeError(f"{title} has no parameter `{name}`; its parameters are {', '.join(order) or 'none'}.")
+            raise TypeError(
+                f"{title} has no parameter `{name}`; its parameters are {', '.join(order) or 'none'}."
+            )
         if given.get(name) is not None:
             raise TypeError(f"{title} got `{name}` twice, by position and by name.")
         given[name] = value
@@ -189,11 +201,11 @@ def canonical_values(title: str, signature: Signature, given: Mapping[str, Any])
     for alternative in signature.alternatives:
         for name, constraint in alternative.constraints.items():
             check_constant(title, name, arguments[name], constraint.bind(arguments))
-    values = {p.name: p.default for p in signature.canonical if p.default is not None}
+    values: dict[str, Any] = {p.name: p.default for p in signature.canonical if p.default is not None}
     values |= {n: v for n, v in arguments.items() if any(p.name == n for p in signature.canonical)}
     source: dict[str, str] = {}
     for alternative in signature.alternatives:
-        names = alternative.convert.__code__.co_varnames[: alternative.convert.__code__.co_argcount]
+        names = inspect.signature(alternative.convert).parameters
         made = alternative.convert(*(as_tensor({**values, **arguments}[n]) for n in names))
         results = made if isinstance(made, tuple) else (made,)
         for name, result in zip(alternative.replaced, results, strict=True):
@@ -205,7 +217,9 @@ def canonical_values(title: str, signature: Signature, given: Mapping[str, Any])
     result = []
     for declared, tensor in zip(signature.canonical, tensors, strict=True):
         value = _of_rank(title, declared, tensor)
-        check_constant(title, declared.name, value, declared.constraint.bind(bound), source.get(declared.name, ""))
+        check_constant(
+            title, declared.name, value, declared.constraint.bind(bound), source.get(declared.name, "")
+        )
         result.append(_in_kind(declared, value, dtype))
     return result
 
@@ -245,13 +259,17 @@ def _in_kind(declared: Parameter, tensor: Node, dtype: str) -> Node:
 
 def _of_rank(title: str, declared: Parameter, tensor: Node) -> Node:
     if tensor.dtype == "key":
-        raise ParameterError(f"{title}: {declared.name} must be {declared.constraint.rule}, got a random key.")
+        raise ParameterError(
+            f"{title}: {declared.name} must be {declared.constraint.rule}, got a random key."
+        )
     if tensor.ndim >= declared.event_rank:
         return tensor
     if declared.stretched and declared.event_rank == 1:
         return expand_dims(tensor, 0)
     kind = {1: "a vector", 2: "a matrix"}[declared.event_rank]
-    raise ParameterError(f"{title}: {declared.name} must be {kind} or a batch of them, got rank {tensor.ndim}.")
+    raise ParameterError(
+        f"{title}: {declared.name} must be {kind} or a batch of them, got rank {tensor.ndim}."
+    )
 
 
 def _is_known(node: Node) -> bool:
@@ -274,7 +292,9 @@ def check_constant(title: str, name: str, value: Node, constraint: Constraint, s
         return
     inside = evaluate([condition], {})[0]
     if not inside.all():
-        raise ParameterError(f"{title}: {name} must be {constraint.rule}, got {first_outside(array, ~inside)}{source}.")
+        raise ParameterError(
+            f"{title}: {name} must be {constraint.rule}, got {first_outside(array, ~inside)}{source}."
+        )
     reason = constraint.refusal(array)
     if reason is not None:
         raise ParameterError(f"{title}: {name} must be {constraint.rule}, but {reason}{source}.")

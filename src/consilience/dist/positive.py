@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from consilience.dist.constraints import nonnegative, positive, real
 from consilience.dist.declaration import Continuous, instead_of, parameter
 from consilience.dist.mathematics import (
     LOG_2,
     LOG_PI,
     LOG_SQRT_2_PI,
+    PI,
     SQRT_2,
     absolute,
     arctan2,
@@ -19,6 +22,7 @@ from consilience.dist.mathematics import (
     gammainc,
     gammaincc,
     gammaln,
+    greater,
     less,
     log,
     log1mexp,
@@ -33,8 +37,6 @@ from consilience.dist.mathematics import (
 )
 from consilience.ir import Node, Shape
 from consilience.ops.random import draw
-
-PI = 3.141592653589793
 
 
 class HalfNormal(Continuous):
@@ -61,7 +63,7 @@ class HalfNormal(Continuous):
         return self.sigma * absolute(draw("random_normal", key, shape))
 
     def mean(self) -> Node:
-        return self.sigma * (2.0 / PI) ** 0.5
+        return self.sigma * math.sqrt(2.0 / PI)
 
     def variance(self) -> Node:
         return square(self.sigma) * (1.0 - 2.0 / PI)
@@ -98,6 +100,37 @@ class HalfCauchy(Continuous):
         return self.beta
 
 
+class LogNormal(Continuous):
+    """Exponential of a normal variable: exp(-(log x - mu)^2 / (2 sigma^2)) / (x sigma sqrt(2 pi)).
+
+    mu, sigma   mean and standard deviation > 0 of log x; or tau = 1 / sigma^2
+    """
+
+    mu = parameter(real, default=0.0, guarded=False)
+    sigma = parameter(positive, default=1.0, guarded=False)
+    support = positive
+    alternatives = (instead_of("sigma", lambda tau: tau**-0.5, tau=positive),)
+
+    def logp(self, value: Node) -> Node:
+        y = log(value)
+        return -0.5 * square((y - self.mu) / self.sigma) - log(self.sigma) - LOG_SQRT_2_PI - y
+
+    def logcdf(self, value: Node) -> Node:
+        return log_ndtr((log(value) - self.mu) / self.sigma)
+
+    def icdf(self, q: Node) -> Node:
+        return exp(self.mu + self.sigma * ndtri(q))
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return exp(self.mu + self.sigma * draw("random_normal", key, shape))
+
+    def mean(self) -> Node:
+        return exp(self.mu + 0.5 * square(self.sigma))
+
+    def variance(self) -> Node:
+        return expm1(square(self.sigma)) * exp(2.0 * self.mu + square(self.sigma))
+
+
 class Exponential(Continuous):
     """Waiting times without memory: lam exp(-lam x).
 
@@ -106,7 +139,7 @@ class Exponential(Continuous):
 
     lam = parameter(positive, guarded=False)
     support = nonnegative
-    alternatives = (instead_of("lam", lambda scale: reciprocal(scale), scale=positive),)
+    alternatives = (instead_of("lam", lambda scale: 1.0 / scale, scale=positive),)
 
     def logp(self, value: Node) -> Node:
         return log(self.lam) - self.lam * value
@@ -161,3 +194,43 @@ class Gamma(Continuous):
 
     def variance(self) -> Node:
         return self.alpha / square(self.beta)
+
+
+class InverseGamma(Continuous):
+    """Reciprocal of a gamma variable: beta^alpha x^(-alpha-1) exp(-beta / x) / Gamma(alpha).
+
+    alpha, beta   shape and scale > 0, or mu and sigma, mean and standard deviation (then alpha > 2)
+    """
+
+    alpha = parameter(positive)
+    beta = parameter(positive, guarded=False)
+    support = positive
+    alternatives = (
+        instead_of(
+            ("alpha", "beta"),
+            lambda mu, sigma: (square(mu / sigma) + 2.0, mu * (square(mu / sigma) + 1.0)),
+            mu=positive,
+            sigma=positive,
+        ),
+    )
+
+    def logp(self, value: Node) -> Node:
+        scaled = self.alpha * log(self.beta) - self.beta / value
+        return scaled - (self.alpha + 1.0) * log(value) - gammaln(self.alpha)
+
+    def logcdf(self, value: Node) -> Node:
+        x = self.beta / value
+        return where(less(self.alpha, x), log(gammaincc(self.alpha, x)), log1p(-gammainc(self.alpha, x)))
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return self.beta / draw("random_gamma", key, shape, self.alpha)
+
+    def mean(self) -> Node:
+        return where(greater(self.alpha, 1.0), self.beta / (self.alpha - 1.0), math.inf)
+
+    def variance(self) -> Node:
+        finite = square(self.beta / (self.alpha - 1.0)) / (self.alpha - 2.0)
+        return where(greater(self.alpha, 2.0), finite, math.inf)
+
+    def support_point(self) -> Node:
+        return self.beta / where(greater(self.alpha, 1.0), self.alpha - 1.0, self.alpha + 1.0)

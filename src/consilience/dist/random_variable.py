@@ -1,12 +1,12 @@
 """The op of a random variable, and what follows from its law: densities, quantiles, moments, checks.
 
-A node of op `RandomVariable` in, graphs without it out. Making variables is `declaration`'s part, drawing
-whole graphs is `drawing`'s.
+A node of op `RandomVariable` in, graphs without it out. Making variables is `declaration`'s part, values of
+draws are `drawing`'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +19,9 @@ from consilience.dist.mathematics import floor, greater_equal, less, logical_and
 from consilience.dist.parameters import first_outside, guarded
 from consilience.dist.shapes import batch_obligations, broadcast, spread
 from consilience.errors import DtypeError, MissingRuleError, ShapeError, SupportError
-from consilience.ir import FLOATS, Node, Op, Shape, TensorType
+from consilience.ir import FLOATS, Node, Op, Shape, TensorType, rebuild, topological
 from consilience.ir.obligations import Obligation
-from consilience.ir.side_tables import describe
+from consilience.ir.side_tables import describe, without_sources
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.reduce import reduce
 
@@ -102,7 +102,9 @@ def _value(rv: Node, law: Law, value: TensorLike) -> Node:
     if node.dtype == "key":
         raise DtypeError(f"{law.title}: a random key is no value.")
     if node.ndim < law.event_rank:
-        raise ShapeError(f"{law.title}: a value of rank {law.event_rank} or more was needed, got {describe(node)}.")
+        raise ShapeError(
+            f"{law.title}: a value of rank {law.event_rank} or more was needed, got {describe(node)}."
+        )
     if rv.dtype in FLOATS and node.dtype not in FLOATS:
         return cast(node, rv.dtype)
     return cast(node, "int64") if node.dtype == "bool" else node
@@ -110,11 +112,14 @@ def _value(rv: Node, law: Law, value: TensorLike) -> Node:
 
 def _over_batch(result: Node, rv: Node, law: Law, value: Node, value_rank: int) -> Node:
     batch = batch_part(rv.static_shape, law)
-    return spread(result, broadcast([result.static_shape, batch, value.static_shape[: value.ndim - value_rank]], law.title))
+    return spread(
+        result,
+        broadcast([result.static_shape, batch, value.static_shape[: value.ndim - value_rank]], law.title),
+    )
 
 
 def density(rv: Node, value: TensorLike) -> Node:
-    """Log density at a value that is known to lie in the support: one number per event, no check of the value.
+    """Log density at a value known to lie in the support: one number per event, no check of the value.
 
     Parameters out of range give NaN or -inf.
     """
@@ -220,7 +225,7 @@ def support_error(rv: Node, name: str, value: npt.ArrayLike, outside: npt.NDArra
     op = variable_of(rv, "support_error")
     rule = support_of(rv).rule
     return SupportError(
-        f"{name}: observed values of {op.distribution.title} must be {rule}, "
+        f"{name}: values of {op.distribution.title} must be {rule}, "
         f"got {first_outside(np.asarray(value), np.asarray(outside))}."
     )
 
@@ -251,3 +256,25 @@ def with_parameters(rv: Node, parameters: list[Any]) -> Node:
     """The same variable (its key too) with other canonical parameters."""
     op = variable_of(rv, "with_parameters")
     return Node(op, rv.inputs[0], *(as_tensor(p) for p in parameters))
+
+
+def random_variables(outputs: Sequence[Node]) -> list[Node]:
+    """The random variables on which a graph depends, parents first."""
+    return [node for node in topological(outputs) if isinstance(node.op, RandomVariable)]
+
+
+def realise(outputs: Sequence[Node], keys: Mapping[Node, Node] | None = None) -> list[Node]:
+    """The graph with every random variable replaced by its draw, given the draws of its parents.
+
+    keys      new keys for random variables (by variable); a variable not listed keeps its own key, which is
+              an input of the resulting graph
+    """
+    keys = keys or {}
+    made: dict[Node, Node] = {}
+    with without_sources():
+        for node in topological(outputs):
+            current = rebuild(node, tuple(made[operand] for operand in node.inputs))
+            if isinstance(node.op, RandomVariable):
+                current = drawn(current, keys.get(node))
+            made[node] = current
+    return [made[output] for output in outputs]

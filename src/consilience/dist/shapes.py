@@ -21,7 +21,9 @@ def broadcast(shapes: Sequence[Shape], title: str) -> Shape:
             if candidate == 1 or candidate is length:
                 continue
             if isinstance(length, int) and isinstance(candidate, int) and length not in (1, candidate):
-                raise ShapeError(f"{title}: shapes {', '.join(map(text, shapes))} do not broadcast (axis {axis}).")
+                raise ShapeError(
+                    f"{title}: shapes {', '.join(map(text, shapes))} do not broadcast (axis {axis})."
+                )
             if length == 1 or isinstance(candidate, int):
                 length = candidate
         result.append(length)
@@ -40,19 +42,23 @@ def check_holds(title: str, wanted: Shape, own: Shape, source: str) -> None:
         for a, b in zip(reversed(own), reversed(wanted), strict=False)
     )
     if not fits:
-        raise ShapeError(f"{title}: parameters of batch shape {text(own)} do not fit the {source} {text(wanted)}.")
+        raise ShapeError(
+            f"{title}: parameters of batch shape {text(own)} do not fit the {source} {text(wanted)}."
+        )
 
 
 def batch_obligations(wanted: Shape, own: Shape) -> tuple[Obligation, ...]:
     """Equalities that let parameters of batch shape `own` fit into a batch shape."""
     pairs = zip(reversed(own), reversed(wanted), strict=False)
     return tuple(
-        Obligation(a, b, "parameters have the shape of their variable") for a, b in pairs if a != 1 and a is not b and a != b
+        Obligation(a, b, "parameters have the shape of their variable")
+        for a, b in pairs
+        if a != 1 and a is not b and a != b
     )
 
 
 def spread(value: Node, shape: Shape) -> Node:
-    """`value` stretched to a shape along missing axes and static lengths 1; other lengths stay as they are."""
+    """`value` stretched to a shape along missing axes and static lengths 1; other lengths stay."""
     missing = len(shape) - value.ndim
     own = (1,) * missing + value.static_shape
     return broadcast_to(value, tuple(b if a == 1 else a for a, b in zip(own, shape, strict=True)))

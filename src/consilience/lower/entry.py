@@ -8,7 +8,7 @@ A Program in, a loop-IR module, the names of its imports and the bytes of worksp
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from consilience.errors import Status
@@ -17,7 +17,7 @@ from consilience.lower import fusion, kernel_code, routines
 from consilience.lower.fusion import KernelStep
 from consilience.lower.kernel_code import combine, index_offset
 from consilience.lower.loop_kernel import LoopKernel
-from consilience.lower.plan import plan, scalars_read, views_of
+from consilience.lower.plan import plan, views_of
 from consilience.lower.program import BranchStep, CallStep, KeepStep, Program, ScalarStep, ScatterStep, Step
 from consilience.lower.scalar_code import MEMORY, code, convert, from_memory, register_type, to_memory
 from consilience.lower.scatter import write_scatter
@@ -42,16 +42,17 @@ class Code:
 class _Frame:
     """Pointers and scalars known at one place of the entry function."""
 
-    def __init__(self, b: Builder, status: Variable) -> None:
+    def __init__(self, b: Builder, status: Variable, homes: Mapping[Node, View]) -> None:
         self.b = b
         self.status = status
+        self.homes = homes
         self.registers: dict[Node, Value] = {}
         self.bases: dict[Storage, Value] = {}
         self.pointers: dict[tuple[Storage, int], Value] = {}
 
-    def inner(self) -> _Frame:
-        """A copy for a block inside: what it learns is not known outside."""
-        frame = _Frame(self.b, self.status)
+    def inner(self, homes: Mapping[Node, View]) -> _Frame:
+        """A copy for a block inside, with homes of its own: what it learns is not known outside."""
+        frame = _Frame(self.b, self.status, {**self.homes, **homes})
         frame.registers, frame.bases, frame.pointers = dict(self.registers), dict(self.bases), dict(self.pointers)
         return frame
 
@@ -70,7 +71,7 @@ class _Writer:
             name, [("inputs", ptr), ("outputs", ptr), ("workspace", ptr), ("constants", ptr)], i64
         )
         self.tables = dict(zip(("inputs", "outputs", "workspace", "constants"), b.parameters, strict=True))
-        frame = _Frame(b, b.variable(b.const(i64, int(Status.OK))))
+        frame = _Frame(b, b.variable(b.const(i64, int(Status.OK))), self.program.homes)
         self._bases(frame)
         self._steps(frame, self.program.steps)
         b.ret(b.get(frame.status))
@@ -82,8 +83,9 @@ class _Writer:
         """Base pointers are loaded once, at the start, so that they are known in every block."""
         b = frame.b
         used: dict[Storage, None] = {}
-        for view in self._all_views(self.program.steps):
-            used[view.storage] = None
+        for step in self.program.steps:
+            for view in views_of(step, self.program.homes):
+                used[view.storage] = None
         for storage in used:
             if storage.place == "workspace":
                 offset = b.const(i64, self.offsets[storage.number])
@@ -91,13 +93,6 @@ class _Writer:
             elif storage.place in self.tables:
                 entry = b.offset(self.tables[storage.place], b.const(i64, storage.number), ptr)
                 frame.bases[storage] = b.load(ptr, entry)
-
-    def _all_views(self, steps: Sequence[Step]) -> list[View]:
-        found: list[View] = []
-        for step in steps:
-            found += views_of(step)
-            found += [self.program.homes[n] for n in scalars_read(step) if n in self.program.homes]
-        return found
 
     def pointer(self, frame: _Frame, view: View) -> Value:
         """Address of a view's first element."""
@@ -119,7 +114,7 @@ class _Writer:
             if fixed is not None and fixed.size == 1:
                 known = b.const(register_type(node.dtype), fixed.item())
             else:
-                home = self.program.homes[node]
+                home = frame.homes[node]
                 if home.storage.place == "iota":
                     known = b.const(i64, home.offset)
                 else:
@@ -182,7 +177,7 @@ class _Writer:
         b = frame.b
         source, *arrays = node.inputs
         indices = [self.scalar(frame, a) for a in arrays]
-        home = self.program.homes.get(source)
+        home = frame.homes.get(source)
         if home is None:
             shape = static(source.static_shape)
             home = View(Storage("iota", 0, "int64", 0), 0, (0,) * len(shape), shape)
@@ -281,9 +276,9 @@ class _Writer:
     def _branch(self, frame: _Frame, step: BranchStep) -> None:
         b = frame.b
         with b.if_(self.scalar(frame, step.condition)):
-            self._steps(frame.inner(), step.then)
+            self._steps(frame.inner(step.homes[0]), step.then)
         with b.else_():
-            self._steps(frame.inner(), step.otherwise)
+            self._steps(frame.inner(step.homes[1]), step.otherwise)
 
 
 def _count_loops(steps: Sequence[Step]) -> int:

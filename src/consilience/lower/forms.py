@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from consilience.ir import Constant, Node, TensorType, is_leaf, users
+from consilience.lower import segments
 from consilience.lower.views import IOTA, Lengths, Storage, View, apply_view, is_view, static, whole
-from consilience.ops import Cast, Elementwise, Index, Iota, Item, Key, Reduce
+from consilience.ops import Cast, Elementwise, Index, IndexUpdate, Iota, Item, Key, Reduce
 
 # Forms of a node.
 UNIFORM = "uniform"  # one scalar in a register, whatever the shape
@@ -37,6 +38,7 @@ class Forms:
     users: dict[Node, list[Node]] = field(default_factory=dict)
     stored: set[Node] = field(default_factory=set)
     layouts: dict[Node, View] = field(default_factory=dict)
+    grouped: dict[Node, Node] = field(default_factory=dict)
 
     def size(self, node: Node) -> int:
         """Number of elements."""
@@ -49,7 +51,12 @@ class Forms:
 
 def domain_of(node: Node) -> Lengths:
     """The loop space of a node: of its operand for a reduction, of its result otherwise; no axes of length 1."""
-    shape = node.inputs[0].static_shape if isinstance(node.op, Reduce) else node.static_shape
+    if isinstance(node.op, Reduce):
+        shape = node.inputs[0].static_shape
+    elif isinstance(node.op, IndexUpdate):  # a sum by group
+        shape = node.inputs[1].static_shape
+    else:
+        shape = node.static_shape
     return tuple(n for n in static(shape) if n != 1)
 
 
@@ -58,9 +65,17 @@ def decide(order: list[Node], outputs: Sequence[Node], given: Mapping[Node, View
 
     given   nodes whose values exist already, with their places
     """
+    forms = _decide(order, outputs, given, segments.find(order))
+    return forms if _reorderable(forms) else _decide(order, outputs, given, segments.find(order, unsorted=False))
+
+
+def _decide(
+    order: list[Node], outputs: Sequence[Node], given: Mapping[Node, View], grouped: dict[Node, Node]
+) -> Forms:
     forms = Forms(order, list(outputs))
     present = set(given)
     forms.layouts.update(given)
+    forms.grouped = grouped
     for node in order:
         forms.form[node] = LEAF if node in present else _form(forms, node)
     forms.users = users(order)
@@ -69,6 +84,36 @@ def decide(order: list[Node], outputs: Sequence[Node], given: Mapping[Node, View
     _sink(forms)
     forms.stored = {node for node in order if node not in present and _must_store(forms, node)}
     return forms
+
+
+def _reorderable(forms: Forms) -> bool:
+    """Whether loops over groups of an index that does not ascend read constants only and store no vectors.
+
+    Such a loop takes its elements in another order, which is free for constants and would cost a pass
+    through memory for anything else.
+    """
+    spaces = {
+        (forms.level[node], domain_of(node))
+        for node, index in forms.grouped.items()
+        if not segments.ascending(index)
+    }
+    if not spaces:
+        return True
+    for node in forms.order:
+        if forms.form[node] not in (LOOP, REDUCE) or (forms.level[node], domain_of(node)) not in spaces:
+            continue
+        if forms.form[node] == LOOP and node in forms.stored:
+            return False
+        read = node.inputs
+        if isinstance(node.op, Index):
+            read = node.inputs[1:]
+        elif node in forms.grouped:
+            read = node.inputs[1:2]
+        for operand in read:
+            vector = isinstance(operand.op, Constant) and operand.ndim == 1
+            if not (vector or fused(forms, node, operand) or forms.scalar_like(operand)):
+                return False
+    return True
 
 
 def _form(forms: Forms, node: Node) -> str:
@@ -94,7 +139,7 @@ def _form(forms: Forms, node: Node) -> str:
         return UNIFORM if single or forms.form[node.inputs[0]] == UNIFORM else LOOP
     if isinstance(op, Item):
         return VIEW
-    return STEP
+    return REDUCE if node in forms.grouped else STEP
 
 
 def _view_form(forms: Forms, node: Node) -> str:

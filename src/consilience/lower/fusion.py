@@ -8,7 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from consilience.ir import Node, constant_value
+from consilience.lower import segments
 from consilience.lower.forms import LOOP, Forms, fused
 from consilience.lower.loop_kernel import Instruction, Leaf, LoopKernel, Operand, Reduction, Root, Store, collapse
 from consilience.lower.scalar_code import HEAVY
@@ -92,6 +96,25 @@ class _Assembly:
         self.place: dict[Node, Operand] = {}
         self.roots: list[Root] = []
         self.results: list[Node] = []
+        self.index: Node | None = None
+        self.groups = 0
+        self.order: npt.NDArray[np.int64] | None = None
+        self.borders = -1
+
+    def group_by(self, index: Node, groups: int) -> None:
+        """Run group by group of a sorted index array."""
+        if self.index is None:
+            self.index = index
+            self.groups = groups
+            self.order = segments.order_of(index)
+            offsets = self.home(segments.borders(index, groups))
+            assert offsets is not None
+            self.borders = self.memory(offsets)
+
+    def strides(self, view: View, shape: Lengths) -> Lengths:
+        """Strides along the axes of the loop nest."""
+        own = squeezed(view.strides, shape)
+        return own if self.index is None else (0, *own)
 
     def memory(self, view: View) -> int:
         key = (view.storage, view.offset)
@@ -106,12 +129,16 @@ class _Assembly:
             return self.place[node]
         if self.forms.scalar_like(node):
             return ("uniform", self.uniforms.setdefault(node, len(self.uniforms)))
-        view = self.home(node)
+        view = self.home(self.in_order(node))
         assert view is not None, f"{node!r} has no place in memory"
         return self.leaf(broadcast(view, shape), node.dtype, shape)
 
+    def in_order(self, node: Node) -> Node:
+        """A constant vector in the order in which the loop takes its elements."""
+        return node if self.order is None else segments.reordered(node, self.order)
+
     def leaf(self, view: View, dtype: str, shape: Lengths) -> Operand:
-        strides = squeezed(view.strides, shape)
+        strides = self.strides(view, shape)
         if view.storage is IOTA:
             leaf = Leaf(-1, dtype, strides, view.offset)
         else:
@@ -124,8 +151,10 @@ class _Assembly:
 
     def finished(self, domain: Lengths) -> KernelStep:
         dtypes = tuple(node.dtype for node in self.uniforms)
+        if self.index is not None:
+            domain = (self.groups, *domain)
         kernel = LoopKernel(
-            domain, tuple(self.leaves), dtypes, tuple(self.body), tuple(self.roots), len(self.memories)
+            domain, tuple(self.leaves), dtypes, tuple(self.body), tuple(self.roots), len(self.memories), self.borders
         )
         return KernelStep(collapse(kernel), self.memories, list(self.uniforms), self.results)
 
@@ -134,6 +163,9 @@ def build(forms: Forms, home: Callable[[Node], View | None], nodes: list[Node], 
     """One kernel that computes the given nodes (in topological order) of one loop space."""
     parts = _Assembly(forms, home, nodes)
     for node in nodes:
+        if node in forms.grouped:
+            parts.group_by(forms.grouped[node], static(node.static_shape)[0])
+    for node in nodes:
         if forms.form[node] == LOOP:
             parts.place[node] = _value(parts, node)
             if node in forms.stored:
@@ -141,7 +173,7 @@ def build(forms: Forms, home: Callable[[Node], View | None], nodes: list[Node], 
                 assert target is not None
                 shape = static(node.static_shape)
                 parts.roots.append(
-                    Store(parts.place[node], parts.memory(target), node.dtype, squeezed(target.strides, shape))
+                    Store(parts.place[node], parts.memory(target), node.dtype, parts.strides(target, shape))
                 )
         else:
             _reduction(parts, node)
@@ -210,6 +242,10 @@ def index_view(view: View, shape: Lengths, place: int, rank: int) -> View:
 def _gather(parts: _Assembly, node: Node, op: Index, shape: Lengths) -> Operand:
     source = parts.home(node.inputs[0])
     assert source is not None
+    if node.inputs[1:] == (parts.index,) and op.specification == (Gather(),) and source.storage is not IOTA:
+        # One element per group.
+        leaf = Leaf(parts.memory(View(source.storage, source.offset, (), ())), node.dtype, (source.strides[0], 0))
+        return ("leaf", parts.leaves.setdefault(leaf, len(parts.leaves)))
     strides, offset, axes, place, rank = gather_layout(op, node, source)
     operands: list[Operand] = []
     details: list[tuple[int, int, bool]] = []
@@ -220,30 +256,33 @@ def _gather(parts: _Assembly, node: Node, op: Index, shape: Lengths) -> Operand:
         elif parts.forms.scalar_like(array):
             operands.append(parts.operand(array, shape))
         else:
-            view = parts.home(array)
+            view = parts.home(parts.in_order(array))
             assert view is not None
             operands.append(parts.leaf(index_view(view, shape, place, rank), array.dtype, shape))
     if source.storage is IOTA:
-        return _gather_of_iota(parts, node, source, operands, details)
+        # The elements of a range are their places: the checked positions plus what the other axes add.
+        nowhere = parts.strides(View(IOTA, 0, (0,) * len(shape), shape), shape)
+        checked = parts.add(Instruction("gather", node.dtype, tuple(operands), (-1, nowhere, tuple(details))))
+        rest = parts.leaf(View(IOTA, source.offset + offset, strides, shape), node.dtype, shape)
+        return parts.add(Instruction("add", node.dtype, (checked, rest)))
     base = View(source.storage, source.offset + offset, (), ())
-    detail = (parts.memory(base), squeezed(strides, shape), tuple(details))
+    detail = (parts.memory(base), parts.strides(View(base.storage, 0, strides, shape), shape), tuple(details))
     return parts.add(Instruction("gather", node.dtype, tuple(operands), detail))
-
-
-def _gather_of_iota(
-    parts: _Assembly, node: Node, source: View, operands: list[Operand], details: list[tuple[int, int, bool]]
-) -> Operand:
-    raise AssertionError(f"a gather from an index range is stored first: {node!r}")
 
 
 def _reduction(parts: _Assembly, node: Node) -> None:
     op = node.op
+    if node in parts.forms.grouped:
+        _sum_by_group(parts, node)
+        return
     assert isinstance(op, Reduce)
     (operand,) = node.inputs
     full = static(operand.static_shape)
     value = parts.operand(operand, full)
     squeezed_axes = [i for i, n in enumerate(full) if n != 1]
     axes = tuple(position for position, axis in enumerate(squeezed_axes) if axis in op.axes)
+    if parts.index is not None:  # one axis of elements, reduced whole
+        axes = (0, 1)
     if node not in parts.forms.stored:
         parts.roots.append(Reduction(value, op.kind, axes, node.dtype))
         parts.results.append(node)
@@ -253,6 +292,14 @@ def _reduction(parts: _Assembly, node: Node) -> None:
     kept = iter(target.strides)
     strides = tuple(0 if axis in op.axes else next(kept) for axis in range(len(full)))
     parts.roots.append(Reduction(value, op.kind, axes, node.dtype, parts.memory(target), squeezed(strides, full)))
+
+
+def _sum_by_group(parts: _Assembly, node: Node) -> None:
+    values = node.inputs[1]
+    value = parts.operand(values, static(values.static_shape))
+    target = parts.home(node)
+    assert target is not None
+    parts.roots.append(Reduction(value, "sum", (1,), node.dtype, parts.memory(target), (target.strides[0], 0)))
 
 
 def copy(source: View, target: View, dtype: str) -> KernelStep:

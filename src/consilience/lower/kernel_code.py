@@ -190,6 +190,8 @@ def _open(
 
 
 def _copies(kernel: LoopKernel, rank: int, fixed: bool) -> int:
+    if kernel.borders >= 0:
+        return 1
     short = len(kernel.body) + len(kernel.leaves) <= SHORT_BODY
     reduces = any(isinstance(r, Reduction) and rank - 1 in r.axes for r in kernel.roots)
     long_enough = not fixed or kernel.domain[-1] >= 128
@@ -211,6 +213,10 @@ def _vector_loop(
     lanes = nest.lanes
     rank = len(nest.kernel.domain)
     size = nest.kernel.domain[-1]
+    start: Value | int = 0
+    if nest.kernel.borders >= 0:
+        border = b.offset(nest.memories[nest.kernel.borders], nest.indices[0], i64)
+        start, length = b.load(i64, border), b.load(i64, b.offset(border, b.const(i64, 1), i64))
 
     def body(index: Value, mask: Value | None, slot: int) -> None:
         nest.indices.append(index)
@@ -225,8 +231,12 @@ def _vector_loop(
         body(index, b.cmp("lt", lane, b.splat(b.sub(length, index), lanes)), 0)
 
     if lanes == 1:
-        with b.for_(0, length) as index:
+        with b.for_(start, length) as index:
             body(index, None, 0)
+        return
+    if nest.kernel.borders >= 0:
+        with b.for_(start, length, lanes) as index:
+            masked(index)
         return
     if fixed and size <= lanes:
         zero = b.const(i64, 0)
@@ -365,9 +375,10 @@ def _instruction(
         return code(b, step.function, operands)
     memory, strides, axes = step.detail
     assert isinstance(memory, int) and isinstance(strides, tuple) and isinstance(axes, tuple)
-    inner = depth - 1 if lanes > 1 else depth
-    pointer = _address(nest, memory, step.dtype, strides, inner)
     index = index_offset(b, operands, axes, nest.status, mask)
+    if memory < 0:  # places in an index range
+        return index
+    pointer = _address(nest, memory, step.dtype, strides, depth - 1 if lanes > 1 else depth)
     if lanes == 1:
         return from_memory(b, step.dtype, b.load(MEMORY[step.dtype], b.offset(pointer, index, MEMORY[step.dtype])))
     if strides[-1]:

@@ -33,7 +33,8 @@ class Leaf:
 class Instruction:
     """One computed value: a scalar function, "cast", or "gather".
 
-    detail   for a gather (memory number, affine strides, ((length, stride, checked), …) per index operand)
+    detail   for a gather (memory number, affine strides, ((length, stride, proved), …) per index operand); from
+             memory -1 come the checked places themselves
     """
 
     function: str
@@ -77,6 +78,8 @@ class LoopKernel:
 
     uniforms   dtypes of the scalar arguments
     memories   number of memory arguments
+    borders    number of the memory argument that holds the borders of groups, or -1. With groups the domain is
+               (groups, elements), the second loop runs over the elements of one group, counted from the first
     """
 
     domain: Lengths
@@ -85,6 +88,7 @@ class LoopKernel:
     body: tuple[Instruction, ...]
     roots: tuple[Root, ...]
     memories: int
+    borders: int = -1
 
     @property
     def results(self) -> tuple[Reduction, ...]:
@@ -92,7 +96,8 @@ class LoopKernel:
         return tuple(r for r in self.roots if isinstance(r, Reduction) and r.memory < 0)
 
     def __str__(self) -> str:
-        lines = [f"for {list(self.domain)}:"]
+        grouped = f" in groups of memory {self.borders}" if self.borders >= 0 else ""
+        lines = [f"for {list(self.domain)}{grouped}:"]
         for i, leaf in enumerate(self.leaves):
             source = f"memory {leaf.memory}" if leaf.memory >= 0 else f"index + {leaf.start}"
             lines.append(f"  leaf {i} = {leaf.dtype} {source} strides {list(leaf.strides)}")
@@ -111,6 +116,8 @@ class LoopKernel:
 
 def collapse(kernel: LoopKernel) -> LoopKernel:
     """Merge neighbouring axes that every access walks through as one; drop axes of length 1."""
+    if kernel.borders >= 0:
+        return kernel
     axes = [i for i, n in enumerate(kernel.domain) if n != 1]
     accesses = [leaf.strides for leaf in kernel.leaves]
     accesses += [root.strides for root in kernel.roots if isinstance(root, Store) or root.memory >= 0]

@@ -5,7 +5,7 @@ A program in, a byte offset per block and the size of the arena out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from consilience.lower.fusion import KernelStep
 from consilience.lower.program import BranchStep, CallStep, KeepStep, Program, ScalarStep, ScatterStep, Step
@@ -16,8 +16,12 @@ from consilience.ir import Node, numpy_dtype
 ALIGNMENT = 64
 
 
-def views_of(step: Step) -> Iterator[View]:
-    """Every view a step reads or writes."""
+def views_of(step: Step, homes: Mapping[Node, View]) -> Iterator[View]:
+    """Every view a step reads or writes; scalars that may come from memory included."""
+    for node in _scalars(step):
+        view = homes.get(node)
+        if view is not None:
+            yield view
     if isinstance(step, KernelStep):
         yield from step.memories
     elif isinstance(step, KeepStep):
@@ -30,12 +34,14 @@ def views_of(step: Step) -> Iterator[View]:
         yield step.values
         yield from step.indices
     elif isinstance(step, BranchStep):
-        for inner in (*step.then, *step.otherwise):
-            yield from views_of(inner)
+        for steps, own in step.branches:
+            inside = {**homes, **own}
+            for inner in steps:
+                yield from views_of(inner, inside)
 
 
-def scalars_read(step: Step) -> Iterator[Node]:
-    """Nodes whose value a step reads as a scalar, possibly from memory."""
+def _scalars(step: Step) -> Iterator[Node]:
+    """Nodes whose value a step reads as a scalar."""
     if isinstance(step, ScalarStep):
         for node in step.nodes:
             yield from node.inputs
@@ -45,8 +51,6 @@ def scalars_read(step: Step) -> Iterator[Node]:
         yield from step.uniforms
     elif isinstance(step, BranchStep):
         yield step.condition
-        for inner in (*step.then, *step.otherwise):
-            yield from scalars_read(inner)
 
 
 def size_in_bytes(block: Storage) -> int:
@@ -59,16 +63,14 @@ def lives(program: Program) -> dict[int, tuple[int, int]]:
     """First and last step that touch each block."""
     found: dict[int, tuple[int, int]] = {}
 
-    def touch(view: View | None, position: int) -> None:
-        if view is not None and view.storage.place == "workspace":
+    def touch(view: View, position: int) -> None:
+        if view.storage.place == "workspace":
             first, _ = found.get(view.storage.number, (position, position))
             found[view.storage.number] = (first, position)
 
     for position, step in enumerate(program.steps):
-        for view in views_of(step):
+        for view in views_of(step, program.homes):
             touch(view, position)
-        for node in scalars_read(step):
-            touch(program.homes.get(node), position)
     return found
 
 

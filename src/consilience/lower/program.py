@@ -62,11 +62,20 @@ class ScatterStep:
 
 @dataclass
 class BranchStep:
-    """One of two step lists, chosen by a scalar."""
+    """One of two step lists, chosen by a scalar.
+
+    homes   places of the values that live inside one branch only, for each of the two
+    """
 
     condition: Node
     then: list[Step]
     otherwise: list[Step]
+    homes: tuple[dict[Node, View], dict[Node, View]]
+
+    @property
+    def branches(self) -> tuple[tuple[list[Step], dict[Node, View]], ...]:
+        """Steps and homes of both branches."""
+        return ((self.then, self.homes[0]), (self.otherwise, self.homes[1]))
 
 
 Step: TypeAlias = ScalarStep | KeepStep | KernelStep | CallStep | ScatterStep | BranchStep
@@ -91,29 +100,52 @@ class Program:
     homes: dict[Node, View] = field(default_factory=dict)
 
     def __str__(self) -> str:
+        return "\n".join(_Printer(self).lines(self.steps, ""))
+
+
+class _Printer:
+    """Writes a program with a number for every scalar."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.numbers: dict[Node, int] = {}
+
+    def scalar(self, node: Node) -> str:
+        if node in self.numbers:
+            return f"s{self.numbers[node]}"
+        if isinstance(node.op, Constant) and node.op.array.size == 1:
+            return repr(node.op.array.item())
+        home = self.program.homes.get(node)
+        return repr(home) if home is not None else repr(node)
+
+    def lines(self, steps: Sequence[Step], indent: str) -> list[str]:
         lines: list[str] = []
-        _print(self.steps, lines, "")
-        return "\n".join(lines)
-
-
-def _print(steps: Sequence[Step], lines: list[str], indent: str) -> None:
-    for step in steps:
-        if isinstance(step, ScalarStep):
-            lines += [f"{indent}scalar {node.op!r}" for node in step.nodes]
-        elif isinstance(step, KeepStep):
-            lines.append(f"{indent}{step.target!r} = scalar {step.node.op!r}")
-        elif isinstance(step, KernelStep):
-            where = ", ".join(f"{i}: {view!r}" for i, view in enumerate(step.memories))
-            lines += [indent + line for line in str(step.kernel).split("\n")] + [f"{indent}  with {where}"]
-        elif isinstance(step, CallStep):
-            lines.append(f"{indent}{step.targets} = {step.node.op!r}{step.sources}")
-        elif isinstance(step, ScatterStep):
-            lines.append(f"{indent}{step.target!r} {step.node.op!r} {step.values!r} at {step.indices}")
-        else:
-            lines.append(f"{indent}if {step.condition.op!r}:")
-            _print(step.then, lines, indent + "  ")
-            lines.append(f"{indent}else:")
-            _print(step.otherwise, lines, indent + "  ")
+        for step in steps:
+            if isinstance(step, ScalarStep):
+                for node in step.nodes:
+                    operands = ", ".join(self.scalar(i) for i in node.inputs)
+                    self.numbers[node] = len(self.numbers)
+                    lines.append(f"{indent}s{self.numbers[node]} = {node.op!r}({operands})")
+            elif isinstance(step, KeepStep):
+                lines.append(f"{indent}{step.target!r} = {self.scalar(step.node)}")
+            elif isinstance(step, KernelStep):
+                where = [f"memory {i}: {view!r}" for i, view in enumerate(step.memories)]
+                where += [f"uniform {i}: {self.scalar(node)}" for i, node in enumerate(step.uniforms)]
+                for node in step.results:
+                    self.numbers[node] = len(self.numbers)
+                results = [f"results: {', '.join(f's{self.numbers[n]}' for n in step.results)}"] if step.results else []
+                lines += [indent + line for line in str(step.kernel).split("\n")]
+                lines.append(f"{indent}  with {'; '.join(where + results)}")
+            elif isinstance(step, CallStep):
+                lines.append(f"{indent}{step.targets} = {step.node.op!r}{step.sources}")
+            elif isinstance(step, ScatterStep):
+                lines.append(f"{indent}{step.target!r} {step.node.op!r} {step.values!r} at {step.indices}")
+            else:
+                lines.append(f"{indent}if {self.scalar(step.condition)}:")
+                lines += self.lines(step.then, indent + "  ")
+                lines.append(f"{indent}else:")
+                lines += self.lines(step.otherwise, indent + "  ")
+        return lines
 
 
 KEEPS_ORDER = (Reshape, ExpandDims, Squeeze)
@@ -262,7 +294,8 @@ class Lowering:
 
     def home(self, node: Node) -> View | None:
         """Where a value lies, if it has a place in memory."""
-        return self.homes.get(node)
+        known = self.homes.get(node)
+        return self._constant(node) if known is None and isinstance(node.op, Constant) else known
 
     def _kept_scalars(
         self, forms: Forms, targets: dict[Node, View], given: dict[Node, View]
@@ -382,6 +415,7 @@ class Lowering:
                 self.homes[user] = results[user.op.position]
         given = {operand: self.homes[operand] for operand in operands}
         branches: list[list[Step]] = []
+        inner: list[dict[Node, View]] = []
         for region in (op.then, op.otherwise):
             outputs = region.apply(*operands)
             targets: dict[Node, View] = {}
@@ -390,12 +424,13 @@ class Lowering:
                 if output in targets:
                     extra.append(fusion.copy(targets[output], target, output.dtype))
                 targets.setdefault(output, target)
-            # Values of the branch live only there: homes found inside are forgotten afterwards.
+            # Values of the branch live only there: homes found inside are kept with its steps.
             outer = dict(self.homes)
             branches.append(self.steps(outputs, targets, given) + extra)
+            inner.append({n: view for n, view in self.homes.items() if outer.get(n) is not view})
             self.homes.clear()
             self.homes.update(outer)
-        return [BranchStep(condition, branches[0], branches[1])]
+        return [BranchStep(condition, branches[0], branches[1], (inner[0], inner[1]))]
 
     def _deliver(self, forms: Forms, targets: dict[Node, View]) -> list[Step]:
         """Outputs that were not made in place are copied."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from consilience.errors import DtypeError, GraphError, ShapeError
-from consilience.ir import Node, Op, Region, TensorType, TupleType, Type, close
+from consilience.ir import Dimension, Node, Op, Region, Shape, TensorType, TupleType, Type, close
 from consilience.ir.obligations import Obligation, collect
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
@@ -40,7 +40,13 @@ class Cond(Op):
 
     def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
         # Lengths of a region's parameters are those of its operands, so its obligations are the function's.
-        return tuple(debt.obligation for debt in collect((*self.then.results, *self.otherwise.results)))
+        inside = tuple(debt.obligation for debt in collect((*self.then.results, *self.otherwise.results)))
+        return inside + tuple(
+            Obligation(a, b, "branches have equal shapes")
+            for one, other in zip(self.then.result_types, self.otherwise.result_types, strict=True)
+            for a, b in zip(one.shape, other.shape, strict=True)
+            if a is not b and a != b
+        )
 
     def __repr__(self) -> str:
         return f"cond({len(self.then.results)} results)"
@@ -65,7 +71,7 @@ def cond(condition: TensorLike, then: TensorLike | Sequence[TensorLike], otherwi
         raise GraphError(f"both branches need equally many results, got {len(first)} and {len(second)}.")
     pairs = [promote([a, b])[0] for a, b in zip(first, second, strict=True)]
     for a, b in pairs:
-        if a.static_shape != b.static_shape:
+        if not _compatible(a.static_shape, b.static_shape):
             raise ShapeError(f"branches have different shapes:\n  {describe(a)}\n  {describe(b)}")
     lefts, rights = [a for a, _ in pairs], [b for _, b in pairs]
     _, operands = close([*lefts, *rights])
@@ -74,6 +80,13 @@ def cond(condition: TensorLike, then: TensorLike | Sequence[TensorLike], otherwi
     node = Node(Cond(then_region, otherwise_region), chosen, *operands)
     results = [Node(Item(i), node) for i in range(len(pairs))]
     return results[0] if single else results
+
+
+def _compatible(left: Shape, right: Shape) -> bool:
+    """Whether two shapes may turn out equal; lengths that are not provably equal become obligations."""
+    return len(left) == len(right) and all(
+        a == b or isinstance(a, Dimension) or isinstance(b, Dimension) for a, b in zip(left, right, strict=True)
+    )
 
 
 def ifelse(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> Node | list[Node]:

@@ -18,8 +18,8 @@ from consilience.ir import dimension as dims
 from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe
 from consilience.ir.types import INTEGERS, Shape
-from consilience.ops.elementwise import TensorLike, as_tensor, broadcast_shape, cast
-from consilience.ops.shape import broadcast_to, expand_dims, reshape
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_shape, cast
+from consilience.ops.shape import broadcast_to, expand_dims, length_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def _text(entry: Entry) -> str:
 
 
 def parse_index(x: Node, index: Any) -> tuple[Node, Specification, list[Node]]:
-    """The tensor to index (masked axes merged), the full specification and its index arrays."""
+    """The tensor to index, the full specification and its index arrays."""
     items = list(index) if isinstance(index, tuple) else [index]
     items = [_tensor_index(item) for item in items]
     consumed = sum(_axes_used(item) for item in items)
@@ -304,10 +304,16 @@ def _masked(x: Node, mask: Node, axis: int) -> tuple[Node, list[Node]]:
         return x, [constant(p.astype("int64")) for p in np.nonzero(known)]
     if mask.ndim == 0:
         raise ShapeError("a symbolic scalar cannot be a mask; use `pt.where` or `pt.cond`.")
-    if mask.ndim > 1:
-        merged = (*x.static_shape[:axis], dims.product(covered), *x.static_shape[axis + mask.ndim :])
-        x = reshape(x, merged)
-    return x, [mask_positions(mask)]
+    return x, _unravelled(mask_positions(mask), covered)
+
+
+def _unravelled(flat: Node, shape: Shape) -> list[Node]:
+    """Row-major positions in a shape as one index array per axis."""
+    arrays: list[Node] = []
+    for axis in reversed(range(1, len(shape))):
+        arrays.append(apply("mod", flat, length_of(shape[axis])))
+        flat = apply("floor_div", flat, length_of(shape[axis]))
+    return [flat, *reversed(arrays)]
 
 
 def getitem(value: TensorLike, index: Any) -> Node:

@@ -48,7 +48,7 @@ def check(rule: Rule, table: RuleTable, evaluate: Evaluate, seed: int = 20) -> l
     """Complaints about a rule: that it never applies, or that its sides differ. Empty when it is right."""
     complaints: list[str] = []
     rng = np.random.default_rng(seed)
-    applied = 0
+    applied = idle = 0
     cases = _pattern_cases(rule, rng) if rule.left is not None else _example_cases(rule, rng)
     for graph, draws in cases:
         found: list[Application] = []
@@ -60,13 +60,15 @@ def check(rule: Rule, table: RuleTable, evaluate: Evaluate, seed: int = 20) -> l
             continue
         mine = [a for a in found if a.rule is rule]
         applied += len(mine)
+        idle += not mine
         for application, values in itertools.product(mine, draws):
             complaint = compare(application, values, evaluate)
             if complaint:
                 complaints.append(f"{rule.name}: {complaint}")
                 break
-    if not applied:
-        complaints.append(f"{rule.name}: never applies; another rule comes before it, or its examples do not fit.")
+    if not applied or (rule.left is None and idle):
+        which = f"{idle} of {len(rule.examples)} examples" if rule.examples else "its left side"
+        complaints.append(f"{rule.name}: does not apply to {which}; another rule comes before it.")
     return complaints
 
 
@@ -85,8 +87,6 @@ def _pattern_cases(rule: Rule, rng: np.random.Generator) -> Iterable[tuple[Node,
         bound = {w.name: _input(w, shape, rule) for w, shape in zip(names, shapes, strict=True)}
         graph = instantiate(rule.left, bound)
         assert isinstance(graph, Node)
-        if any(i.dtype == "bool" for i in bound.values()) and graph.ndim == 0 and len(names) > 2:
-            pass
         pool = _extremes([graph], rule.within)
         yield graph, [_draw(bound, rule, pool, rng) for _ in range(6)]
 
@@ -101,12 +101,12 @@ def _shapes(count: int) -> Iterable[tuple[tuple[int, ...], ...]]:
 def _input(wildcard: Wildcard, shape: tuple[int, ...], rule: Rule) -> Node:
     truth = rule.left is not None and _is_truth(wildcard, rule.left)
     node = tensor_input("bool" if truth else "float64", shape, wildcard.name)
-    low, high = _interval(wildcard, rule)
-    facts = {name: True for c in rule.conditions for name in _facts_of(c, wildcard)}
-    if low >= 0 and "positive" not in facts:
-        facts.setdefault("non_negative", True)
-    if high <= 0 and "negative" not in facts:
-        facts.setdefault("non_positive", True)
+    low, high = _interval(wildcard, rule, claimed=False)
+    facts: dict[str, bool | float] = {name: True for c in rule.conditions for name in _facts_of(c, wildcard)}
+    if np.isfinite(low) and low != 0:
+        facts["at_least"] = low
+    if np.isfinite(high) and high != 0:
+        facts["at_most"] = high
     return assume(node, **facts) if facts else node
 
 
@@ -131,8 +131,11 @@ def _facts_of(condition: Condition, wildcard: Wildcard) -> list[str]:
     return [name]
 
 
-def _interval(wildcard: Wildcard, rule: Rule) -> tuple[float, float]:
-    low, high = next(((a, b) for name, a, b in rule.domain if name == wildcard.name), (-np.inf, np.inf))
+def _interval(wildcard: Wildcard, rule: Rule, claimed: bool = True) -> tuple[float, float]:
+    """Where values of a wildcard lie: by the conditions, and by what the rule claims."""
+    low, high = -np.inf, np.inf
+    if claimed:
+        low, high = next(((a, b) for name, a, b in rule.domain if name == wildcard.name), (low, high))
     for condition in rule.conditions:
         if wildcard not in condition.terms:
             continue
@@ -173,14 +176,16 @@ def _draw(bound: Mapping[str, Node], rule: Rule, pool: Sequence[float], rng: np.
         allowed = [
             e for e in pool
             if (np.isnan(e) or low <= e <= high)
+            and not (low == 0 and e == 0 and np.signbit(e))  # the sign of a zero is not kept
             and not (strict and e == 0) and not ("finite" in facts and not np.isfinite(e)) and not ("probability" in facts and np.isnan(e))
         ]  # fmt: skip
         array = rng.normal(0, 3, shape)
-        if np.isfinite(low) and np.isfinite(high):
+        bounded_below, bounded_above = low > -1e300, high < 1e300
+        if bounded_below and bounded_above:
             array = rng.uniform(low, high, shape)
-        elif np.isfinite(low):
+        elif bounded_below:
             array = low + np.abs(array)
-        elif np.isfinite(high):
+        elif bounded_above:
             array = high - np.abs(array)
         mask = rng.random(shape) < 0.6
         found[node] = np.where(mask, rng.choice(allowed, shape), array)
@@ -228,7 +233,7 @@ def _sensitivity(graph: Node, values: Values, true: Array) -> Array | None:
         if other is None:
             return None
         change = np.asarray(np.abs(other - true), dtype=object)
-        total = change if total is None else total + change
+        total = change if total is None else np.asarray(total + change, dtype=object)
     return total
 
 
@@ -236,6 +241,8 @@ def _worse(left: float, right: float, true: Any, slack: Any) -> bool:
     """Whether the right side is wrong where the left one is not."""
     from mpmath import mp
 
+    if left == right:
+        return False
     if mp.isnan(true):
         return bool(np.isfinite(right))
     largest = np.finfo("float64").max

@@ -42,19 +42,22 @@ _BOUNDS: dict[str, Callable[[Bounds], Bounds]] = {
 }
 
 
-def assume(x: Node, **facts: bool) -> Node:
+def assume(x: Node, **facts: bool | float) -> Node:
     """Assert facts about a value; the value is returned.
 
     Scalar facts: positive, non_negative, negative, non_positive, nonzero, finite, not_nan, whole,
-    probability (between 0 and 1). Matrix facts: lower, upper, diagonal, symmetric, positive_definite,
+    probability (between 0 and 1); at_least and at_most take a number. Matrix facts: lower, upper, diagonal, symmetric, positive_definite,
     positive_diagonal. Index facts: unique, increasing. A false assertion gives wrong results.
     """
     known = _assumed.get(x, Assumption())
     bounds, structures = known.bounds, set(known.structures)
     for name, holds in facts.items():
-        if not holds:
+        if name in ("at_least", "at_most"):
+            limit = float(holds)
+            bounds = replace(bounds, low=max(bounds.low, limit)) if name == "at_least" else replace(bounds, high=min(bounds.high, limit))
+        elif holds is not True:
             raise GraphError(f"only what holds can be assumed; leave `{name}` out instead of giving {holds!r}.")
-        if name in _BOUNDS:
+        elif name in _BOUNDS:
             bounds = _BOUNDS[name](bounds)
         elif name in STRUCTURES:
             structures.add(name)

@@ -194,6 +194,8 @@ def matches(term: Term, node: Node, bound: Bindings) -> Iterator[Bindings]:
     if function_of(node) != term.function:
         return
     if term.function in SUMS:
+        if len(node.inputs) != len(term.operands) and not any(isinstance(t, Wildcard) for t in term.operands):
+            return
         for found, rest in partial_matches(term, node, bound):
             if not rest:
                 yield found
@@ -219,7 +221,8 @@ def partial_matches(term: Call, node: Node, bound: Bindings) -> Iterator[tuple[B
     bare = [t for t in term.operands if isinstance(t, Wildcard) and not t.number]
     if len(bare) > 1:
         raise GraphError(f"a pattern can leave the rest of `{term.function}` to one wildcard only, not to {bare}.")
-    strict = [t for t in term.operands if t not in bare]
+    # Numbers first: there is at most one in a sum in normal form, so that a long sum is searched once.
+    strict = sorted((t for t in term.operands if t not in bare), key=lambda t: not isinstance(t, Number))
     if len(node.inputs) < len(term.operands):
         return
     for found, rest in _any_order(strict, node.inputs, bound):

@@ -57,7 +57,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
         return log(exp(a) + exp(b))
 
     def power(a: Any, b: Any) -> Any:
-        if b == 0 or a == 1:
+        if b == 0:
             return mp.mpf(1)
         if mp.isnan(a) or mp.isnan(b):
             return nan

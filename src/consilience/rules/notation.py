@@ -42,3 +42,6 @@ xlog1py = function("xlog1py")
 
 x, y, z = wildcards("x y z")
 c, d = numbers("c d")
+
+# Where a left side has a value at infinity only as a limit.
+FINITE = (-1e300, 1e300)

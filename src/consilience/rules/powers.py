@@ -9,7 +9,7 @@ from consilience.ops import apply
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.pattern import given, non_negative, positive
 from consilience.rewrite.rule import Rule, rewrites, rule
-from consilience.rules.notation import abs_, exp, log, pow_, reciprocal, sqrt, square, x, y
+from consilience.rules.notation import FINITE, abs_, exp, log, pow_, reciprocal, sqrt, square, x, y
 from consilience.rules.operands import is_number, number, value_of
 from consilience.rules.products import GREATEST_SQUARING, power_factors
 
@@ -24,8 +24,8 @@ ROOTS = (
     rule("square of a reciprocal", square(reciprocal(x)), reciprocal(square(x))),
     rule("square of exp", square(exp(x)), exp(2 * x)),
     rule("sqrt of exp", sqrt(exp(x)), exp(0.5 * x)),
-    rule("power of exp", pow_(exp(x), y), exp(x * y)),
-    rule("sqrt of reciprocal", sqrt(reciprocal(x)), reciprocal(sqrt(x))),
+    rule("power of exp", pow_(exp(x), y), exp(x * y), domain={x: FINITE, y: FINITE}),
+    rule("sqrt of reciprocal", sqrt(reciprocal(x)), reciprocal(sqrt(x)), domain={x: (0, inf)}),
     rule("reciprocal of a power", reciprocal(pow_(x, y)), pow_(x, -y), domain={x: (0, inf)}),
     rule("exp of a log times number", exp(0.5 * log(x)), sqrt(x)),
 )

@@ -84,6 +84,36 @@ def _mergeable(base: Node, exponents: list[float], facts: Facts) -> bool:
     return facts.finite(base) is True and (facts.positive(base) is True if not whole else facts.nonzero(base) is True)
 
 
+_PART_OF_POWERS = frozenset(("square", "reciprocal", "sqrt", "pow"))
+
+
+def _is_normal(node: Node) -> bool:
+    """A quick look at a product of operands of one shape: True only if nothing is to be collected."""
+    shape = node.type
+    exponentials = 0
+    bases: set[Node] = set()
+    for place, x in enumerate(node.inputs):
+        op = x.op
+        if isinstance(op, Constant):
+            if place or op.array.ndim or abs(op.array) == 1 or op.array == 0:
+                return False
+            continue
+        if x.type != shape:
+            return False
+        if isinstance(op, Elementwise):
+            function = op.function
+            if function in ("mul", "neg"):
+                return False
+            if function == "exp":
+                exponentials += 1
+            elif function in _PART_OF_POWERS:
+                x = as_power(x)[0]
+        if x in bases:
+            return False
+        bases.add(x)
+    return exponentials < 2
+
+
 def _factors(node: Node, facts: Facts) -> tuple[int, list[Node]]:
     """The sign and the factors of a product, nested ones taken apart."""
     sign, found, stack = 1, [], [node]
@@ -116,7 +146,7 @@ def _factors(node: Node, facts: Facts) -> tuple[int, list[Node]]:
 def collect_product(node: Node, facts: Facts) -> Node | None:
     """The normal form of a product."""
     dtype = node.dtype
-    if dtype == "bool":
+    if dtype == "bool" or _is_normal(node):
         return None
     exact = dtype in INTEGERS
     sign, factors = _factors(node, facts)
@@ -167,11 +197,13 @@ def _exponentials(factors: list[Node]) -> list[Node]:
         if function_of(x) == "exp":
             groups.setdefault(x.static_shape, []).append(x)
     found: list[Node] = []
+    merged: set[object] = set()  # shapes done: one node may stand in a product more than once
     for x in factors:
         group = groups.get(x.static_shape, []) if function_of(x) == "exp" else []
         if len(group) < 2:
             found.append(x)
-        elif x is group[0]:
+        elif x.static_shape not in merged:
+            merged.add(x.static_shape)
             found.append(apply("exp", apply("add", *(e.inputs[0] for e in group))))
     return found
 

@@ -6,6 +6,8 @@ become -expm1(x) before a logarithm looks at it.
 
 from __future__ import annotations
 
+from math import inf
+
 from consilience.ir import Node
 from consilience.ops import ExpandDims, Reduce, apply
 from consilience.ops.shape import expand_dims
@@ -13,6 +15,7 @@ from consilience.rewrite.facts import Facts
 from consilience.rewrite.pattern import at_least, given, non_negative, non_positive, probability
 from consilience.rewrite.rule import Rule, rewrites, rule
 from consilience.rules.notation import (
+    FINITE,
     erf,
     erfc,
     exp,
@@ -61,9 +64,9 @@ LOGARITHMS = (
 
 SIGMOIDS = (
     rule("1 / (1 + exp)", 1 / (1 + exp(x)), sigmoid(-x)),
-    rule("exp / (1 + exp)", exp(x) / (1 + exp(x)), sigmoid(x)),
-    rule("exp * sigmoid", exp(x) * sigmoid(-x), sigmoid(x)),
-    rule("exp(-x) * sigmoid", exp(-x) * sigmoid(x), sigmoid(-x)),
+    rule("exp / (1 + exp)", exp(x) / (1 + exp(x)), sigmoid(x), domain={x: FINITE}),
+    rule("exp * sigmoid", exp(x) * sigmoid(-x), sigmoid(x), domain={x: FINITE}),
+    rule("exp(-x) * sigmoid", exp(-x) * sigmoid(x), sigmoid(-x), domain={x: FINITE}),
     rule("1 - sigmoid", 1 - sigmoid(x), sigmoid(-x)),
     rule("sigmoid - 1", sigmoid(x) - 1, -sigmoid(-x)),
     rule("odds of sigmoid", sigmoid(x) / sigmoid(-x), exp(x)),
@@ -207,7 +210,7 @@ def log_of_prod(node: Node, facts: Facts) -> Node | None:
 
 ROOTS = (
     rule("log of sqrt", log(sqrt(x)), 0.5 * log(x)),
-    rule("log of reciprocal", log(reciprocal(x)), -log(x)),
+    rule("log of reciprocal", log(reciprocal(x)), -log(x), domain={x: (0, inf)}),
 )
 
 RULES: tuple[Rule, ...] = (

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.ir import INTEGERS, Constant, Node, constant
+from consilience.ops import Elementwise
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import rewrites
 from consilience.rules.operands import (
@@ -29,6 +30,40 @@ from consilience.rules.operands import (
     usable,
     value_of,
 )
+
+
+def _is_normal(node: Node) -> bool:
+    """A quick look at a sum of operands of one shape: True only if nothing is to be collected."""
+    shape = node.type
+    bases: set[object] = set()
+    for place, x in enumerate(node.inputs):
+        op = x.op
+        if isinstance(op, Constant):
+            if place or not op.array.ndim == 0 or op.array == 0:
+                return False
+            continue
+        if x.type != shape:
+            return False
+        base: object = x
+        function = op.function if isinstance(op, Elementwise) else ""
+        if function == "neg":
+            x = x.inputs[0]
+            base = x
+            function = function_of(x)
+        if function == "mul":
+            first = x.inputs[0]
+            if isinstance(first.op, Constant):
+                base = x.inputs[1] if len(x.inputs) == 2 else x.inputs[1:]
+            elif first.type != shape:
+                return False
+            else:
+                base = x.inputs
+        elif function in ("add", "sub", "neg"):
+            return False
+        bases.add(base)
+        if len(bases) <= place - isinstance(node.inputs[0].op, Constant):
+            return False
+    return True
 
 
 def _terms(node: Node, facts: Facts) -> list[tuple[int, Node]]:
@@ -79,6 +114,8 @@ def collect_sum(node: Node, facts: Facts) -> Node | None:
         inner = node.inputs[0]
         if function_of(inner) not in ("add", "sub", "neg") and split_coefficient(inner)[0] is None:
             return None
+    elif function_of(node) == "add" and _is_normal(node):
+        return None
     dtype = node.dtype
     exact = dtype in INTEGERS
     total: Any = np.zeros((), dtype)

@@ -19,12 +19,9 @@ class Reports:
     Reads the rows while workers write to them: only rows of transitions that are done are read.
     """
 
-    def __init__(
-        self, jobs: list[Job], listeners: tuple[Listener, ...], tune: int, request: StopRequest
-    ) -> None:
+    def __init__(self, jobs: list[Job], listeners: tuple[Listener, ...], request: StopRequest) -> None:
         self.jobs = jobs
         self.listeners = listeners
-        self.tune = tune
         self.request = request
 
     def send(self, event: Event) -> None:
@@ -43,7 +40,7 @@ class Reports:
             chain=job.index,
             phase=self._phase(job, done),
             done=done,
-            divergences=int(sum(self._recent(job, ("diverging",), self.tune, done))),
+            divergences=int(sum(self._recent(job, ("diverging",), job.tune, done))),
             step_size=self._mean(job, ("step_size", "scaling"), done - 1, done),
             tree_depth=self._mean(job, ("depth",), max(0, done - RECENT), done),
             gradients=job.chain.evaluations,
@@ -59,7 +56,7 @@ class Reports:
             return "stopped"
         if not job.started:
             return "waiting"
-        return "tuning" if done < self.tune else "sampling"
+        return "tuning" if done < job.tune else "sampling"
 
     def _recent(self, job: Job, names: tuple[str, ...], begin: int, end: int) -> list[float]:
         """Transitions begin:end of the first of these statistics that the kernel has."""

@@ -25,6 +25,7 @@ class Run:
     made                per chain: transitions made; more than are kept if chains were cut to one length
     evaluations         per chain: evaluations of the log density
     chain_seconds       per chain: time spent on it
+    tuning_seconds      per chain: how much of this was before the end of tuning
     seconds             time of the whole run
     interrupted         whether the user stopped it before its end
     seed                the seed
@@ -39,6 +40,7 @@ class Run:
     made: tuple[int, ...]
     evaluations: tuple[int, ...]
     chain_seconds: tuple[float, ...]
+    tuning_seconds: tuple[float, ...]
     seconds: float
     interrupted: bool
     seed: int

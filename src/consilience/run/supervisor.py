@@ -72,11 +72,12 @@ def run_chains(
             statistics=tuple(kernel.statistics),
             table=table[c],
             rows=rows,
+            tune=tune,
         )
         for c in range(chains)
     ]
     threads = min(chains, usable_cores() if cores is None else max(1, cores))
-    reports = Reports(jobs, tuple(listeners), tune, request)
+    reports = Reports(jobs, tuple(listeners), request)
     workers = Workers(jobs, threads, request)
     with interrupts_stop(request), single_threaded():
         try:
@@ -102,6 +103,7 @@ def run_chains(
             made=tuple(job.done for job in jobs),
             evaluations=tuple(job.chain.evaluations for job in jobs),
             chain_seconds=tuple(job.seconds for job in jobs),
+            tuning_seconds=tuple(job.tuning_seconds for job in jobs),
             seconds=time.perf_counter() - began,
             interrupted=request.by_user,
             seed=seed,

@@ -38,10 +38,12 @@ class Job:
     statistics   names of the rows of `table`
     table        the chain's statistics, float64 (statistic, transition), filled up to `done`
     rows         transitions to make
+    tune         how many of them are tuning
     done         transitions made
     started      whether the starting point was evaluated
     chunk        transitions of the next call
     seconds      time spent
+    tuning_seconds   time spent until the end of tuning
     failure      what the chain raised
     """
 
@@ -50,10 +52,12 @@ class Job:
     statistics: tuple[str, ...]
     table: NDArray[np.float64]
     rows: int
+    tune: int
     done: int = 0
     started: bool = False
     chunk: int = 1
     seconds: float = 0.0
+    tuning_seconds: float = 0.0
     failure: BaseException | None = None
 
     @property
@@ -66,11 +70,15 @@ class Job:
         if not self.started:
             self.chain.begin()
             self.started = True
-            self.seconds += time.perf_counter() - before
+            self.tuning_seconds = self.seconds = time.perf_counter() - before
             return
-        made = self.chain.advance(min(self.chunk, self.rows - self.done))
+        tuning = self.done < self.tune
+        left = (self.tune if tuning else self.rows) - self.done
+        made = self.chain.advance(min(self.chunk, left))
         elapsed = time.perf_counter() - before
         self.seconds += elapsed
+        if tuning:
+            self.tuning_seconds = self.seconds
         self.done += made
         wanted = made * CHUNK_SECONDS / max(elapsed, 1e-9)
         self.chunk = max(1, min(int(wanted), LARGEST_GROWTH * self.chunk))

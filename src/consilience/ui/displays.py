@@ -77,7 +77,7 @@ class Bar:
         from rich.progress import BarColumn, Progress, TextColumn
 
         console = Console(file=self.stream)
-        widest_words = 53
+        widest_words = 2 * len(str(overview.total)) + len("/, 99 divergences, 9.9M gradients/s, 0:00 left")
         activity = len(f"Sampling {overview.chains} chains")
         width = max(8, min(40, console.width - activity - widest_words - 2))
         room = console.width - activity - width - 2

@@ -59,8 +59,14 @@ class Interval(Transform):
     def __post_init__(self) -> None:
         if self.lower is None and self.upper is None:
             raise ValueError("an interval transform needs a lower or an upper bound.")
-        if isinstance(self.lower, int | float) and isinstance(self.upper, int | float) and not self.lower < self.upper:
-            raise ValueError(f"the lower bound must be below the upper one, got {self.lower:g} and {self.upper:g}.")
+        if (
+            isinstance(self.lower, int | float)
+            and isinstance(self.upper, int | float)
+            and not self.lower < self.upper
+        ):
+            raise ValueError(
+                f"the lower bound must be below the upper one, got {self.lower:g} and {self.upper:g}."
+            )
 
     def forward(self, value: Node) -> Node:
         if self.upper is None:

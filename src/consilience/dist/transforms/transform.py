@@ -14,7 +14,7 @@ from consilience.ops.reduce import reduce
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """A bijection. `name` marks transformed variables (`sigma_log__`); `event_rank` is the rank of one event."""
+    """A bijection. `name` marks transformed variables (`sigma_log__`), `event_rank` is one event's rank."""
 
     name: ClassVar[str] = ""
     event_rank: ClassVar[int] = 0

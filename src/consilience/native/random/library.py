@@ -1,7 +1,7 @@
 """The draws as machine code, under the names that generated code calls.
 
-In: nothing (a target). Out: a library with `consilience_random_<name>_f64x<lanes>` for lanes 1, 2, 4 and 8.
-Outside: the draws themselves.
+In: nothing. Out: a library with `consilience_random_<name>_f64x<lanes>` for lanes 1, 2, 4 and 8; a draw gives
+the same number on every width. Outside: the draws themselves.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from consilience.native.jit import Library
 from consilience.native.loops import Module
 from consilience.native.mathematics import LIBRARY
 from consilience.native.program import Type
+from consilience.native.random import vectors
 from consilience.native.random.continuous import (
     random_beta,
     random_exponential,
@@ -53,10 +54,13 @@ def symbol(name: str, lanes: int = 1) -> str:
 @functools.cache
 def library() -> Library:
     """All draws, compiled for this machine; kept on disk between processes."""
-    module = translate({symbol(name): function for name, function in DRAWS.items()})
+    module = translate({symbol(name): f for name, f in DRAWS.items() if name not in vectors.VECTORS})
     for name in DRAWS:
-        for lanes in LANES[1:]:
-            _lanewise(module, name, lanes)
+        for lanes in LANES:
+            if name in vectors.VECTORS:
+                vectors.write(module, name, symbol(name, lanes), lanes)
+            elif lanes > 1:
+                _lanewise(module, name, lanes)
     return jit.load(module, symbols(), LIBRARY, passes="full")
 
 
@@ -81,8 +85,8 @@ def _lanewise(module: Module, name: str, lanes: int) -> None:
         contract=False,
         pure=True,
     )
-    vector = b.const(result.register.vector(lanes), 0)
-    for lane in range(lanes):
+    drawn = b.variable(b.const(result.register.vector(lanes), 0))
+    with b.for_(0, lanes) as lane:
         operands = [b.extract(p, lane) for p in b.parameters]
-        vector = b.insert(vector, b.call(symbol(name), result.register, *operands), lane)
-    b.ret(vector)
+        b.set(drawn, b.insert(b.get(drawn), b.call(symbol(name), result.register, *operands), lane))
+    b.ret(b.get(drawn))

@@ -6,10 +6,11 @@ object per function and width, compiled when first asked for and kept on disk. O
 
 from __future__ import annotations
 
+import ctypes
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from consilience.errors import NativeError
 from consilience.native import jit
@@ -92,6 +93,10 @@ FUNCTIONS: Final[dict[str, Function]] = dict(
 """All functions by name. Add a row to add a function; tests cover the table, not a list of their own."""
 
 
+LEVEL: Final = 1
+"""Of the code generator: what is vectors already gains nothing from 2, which compiles longer."""
+
+
 def symbol(name: str, lanes: int) -> str:
     """The symbol under which generated code calls function `name` on vectors of `lanes` float64."""
     return f"consilience_{name}_f64x{lanes}"
@@ -108,11 +113,11 @@ def symbols() -> tuple[str, ...]:
 def define(module: Module, name: str, lanes: int, fused: bool = False, *, inline: bool = False) -> str:
     """Add function `name` for `lanes` to a module and give its symbol.
 
-    `fused` says that the target has fused multiply-add (never wrong to leave out). With `inline` the function is
-    internal and always inlined: for long loops around one or two cheap functions.
+    `fused` says that the target has fused multiply-add (never wrong to leave out). With `inline` the
+    function is internal and always inlined: for long loops around one or two cheap functions.
 
-    Its instructions keep their own rounding wherever they are inlined: sums and products are never contracted,
-    so every width gives the same bits.
+    Its instructions keep their own rounding wherever they are inlined: sums and products are never
+    contracted, so every width gives the same bits.
     """
     function = FUNCTIONS[name]
     type = f64.vector(lanes)
@@ -125,20 +130,25 @@ def define(module: Module, name: str, lanes: int, fused: bool = False, *, inline
     return builder.function.name
 
 
-class VectorLibrary(jit.Library):
-    """The library for one target. Each function is compiled, or found on disk, when its address is asked for."""
+class VectorLibrary:
+    """The library for one target: each function is compiled, or found on disk, when it is first asked for."""
 
-    __slots__ = ("_loaded", "_target")
+    __slots__ = ("__weakref__", "_loaded", "_target", "exports")
 
     def __init__(self, target: Target) -> None:
         self.exports = symbols()
-        self._code = None
         self._target = target
         self._loaded: dict[str, jit.Library] = {}
 
     def address(self, name: str) -> int:
         """Where the function with the symbol `name` starts."""
         return self._library(name).address(name)
+
+    def function(
+        self, name: str, restype: type[ctypes._CDataType] | None, *argtypes: type[ctypes._CDataType]
+    ) -> Callable[..., Any]:
+        """The function with the symbol `name` as a callable, for scalars; types are those of ctypes."""
+        return self._library(name).function(name, restype, *argtypes)
 
     def prepare(self, names: Iterable[str]) -> None:
         """Compile the functions with these symbols now rather than when they are first used."""
@@ -150,8 +160,8 @@ class VectorLibrary(jit.Library):
         if known is None:
             if name not in _SYMBOLS:
                 raise NativeError(
-                    f"the vector math library has no {name!r}; it has consilience_<name>_f64x<lanes> for lanes "
-                    f"{', '.join(map(str, LANES))} and the names {', '.join(FUNCTIONS)}"
+                    f"the vector math library has no {name!r}; it has consilience_<name>_f64x<lanes> for "
+                    f"lanes {', '.join(map(str, LANES))} and the names {', '.join(FUNCTIONS)}"
                 )
             module = Module()
             define(module, *_SYMBOLS[name], fused=self._target.fma)
@@ -159,11 +169,7 @@ class VectorLibrary(jit.Library):
         return known
 
 
-LEVEL: Final = 1
-"""Of the code generator."""
-
-
 @functools.cache
 def library(target: Target | None = None) -> VectorLibrary:
-    """The vector math library for `target`, by default this machine. It stays loaded as long as the process."""
+    """The vector math library for `target`, by default this machine; loaded as long as the process runs."""
     return VectorLibrary(target or host())

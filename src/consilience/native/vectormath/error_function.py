@@ -1,6 +1,6 @@
 """The error function and its complements: erf, erfc, erfcx.
 
-In: float64 values. Out: values at most 3-4 ULP off. Up to |x| = 1 a polynomial in x**2; beyond, exp(-x**2) times
+In: float64 values. Out: values at most 3 ULP off. Near 0 a polynomial in x**2; beyond, exp(-x**2) times
 erfcx, which is a polynomial in (x - 3.5) / (x + 3.5) over 1 + 2 x on the whole half line.
 """
 

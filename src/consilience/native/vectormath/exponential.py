@@ -39,7 +39,6 @@ class Reduced(NamedTuple):
         half = exponents >> 1
         return y * (half << 52).real * ((exponents - half) << 52).real
 
-
     def scaled(self, x: Lanes, y: Lanes) -> Lanes:
         """y 2**n where y is near 1 and the exact result is exp(x): infinity, zero and NaN included.
 

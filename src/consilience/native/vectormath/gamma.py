@@ -1,8 +1,8 @@
 """The gamma function's logarithm and its derivatives: gammaln, digamma, trigamma.
 
-In: float64 values, negative ones by reflection. Out: for x > 0 values at most 4-5 ULP off, also near the zeros;
-for x < 0 an absolute error of that size. Small x move to a fixed interval by the recurrence; large x have
-Stirling's series.
+In: float64 values, negative ones by reflection. Out: for x > 0 values at most 4-5 ULP off, also near the
+zeros; for x < 0 an absolute error of that size. Small x move to a fixed interval by the recurrence; large x
+have Stirling's series.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ DERIVATIVES_FROM: Final = 6.0
 def gammaln_of_positive(x: Lanes) -> Lanes:
     """log(gamma(x)), x >= 0 or NaN.
 
-    Below 6.5: x = j + t with |t| <= 1/2; log(gamma(2 + t)) = t (1 + t) R(t) vanishes exactly where it should, and
-    the logarithm of the product of the steps between 2 + t and x is added (j > 2) or taken off (j < 2).
+    Below 6.5: x = j + t with |t| <= 1/2; log(gamma(2 + t)) = t (1 + t) R(t) vanishes exactly where it
+    should, and the logarithm of the product of the steps between 2 + t and x is added (j > 2) or taken off
+    (j < 2).
     """
     large = x >= STIRLING_FROM
     small = choose(large, 2.0, x)

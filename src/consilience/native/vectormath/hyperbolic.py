@@ -1,6 +1,7 @@
 """Hyperbolic functions and their inverses.
 
-In: float64 values. Out: values at most 2-3 ULP off, from expm1 and log1p in forms that neither cancel nor overflow.
+In: float64 values. Out: values at most 2-3 ULP off, from expm1 and log1p in forms that neither cancel nor
+overflow.
 """
 
 from __future__ import annotations

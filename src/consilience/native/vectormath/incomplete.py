@@ -234,7 +234,9 @@ def _log_gamma_ratio(a: Lanes, b: Lanes) -> Lanes:
     """log(gamma(a + b) / gamma(b)), a > 0, b >= 10."""
     sum = a + b
     return (
-        fma(b - 0.5, logarithm_of_sum(a / b), a * (logarithm(sum) - 1.0)) + stirling_rest(sum) - stirling_rest(b)
+        fma(b - 0.5, logarithm_of_sum(a / b), a * (logarithm(sum) - 1.0))
+        + stirling_rest(sum)
+        - stirling_rest(b)
     )
 
 
@@ -272,7 +274,7 @@ def _beta_density(a: Lanes, b: Lanes, x: Lanes, y: Lanes) -> Lanes:
 
 
 def _beta_fraction(a: Lanes, b: Lanes, x: Lanes) -> Lanes:
-    """The continued fraction of a I_x(a, b) / (x**a (1 - x)**b / B(a, b)) (DLMF 8.17.22), by Lentz's method."""
+    """The continued fraction of a I_x(a, b) B(a, b) x**-a (1 - x)**-b (DLMF 8.17.22), by Lentz's method."""
     sum = a + b
     tiny = 1e-300
     start = 1.0 / (1.0 - sum * x / (a + 1.0))
@@ -298,7 +300,11 @@ def _beta_fraction(a: Lanes, b: Lanes, x: Lanes) -> Lanes:
 
 
 def _beta(a: Lanes, b: Lanes, x: Lanes) -> Lanes:
-    """I_x(a, b), the probability that a beta variable is below x; NaN unless a, b > 0 and 0 <= x <= 1."""
+    """I_x(a, b), the probability that a beta variable is below x; NaN unless a, b >= 0 and 0 <= x <= 1.
+
+    The continued fraction takes about sqrt(a + b) turns near the mean; beyond a + b = 1e11 it gives NaN
+    there.
+    """
     builder = x.builder
     result = Cell(x.constant(math.nan))
     finite = (a > 0.0) & (b > 0.0) & (a < math.inf) & (b < math.inf)

@@ -55,13 +55,18 @@ def assembled(n: Lanes, f: Lanes) -> Lanes:
     return fma(n, LN2_HIGH, f - (0.5 * square - rest))
 
 
+def is_normal(x: Lanes) -> Lanes:
+    """Whether x is positive, normal and finite: one unsigned comparison of bit patterns."""
+    return (x.bits - NORMAL_BITS).below(INFINITY_BITS - NORMAL_BITS)
+
+
 def over_whole_range(x: Lanes, formula: Callable[[Lanes, Lanes], Lanes]) -> Lanes:
     """formula(n, f), a logarithm, for any x: -infinity at 0, NaN below, infinity and NaN themselves.
 
     Subnormal, zero, negative and non-finite x are rare, so they take branches around the usual case.
     """
     builder = x.builder
-    unusual = x.of(builder.cmp("uge", (x.bits - NORMAL_BITS).value, x.bits.constant(INFINITY_BITS - NORMAL_BITS).value))
+    unusual = ~is_normal(x)
     found = unusual.any()
     scaled = builder.variable(x.value)
     shift = builder.variable(x.constant(0.0).value)

@@ -21,8 +21,8 @@ NEAR: Final = 0.7
 def quantile(q: Lanes, tail: Lanes) -> Lanes:
     """|z| where a standard normal lies beyond z with probability `tail` = 1/2 - |q|; sign as q.
 
-    Near the centre a polynomial in q**2. In the tail s = sqrt(-2 log(tail)) exceeds z by a smooth function of s,
-    which is a polynomial in (s - c) / (s + c); the far tail, below 2e-16, has a branch of its own.
+    Near the centre a polynomial in q**2. In the tail s = sqrt(-2 log(tail)) exceeds z by a smooth function
+    of s, which is a polynomial in (s - c) / (s + c); the far tail, below 2e-16, has a branch of its own.
     """
     builder = q.builder
     central = q * polynomial(fma(q, q, -0.07), NORMAL_CENTRE)
@@ -58,8 +58,8 @@ def erfinv(x: Lanes) -> Lanes:
 def log_ndtr(x: Lanes) -> Lanes:
     """Logarithm of the probability that a standard normal lies below x.
 
-    Near 0 the logarithm of 1/2 + erf / 2; below, log(erfcx(|x| / sqrt(2)) / 2) - x**2 / 2; above, log1p of minus
-    the upper tail.
+    Near 0 the logarithm of 1/2 + erf / 2; below, log(erfcx(|x| / sqrt(2)) / 2) - x**2 / 2; above, log1p of
+    minus the upper tail.
     """
     size = abs(x)
     behind, near = x < -NEAR, size <= NEAR

@@ -1,7 +1,7 @@
 """Formulas over all lanes at once, written as mathematics.
 
-In: a loop builder and its values. Out: the instructions of `x * y + 1.0`, comparisons, choices, bits. Outside:
-any particular function.
+In: a loop builder and its values. Out: the instructions of `x * y + 1.0`, comparisons, choices, bits.
+Outside: any particular function.
 """
 
 from __future__ import annotations
@@ -109,6 +109,10 @@ class Lanes:
 
     def __ge__(self, other: Number) -> Lanes:
         return self._compare("ge", other)
+
+    def below(self, other: Number) -> Lanes:
+        """Whether an integer is less than another, both read as unsigned."""
+        return self._compare("ult", other)
 
     def equals(self, other: Number) -> Lanes:
         """Whether the numbers are equal; NaN never is."""

@@ -9,8 +9,8 @@ import math
 from typing import Final
 
 from consilience.native.vectormath.coefficients import CUBE_ROOT, LOG_ODD
-from consilience.native.vectormath.exponential import LARGEST, LN2_HIGH, LN2_LOW, clamp, reduced
-from consilience.native.vectormath.logarithm import FRACTION_BITS, ONE_BITS, SMALLEST_NORMAL, parts
+from consilience.native.vectormath.exponential import LN2_HIGH, LN2_LOW, clamp, reduced
+from consilience.native.vectormath.logarithm import FRACTION_BITS, ONE_BITS, SMALLEST_NORMAL, is_normal, parts
 from consilience.native.vectormath.notation import (
     ROUNDING,
     Lanes,
@@ -59,28 +59,45 @@ def logarithm_in_two(x: Lanes, shift: Lanes) -> tuple[Lanes, Lanes]:
 
 @elementary
 def pow(x: Lanes, y: Lanes) -> Lanes:
-    """x**y with the special values of C99: 1 for y = 0 and for x = 1, NaN for x < 0 and y not whole."""
-    size = abs(x)
-    ordinary = (size > 0.0) & (size < math.inf)
-    tiny = size < SMALLEST_NORMAL
-    scaled = choose(tiny, size * 2.0**54, size)
-    high, low = logarithm_in_two(choose(ordinary, scaled, 1.0), choose(tiny, 54.0, 0.0))
-    exponent = clamp(y, -FURTHEST, FURTHEST)
-    leading, rest = product(high, exponent)
-    rest = fma(low, exponent, rest)
-    bounded = clamp(leading, -746.0, LARGEST + 0.5)
-    part = reduced(bounded, choose(bounded.equals(leading), rest, 0.0))
-    result = part.ldexp(part.q + 1.0)
+    """x**y with the special values of C99: 1 for y = 0 and for x = 1, NaN for x < 0 and y not whole.
 
-    above = choose(y > 0.0, math.inf, 0.0)
-    below = choose(y < 0.0, math.inf, 0.0)
-    result = choose(ordinary, result, choose(size > 1.0, above, below))
+    A base that is positive, normal and finite with an exponent of ordinary size is the usual case; the others
+    take branches around it.
+    """
+    builder = x.builder
+    unusual = (abs(y) >= FURTHEST) | y.differs(y) | ~is_normal(x)
+    found = unusual.any()
+    base, shift = builder.variable(x.value), builder.variable(x.constant(0.0).value)
+    exponent = builder.variable(y.value)
+    with builder.if_(found):
+        size = abs(x)
+        tiny = size < SMALLEST_NORMAL
+        ordinary = (size > 0.0) & (size < math.inf)
+        builder.set(base, choose(ordinary, choose(tiny, size * 2.0**54, size), 1.0).value)
+        builder.set(shift, choose(tiny & ordinary, x.constant(54.0), 0.0).value)
+        builder.set(exponent, clamp(y, -FURTHEST, FURTHEST).value)
+    high, low = logarithm_in_two(x.of(builder.get(base)), x.of(builder.get(shift)))
+    power = x.of(builder.get(exponent))
+    leading, rest = product(high, power)
+    part = reduced(leading, fma(low, power, rest))
+    result = builder.variable(part.scaled(leading, part.q + 1.0).value)
+    with builder.if_(found):
+        special = _special_power(x, y, x.of(builder.get(result)))
+        builder.set(result, choose(unusual, special, x.of(builder.get(result))).value)
+    return x.of(builder.get(result))
+
+
+def _special_power(x: Lanes, y: Lanes, result: Lanes) -> Lanes:
+    """x**y for any x and y, given |x|**y as `result` where x is neither 0 nor infinite."""
+    size = abs(x)
+    above = choose(y > 0.0, math.inf, x.constant(0.0))
+    below = choose(y < 0.0, math.inf, x.constant(0.0))
+    result = choose((size > 0.0) & (size < math.inf), result, choose(size > 1.0, above, below))
     half = 0.5 * y
-    odd = y.floor().equals(y) & half.floor().differs(half) & (abs(y) < 2.0**53)
-    negative = x.bits < 0
-    result = choose(negative & odd, -result, result)
-    improper = (x < 0.0) & (x > -math.inf) & y.floor().differs(y)
-    result = choose(improper, math.nan, result)
+    whole = y.floor().equals(y)
+    odd = whole & half.floor().differs(half) & (abs(y) < 2.0**53)
+    result = choose((x.bits < 0) & odd, -result, result)
+    result = choose((x < 0.0) & (x > -math.inf) & ~whole, math.nan, result)
     result = choose(x.equals(x) & y.equals(y), result, x + y)
     return choose(y.equals(0.0) | x.equals(1.0), 1.0, result)
 

@@ -1,0 +1,113 @@
+"""Draws without rejection on whole vectors: random bits, keys, uniform, exponential and normal numbers.
+
+In: a module and a number of lanes. Out: functions in it that give lane by lane what typed Python gives: the
+same bits for words and uniforms; normals and exponentials to the last bits, through the vector math library.
+Outside: draws with rejection loops, which go lane by lane (`library`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from consilience.native.loops import Builder, Module
+from consilience.native.program import Type, Value, f64, i64
+from consilience.native.random.continuous import QUARTER, TWO_PI
+from consilience.native.random.philox import (
+    DRAWS,
+    HALF_STEP,
+    KEYS,
+    MASK,
+    MULTIPLIER_0,
+    MULTIPLIER_1,
+    WEYL_0,
+    WEYL_1,
+)
+
+ROUNDS: Final = 10
+ONE_BITS: Final = 0x3FF0000000000000  # the pattern of 1.0: adding 52 random bits gives a number in [1, 2)
+
+
+def write(module: Module, name: str, symbol: str, lanes: int) -> None:
+    """Add draw `name` (a key of `VECTORS`) on `lanes` lanes to `module`, under `symbol`."""
+    whole = i64.vector(lanes)
+    result = whole if name in ("random_bits", "random_fold_in") else f64.vector(lanes)
+    b = module.function(symbol, [("key", whole), ("counter", whole)], result, contract=False, pure=True)
+    b.ret(VECTORS[name](b, *b.parameters))
+
+
+def _philox(b: Builder, key: Value, counter: Value, last: int) -> tuple[Value, Value, Value, Value]:
+    """The four words of block 0 of `counter`; see `philox.philox`."""
+    whole = key.type
+    mask, half = b.const(whole, MASK), b.const(whole, 32)
+    words = [
+        b.variable(word)
+        for word in (
+            b.and_(counter, mask), b.lshr(counter, half), b.const(whole, 0), b.const(whole, last)
+        )
+    ]  # fmt: skip
+    keys = [b.variable(b.and_(key, mask)), b.variable(b.lshr(key, half))]
+    with b.for_(0, ROUNDS):
+        c0, c1, c2, c3 = (b.get(word) for word in words)
+        k0, k1 = (b.get(part) for part in keys)
+        # Masked directly before: the machine then multiplies 32 bits by 32 bits.
+        product_0 = b.mul(b.and_(c0, mask), b.const(whole, MULTIPLIER_0))
+        product_1 = b.mul(b.and_(c2, mask), b.const(whole, MULTIPLIER_1))
+        b.set(words[0], b.xor(b.xor(b.lshr(product_1, half), c1), k0))
+        b.set(words[1], b.and_(product_1, mask))
+        b.set(words[2], b.xor(b.xor(b.lshr(product_0, half), c3), k1))
+        b.set(words[3], b.and_(product_0, mask))
+        b.set(keys[0], b.and_(b.add(k0, b.const(whole, WEYL_0)), mask))
+        b.set(keys[1], b.and_(b.add(k1, b.const(whole, WEYL_1)), mask))
+    first, second, third, fourth = (b.get(word) for word in words)
+    return first, second, third, fourth
+
+
+def _unit_interval(b: Builder, low: Value, high: Value) -> Value:
+    """See `philox.unit_interval`; both ways are exact. No conversion: not every machine has it on vectors."""
+    whole: Type = low.type
+    bits = b.or_(b.shl(high, b.const(whole, 20)), b.lshr(low, b.const(whole, 12)))
+    number = b.bitcast(b.or_(bits, b.const(whole, ONE_BITS)), f64.vector(whole.lanes))
+    return b.sub(number, b.const(number.type, 1.0 - HALF_STEP))
+
+
+def _together(b: Builder, low: Value, high: Value) -> Value:
+    return b.or_(b.shl(high, b.const(high.type, 32)), low)
+
+
+def _bits(b: Builder, key: Value, counter: Value) -> Value:
+    low, high, _, _ = _philox(b, key, counter, DRAWS)
+    return _together(b, low, high)
+
+
+def _fold_in(b: Builder, key: Value, data: Value) -> Value:
+    low, high, _, _ = _philox(b, key, data, KEYS)
+    return _together(b, low, high)
+
+
+def _uniform(b: Builder, key: Value, counter: Value) -> Value:
+    low, high, _, _ = _philox(b, key, counter, DRAWS)
+    return _unit_interval(b, low, high)
+
+
+def _exponential(b: Builder, key: Value, counter: Value) -> Value:
+    return b.neg(b.math("log", _uniform(b, key, counter)))
+
+
+def _normal(b: Builder, key: Value, counter: Value) -> Value:
+    whole = counter.type
+    one = b.const(whole, 1)
+    words = _philox(b, key, b.ashr(counter, one), DRAWS)
+    u, v = _unit_interval(b, *words[:2]), _unit_interval(b, *words[2:])
+    odd = b.cmp("ne", b.and_(counter, one), b.const(whole, 0))
+    turn = b.select(odd, b.sub(v, b.const(v.type, QUARTER)), v)
+    radius = b.sqrt(b.mul(b.const(u.type, -2.0), b.math("log", u)))
+    return b.mul(radius, b.math("cos", b.mul(b.const(v.type, TWO_PI), turn)))
+
+
+VECTORS: Final = {
+    "random_bits": _bits,
+    "random_exponential": _exponential,
+    "random_fold_in": _fold_in,
+    "random_normal": _normal,
+    "random_uniform": _uniform,
+}

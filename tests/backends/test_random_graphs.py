@@ -1,0 +1,288 @@
+"""Random graphs: machine code computes what NumPy computes, however values are fused, placed and shared.
+
+All numbers are small integers in whatever dtype, so every order of summation gives the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from consilience.backends.function import function
+from consilience.ir import Node, constant, tensor_input
+from consilience.ops import Cumulative, Iota, apply, as_tensor, cast, cond
+from consilience.ops.elementwise import broadcast_shape
+from consilience.ops.index import index_inc, index_set
+from consilience.ops.linalg import matmul
+from consilience.ops.reduce import arg_reduce, reduce
+from consilience.ops.shape import broadcast_to, concatenate, expand_dims, reshape, squeeze, stack, transpose
+from tests.backends.agreement import Array, inputs_like, run_llvm, run_reference
+
+EXAMPLES = settings(
+    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+SHAPES = [(), (3,), (4,), (1,), (4, 3), (1, 3), (4, 1), (17,), (2, 17), (0,), (3, 0), (2, 4, 3), (40,)]
+LARGEST = 400  # elements of one value
+
+
+class Growing:
+    """A graph that grows by random choices."""
+
+    def __init__(self, data: Any, leaves: list[Node]) -> None:
+        self.data = data
+        self.values = list(leaves)
+
+    def number(self, low: int, high: int) -> int:
+        """An integer in [low, high]."""
+        return int(self.data.draw(st.integers(low, high)))
+
+    def pick(self, *dtypes: str) -> Node | None:
+        """A value, the latest ones preferred, of some dtype."""
+        found = [v for v in self.values if not dtypes or v.dtype in dtypes]
+        if not found:
+            return None
+        return found[-1 - min(self.number(0, len(found) - 1), len(found) - 1)]
+
+    def partner(self, x: Node) -> Node:
+        """A value that broadcasts with x."""
+        found = []
+        for v in self.values:
+            try:
+                shape, _ = broadcast_shape([x, v])
+            except ValueError:
+                continue
+            if np.prod([int(n) for n in shape]) <= LARGEST:  # type: ignore[arg-type]  # static here
+                found.append(v)
+        return found[-1 - self.number(0, len(found) - 1)]
+
+    def axis(self, x: Node) -> int:
+        """An axis of x."""
+        return self.number(0, x.ndim - 1)
+
+    # ---- steps; None where the choice makes no sense
+
+    def elementwise(self) -> Node | None:
+        """A sum, product, extremum, comparison or choice."""
+        x = self.pick()
+        assert x is not None
+        name = self.data.draw(st.sampled_from(["add", "sub", "mul", "minimum", "maximum", "lt", "eq", "where", "add3"]))
+        y = self.partner(x)
+        if name == "where":
+            c = self.partner(y)
+            return apply("where", c, y, y * 2) if c.ndim <= y.ndim else None
+        if name == "add3":
+            return apply("add", x, y, x)
+        if name == "sub" and x.dtype == y.dtype == "bool":
+            return None
+        return self.small(apply(name, x, y))
+
+    def small(self, x: Node) -> Node:
+        """Kept small, so that all dtypes are exact."""
+        return x if x.dtype == "bool" else apply("fmod", x, 16)
+
+    def unary(self) -> Node | None:
+        """One operand."""
+        x = self.pick("float64", "float32", "int64", "int32")
+        if x is None:
+            return None
+        name = self.data.draw(st.sampled_from(["neg", "abs", "square", "sign", "heavy"]))
+        if name == "heavy":
+            return apply("round", apply("log1p", apply("abs", x)) * 4)
+        return self.small(apply(name, x))
+
+    def convert(self) -> Node | None:
+        """Another dtype."""
+        x = self.pick()
+        assert x is not None
+        return cast(x, self.data.draw(st.sampled_from(["float64", "float32", "int64", "int32", "bool"])))
+
+    def reduction(self) -> Node | None:
+        """Over some axes."""
+        x = self.pick()
+        assert x is not None
+        if not x.ndim:
+            return None
+        axes = sorted({self.axis(x) for _ in range(self.number(1, x.ndim))})
+        kind = self.data.draw(st.sampled_from(["sum", "max", "min", "any", "all", "sum"]))
+        if kind in ("max", "min") and any(x.static_shape[a] == 0 for a in axes):
+            return None
+        return self.small(reduce(kind, x, axes, keepdims=self.number(0, 2) == 0))
+
+    def order(self) -> Node | None:
+        """Running sums and positions of extremes."""
+        x = self.pick("float64", "int64")
+        if x is None or not x.ndim:
+            return None
+        axis = self.axis(x)
+        if self.number(0, 1):
+            return self.small(Node(Cumulative("sum", axis, bool(self.number(0, 1))), x))
+        return arg_reduce("max", x, axis) if x.static_shape[axis] else None
+
+    def view(self) -> Node | None:
+        """The same elements addressed anew."""
+        x = self.pick()
+        assert x is not None
+        kind = self.number(0, 5)
+        if kind == 0:
+            return transpose(x, *self.data.draw(st.permutations(range(x.ndim)))) if x.ndim > 1 else None
+        if kind == 1:
+            return reshape(x, (-1,)) if x.tensor_type.size else None
+        if kind == 2:
+            return expand_dims(x, self.number(0, x.ndim)) if x.ndim < 4 else None
+        if kind == 3:
+            return squeeze(x)
+        if kind == 4:
+            return broadcast_to(x, (self.number(1, 3), *x.static_shape)) if x.ndim < 3 and x.tensor_type.size <= 100 else None  # type: ignore[operator]  # static
+        items = []
+        for n in x.static_shape:
+            assert isinstance(n, int)
+            which = self.number(0, 4)
+            if which == 0 and n:
+                items.append(self.number(-n, n - 1))
+            else:
+                items.append([slice(None), slice(1, None), slice(None, None, -1), slice(None, None, 2)][which % 4])
+        return x[tuple(items)]
+
+    def join(self) -> Node | None:
+        """Several values one after the other."""
+        x = self.pick()
+        assert x is not None
+        same = [v for v in self.values if v.static_shape == x.static_shape]
+        parts = [same[self.number(0, len(same) - 1)] for _ in range(self.number(1, 3))]
+        if x.tensor_type.size > 100:  # type: ignore[operator]  # static
+            return None
+        return stack(parts, self.number(0, x.ndim)) if not x.ndim or self.number(0, 1) else concatenate(parts, self.axis(x))
+
+    def gather(self) -> Node | None:
+        """Reading, setting or adding through an index array, constant, given or computed."""
+        x = self.pick("float64", "int64", "float32")
+        if x is None or not x.ndim:
+            return None
+        axis = self.axis(x)
+        n = x.static_shape[axis]
+        assert isinstance(n, int)
+        if not n:
+            return None
+        kind = self.number(0, 2)
+        index: Node
+        if kind == 0:
+            index = constant(np.array([self.number(0, n - 1) for _ in range(self.number(0, 5))], "int64"))
+        else:
+            found = [v for v in self.values if v.dtype == "int64" and v.ndim < 3]
+            if not found:
+                return None
+            index = apply("mod", found[-1 - self.number(0, len(found) - 1)], n) if kind == 1 else Node(Iota(n))
+        if index.tensor_type.size * x.tensor_type.size > LARGEST * n:  # type: ignore[operator]  # static
+            return None
+        part = x[(slice(None),) * axis + (index,)]
+        mode = self.number(0, 3)
+        if mode == 0 and x.dtype != "bool":
+            return self.small(index_inc(part, part * 2 + 1))
+        if mode == 1:
+            return index_set(part, self.number(-3, 3))
+        return part
+
+    def product(self) -> Node | None:
+        """Matrix products."""
+        x = self.pick("float64", "float32", "int64")
+        if x is None or not x.ndim:
+            return None
+        fitting = [
+            v for v in self.values
+            if v.ndim and v.dtype != "bool" and v.static_shape[-2 if v.ndim > 1 else -1] == x.static_shape[-1]
+            and v.ndim + x.ndim < 5
+        ]  # fmt: skip
+        return self.small(matmul(x, fitting[self.number(0, len(fitting) - 1)])) if fitting else None
+
+    def branch(self) -> Node | None:
+        """One of two values, chosen by a scalar."""
+        x = self.pick("float64", "int64")
+        if x is None:
+            return None
+        same = [v for v in self.values if v.type == x.type]
+        y = same[self.number(0, len(same) - 1)]
+        scalar = [v for v in self.values if not v.ndim]
+        chosen = scalar[-1 - self.number(0, len(scalar) - 1)]
+        first, second = cond(chosen > 0, [x + y, self.small(x * y)], [y, y - x])  # type: ignore[misc]  # a list for a list
+        return self.small(first * 2 - second)
+
+    def grow(self, steps: int) -> list[Node]:
+        """Add values; returns some of them as outputs."""
+        kinds = [
+            self.elementwise, self.elementwise, self.unary, self.convert, self.reduction, self.order, self.view, self.view,
+            self.join, self.gather, self.product, self.branch,
+        ]  # fmt: skip
+        for _ in range(steps):
+            new = kinds[self.number(0, len(kinds) - 1)]()
+            if new is not None:
+                self.values.append(new)
+        return [self.values[-1], *[self.values[-1 - self.number(0, len(self.values) - 1)] for _ in range(self.number(0, 3))]]
+
+
+def leaves(data: Any) -> tuple[list[Array], list[Node]]:
+    """Inputs of small integers."""
+    generator = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    dtypes = ["float64", "float64", "float64", "int64", "bool", "float32"]
+    chosen = [((), "float64"), *data.draw(st.lists(st.tuples(st.sampled_from(SHAPES), st.sampled_from(dtypes)), min_size=2, max_size=5))]
+    arrays = [
+        np.asarray(generator.integers(0, 2, shape).astype(bool) if d == "bool" else generator.integers(-3, 4, shape).astype(d))
+        for shape, d in chosen
+    ]
+    return arrays, inputs_like(arrays)
+
+
+def equal(found: list[Array], wanted: list[Array]) -> None:
+    """Equal dtypes, shapes and numbers."""
+    for a, b in zip(found, wanted, strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        np.testing.assert_array_equal(a, b)
+
+
+@EXAMPLES
+@given(st.data(), st.integers(3, 30))
+def test_machine_code_of_the_graph_as_written(data: Any, steps: int) -> None:
+    """Lowering alone, without rewriting."""
+    arrays, inputs = leaves(data)
+    outputs = Growing(data, inputs).grow(steps)
+    equal(run_llvm(inputs, outputs, arrays), run_reference(inputs, outputs, arrays))
+
+
+@EXAMPLES
+@given(st.data(), st.integers(3, 30))
+def test_function_of_the_graph(data: Any, steps: int) -> None:
+    """Rewriting and lowering: what users get."""
+    arrays, inputs = leaves(data)
+    outputs = Growing(data, inputs).grow(steps)
+    equal(function(inputs, outputs)(*arrays), run_reference(inputs, outputs, arrays))
+
+
+@settings(EXAMPLES, max_examples=100)
+@given(st.data())
+def test_broadcasting_is_that_of_numpy(data: Any) -> None:
+    """Shapes that NumPy broadcasts give its shape, others an error when the graph is written."""
+    shapes = [tuple(data.draw(st.lists(st.sampled_from([1, 1, 2, 3, 0]), max_size=4))) for _ in range(data.draw(st.integers(2, 3)))]
+    arrays = [np.arange(float(np.prod(s))).reshape(s) for s in shapes]
+    nodes = [tensor_input("float64", s) for s in shapes]
+    try:
+        wanted = sum(arrays[1:], arrays[0])
+    except ValueError:
+        with pytest.raises(ValueError, match="broadcast"):
+            apply("add", *nodes)
+        return
+    equal(run_llvm(nodes, [apply("add", *nodes)], arrays), [np.asarray(wanted)])
+    equal(run_llvm(nodes, [reduce("sum", apply("add", *nodes))], arrays), [np.asarray(np.sum(wanted))])
+
+
+def test_many_small_loops_share_functions() -> None:
+    """More loops than are written in place: equal ones are one function, whatever their lengths."""
+    arrays = [np.arange(float(n)) for n in range(1, 40)]
+    nodes = inputs_like(arrays)
+    total = as_tensor(0.0)
+    for x in nodes:
+        total = total + reduce("sum", x * x + 1.0)
+    equal(run_llvm(nodes, [total, *[x * 2.0 for x in nodes]], arrays),
+          [np.asarray(sum((a * a + 1).sum() for a in arrays)), *[a * 2 for a in arrays]])  # fmt: skip
