@@ -20,7 +20,6 @@ from consilience.dist.random_variable import (
     parameter_violation,
     random_variables,
     realise,
-    resized,
     support_error,
     support_of,
     support_point,
@@ -41,6 +40,6 @@ __all__ = [
     "HalfNormal", "InverseGamma", "Laplace", "LogNormal", "Lognormal", "ModelContext", "MvNormal",
     "NegativeBinomial", "Normal", "Poisson", "RandomVariable", "StudentT", "Uniform", "default_transform",
     "density", "derived", "draw", "icdf", "instead_of", "is_random", "logcdf", "logp", "mean",
-    "parameter", "parameter_violation", "random_variables", "realise", "realised_with", "resized",
+    "parameter", "parameter_violation", "random_variables", "realise", "realised_with",
     "support_error", "support_of", "support_point", "support_violation", "transforms", "variance",
 ]  # fmt: skip

@@ -27,7 +27,6 @@ from consilience.dist.mathematics import (
     logical_and,
 )
 from consilience.ir import INTEGERS, Node, constant_value
-from consilience.ops.elementwise import as_tensor
 from consilience.ops.linalg import diagonal, matrix_transpose
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to
@@ -307,11 +306,6 @@ def whole_numbers(lower: Bound, upper: Bound = math.inf) -> Whole:
     return Whole(lower, upper)
 
 
-def same_set(left: Constraint, right: Constraint) -> bool:
-    """Whether two constraints describe the same set in the same words."""
-    return left == right
-
-
 real: Final = Real()
 positive: Final = Interval(0.0, lower_included=False)
 nonnegative: Final = Interval(0.0)
@@ -325,11 +319,3 @@ ordered: Final = Ordered()
 simplex: Final = Simplex()
 positive_definite: Final = PositiveDefinite()
 cholesky_factor: Final = CholeskyFactor()
-
-
-def as_constant(bound: Bound) -> float | None:
-    """A bound as a number, if it is one."""
-    if isinstance(bound, Node):
-        known = constant_value(as_tensor(bound))
-        return float(known.item()) if known is not None and known.size == 1 else None
-    return float(bound) if not isinstance(bound, str) else None

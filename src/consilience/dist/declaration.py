@@ -145,7 +145,7 @@ def _full_shape(law: Law, batch: Shape, shape: Any, size: Any) -> Shape:
         check_holds(law.title, wanted, batch, "size")
         return (*wanted, *event)
     full = as_shape(shape)
-    wanted = full[: len(full) - len(event)]
+    wanted = full[: max(0, len(full) - len(event))]
     ends = full[len(wanted) :]
     fits = len(ends) == len(event) and all(
         a is b or a == b or not isinstance(a, int) or not isinstance(b, int)

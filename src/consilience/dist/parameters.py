@@ -89,7 +89,7 @@ def parameter(
 
 
 def derived(formula: Callable[[Any], Node]) -> Parameter:
-    """A parameter of a form's parent, computed from those of the form: `derived(lambda of: exp(of.log_mu))`."""
+    """A parameter of a form's parent, computed from the form's own: `derived(lambda of: exp(of.log_mu))`."""
     return _Derived(formula)
 
 

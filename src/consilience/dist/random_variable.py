@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -244,18 +243,6 @@ def _validity(rv: Node) -> list[tuple[str, Constraint, Node]]:
 def parameter_violation(rv: Node) -> list[tuple[str, Constraint, Node]]:
     """Per parameter its name, its constraint, and a bool scalar: all its values are valid."""
     return [(name, constraint, reduce("all", valid)) for name, constraint, valid in _validity(rv)]
-
-
-def resized(rv: Node, shape: Shape) -> Node:
-    """The same variable with another shape; its parameters must broadcast to it."""
-    op = variable_of(rv, "resized")
-    return Node(RandomVariable(op.distribution, shape, op.dtype, op.extras), *rv.inputs)
-
-
-def with_parameters(rv: Node, parameters: list[Any]) -> Node:
-    """The same variable (its key too) with other canonical parameters."""
-    op = variable_of(rv, "with_parameters")
-    return Node(op, rv.inputs[0], *(as_tensor(p) for p in parameters))
 
 
 def random_variables(outputs: Sequence[Node]) -> list[Node]:

@@ -15,7 +15,7 @@ from consilience.errors import DtypeError
 from consilience.ir import dimension, side_tables
 from consilience.ir.node import Node
 from consilience.ir.op import Op
-from consilience.ir.types import DTYPES, TensorType, dtype_of, numpy_dtype
+from consilience.ir.types import DTYPES, TensorType, dtype_name, dtype_of, numpy_dtype
 
 _serials = itertools.count()
 
@@ -62,7 +62,7 @@ class Constant(Op):
         contents = array.tobytes()
         bits = contents if len(contents) <= 64 else hashlib.blake2b(contents, digest_size=32).digest()
         self.array = array
-        self.key = (array.dtype.name, array.shape, bits)
+        self.key = (dtype_name(array.dtype), array.shape, bits)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Constant) and self.key == other.key
@@ -76,7 +76,7 @@ class Constant(Op):
         return f"Constant(array of {self.array.size})"
 
     def result_type(self, *inputs: Node) -> TensorType:
-        return TensorType(self.array.dtype.name, self.array.shape)
+        return TensorType(self.key[0], self.array.shape)
 
 
 def tensor_input(dtype: str, shape: Sequence[int | None | dimension.Dimension], name: str | None = None) -> Node:

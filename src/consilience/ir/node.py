@@ -76,17 +76,19 @@ class Node(Arithmetic):
     @property
     def dtype(self) -> str:
         """Element type: float64, float32, int64, int32, bool or key."""
-        return self.tensor_type.dtype
+        of = self.type
+        return of.dtype if of.__class__ is TensorType else self.tensor_type.dtype
 
     @property
     def static_shape(self) -> Shape:
         """Shape as integers and symbolic lengths."""
-        return self.tensor_type.shape
+        of = self.type
+        return of.shape if of.__class__ is TensorType else self.tensor_type.shape
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return len(self.tensor_type.shape)
+        return len(self.static_shape)
 
     @property
     def name(self) -> str | None:

@@ -61,10 +61,12 @@ def source_of(node: Node) -> str:
 
 def pass_on(old: Node, new: Node) -> None:
     """Give the name, source line and notes of a replaced node to its replacement, where this has none."""
-    for table in (_names, _sources, _notes):
-        known = table.get(old)  # type: ignore[attr-defined]  # three tables of different values
-        if known is not None and new not in table:  # type: ignore[operator]  # see above
-            table[new] = known  # type: ignore[index]  # see above
+    if old in _names:
+        _names.setdefault(new, _names[old])
+    if old in _sources:
+        _sources.setdefault(new, _sources[old])
+    if old in _notes:
+        _notes.setdefault(new, _notes[old])
 
 
 @contextmanager

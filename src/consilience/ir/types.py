@@ -65,9 +65,19 @@ class TupleType:
 Type: TypeAlias = TensorType | TupleType
 
 
+# NumPy builds the name of a dtype anew at every access.
+_NAMES = {np.dtype(name): name for name in (*FLOATS, *INTEGERS, "bool")}
+_STORED = {name: np.dtype("int64" if name == "key" else name) for name in DTYPES}
+
+
+def dtype_name(dtype: np.dtype[np.generic]) -> str:
+    """Name of a NumPy dtype."""
+    return _NAMES.get(dtype) or dtype.name
+
+
 def numpy_dtype(dtype: str) -> np.dtype[np.generic]:
     """How elements of a dtype are stored: a key is an int64."""
-    return np.dtype("int64" if dtype == "key" else dtype)
+    return _STORED[dtype]
 
 
 def dtype_of(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> str:
@@ -75,7 +85,7 @@ def dtype_of(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> str:
 
     Narrow and unsigned integers widen to int64, float16 to float32; anything else is an error.
     """
-    kind, name = array.dtype.kind, array.dtype.name
+    kind, name = array.dtype.kind, dtype_name(array.dtype)
     if name in DTYPES:
         return name
     if kind in "iu":

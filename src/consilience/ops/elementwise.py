@@ -45,7 +45,13 @@ def broadcast_shape(nodes: Sequence[Node]) -> tuple[Shape, tuple[tuple[Dim, Dim]
 
     Only an axis of static length 1 is stretched. Static lengths that differ raise ShapeError.
     """
-    rank = max((len(node.static_shape) for node in nodes), default=0)
+    shapes = [own for node in nodes if (own := node.static_shape)]
+    if not shapes:
+        return (), ()
+    first = shapes[0]
+    if len(shapes) == 1 or all(own is first or own == first for own in shapes):
+        return first, ()
+    rank = max(map(len, shapes))
     shape: list[Dim] = []
     pairs: list[tuple[Dim, Dim]] = []
     for axis in range(-rank, 0):
@@ -134,6 +140,11 @@ def cast(value: TensorLike, dtype: str) -> Node:
 
 def promote(values: Sequence[TensorLike]) -> tuple[list[Node], str]:
     """Operands as nodes of one dtype, by NumPy's promotion (Python numbers are weak)."""
+    first = values[0]
+    if isinstance(first, Node) and first.dtype != "key":
+        dtype = first.dtype
+        if all(isinstance(v, Node) and v.dtype == dtype for v in values):
+            return list(values), dtype  # type: ignore[arg-type]  # all nodes, as just seen
     nodes = [v if isinstance(v, Node) else None for v in values]
     others = [
         v if isinstance(v, bool | int | float) and not isinstance(v, np.generic) else as_tensor(v)

@@ -113,10 +113,16 @@ def bounds_of(node: Node, known: Mapping[Node, Bounds]) -> Bounds:
     elif isinstance(op, Iota | LengthOf | MaskPositions | ArgReduce):
         found = Bounds(low=0.0)
     elif isinstance(op, Cumulative) and op.kind == "sum":
-        found = Bounds(0.0 if inputs[0].low >= 0 else -INF, 0.0 if inputs[0].high <= 0 else INF, finite=inputs[0].finite)
+        found = Bounds(
+            0.0 if inputs[0].low >= 0 else -INF, 0.0 if inputs[0].high <= 0 else INF, finite=inputs[0].finite
+        )
     else:
         found = UNKNOWN
-    return found if node.dtype not in (*INTEGERS, "bool") else found.and_also(_INTEGER if node.dtype != "bool" else TRUTH)
+    return (
+        found
+        if node.dtype not in (*INTEGERS, "bool")
+        else found.and_also(_INTEGER if node.dtype != "bool" else TRUTH)
+    )
 
 
 _INTEGER = Bounds(finite=True, not_nan=True, whole=True)
@@ -227,7 +233,12 @@ def _product(*inputs: Bounds) -> Bounds:
     finite = all(b.finite for b in inputs)
     nonzero = all(b.without_zero for b in inputs)
     return Bounds(
-        low, high, nonzero, finite, finite or (nonzero and all(b.not_nan for b in inputs)), all(b.whole for b in inputs) and finite
+        low,
+        high,
+        nonzero,
+        finite,
+        finite or (nonzero and all(b.not_nan for b in inputs)),
+        all(b.whole for b in inputs) and finite,
     )
 
 
@@ -255,7 +266,14 @@ def _quotient(x: Bounds, y: Bounds) -> Bounds:
 
 
 def _square(x: Bounds) -> Bounds:
-    return Bounds(0.0, INF if not (abs(x.low) <= 1 and abs(x.high) <= 1) else 1.0, x.without_zero, x.finite, x.not_nan, x.whole)
+    return Bounds(
+        0.0,
+        INF if not (abs(x.low) <= 1 and abs(x.high) <= 1) else 1.0,
+        x.without_zero,
+        x.finite,
+        x.not_nan,
+        x.whole,
+    )
 
 
 def _absolute(x: Bounds) -> Bounds:
@@ -335,7 +353,11 @@ def _odd(bound: float) -> Transfer:
     def rule(x: Bounds) -> Bounds:
         sure = x.finite or x.not_nan
         return Bounds(
-            0.0 if x.low >= 0 else -bound, 0.0 if x.high <= 0 else bound, x.without_zero, sure and not math.isinf(bound) or x.finite, sure
+            0.0 if x.low >= 0 else -bound,
+            0.0 if x.high <= 0 else bound,
+            x.without_zero,
+            (sure and not math.isinf(bound)) or x.finite,
+            sure,
         )
 
     return rule
@@ -401,7 +423,9 @@ ELEMENTWISE: dict[str, Transfer] = {
     "log1mexp": lambda x: Bounds(-INF, 0.0, x.finite, x.finite and x.high < 0, x.not_nan and x.high <= 0),
     "softplus": _softplus,
     "sigmoid": _within(0.0, 1.0, True),
-    "hypot": lambda x, y: Bounds(0.0, INF, x.without_zero or y.without_zero, x.finite and y.finite, x.finite and y.finite),
+    "hypot": lambda x, y: Bounds(
+        0.0, INF, x.without_zero or y.without_zero, x.finite and y.finite, x.finite and y.finite
+    ),
     "sin": lambda x: Bounds(-1.0, 1.0, False, x.finite, x.finite),
     "cos": lambda x: Bounds(-1.0, 1.0, False, x.finite, x.finite),
     "arctan": _odd(2.0),

@@ -20,8 +20,8 @@ from consilience.ir import Node, tensor_input, topological
 from consilience.ops import Elementwise
 from consilience.rewrite.engine import Rewriting
 from consilience.rewrite.facts import assume
-from consilience.rewrite.pattern import Condition, Wildcard, instantiate, wildcards_of
-from consilience.rewrite.precise import GROWING, LARGEST_EXPONENT, evaluate_precisely
+from consilience.rewrite.pattern import Call, Condition, Wildcard, instantiate, wildcards_of
+from consilience.rewrite.precise import GROWING, LARGEST_EXPONENT, digits, evaluate_precisely
 from consilience.rewrite.rule import Rule, RuleTable
 from consilience.rewrite.samples import Samples
 
@@ -29,7 +29,24 @@ Array: TypeAlias = npt.NDArray[Any]
 Evaluate: TypeAlias = Callable[[Sequence[Node], Mapping[Node, npt.ArrayLike]], list[Array]]
 Values: TypeAlias = Mapping[Node, Array]
 
-EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e308, -1e308, 1e-308, -1e-308, 800.0, -800.0, 40.0, -40.0, 1.0, -1.0, 1e-10)
+EXTREMES = (
+    0.0,
+    -0.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1e308,
+    -1e308,
+    1e-308,
+    -1e-308,
+    800.0,
+    -800.0,
+    40.0,
+    -40.0,
+    1.0,
+    -1.0,
+    1e-10,
+)
 EPSILON = np.finfo("float64").eps
 # Sizes of axes are pairwise distinct, so that a mistaken axis shows.
 SHAPES: tuple[tuple[int, ...], ...] = ((), (7,), (1,), (4, 7), (4, 1))
@@ -37,7 +54,7 @@ SHAPES: tuple[tuple[int, ...], ...] = ((), (7,), (1,), (4, 7), (4, 1))
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A rule made `after` of `before`; `values` are arrays for the inputs of both."""
+    """A rule made `after` of `before`."""
 
     rule: Rule
     before: Node
@@ -53,8 +70,7 @@ def check(rule: Rule, table: RuleTable, evaluate: Evaluate, seed: int = 20) -> l
     for graph, draws in cases:
         found: list[Application] = []
         try:
-            run = Rewriting(table, strict=True, observe=lambda r, a, b, found=found: found.append(Application(r, a, b)))  # type: ignore[misc]  # the default binds the list of this case
-            run([graph])
+            Rewriting(table, strict=True, observe=_recorder(found))([graph])
         except ConsilienceError as error:
             complaints.append(f"{rule.name}: {error}")
             continue
@@ -70,6 +86,10 @@ def check(rule: Rule, table: RuleTable, evaluate: Evaluate, seed: int = 20) -> l
         which = f"{idle} of {len(rule.examples)} examples" if rule.examples else "its left side"
         complaints.append(f"{rule.name}: does not apply to {which}; another rule comes before it.")
     return complaints
+
+
+def _recorder(found: list[Application]) -> Callable[[Rule, Node, Node], None]:
+    return lambda rule, before, after: found.append(Application(rule, before, after))
 
 
 def _example_cases(rule: Rule, rng: np.random.Generator) -> Iterable[tuple[Node, list[Values]]]:
@@ -114,8 +134,6 @@ _TRUTHS = ("logical_not", "logical_and", "logical_or", "where")
 
 
 def _is_truth(wildcard: Wildcard, term: object) -> bool:
-    from consilience.rewrite.pattern import Call
-
     if not isinstance(term, Call):
         return False
     operands = term.operands[:1] if term.function == "where" else term.operands
@@ -172,13 +190,7 @@ def _draw(bound: Mapping[str, Node], rule: Rule, pool: Sequence[float], rng: np.
         wildcard = Wildcard(name)
         low, high = _interval(wildcard, rule)
         facts = {f for c in rule.conditions for f in _facts_of(c, wildcard)}
-        strict = "positive" in facts or "negative" in facts or "nonzero" in facts
-        allowed = [
-            e for e in pool
-            if (np.isnan(e) or low <= e <= high)
-            and not (low == 0 and e == 0 and np.signbit(e))  # the sign of a zero is not kept
-            and not (strict and e == 0) and not ("finite" in facts and not np.isfinite(e)) and not ("probability" in facts and np.isnan(e))
-        ]  # fmt: skip
+        allowed = [e for e in pool if _admits(e, low, high, facts)]
         array = rng.normal(0, 3, shape)
         bounded_below, bounded_above = low > -1e300, high < 1e300
         if bounded_below and bounded_above:
@@ -190,6 +202,15 @@ def _draw(bound: Mapping[str, Node], rule: Rule, pool: Sequence[float], rng: np.
         mask = rng.random(shape) < 0.6
         found[node] = np.where(mask, rng.choice(allowed, shape), array)
     return found
+
+
+def _admits(extreme: float, low: float, high: float, facts: set[str]) -> bool:
+    """Whether an extreme value lies where a rule claims something."""
+    if np.isnan(extreme):
+        return not facts & {"finite", "not_nan", "probability"}
+    if extreme == 0 and (facts & {"positive", "negative", "nonzero"} or (low == 0 and np.signbit(extreme))):
+        return False  # the sign of a zero is not kept
+    return low <= extreme <= high and bool(np.isfinite(extreme) or "finite" not in facts)
 
 
 def compare(application: Application, values: Values, evaluate: Evaluate) -> str:
@@ -208,14 +229,14 @@ def compare(application: Application, values: Values, evaluate: Evaluate) -> str
     if true is None:
         wrong = ~np.isclose(left, right, rtol=1e-9, atol=1e-11, equal_nan=True) & np.isfinite(left)
         return _report(application, given, left, right, wrong) if wrong.any() else ""
-    from mpmath import mp
+    mp = digits()
 
     with mp.workdps(60):
         tolerance = _sensitivity(before, given, true)
         wrong = np.zeros(left.shape, bool)
         for place in np.ndindex(left.shape):
             slack = tolerance[place] if tolerance is not None else mp.mpf(0)
-            wrong[place] = _worse(left[place], right[place], true[place], slack)
+            wrong[place] = _worse(float(left[place]), float(right[place]), true[place], slack)
     return _report(application, given, left, right, wrong) if wrong.any() else ""
 
 
@@ -225,7 +246,9 @@ def _sensitivity(graph: Node, values: Values, true: Array) -> Array | None:
     total: Array | None = None
     for _ in range(3):
         moved = {
-            node: array * (1 + 8 * EPSILON * rng.uniform(-1, 1, array.shape)) if array.dtype.kind == "f" else array
+            node: array * (1 + 8 * EPSILON * rng.uniform(-1, 1, array.shape))
+            if array.dtype.kind == "f"
+            else array
             for node, array in values.items()
         }
         with np.errstate(all="ignore"):
@@ -239,7 +262,7 @@ def _sensitivity(graph: Node, values: Values, true: Array) -> Array | None:
 
 def _worse(left: float, right: float, true: Any, slack: Any) -> bool:
     """Whether the right side is wrong where the left one is not."""
-    from mpmath import mp
+    mp = digits()
 
     if left == right:
         return False
@@ -262,4 +285,5 @@ def _worse(left: float, right: float, true: Any, slack: Any) -> bool:
 def _report(application: Application, values: Values, left: Array, right: Array, wrong: Array) -> str:
     place = tuple(int(i) for i in np.argwhere(wrong)[0])
     shown = ", ".join(f"{node.name}={np.array2string(array, threshold=12)}" for node, array in values.items())
-    return f"{application.before!r} is {left[place]!r} but {application.after!r} is {right[place]!r} at {place} for {shown}."
+    sides = f"{application.before!r} is {left[place]!r} but {application.after!r} is {right[place]!r}"
+    return f"{sides} at {place} for {shown}."

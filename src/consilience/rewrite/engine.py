@@ -40,13 +40,17 @@ class Rewriting:
     """
 
     def __init__(
-        self, table: RuleTable, *, strict: bool = False, observe: Callable[[Rule, Node, Node], None] | None = None
+        self,
+        table: RuleTable,
+        *,
+        strict: bool = False,
+        observe: Callable[[Rule, Node, Node], None] | None = None,
     ) -> None:
         dear = sorted({r.tier for r in table} - {"always"})
         if dear:
             raise MissingRuleError(
-                f"rules of tier {', '.join(map(repr, dear))} choose among equal forms by cost, which this engine does not; "
-                "give it rules of tier 'always' only."
+                f"rules of tier {', '.join(map(repr, dear))} choose among equal forms by cost, which this engine "
+                "does not do; give it rules of tier 'always' only."
             )
         self.table = table
         self.strict = strict
@@ -84,7 +88,7 @@ class Rewriting:
         return [found[output] for output in outputs]
 
     def _open(self, order: Sequence[Node], outputs: Sequence[Node]) -> set[Node]:
-        """Links of long chains of sums or products: one reader of their own kind, one operand of their own kind.
+        """Links of long chains of sums or products: the only reader and an operand are of their own kind.
 
         They are taken apart by the rule at the end of the chain, which keeps chains linear in time.
         """
@@ -98,9 +102,9 @@ class Rewriting:
             if kind is None or not self._gathered.issuperset(("add", "mul")):
                 continue
             for operand in node.inputs:
-                if readers[operand] == 1 and _family(operand) == kind and operand.type == node.type:
-                    if any(_family(i) == kind and i.type == node.type for i in operand.inputs):
-                        found.add(operand)
+                link = readers[operand] == 1 and _family(operand) == kind and operand.type == node.type
+                if link and any(_family(i) == kind and i.type == node.type for i in operand.inputs):
+                    found.add(operand)
         return found
 
     def _settle(self, start: Node) -> Node:
@@ -153,9 +157,12 @@ class Rewriting:
     def _looped(self, node: Node) -> None:
         """Rules undo each other: name them, or leave the node as it is."""
         if self.strict:
-            names = list(dict.fromkeys(step.rule for step in self.steps[-2 * CHAIN :] if step.origin is self._origin))
+            names = list(
+                dict.fromkeys(step.rule for step in self.steps[-2 * CHAIN :] if step.origin is self._origin)
+            )
             raise VerificationError(
-                f"these rules undo each other or grow without end at {side_tables.describe(node)}: {', '.join(names[-12:])}."
+                "these rules undo each other or grow without end at "
+                f"{side_tables.describe(node)}: {', '.join(names[-12:])}."
             )
         self._normal[node] = node
 
@@ -215,7 +222,7 @@ def _region_fields(op: type[Op]) -> tuple[str, ...]:
     known = _fields_with_regions.get(op)
     if known is None:
         fields = dataclasses.fields(op) if dataclasses.is_dataclass(op) else ()
-        known = tuple(f.name for f in fields if f.type in (Region, "Region"))
+        known = tuple(field.name for field in fields if field.type in (Region, "Region"))
         _fields_with_regions[op] = known
     return known
 
@@ -235,7 +242,9 @@ def fit(result: Node, node: Node, rule: Rule) -> Node:
             for a, b in zip(reversed(found.shape), reversed(wanted.shape), strict=False)
         )
         if not repeats:
-            raise VerificationError(f"rule {rule.name!r} made {found!r} of {wanted!r} at {side_tables.describe(node)}.")
+            raise VerificationError(
+                f"rule {rule.name!r} made {found!r} of {wanted!r} at {side_tables.describe(node)}."
+            )
         result = broadcast_to(result, wanted.shape)
     return result
 

@@ -38,7 +38,9 @@ _BOUNDS: dict[str, Callable[[Bounds], Bounds]] = {
     "finite": lambda b: replace(b, finite=True, not_nan=True),
     "not_nan": lambda b: replace(b, not_nan=True),
     "whole": lambda b: replace(b, whole=True),
-    "probability": lambda b: replace(b, low=max(b.low, 0.0), high=min(b.high, 1.0), finite=True, not_nan=True),
+    "probability": lambda b: replace(
+        b, low=max(b.low, 0.0), high=min(b.high, 1.0), finite=True, not_nan=True
+    ),
 }
 
 
@@ -46,17 +48,23 @@ def assume(x: Node, **facts: bool | float) -> Node:
     """Assert facts about a value; the value is returned.
 
     Scalar facts: positive, non_negative, negative, non_positive, nonzero, finite, not_nan, whole,
-    probability (between 0 and 1); at_least and at_most take a number. Matrix facts: lower, upper, diagonal, symmetric, positive_definite,
-    positive_diagonal. Index facts: unique, increasing. A false assertion gives wrong results.
+    probability (between 0 and 1); at_least and at_most take a number. Matrix facts: lower, upper,
+    diagonal, symmetric, positive_definite, positive_diagonal. Index facts: unique, increasing. A false assertion gives wrong results.
     """
     known = _assumed.get(x, Assumption())
     bounds, structures = known.bounds, set(known.structures)
     for name, holds in facts.items():
         if name in ("at_least", "at_most"):
             limit = float(holds)
-            bounds = replace(bounds, low=max(bounds.low, limit)) if name == "at_least" else replace(bounds, high=min(bounds.high, limit))
+            bounds = (
+                replace(bounds, low=max(bounds.low, limit))
+                if name == "at_least"
+                else replace(bounds, high=min(bounds.high, limit))
+            )
         elif holds is not True:
-            raise GraphError(f"only what holds can be assumed; leave `{name}` out instead of giving {holds!r}.")
+            raise GraphError(
+                f"only what holds can be assumed; leave `{name}` out instead of giving {holds!r}."
+            )
         elif name in _BOUNDS:
             bounds = _BOUNDS[name](bounds)
         elif name in STRUCTURES:
@@ -163,7 +171,7 @@ class Facts:
         return True if b.high <= bound else False if b.low > bound else None
 
     def structure(self, x: Node, name: str) -> bool:
-        """Whether x is known to have one of STRUCTURES: lower, upper, diagonal, symmetric, positive_definite, …"""
+        """Whether x is known to have one of STRUCTURES, such as lower or positive_definite."""
         return has_structure(x, name, self._structures, _assumed_structures, self.positive)
 
     def constant(self, x: Node) -> np.ndarray[Any, np.dtype[Any]] | None:

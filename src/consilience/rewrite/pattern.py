@@ -22,7 +22,17 @@ Written: TypeAlias = "Term | float"
 # Functions of any number of operands, in any order; a wildcard takes all operands that are left.
 SUMS = ("add", "mul")
 # Functions of two operands in any order.
-SYMMETRIC = ("maximum", "minimum", "logaddexp", "eq", "neq", "logical_and", "logical_or", "logical_xor", "hypot")
+SYMMETRIC = (
+    "maximum",
+    "minimum",
+    "logaddexp",
+    "eq",
+    "neq",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "hypot",
+)
 
 
 class Term:
@@ -220,7 +230,9 @@ def partial_matches(term: Call, node: Node, bound: Bindings) -> Iterator[tuple[B
     """
     bare = [t for t in term.operands if isinstance(t, Wildcard) and not t.number]
     if len(bare) > 1:
-        raise GraphError(f"a pattern can leave the rest of `{term.function}` to one wildcard only, not to {bare}.")
+        raise GraphError(
+            f"a pattern can leave the rest of `{term.function}` to one wildcard only, not to {bare}."
+        )
     # Numbers first: there is at most one in a sum in normal form, so that a long sum is searched once.
     strict = sorted((t for t in term.operands if t not in bare), key=lambda t: not isinstance(t, Number))
     if len(node.inputs) < len(term.operands):
@@ -277,7 +289,9 @@ class Condition:
 def _fact(name: str, ask: Callable[[Facts, Node], bool | None]) -> Callable[..., Condition]:
     def condition(*terms: Term) -> Condition:
         return Condition(
-            f"{name}({', '.join(map(repr, terms))})", terms, lambda facts, *nodes: all(ask(facts, n) is True for n in nodes)
+            f"{name}({', '.join(map(repr, terms))})",
+            terms,
+            lambda facts, *nodes: all(ask(facts, n) is True for n in nodes),
         )
 
     return condition

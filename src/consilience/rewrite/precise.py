@@ -19,12 +19,34 @@ DIGITS = 420
 LARGEST_EXPONENT = 1e5
 # Functions whose value needs the exponential of an argument.
 GROWING = frozenset(
-    ("exp", "exp2", "expm1", "log1mexp", "softplus", "sigmoid", "logaddexp", "sinh", "cosh", "tanh", "erf", "erfc", "pow", "gammaln")
+    (
+        "exp",
+        "exp2",
+        "expm1",
+        "log1mexp",
+        "softplus",
+        "sigmoid",
+        "logaddexp",
+        "sinh",
+        "cosh",
+        "tanh",
+        "erf",
+        "erfc",
+        "pow",
+        "gammaln",
+    )
 )
 
 
+def digits() -> Any:
+    """The arithmetic of many digits."""
+    from mpmath import mp  # type: ignore[import-untyped]  # has no annotations
+
+    return mp
+
+
 def _functions() -> dict[str, Callable[..., Any]]:
-    from mpmath import mp
+    mp = digits()
 
     nan, inf = mp.nan, mp.inf
 
@@ -111,7 +133,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
 
 def evaluate_precisely(output: Node, inputs: Mapping[Node, Array]) -> Array | None:
     """The value of a graph with DIGITS digits, or None where an op has no precise meaning here."""
-    from mpmath import mp
+    mp = digits()
 
     with mp.workdps(DIGITS):
         functions = _functions()
@@ -126,7 +148,7 @@ def evaluate_precisely(output: Node, inputs: Mapping[Node, Array]) -> Array | No
 
 
 def _lifted(array: Array) -> Array:
-    from mpmath import mp
+    mp = digits()
 
     if array.dtype.kind != "f":
         return array
@@ -146,7 +168,11 @@ def _value(node: Node, arrays: Sequence[Array], functions: Mapping[str, Callable
         operands = [_lifted(a.astype("float64")) if a.dtype.kind == "i" else a for a in arrays]
         return _fold(function, operands) if op.function in ("add", "mul") else _each(function, operands)
     if isinstance(op, BroadcastTo):
-        return np.broadcast_to(arrays[0], [int(n) for n in op.shape]) if all(isinstance(n, int) for n in op.shape) else None
+        return (
+            np.broadcast_to(arrays[0], [int(n) for n in op.shape])
+            if all(isinstance(n, int) for n in op.shape)
+            else None
+        )
     if isinstance(op, Iota):
         return np.arange(op.length) if isinstance(op.length, int) else None
     if isinstance(op, Cast):
@@ -186,7 +212,9 @@ def _compared(function: str, arrays: Sequence[Array]) -> Array | None:
 
 
 def _reduced(op: Reduce, x: Array, functions: Mapping[str, Callable[..., Any]]) -> Array | None:
-    name = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "logsumexp": "logaddexp"}.get(op.kind)
+    name = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "logsumexp": "logaddexp"}.get(
+        op.kind
+    )
     if name is None:
         return None
     moved = np.moveaxis(x, op.axes, range(len(op.axes)))

@@ -148,7 +148,16 @@ def rewrites(
 
     def make(function: Application) -> Rule:
         wanted = tuple(operands) if operands is not None else None
-        return Rule(name, tuple(roots), wanted, function, tier, gathers=gathers, within=within, examples=tuple(examples))
+        return Rule(
+            name,
+            tuple(roots),
+            wanted,
+            function,
+            tier,
+            gathers=gathers,
+            within=within,
+            examples=tuple(examples),
+        )
 
     return make
 
@@ -201,5 +210,7 @@ class RuleTable:
         keys = {key, Elementwise} if isinstance(key, str) else {key}
         present = {*inputs, *(Elementwise for i in inputs if isinstance(i, str))}
         return tuple(
-            r for r in self.rules if not keys.isdisjoint(r.roots) and (r.operands is None or not present.isdisjoint(r.operands))
+            r
+            for r in self.rules
+            if not keys.isdisjoint(r.roots) and (r.operands is None or not present.isdisjoint(r.operands))
         )

@@ -39,7 +39,11 @@ _SUFFICIENT: dict[str, tuple[tuple[str, ...], ...]] = {
     "upper": (("upper",), ("diagonal",)),
     "diagonal": (("diagonal",), ("lower", "upper")),
     "symmetric": (("symmetric",), ("positive_definite",), ("diagonal",), ("lower", "upper")),
-    "positive_definite": (("positive_definite",), ("diagonal", "positive_diagonal"), ("lower", "upper", "positive_diagonal")),
+    "positive_definite": (
+        ("positive_definite",),
+        ("diagonal", "positive_diagonal"),
+        ("lower", "upper", "positive_diagonal"),
+    ),
     "positive_diagonal": (("positive_diagonal",), ("positive_definite",)),
     "unique": (("unique",), ("increasing",)),
     "increasing": (("increasing",),),
@@ -51,7 +55,12 @@ Sign = Callable[[Node], bool | None]
 
 
 def has_structure(
-    x: Node, name: str, memo: dict[tuple[Node, str], bool], asserted: Asserted, positive: Sign, depth: int = DEPTH
+    x: Node,
+    name: str,
+    memo: dict[tuple[Node, str], bool],
+    asserted: Asserted,
+    positive: Sign,
+    depth: int = DEPTH,
 ) -> bool:
     """Whether x is known to have a structure; `asserted` and `positive` answer about what lies beneath."""
     if depth == 0 or not isinstance(x.type, TensorType):
@@ -133,9 +142,13 @@ def _product(x: Node, name: str, holds: Callable[[Node, str], bool]) -> bool:
     if name in ("lower", "upper", "diagonal"):
         return holds(a, name) and holds(b, name)
     if name == "positive_diagonal":
-        return holds(a, name) and holds(b, name) and any(holds(a, t) and holds(b, t) for t in ("lower", "upper"))
+        return (
+            holds(a, name) and holds(b, name) and any(holds(a, t) and holds(b, t) for t in ("lower", "upper"))
+        )
     if name in ("symmetric", "positive_definite"):
-        mirrored = isinstance(b.op, Transpose) and b.inputs[0] is a and b.op.axes[-2:] == (a.ndim - 1, a.ndim - 2)
+        mirrored = (
+            isinstance(b.op, Transpose) and b.inputs[0] is a and b.op.axes[-2:] == (a.ndim - 1, a.ndim - 2)
+        )
         mirrored = mirrored or (
             isinstance(a.op, Transpose) and a.inputs[0] is b and a.op.axes[-2:] == (b.ndim - 1, b.ndim - 2)
         )
@@ -143,7 +156,9 @@ def _product(x: Node, name: str, holds: Callable[[Node, str], bool]) -> bool:
     return False
 
 
-def _elementwise(x: Node, function: str, name: str, holds: Callable[[Node, str], bool], positive: Sign) -> bool:
+def _elementwise(
+    x: Node, function: str, name: str, holds: Callable[[Node, str], bool], positive: Sign
+) -> bool:
     full = [i for i in x.inputs if i.ndim >= 2 and i.static_shape[-2:] == x.static_shape[-2:]]
     scalars = [i for i in x.inputs if all(n == 1 for n in i.static_shape[-2:])]
     if function in ("add", "sub") and len(full) == len(x.inputs):
@@ -189,7 +204,9 @@ def _vector(x: Node, name: str, holds: Callable[[Node, str], bool]) -> bool:
     if array is not None:
         if array.ndim != 1:
             return False
-        return bool((np.diff(array) > 0).all()) if name == "increasing" else len(np.unique(array)) == len(array)
+        return (
+            bool((np.diff(array) > 0).all()) if name == "increasing" else len(np.unique(array)) == len(array)
+        )
     if isinstance(x.op, Elementwise) and x.op.function in ("add", "mul"):
         numbers = [constant_value(i) for i in x.inputs if i.ndim == 0]
         rest = [i for i in x.inputs if i.ndim]

@@ -29,7 +29,15 @@ from consilience.rules.notation import (
     y,
     z,
 )
-from consilience.rules.operands import MUL, function_of, is_number, number, split_coefficient, usable, value_of
+from consilience.rules.operands import (
+    MUL,
+    function_of,
+    is_number,
+    number,
+    split_coefficient,
+    usable,
+    value_of,
+)
 
 QUOTIENTS = (
     rule("1 / x", true_div(1, x), reciprocal(x)),

@@ -81,7 +81,11 @@ def _canonical(entry: Entry, length: Dim) -> Entry:
             return _slice_of(entry.range(length), length)
         if entry.step == 1 or entry.start == 0:
             forward = entry.step is None or entry.step > 0
-            return Slice(None if entry.start == 0 and forward else entry.start, entry.stop, None if entry.step == 1 else entry.step)
+            return Slice(
+                None if entry.start == 0 and forward else entry.start,
+                entry.stop,
+                None if entry.step == 1 else entry.step,
+            )
         return entry
     if isinstance(entry, At) and isinstance(length, int) and entry.position < 0:
         return At(entry.position + length)
@@ -120,7 +124,12 @@ def index_of_index(node: Node, facts: Facts) -> Node | None:
         return None
     x = inner.inputs[0]
     first, second = inner.op.specification, node.op.specification
-    if first == (Gather(),) and len(inner.inputs) == 2 and isinstance(inner.inputs[1].op, Constant) and len(second) == 1:
+    if (
+        first == (Gather(),)
+        and len(inner.inputs) == 2
+        and isinstance(inner.inputs[1].op, Constant)
+        and len(second) == 1
+    ):
         if inner.inputs[1].ndim == 1 and isinstance(second[0], Slice | At | Gather):
             taken = Node(Index(second), *inner.inputs[1:], *node.inputs[1:])
             return Node(Index((Gather(),)), x, taken)
@@ -157,7 +166,12 @@ def _composed(first: Entry, second: Entry, length: Dim) -> Entry | None:
         return None
     if isinstance(second, At):
         return At(start + second.position) if second.position >= 0 else None
-    if isinstance(second, Slice) and second.step is None and (second.start or 0) >= 0 and (second.stop is None or second.stop >= 0):
+    if (
+        isinstance(second, Slice)
+        and second.step is None
+        and (second.start or 0) >= 0
+        and (second.stop is None or second.stop >= 0)
+    ):
         return Slice(start + (second.start or 0), None if second.stop is None else start + second.stop)
     return None
 
@@ -328,7 +342,9 @@ def read_of_write(node: Node, facts: Facts) -> Node | None:
     x, values, *arrays = written.inputs
     here, there = node.op.specification, written.op.specification
     if here == there and node.inputs[1:] == tuple(arrays):
-        if arrays and not (len(arrays) == 1 and isinstance(arrays[0].op, Constant) and facts.structure(arrays[0], "unique")):
+        if arrays and not (
+            len(arrays) == 1 and isinstance(arrays[0].op, Constant) and facts.structure(arrays[0], "unique")
+        ):
             return None
         if arrays and not _inside(arrays[0], x.static_shape[there.index(Gather())]):
             return None

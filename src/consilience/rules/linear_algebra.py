@@ -281,7 +281,9 @@ def numbers_out(node: Node, facts: Facts) -> Node | None:
             outside.append(number(coefficient, x.dtype))
             x = rest
         operands.append(x)
-    if operands == list(node.inputs) or [o.static_shape for o in operands] != [i.static_shape for i in node.inputs]:
+    if operands == list(node.inputs) or [o.static_shape for o in operands] != [
+        i.static_shape for i in node.inputs
+    ]:
         return None
     result = Node(MatMul(), *operands)
     if outside:

@@ -39,7 +39,9 @@ def as_power(node: Node) -> tuple[Node, float]:
         function = function_of(node)
         if function == "square":
             # A square forgets the sign: (x ** 0.5) ** 2 is x only on half of the line.
-            if function_of(node.inputs[0]) not in ("square", "reciprocal") and function_of(node.inputs[0]) in ("sqrt", "pow"):
+            if function_of(node.inputs[0]) not in ("square", "reciprocal") and function_of(
+                node.inputs[0]
+            ) in ("sqrt", "pow"):
                 return node, exponent
             exponent *= 2
         elif function == "reciprocal":
@@ -81,7 +83,9 @@ def _mergeable(base: Node, exponents: list[float], facts: Facts) -> bool:
     whole = all(e == int(e) for e in exponents)
     if all(e > 0 for e in exponents) or all(e < 0 for e in exponents):
         return whole or facts.non_negative(base) is True
-    return facts.finite(base) is True and (facts.positive(base) is True if not whole else facts.nonzero(base) is True)
+    return facts.finite(base) is True and (
+        facts.positive(base) is True if not whole else facts.nonzero(base) is True
+    )
 
 
 _PART_OF_POWERS = frozenset(("square", "reciprocal", "sqrt", "pow"))

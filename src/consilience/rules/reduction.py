@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from consilience.ir import INTEGERS, Dim, Node, dimension
 from consilience.ops import (
     BroadcastTo,
@@ -23,7 +25,7 @@ from consilience.ops import (
 from consilience.ops.shape import broadcast_to, expand_dims, length_of, squeeze
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, rewrites
-from consilience.rules.operands import ADD, MUL, function_of, number
+from consilience.rules.operands import ADD, MUL, function_of, is_number, number, value_of
 
 _NEUTRAL = {"sum": 0.0, "prod": 1.0, "any": False, "all": True, "logsumexp": float("-inf")}
 _IDEMPOTENT = ("max", "min", "any", "all")
@@ -32,7 +34,9 @@ _IDEMPOTENT = ("max", "min", "any", "all")
 def constant_axes(x: Node, rank: int, axes: Sequence[int], like: Node) -> tuple[int, ...]:
     """The axes of a broadcast result of rank `rank` along which the operand x repeats one value."""
     missing = rank - x.ndim
-    return tuple(a for a in axes if a < missing or (x.static_shape[a - missing] == 1 and like.static_shape[a] != 1))
+    return tuple(
+        a for a in axes if a < missing or (x.static_shape[a - missing] == 1 and like.static_shape[a] != 1)
+    )
 
 
 def _without(x: Node, rank: int, axes: Sequence[int]) -> Node:
@@ -103,7 +107,9 @@ def nested(node: Node, facts: Facts) -> Node | None:
         return None
     first = inner.op.axes
     kept = [a for a in range(inner.inputs[0].ndim) if a not in first]
-    return Node(Reduce(node.op.kind, tuple(sorted((*first, *(kept[a] for a in node.op.axes))))), inner.inputs[0])
+    return Node(
+        Reduce(node.op.kind, tuple(sorted((*first, *(kept[a] for a in node.op.axes))))), inner.inputs[0]
+    )
 
 
 @rewrites(
@@ -126,7 +132,9 @@ def of_view(node: Node, facts: Facts) -> Node | None:
         kept_after = [order[a] for a in range(view.ndim) if a not in op.axes]
         result = _reduced(op, x, axes)
         permutation = tuple(kept_before.index(a) for a in kept_after)
-        return result if permutation == tuple(range(len(permutation))) else Node(Transpose(permutation), result)
+        return (
+            result if permutation == tuple(range(len(permutation))) else Node(Transpose(permutation), result)
+        )
     if isinstance(view.op, ExpandDims):
         new = view.op.axes
         if any(a in new for a in op.axes):
@@ -170,6 +178,8 @@ def of_repeated(node: Node, facts: Facts) -> Node | None:
     if op.kind in _IDEMPOTENT:
         return inner
     if op.kind == "sum":
+        if not isinstance(count, int) and is_number(inner) and not np.isfinite(value_of(inner)):
+            return None  # the sum of no terms is 0
         return times(count, inner)
     exponent = number(count, x.dtype) if isinstance(count, int) else cast(length_of(count), x.dtype)
     if op.kind == "prod":
@@ -253,6 +263,28 @@ def _aligned(x: Node, rank: int, axes: Sequence[int]) -> Node:
 
 
 @rewrites(
+    Reduce, name="constant conditions leave reductions", operands=["where"],
+    examples=[
+        lambda t: t.where(t.scalar > 0.0, t.vector, -np.inf).sum(),
+        lambda t: t.where(t.column > 0.0, t.matrix, t.row).sum(axis=1),
+        lambda t: t.where(t.scalar > 0.0, t.vector, t.x).max(),
+    ],
+)  # fmt: skip
+def constant_condition(node: Node, facts: Facts) -> Node | None:
+    """Σᵢ where(c, xᵢ, yᵢ) is where(c, Σᵢ xᵢ, Σᵢ yᵢ) for a condition that is the same for all i."""
+    op, choice = node.op, node.inputs[0]
+    assert isinstance(op, Reduce)
+    if function_of(choice) != "where":
+        return None
+    condition, x, y = choice.inputs
+    shape = choice.static_shape
+    if len(constant_axes(condition, choice.ndim, op.axes, choice)) != len(op.axes):
+        return None
+    parts = [_reduced(op, broadcast_to(i, shape), op.axes) for i in (x, y)]
+    return apply("where", _without(condition, choice.ndim, op.axes), *parts)
+
+
+@rewrites(
     Reduce, name="reductions of joins", operands=[Concatenate],
     examples=[
         lambda t: t.concatenate([t.vector, t.x]).sum(),
@@ -327,7 +359,11 @@ def extremum_of_truth(node: Node, facts: Facts) -> Node | None:
     """The greatest of truth values is whether any holds."""
     assert isinstance(node.op, Reduce)
     inner = node.inputs[0]
-    if not isinstance(inner.op, Cast) or inner.inputs[0].dtype != "bool" or node.op.kind not in ("max", "min"):
+    if (
+        not isinstance(inner.op, Cast)
+        or inner.inputs[0].dtype != "bool"
+        or node.op.kind not in ("max", "min")
+    ):
         return None
     if not _filled(inner, node.op.axes):
         return None
@@ -342,6 +378,7 @@ RULES: tuple[Rule, ...] = (
     of_repeated,
     constant_terms,
     constant_factors,
+    constant_condition,
     of_join,
     product_of_exponentials,
     extremum_of_monotone,

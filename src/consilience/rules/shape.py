@@ -62,7 +62,11 @@ def _leading(axes: tuple[int, ...]) -> bool:
 def _with_rank(x: Node, shape: Shape) -> Node:
     """New leading axes where the result has axes of length 1 that broadcasting would not show."""
     missing = len(shape) - x.ndim
-    return expand_dims(x, tuple(range(missing))) if missing and tuple(shape[missing:]) == x.static_shape and _ones(shape[:missing]) else x
+    return (
+        expand_dims(x, tuple(range(missing)))
+        if missing and tuple(shape[missing:]) == x.static_shape and _ones(shape[:missing])
+        else x
+    )
 
 
 def _ones(lengths: Sequence[object]) -> bool:
@@ -109,7 +113,11 @@ def cast_of_cast(node: Node, facts: Facts) -> Node | None:
     """A cast that loses nothing is not needed before another one."""
     inner = node.inputs[0]
     source = inner.inputs[0]
-    kept = {"bool": ("int32", "int64", "float32", "float64"), "int32": ("int64", "float64"), "float32": ("float64",)}
+    kept = {
+        "bool": ("int32", "int64", "float32", "float64"),
+        "int32": ("int64", "float64"),
+        "float32": ("float64",),
+    }
     if not isinstance(inner.op, Cast) or inner.dtype not in kept.get(source.dtype, ()):
         return None
     return source if source.dtype == node.dtype else Node(node.op, source)
@@ -229,7 +237,11 @@ def squeeze_merged(node: Node, facts: Facts) -> Node | None:
 def _shaped(x: Node, remaining: Sequence[int], new: tuple[int, ...], dropped: tuple[int, ...]) -> Node:
     """x with the axes of `new` that remain, less the own axes in `dropped`; all counted after the new axes."""
     own = [a for a in range(x.ndim + len(new)) if a not in new]
-    inner = squeeze(x, tuple(i for i, a in enumerate(own) if a in dropped)) if any(a in dropped for a in own) else x
+    inner = (
+        squeeze(x, tuple(i for i, a in enumerate(own) if a in dropped))
+        if any(a in dropped for a in own)
+        else x
+    )
     added = tuple(i for i, a in enumerate(remaining) if a in new)
     return expand_dims(inner, added) if added else inner
 
@@ -277,11 +289,16 @@ def concatenate_merged(node: Node, facts: Facts) -> Node | None:
     axis = node.op.axis
     parts: list[Node] = []
     for x in node.inputs:
-        parts += x.inputs if isinstance(x.op, Concatenate) and x.op.axis == axis and len(x.inputs) <= 64 else (x,)
+        parts += (
+            x.inputs if isinstance(x.op, Concatenate) and x.op.axis == axis and len(x.inputs) <= 64 else (x,)
+        )
     filled = [x for x in parts if x.static_shape[axis] != 0] or parts[:1]
     if len(filled) == 1:
         return filled[0]
-    if all(isinstance(x.op, ExpandDims) and x.op == filled[0].op for x in filled) and axis not in filled[0].op.axes:  # type: ignore[attr-defined]  # ExpandDims, as just asked
+    if (
+        all(isinstance(x.op, ExpandDims) and x.op == filled[0].op for x in filled)
+        and axis not in filled[0].op.axes
+    ):  # type: ignore[attr-defined]  # ExpandDims, as just asked
         own = [a for a in range(node.ndim) if a not in filled[0].op.axes].index(axis)  # type: ignore[attr-defined]  # see above
         return Node(filled[0].op, concatenate([x.inputs[0] for x in filled], own))
     return None if filled == list(node.inputs) else concatenate(filled, axis)
@@ -298,5 +315,3 @@ RULES: tuple[Rule, ...] = (
     reshape_merged,
     concatenate_merged,
 )
-
-

@@ -118,7 +118,12 @@ def softmax(node: Node, facts: Facts) -> Node | None:
             else:
                 bottom = other
             inner = bottom.inputs[0] if bottom is not None and isinstance(bottom.op, ExpandDims) else bottom
-            if inner is None or not isinstance(inner.op, Reduce) or inner.op.kind != "sum" or inner.inputs[0] is not top:
+            if (
+                inner is None
+                or not isinstance(inner.op, Reduce)
+                or inner.op.kind != "sum"
+                or inner.inputs[0] is not top
+            ):
                 continue
             argument = top.inputs[0]
             normaliser = Node(Reduce("logsumexp", inner.op.axes), argument)
@@ -199,7 +204,12 @@ def log_of_power(node: Node, facts: Facts) -> Node | None:
     return None
 
 
-@rewrites("log", name="log of a product over axes", operands=[Reduce], examples=[lambda t: t.log(t.positive_vector.prod())])
+@rewrites(
+    "log",
+    name="log of a product over axes",
+    operands=[Reduce],
+    examples=[lambda t: t.log(t.positive_vector.prod())],
+)
 def log_of_prod(node: Node, facts: Facts) -> Node | None:
     """The logarithm of a product of values >= 0 is the sum of their logarithms."""
     inner = node.inputs[0]

@@ -75,7 +75,9 @@ def _terms(node: Node, facts: Facts) -> list[tuple[int, Node]]:
         function = function_of(x)
         if function == "neg":
             stack.append((-sign, x.inputs[0]))
-        elif function in ("add", "sub") and (x is node or len(x.inputs) <= SHARED_LIMIT or x in facts.open_nodes):
+        elif function in ("add", "sub") and (
+            x is node or len(x.inputs) <= SHARED_LIMIT or x in facts.open_nodes
+        ):
             last = -sign if function == "sub" else sign
             stack += [(last, i) for i in reversed(x.inputs[1:])]
             stack.append((sign, x.inputs[0]))
@@ -156,7 +158,10 @@ def collect_sum(node: Node, facts: Facts) -> Node | None:
         elif exact or facts.finite(base):
             dropped = True
         else:
-            for part in (sum(c for c in terms.coefficients if c > 0), sum(c for c in terms.coefficients if c < 0)):
+            for part in (
+                sum(c for c in terms.coefficients if c > 0),
+                sum(c for c in terms.coefficients if c < 0),
+            ):
                 operands.append(_with_coefficient(part, base, dtype))
     operands[:0] = _folded(arrays, constants)
     numbers = [number(total, dtype)] if total != 0 or not operands else []
