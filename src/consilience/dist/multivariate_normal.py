@@ -16,9 +16,9 @@ from consilience.ops.linalg import (
     Inverse,
     LogAbsDet,
     diagonal,
+    inverse_quadratic,
     matmul,
     matrix_transpose,
-    solve,
     solve_triangular,
 )
 from consilience.ops.random import draw
@@ -52,8 +52,7 @@ class MvNormal(Continuous):
 
     def logp(self, value: Node) -> Node:
         deviation = value - self.mu
-        solved = _solved(self.cov, deviation)
-        quadratic = reduce("sum", deviation * solved, -1)
+        quadratic = _inverse_quadratic(self.cov, deviation)
         return -0.5 * quadratic - 0.5 * Node(LogAbsDet("positive definite"), self.cov) - self._constant()
 
     def draw(self, key: Node, shape: Shape) -> Node:
@@ -133,8 +132,11 @@ def _applied(operation: Callable[[Node, Node], Node], matrix: Node, vectors: Nod
     return reshape(transpose(columns), vectors.static_shape)
 
 
-def _solved(covariance: Node, vectors: Node) -> Node:
-    return _applied(lambda a, b: solve(a, b, assume_a="pos"), covariance, vectors)
+def _inverse_quadratic(covariance: Node, vectors: Node) -> Node:
+    """x' K^-1 x for each of a batch of vectors."""
+    if covariance.ndim > 2:
+        return squeeze(inverse_quadratic(covariance, expand_dims(vectors, -1)), -1)
+    return reshape(inverse_quadratic(covariance, _columns(vectors)), vectors.static_shape[:-1])
 
 
 def _product(matrix: Node, vectors: Node) -> Node:

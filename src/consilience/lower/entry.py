@@ -21,7 +21,7 @@ from consilience.lower.plan import plan, views_of
 from consilience.lower.program import BranchStep, CallStep, KeepStep, Program, ScalarStep, ScatterStep, Step
 from consilience.lower.scalar_code import MEMORY, code, convert, from_memory, register_type, to_memory
 from consilience.lower.scatter import write_scatter
-from consilience.lower.views import Storage, View, static
+from consilience.lower.views import Storage, View, gathered_lengths, proved_inside, static
 from consilience.native.loops import Builder, Module, Type, Value, Variable, i64, ptr
 from consilience.native.target import Target
 from consilience.ops import Cast, Elementwise, Index, Key, Reduce
@@ -176,18 +176,18 @@ class _Writer:
     def _gathered(self, frame: _Frame, node: Node, op: Index) -> Value:
         b = frame.b
         source, *arrays = node.inputs
-        indices = [self.scalar(frame, a) for a in arrays]
         home = frame.homes.get(source)
-        if home is None:
-            shape = static(source.static_shape)
-            home = View(Storage("iota", 0, "int64", 0), 0, (0,) * len(shape), shape)
-            _, _, axes, _, _ = fusion.gather_layout(op, node, home)
-            details = [(n, 0, fusion.proved_inside(a, n)) for a, (n, _) in zip(arrays, axes, strict=True)]
-            index_offset(b, indices, details, frame.status)
+        if home is None or source in frame.registers:  # one number repeated; its copy in memory may come later
+            lengths = gathered_lengths(op, static(source.static_shape))
+            unproved = [(a, n) for a, n in zip(arrays, lengths, strict=True) if not proved_inside(a, n)]
+            if unproved:
+                details = [(n, 0, False) for _, n in unproved]
+                index_offset(b, [self.scalar(frame, a) for a, _ in unproved], details, frame.status)
             return self.scalar(frame, source)
+        indices = [self.scalar(frame, a) for a in arrays]
         _, extra, axes, _, _ = fusion.gather_layout(op, node, home)
         details = [
-            (length, stride, fusion.proved_inside(a, length)) for a, (length, stride) in zip(arrays, axes, strict=True)
+            (length, stride, proved_inside(a, length)) for a, (length, stride) in zip(arrays, axes, strict=True)
         ]
         offset = index_offset(b, indices, details, frame.status)
         base = View(home.storage, home.offset + extra, (), ())

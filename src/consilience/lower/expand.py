@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from consilience.errors import ShapeError, VerificationError
-from consilience.ir import Node, Region, constant, rebuild, topological
+from consilience.ir import Node, Region, constant, constant_value, rebuild, topological
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve
 from consilience.ops import (
@@ -23,6 +23,7 @@ from consilience.ops import (
     Elementwise,
     Index,
     Inverse,
+    InverseQuadratic,
     Item,
     LogAbsDet,
     MatMul,
@@ -100,6 +101,9 @@ def _logit(x: Node) -> Node:
 
 @expands("xlogy")
 def _xlogy(x: Node, y: Node) -> Node:
+    known = constant_value(x)
+    if known is not None and known.all():
+        return x * apply("log", y)
     zero = apply("logical_and", apply("eq", x, 0), apply("logical_not", apply("isnan", y)))
     return where(zero, _number(x, 0), x * apply("log", y))
 
@@ -215,6 +219,12 @@ def _solve(node: Node) -> Node:
     return Node(LUSolve(), packed, pivots, b)
 
 
+def _inverse_quadratic(node: Node) -> Node:
+    a, b = node.inputs
+    half = Node(SolveTriangular(lower=True, transposed=False), Node(Cholesky(), a), b)
+    return reduce("sum", half * half, -2)
+
+
 def _inverse(node: Node) -> Node:
     (x,) = node.inputs
     assert isinstance(node.op, Inverse)
@@ -260,6 +270,8 @@ def _matmul(node: Node) -> Node:
         return _elementwise_product(a, b)
     if any(n == 0 for n in (*a.static_shape, *b.static_shape)):
         return broadcast_to(_number(a, 0), node.static_shape)
+    if a.static_shape[-1] == 1:
+        return a * b  # a column times a row
     return node
 
 
@@ -313,6 +325,7 @@ def _logsumexp(node: Node) -> Node:
 NODES: dict[type, Callable[[Node], Node]] = {
     Solve: _solve,
     Inverse: _inverse,
+    InverseQuadratic: _inverse_quadratic,
     LogAbsDet: _log_abs_det,
     DetSign: _det_sign,
     Det: _det,
@@ -337,7 +350,7 @@ def _step(node: Node) -> Node:
         return _logsumexp(node) if op.kind == "logsumexp" else node
     if isinstance(op, Cond):
         return Node(Cond(_expanded(op.then), _expanded(op.otherwise)), *node.inputs)
-    if isinstance(op, Cholesky | SolveTriangular | Solve | Inverse | LogAbsDet | DetSign | Det) and (
+    if isinstance(op, Cholesky | SolveTriangular | Solve | Inverse | InverseQuadratic | LogAbsDet | DetSign | Det) and (
         node.dtype == "float32"
     ):
         return _in_double(node)

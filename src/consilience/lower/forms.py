@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from consilience.ir import Constant, Node, TensorType, is_leaf, users
 from consilience.lower import segments
-from consilience.lower.views import IOTA, Lengths, Storage, View, apply_view, is_view, static, whole
+from consilience.lower.views import IOTA, Lengths, Storage, View, apply_view, gathered_lengths, is_view, proved_inside, static, whole
 from consilience.ops import Cast, Elementwise, Index, IndexUpdate, Iota, Item, Key, Reduce
 
 # Forms of a node.
@@ -135,11 +135,24 @@ def _form(forms: Forms, node: Node) -> str:
     if isinstance(op, Reduce):
         return UNIFORM if forms.scalar_like(node.inputs[0]) else REDUCE
     if isinstance(op, Index):
-        single = forms.size(node) == 1
-        return UNIFORM if single or forms.form[node.inputs[0]] == UNIFORM else LOOP
+        return UNIFORM if _one_place(forms, node, op) else LOOP
     if isinstance(op, Item):
         return VIEW
     return REDUCE if node in forms.grouped else STEP
+
+
+def _one_place(forms: Forms, node: Node, op: Index) -> bool:
+    """Whether reading by index arrays gives one number: one element, or elements of a repeated scalar.
+
+    Index arrays of several elements that are not known to be inside need a loop, for the check.
+    """
+    source, *arrays = node.inputs
+    if forms.size(node) == 1:
+        return True
+    if forms.size(node) == 0 or forms.form[source] != UNIFORM:
+        return False
+    lengths = gathered_lengths(op, static(source.static_shape))
+    return all(forms.scalar_like(a) or proved_inside(a, n) for a, n in zip(arrays, lengths, strict=True))
 
 
 def _view_form(forms: Forms, node: Node) -> str:

@@ -16,7 +16,7 @@ from consilience.lower import segments
 from consilience.lower.forms import LOOP, Forms, fused
 from consilience.lower.loop_kernel import Instruction, Leaf, LoopKernel, Operand, Reduction, Root, Store, collapse
 from consilience.lower.scalar_code import HEAVY
-from consilience.lower.views import IOTA, Lengths, View, broadcast, static
+from consilience.lower.views import IOTA, Lengths, View, broadcast, proved_inside, static
 from consilience.ops import Cast, Elementwise, Index, Reduce
 from consilience.ops.index import At, Gather, NewAxis, Slice, gather_place
 
@@ -24,7 +24,7 @@ from consilience.ops.index import At, Gather, NewAxis, Slice, gather_place
 FULL = 96
 HEAVY_WEIGHT = 12
 # From this many independent parts on, equal parts are likely and are compiled once when kept apart.
-MANY_PARTS = 6
+MANY_PARTS = 24
 
 
 @dataclass
@@ -219,12 +219,6 @@ def gather_layout(op: Index, node: Node, source: View) -> tuple[Lengths, int, li
             plain.append(taken.step * stride)
     strides = (*plain[:place], *[0] * rank, *plain[place:])
     return strides, offset, axes, place, rank
-
-
-def proved_inside(array: Node, length: int) -> bool:
-    """Whether an index array is constant and inside its axis."""
-    known = constant_value(array)
-    return known is not None and (not known.size or (int(known.min()) >= 0 and int(known.max()) < length))
 
 
 def index_shape(rank_of_array: int, shape: Lengths, place: int, rank: int) -> Lengths:

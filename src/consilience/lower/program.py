@@ -21,7 +21,20 @@ from consilience.lower.forms import LEAF, LOOP, REDUCE, STEP, TUPLE, UNIFORM, VI
 from consilience.lower.fusion import KernelStep
 from consilience.lower.kernel_code import identity
 from consilience.lower.views import IOTA, Storage, View, apply_view, is_view, static, whole
-from consilience.ops import Concatenate, Cond, ExpandDims, Index, IndexUpdate, Iota, Item, MaskPositions, Reshape, Squeeze
+from consilience.ops import (
+    Cholesky,
+    Concatenate,
+    Cond,
+    ExpandDims,
+    Index,
+    IndexUpdate,
+    Iota,
+    Item,
+    MaskPositions,
+    Reshape,
+    SolveTriangular,
+    Squeeze,
+)
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -148,6 +161,8 @@ class _Printer:
         return lines
 
 
+# Routines that turn one operand into the result, and which.
+OVERWRITES: dict[type, int] = {Cholesky: 0, SolveTriangular: 1}
 KEEPS_ORDER = (Reshape, ExpandDims, Squeeze)
 
 
@@ -258,7 +273,7 @@ class Lowering:
                 continue
             form = forms.form[node]
             if node in forms.stored:
-                home = placed.get(node)
+                home = placed.get(node) or self._overwritten(forms, node, given)
                 self.homes[node] = home if home is not None else self.block(node.dtype, static(node.static_shape))
             elif form == TUPLE:
                 pass
@@ -266,6 +281,18 @@ class Lowering:
                 self.homes[node] = self._leaf_home(node)
             elif form == VIEW and not isinstance(node.op, Item):
                 self._view_home(node)
+
+    def _overwritten(self, forms: Forms, node: Node, given: dict[Node, View]) -> View | None:
+        """The memory of the operand that a routine may work in: nobody else reads it afterwards."""
+        position = OVERWRITES.get(type(node.op))
+        if position is None:
+            return None
+        operand = node.inputs[position]
+        alone = forms.users.get(operand) == [node] and operand not in forms.outputs and operand not in given
+        if not alone or forms.form[operand] not in (LOOP, STEP) or operand not in forms.stored:
+            return None
+        home = self.homes[operand]
+        return home if home.storage.place == "workspace" and home.contiguous else None
 
     def _offer(
         self, forms: Forms, placed: dict[Node, View], node: Node, target: View, given: dict[Node, View]
@@ -312,6 +339,8 @@ class Lowering:
                     readers = readers[1:]
             elif isinstance(node.op, Cond):
                 readers = list(node.inputs[1:])
+            elif isinstance(node.op, Index) and forms.form[node] == LOOP:
+                readers = list(node.inputs[:1])
             for operand in readers:
                 if operand not in given and forms.form[operand] == UNIFORM and operand not in wanted:
                     wanted[operand] = self.block(operand.dtype, static(operand.static_shape))

@@ -16,7 +16,7 @@ from consilience.lower.kernel_code import combine, identity
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve
 from consilience.lower.scalar_code import MEMORY, from_memory, register_type, to_memory
 from consilience.lower.views import View, row_major
-from consilience.native.loops import Builder, Value, f64, i8, i32, i64
+from consilience.native.loops import Builder, Value, f64, i8, i32, i64, ptr
 from consilience.ops import ArgReduce, Cholesky, Cumulative, MatMul, SolveTriangular
 
 
@@ -80,9 +80,11 @@ def _at(b: Builder, pointer: Value, offset: Value | int) -> Value:
     return b.offset(pointer, index, f64)
 
 
-def _copy(b: Builder, source: Value, target: Value, count: int) -> None:
-    with b.for_(0, count) as i:
-        b.store(b.load(f64, b.offset(source, i, f64)), b.offset(target, i, f64))
+def _copy(b: Builder, source: Argument, target: Argument, start: Value, count: int) -> None:
+    """float64 from `start` on, unless the result overwrites its operand."""
+    if source.view != target.view:
+        size = b.const(i64, 8 * count)
+        b.call("memcpy", ptr, _at(b, target.pointer, start), _at(b, source.pointer, start), size)
 
 
 def _fail_unless(b: Builder, good: Value) -> None:
@@ -111,15 +113,13 @@ def _cholesky(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequ
     size, letter = _int(b, n), _char(b, "U")
     with ExitStack() as loops:
         offset = b.mul(_batch(b, loops, batch), b.const(i64, n * n))
-        source, target = _at(b, x.pointer, offset), _at(b, factor.pointer, offset)
+        _copy(b, x, factor, offset, n * n)
+        target = _at(b, factor.pointer, offset)
         zero = b.const(f64, 0.0)
-        with b.for_(0, n) as i:
-            row = b.mul(i, b.const(i64, n))
-            with b.for_(0, b.add(i, b.const(i64, 1))) as j:
-                place = b.add(row, j)
-                b.store(b.load(f64, _at(b, source, place)), _at(b, target, place))
-            with b.for_(b.add(i, b.const(i64, 1)), n) as j:
-                b.store(zero, _at(b, target, b.add(row, j)))
+        with b.for_(0, n - 1) as i:  # nothing above the diagonal
+            above = b.add(b.mul(i, b.const(i64, n + 1)), b.const(i64, 1))
+            bytes_ = b.mul(b.sub(b.const(i64, n - 1), i), b.const(i64, 8))
+            b.call("memset", ptr, _at(b, target, above), b.const(i32, 0), bytes_)
         b.call("blas_dpotrf", None, letter, size, target, size, info)
         # LAPACK does not notice every NaN: the last pivot carries it.
         last = b.load(f64, _at(b, target, n * n - 1))
@@ -134,8 +134,8 @@ def _cholesky_inverse(b: Builder, node: Node, sources: Sequence[Argument], targe
     size, letter = _int(b, n), _char(b, "U")
     with ExitStack() as loops:
         offset = b.mul(_batch(b, loops, batch), b.const(i64, n * n))
-        source, target = _at(b, factor.pointer, offset), _at(b, inverse.pointer, offset)
-        _copy(b, source, target, n * n)
+        _copy(b, factor, inverse, offset, n * n)
+        target = _at(b, inverse.pointer, offset)
         b.call("blas_dpotri", None, letter, size, target, size, info)
         _fail_unless(b, _succeeded(b, info))
         with b.for_(0, n) as i:  # the lower triangle is filled; mirror it
@@ -161,7 +161,7 @@ def _solve_triangular(b: Builder, node: Node, sources: Sequence[Argument], targe
         matrix = _at(b, a.pointer, b.mul(number, b.const(i64, n * n)))
         offset = b.mul(number, b.const(i64, n * columns))
         target = _at(b, solution.pointer, offset)
-        _copy(b, _at(b, right.pointer, offset), target, n * columns)
+        _copy(b, right, solution, offset, n * columns)
         with b.for_(0, n) as i:
             pivot = b.load(f64, _at(b, matrix, b.mul(i, b.const(i64, n + 1))))
             _fail_unless(b, b.cmp("ne", pivot, b.const(f64, 0.0)))
@@ -183,7 +183,7 @@ def _lu_factor(b: Builder, node: Node, sources: Sequence[Argument], targets: Seq
         number = _batch(b, loops, batch)
         offset = b.mul(number, b.const(i64, n * n))
         target = _at(b, packed.pointer, offset)
-        _copy(b, _at(b, x.pointer, offset), target, n * n)
+        _copy(b, x, packed, offset, n * n)
         exchanged = b.offset(pivots.pointer, b.mul(number, b.const(i64, n)), i32)
         b.call("blas_dgetrf", None, size, size, target, size, exchanged, info)
 

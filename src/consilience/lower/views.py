@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from consilience.ir import Node
+from consilience.ir import Node, constant_value
 from consilience.ops import BroadcastTo, ExpandDims, Index, Reshape, Squeeze, Transpose
 from consilience.ops.index import At, Gather, NewAxis, Slice
 
@@ -181,3 +181,16 @@ def _slice(op: Index, source: View) -> View:
             strides.append(taken.step * stride)
             shape.append(len(taken))
     return View(source.storage, offset, tuple(strides), tuple(shape))
+
+
+def proved_inside(array: Node, length: int) -> bool:
+    """Whether an index array is constant and inside its axis."""
+    known = constant_value(array)
+    return known is not None and (not known.size or (int(known.min()) >= 0 and int(known.max()) < length))
+
+
+def gathered_lengths(op: Index, shape: Lengths) -> Lengths:
+    """Lengths of the axes that the index arrays address."""
+    axes = iter(shape)
+    lengths = [(entry, next(axes)) for entry in op.specification if not isinstance(entry, NewAxis)]
+    return tuple(length for entry, length in lengths if isinstance(entry, Gather))

@@ -5,7 +5,7 @@ A dimension has labels, a fixed length, or a length that data decide (a symbolic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -22,7 +22,6 @@ Labels: TypeAlias = Sequence[Any] | npt.NDArray[Any] | None
 class _Axis:
     length: Dim
     labels: tuple[Any, ...] | None
-    origin: str
 
 
 class Coordinates:
@@ -42,30 +41,26 @@ class Coordinates:
         labels = _labels(name, values)
         if labels is None and length is None:
             raise ModelError(f"the dimension `{name}` needs labels or a length.")
-        size = len(labels) if labels is not None else int(length or 0)
+        size = len(labels) if labels is not None else _size(name, length)
         known = self._axes.get(name)
         if known is not None:
             same_labels = labels is None or known.labels is None or known.labels == labels
-            if known.length != size or not same_labels:
-                raise ModelError(f"the dimension `{name}` exists already with other labels or another length.")
+            if self.current_length(name) != size or not same_labels:
+                raise ModelError(
+                    f"the dimension `{name}` exists already, with "
+                    + (f"length {self.current_length(name)}" if same_labels else "other labels")
+                    + "; give it once, or equally."
+                )
             if known.labels is None:
                 known.labels = labels
             return
-        self._axes[name] = _Axis(size, labels, "`coords`")
-
-    def claim(self, name: str, length: Dim, origin: str) -> None:
-        """A dimension without labels is unknown: say so, with what is known."""
-        known = ", ".join(f"`{n}`" for n in self._axes) or "none"
-        raise ModelError(
-            f"{origin} names the dimension `{name}`, which is unknown; the model has {known}. "
-            f"Add it: `pm.Model(coords={{{name!r}: …}})` or `model.add_coord({name!r}, …)`."
-        )
+        self._axes[name] = _Axis(size, labels)
 
     def open(self, name: str, length: int, origin: str) -> Dimension | int:
         """The length of an axis of data: symbolic, so that data of another length can be set later."""
         known = self._axes.get(name)
         if known is None:
-            axis = _Axis(symbol(name), None, origin)
+            axis = _Axis(symbol(name), None)
             self._axes[name] = axis
             self._current[name] = length
             assert isinstance(axis.length, Dimension)
@@ -80,11 +75,15 @@ class Coordinates:
         assert isinstance(known.length, Dimension)
         return known.length
 
-    def length(self, name: str) -> Dim:
-        """Length of a dimension."""
+    def length(self, name: str, origin: str = "") -> Dim:
+        """Length of a dimension; `origin` says in messages who asks for it."""
         if name not in self._axes:
             known = ", ".join(f"`{n}`" for n in self._axes) or "none"
-            raise ModelError(f"the dimension `{name}` is unknown; the model has {known}. Add it with `coords`.")
+            raise ModelError(
+                f"{origin + ' names ' if origin else ''}the dimension `{name}`"
+                f"{', which' if origin else ''} is unknown; the model has {known}. "
+                f"Add it: `pm.Model(coords={{{name!r}: …}})` or `model.add_coord({name!r}, …)`."
+            )
         return self._axes[name].length
 
     def current_length(self, name: str) -> int:
@@ -92,49 +91,68 @@ class Coordinates:
         length = self.length(name)
         return length if isinstance(length, int) else self._current[name]
 
-    def relabel(self, name: str, labels: Labels) -> None:
-        """New labels, and with them a new length if data decide it."""
-        axis = self._axes.get(name)
+    def new_labels(self, name: str, labels: Labels) -> tuple[Any, ...] | None:
+        """Labels that may replace those of a dimension; another length only where data decide it."""
+        length = self.length(name, "`coords`")
         new = _labels(name, labels)
-        if axis is None:
-            raise ModelError(f"the dimension `{name}` is unknown; add it with `model.add_coord`.")
-        if new is None:
-            return
-        if isinstance(axis.length, int) and len(new) != axis.length:
+        if new is not None and isinstance(length, int) and len(new) != length:
             raise ShapeError(
-                f"the dimension `{name}` has the fixed length {axis.length}, got {len(new)} labels; "
+                f"the dimension `{name}` has the fixed length {length}, got {len(new)} labels; "
                 "only dimensions of `pm.Data` can change their length."
             )
-        if not isinstance(axis.length, int):
-            self._current[name] = len(new)
-        axis.labels = new
+        return new
 
-    def check_length(self, name: str, length: int, data: str, relabelled: bool) -> None:
-        """Take note of the length that new data give to a dimension."""
-        current = self.current_length(name)
-        if length == current:
-            return
-        axis = self._axes[name]
-        if axis.labels is not None or relabelled:
+    def check_length(self, name: str, length: int, data: str, changed: Mapping[str, tuple[Any, ...] | None]) -> None:
+        """Whether new data may have a length along a dimension, `changed` being the new labels."""
+        new = changed.get(name)
+        labels = self._axes[name].labels if new is None else new
+        if labels is not None and len(labels) != length:
             raise ShapeError(
-                f"the new values of `{data}` have length {length} along `{name}`, which has {current} labels; "
+                f"the new values of `{data}` have length {length} along `{name}`, which has {len(labels)} labels; "
                 f"pass the new labels: `pm.set_data(…, coords={{{name!r}: …}})`."
             )
-        self._current[name] = length
+
+    def change(self, lengths: Mapping[str, int], labels: Mapping[str, tuple[Any, ...] | None]) -> None:
+        """New lengths of dimensions that data decide, and new labels."""
+        for name, length in lengths.items():
+            if not isinstance(self._axes[name].length, int):
+                self._current[name] = length
+        for name, new in labels.items():
+            if new is not None:
+                self._axes[name].labels = new
+                if not isinstance(self._axes[name].length, int):
+                    self._current[name] = len(new)
 
     def labels(self) -> dict[str, tuple[Any, ...] | None]:
         """Labels of all dimensions."""
         return {name: axis.labels for name, axis in self._axes.items()}
 
 
+def _size(name: str, length: Any) -> int:
+    if isinstance(length, bool) or not isinstance(length, int | np.integer) or length < 0:
+        raise ModelError(f"the length of the dimension `{name}` must be an integer >= 0, got {length!r}.")
+    return int(length)
+
+
 def _labels(name: str, values: Labels) -> tuple[Any, ...] | None:
+    """Labels as a tuple; elements of arrays and pandas indexes stay what they are (dates stay dates)."""
     if values is None:
         return None
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ModelError(f"the labels of `{name}` must be one-dimensional, got shape {array.shape}.")
-    labels = tuple(array.tolist())
-    if len(set(labels)) != len(labels):
-        repeated = next(label for i, label in enumerate(labels) if label in labels[:i])
-        raise ModelError(f"the labels of `{name}` must be unique, but {repeated!r} occurs twice.")
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    if isinstance(values, str) or not hasattr(values, "__len__") or not hasattr(values, "__iter__"):
+        raise ModelError(f"the labels of `{name}` must be a sequence such as a list or an array, got {values!r}.")
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise ModelError(f"the labels of `{name}` must be one-dimensional, got shape {values.shape}.")
+        labels = tuple(values) if values.dtype.kind in "mM" else tuple(values.tolist())
+    else:
+        labels = tuple(values)
+    seen: set[Any] = set()
+    for label in labels:
+        if isinstance(label, list | np.ndarray):
+            raise ModelError(f"the labels of `{name}` must be one-dimensional, got {label!r} as one of them.")
+        if label in seen:
+            raise ModelError(f"the labels of `{name}` must be unique, but {label!r} occurs twice.")
+        seen.add(label)
     return labels

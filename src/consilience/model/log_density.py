@@ -7,9 +7,9 @@ out. Variables are replaced by transformed stretches of one vector, terms summed
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +18,16 @@ from consilience.backends import contexts
 from consilience.backends.llvm import Bound, Compiled
 from consilience.backends.shapes import Lengths, bind_lengths
 from consilience.dist.random_variable import density
+from consilience.dist.random_variable import logp as checked_density
 from consilience.dist.transforms import label
 from consilience.errors import ModelError, ShapeError
-from consilience.ir import Node, constant, substitute, tensor_input, topological
+from consilience.ir import FLOATS, Node, constant, substitute, tensor_input
 from consilience.ir import dimension as dims
 from consilience.ir.obligations import collect
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model import observation
+from consilience.model.batches import values_of_draws
 from consilience.model.layout import Layout, Stretch
 from consilience.model.variables import ModelVariables
 from consilience.ops import Elementwise, cast
@@ -35,6 +37,10 @@ from consilience.rules import simplify
 from consilience.transforms.gradient import gradient
 
 Array = npt.NDArray[Any]
+Made = TypeVar("Made")
+
+# Programs of each kind kept per model: one per combination of data shapes seen lately.
+KEPT: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,9 @@ def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
         jacobians.append(correction)
     priors = []
     for variable, correction in zip(model.free, jacobians, strict=True):
-        term = density(variable.node, constrained[variable.node])
+        # A value that cannot leave the support needs no check.
+        formula = density if variable.inside else checked_density
+        term = formula(variable.node, constrained[variable.node])
         priors.append(term + correction if jacobian and correction is not None else term)
     likelihoods = [density(v.node, v.data) for v in model.observed]
     # Observed variables stand for their data wherever else they are used.
@@ -106,7 +114,9 @@ def total(terms: Sequence[Node]) -> Node:
 class ModelDensity:
     """A compiled log density. Fulfils `LogDensity`: dimension, entry, constants, workspace.
 
-    layout   where each variable lies in the position vector
+    layout                         where each variable lies in the position vector
+    lengths                        values of the symbolic lengths that the data decide
+    graph_seconds, compile_seconds time that went into building its graph, and in all
     """
 
     def __init__(self, model: ModelVariables, built: _Built, bound: Bound, values: list[Array]) -> None:
@@ -115,6 +125,7 @@ class ModelDensity:
         self.dimension = built.layout.dimension
         self.lengths = built.lengths
         self.graph_seconds = built.graph_seconds
+        self.compile_seconds = built.compile_seconds
         self._built = built
         self._bound = bound
         self._data = values
@@ -133,27 +144,20 @@ class ModelDensity:
         return float(logp[0]), gradient_values[0]
 
     def expand(self, positions: npt.NDArray[np.float64], deterministics: bool = True) -> dict[str, Array]:
-        """Named values on their own scales for positions (draws, dimension); leading axis draws."""
-        return self._built.expander(deterministics).run(positions, self._data)
+        """Named values on their own scales for positions (draws, dimension); leading axis draws.
 
-
-@dataclass
-class _Expander:
-    names: list[str]
-    compiled: Compiled
-
-    def run(self, positions: npt.NDArray[np.float64], data: list[Array]) -> dict[str, Array]:
-        bound = self.compiled.bind(data)
-        flat = np.ascontiguousarray(positions)
-        results, _ = bound.map([(flat, True)], len(flat))
-        return dict(zip(self.names, results, strict=True))
+        Where an expression has no value, as the inverse of a singular matrix, the draw's are NaN, with a warning.
+        """
+        names, compiled = self._built.expander(self.model, deterministics)
+        flat = np.ascontiguousarray(positions, dtype=float)
+        results = values_of_draws(compiled.bind(self._data), [(flat, True)], len(flat), names)
+        return dict(zip(names, results, strict=True))
 
 
 class _Built:
     """What is compiled once per model and data shapes."""
 
     def __init__(self, model: ModelVariables, slots: list[Node], lengths: Lengths) -> None:
-        self.model = model
         self.slots = slots
         self.lengths = lengths
         began = time.perf_counter()
@@ -175,15 +179,16 @@ class _Built:
             self.graph_seconds = time.perf_counter() - began
             self.compiled = Compiled([self._position], [logp_node, whole], self._static_slots)
         self.compile_seconds = time.perf_counter() - began
-        self._expanders: dict[bool, _Expander] = {}
+        self._expanders: dict[bool, tuple[list[str], Compiled]] = {}
 
-    def expander(self, deterministics: bool) -> _Expander:
+    def expander(self, model: ModelVariables, deterministics: bool) -> tuple[list[str], Compiled]:
+        """Names and code of values on their own scales as functions of a position."""
         known = self._expanders.get(deterministics)
         if known is None:
-            names = [v.name for v in self.model.free]
+            names = [v.name for v in model.free]
             outputs = list(self._terms.constrained)
             if deterministics:
-                names += list(self.model.deterministics)
+                names += list(model.deterministics)
                 outputs += self._terms.deterministics
             with without_sources():
                 static, memo = specialise([*simplify(outputs), *self._terms.values, *self.slots], self.lengths)
@@ -192,7 +197,7 @@ class _Built:
                     {memo[v]: r for v, r in zip(self._terms.values, self._replacements.values(), strict=True)},
                 )
                 slots = [memo[s] for s in self.slots]
-                known = _Expander(names, Compiled([self._position], replaced, slots, level=1))
+                known = names, Compiled([self._position], replaced, slots, level=1)
             self._expanders[deterministics] = known
         return known
 
@@ -224,7 +229,7 @@ def _check_obligations(terms: Terms, lengths: Lengths) -> None:
     for debt in collect([*terms.all, *terms.deterministics]):
         left = dims.substitute(debt.obligation.left, lengths)
         right = dims.substitute(debt.obligation.right, lengths)
-        if left != right:
+        if isinstance(left, int) and isinstance(right, int) and left != right:
             raise ShapeError(
                 f"{debt.obligation.reason}, but `{debt.obligation.left!r}` is {left} and "
                 f"`{debt.obligation.right!r}` is {right}, in {debt.where}."
@@ -239,32 +244,60 @@ def slot_values(model: ModelVariables) -> tuple[list[Node], list[Array], list[in
     lengths: Lengths = {}
     for slot, value in zip(slots, values, strict=True):
         bind_lengths(slot, value.shape, lengths)
+    for name, labels in model.coords.items():
+        length = dims.substitute(model.dim_length(name), lengths)
+        if labels is not None and length != len(labels):
+            raise ShapeError(
+                f"the data along the dimension `{name}` have length {length}, but it has {len(labels)} labels; "
+                "set the data with `pm.set_data`, together with the labels."
+            )
     return slots, values, [version for _, version in versioned], lengths
 
 
+def kept(cache: dict[object, Any], kind: str, key: object, make: Callable[[], Made]) -> Made:
+    """What a model has compiled for a key, made if it is new; the latest KEPT of each kind are kept."""
+    full = (kind, key)
+    found: Made | None = cache.pop(full, None)
+    made = make() if found is None else found
+    cache[full] = made
+    for old in [k for k in cache if isinstance(k, tuple) and k[0] == kind][:-KEPT]:
+        del cache[old]
+    return made
+
+
 def model_density(model: ModelVariables) -> ModelDensity:
-    """The model's density for its present data; compiled again only when shapes or the model changed."""
+    """The model's density for its present data; compiled again only when shapes or the model changed.
+
+    raises   ModelError without free variables, or with discrete ones; ShapeError, ParameterError and SupportError
+             where the present data do not fit the model
+    """
     if not model.free:
-        raise ModelError("the model has no free variables, so there is nothing to infer; use `sample_prior_predictive`.")
+        raise ModelError(
+            "the model has no free variables, so there is nothing to infer; "
+            "add some, or use `sample_prior_predictive`."
+        )
     for variable in model.free:
-        if not variable.node.dtype.startswith("float"):
+        if variable.node.dtype not in FLOATS:
             raise ModelError(
-                f"`{variable.name}` is discrete ({variable.node.dtype}); gradient-based sampling needs continuous variables. "
-                "Marginalise it, or use a continuous model: samplers for discrete variables are not there yet."
+                f"`{variable.name}` is discrete ({variable.node.op!r}, {variable.node.dtype}); gradient-based sampling "
+                "needs continuous variables. Marginalise it, or use a continuous model: samplers for discrete "
+                "variables are not there yet."
             )
     slots, values, versions, lengths = slot_values(model)
     shapes = tuple(v.shape for v in values)
-    built = model.cache.get(("density", shapes))
-    if built is None:
-        built = model.cache["density", shapes] = _Built(model, slots, lengths)
-    key = ("bound", shapes, tuple(versions))
-    bound = model.cache.get(key)
+    built = kept(model.cache, "density", shapes, lambda: _Built(model, slots, lengths))
+    bound = model.cache.get(("bound", shapes, *versions))
     if bound is None:
-        by_slot = dict(zip(slots, values, strict=True))
-        for observed in model.observed:
-            observation.check_values(observed.name, observed.node, observed.data, by_slot)
-        observation.check_parameters([v.node for v in (*model.free, *model.observed)], by_slot)
+        _check_data(model, dict(zip(slots, values, strict=True)))
         for old in [k for k in model.cache if isinstance(k, tuple) and k[0] == "bound"]:
             del model.cache[old]
-        bound = model.cache[key] = built.compiled.bind(values)
+        bound = model.cache["bound", shapes, *versions] = built.compiled.bind(values)
     return ModelDensity(model, built, bound, values)
+
+
+def _check_data(model: ModelVariables, slots: dict[Node, Array]) -> None:
+    """Observed values in their support, parameters in their range, as far as the data decide."""
+    for observed in model.observed:
+        observation.check_values(observed.name, observed.node, observed.data, slots)
+    if slots:
+        observation.check_parameters([v.node for v in (*model.free, *model.observed)], slots)

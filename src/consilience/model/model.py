@@ -90,8 +90,4 @@ def set_data(
     coords: Mapping[str, Labels] | None = None,
 ) -> None:
     """Exchange the values of several data slots; `coords` gives new labels of dimensions that change."""
-    owner = modelcontext(model)
-    for dim, labels in (coords or {}).items():
-        owner.coordinates.relabel(dim, labels)
-    for name, value in new_data.items():
-        owner.set_data(name, value, {dim: labels for dim, labels in (coords or {}).items()})
+    modelcontext(model).set_all(new_data, coords)

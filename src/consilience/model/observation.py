@@ -11,7 +11,17 @@ import numpy.typing as npt
 from consilience.backends import contexts, reference
 from consilience.dist.random_variable import parameter_violation, support_error, support_violation
 from consilience.errors import DtypeError, ParameterError, ShapeError, SupportError
-from consilience.ir import Dimension, Node, Shared, constant, constant_value, is_leaf, shared_slot, topological
+from consilience.ir import (
+    Dimension,
+    Node,
+    Shared,
+    constant,
+    constant_value,
+    is_leaf,
+    numpy_dtype,
+    shared_slot,
+    topological,
+)
 from consilience.ir.side_tables import name_of
 from consilience.ir.types import FLOATS, dtype_of
 from consilience.ops.elementwise import TensorLike, cast, kind_of
@@ -32,6 +42,23 @@ def as_array(name: str, value: Any) -> Array:
         return array.astype(dtype_of(array))
     except (DtypeError, ValueError, TypeError) as error:
         raise DtypeError(f"the data `{name}` must be an array of numbers: {error}") from None
+
+
+def for_slot(name: str, slot: Node, value: Any) -> Array:
+    """New values for a slot, in its dtype and with its number of axes."""
+    array = as_array(name, value)
+    wanted = numpy_dtype(slot.dtype)
+    if array.ndim != slot.ndim:
+        raise ShapeError(f"the data `{name}` have {slot.ndim} axes, got an array of shape {array.shape}.")
+    if not np.can_cast(array.dtype, wanted, "same_kind"):
+        cast_array = array.astype(wanted) if np.isfinite(array).all() else None
+        if cast_array is None or not (cast_array == array).all():
+            raise DtypeError(
+                f"the data `{name}` are {slot.dtype}, got an array of {array.dtype}; "
+                "convert it, or create `pm.Data` with values of that type."
+            )
+        array = cast_array
+    return array.astype(wanted)
 
 
 def data_slot(name: str, array: Array, shape: Sequence[int | None | Dimension]) -> Node:

@@ -6,7 +6,7 @@ predictions are made of them by the other files of this folder; `model` gives us
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -18,7 +18,7 @@ from consilience.backends import contexts
 from consilience.dist import context
 from consilience.dist.transforms import Transform, default_transform
 from consilience.errors import ModelError, ShapeError
-from consilience.ir import Dim, Dimension, Node, Shared
+from consilience.ir import Dim, Dimension, Node, constant_value
 from consilience.ir.side_tables import name_of, set_name
 from consilience.model import observation
 from consilience.model.coordinates import Coordinates, Labels
@@ -33,12 +33,15 @@ class FreeVariable:
 
     transform   bijection to the unconstrained line; None when the variable is unconstrained
     initval     the user's starting value or strategy, None for the default
+    inside      whether every unconstrained value leads into the support, as with the default transform; if
+                not, the density must look
     """
 
     name: str
     node: Node
     transform: Transform | None
     initval: Any
+    inside: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,25 @@ class ObservedVariable:
 class ModelVariables:
     """The variables of one model, as they were declared.
 
+    name     prefix `name::` of all variables
     coords   labels of dimensions: name -> sequence of labels
+    model    the model of which this is a part: its variables belong to both, dimensions are common. By default
+             the one in whose `with` block this one is made; None for a model of its own
     """
 
-    def __init__(self, name: str = "", *, coords: Mapping[str, Labels] | None = None) -> None:
-        self.name = name
-        self.coordinates = Coordinates()
+    def __init__(
+        self,
+        name: str = "",
+        coords: Mapping[str, Labels] | None = None,
+        *,
+        model: ModelVariables | context.Default | None = context.DEFAULT,
+    ) -> None:
+        around = context.current_or_none() if isinstance(model, context.Default) else model
+        self.parent = around if isinstance(around, ModelVariables) else None
+        self.name = f"{self.parent.name}::{name}" if self.parent and self.parent.name and name else name
+        if self.parent is not None and not name:
+            self.name = self.parent.name
+        self.coordinates = Coordinates() if self.parent is None else self.parent.coordinates
         self.named: dict[str, Node] = {}
         self.free: list[FreeVariable] = []
         self.observed: list[ObservedVariable] = []
@@ -89,9 +105,24 @@ class ModelVariables:
         return "\n".join(lines) if lines else "an empty model"
 
     def __getitem__(self, name: str) -> Node:
-        if name not in self.named:
-            raise KeyError(f"the model has no variable `{name}`; it has {', '.join(self.named) or 'none'}.")
-        return self.named[name]
+        for full in (name, self.name_for(name)):
+            if full in self.named:
+                return self.named[full]
+        raise KeyError(f"the model has no variable `{name}`; it has {', '.join(self.named) or 'none'}.")
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (name in self.named or self.name_for(name) in self.named)
+
+    def name_for(self, name: str) -> str:
+        """The full name of a variable of this model: with the model's own name before it, if it has one."""
+        return f"{self.name}::{name}" if self.name else name
+
+    def lineage(self) -> Iterator[ModelVariables]:
+        """This model and all those of which it is a part."""
+        owner: ModelVariables | None = self
+        while owner is not None:
+            yield owner
+            owner = owner.parent
 
     # ---- PyMC's names for the parts
 
@@ -119,6 +150,11 @@ class ModelVariables:
     def observed_RVs(self) -> list[Node]:  # noqa: N802  # PyMC's name
         """Random variables with data."""
         return [v.node for v in self.observed]
+
+    @property
+    def unobserved_RVs(self) -> list[Node]:  # noqa: N802  # PyMC's name
+        """Random variables to be inferred, and deterministics."""
+        return self.free_RVs + list(self.deterministics.values())
 
     @property
     def basic_RVs(self) -> list[Node]:  # noqa: N802  # PyMC's name
@@ -161,31 +197,44 @@ class ModelVariables:
         """Take a random variable into the model, as free or observed; called by the distributions."""
         if total_size is not None:
             raise ModelError(f"`{name}`: `total_size` needs minibatches, which are not there yet; drop it.")
-        self._check_name(name)
-        self._set_dims(name, node, dims)
-        self.named[name] = node
-        set_name(node, name)
+        full = self._full_name(name)
+        axes = self._checked_dims(full, node, dims)
         if observed is None:
-            chosen = default_transform(node) if transform is context.DEFAULT else transform
-            self.free.append(FreeVariable(name, node, chosen, initval))
+            default = transform is context.DEFAULT
+            chosen = default_transform(node) if default else transform
+            free = FreeVariable(full, node, chosen, initval, inside=default)
+            for owner in self.lineage():
+                owner.free.append(free)
         else:
-            data = observation.as_data(name, node, observed)
-            observation.check_constant(name, node, data)
-            self.observed.append(ObservedVariable(name, node, data))
-        self.cache.clear()
+            data = observation.as_data(full, node, observed)
+            observation.check_constant(full, node, data)
+            for owner in self.lineage():
+                owner.observed.append(ObservedVariable(full, node, data))
+        set_name(node, full)
+        self._enter(full, node, axes)
         return node
 
-    def _check_name(self, name: str) -> None:
+    def _enter(self, name: str, node: Node, dims: tuple[str | None, ...] | None) -> None:
+        """Take note of a named node; what was compiled before is out of date."""
+        for owner in self.lineage():
+            owner.named[name] = node
+            if dims is not None:
+                owner.dims_of[name] = dims
+            owner.cache.clear()
+
+    def _full_name(self, name: str) -> str:
         if not isinstance(name, str) or not name:
             raise ModelError(f"a variable needs a name as its first argument, got {name!r}.")
-        if name in self.named or name in self.potentials:
-            raise ModelError(f"the model has a variable `{name}` already; names must be unique.")
-        if name in self.coordinates:
-            raise ModelError(f"`{name}` is a dimension of the model; give the variable another name.")
+        full = self.name_for(name)
+        if any(full in owner.named for owner in self.lineage()):
+            raise ModelError(f"the model has a variable `{full}` already; names must be unique.")
+        if full in self.coordinates:
+            raise ModelError(f"`{full}` is a dimension of the model; give the variable another name.")
+        return full
 
-    def _set_dims(self, name: str, node: Node, dims: DimensionNames) -> None:
+    def _checked_dims(self, name: str, node: Node, dims: DimensionNames) -> tuple[str | None, ...] | None:
         if dims is None:
-            return
+            return None
         names = (dims,) if isinstance(dims, str) else tuple(dims)
         if len(names) != node.ndim:
             raise ShapeError(
@@ -194,74 +243,88 @@ class ModelVariables:
         for axis, (dim, length) in enumerate(zip(names, node.static_shape, strict=True)):
             if dim is None:
                 continue
-            wanted = self.coordinates.length(dim) if dim in self.coordinates else None
-            if wanted is None:
-                self.coordinates.claim(dim, length, f"axis {axis} of `{name}`")
-            elif isinstance(wanted, int) and isinstance(length, int) and wanted != length:
+            wanted = self.coordinates.length(dim, f"axis {axis} of `{name}`")
+            if isinstance(wanted, int) and isinstance(length, int) and wanted != length:
                 raise ShapeError(
                     f"axis {axis} of `{name}` has length {length}, but the dimension `{dim}` has length {wanted}."
                 )
-        self.dims_of[name] = names
+        return names
 
     def add_deterministic(self, name: str, node: Node, dims: DimensionNames = None) -> Node:
         """Name an expression so that its values are kept."""
-        self._check_name(name)
-        self._set_dims(name, node, dims)
-        self.named[name] = node
-        self.deterministics[name] = node
-        if name_of(node) is None:
-            set_name(node, name)
-        self.cache.clear()
+        full = self._full_name(name)
+        axes = self._checked_dims(full, node, dims)
+        for owner in self.lineage():
+            owner.deterministics[full] = node
+        _call(node, full)
+        self._enter(full, node, axes)
         return node
 
     def add_potential(self, name: str, node: Node, dims: DimensionNames = None) -> Node:
         """Add a term to the log density."""
-        self._check_name(name)
-        self._set_dims(name, node, dims)
-        self.potentials[name] = node
-        if name_of(node) is None:
-            set_name(node, name)
-        self.cache.clear()
+        full = self._full_name(name)
+        axes = self._checked_dims(full, node, dims)
+        for owner in self.lineage():
+            owner.potentials[full] = node
+        _call(node, full)
+        self._enter(full, node, axes)
         return node
 
     def add_data(self, name: str, value: npt.ArrayLike, dims: DimensionNames = None) -> Node:
         """A named slot for data that can be exchanged with `set_data`."""
-        self._check_name(name)
-        array = observation.as_array(name, value)
+        full = self._full_name(name)
+        array = observation.as_array(full, value)
         names = (dims,) if isinstance(dims, str) else tuple(dims) if dims is not None else (None,) * array.ndim
         if len(names) != array.ndim:
-            raise ShapeError(f"the data `{name}` have {array.ndim} axes of shape {array.shape}, but {len(names)} dims.")
+            raise ShapeError(f"the data `{full}` have {array.ndim} axes of shape {array.shape}, but {len(names)} dims.")
         shape: list[int | None | Dimension] = []
         for axis, dim in enumerate(names):
             if dim is None:
                 shape.append(None)
             else:
-                shape.append(self.coordinates.open(dim, array.shape[axis], f"axis {axis} of the data `{name}`"))
-        slot = observation.data_slot(name, array, shape)
-        if any(dim is not None for dim in names):
-            self.dims_of[name] = names
-        self.named[name] = slot
-        self.data[name] = slot
-        self.cache.clear()
+                shape.append(self.coordinates.open(dim, array.shape[axis], f"axis {axis} of the data `{full}`"))
+        slot = observation.data_slot(full, array, shape)
+        for owner in self.lineage():
+            owner.data[full] = slot
+        self._enter(full, slot, names if any(dim is not None for dim in names) else None)
         return slot
 
-    def set_data(self, name: str, value: npt.ArrayLike, coords: Mapping[str, Labels] | None = None) -> None:
+    def set_data(self, name: str, values: npt.ArrayLike, coords: Mapping[str, Labels] | None = None) -> None:
         """Exchange the values of a data slot.
 
         Values of the same shape need no recompilation. Where the length of a dimension changes, give its new
-        labels in `coords` and set all data along it before the model is used.
+        labels in `coords` and set all data along it before the model is used, or all at once by `pm.set_data`.
+
+        raises   KeyError for an unknown name; DtypeError, ShapeError; then nothing is changed
         """
-        if name not in self.data:
-            raise KeyError(f"the model has no data `{name}`; it has {', '.join(self.data) or 'none'}.")
-        slot = self.data[name]
-        array = observation.as_array(name, value)
-        for dim, labels in (coords or {}).items():
-            self.coordinates.relabel(dim, labels)
-        for dim, length in zip(self.dims_of.get(name, ()), array.shape, strict=False):
-            if dim is not None:
-                self.coordinates.check_length(dim, length, name, relabelled=dim in (coords or {}))
-        contexts.DEFAULT.set(slot, array)
+        self.set_all({name: values}, coords)
+
+    def set_all(self, values: Mapping[str, npt.ArrayLike], coords: Mapping[str, Labels] | None = None) -> None:
+        """Exchange the values of several data slots, all or none."""
+        labels = {dim: self.coordinates.new_labels(dim, new) for dim, new in (coords or {}).items()}
+        arrays: dict[Node, npt.NDArray[Any]] = {}
+        lengths: dict[str, int] = {}
+        for name, value in values.items():
+            full = name if name in self.data else self.name_for(name)
+            if full not in self.data:
+                raise KeyError(f"the model has no data `{name}`; it has {', '.join(self.data) or 'none'}.")
+            slot = self.data[full]
+            array = observation.for_slot(full, slot, value)
+            for dim, length in zip(self.dims_of.get(full, ()), array.shape, strict=False):
+                if dim is not None:
+                    self.coordinates.check_length(dim, length, full, labels)
+                    lengths[dim] = length
+            arrays[slot] = array
+        for slot, array in arrays.items():
+            contexts.DEFAULT.set(slot, array)
+        self.coordinates.change(lengths, labels)
 
     def data_slots(self) -> list[Node]:
         """Shared slots of the model's data."""
-        return [slot for slot in self.data.values() if isinstance(slot.op, Shared)]
+        return list(self.data.values())
+
+
+def _call(node: Node, name: str) -> None:
+    """Name an expression that has no name; constants are common to all models and stay without."""
+    if name_of(node) is None and constant_value(node) is None:
+        set_name(node, name)

@@ -138,6 +138,18 @@ def _solve_obligations(inputs: tuple[Node, ...]) -> tuple[Obligation, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class InverseQuadratic(_Square):
+    """b' A^-1 b for every column b of a matrix; A is symmetric positive definite, with the matrix' batch shape."""
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        of = _solution(inputs, "inverse_quadratic")
+        return of.with_shape((*of.shape[:-2], of.shape[-1]))
+
+    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+        return _solve_obligations(inputs)
+
+
+@dataclass(frozen=True, slots=True)
 class Inverse(_Square):
     """Matrix inverse. `assume` is "general" or "positive definite" (then symmetric, by Cholesky)."""
 
@@ -291,6 +303,15 @@ def solve_triangular(a: TensorLike, b: TensorLike, lower: bool = False, trans: i
     return squeeze(result, -1) if vector else result
 
 
+def inverse_quadratic(a: TensorLike, b: TensorLike) -> Node:
+    """b' a^-1 b for symmetric positive definite a: a vector b gives a number, a matrix one per column."""
+    matrix = as_tensor(a)
+    _square(matrix, "inverse_quadratic")
+    matrix, right, vector = _right_side(matrix, b)
+    result = Node(InverseQuadratic(), matrix, right)
+    return squeeze(result, -1) if vector else result
+
+
 def inv(value: TensorLike) -> Node:
     """Matrix inverse."""
     return Node(Inverse(), _float(value))
@@ -312,6 +333,9 @@ def diagonal(value: TensorLike) -> Node:
     x = as_tensor(value)
     _square(x, "diagonal")
     n = x.static_shape[-1]
+    if isinstance(n, int) and n:  # every (n + 1)st element
+        flat = reshape(x, (*x.static_shape[:-2], n * n))
+        return getitem(flat, (Ellipsis, slice(None, None, n + 1)))
     positions = Node(Iota(n))
     return getitem(x, (Ellipsis, positions, positions))
 

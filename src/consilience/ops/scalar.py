@@ -53,12 +53,14 @@ def row(
 
 
 def special(name: str) -> Callable[..., Any]:
-    """A function of scipy.special, imported when first used."""
+    """A function of scipy.special, imported when first used; float32 is computed in double precision."""
 
     def call(*arguments: Any) -> Any:
         import scipy.special
 
-        return getattr(scipy.special, name)(*arguments)
+        result = getattr(scipy.special, name)(*(np.asarray(a, "float64") for a in arguments))
+        narrow = all(np.asarray(a).dtype == np.float32 for a in arguments)
+        return result.astype("float32") if narrow else result
 
     call.__name__ = name
     return call

@@ -49,8 +49,8 @@ class Rewriting:
         dear = sorted({r.tier for r in table} - {"always"})
         if dear:
             raise MissingRuleError(
-                f"rules of tier {', '.join(map(repr, dear))} choose among equal forms by cost, which this engine "
-                "does not do; give it rules of tier 'always' only."
+                f"rules of tier {', '.join(map(repr, dear))} choose among equal forms by cost, "
+                "which this engine does not do; give it rules of tier 'always' only."
             )
         self.table = table
         self.strict = strict
@@ -221,8 +221,8 @@ def _region_fields(op: type[Op]) -> tuple[str, ...]:
     """Names of the parameters of an op class that hold a region."""
     known = _fields_with_regions.get(op)
     if known is None:
-        fields = dataclasses.fields(op) if dataclasses.is_dataclass(op) else ()
-        known = tuple(field.name for field in fields if field.type in (Region, "Region"))
+        fields: dict[str, dataclasses.Field[object]] = getattr(op, "__dataclass_fields__", {})
+        known = tuple(name for name, field in fields.items() if field.type in (Region, "Region"))
         _fields_with_regions[op] = known
     return known
 

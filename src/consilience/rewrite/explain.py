@@ -1,4 +1,4 @@
-"""Which rules made a result: their names, how often each was applied, and to which lines of the user's text."""
+"""Which rules made a result: their names, how often each was applied, to which lines of the user."""
 
 from __future__ import annotations
 

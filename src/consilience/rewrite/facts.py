@@ -49,7 +49,8 @@ def assume(x: Node, **facts: bool | float) -> Node:
 
     Scalar facts: positive, non_negative, negative, non_positive, nonzero, finite, not_nan, whole,
     probability (between 0 and 1); at_least and at_most take a number. Matrix facts: lower, upper,
-    diagonal, symmetric, positive_definite, positive_diagonal. Index facts: unique, increasing. A false assertion gives wrong results.
+    diagonal, symmetric, positive_definite, positive_diagonal. Index facts: unique,
+    increasing. A false assertion gives wrong results.
     """
     known = _assumed.get(x, Assumption())
     bounds, structures = known.bounds, set(known.structures)

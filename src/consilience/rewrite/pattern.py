@@ -79,7 +79,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Wildcard(Term):
-    """Any value; the same name stands for the same value. `number` restricts it to constants of one element."""
+    """Any value; one name stands for one value. `number` restricts it to constants of one element."""
 
     name: str
     number: bool = False

@@ -65,9 +65,15 @@ SIZES = (
 
 
 @rewrites(
-    "true_div", name="quotients by numbers", operands=[Constant],
-    examples=[lambda t: t.x / 3.0, lambda t: 3.0 / t.x, lambda t: t.vector / t.constant([1.0, 2.0, 4.0, 5.0, 8.0])],
-)  # fmt: skip
+    "true_div",
+    name="quotients by numbers",
+    operands=[Constant],
+    examples=[
+        lambda t: t.x / 3.0,
+        lambda t: 3.0 / t.x,
+        lambda t: t.vector / t.constant([1.0, 2.0, 4.0, 5.0, 8.0]),
+    ],
+)
 def quotient_of_number(node: Node, facts: Facts) -> Node | None:
     """x / 3 is a product with 1/3, 3 / x is 3 (1 / x), unless the inverse leaves the normal range."""
     top, bottom = node.inputs
@@ -88,9 +94,13 @@ def _normal(array: Any) -> bool:
 
 
 @rewrites(
-    "true_div", "reciprocal", name="numbers leave quotients", operands=["mul"], within=1e60,
+    "true_div",
+    "reciprocal",
+    name="numbers leave quotients",
+    operands=["mul"],
+    within=1e60,
     examples=[lambda t: (2.0 * t.x) / t.y, lambda t: t.x / (2.0 * t.y), lambda t: t.reciprocal(4.0 * t.x)],
-)  # fmt: skip
+)
 def number_out_of_quotient(node: Node, facts: Facts) -> Node | None:
     """(2 x) / (3 y) is (2/3) (x / y)."""
     coefficient: Any = 1.0
@@ -107,9 +117,11 @@ def number_out_of_quotient(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    "true_div", name="a smaller denominator is inverted first", within=1e300,
+    "true_div",
+    name="a smaller denominator is inverted first",
+    within=1e300,
     examples=[lambda t: t.vector / t.scalar, lambda t: t.matrix / t.row],
-)  # fmt: skip
+)
 def invert_smaller(node: Node, facts: Facts) -> Node | None:
     """x / y is x (1 / y) where y is repeated along an axis of x.
 
@@ -122,9 +134,12 @@ def invert_smaller(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    "abs", "square", name="numbers leave sizes", operands=["mul"],
+    "abs",
+    "square",
+    name="numbers leave sizes",
+    operands=["mul"],
     examples=[lambda t: t.abs(-2.0 * t.x), lambda t: t.square(3.0 * t.x)],
-)  # fmt: skip
+)
 def number_out_of_size(node: Node, facts: Facts) -> Node | None:
     """|c x| is |c| |x| and (c x)² is c² x²."""
     coefficient, rest = split_coefficient(node.inputs[0])
@@ -151,9 +166,12 @@ _NEGATED_WHOLE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 
 
 @rewrites(
-    "logical_not", "invert", name="not of a comparison", operands=["eq", "neq", "lt", "le", "gt", "ge"],
+    "logical_not",
+    "invert",
+    name="not of a comparison",
+    operands=["eq", "neq", "lt", "le", "gt", "ge"],
     examples=[lambda t: t.logical_not(t.eq(t.x, t.y)), lambda t: t.logical_not(t.i < t.j)],
-)  # fmt: skip
+)
 def not_of_comparison(node: Node, facts: Facts) -> Node | None:
     """not (a == b) is a != b; orders are turned only where NaN is excluded."""
     inner = node.inputs[0]
@@ -166,12 +184,18 @@ def not_of_comparison(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    "logical_and", "logical_or", "bitwise_and", "bitwise_or", name="logic with a known side",
+    "logical_and",
+    "logical_or",
+    "bitwise_and",
+    "bitwise_or",
+    name="logic with a known side",
     examples=[
-        lambda t: t.logical_and(t.flag, True), lambda t: t.logical_or(t.flag, True),
-        lambda t: t.logical_and(t.flag, t.flag), lambda t: t.logical_or(False, t.flag),
+        lambda t: t.logical_and(t.flag, True),
+        lambda t: t.logical_or(t.flag, True),
+        lambda t: t.logical_and(t.flag, t.flag),
+        lambda t: t.logical_or(False, t.flag),
     ],
-)  # fmt: skip
+)
 def known_logic(node: Node, facts: Facts) -> Node | None:
     """Neutral and absorbing truth values, and an operand with itself."""
     if node.dtype != "bool":
@@ -187,9 +211,20 @@ def known_logic(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    "eq", "neq", "lt", "le", "gt", "ge", name="comparisons decided by facts",
-    examples=[lambda t: t.exp(t.assumed) > 0.0, lambda t: t.exp(t.assumed) < 0.0, lambda t: t.lt(t.i, t.i), lambda t: t.neq(t.exp(t.assumed), 0.0)],
-)  # fmt: skip
+    "eq",
+    "neq",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    name="comparisons decided by facts",
+    examples=[
+        lambda t: t.exp(t.assumed) > 0.0,
+        lambda t: t.exp(t.assumed) < 0.0,
+        lambda t: t.lt(t.i, t.i),
+        lambda t: t.neq(t.exp(t.assumed), 0.0),
+    ],
+)
 def decided_comparison(node: Node, facts: Facts) -> Node | None:
     """A comparison whose outcome follows from bounds of values that are never NaN."""
     a, b = node.inputs
@@ -213,9 +248,12 @@ def decided_comparison(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    "isnan", "isfinite", "isinf", name="tests of finiteness decided by facts",
+    "isnan",
+    "isfinite",
+    "isinf",
+    name="tests of finiteness decided by facts",
     examples=[lambda t: t.isnan(t.assumed), lambda t: t.isfinite(t.assumed)],
-)  # fmt: skip
+)
 def decided_finiteness(node: Node, facts: Facts) -> Node | None:
     """isnan, isinf and isfinite of values known to be finite."""
     x = node.inputs[0]
@@ -226,9 +264,11 @@ def decided_finiteness(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    "maximum", "minimum", name="extrema decided by facts",
+    "maximum",
+    "minimum",
+    name="extrema decided by facts",
     examples=[lambda t: t.maximum(t.exp(t.assumed), 0.0), lambda t: t.minimum(t.exp(t.assumed), -1.0)],
-)  # fmt: skip
+)
 def decided_extremum(node: Node, facts: Facts) -> Node | None:
     """maximum(x, 0) of x >= 0 is x; NaN of the other operand must be excluded."""
     a, b = node.inputs
@@ -245,9 +285,14 @@ def decided_extremum(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    "lt", "le", "gt", "ge", name="comparisons read from left to right", operands=["sub", "add", "neg", "mul", Constant],
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    name="comparisons read from left to right",
+    operands=["sub", "add", "neg", "mul", Constant],
     examples=[lambda t: t.lt(0.0, t.x), lambda t: t.lt(-t.x, -t.y)],
-)  # fmt: skip
+)
 def turned_comparison(node: Node, facts: Facts) -> Node | None:
     """A number stands on the right; signs on both sides turn the comparison."""
     a, b = node.inputs

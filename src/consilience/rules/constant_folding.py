@@ -39,7 +39,8 @@ def value(node: Node) -> Array | None:
 
 
 @rewrites(
-    *MEANINGS, name="constants are folded",
+    *MEANINGS,
+    name="constants are folded",
     examples=[
         lambda t: t.exp(t.constant([1.0, 2.0])),
         lambda t: t.constant([[1.0, 2.0], [3.0, 5.0]]).sum(axis=0),
@@ -48,7 +49,7 @@ def value(node: Node) -> Array | None:
         lambda t: t.constant([[1.0, 2.0], [3.0, 4.0]]) @ t.constant([1.0, -1.0]),
         lambda t: t.constant([1.0, 2.5]).astype("int64"),
     ],
-)  # fmt: skip
+)
 def fold(node: Node, facts: Facts) -> Node | None:
     """A constant for a value of constants."""
     for operand in node.inputs:
@@ -59,9 +60,11 @@ def fold(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Elementwise, name="constant arrays of one value are numbers", operands=[Constant],
+    Elementwise,
+    name="constant arrays of one value are numbers",
+    operands=[Constant],
     examples=[lambda t: t.vector * t.constant([2.0] * 5), lambda t: t.scalar + t.constant([[1.0, 1.0]])],
-)  # fmt: skip
+)
 def uniform(node: Node, facts: Facts) -> Node | None:
     """Operands that repeat one number, replaced by the number."""
     changed = False

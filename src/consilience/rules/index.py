@@ -37,9 +37,10 @@ def _indexed(x: Node, entries: Sequence[Entry], arrays: Sequence[Node] = ()) -> 
 
 
 @rewrites(
-    Index, name="new axes apart from indices",
+    Index,
+    name="new axes apart from indices",
     examples=[lambda t: t.vector[:, None], lambda t: t.matrix[None, 1], lambda t: t.matrix[t.places, None]],
-)  # fmt: skip
+)
 def new_axes_apart(node: Node, facts: Facts) -> Node | None:
     """x[i, None] is a new axis on x[i]."""
     assert isinstance(node.op, Index)
@@ -59,9 +60,13 @@ def new_axes_apart(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Index, name="indices that take everything",
-    examples=[lambda t: t.node(Index((Slice(0, 5, 1),)), t.vector), lambda t: t.node(Index((Slice(),)), t.vector)],
-)  # fmt: skip
+    Index,
+    name="indices that take everything",
+    examples=[
+        lambda t: t.node(Index((Slice(0, 5, 1),)), t.vector),
+        lambda t: t.node(Index((Slice(),)), t.vector),
+    ],
+)
 def everything(node: Node, facts: Facts) -> Node | None:
     """A slice has one form; an index of full slices is the value."""
     assert isinstance(node.op, Index)
@@ -110,12 +115,17 @@ def _slice_of(taken: range, length: int) -> Slice:
 
 
 @rewrites(
-    Index, name="index of an index", operands=[Index],
+    Index,
+    name="index of an index",
+    operands=[Index],
     examples=[
-        lambda t: t.vector[1:][1:3], lambda t: t.matrix[1][2], lambda t: t.matrix[:, ::-1][1:, 0],
-        lambda t: t.vector[t.constant([0, 3, 1])][1:], lambda t: t.vector[t.constant([0, 3, 1])][t.places],
+        lambda t: t.vector[1:][1:3],
+        lambda t: t.matrix[1][2],
+        lambda t: t.matrix[:, ::-1][1:, 0],
+        lambda t: t.vector[t.constant([0, 3, 1])][1:],
+        lambda t: t.vector[t.constant([0, 3, 1])][t.places],
     ],
-)  # fmt: skip
+)
 def index_of_index(node: Node, facts: Facts) -> Node | None:
     """x[a:b][i] is x[a + i]; x[array][i] is x[array[i]] for a known array."""
     assert isinstance(node.op, Index)
@@ -177,10 +187,16 @@ def _composed(first: Entry, second: Entry, length: Dim) -> Entry | None:
 
 
 @rewrites(
-    Index, name="index of what is repeated", operands=[BroadcastTo],
-    examples=[lambda t: t.broadcast_to(t.row, (3, 4))[1], lambda t: t.broadcast_to(t.scalar, (5,))[1:],
-              lambda t: t.broadcast_to(t.row, (3, 4))[:, 2], lambda t: t.broadcast_to(t.column, (3, 4))[1:, 1]],
-)  # fmt: skip
+    Index,
+    name="index of what is repeated",
+    operands=[BroadcastTo],
+    examples=[
+        lambda t: t.broadcast_to(t.row, (3, 4))[1],
+        lambda t: t.broadcast_to(t.scalar, (5,))[1:],
+        lambda t: t.broadcast_to(t.row, (3, 4))[:, 2],
+        lambda t: t.broadcast_to(t.column, (3, 4))[1:, 1],
+    ],
+)
 def index_of_repeated(node: Node, facts: Facts) -> Node | None:
     """Positions along repeated axes do not matter."""
     assert isinstance(node.op, Index)
@@ -202,13 +218,17 @@ def index_of_repeated(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Index, name="index of a join", operands=[Concatenate],
+    Index,
+    name="index of a join",
+    operands=[Concatenate],
     examples=[
-        lambda t: t.concatenate([t.vector, t.x])[2], lambda t: t.concatenate([t.vector, t.x])[6],
-        lambda t: t.concatenate([t.vector, t.x])[5:], lambda t: t.concatenate([t.vector, t.x, t.y])[3:8],
+        lambda t: t.concatenate([t.vector, t.x])[2],
+        lambda t: t.concatenate([t.vector, t.x])[6],
+        lambda t: t.concatenate([t.vector, t.x])[5:],
+        lambda t: t.concatenate([t.vector, t.x, t.y])[3:8],
         lambda t: t.stack([t.scalar, t.positive])[1],
     ],
-)  # fmt: skip
+)
 def index_of_join(node: Node, facts: Facts) -> Node | None:
     """Only the parts that are read are joined."""
     assert isinstance(node.op, Index)
@@ -245,10 +265,15 @@ def index_of_join(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Index, name="index of new axes", operands=[ExpandDims],
-    examples=[lambda t: t.expand_dims(t.vector, 0)[0], lambda t: t.expand_dims(t.vector, 1)[1:],
-              lambda t: t.expand_dims(t.matrix, 1)[1, 0]],
-)  # fmt: skip
+    Index,
+    name="index of new axes",
+    operands=[ExpandDims],
+    examples=[
+        lambda t: t.expand_dims(t.vector, 0)[0],
+        lambda t: t.expand_dims(t.vector, 1)[1:],
+        lambda t: t.expand_dims(t.matrix, 1)[1, 0],
+    ],
+)
 def index_of_new_axes(node: Node, facts: Facts) -> Node | None:
     """New axes are added after indexing, and those at which a position is taken not at all."""
     assert isinstance(node.op, Index)
@@ -266,9 +291,11 @@ def index_of_new_axes(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Index, name="index of permuted axes", operands=[Transpose],
+    Index,
+    name="index of permuted axes",
+    operands=[Transpose],
     examples=[lambda t: t.transpose(t.matrix)[1], lambda t: t.transpose(t.matrix)[1:, :2]],
-)  # fmt: skip
+)
 def index_of_permuted(node: Node, facts: Facts) -> Node | None:
     """Indices move before a permutation."""
     assert isinstance(node.op, Index)
@@ -286,10 +313,15 @@ def index_of_permuted(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Index, name="known index arrays that run evenly", operands=[Constant],
-    examples=[lambda t: t.vector[t.constant([1, 2, 3])], lambda t: t.matrix[:, t.constant([0, 2])],
-              lambda t: t.node(Index((Gather(), FULL)), t.matrix, t.constant(1))],
-)  # fmt: skip
+    Index,
+    name="known index arrays that run evenly",
+    operands=[Constant],
+    examples=[
+        lambda t: t.vector[t.constant([1, 2, 3])],
+        lambda t: t.matrix[:, t.constant([0, 2])],
+        lambda t: t.node(Index((Gather(), FULL)), t.matrix, t.constant(1)),
+    ],
+)
 def even_gather(node: Node, facts: Facts) -> Node | None:
     """x[[1, 2, 3]] is x[1:4]; an index array of rank 0 is a position."""
     assert isinstance(node.op, Index)
@@ -327,12 +359,17 @@ def _separate(a: Specification, b: Specification, shape: Sequence[Dim]) -> bool:
 
 
 @rewrites(
-    Index, name="reading what was written", operands=[IndexUpdate],
+    Index,
+    name="reading what was written",
+    operands=[IndexUpdate],
     examples=[
-        lambda t: t.vector[1:3].set(0.0)[1:3], lambda t: t.vector[2].set(t.scalar)[2], lambda t: t.vector[2].set(t.scalar)[3],
-        lambda t: t.vector[1:].inc(t.scalar)[1:], lambda t: t.vector[t.constant([0, 3, 1])].set(t.scalar)[t.constant([0, 3, 1])],
+        lambda t: t.vector[1:3].set(0.0)[1:3],
+        lambda t: t.vector[2].set(t.scalar)[2],
+        lambda t: t.vector[2].set(t.scalar)[3],
+        lambda t: t.vector[1:].inc(t.scalar)[1:],
+        lambda t: t.vector[t.constant([0, 3, 1])].set(t.scalar)[t.constant([0, 3, 1])],
     ],
-)  # fmt: skip
+)
 def read_of_write(node: Node, facts: Facts) -> Node | None:
     """x[i].set(v)[i] is v; other places are those of x. Arrays of positions must be free of repetition."""
     assert isinstance(node.op, Index)
@@ -361,9 +398,13 @@ def _inside(positions: Node, length: Dim) -> bool:
 
 
 @rewrites(
-    IndexUpdate, name="writing everything",
-    examples=[lambda t: t.node(IndexUpdate((FULL,), "set"), t.vector, t.x), lambda t: t.node(IndexUpdate((FULL,), "inc"), t.vector, t.x)],
-)  # fmt: skip
+    IndexUpdate,
+    name="writing everything",
+    examples=[
+        lambda t: t.node(IndexUpdate((FULL,), "set"), t.vector, t.x),
+        lambda t: t.node(IndexUpdate((FULL,), "inc"), t.vector, t.x),
+    ],
+)
 def write_everything(node: Node, facts: Facts) -> Node | None:
     """Setting the whole gives the values, increasing the whole is a sum."""
     assert isinstance(node.op, IndexUpdate)

@@ -40,10 +40,16 @@ def _turned(x: Node) -> Node:
 
 
 @rewrites(
-    MatMul, name="inverse times a value", operands=[Inverse],
-    examples=[lambda t: t.inv(t.square_matrix) @ t.vector3, lambda t: t.inv(t.square_matrix) @ t.matrix,
-              lambda t: t.vector3 @ t.inv(t.square_matrix), lambda t: t.transpose(t.matrix) @ t.inv(t.square_matrix)],
-)  # fmt: skip
+    MatMul,
+    name="inverse times a value",
+    operands=[Inverse],
+    examples=[
+        lambda t: t.inv(t.square_matrix) @ t.vector3,
+        lambda t: t.inv(t.square_matrix) @ t.matrix,
+        lambda t: t.vector3 @ t.inv(t.square_matrix),
+        lambda t: t.transpose(t.matrix) @ t.inv(t.square_matrix),
+    ],
+)
 def inverse_times(node: Node, facts: Facts) -> Node | None:
     """inv(A) b solves A y = b; b inv(A) solves A' y' = b'."""
     left, right = node.inputs
@@ -71,12 +77,15 @@ def inverse_times(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Solve, name="systems with structure",
+    Solve,
+    name="systems with structure",
     examples=[
-        lambda t: t.solve(t.lower, t.matrix), lambda t: t.solve(t.transpose(t.lower), t.matrix),
-        lambda t: t.solve(t.positive_definite, t.matrix), lambda t: t.solve(t.diagonal_matrix, t.matrix),
+        lambda t: t.solve(t.lower, t.matrix),
+        lambda t: t.solve(t.transpose(t.lower), t.matrix),
+        lambda t: t.solve(t.positive_definite, t.matrix),
+        lambda t: t.solve(t.diagonal_matrix, t.matrix),
     ],
-)  # fmt: skip
+)
 def structured_solve(node: Node, facts: Facts) -> Node | None:
     """Diagonal systems divide, triangular ones substitute, positive definite ones use Cholesky."""
     a, b = node.inputs
@@ -92,9 +101,11 @@ def structured_solve(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Solve, name="systems with a known Cholesky factor", operands=[MatMul],
+    Solve,
+    name="systems with a known Cholesky factor",
+    operands=[MatMul],
     examples=[lambda t: t.solve(t.lower @ t.transpose(t.lower), t.matrix, "pos")],
-)  # fmt: skip
+)
 def factored_solve(node: Node, facts: Facts) -> Node | None:
     """L L' y = b by two substitutions."""
     a, b = node.inputs
@@ -117,9 +128,11 @@ def _factor(a: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    SolveTriangular, name="triangular systems of a transpose", operands=[Transpose],
+    SolveTriangular,
+    name="triangular systems of a transpose",
+    operands=[Transpose],
     examples=[lambda t: t.solve_triangular(t.transpose(t.lower), t.matrix, lower=False)],
-)  # fmt: skip
+)
 def triangular_transposed(node: Node, facts: Facts) -> Node | None:
     """A' y = b is the transposed system of A."""
     assert isinstance(node.op, SolveTriangular)
@@ -130,9 +143,10 @@ def triangular_transposed(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    SolveTriangular, name="triangular systems that are diagonal",
+    SolveTriangular,
+    name="triangular systems that are diagonal",
     examples=[lambda t: t.solve_triangular(t.diagonal_matrix, t.matrix, lower=True)],
-)  # fmt: skip
+)
 def triangular_diagonal(node: Node, facts: Facts) -> Node | None:
     """A diagonal system divides."""
     a, b = node.inputs
@@ -142,9 +156,14 @@ def triangular_diagonal(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Inverse, name="inverses with structure",
-    examples=[lambda t: t.inv(t.inv(t.square_matrix)), lambda t: t.inv(t.positive_definite), lambda t: t.inv(t.transpose(t.square_matrix))],
-)  # fmt: skip
+    Inverse,
+    name="inverses with structure",
+    examples=[
+        lambda t: t.inv(t.inv(t.square_matrix)),
+        lambda t: t.inv(t.positive_definite),
+        lambda t: t.inv(t.transpose(t.square_matrix)),
+    ],
+)
 def structured_inverse(node: Node, facts: Facts) -> Node | None:
     """The inverse of an inverse, of a transpose, of a positive definite matrix."""
     x = node.inputs[0]
@@ -160,9 +179,11 @@ def structured_inverse(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Cholesky, name="factors that are known", operands=None,
+    Cholesky,
+    name="factors that are known",
+    operands=None,
     examples=[lambda t: t.cholesky(t.lower @ t.transpose(t.lower)), lambda t: t.cholesky(t.diagonal_matrix)],
-)  # fmt: skip
+)
 def known_factor(node: Node, facts: Facts) -> Node | None:
     """The Cholesky factor of L L' is L, that of a diagonal matrix its square root."""
     x = node.inputs[0]
@@ -173,9 +194,11 @@ def known_factor(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    "log", name="log of a determinant", operands=["abs", Det],
+    "log",
+    name="log of a determinant",
+    operands=["abs", Det],
     examples=[lambda t: t.log(t.abs(t.det(t.square_matrix))), lambda t: t.log(t.det(t.positive_definite))],
-)  # fmt: skip
+)
 def log_of_determinant(node: Node, facts: Facts) -> Node | None:
     """log|det(A)| without computing the determinant, which overflows early."""
     inner = node.inputs[0]
@@ -187,14 +210,21 @@ def log_of_determinant(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    LogAbsDet, Det, DetSign, name="determinants with structure",
+    LogAbsDet,
+    Det,
+    DetSign,
+    name="determinants with structure",
     examples=[
-        lambda t: t.slogdet(t.lower)[1], lambda t: t.slogdet(t.inv(t.square_matrix))[1],
-        lambda t: t.slogdet(t.square_matrix @ t.lower)[1], lambda t: t.det(t.transpose(t.square_matrix)),
-        lambda t: t.det(t.lower), lambda t: t.slogdet(t.lower)[0], lambda t: t.slogdet(t.positive_definite)[1],
+        lambda t: t.slogdet(t.lower)[1],
+        lambda t: t.slogdet(t.inv(t.square_matrix))[1],
+        lambda t: t.slogdet(t.square_matrix @ t.lower)[1],
+        lambda t: t.det(t.transpose(t.square_matrix)),
+        lambda t: t.det(t.lower),
+        lambda t: t.slogdet(t.lower)[0],
+        lambda t: t.slogdet(t.positive_definite)[1],
         lambda t: t.det(t.inv(t.square_matrix)),
     ],
-)  # fmt: skip
+)
 def structured_determinant(node: Node, facts: Facts) -> Node | None:
     """Determinants of triangular matrices, products, inverses and transposes."""
     op, x = node.op, node.inputs[0]
@@ -231,9 +261,14 @@ def _from_diagonal(node: Node, x: Node, facts: Facts) -> Node:
 
 
 @rewrites(
-    Transpose, name="transpose of a product", operands=[MatMul],
-    examples=[lambda t: t.transpose(t.transpose(t.matrix) @ t.matrix_b), lambda t: t.transpose(t.matrix @ t.transpose(t.matrix_d))],
-)  # fmt: skip
+    Transpose,
+    name="transpose of a product",
+    operands=[MatMul],
+    examples=[
+        lambda t: t.transpose(t.transpose(t.matrix) @ t.matrix_b),
+        lambda t: t.transpose(t.matrix @ t.transpose(t.matrix_d)),
+    ],
+)
 def transpose_of_product(node: Node, facts: Facts) -> Node | None:
     """(A' B)' is B' A: one transpose less."""
     product = transposed(node)
@@ -246,10 +281,15 @@ def transpose_of_product(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    MatMul, name="product of transposes", operands=[Transpose],
-    examples=[lambda t: t.transpose(t.matrix) @ t.transpose(t.matrix_c), lambda t: t.transpose(t.matrix) @ t.vector3,
-              lambda t: t.vector4 @ t.transpose(t.matrix)],
-)  # fmt: skip
+    MatMul,
+    name="product of transposes",
+    operands=[Transpose],
+    examples=[
+        lambda t: t.transpose(t.matrix) @ t.transpose(t.matrix_c),
+        lambda t: t.transpose(t.matrix) @ t.vector3,
+        lambda t: t.vector4 @ t.transpose(t.matrix),
+    ],
+)
 def product_of_transposes(node: Node, facts: Facts) -> Node | None:
     """A' B' is (B A)'; A' v is v A."""
     a, b = node.inputs
@@ -264,9 +304,15 @@ def product_of_transposes(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    MatMul, name="numbers and signs leave matrix products", operands=["mul", "neg"],
-    examples=[lambda t: (2.0 * t.matrix) @ t.vector4, lambda t: t.matrix @ (-t.vector4), lambda t: (-t.matrix) @ (3.0 * t.vector4)],
-)  # fmt: skip
+    MatMul,
+    name="numbers and signs leave matrix products",
+    operands=["mul", "neg"],
+    examples=[
+        lambda t: (2.0 * t.matrix) @ t.vector4,
+        lambda t: t.matrix @ (-t.vector4),
+        lambda t: (-t.matrix) @ (3.0 * t.vector4),
+    ],
+)
 def numbers_out(node: Node, facts: Facts) -> Node | None:
     """(2 A) b is 2 (A b)."""
     outside: list[Node] = []

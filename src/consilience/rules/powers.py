@@ -32,10 +32,17 @@ ROOTS = (
 
 
 @rewrites(
-    "pow", name="powers with whole exponents", operands=[Constant],
-    examples=[lambda t: t.x**3.0, lambda t: t.pow(t.x, -2.0), lambda t: t.pow(t.x, 0.0), lambda t: t.pow(t.x, 1.0),
-              lambda t: t.pow(1.0, t.x)],
-)  # fmt: skip
+    "pow",
+    name="powers with whole exponents",
+    operands=[Constant],
+    examples=[
+        lambda t: t.x**3.0,
+        lambda t: t.pow(t.x, -2.0),
+        lambda t: t.pow(t.x, 0.0),
+        lambda t: t.pow(t.x, 1.0),
+        lambda t: t.pow(1.0, t.x),
+    ],
+)
 def whole_power(node: Node, facts: Facts) -> Node | None:
     """x ** 3 is x x², up to the eighth power; x ** 0 and 1 ** x are 1."""
     base, exponent = node.inputs
@@ -56,9 +63,12 @@ def whole_power(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    "square", name="square of a repeated factor", operands=["mul"], within=1e60,
+    "square",
+    name="square of a repeated factor",
+    operands=["mul"],
+    within=1e60,
     examples=[lambda t: t.square(t.vector * t.scalar), lambda t: t.square(t.matrix * t.row)],
-)  # fmt: skip
+)
 def square_of_repeated(node: Node, facts: Facts) -> Node | None:
     """(s x)² is s² x² for s smaller than x: the square of s is taken once, and leaves sums."""
     factors = node.inputs[0].inputs

@@ -135,7 +135,10 @@ def _factors(node: Node, facts: Facts) -> tuple[int, list[Node]]:
 
 
 @rewrites(
-    "mul", name="products are collected", gathers=True, within=1e60,
+    "mul",
+    name="products are collected",
+    gathers=True,
+    within=1e60,
     examples=[
         lambda t: 2.0 * (3.0 * t.x),
         lambda t: t.x * t.x,
@@ -146,7 +149,7 @@ def _factors(node: Node, facts: Facts) -> tuple[int, list[Node]]:
         lambda t: t.i * 0,
         lambda t: t.x * 1.0,
     ],
-)  # fmt: skip
+)
 def collect_product(node: Node, facts: Facts) -> Node | None:
     """The normal form of a product."""
     dtype = node.dtype

@@ -28,6 +28,15 @@ from consilience.rewrite.rule import Rule, rewrites
 from consilience.rules.operands import ADD, MUL, function_of, is_number, number, value_of
 
 _NEUTRAL = {"sum": 0.0, "prod": 1.0, "any": False, "all": True, "logsumexp": float("-inf")}
+_TOGETHER = {
+    "sum": "add",
+    "prod": "mul",
+    "max": "maximum",
+    "min": "minimum",
+    "any": "logical_or",
+    "all": "logical_and",
+    "logsumexp": "logaddexp",
+}
 _IDEMPOTENT = ("max", "min", "any", "all")
 
 
@@ -72,13 +81,14 @@ def _reduced(op: Reduce, x: Node, axes: Sequence[int]) -> Node:
 
 
 @rewrites(
-    Reduce, name="reductions over no axes, or of one or no elements",
+    Reduce,
+    name="reductions over no axes, or of one or no elements",
     examples=[
         lambda t: t.node(Reduce("sum", ()), t.vector),
         lambda t: t.column.sum(axis=1),
         lambda t: t.vector[:0].sum(),
     ],
-)  # fmt: skip
+)
 def trivial(node: Node, facts: Facts) -> Node | None:
     """Nothing to reduce; axes of length 1 are dropped; axes of length 0 give the neutral value."""
     op, x = node.op, node.inputs[0]
@@ -95,10 +105,15 @@ def trivial(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Reduce, name="reductions of reductions", operands=[Reduce],
-    examples=[lambda t: t.matrix.sum(axis=0).sum(), lambda t: t.matrix.max(axis=1).max(),
-              lambda t: t.logsumexp(t.logsumexp(t.matrix, 1), 0)],
-)  # fmt: skip
+    Reduce,
+    name="reductions of reductions",
+    operands=[Reduce],
+    examples=[
+        lambda t: t.matrix.sum(axis=0).sum(),
+        lambda t: t.matrix.max(axis=1).max(),
+        lambda t: t.logsumexp(t.logsumexp(t.matrix, 1), 0),
+    ],
+)
 def nested(node: Node, facts: Facts) -> Node | None:
     """One reduction over all axes."""
     inner = node.inputs[0]
@@ -113,13 +128,15 @@ def nested(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Reduce, name="reductions of permuted, new and regrouped axes", operands=[Transpose, ExpandDims, Reshape],
+    Reduce,
+    name="reductions of permuted, new and regrouped axes",
+    operands=[Transpose, ExpandDims, Reshape],
     examples=[
         lambda t: t.transpose(t.matrix).sum(axis=0),
         lambda t: t.expand_dims(t.matrix, 1).sum(axis=0),
         lambda t: t.reshape(t.matrix, (12,)).max(),
     ],
-)  # fmt: skip
+)
 def of_view(node: Node, facts: Facts) -> Node | None:
     """The order of the elements does not matter."""
     op, view = node.op, node.inputs[0]
@@ -148,7 +165,9 @@ def of_view(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Reduce, name="reductions of what is repeated", operands=[BroadcastTo],
+    Reduce,
+    name="reductions of what is repeated",
+    operands=[BroadcastTo],
     examples=[
         lambda t: t.broadcast_to(t.scalar, (3, 4)).sum(),
         lambda t: t.broadcast_to(t.row, (3, 4)).sum(axis=0),
@@ -156,7 +175,7 @@ def of_view(node: Node, facts: Facts) -> Node | None:
         lambda t: t.broadcast_to(t.positive, (3,)).prod(),
         lambda t: t.logsumexp(t.broadcast_to(t.scalar, (3,)), 0),
     ],
-)  # fmt: skip
+)
 def of_repeated(node: Node, facts: Facts) -> Node | None:
     """A sum of n equal terms is n times the term, a product its n-th power."""
     op, repeated = node.op, node.inputs[0]
@@ -188,14 +207,17 @@ def of_repeated(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Reduce, name="constant terms leave sums", operands=["add"], within=1e60,
+    Reduce,
+    name="constant terms leave sums",
+    operands=["add"],
+    within=1e60,
     examples=[
         lambda t: (t.vector + t.scalar).sum(),
         lambda t: (t.matrix + t.row).sum(axis=0),
         lambda t: (t.matrix + t.column).sum(),
         lambda t: (t.matrix + 1.0).sum(axis=1),
     ],
-)  # fmt: skip
+)
 def constant_terms(node: Node, facts: Facts) -> Node | None:
     """Σᵢ (xᵢ + c) is Σᵢ xᵢ + n c."""
     op, total = node.op, node.inputs[0]
@@ -225,14 +247,17 @@ def constant_terms(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Reduce, name="constant factors leave sums", operands=["mul", "neg"], within=1e60,
+    Reduce,
+    name="constant factors leave sums",
+    operands=["mul", "neg"],
+    within=1e60,
     examples=[
         lambda t: (2.0 * t.vector).sum(),
         lambda t: (-t.vector).sum(),
         lambda t: (t.matrix * t.row).sum(axis=0),
         lambda t: (t.vector * t.scalar * t.positive_vector).sum(),
     ],
-)  # fmt: skip
+)
 def constant_factors(node: Node, facts: Facts) -> Node | None:
     """Σᵢ c xᵢ is c Σᵢ xᵢ."""
     op, product = node.op, node.inputs[0]
@@ -263,13 +288,15 @@ def _aligned(x: Node, rank: int, axes: Sequence[int]) -> Node:
 
 
 @rewrites(
-    Reduce, name="constant conditions leave reductions", operands=["where"],
+    Reduce,
+    name="constant conditions leave reductions",
+    operands=["where"],
     examples=[
         lambda t: t.where(t.scalar > 0.0, t.vector, -np.inf).sum(),
         lambda t: t.where(t.column > 0.0, t.matrix, t.row).sum(axis=1),
         lambda t: t.where(t.scalar > 0.0, t.vector, t.x).max(),
     ],
-)  # fmt: skip
+)
 def constant_condition(node: Node, facts: Facts) -> Node | None:
     """Σᵢ where(c, xᵢ, yᵢ) is where(c, Σᵢ xᵢ, Σᵢ yᵢ) for a condition that is the same for all i."""
     op, choice = node.op, node.inputs[0]
@@ -285,13 +312,15 @@ def constant_condition(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Reduce, name="reductions of joins", operands=[Concatenate],
+    Reduce,
+    name="reductions of joins",
+    operands=[Concatenate],
     examples=[
         lambda t: t.concatenate([t.vector, t.x]).sum(),
         lambda t: t.concatenate([t.vector, t.x]).max(),
         lambda t: t.logsumexp(t.concatenate([t.vector, t.x]), 0),
     ],
-)  # fmt: skip
+)
 def of_join(node: Node, facts: Facts) -> Node | None:
     """Every part is reduced on its own."""
     op, join = node.op, node.inputs[0]
@@ -300,10 +329,7 @@ def of_join(node: Node, facts: Facts) -> Node | None:
         return None
     if op.kind in ("max", "min") and not all(_filled(x, (join.op.axis,)) for x in join.inputs):
         return None
-    together = {
-        "sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "any": "logical_or", "all": "logical_and",
-        "logsumexp": "logaddexp",
-    }[op.kind]  # fmt: skip
+    together = _TOGETHER[op.kind]
     result = Node(op, join.inputs[0])
     for x in join.inputs[1:]:
         result = apply(together, result, Node(op, x))
@@ -311,9 +337,11 @@ def of_join(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Reduce, name="products of exponentials", operands=["exp"],
+    Reduce,
+    name="products of exponentials",
+    operands=["exp"],
     examples=[lambda t: t.exp(t.vector).prod()],
-)  # fmt: skip
+)
 def product_of_exponentials(node: Node, facts: Facts) -> Node | None:
     """Πᵢ exp(xᵢ) is exp(Σᵢ xᵢ)."""
     assert isinstance(node.op, Reduce)
@@ -323,10 +351,16 @@ def product_of_exponentials(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Reduce, name="extrema of increasing functions", operands=["exp", "neg", "add"],
-    examples=[lambda t: t.exp(t.vector).max(), lambda t: (-t.vector).min(), lambda t: (t.vector + t.scalar).max(),
-              lambda t: t.logsumexp(t.vector + t.scalar, 0)],
-)  # fmt: skip
+    Reduce,
+    name="extrema of increasing functions",
+    operands=["exp", "neg", "add"],
+    examples=[
+        lambda t: t.exp(t.vector).max(),
+        lambda t: (-t.vector).min(),
+        lambda t: (t.vector + t.scalar).max(),
+        lambda t: t.logsumexp(t.vector + t.scalar, 0),
+    ],
+)
 def extremum_of_monotone(node: Node, facts: Facts) -> Node | None:
     """max(exp(x)) is exp(max(x)); constants leave extrema and log-sums of exponentials."""
     op, x = node.op, node.inputs[0]
@@ -352,9 +386,11 @@ def extremum_of_monotone(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Reduce, name="counting the true", operands=[Cast],
+    Reduce,
+    name="counting the true",
+    operands=[Cast],
     examples=[lambda t: t.flag.astype("int64").max(), lambda t: t.flag.astype("float64").min()],
-)  # fmt: skip
+)
 def extremum_of_truth(node: Node, facts: Facts) -> Node | None:
     """The greatest of truth values is whether any holds."""
     assert isinstance(node.op, Reduce)

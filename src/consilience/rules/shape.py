@@ -30,15 +30,17 @@ _UNMOVED = frozenset((*DRAWS, "fold_in"))
 
 
 @rewrites(
-    Elementwise, name="repeated operands are not repeated", operands=[BroadcastTo, ExpandDims],
+    Elementwise,
+    name="repeated operands are not repeated",
+    operands=[BroadcastTo, ExpandDims],
     examples=[
         lambda t: t.vector + t.broadcast_to(t.scalar, (5,)),
         lambda t: t.broadcast_to(t.scalar, (5,)) * t.broadcast_to(t.positive, (5,)),
         lambda t: t.matrix * t.expand_dims(t.exp(t.row), 0),
     ],
-)  # fmt: skip
+)
 def unrepeated(node: Node, facts: Facts) -> Node | None:
-    """Broadcasting happens by itself: operands are given at their own size, the result is repeated instead."""
+    """Broadcasting happens by itself: operands keep their own size, the result is repeated instead."""
     changed = False
     operands: list[Node] = []
     for x in node.inputs:
@@ -74,7 +76,10 @@ def _ones(lengths: Sequence[object]) -> bool:
 
 
 @rewrites(
-    Elementwise, Cast, name="views move outwards", operands=VIEWS,
+    Elementwise,
+    Cast,
+    name="views move outwards",
+    operands=VIEWS,
     examples=[
         lambda t: t.exp(t.expand_dims(t.vector, 1)),
         lambda t: t.exp(t.transpose(t.matrix)),
@@ -82,7 +87,7 @@ def _ones(lengths: Sequence[object]) -> bool:
         lambda t: t.transpose(t.matrix) * t.transpose(t.exp(t.matrix)),
         lambda t: t.expand_dims(t.i, 1).astype("float64"),
     ],
-)  # fmt: skip
+)
 def views_outwards(node: Node, facts: Facts) -> Node | None:
     """f(view(x), view(y), number) is view(f(x, y, number)) where the views are the same."""
     op = node.op
@@ -106,9 +111,11 @@ def views_outwards(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Cast, name="cast of a cast", operands=[Cast],
+    Cast,
+    name="cast of a cast",
+    operands=[Cast],
     examples=[lambda t: t.flag.astype("int64").astype("float64")],
-)  # fmt: skip
+)
 def cast_of_cast(node: Node, facts: Facts) -> Node | None:
     """A cast that loses nothing is not needed before another one."""
     inner = node.inputs[0]
@@ -124,13 +131,14 @@ def cast_of_cast(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    BroadcastTo, name="repeating what is repeated or has its shape",
+    BroadcastTo,
+    name="repeating what is repeated or has its shape",
     examples=[
         lambda t: t.node(BroadcastTo((5,)), t.vector),
         lambda t: t.broadcast_to(t.node(BroadcastTo((1, 4)), t.row), (3, 4)),
         lambda t: t.broadcast_to(t.expand_dims(t.row, 0), (3, 4)),
     ],
-)  # fmt: skip
+)
 def broadcast_merged(node: Node, facts: Facts) -> Node | None:
     """broadcast_to of a broadcast_to, of new leading axes, or to the same shape."""
     x = node.inputs[0]
@@ -142,7 +150,8 @@ def broadcast_merged(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Transpose, name="permutations of permuted, repeated and new axes",
+    Transpose,
+    name="permutations of permuted, repeated and new axes",
     examples=[
         lambda t: t.node(Transpose((0, 1)), t.matrix),
         lambda t: t.transpose(t.node(Transpose((1, 0)), t.matrix)),
@@ -150,7 +159,7 @@ def broadcast_merged(node: Node, facts: Facts) -> Node | None:
         lambda t: t.transpose(t.expand_dims(t.vector, 0)),
         lambda t: t.node(Transpose((2, 0, 1)), t.expand_dims(t.matrix, 1)),
     ],
-)  # fmt: skip
+)
 def transpose_merged(node: Node, facts: Facts) -> Node | None:
     """A permutation that changes nothing, of a permutation, of a repetition, of new axes."""
     assert isinstance(node.op, Transpose)
@@ -173,14 +182,15 @@ def transpose_merged(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    ExpandDims, name="new axes on new, dropped and repeated axes",
+    ExpandDims,
+    name="new axes on new, dropped and repeated axes",
     examples=[
         lambda t: t.expand_dims(t.expand_dims(t.vector, 0), 2),
         lambda t: t.expand_dims(t.squeeze(t.column), 1),
         lambda t: t.expand_dims(t.broadcast_to(t.scalar, (5,)), 1),
         lambda t: t.node(ExpandDims(()), t.vector),
     ],
-)  # fmt: skip
+)
 def expand_merged(node: Node, facts: Facts) -> Node | None:
     """New axes of new axes are new axes; dropping an axis and adding it again changes nothing."""
     assert isinstance(node.op, ExpandDims)
@@ -203,7 +213,8 @@ def expand_merged(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Squeeze, name="dropping new, repeated and dropped axes",
+    Squeeze,
+    name="dropping new, repeated and dropped axes",
     examples=[
         lambda t: t.squeeze(t.expand_dims(t.vector, 1)),
         lambda t: t.squeeze(t.expand_dims(t.expand_dims(t.vector, 1), 0), 0),
@@ -211,7 +222,7 @@ def expand_merged(node: Node, facts: Facts) -> Node | None:
         lambda t: t.squeeze(t.squeeze(t.node(ExpandDims((0, 1)), t.vector), 0), 0),
         lambda t: t.node(Squeeze(()), t.vector),
     ],
-)  # fmt: skip
+)
 def squeeze_merged(node: Node, facts: Facts) -> Node | None:
     """Axes that were added are not dropped but left out."""
     assert isinstance(node.op, Squeeze)
@@ -235,7 +246,7 @@ def squeeze_merged(node: Node, facts: Facts) -> Node | None:
 
 
 def _shaped(x: Node, remaining: Sequence[int], new: tuple[int, ...], dropped: tuple[int, ...]) -> Node:
-    """x with the axes of `new` that remain, less the own axes in `dropped`; all counted after the new axes."""
+    """x with the axes of `new` that remain, less those in `dropped`; all counted after the new axes."""
     own = [a for a in range(x.ndim + len(new)) if a not in new]
     inner = (
         squeeze(x, tuple(i for i, a in enumerate(own) if a in dropped))
@@ -247,7 +258,8 @@ def _shaped(x: Node, remaining: Sequence[int], new: tuple[int, ...], dropped: tu
 
 
 @rewrites(
-    Reshape, name="regrouping that only adds, drops or repeats itself",
+    Reshape,
+    name="regrouping that only adds, drops or repeats itself",
     examples=[
         lambda t: t.node(Reshape((5,)), t.vector),
         lambda t: t.reshape(t.reshape(t.matrix, (12,)), (2, 6)),
@@ -256,7 +268,7 @@ def _shaped(x: Node, remaining: Sequence[int], new: tuple[int, ...], dropped: tu
         lambda t: t.reshape(t.broadcast_to(t.scalar, (3, 4)), (12,)),
         lambda t: t.reshape(t.expand_dims(t.matrix, 1), (12,)),
     ],
-)  # fmt: skip
+)
 def reshape_merged(node: Node, facts: Facts) -> Node | None:
     """The last shape counts; axes of length 1 are added and dropped, not regrouped."""
     x, shape = node.inputs[0], node.static_shape
@@ -276,13 +288,15 @@ def reshape_merged(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    Concatenate, name="joins of joins, of nothing and of repetitions", operands=None,
+    Concatenate,
+    name="joins of joins, of nothing and of repetitions",
+    operands=None,
     examples=[
         lambda t: t.concatenate([t.concatenate([t.vector, t.x]), t.y]),
         lambda t: t.concatenate([t.vector, t.vector[:0]]),
         lambda t: t.node(Concatenate(0), t.vector),
     ],
-)  # fmt: skip
+)
 def concatenate_merged(node: Node, facts: Facts) -> Node | None:
     """Joins along one axis are one join; parts of length 0 are left out."""
     assert isinstance(node.op, Concatenate)
@@ -295,12 +309,10 @@ def concatenate_merged(node: Node, facts: Facts) -> Node | None:
     filled = [x for x in parts if x.static_shape[axis] != 0] or parts[:1]
     if len(filled) == 1:
         return filled[0]
-    if (
-        all(isinstance(x.op, ExpandDims) and x.op == filled[0].op for x in filled)
-        and axis not in filled[0].op.axes
-    ):  # type: ignore[attr-defined]  # ExpandDims, as just asked
-        own = [a for a in range(node.ndim) if a not in filled[0].op.axes].index(axis)  # type: ignore[attr-defined]  # see above
-        return Node(filled[0].op, concatenate([x.inputs[0] for x in filled], own))
+    view = filled[0].op
+    if isinstance(view, ExpandDims) and axis not in view.axes and all(x.op == view for x in filled):
+        own = [a for a in range(node.ndim) if a not in view.axes].index(axis)
+        return Node(view, concatenate([x.inputs[0] for x in filled], own))
     return None if filled == list(node.inputs) else concatenate(filled, axis)
 
 

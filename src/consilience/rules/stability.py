@@ -87,9 +87,11 @@ ERROR_FUNCTIONS = (
 
 
 @rewrites(
-    "log", name="log of a sum over exp", operands=[Reduce],
+    "log",
+    name="log of a sum over exp",
+    operands=[Reduce],
     examples=[lambda t: t.log(t.exp(t.matrix).sum(axis=1)), lambda t: t.log(t.exp(t.vector).sum())],
-)  # fmt: skip
+)
 def log_of_sum_of_exponentials(node: Node, facts: Facts) -> Node | None:
     """log(sum(exp(x))) is logsumexp(x)."""
     total = node.inputs[0]
@@ -99,12 +101,15 @@ def log_of_sum_of_exponentials(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    "true_div", "mul", name="exp over its sum is softmax", operands=["exp"],
+    "true_div",
+    "mul",
+    name="exp over its sum is softmax",
+    operands=["exp"],
     examples=[
         lambda t: t.exp(t.matrix) / t.exp(t.matrix).sum(axis=1, keepdims=True),
         lambda t: t.exp(t.vector) / t.exp(t.vector).sum(),
     ],
-)  # fmt: skip
+)
 def softmax(node: Node, facts: Facts) -> Node | None:
     """exp(x) / sum(exp(x)) is exp(x - logsumexp(x)), which does not overflow."""
     for place, top in enumerate(node.inputs):
@@ -146,13 +151,15 @@ def _denominator(factor: Node) -> Node | None:
 
 
 @rewrites(
-    "log", name="log of a product", operands=["mul", "true_div"],
+    "log",
+    name="log of a product",
+    operands=["mul", "true_div"],
     examples=[
         lambda t: t.log(t.exp(t.x) * t.positive),
         lambda t: t.log(t.positive * 3.0),
         lambda t: t.log(t.positive / t.exp(t.x)),
     ],
-)  # fmt: skip
+)
 def log_of_product(node: Node, facts: Facts) -> Node | None:
     """The logarithm of a product of positive factors is a sum, for factors whose logarithm is at hand.
 
@@ -190,8 +197,12 @@ def _log_at_hand(factor: Node) -> bool:
     )
 
 
-@rewrites("log", name="log of a power", operands=["pow", "square"],
-    examples=[lambda t: t.log(t.positive**2.5), lambda t: t.log(t.x**2), lambda t: t.log(t.positive**2)])  # fmt: skip
+@rewrites(
+    "log",
+    name="log of a power",
+    operands=["pow", "square"],
+    examples=[lambda t: t.log(t.positive**2.5), lambda t: t.log(t.x**2), lambda t: t.log(t.positive**2)],
+)
 def log_of_power(node: Node, facts: Facts) -> Node | None:
     """log(x ** a) is a log(x) for x > 0; log(x ** 2) is 2 log|x|."""
     inner = node.inputs[0]

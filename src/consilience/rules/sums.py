@@ -39,7 +39,7 @@ def _is_normal(node: Node) -> bool:
     for place, x in enumerate(node.inputs):
         op = x.op
         if isinstance(op, Constant):
-            if place or not op.array.ndim == 0 or op.array == 0:
+            if place or op.array.ndim or op.array == 0:
                 return False
             continue
         if x.type != shape:
@@ -97,7 +97,12 @@ class _Like:
 
 
 @rewrites(
-    "add", "sub", "neg", name="sums are collected", gathers=True, within=1e60,
+    "add",
+    "sub",
+    "neg",
+    name="sums are collected",
+    gathers=True,
+    within=1e60,
     examples=[
         lambda t: t.x - t.y,
         lambda t: (t.x + 2.0) + (t.y - 3.0),
@@ -107,7 +112,7 @@ class _Like:
         lambda t: t.vector + t.scalar + t.x,
         lambda t: t.i - t.i,
     ],
-)  # fmt: skip
+)
 def collect_sum(node: Node, facts: Facts) -> Node | None:
     """The normal form of a sum, difference or negative."""
     if node.dtype == "bool":
@@ -162,7 +167,7 @@ def collect_sum(node: Node, facts: Facts) -> Node | None:
                 sum(c for c in terms.coefficients if c > 0),
                 sum(c for c in terms.coefficients if c < 0),
             ):
-                operands.append(_with_coefficient(part, base, dtype))
+                operands.append(_with_coefficient(part, base, dtype))  # noqa: PERF401  # a pair, not a list
     operands[:0] = _folded(arrays, constants)
     numbers = [number(total, dtype)] if total != 0 or not operands else []
     if numbers and operands and isinstance(operands[0].op, Constant) and total != 0:

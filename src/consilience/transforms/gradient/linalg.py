@@ -16,6 +16,7 @@ from consilience.ops import (
     Det,
     DetSign,
     Inverse,
+    InverseQuadratic,
     Iota,
     LogAbsDet,
     MatMul,
@@ -100,6 +101,14 @@ def _solve(node: Node, g: Node, position: int) -> Node:
         return right if position == 1 else symmetric(-(right @ node.mT))
     right = Node(node.op, a.mT, g)
     return right if position == 1 else -(right @ node.mT)
+
+
+@partial_of(InverseQuadratic)
+def _inverse_quadratic(node: Node, g: Node, position: int) -> Node:
+    a, b = node.inputs
+    solved = Node(Solve("positive definite"), a, b)
+    scaled = solved * expand_dims(g, -2)
+    return -(scaled @ solved.mT) if position == 0 else 2.0 * scaled
 
 
 @partial_of(Inverse)

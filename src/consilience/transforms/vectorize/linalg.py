@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from consilience.ir import Node
 from consilience.ir.dimension import product
 from consilience.ir.types import Shape
-from consilience.ops import Cholesky, Det, DetSign, Inverse, LogAbsDet, MatMul, Solve, SolveTriangular
+from consilience.ops import Cholesky, Det, DetSign, Inverse, InverseQuadratic, LogAbsDet, MatMul, Solve, SolveTriangular
 from consilience.ops.shape import expand_dims, reshape, squeeze, transpose
 from consilience.transforms.vectorize.table import Operand, batched_form
 
@@ -45,6 +45,12 @@ def _as_matrices(operand: Operand, rank: int, axis: int, batch: Shape) -> Node:
 @batched_form(Det)
 def _same(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
     return Node(node.op, operands[0].value)
+
+
+@batched_form(InverseQuadratic)
+def _inverse_quadratic(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
+    a, b = operands
+    return Node(node.op, a.full(batch), b.full(batch))
 
 
 @batched_form(Solve)
