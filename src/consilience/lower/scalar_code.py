@@ -32,8 +32,20 @@ def _like(b: Builder, x: Value, number: float) -> Value:
     return b.const(x.type, number)
 
 
+# Scalars outside loops: the C library is faster than one lane of ours and needs no compilation.
+C_LIBRARY = {name: name for name in ("exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "tanh", "pow")}
+
+
 def _math(name: str) -> Code:
-    return lambda b, *x: b.math(name, *x)
+    scalar = C_LIBRARY.get(name)
+
+    def emit(b: Builder, *x: Value) -> Value:
+        if scalar is None or x[0].type is not f64:
+            return b.math(name, *x)
+        b.module.declare(scalar, (f64, tuple(v.type for v in x)), pure=True)
+        return b.call(scalar, f64, *x)
+
+    return emit
 
 
 def _compare(predicate: str) -> Code:
