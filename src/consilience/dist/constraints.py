@@ -118,6 +118,8 @@ class Interval(Constraint):
         return _all_of(conditions) if conditions else isfinite(value)
 
     def bind(self, parameters: Mapping[str, Node]) -> Interval:
+        if not isinstance(self.lower, str) and not isinstance(self.upper, str):
+            return self
         lower, upper = _named(self.lower, parameters), _named(self.upper, parameters)
         return Interval(lower, upper, self.lower_included, self.upper_included)
 
@@ -147,6 +149,8 @@ class Whole(Constraint):
         return self.holds(value)
 
     def bind(self, parameters: Mapping[str, Node]) -> Whole:
+        if not isinstance(self.lower, str) and not isinstance(self.upper, str):
+            return self
         return Whole(_named(self.lower, parameters), _named(self.upper, parameters))
 
 

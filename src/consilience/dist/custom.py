@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Self, TypeAlias
 
@@ -94,6 +94,9 @@ class CustomDist(Distribution):
         law.__dict__.update(values=tuple(parameters), extras=extras, title=extras.title)
         return law
 
+    def by_name(self) -> Mapping[str, Node]:
+        return {}
+
     @property
     def bound_support(self) -> Constraint:
         if self.extras.event:
@@ -160,7 +163,7 @@ def _axes(
         return unnamed, tuple(f"axis {j}" for j in range(event_rank or 0))
     if event_rank is not None or ranks is not None:
         raise TypeError(f"{title}: give `signature` or `ndim_supp` and `ndims_params`, not both.")
-    arguments, results = parse_signature(signature if not signature.startswith("->") else "()" + signature)
+    arguments, results = parse_signature(signature)
     if len(arguments) != len(values) or len(results) != 1:
         raise TypeError(
             f"{title}: the signature {signature!r} does not fit {len(values)} parameters and one result."

@@ -6,7 +6,9 @@ constants. Shapes and the variable itself stay outside.
 
 from __future__ import annotations
 
+import functools
 import inspect
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
@@ -19,6 +21,7 @@ from consilience.dist.constraints import Constraint
 from consilience.dist.mathematics import where
 from consilience.errors import ParameterError
 from consilience.ir import FLOATS, Node, constant, constant_value, is_leaf, topological
+from consilience.ir.side_tables import without_sources
 from consilience.ops.elementwise import TensorLike, as_tensor, cast, promote
 from consilience.ops.shape import LengthOf, expand_dims
 
@@ -123,14 +126,14 @@ class Signature:
     canonical: tuple[Parameter, ...]
     alternatives: tuple[Alternative, ...]
 
-    @property
+    @functools.cached_property
     def names(self) -> tuple[str, ...]:
         """All names of the combination."""
         replaced = {name for a in self.alternatives for name in a.replaced}
         kept = tuple(p.name for p in self.canonical if p.name not in replaced)
         return kept + tuple(name for a in self.alternatives for name in a.constraints)
 
-    @property
+    @functools.cached_property
     def required(self) -> frozenset[str]:
         """Names without a default."""
         optional = {p.name for p in self.canonical if p.default is not None}
@@ -141,17 +144,19 @@ class Signature:
         return self.required <= given.keys() <= set(self.names)
 
 
-def signatures(forms: Sequence[type[Any]]) -> list[Signature]:
+@functools.cache
+def signatures(forms: tuple[type[Any], ...]) -> tuple[Signature, ...]:
     """Every accepted combination of a distribution's forms, the canonical one first."""
     found = []
     for form in forms:
         canonical: tuple[Parameter, ...] = form.parameters
         found.append(Signature(form, canonical, ()))
         found += [Signature(form, canonical, (a,)) for a in form.alternatives]
-    return found
+    return tuple(found)
 
 
-def positional_names(forms: Sequence[type[Any]]) -> tuple[str, ...]:
+@functools.cache
+def positional_names(forms: tuple[type[Any], ...]) -> tuple[str, ...]:
     """Order of positional arguments: canonical parameters, then alternatives as they are declared."""
     names: dict[str, None] = {}
     for form in forms:
@@ -200,7 +205,7 @@ def canonical_values(title: str, signature: Signature, given: Mapping[str, Any])
     arguments = dict(zip(given, _common(list(given.values())), strict=True))
     for alternative in signature.alternatives:
         for name, constraint in alternative.constraints.items():
-            check_constant(title, name, arguments[name], constraint.bind(arguments))
+            check_constant(title, name, arguments[name], constraint, arguments)
     values: dict[str, Any] = {p.name: p.default for p in signature.canonical if p.default is not None}
     values |= {n: v for n, v in arguments.items() if any(p.name == n for p in signature.canonical)}
     source: dict[str, str] = {}
@@ -217,9 +222,8 @@ def canonical_values(title: str, signature: Signature, given: Mapping[str, Any])
     result = []
     for declared, tensor in zip(signature.canonical, tensors, strict=True):
         value = _of_rank(title, declared, tensor)
-        check_constant(
-            title, declared.name, value, declared.constraint.bind(bound), source.get(declared.name, "")
-        )
+        origin = source.get(declared.name, "")
+        check_constant(title, declared.name, value, declared.constraint, bound, origin)
         result.append(_in_kind(declared, value, dtype))
     return result
 
@@ -282,22 +286,44 @@ def _folded(node: Node) -> Node:
     return constant(evaluate([node], {})[0]) if _is_known(node) else node
 
 
-def check_constant(title: str, name: str, value: Node, constraint: Constraint, source: str = "") -> None:
-    """Raise ParameterError where a constant breaks its constraint; other tensors pass."""
+# Constants that were checked already, with the constraints they fulfil.
+_accepted: weakref.WeakKeyDictionary[Node, set[Constraint]] = weakref.WeakKeyDictionary()
+
+
+def check_constant(
+    title: str,
+    name: str,
+    value: Node,
+    constraint: Constraint,
+    parameters: Mapping[str, Node],
+    origin: str = "",
+) -> None:
+    """Raise ParameterError where a constant breaks its constraint; other tensors pass.
+
+    parameters  values of the parameters that the constraint names
+    origin      how the value was made, for the message
+    """
     array = constant_value(value)
     if array is None or value.ndim < constraint.event_rank:
         return
-    condition = constraint.holds(value)
+    own = constraint.bind(parameters)
+    accepted = _accepted.setdefault(value, set())
+    if own in accepted:
+        return
+    with without_sources():
+        condition = own.holds(value)
     if not _is_known(condition):
         return
     inside = evaluate([condition], {})[0]
     if not inside.all():
         raise ParameterError(
-            f"{title}: {name} must be {constraint.rule}, got {first_outside(array, ~inside)}{source}."
+            f"{title}: {name} must be {constraint.rule}, got {first_outside(array, ~inside)}{origin}."
         )
     reason = constraint.refusal(array)
     if reason is not None:
-        raise ParameterError(f"{title}: {name} must be {constraint.rule}, but {reason}{source}.")
+        raise ParameterError(f"{title}: {name} must be {constraint.rule}, but {reason}{origin}.")
+    if own is constraint:
+        accepted.add(own)
 
 
 def first_outside(array: npt.NDArray[Any], outside: npt.NDArray[np.bool_]) -> str:

@@ -235,8 +235,8 @@ def _validity(rv: Node) -> list[tuple[str, Constraint, Node]]:
     found = []
     for declared, value in zip(law.declared(), rv.inputs[1:], strict=True):
         if declared is not None:
-            constraint = declared.constraint.bind(named)
-            found.append((declared.name, constraint, constraint.holds(value)))
+            valid = declared.constraint.bind(named).holds(value)
+            found.append((declared.name, declared.constraint, valid))
     return found
 
 

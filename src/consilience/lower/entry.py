@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from consilience.errors import Status
 from consilience.ir import Node, constant_value
 from consilience.lower import fusion, kernel_code, routines
+from consilience.lower.chunks import crossing, cut
 from consilience.lower.fusion import KernelStep
 from consilience.lower.kernel_code import combine, index_offset
 from consilience.lower.loop_kernel import LoopKernel
@@ -28,6 +29,7 @@ from consilience.ops import Cast, Elementwise, Index, Key, Reduce
 
 # Programs with more loops than this get a function per distinct loop: code generation stays linear.
 INLINE_LOOPS = 4
+TABLES = [("inputs", ptr), ("outputs", ptr), ("workspace", ptr), ("constants", ptr)]
 
 
 @dataclass
@@ -49,11 +51,13 @@ class _Frame:
         self.registers: dict[Node, Value] = {}
         self.bases: dict[Storage, Value] = {}
         self.pointers: dict[tuple[Storage, int], Value] = {}
+        self.slots = b.parameters[0]
 
     def inner(self, homes: Mapping[Node, View]) -> _Frame:
         """A copy for a block inside, with homes of its own: what it learns is not known outside."""
         frame = _Frame(self.b, self.status, {**self.homes, **homes})
         frame.registers, frame.bases, frame.pointers = dict(self.registers), dict(self.bases), dict(self.pointers)
+        frame.slots = self.slots
         return frame
 
 
@@ -65,33 +69,50 @@ class _Writer:
         self.offsets, self.arena = plan(program)
         self.loops: dict[tuple[LoopKernel, bool], str] = {}
         self.outline = _count_loops(program.steps) > INLINE_LOOPS
+        self.slots: dict[Node, int] = {}
 
     def run(self, name: str) -> Code:
-        b = self.module.function(
-            name, [("inputs", ptr), ("outputs", ptr), ("workspace", ptr), ("constants", ptr)], i64
-        )
-        self.tables = dict(zip(("inputs", "outputs", "workspace", "constants"), b.parameters, strict=True))
+        parts = cut(self.program.steps)
+        self.slots = crossing(parts)
+        if len(parts) == 1:
+            self._function(name, parts[0], export=True)
+        else:
+            self.outline = True
+            names = [f"{name}_part_{i}" for i in range(len(parts))]
+            for part, own in zip(parts, names, strict=True):
+                self._function(own, part, export=False)
+            b = self.module.function(name, TABLES, i64)
+            status = b.variable(b.const(i64, int(Status.OK)))
+            for own in names:
+                b.set(status, b.or_(b.get(status), b.call(own, i64, *b.parameters)))
+            b.ret(b.get(status))
+        return Code(self.module, name, self.arena + 8 * len(self.slots))
+
+    def _function(self, name: str, steps: Sequence[Step], export: bool) -> None:
+        """A function that runs some steps."""
+        b = self.module.function(name, TABLES, i64, export=export)
         frame = _Frame(b, b.variable(b.const(i64, int(Status.OK))), self.program.homes)
-        self._bases(frame)
-        self._steps(frame, self.program.steps)
+        self._bases(frame, steps)
+        self._steps(frame, steps)
         b.ret(b.get(frame.status))
-        return Code(self.module, name, self.arena)
 
     # ---- memory
 
-    def _bases(self, frame: _Frame) -> None:
+    def _bases(self, frame: _Frame, steps: Sequence[Step]) -> None:
         """Base pointers are loaded once, at the start, so that they are known in every block."""
         b = frame.b
+        tables = dict(zip((table for table, _ in TABLES), b.parameters, strict=True))
+        frame.slots = b.offset(tables["workspace"], b.const(i64, self.arena), MEMORY["bool"])
         used: dict[Storage, None] = {}
-        for step in self.program.steps:
+        for step in steps:
             for view in views_of(step, self.program.homes):
                 used[view.storage] = None
         for storage in used:
             if storage.place == "workspace":
                 offset = b.const(i64, self.offsets[storage.number])
-                frame.bases[storage] = b.offset(self.tables["workspace"], offset, MEMORY["bool"])
-            elif storage.place in self.tables:
-                entry = b.offset(self.tables[storage.place], b.const(i64, storage.number), ptr)
+                frame.bases[storage] = b.offset(tables["workspace"], offset, MEMORY["bool"])
+            elif storage.place in tables:
+                entry = b.offset(tables[storage.place], b.const(i64, storage.number), ptr)
                 frame.bases[storage] = b.load(ptr, entry)
 
     def pointer(self, frame: _Frame, view: View) -> Value:
@@ -113,6 +134,8 @@ class _Writer:
             fixed = constant_value(node)
             if fixed is not None and fixed.size == 1:
                 known = b.const(register_type(node.dtype), fixed.item())
+            elif node in self.slots:
+                known = from_memory(b, node.dtype, b.load(MEMORY[node.dtype], self._slot(frame, node)))
             else:
                 home = frame.homes[node]
                 if home.storage.place == "iota":
@@ -123,13 +146,23 @@ class _Writer:
             frame.registers[node] = known
         return known
 
+    def _slot(self, frame: _Frame, node: Node) -> Value:
+        """Where a scalar waits for another part of the program."""
+        return frame.b.offset(frame.slots, frame.b.const(i64, self.slots[node]), i64)
+
+    def _made(self, frame: _Frame, node: Node, value: Value) -> None:
+        """Take note of a scalar."""
+        frame.registers[node] = value
+        if node in self.slots:
+            frame.b.store(to_memory(frame.b, node.dtype, value), self._slot(frame, node))
+
     # ---- steps
 
     def _steps(self, frame: _Frame, steps: Sequence[Step]) -> None:
         for step in steps:
             if isinstance(step, ScalarStep):
                 for node in step.nodes:
-                    frame.registers[node] = self._scalar_node(frame, node)
+                    self._made(frame, node, self._scalar_node(frame, node))
             elif isinstance(step, KeepStep):
                 value = to_memory(frame.b, step.node.dtype, self.scalar(frame, step.node))
                 frame.b.store(value, self.pointer(frame, step.target))
@@ -211,7 +244,7 @@ class _Writer:
                 b, step.kernel, memories, uniforms, frame.status, self.target.lanes
             )
         for node, value in zip(step.results, results, strict=True):
-            frame.registers[node] = value
+            self._made(frame, node, value)
 
     def _fill(
         self, frame: _Frame, view: View, kernel: LoopKernel, strides: Sequence[int], number: float, dtype: str

@@ -173,6 +173,7 @@ class Lowering:
         self.program = Program(list(inputs), list(outputs), list(data))
         self.homes = self.program.homes
         self.constant_numbers: dict[Node, int] = {}
+        self.members: dict[Node, list[View]] = {}
         for place, leaves in (("inputs", inputs), ("constants", data)):
             for number, leaf in enumerate(leaves):
                 shape = static(leaf.static_shape)
@@ -276,7 +277,7 @@ class Lowering:
                 home = placed.get(node) or self._overwritten(forms, node, given)
                 self.homes[node] = home if home is not None else self.block(node.dtype, static(node.static_shape))
             elif form == TUPLE:
-                pass
+                self._tuple_homes(forms, node)
             elif form == LEAF:
                 self.homes[node] = self._leaf_home(node)
             elif form == VIEW and not isinstance(node.op, Item):
@@ -304,6 +305,14 @@ class Lowering:
             return
         shape = static(node.static_shape)
         placed[node] = whole(target.storage, shape, target.offset)
+
+    def _tuple_homes(self, forms: Forms, node: Node) -> None:
+        """Memory for every member of a tuple, used or not."""
+        assert isinstance(node.type, TupleType)
+        members = self.members[node] = [self.block(t.dtype, static(t.shape)) for t in node.type.items]
+        for user in forms.users.get(node, []):
+            if isinstance(user.op, Item):
+                self.homes[user] = members[user.op.position]
 
     def _leaf_home(self, node: Node) -> View:
         if isinstance(node.op, Constant):
@@ -373,10 +382,7 @@ class Lowering:
             flat = whole(target.storage, source.shape, target.offset)
             return [fusion.copy(source, flat, node.dtype)] if source.size else []
         if isinstance(node.type, TupleType):
-            targets = [self.block(t.dtype, static(t.shape)) for t in node.type.items]
-            for user in forms.users.get(node, []):
-                if isinstance(user.op, Item):
-                    self.homes[user] = targets[user.op.position]
+            targets = self.members[node]
         else:
             targets = [self.homes[node]]
         steps: list[Step] = []
@@ -438,10 +444,7 @@ class Lowering:
         op = node.op
         assert isinstance(op, Cond) and isinstance(node.type, TupleType)
         condition, *operands = node.inputs
-        results = [self.block(t.dtype, static(t.shape)) for t in node.type.items]
-        for user in forms.users.get(node, []):
-            if isinstance(user.op, Item):
-                self.homes[user] = results[user.op.position]
+        results = self.members[node]
         given = {operand: self.homes[operand] for operand in operands}
         branches: list[list[Step]] = []
         inner: list[dict[Node, View]] = []

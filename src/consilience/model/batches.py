@@ -20,8 +20,8 @@ Array = npt.NDArray[Any]
 
 def values_of_draws(
     code: Bound, inputs: Sequence[tuple[Array, bool]], count: int, names: Sequence[str]
-) -> list[Array]:
-    """One array (count, …) per output.
+) -> tuple[list[Array], bool]:
+    """One array (count, …) per output, and whether every draw has values.
 
     inputs   per input an array, and whether its first axis counts draws
     names    of the outputs, for messages
@@ -30,7 +30,7 @@ def values_of_draws(
     """
     results, status = code.map(inputs, count)
     if status == Status.OK:
-        return results
+        return results, True
     failed = np.zeros(count, bool)
     for draw in range(count):
         own = [(array[draw : draw + 1] if per_draw else array, per_draw) for array, per_draw in inputs]
@@ -55,4 +55,4 @@ def values_of_draws(
         ConsilienceWarning,
         stacklevel=4,
     )
-    return results
+    return results, False

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.model.layout import Layout
 from consilience.model.log_density import ModelDensity, model_density
-from consilience.model.variables import ModelVariables
-from consilience.model.starting_point import point_logps as _point_logps
 from consilience.model.starting_point import starting_position
+from consilience.model.trouble import point_logps as _point_logps
+from consilience.model.trouble import trouble
+from consilience.model.variables import ModelVariables
 
 Point = Mapping[str, Any]
 
@@ -24,33 +24,45 @@ def initial_point(model: ModelVariables) -> dict[str, npt.NDArray[np.float64]]:
 
 
 def compile_logp(model: ModelVariables) -> Callable[[Point], float]:
-    """A function of a point (as `initial_point` gives) that returns the log density."""
-    density = model_density(model)
+    """A function of a point (as `initial_point` gives) that returns the log density for the data of the moment."""
+    model_density(model)
 
     def logp(point: Point) -> float:
+        density = model_density(model)
         return density(density.layout.position(point))[0]
 
     return logp
 
 
 def compile_dlogp(model: ModelVariables) -> Callable[[Point], npt.NDArray[np.float64]]:
-    """A function of a point that returns the gradient, one flat vector in the order of the point."""
-    density = model_density(model)
+    """A function of a point that returns the gradient, one flat vector in the order of `initial_point`."""
+    model_density(model)
 
     def dlogp(point: Point) -> npt.NDArray[np.float64]:
+        density = model_density(model)
         return density(density.layout.position(point))[1]
 
     return dlogp
 
 
 def point_logps(model: ModelVariables, point: Point | None = None) -> dict[str, float]:
-    """Log density of each variable at a point, the default starting point if none is given."""
+    """Log density of each variable with its Jacobian, and each potential; their sum is the model's log density."""
     density = model_density(model)
-    position = _position(density, density.layout, point)
-    return _point_logps(density, position)
+    return _point_logps(density, position_of(density, point))
 
 
-def _position(density: ModelDensity, layout: Layout, point: Point | None) -> npt.NDArray[np.float64]:
+def report(model: ModelVariables, point: Point | None = None) -> str:
+    """The log density of each variable at a point, one line each, and what is wrong if one is not finite."""
+    density = model_density(model)
+    position = position_of(density, point)
+    values = _point_logps(density, position)
+    width = max(map(len, values), default=0)
+    lines = [f"{name:<{width}}  {value:.6g}" for name, value in values.items()]
+    return "\n".join([*lines, *trouble(density, position)])
+
+
+def position_of(density: ModelDensity, point: Point | None) -> npt.NDArray[np.float64]:
+    """A point as a vector; the default starting point if none is given."""
     if point is not None:
-        return layout.position(point)
-    return starting_position(density.model, layout, density.lengths)
+        return density.layout.position(point)
+    return starting_position(density.model, density.layout, density.lengths)

@@ -146,12 +146,14 @@ class ModelDensity:
     def expand(self, positions: npt.NDArray[np.float64], deterministics: bool = True) -> dict[str, Array]:
         """Named values on their own scales for positions (draws, dimension); leading axis draws.
 
-        Where an expression has no value, as the inverse of a singular matrix, the draw's are NaN, with a warning.
+        Where a deterministic has no value, as the inverse of a singular matrix, those of the draw are NaN, with a
+        warning.
         """
         names, compiled = self._built.expander(self.model, deterministics)
         flat = np.ascontiguousarray(positions, dtype=float)
-        results = values_of_draws(compiled.bind(self._data), [(flat, True)], len(flat), names)
-        return dict(zip(names, results, strict=True))
+        results, complete = values_of_draws(compiled.bind(self._data), [(flat, True)], len(flat), names)
+        named = dict(zip(names, results, strict=True))
+        return named if complete or not deterministics else {**named, **self.expand(positions, False)}
 
 
 class _Built:
@@ -296,8 +298,8 @@ def model_density(model: ModelVariables) -> ModelDensity:
 
 
 def _check_data(model: ModelVariables, slots: dict[Node, Array]) -> None:
-    """Observed values in their support, parameters in their range, as far as the data decide."""
-    for observed in model.observed:
-        observation.check_values(observed.name, observed.node, observed.data, slots)
+    """Observed values in their support, parameters in their range, as far as exchangeable data decide."""
     if slots:
+        for observed in model.observed:
+            observation.check_values(observed.name, observed.node, observed.data, slots)
         observation.check_parameters([v.node for v in (*model.free, *model.observed)], slots)

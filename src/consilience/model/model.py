@@ -41,12 +41,15 @@ class Model(ModelVariables):
         return functions.compile_dlogp(self)
 
     def point_logps(self, point: Point | None = None) -> dict[str, float]:
-        """Log density of each variable at a point, the default starting point if none is given."""
+        """Log density of each variable with its Jacobian, and each potential; their sum is the model's log density.
+
+        point   values as `initial_point` gives; the default starting point if none is given
+        """
         return functions.point_logps(self, point)
 
-    def debug(self, point: Point | None = None) -> str:
-        """The log density of each variable at a point, one per line."""
-        return "\n".join(f"{name}: {value:.6g}" for name, value in self.point_logps(point).items())
+    def debug(self, point: Point | None = None) -> None:
+        """Print the log density of each variable at a point, and which value is at fault if one is not finite."""
+        print(functions.report(self, point))
 
 
 def modelcontext(model: Model | None = None) -> Model:

@@ -1,6 +1,6 @@
-"""Draws of prior and posterior predictive distributions, one native loop over all draws.
+"""Draws of prior and posterior predictive distributions and log likelihoods, one native loop over all draws.
 
-A model and (for the posterior) named draws in, named arrays with leading axes (chain, draw) out.
+A model and (for the posterior) named draws in, named arrays with a leading axis of draws out.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends.llvm import Compiled
-from consilience.dist.random_variable import RandomVariable, realise
+from consilience.backends.shapes import Lengths
+from consilience.dist.random_variable import RandomVariable, density, realise
 from consilience.errors import ModelError, ShapeError
-from consilience.ir import Node, substitute, tensor_input, topological
+from consilience.ir import Node, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
-from consilience.model.log_density import slot_values
+from consilience.model.batches import values_of_draws
+from consilience.model.log_density import kept, slot_values
 from consilience.model.variables import ModelVariables
 from consilience.ops.random import fold_in
 from consilience.rules import simplify
@@ -27,53 +29,85 @@ Array = npt.NDArray[Any]
 
 
 def predict(
-    model: ModelVariables,
-    names: Sequence[str],
-    given: Mapping[str, Array],
-    count: int,
-    seed: int,
+    model: ModelVariables, names: Sequence[str], given: Mapping[str, Array], count: int, seed: int
 ) -> dict[str, Array]:
-    """Values of named variables in `count` draws.
+    """Values of named variables in `count` draws; draw number i depends on the seed and i alone.
 
     names     random variables and deterministics wanted
     given     values of variables that are not drawn anew: arrays (count, …)
     returns   per name an array (count, …)
+    raises    ModelError for unknown names; ShapeError where given values do not fit the present data
     """
     slots, values, _, lengths = slot_values(model)
-    fixed = [name for name in given if name in model.named]
-    key = ("predictive", tuple(names), tuple((n, given[n].shape[1:]) for n in fixed), tuple(v.shape for v in values))
-    compiled = model.cache.get(key)
-    if compiled is None:
+    _check_known(model, [*names, *given])
+    fixed = list(given)
+    key = (tuple(names), tuple((n, given[n].shape[1:]) for n in fixed), tuple(v.shape for v in values))
+    arrays = [_fitting(model, n, given[n], lengths, count) for n in fixed]
+
+    def compile_draws() -> Compiled:
         with without_sources():
-            compiled = model.cache[key] = _compile(model, names, fixed, slots, lengths)
-    arrays = [np.ascontiguousarray(given[n], dtype=_numpy(model.named[n])) for n in fixed]
-    for name, array in zip(fixed, arrays, strict=True):
-        _check(model, name, array, lengths, count)
+            return _compile_draws(model, names, fixed, slots, lengths)
+
+    compiled = kept(model.cache, "predictive", key, compile_draws)
     inputs = [(np.asarray([seed & (2**63 - 1)], "int64"), False), (np.arange(count, dtype="int64"), True)]
     inputs += [(array, True) for array in arrays]
-    results, _ = compiled.bind(values).map(inputs, count)
+    results, _ = values_of_draws(compiled.bind(values), inputs, count, names)
     return dict(zip(names, results, strict=True))
 
 
-def _numpy(node: Node) -> str:
-    return node.dtype
+def log_likelihood(
+    model: ModelVariables, names: Sequence[str], given: Mapping[str, Array], count: int
+) -> dict[str, Array]:
+    """Log density of each event of observed variables, given draws of all free ones.
+
+    names     observed variables
+    given     values of the free variables: arrays (count, …)
+    returns   per name an array (count, …) with the batch shape of the variable
+    """
+    slots, values, _, lengths = slot_values(model)
+    fixed = list(given)
+    key = (tuple(names), tuple(fixed), tuple(v.shape for v in values))
+    arrays = [_fitting(model, n, given[n], lengths, count) for n in fixed]
+
+    def compile_terms() -> Compiled:
+        with without_sources():
+            observed = {v.name: v for v in model.observed}
+            leaves = [tensor_input(model.named[n].dtype, model.named[n].static_shape, n) for n in fixed]
+            terms = [density(observed[n].node, observed[n].data) for n in names]
+            replacements = {model.named[n]: leaf for n, leaf in zip(fixed, leaves, strict=True)}
+            replacements |= {v.node: v.data for v in model.observed}
+            outputs = substitute(terms, replacements)
+            missing = [n for n in topological(outputs) if isinstance(n.op, RandomVariable)]
+            if missing:
+                raise ModelError(f"the draws hold no `{missing[0].name}`, on which the log likelihood depends.")
+            return _compiled(leaves, outputs, slots, lengths)
+
+    compiled = kept(model.cache, "log likelihood", key, compile_terms)
+    results, _ = values_of_draws(compiled.bind(values), [(array, True) for array in arrays], count, names)
+    return dict(zip(names, results, strict=True))
 
 
-def _check(model: ModelVariables, name: str, array: Array, lengths: dict[dims.Atom, dims.Dim], count: int) -> None:
-    shape = tuple(dims.substitute(n, lengths) for n in model.named[name].static_shape)
-    if array.shape != (count, *shape):
-        raise ShapeError(
-            f"the draws of `{name}` have shape {array.shape[1:]}, but the variable has shape {shape} with the present data."
-        )
-
-
-def _compile(
-    model: ModelVariables, names: Sequence[str], fixed: Sequence[str], slots: list[Node], lengths: dict[dims.Atom, dims.Dim]
-) -> Compiled:
-    """One program: (seed, number of the draw, given values) -> wanted values."""
+def _check_known(model: ModelVariables, names: Sequence[str]) -> None:
     for name in names:
         if name not in model.named:
             raise ModelError(f"the model has no variable `{name}`; it has {', '.join(model.named) or 'none'}.")
+
+
+def _fitting(model: ModelVariables, name: str, array: Array, lengths: Lengths, count: int) -> Array:
+    node = model.named[name]
+    shape = tuple(dims.substitute(n, lengths) for n in node.static_shape)
+    if array.shape != (count, *shape):
+        raise ShapeError(
+            f"the draws of `{name}` have shape {array.shape[1:]}, but with the present data the variable has "
+            f"shape {shape}; leave `{name}` out of the draws to draw it anew, or restore the data."
+        )
+    return np.ascontiguousarray(array, dtype=numpy_dtype(node.dtype))
+
+
+def _compile_draws(
+    model: ModelVariables, names: Sequence[str], fixed: Sequence[str], slots: list[Node], lengths: Lengths
+) -> Compiled:
+    """One program: (seed, number of the draw, given values) -> wanted values."""
     seed = tensor_input("key", (), "seed")
     number = tensor_input("int64", (), "draw")
     leaves = [tensor_input(model.named[n].dtype, model.named[n].static_shape, n) for n in fixed]
@@ -81,28 +115,32 @@ def _compile(
     outputs = substitute([model.named[name] for name in names], replacements)
     stream = fold_in(seed, number)
     variables = [n for n in topological(outputs) if isinstance(n.op, RandomVariable)]
-    # A variable's stream depends on its place in the model, not on what else is asked for.
-    order = {v.node: i for i, v in enumerate([*model.free, *model.observed])}
-    keys = {v.inputs[0]: fold_in(stream, order.get(v, len(order) + i)) for i, v in enumerate(_origins(model, variables))}
-    drawn = realise(substitute(outputs, keys))
-    static, memo = specialise([*simplify(drawn), seed, number, *leaves, *slots], lengths)
-    inputs = [memo[n] for n in (seed, number, *leaves)]
-    return Compiled(inputs, static[: len(outputs)], [memo[s] for s in slots], level=1)
+    # A variable's stream depends on its place in the model, not on what else is asked for. Its key tells it
+    # from others, also where the parameters of the node have been replaced.
+    places = {v.node.inputs[0]: i for i, v in enumerate([*model.free, *model.observed])}
+    unnamed = [v.inputs[0] for v in variables if v.inputs[0] not in places]
+    places |= {key: len(places) + i for i, key in enumerate(dict.fromkeys(unnamed))}
+    drawn = realise(outputs, {v: fold_in(stream, places[v.inputs[0]]) for v in variables})
+    return _compiled([seed, number, *leaves], drawn, slots, lengths)
 
 
-def _origins(model: ModelVariables, variables: Sequence[Node]) -> list[Node]:
-    """For each random variable of a changed graph the variable of the model with its key, else itself."""
-    by_key = {v.node.inputs[0]: v.node for v in [*model.free, *model.observed]}
-    return [by_key.get(v.inputs[0], v) for v in variables]
+def _compiled(inputs: Sequence[Node], outputs: Sequence[Node], slots: Sequence[Node], lengths: Lengths) -> Compiled:
+    static, memo = specialise([*simplify(outputs), *inputs, *slots], lengths)
+    return Compiled([memo[n] for n in inputs], static[: len(outputs)], [memo[s] for s in slots], level=1)
 
 
-def refuse_improper(model: ModelVariables, names: Sequence[str], given: Sequence[str]) -> None:
-    """Variables without a random generator cannot be drawn: say which."""
-    targets = [model.named[n] for n in names if n in model.named]
-    stop = {model.named[n] for n in given if n in model.named}
-    for node in topological(targets, stop=stop.__contains__):
-        if isinstance(node.op, RandomVariable) and node not in stop and not node.op.distribution.can_draw():
+def redrawn(model: ModelVariables, names: Sequence[str], given: Sequence[str]) -> list[str]:
+    """The free variables that predictions of `names` draw from their prior, `given` being known.
+
+    raises   ModelError where one has no random generator
+    """
+    _check_known(model, names)
+    stop = {model.named[n] for n in given}
+    reached = set(topological([model.named[n] for n in names], stop=stop.__contains__)) - stop
+    for node in reached:
+        if isinstance(node.op, RandomVariable) and not node.op.distribution.can_draw():
             raise ModelError(
-                f"`{node.name}` has an improper or undrawable distribution ({node.op!r}), so predictions from the prior "
-                "are impossible; leave it out with `var_names`, or give it a proper prior."
+                f"`{node.name or 'a variable without a name'}` cannot be drawn: {node.op!r} is improper or has no "
+                "random generator. Leave out with `var_names` what depends on it, or give it a proper prior."
             )
+    return [v.name for v in model.free if v.node in reached]

@@ -1,0 +1,140 @@
+"""Which variable is at fault where a log density is not finite: its value, its parents and theirs.
+
+A density and a position in, the value of every term or lines of text out. Slow and exact: the reference
+backend computes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.backends import contexts, reference
+from consilience.dist.random_variable import law_of
+from consilience.errors import ExecutionError
+from consilience.ir import Node, substitute, topological
+from consilience.ir.side_tables import name_of, without_sources
+from consilience.lower.specialise import specialise
+from consilience.model.log_density import ModelDensity, Terms, terms_of
+
+Floats = npt.NDArray[np.float64]
+# Named quantities listed behind an expression without a name.
+LISTED: Final = 8
+
+
+class _Place:
+    """A position of a model, and the values of expressions there."""
+
+    def __init__(self, density: ModelDensity, position: Floats) -> None:
+        self.terms: Terms = terms_of(density.model)
+        self.lengths = density.lengths
+        points = density.layout.point(position).values()
+        self.inputs: dict[Node, npt.NDArray[Any]] = dict(zip(self.terms.values, points, strict=True))
+        self.slots = {slot: contexts.DEFAULT.get(slot) for slot in density.model.data_slots()}
+        self.inputs |= self.slots
+        free = [v.node for v in density.model.free]
+        self.natural = dict(zip(free, self.terms.constrained, strict=True))
+        self.natural |= {v.node: v.data for v in density.model.observed}
+
+    def values(self, outputs: Sequence[Node]) -> list[npt.NDArray[Any]]:
+        """Values of expressions of unconstrained values."""
+        static, memo = specialise(outputs, self.lengths)
+        return reference.evaluate(static, {memo[n]: v for n, v in self.inputs.items() if n in memo})
+
+    def value(self, node: Node) -> npt.NDArray[Any] | str:
+        """The value of an expression of the model's variables, or why it has none."""
+        try:
+            return np.asarray(self.values(substitute([node], self.natural))[0])
+        except ExecutionError as error:
+            return f"not computable ({error})"
+
+
+def point_logps(density: ModelDensity, position: Floats) -> dict[str, float]:
+    """Sum of the log density terms of each variable, Jacobians included, and of each potential."""
+    model = density.model
+    names = [v.name for v in model.free] + [v.name for v in model.observed] + list(model.potentials)
+    result = {}
+    with without_sources():
+        place = _Place(density, position)
+        for name, term in zip(names, place.terms.all, strict=True):
+            try:
+                result[name] = float(np.sum(place.values([term])[0]))
+            except ExecutionError:
+                # As in the density: what cannot be computed has no probability.
+                result[name] = -np.inf
+    return result
+
+
+def trouble(density: ModelDensity, position: Floats) -> list[str]:
+    """Lines on each term that is not finite; none if all are."""
+    model = density.model
+    lines = []
+    with without_sources():
+        place = _Place(density, position)
+        nodes = [v.node for v in (*model.free, *model.observed)]
+        names = [v.name for v in (*model.free, *model.observed)]
+        for name, node, term in zip(names, nodes, [*place.terms.priors, *place.terms.likelihoods], strict=True):
+            fault = _fault(place, term)
+            if fault is not None:
+                lines.append(f"  `{name}` has log density {fault}")
+                lines.append(f"    its value is {_shown(place.value(node))}")
+                lines += _parents(place, node)
+        for name, term in zip(model.potentials, place.terms.potentials, strict=True):
+            fault = _fault(place, term)
+            if fault is not None:
+                lines.append(f"  the potential `{name}` is {fault}")
+                lines += _named_parts(place, model.potentials[name])
+        if lines:
+            lines += _bad_data(place)
+    return lines
+
+
+def _parents(place: _Place, node: Node) -> list[str]:
+    lines = []
+    for label, parameter in law_of(node).by_name().items():
+        called = name_of(parameter)
+        title = f"{label} (`{called}`)" if called and called != label else label
+        lines.append(f"    {title} = {_shown(place.value(parameter))}")
+        if called is None:
+            lines += ["  " + line for line in _named_parts(place, parameter)]
+    return lines
+
+
+def _named_parts(place: _Place, expression: Node) -> list[str]:
+    """The nearest named quantities of which an expression is made, with their values."""
+    order = topological([expression], stop=lambda n: n is not expression and name_of(n) is not None)
+    parts = [n for n in order if n is not expression and name_of(n) is not None and n.dtype != "key"]
+    lines = [f"    of `{name_of(part)}` = {_shown(place.value(part))}" for part in parts[:LISTED]]
+    return [*lines, f"    and {len(parts) - LISTED} more"] if len(parts) > LISTED else lines
+
+
+def _bad_data(place: _Place) -> list[str]:
+    lines = []
+    for slot, array in place.slots.items():
+        bad = ~np.isfinite(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
+        if bad.any():
+            first = tuple(int(i) for i in np.argwhere(bad)[0])
+            lines.append(f"  the data `{name_of(slot)}` hold {int(bad.sum())} values that are not finite, the first at {first}")
+    return lines
+
+
+def _fault(place: _Place, term: Node) -> str | None:
+    try:
+        (value,) = place.values([term])
+    except ExecutionError as error:
+        return f"no value ({error})"
+    bad = ~np.isfinite(np.atleast_1d(value))
+    if not bad.any():
+        return None
+    spot = tuple(int(i) for i in np.argwhere(bad)[0])
+    where = f" at {spot} ({int(bad.sum())} of {bad.size} elements are not finite)" if bad.size > 1 else ""
+    return f"{float(np.atleast_1d(value)[spot])}{where}"
+
+
+def _shown(value: npt.NDArray[Any] | str) -> str:
+    if isinstance(value, str):
+        return value
+    return np.array2string(value, precision=4, threshold=6, edgeitems=3).replace("\n", " ")
