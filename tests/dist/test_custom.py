@@ -27,7 +27,14 @@ def normal_random(mu, sigma, rng, size):
 
 def test_functions_make_a_distribution() -> None:
     """Density, draws, shape and starting point as given."""
-    rv = pd.CustomDist.dist([1.0, 2.0], 0.5, logp=normal_logp, random=normal_random, support_point=lambda mu, sigma: mu, shape=(3, 2))
+    rv = pd.CustomDist.dist(
+        [1.0, 2.0],
+        0.5,
+        logp=normal_logp,
+        random=normal_random,
+        support_point=lambda mu, sigma: mu,
+        shape=(3, 2),
+    )
     assert (rv.static_shape, rv.dtype) == ((3, 2), "float64")
     assert_allclose(value_of(pd.logp(rv, np.ones((3, 2)))), np.tile([np.log(2), -2 + np.log(2)], (3, 1)))
     draws = pd.draw(rv, 2000, random_seed=1)
@@ -88,13 +95,41 @@ def test_what_was_not_given_says_so() -> None:
 
 WRONG = [
     (lambda: pd.CustomDist.dist(0.0), TypeError, "needs `logp=` .* or `random=`"),
-    (lambda: pd.CustomDist.dist(0.0, dist=lambda mu, size: mu), MissingRuleError, "no density is derived from `dist=`"),
-    (lambda: pd.CustomDist.dist(mu=0.0, logp=normal_logp), TypeError, "no argument `mu`; parameters are given by position"),
-    (lambda: pd.CustomDist.dist(0.0, logp=normal_logp, dtype="text"), TypeError, "dtype must be one of .*, got 'text'"),
-    (lambda: pd.CustomDist.dist(0.0, logp=normal_logp, signature="(n),(n)->(n)"), TypeError, "does not fit 1 parameters"),
-    (lambda: pd.CustomDist.dist(0.0, logp=normal_logp, signature="(n)->(n)"), ShapeError, "a parameter of rank 1 or more"),
-    (lambda: pd.CustomDist.dist(0.0, logp=normal_logp, ndim_supp=1), ShapeError, "follows from no parameter; give `shape`"),
-    (lambda: pd.CustomDist.dist(0.0, logp=normal_logp, ndims_params=[0, 1]), TypeError, "2 entries for 1 parameters"),
+    (
+        lambda: pd.CustomDist.dist(0.0, dist=lambda mu, size: mu),
+        MissingRuleError,
+        "no density is derived from `dist=`",
+    ),
+    (
+        lambda: pd.CustomDist.dist(mu=0.0, logp=normal_logp),
+        TypeError,
+        "no argument `mu`; parameters are given by position",
+    ),
+    (
+        lambda: pd.CustomDist.dist(0.0, logp=normal_logp, dtype="text"),
+        TypeError,
+        "dtype must be one of .*, got 'text'",
+    ),
+    (
+        lambda: pd.CustomDist.dist(0.0, logp=normal_logp, signature="(n),(n)->(n)"),
+        TypeError,
+        "does not fit 1 parameters",
+    ),
+    (
+        lambda: pd.CustomDist.dist(0.0, logp=normal_logp, signature="(n)->(n)"),
+        ShapeError,
+        "a parameter of rank 1 or more",
+    ),
+    (
+        lambda: pd.CustomDist.dist(0.0, logp=normal_logp, ndim_supp=1),
+        ShapeError,
+        "follows from no parameter; give `shape`",
+    ),
+    (
+        lambda: pd.CustomDist.dist(0.0, logp=normal_logp, ndims_params=[0, 1]),
+        TypeError,
+        "2 entries for 1 parameters",
+    ),
     (
         lambda: pd.CustomDist.dist([0.0], logp=normal_logp, signature="(n)->(n)", ndim_supp=1),
         TypeError,

@@ -21,7 +21,7 @@ over_all = pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_draws_follow_the_distribution_function(case: Case) -> None:
     """Kolmogorov-Smirnov for continuous, chi square for discrete; three sets of parameters, fixed seeds."""
     rng = np.random.default_rng(21)
-    parameters, frozen = case.sample(rng, (3,))
+    parameters = case.parameters(rng, (3,))
     draws = pd.draw(case.distribution.dist(**parameters), COUNT, random_seed=5)
     assert draws.shape == (COUNT, 3)
     assert draws.dtype == ("int64" if case.discrete else "float64")
@@ -43,7 +43,9 @@ def _chi_square(draws, frozen) -> float:
     observed = np.append(counts, len(draws) - counts.sum())
     wanted = np.append(expected[large], len(draws) - expected[large].sum())
     kept = wanted > 1e-6
-    return float(scipy.stats.chisquare(observed[kept], wanted[kept] * observed[kept].sum() / wanted[kept].sum()).pvalue)
+    return float(
+        scipy.stats.chisquare(observed[kept], wanted[kept] * observed[kept].sum() / wanted[kept].sum()).pvalue
+    )
 
 
 @over_all
@@ -116,7 +118,9 @@ def test_compiled_draws_are_those_of_the_reference() -> None:
         rv = case.distribution.dist(**parameters)
         key = tensor_input("key", ())
         (graph,) = pd.realised_with([rv], key)
-        assert_allclose(pd.draw(rv, random_seed=9), value_of(graph, {key: 9}), rtol=1e-12, err_msg=name_of(case))
+        assert_allclose(
+            pd.draw(rv, random_seed=9), value_of(graph, {key: 9}), rtol=1e-12, err_msg=name_of(case)
+        )
 
 
 def test_float32_variables_have_float32_draws() -> None:
@@ -129,12 +133,31 @@ def test_what_cannot_be_drawn_says_so() -> None:
     """Improper distributions, open inputs, a count below one."""
     with pytest.raises(MissingRuleError, match="Flat has no `draw`; available are logp"):
         pd.draw(pd.Flat.dist())
-    with pytest.raises(GraphError, match="every input to be random or constant, but the graph depends on `s`"):
+    with pytest.raises(
+        GraphError, match="every input to be random or constant, but the graph depends on `s`"
+    ):
         pd.draw(pd.Normal.dist(0, tensor_input("float64", (), "s")))
     with pytest.raises(ValueError, match="at least 1, got 0"):
         pd.draw(pd.Normal.dist(), 0)
     assert not pd.Flat.can_draw()
     assert pd.Normal.can_draw()
+
+
+@over_all
+def test_draws_of_wrong_parameters_are_marked(case: Case) -> None:
+    """NaN, or -1 where whole numbers have no NaN; never a number of the support."""
+    parameters, _ = case.sample(np.random.default_rng(24), (3,))
+    key = tensor_input("key", ())
+    for name, own in parameters.items():
+        leaf = tensor_input("int64" if own.dtype.kind == "i" else "float64", (3,), name)
+        rv = case.distribution.dist(**{**parameters, name: leaf}, shape=(2, 3))
+        (graph,) = pd.realised_with([rv], key)
+        wrong = own.copy()
+        wrong[1] = -1 if own.dtype.kind == "i" else np.nan
+        drawn = value_of(graph, {key: 1, leaf: wrong})
+        (plain,) = pd.realised_with([case.distribution.dist(**parameters, shape=(2, 3))], key)
+        assert_array_equal(drawn[:, [0, 2]], value_of(plain, {key: 1})[:, [0, 2]])
+        assert (drawn[:, 1] == -1).all() if case.discrete else np.isnan(drawn[:, 1]).all()
 
 
 def test_tiny_shapes_do_not_underflow() -> None:

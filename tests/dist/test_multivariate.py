@@ -68,7 +68,11 @@ def test_batches_of_matrices(form) -> None:
     values = RNG.normal(size=(5, 3, 4))
     result = value_of(pd.logp(rv, values))
     expected = np.stack(
-        [scipy.stats.multivariate_normal(MU, COV * s**2).logpdf(values[:, i]) for i, s in enumerate(scales.ravel())], 1
+        [
+            scipy.stats.multivariate_normal(MU, COV * s**2).logpdf(values[:, i])
+            for i, s in enumerate(scales.ravel())
+        ],
+        1,
     )
     assert_allclose(result, expected, rtol=1e-10)
     assert pd.draw(rv, 7, random_seed=2).shape == (7, 3, 4)
@@ -124,7 +128,10 @@ def test_gradients_of_normal_vectors(kind) -> None:
 def test_matrices_that_are_no_covariance() -> None:
     """Each message says what is wrong."""
     for wrong, message in (
-        ([[1.0, 2.0], [2.0, 1.0]], "cov must be symmetric and positive definite, but its least eigenvalue is -1"),
+        (
+            [[1.0, 2.0], [2.0, 1.0]],
+            "cov must be symmetric and positive definite, but its least eigenvalue is -1",
+        ),
         ([[1.0, 0.5], [0.0, 1.0]], "cov must be symmetric and positive definite, got"),
         ([1.0, 2.0], "cov must be a matrix or a batch of them, got rank 1"),
     ):
@@ -142,7 +149,10 @@ def test_what_stands_above_the_diagonal_of_a_factor_is_not_read() -> None:
     """By density and draws alike."""
     factor = np.linalg.cholesky(COV)
     marred = factor + np.triu(np.ones((4, 4)), 1)
-    for graph in (lambda c: pd.logp(pd.MvNormal.dist(MU, chol=c), np.zeros(4)), lambda c: pd.variance(pd.MvNormal.dist(0, chol=c))):
+    for graph in (
+        lambda c: pd.logp(pd.MvNormal.dist(MU, chol=c), np.zeros(4)),
+        lambda c: pd.variance(pd.MvNormal.dist(0, chol=c)),
+    ):
         assert_allclose(value_of(graph(marred)), value_of(graph(factor)), rtol=1e-12)
     a, b = (pd.draw(pd.MvNormal.dist(MU, chol=c), random_seed=1) for c in (factor, marred))
     assert_allclose(a, b, rtol=1e-12)
@@ -164,7 +174,9 @@ def test_dirichlet_has_the_density_of_scipy() -> None:
     values = RNG.dirichlet(A, size=(2, 5))
     expected = np.apply_along_axis(lambda x: scipy.stats.dirichlet(A).logpdf(x), -1, values)
     assert_allclose(value_of(pd.logp(pd.Dirichlet.dist(A), values)), expected, rtol=1e-10)
-    corner = value_of(pd.logp(pd.Dirichlet.dist([1.0, 1.0]), [[0.0, 1.0], [1.0, 0.0], [0.5, 0.6], [-0.5, 1.5]]))
+    corner = value_of(
+        pd.logp(pd.Dirichlet.dist([1.0, 1.0]), [[0.0, 1.0], [1.0, 0.0], [0.5, 0.6], [-0.5, 1.5]])
+    )
     assert_array_equal(corner, [0.0, 0.0, -np.inf, -np.inf])
 
 
@@ -205,7 +217,11 @@ def test_categories(form) -> None:
     assert_allclose(value_of(pd.logp(rv, [0, 1, 2, 3])), np.log(P), rtol=1e-12)
     assert_array_equal(value_of(pd.logp(rv, [-1, 4])), -np.inf)
     assert_array_equal(value_of(pd.logp(rv, [0.5, np.nan])), -np.inf)
-    assert_allclose(value_of(pd.logcdf(rv, [-1, 0, 1.5, 3, 9])), np.log([0, 0.1, 0.3, 1, 1], where=[0, 1, 1, 1, 1], out=np.full(5, -np.inf)), rtol=1e-12)
+    assert_allclose(
+        value_of(pd.logcdf(rv, [-1, 0, 1.5, 3, 9])),
+        np.log([0, 0.1, 0.3, 1, 1], where=[0, 1, 1, 1, 1], out=np.full(5, -np.inf)),
+        rtol=1e-12,
+    )
     assert_array_equal(value_of(pd.icdf(rv, [0.0, 0.05, 0.25, 0.5, 0.95, 1.0])), [0, 0, 1, 2, 3, 3])
     assert_allclose(value_of(pd.mean(rv)), 2.0, rtol=1e-12)
     assert_allclose(value_of(pd.variance(rv)), 1.0, rtol=1e-12)
@@ -243,4 +259,6 @@ def test_wrong_values_get_a_message_with_their_place() -> None:
     simplex = np.array([[0.5, 0.5], [0.5, 0.6]])
     rv = pd.Dirichlet.dist([1, 1], shape=(2, 2))
     error = pd.support_error(rv, "w", simplex, value_of(pd.support_violation(rv, simplex)))
-    assert "w: values of Dirichlet must be numbers >= 0 that sum to 1, got [0.5 0.6] (element 1)." == str(error)
+    assert (
+        str(error) == "w: values of Dirichlet must be numbers >= 0 that sum to 1, got [0.5 0.6] (element 1)."
+    )

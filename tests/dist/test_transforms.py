@@ -138,14 +138,22 @@ def test_bounds_may_be_tensors() -> None:
 
 def test_names_mark_the_transform() -> None:
     """As in PyMC: sigma_log__, p_logodds__, x_interval__, w_simplex__, c_ordered__."""
-    all_of_them = [transforms.log, transforms.log_odds, transforms.Interval(0, 2), transforms.simplex, transforms.ordered]
+    all_of_them = [
+        transforms.log,
+        transforms.log_odds,
+        transforms.Interval(0, 2),
+        transforms.simplex,
+        transforms.ordered,
+    ]
     assert [transforms.label(t) for t in all_of_them] == ["log", "logodds", "interval", "simplex", "ordered"]
     assert transforms.label(transforms.chain(transforms.log, transforms.ordered)) == "log_ordered"
 
 
 def test_what_has_no_transform_says_so() -> None:
     """Matrices have no row yet; an interval without bounds or with bounds exchanged is none."""
-    with pytest.raises(MissingRuleError, match="no transform for values that are symmetric and positive definite"):
+    with pytest.raises(
+        MissingRuleError, match="no transform for values that are symmetric and positive definite"
+    ):
         transforms.to_unconstrained(constraints.positive_definite)
     with pytest.raises(ValueError, match="needs a lower or an upper bound"):
         transforms.Interval(None, None)

@@ -11,6 +11,7 @@ from scipy import stats
 from scipy.special import expit
 
 import consilience as pm
+from consilience.dist import transforms
 
 Values = dict[str, Any]
 
@@ -273,7 +274,7 @@ def hierarchy_with_potentials() -> None:
 
 @case(lambda v: np.sum(np.log(np.diff(v["x"]) > 0)) + stats.norm(0, 2).logpdf(v["x"]).sum())
 def ordered_cut_points() -> None:
-    pm.Normal("x", 0, 2, shape=4, transform=pm.distributions.transforms.ordered, initval=[-1.0, 0, 1, 2])
+    pm.Normal("x", 0, 2, shape=4, transform=transforms.ordered, initval=[-1.0, 0, 1, 2])
 
 
 @case(

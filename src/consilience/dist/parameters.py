@@ -221,10 +221,10 @@ def canonical_values(title: str, signature: Signature, given: Mapping[str, Any])
     bound = {p.name: t for p, t in zip(signature.canonical, tensors, strict=True)}
     result = []
     for declared, tensor in zip(signature.canonical, tensors, strict=True):
-        value = _of_rank(title, declared, tensor)
+        value = _in_kind(declared, _of_rank(title, declared, tensor), dtype)
         origin = source.get(declared.name, "")
         check_constant(title, declared.name, value, declared.constraint, bound, origin)
-        result.append(_in_kind(declared, value, dtype))
+        result.append(value)
     return result
 
 

@@ -18,11 +18,12 @@ from consilience.dist.mathematics import floor, greater_equal, less, logical_and
 from consilience.dist.parameters import first_outside, guarded
 from consilience.dist.shapes import batch_obligations, broadcast, spread
 from consilience.errors import DtypeError, MissingRuleError, ShapeError, SupportError
-from consilience.ir import FLOATS, Node, Op, Shape, TensorType, rebuild, topological
+from consilience.ir import FLOATS, Node, Op, Shape, TensorType, constant_value, rebuild, topological
 from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe, without_sources
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.reduce import reduce
+from consilience.ops.shape import expand_dims
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +200,20 @@ def variance(rv: Node) -> Node:
 
 
 def drawn(rv: Node, key: Node | None = None) -> Node:
-    """The variable as a graph of random functions of its key (or of another key)."""
+    """The variable as a graph of random functions of its key (or of another key).
+
+    Where a parameter is out of range the draw is NaN, or -1 for whole numbers, which have no NaN.
+    """
     law = law_of(rv, "draw")
-    sample = law.draw(rv.inputs[0] if key is None else key, rv.static_shape)
-    return cast(spread(sample, rv.static_shape), rv.dtype)
+    sample = cast(law.draw(rv.inputs[0] if key is None else key, rv.static_shape), rv.dtype)
+    named = law.by_name()
+    for declared, value in zip(law.declared(), rv.inputs[1:], strict=True):
+        if declared is not None and constant_value(value) is None:
+            valid = declared.constraint.bind(named).admits(value)
+            if law.event_rank:
+                valid = expand_dims(valid, tuple(range(valid.ndim, valid.ndim + law.event_rank)))
+            sample = where(valid, sample, np.nan if rv.dtype in FLOATS else -1)
+    return spread(sample, rv.static_shape)
 
 
 def support_of(rv: Node) -> Constraint:

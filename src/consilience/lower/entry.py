@@ -25,10 +25,14 @@ from consilience.lower.scatter import write_scatter
 from consilience.lower.views import Storage, View, gathered_lengths, proved_inside, static
 from consilience.native.loops import Builder, Module, Type, Value, Variable, i64, ptr
 from consilience.native.target import Target
+from consilience.native.vectormath import FUNCTIONS, define
 from consilience.ops import Cast, Elementwise, Index, Key, Reduce
 
 # Programs with more loops than this get a function per distinct loop: code generation stays linear.
 INLINE_LOOPS = 4
+# Vector functions are written into the loops of a program with so few calls, in loops of so many elements.
+FEW_CALLS = 2
+LONG_LOOP = 256
 TABLES = [("inputs", ptr), ("outputs", ptr), ("workspace", ptr), ("constants", ptr)]
 
 
@@ -72,6 +76,8 @@ class _Writer:
         self.slots: dict[Node, int] = {}
 
     def run(self, name: str) -> Code:
+        for function in inlined(self.program.steps):
+            define(self.module, function, self.target.lanes, self.target.fma, inline=True)
         parts = cut(self.program.steps)
         self.slots = crossing(parts)
         if len(parts) == 1:
@@ -312,6 +318,21 @@ class _Writer:
             self._steps(frame.inner(step.homes[0]), step.then)
         with b.else_():
             self._steps(frame.inner(step.homes[1]), step.otherwise)
+
+
+def inlined(steps: Sequence[Step]) -> list[str]:
+    """Vector functions to be written into the loops: where few calls run over many elements.
+
+    A call empties all vector registers; a body with the function in it costs time to compile instead.
+    """
+    calls: list[str] = []
+    for step in steps:
+        if isinstance(step, KernelStep):
+            own = [i.function for i in step.kernel.body if i.function in FUNCTIONS]
+            if own and math.prod(step.kernel.domain) < LONG_LOOP:
+                return []
+            calls += own
+    return sorted(set(calls)) if len(calls) <= FEW_CALLS else []
 
 
 def _count_loops(steps: Sequence[Step]) -> int:

@@ -457,9 +457,10 @@ class Lowering:
                     extra.append(fusion.copy(targets[output], target, output.dtype))
                 targets.setdefault(output, target)
             # Values of the branch live only there: homes found inside are kept with its steps.
-            outer = dict(self.homes)
+            outer, members = dict(self.homes), dict(self.members)
             branches.append(self.steps(outputs, targets, given) + extra)
             inner.append({n: view for n, view in self.homes.items() if outer.get(n) is not view})
+            self.members = members
             self.homes.clear()
             self.homes.update(outer)
         return [BranchStep(condition, branches[0], branches[1], (inner[0], inner[1]))]

@@ -3,4 +3,13 @@
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Data, Deterministic, Model, Potential, modelcontext, set_data
 
-__all__ = ["Data", "Deterministic", "Model", "ModelDensity", "Potential", "model_density", "modelcontext", "set_data"]
+__all__ = [
+    "Data",
+    "Deterministic",
+    "Model",
+    "ModelDensity",
+    "Potential",
+    "model_density",
+    "modelcontext",
+    "set_data",
+]

@@ -25,8 +25,8 @@ def values_of_draws(
 
     inputs   per input an array, and whether its first axis counts draws
     names    of the outputs, for messages
-    raises   OutOfBoundsError; LinearAlgebraError where every draw lacks a matrix factorisation. In single draws
-             that is a warning, and their values are NaN
+    raises   OutOfBoundsError; LinearAlgebraError where no draw has its matrix factorisations. Where some have
+             not, their values are NaN, with a warning
     """
     results, status = code.map(inputs, count)
     if status == Status.OK:

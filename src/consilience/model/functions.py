@@ -24,7 +24,7 @@ def initial_point(model: ModelVariables) -> dict[str, npt.NDArray[np.float64]]:
 
 
 def compile_logp(model: ModelVariables) -> Callable[[Point], float]:
-    """A function of a point (as `initial_point` gives) that returns the log density for the data of the moment."""
+    """A function of a point (as `initial_point` gives) to the log density, for the data of the moment."""
     model_density(model)
 
     def logp(point: Point) -> float:
@@ -46,7 +46,7 @@ def compile_dlogp(model: ModelVariables) -> Callable[[Point], npt.NDArray[np.flo
 
 
 def point_logps(model: ModelVariables, point: Point | None = None) -> dict[str, float]:
-    """Log density of each variable with its Jacobian, and each potential; their sum is the model's log density."""
+    """Log density of each variable with its Jacobian, and each potential; they sum to the model's."""
     density = model_density(model)
     return _point_logps(density, position_of(density, point))
 

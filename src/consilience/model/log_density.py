@@ -1,7 +1,7 @@
 """The log density of a model on the unconstrained space, as machine code.
 
 A model in; a `ModelDensity` (the samplers' LogDensity, with ways to name coordinates and to expand draws)
-out. Variables are replaced by transformed stretches of one vector, terms summed, simplified and differentiated.
+out. Variables are replaced by transformed stretches of one vector, terms summed, simplified, differentiated.
 """
 
 from __future__ import annotations
@@ -137,7 +137,9 @@ class ModelDensity:
         """Log density and gradient at a position, float64 (dimension,)."""
         point = np.ascontiguousarray(position, dtype=float)
         if point.shape != (self.dimension,):
-            raise ShapeError(f"a position of {self.dimension} coordinates was needed, got shape {point.shape}.")
+            raise ShapeError(
+                f"a position of {self.dimension} coordinates was needed, got shape {point.shape}."
+            )
         (logp, gradient_values), status = self._bound.map([(point[None], True)], 1)
         if status or not np.isfinite(logp[0]):
             return (-np.inf if status or np.isnan(logp[0]) else float(logp[0])), gradient_values[0]
@@ -146,8 +148,8 @@ class ModelDensity:
     def expand(self, positions: npt.NDArray[np.float64], deterministics: bool = True) -> dict[str, Array]:
         """Named values on their own scales for positions (draws, dimension); leading axis draws.
 
-        Where a deterministic has no value, as the inverse of a singular matrix, those of the draw are NaN, with a
-        warning.
+        Where a deterministic has no value, as the inverse of a singular matrix, those of the draw are NaN, with
+        a warning.
         """
         names, compiled = self._built.expander(self.model, deterministics)
         flat = np.ascontiguousarray(positions, dtype=float)
@@ -193,10 +195,15 @@ class _Built:
                 names += list(model.deterministics)
                 outputs += self._terms.deterministics
             with without_sources():
-                static, memo = specialise([*simplify(outputs), *self._terms.values, *self.slots], self.lengths)
+                static, memo = specialise(
+                    [*simplify(outputs), *self._terms.values, *self.slots], self.lengths
+                )
                 replaced = substitute(
                     static[: len(outputs)],
-                    {memo[v]: r for v, r in zip(self._terms.values, self._replacements.values(), strict=True)},
+                    {
+                        memo[v]: r
+                        for v, r in zip(self._terms.values, self._replacements.values(), strict=True)
+                    },
                 )
                 slots = [memo[s] for s in self.slots]
                 known = names, Compiled([self._position], replaced, slots, level=1)
@@ -250,8 +257,8 @@ def slot_values(model: ModelVariables) -> tuple[list[Node], list[Array], list[in
         length = dims.substitute(model.dim_length(name), lengths)
         if labels is not None and length != len(labels):
             raise ShapeError(
-                f"the data along the dimension `{name}` have length {length}, but it has {len(labels)} labels; "
-                "set the data with `pm.set_data`, together with the labels."
+                f"the data along the dimension `{name}` have length {length}, but it has {len(labels)} "
+                "labels; set the data with `pm.set_data`, together with the labels."
             )
     return slots, values, [version for _, version in versioned], lengths
 
@@ -270,8 +277,8 @@ def kept(cache: dict[object, Any], kind: str, key: object, make: Callable[[], Ma
 def model_density(model: ModelVariables) -> ModelDensity:
     """The model's density for its present data; compiled again only when shapes or the model changed.
 
-    raises   ModelError without free variables, or with discrete ones; ShapeError, ParameterError and SupportError
-             where the present data do not fit the model
+    raises   ModelError without free variables, or with discrete ones; ShapeError, ParameterError and
+             SupportError where the present data do not fit the model
     """
     if not model.free:
         raise ModelError(
@@ -281,9 +288,9 @@ def model_density(model: ModelVariables) -> ModelDensity:
     for variable in model.free:
         if variable.node.dtype not in FLOATS:
             raise ModelError(
-                f"`{variable.name}` is discrete ({variable.node.op!r}, {variable.node.dtype}); gradient-based sampling "
-                "needs continuous variables. Marginalise it, or use a continuous model: samplers for discrete "
-                "variables are not there yet."
+                f"`{variable.name}` is discrete ({variable.node.op!r}, {variable.node.dtype}); gradient-based "
+                "sampling needs continuous variables. Marginalise it, or use a continuous model: samplers for "
+                "discrete variables are not there yet."
             )
     slots, values, versions, lengths = slot_values(model)
     shapes = tuple(v.shape for v in values)
@@ -302,4 +309,4 @@ def _check_data(model: ModelVariables, slots: dict[Node, Array]) -> None:
     if slots:
         for observed in model.observed:
             observation.check_values(observed.name, observed.node, observed.data, slots)
-        observation.check_parameters([v.node for v in (*model.free, *model.observed)], slots)
+        observation.check_parameters([v.node for v in model.variables], slots)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,14 +40,14 @@ class Model(ModelVariables):
         return functions.compile_dlogp(self)
 
     def point_logps(self, point: Point | None = None) -> dict[str, float]:
-        """Log density of each variable with its Jacobian, and each potential; their sum is the model's log density.
+        """Log density of each variable with its Jacobian, and each potential; they sum to the model's.
 
         point   values as `initial_point` gives; the default starting point if none is given
         """
         return functions.point_logps(self, point)
 
     def debug(self, point: Point | None = None) -> None:
-        """Print the log density of each variable at a point, and which value is at fault if one is not finite."""
+        """Print the log density of each variable at a point, and what is at fault if one is not finite."""
         print(functions.report(self, point))
 
 
@@ -58,21 +57,27 @@ def modelcontext(model: Model | None = None) -> Model:
         return model
     current = context.current_or_none()
     if not isinstance(current, Model):
-        raise TypeError("no model on the context stack: call this inside `with pm.Model():` or pass `model=`.")
+        raise TypeError(
+            "no model on the context stack: call this inside `with pm.Model():` or pass `model=`."
+        )
     return current
 
 
-def Deterministic(name: str, var: TensorLike, dims: DimensionNames = None, model: Model | None = None) -> Node:  # noqa: N802  # PyMC's name
+def Deterministic(
+    name: str, var: TensorLike, dims: DimensionNames = None, model: Model | None = None
+) -> Node:  # PyMC's name
     """Keep the values of an expression under a name."""
     return modelcontext(model).add_deterministic(name, as_tensor(var), dims)
 
 
-def Potential(name: str, var: TensorLike, dims: DimensionNames = None, model: Model | None = None) -> Node:  # noqa: N802  # PyMC's name
+def Potential(
+    name: str, var: TensorLike, dims: DimensionNames = None, model: Model | None = None
+) -> Node:  # PyMC's name
     """Add a term to the model's log density; all its elements are summed."""
     return modelcontext(model).add_potential(name, as_tensor(var), dims)
 
 
-def Data(  # noqa: N802  # PyMC's name
+def Data(  # PyMC's name
     name: str,
     value: npt.ArrayLike,
     *,

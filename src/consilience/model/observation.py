@@ -32,11 +32,15 @@ Array = npt.NDArray[Any]
 def as_array(name: str, value: Any) -> Array:
     """The user's data as a NumPy array of a supported dtype."""
     if isinstance(value, Node):
-        raise DtypeError(f"the data `{name}` must be numbers, got an expression; use `pm.Deterministic` for those.")
+        raise DtypeError(
+            f"the data `{name}` must be numbers, got an expression; use `pm.Deterministic` for those."
+        )
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
     if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
-        raise SupportError(f"`{name}` has masked values; missing data are not supported yet: drop them first.")
+        raise SupportError(
+            f"`{name}` has masked values; missing data are not supported yet: drop them first."
+        )
     try:
         array = np.asarray(value)
         return array.astype(dtype_of(array))
@@ -61,7 +65,7 @@ def for_slot(name: str, slot: Node, value: Any) -> Array:
     return array.astype(wanted)
 
 
-def data_slot(name: str, array: Array, shape: Sequence[int | None | Dimension]) -> Node:
+def data_slot(name: str, array: Array, shape: Sequence[int | Dimension | None]) -> Node:
     """A shared slot that holds the data in the default context."""
     slot = shared_slot(array.dtype.name, shape, name)
     contexts.DEFAULT.set(slot, array)
@@ -78,7 +82,9 @@ def as_data(name: str, rv: Node, observed: TensorLike) -> Node:
             leaves = [n for n in topological([observed]) if is_leaf(n)]
             if all(isinstance(n.op, Shared) for n in leaves):
                 return _typed(name, rv, observed)
-            raise DtypeError(f"`observed` of `{name}` must be data, got an expression with random or free parts.")
+            raise DtypeError(
+                f"`observed` of `{name}` must be data, got an expression with random or free parts."
+            )
         array = known
     else:
         array = as_array(name, observed)
@@ -100,7 +106,9 @@ def as_data(name: str, rv: Node, observed: TensorLike) -> Node:
 
 def _typed(name: str, rv: Node, data: Node) -> Node:
     if kind_of(rv.dtype) == "int" and data.dtype in FLOATS:
-        raise DtypeError(f"`{name}` takes integers, but its data are {data.dtype}; convert them with `.astype(int)`.")
+        raise DtypeError(
+            f"`{name}` takes integers, but its data are {data.dtype}; convert them with `.astype(int)`."
+        )
     _check_shape(name, rv, data.static_shape)
     return cast(data, rv.dtype)
 
@@ -118,12 +126,12 @@ def _check_shape(name: str, rv: Node, shape: Sequence[Any]) -> None:
 
 
 def check_constant(name: str, rv: Node, data: Node) -> None:
-    """Constant data inside the support of a variable whose parameters are constant where the support needs them."""
+    """Raise SupportError for constant data outside the support, as far as it depends on constants."""
     check_values(name, rv, data, {})
 
 
 def check_values(name: str, rv: Node, data: Node, slots: dict[Node, Array]) -> None:
-    """Raise SupportError for values outside the support, as far as they are known from constants and slots."""
+    """Raise SupportError for values outside the support, as far as constants and slots decide them."""
     outside = support_violation(rv, data)
     leaves = [n for n in topological([outside]) if is_leaf(n)]
     if any(n not in slots for n in leaves):
@@ -143,6 +151,6 @@ def check_parameters(variables: Sequence[Node], slots: dict[Node, Array]) -> Non
             (good,) = reference.evaluate([valid], {n: slots[n] for n in leaves})
             if not good.all():
                 raise ParameterError(
-                    f"`{name_of(node)}`: its parameter `{parameter}` must be {constraint.rule}, which the data violate; "
-                    "check the values given to `pm.Data` or `set_data`."
+                    f"`{name_of(node)}`: its parameter `{parameter}` must be {constraint.rule}, "
+                    "which the data violate; check the values given to `pm.Data` or `set_data`."
                 )

@@ -79,7 +79,9 @@ def log_likelihood(
             outputs = substitute(terms, replacements)
             missing = [n for n in topological(outputs) if isinstance(n.op, RandomVariable)]
             if missing:
-                raise ModelError(f"the draws hold no `{missing[0].name}`, on which the log likelihood depends.")
+                raise ModelError(
+                    f"the draws hold no `{missing[0].name}`, on which the log likelihood depends."
+                )
             return _compiled(leaves, outputs, slots, lengths)
 
     compiled = kept(model.cache, "log likelihood", key, compile_terms)
@@ -90,7 +92,9 @@ def log_likelihood(
 def _check_known(model: ModelVariables, names: Sequence[str]) -> None:
     for name in names:
         if name not in model.named:
-            raise ModelError(f"the model has no variable `{name}`; it has {', '.join(model.named) or 'none'}.")
+            raise ModelError(
+                f"the model has no variable `{name}`; it has {', '.join(model.named) or 'none'}."
+            )
 
 
 def _fitting(model: ModelVariables, name: str, array: Array, lengths: Lengths, count: int) -> Array:
@@ -117,14 +121,16 @@ def _compile_draws(
     variables = [n for n in topological(outputs) if isinstance(n.op, RandomVariable)]
     # A variable's stream depends on its place in the model, not on what else is asked for. Its key tells it
     # from others, also where the parameters of the node have been replaced.
-    places = {v.node.inputs[0]: i for i, v in enumerate([*model.free, *model.observed])}
+    places = {v.node.inputs[0]: i for i, v in enumerate(model.variables)}
     unnamed = [v.inputs[0] for v in variables if v.inputs[0] not in places]
     places |= {key: len(places) + i for i, key in enumerate(dict.fromkeys(unnamed))}
     drawn = realise(outputs, {v: fold_in(stream, places[v.inputs[0]]) for v in variables})
     return _compiled([seed, number, *leaves], drawn, slots, lengths)
 
 
-def _compiled(inputs: Sequence[Node], outputs: Sequence[Node], slots: Sequence[Node], lengths: Lengths) -> Compiled:
+def _compiled(
+    inputs: Sequence[Node], outputs: Sequence[Node], slots: Sequence[Node], lengths: Lengths
+) -> Compiled:
     static, memo = specialise([*simplify(outputs), *inputs, *slots], lengths)
     return Compiled([memo[n] for n in inputs], static[: len(outputs)], [memo[s] for s in slots], level=1)
 
@@ -140,7 +146,7 @@ def redrawn(model: ModelVariables, names: Sequence[str], given: Sequence[str]) -
     for node in reached:
         if isinstance(node.op, RandomVariable) and not node.op.distribution.can_draw():
             raise ModelError(
-                f"`{node.name or 'a variable without a name'}` cannot be drawn: {node.op!r} is improper or has no "
-                "random generator. Leave out with `var_names` what depends on it, or give it a proper prior."
+                f"`{node.name or 'a variable without a name'}` cannot be drawn: {node.op!r} is improper or "
+                "has no random generator. Leave out with `var_names` what depends on it, or give it a proper prior."
             )
     return [v.name for v in model.free if v.node in reached]

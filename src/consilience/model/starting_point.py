@@ -33,12 +33,16 @@ JITTER: Final = 1.0
 
 
 def starting_position(
-    model: ModelVariables, layout: Layout, lengths: Lengths, initvals: InitialValues | None = None, seed: int = 0
+    model: ModelVariables,
+    layout: Layout,
+    lengths: Lengths,
+    initvals: InitialValues | None = None,
+    seed: int = 0,
 ) -> Floats:
     """The vector where every variable has its support point or its initial value.
 
-    initvals   values by name on their own scales, or by unconstrained name (`tau_log__`) on the line; a value may
-               be an array, an expression of earlier variables, "support_point" or "prior"
+    initvals   values by name on their own scales, or by unconstrained name (`tau_log__`) on the line; a value
+               may be an array, an expression of earlier variables, "support_point" or "prior"
     seed       of the draws for "prior"
     raises     ModelError for unknown names, ShapeError, SupportError for values outside the support
     """
@@ -47,7 +51,7 @@ def starting_position(
     unknown = [name for name in given if name not in known]
     if unknown:
         raise ModelError(
-            f"`initvals` names {unknown}; the free variables are {[s.variable.name for s in layout.stretches]}."
+            f"`initvals` names {unknown}; the free variables are {[v.name for v in model.free]}."
         )
     position = np.empty(layout.dimension)
     natural: dict[Node, Node] = {}
@@ -62,8 +66,12 @@ def starting_position(
             else:
                 wish = given.get(stretch.variable.name, stretch.variable.initval)
                 point = _natural(stretch.variable, wish, lengths)
-                free = point if stretch.variable.transform is None else stretch.variable.transform.forward(point)
-            values = _evaluate(stretch.variable, substitute([free, point], natural), lengths, slots, [seed, number])
+                free = (
+                    point if stretch.variable.transform is None else stretch.variable.transform.forward(point)
+                )
+            values = _evaluate(
+                stretch.variable, substitute([free, point], natural), lengths, slots, [seed, number]
+            )
             position[stretch.slice] = np.broadcast_to(values[0], stretch.shape).ravel()
             natural[stretch.variable.node] = constant(values[1])
     return position
@@ -78,7 +86,8 @@ def _natural(variable: FreeVariable, wish: Any, lengths: Lengths) -> Node:
         return drawn(variable.node)
     if isinstance(wish, str):
         raise ModelError(
-            f"the initial value of `{variable.name}` must be numbers, 'support_point' or 'prior', got {wish!r}."
+            f"the initial value of `{variable.name}` must be numbers, 'support_point' or 'prior', "
+            f"got {wish!r}."
         )
     if isinstance(wish, Node):
         return wish
@@ -88,7 +97,7 @@ def _natural(variable: FreeVariable, wish: Any, lengths: Lengths) -> Node:
         raise DtypeError(f"the initial value of `{variable.name}` must be numbers, got {wish!r}.") from None
     shape = tuple(dims.substitute(n, lengths) for n in variable.node.static_shape)
     try:
-        return constant(np.broadcast_to(array, tuple(int(n) for n in shape)))  # type: ignore[arg-type]  # known lengths
+        return constant(np.broadcast_to(array, tuple(int(n) for n in shape)))
     except ValueError:
         raise ShapeError(
             f"the initial value of `{variable.name}` has shape {array.shape}, the variable has shape {shape}."
@@ -112,14 +121,16 @@ def _evaluate(
     """Values of a variable's unconstrained and own value; SupportError where they are not finite."""
     static, memo = specialise(outputs, lengths)
     inputs = {memo[slot]: value for slot, value in slots.items() if slot in memo}
-    keys = []
+    keys: list[Node] = []
     for node in topological(static):
         if isinstance(node.op, RandomVariable) or (isinstance(node.op, Input) and node.dtype != "key"):
-            raise ModelError(f"the initial value of `{variable.name}` depends on `{node.name}`, which has no value yet.")
+            raise ModelError(
+                f"the initial value of `{variable.name}` depends on `{node.name}`, which has no value yet."
+            )
         if isinstance(node.op, Input):
             keys.append(node)
-    streams = np.random.SeedSequence(seed).generate_state(len(keys), np.uint64) if keys else []
-    inputs |= {key: np.asarray(int(stream) >> 1, "int64") for key, stream in zip(keys, streams, strict=True)}
+    streams = np.random.SeedSequence(seed).generate_state(max(1, len(keys)), np.uint64)
+    inputs |= {key: np.asarray(int(stream) >> 1, "int64") for key, stream in zip(keys, streams, strict=False)}
     free, own = reference.evaluate(static, inputs)
     if not np.isfinite(free).all():
         raise SupportError(
@@ -148,7 +159,9 @@ def starting_positions(
     result = np.empty((chains, density.dimension))
     for chain, own in enumerate(per_chain):
         if own is not None and not isinstance(own, Mapping):
-            raise ModelError(f"`initvals` must be a mapping of names to values, or a list of such, got {own!r}.")
+            raise ModelError(
+                f"`initvals` must be a mapping of names to values, or a list of such, got {own!r}."
+            )
         generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), chain]))
         base = starting_position(
             density.model, density.layout, density.lengths, own, int(generator.integers(2**63))
@@ -185,7 +198,9 @@ def no_start(density: ModelDensity, position: Floats) -> InitialPointError:
     if not found:
         _, gradient = density(position)
         bad = [density.layout.coordinate(int(i)) for i in np.flatnonzero(~np.isfinite(gradient))[:5]]
-        found = [f"  every term is finite, but the gradient is not, along {', '.join(bad) or 'some coordinate'}"]
+        found = [
+            f"  every term is finite, but the gradient is not, along {', '.join(bad) or 'some coordinate'}"
+        ]
     return InitialPointError(
         "no starting point with a finite log density was found. At the one without noise:\n"
         + "\n".join(found)

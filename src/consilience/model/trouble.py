@@ -74,9 +74,11 @@ def trouble(density: ModelDensity, position: Floats) -> list[str]:
     lines = []
     with without_sources():
         place = _Place(density, position)
-        nodes = [v.node for v in (*model.free, *model.observed)]
-        names = [v.name for v in (*model.free, *model.observed)]
-        for name, node, term in zip(names, nodes, [*place.terms.priors, *place.terms.likelihoods], strict=True):
+        nodes = [v.node for v in model.variables]
+        names = [v.name for v in model.variables]
+        for name, node, term in zip(
+            names, nodes, [*place.terms.priors, *place.terms.likelihoods], strict=True
+        ):
             fault = _fault(place, term)
             if fault is not None:
                 lines.append(f"  `{name}` has log density {fault}")
@@ -117,7 +119,10 @@ def _bad_data(place: _Place) -> list[str]:
         bad = ~np.isfinite(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
         if bad.any():
             first = tuple(int(i) for i in np.argwhere(bad)[0])
-            lines.append(f"  the data `{name_of(slot)}` hold {int(bad.sum())} values that are not finite, the first at {first}")
+            lines.append(
+                f"  the data `{name_of(slot)}` hold {int(bad.sum())} values that are not finite, "
+                f"the first at {first}"
+            )
     return lines
 
 

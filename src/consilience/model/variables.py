@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts
@@ -22,7 +21,7 @@ from consilience.ir import Dim, Dimension, Node, constant_value
 from consilience.ir.side_tables import name_of, set_name
 from consilience.model import observation
 from consilience.model.coordinates import Coordinates, Labels
-from consilience.ops.elementwise import TensorLike, as_tensor
+from consilience.ops.elementwise import TensorLike
 
 DimensionNames = str | Sequence[str | None] | None
 
@@ -58,8 +57,8 @@ class ModelVariables:
 
     name     prefix `name::` of all variables
     coords   labels of dimensions: name -> sequence of labels
-    model    the model of which this is a part: its variables belong to both, dimensions are common. By default
-             the one in whose `with` block this one is made; None for a model of its own
+    model    the model of which this is a part: its variables belong to both, dimensions are common. By
+             default the one in whose `with` block this one is made; None for a model of its own
     """
 
     def __init__(
@@ -70,11 +69,10 @@ class ModelVariables:
         model: ModelVariables | context.Default | None = context.DEFAULT,
     ) -> None:
         around = context.current_or_none() if isinstance(model, context.Default) else model
-        self.parent = around if isinstance(around, ModelVariables) else None
-        self.name = f"{self.parent.name}::{name}" if self.parent and self.parent.name and name else name
-        if self.parent is not None and not name:
-            self.name = self.parent.name
-        self.coordinates = Coordinates() if self.parent is None else self.parent.coordinates
+        self.parent: ModelVariables | None = around if isinstance(around, ModelVariables) else None
+        before: str = self.parent.name if self.parent is not None else ""
+        self.name: str = "::".join(part for part in (before, name) if part)
+        self.coordinates: Coordinates = Coordinates() if self.parent is None else self.parent.coordinates
         self.named: dict[str, Node] = {}
         self.free: list[FreeVariable] = []
         self.observed: list[ObservedVariable] = []
@@ -142,22 +140,27 @@ class ModelVariables:
         return dict(self.dims_of)
 
     @property
-    def free_RVs(self) -> list[Node]:  # noqa: N802  # PyMC's name
+    def variables(self) -> list[FreeVariable | ObservedVariable]:
+        """All random variables, the free ones first."""
+        return [*self.free, *self.observed]
+
+    @property
+    def free_RVs(self) -> list[Node]:  # PyMC's name
         """Random variables to be inferred."""
         return [v.node for v in self.free]
 
     @property
-    def observed_RVs(self) -> list[Node]:  # noqa: N802  # PyMC's name
+    def observed_RVs(self) -> list[Node]:  # PyMC's name
         """Random variables with data."""
         return [v.node for v in self.observed]
 
     @property
-    def unobserved_RVs(self) -> list[Node]:  # noqa: N802  # PyMC's name
+    def unobserved_RVs(self) -> list[Node]:  # PyMC's name
         """Random variables to be inferred, and deterministics."""
         return self.free_RVs + list(self.deterministics.values())
 
     @property
-    def basic_RVs(self) -> list[Node]:  # noqa: N802  # PyMC's name
+    def basic_RVs(self) -> list[Node]:  # PyMC's name
         """All random variables."""
         return self.free_RVs + self.observed_RVs
 
@@ -238,7 +241,8 @@ class ModelVariables:
         names = (dims,) if isinstance(dims, str) else tuple(dims)
         if len(names) != node.ndim:
             raise ShapeError(
-                f"`{name}` has {node.ndim} axes of lengths {node.static_shape}, but {len(names)} dims: {names}."
+                f"`{name}` has {node.ndim} axes of lengths {node.static_shape}, but {len(names)} dims: "
+                f"{names}."
             )
         for axis, (dim, length) in enumerate(zip(names, node.static_shape, strict=True)):
             if dim is None:
@@ -246,7 +250,8 @@ class ModelVariables:
             wanted = self.coordinates.length(dim, f"axis {axis} of `{name}`")
             if isinstance(wanted, int) and isinstance(length, int) and wanted != length:
                 raise ShapeError(
-                    f"axis {axis} of `{name}` has length {length}, but the dimension `{dim}` has length {wanted}."
+                    f"axis {axis} of `{name}` has length {length}, but the dimension `{dim}` has length "
+                    f"{wanted}."
                 )
         return names
 
@@ -274,15 +279,21 @@ class ModelVariables:
         """A named slot for data that can be exchanged with `set_data`."""
         full = self._full_name(name)
         array = observation.as_array(full, value)
-        names = (dims,) if isinstance(dims, str) else tuple(dims) if dims is not None else (None,) * array.ndim
+        names = (
+            (dims,) if isinstance(dims, str) else tuple(dims) if dims is not None else (None,) * array.ndim
+        )
         if len(names) != array.ndim:
-            raise ShapeError(f"the data `{full}` have {array.ndim} axes of shape {array.shape}, but {len(names)} dims.")
-        shape: list[int | None | Dimension] = []
+            raise ShapeError(
+                f"the data `{full}` have {array.ndim} axes of shape {array.shape}, but {len(names)} dims."
+            )
+        shape: list[int | Dimension | None] = []
         for axis, dim in enumerate(names):
             if dim is None:
                 shape.append(None)
             else:
-                shape.append(self.coordinates.open(dim, array.shape[axis], f"axis {axis} of the data `{full}`"))
+                shape.append(
+                    self.coordinates.open(dim, array.shape[axis], f"axis {axis} of the data `{full}`")
+                )
         slot = observation.data_slot(full, array, shape)
         for owner in self.lineage():
             owner.data[full] = slot
@@ -293,13 +304,16 @@ class ModelVariables:
         """Exchange the values of a data slot.
 
         Values of the same shape need no recompilation. Where the length of a dimension changes, give its new
-        labels in `coords` and set all data along it before the model is used, or all at once by `pm.set_data`.
+        labels in `coords` and set all data along it before the model is used, or all at once by
+        `pm.set_data`.
 
         raises   KeyError for an unknown name; DtypeError, ShapeError; then nothing is changed
         """
         self.set_all({name: values}, coords)
 
-    def set_all(self, values: Mapping[str, npt.ArrayLike], coords: Mapping[str, Labels] | None = None) -> None:
+    def set_all(
+        self, values: Mapping[str, npt.ArrayLike], coords: Mapping[str, Labels] | None = None
+    ) -> None:
         """Exchange the values of several data slots, all or none."""
         labels = {dim: self.coordinates.new_labels(dim, new) for dim, new in (coords or {}).items()}
         arrays: dict[Node, npt.NDArray[Any]] = {}

@@ -118,7 +118,7 @@ def load(
     `source` is LLVM text or a loop program. `exports` are the functions to be called from outside,
     `imports` the addresses of symbols the program declares. Other declared symbols are looked up in the
     vector math library (names that start with "consilience_") and in this process (the C library).
-    `level` is that of the code generator, 0 to 3. `passes` is "light" (SROA, instcombine, simplifycfg),
+    `level` is that of the code generator, 0 to 3. `passes` is "light" (inlining where asked for, SROA, instcombine, simplifycfg),
     enough for code that is already vectors, or "full" (LLVM's O2). `target` must be one that this
     machine can execute.
 
@@ -193,6 +193,7 @@ def _optimise(module: ModuleRef, target: Target, level: int, passes: Passes) -> 
             manager = builder.getModulePassManager()
         else:
             manager = binding.create_new_module_pass_manager()
+            manager.add_always_inliner_pass()
             manager.add_sroa_pass()
             manager.add_instruction_combine_pass()
             manager.add_simplify_cfg_pass()
