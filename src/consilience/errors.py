@@ -9,6 +9,7 @@
     ├── VerificationError     a program that breaks a law of its form
     ├── ExecutionError        a compiled function could not finish
     │   ├── LinearAlgebraError    a factorisation failed
+    │   ├── MemoryShortage        arrays larger than memory
     │   └── OutOfBoundsError      an index outside its axis
     ├── NativeError           machine code could not be made or loaded
     ├── ModelError            a model that is not well formed
@@ -57,6 +58,10 @@ class ExecutionError(ConsilienceError):
 
 class LinearAlgebraError(ExecutionError, ArithmeticError):
     """A matrix has no factorisation or inverse."""
+
+
+class MemoryShortage(ExecutionError, MemoryError):
+    """Arrays that a computation needs are larger than the memory."""
 
 
 class OutOfBoundsError(ExecutionError, IndexError):

@@ -72,6 +72,15 @@ def test_one_seed_gives_the_same_draws_and_another_seed_others() -> None:
     assert len(np.unique(pd.draw(rv, 10, random_seed=1))) == 120
 
 
+def test_a_numpy_generator_may_be_the_seed() -> None:
+    """Equal generators give equal draws; a generator that went on gives others."""
+    rng = np.random.default_rng(1)
+    rv = pd.Normal.dist(shape=3)
+    first = pd.draw(rv, random_seed=rng)
+    assert_array_equal(first, pd.draw(rv, random_seed=np.random.default_rng(1)))
+    assert (first != pd.draw(rv, random_seed=rng)).all()
+
+
 def test_draws_without_seed_differ() -> None:
     """No hidden default seed."""
     rv = pd.Normal.dist()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.errors import ShapeError
+from consilience.errors import DtypeError, ExecutionError, ShapeError
 from consilience.ir import Node, numpy_dtype, shared_slot
 from consilience.ir.side_tables import describe
 from consilience.ir.types import dtype_of
@@ -41,11 +41,14 @@ class Context:
             return found
         if self._parent is not None:
             return self._parent.versioned(slot)
-        raise KeyError(f"the shared slot {describe(slot)} has no value in this context; set one with `context.set`.")
+        raise ExecutionError(f"the shared slot {describe(slot)} has no value in this context; set one with `context.set`.")
 
     def set(self, slot: Node, value: npt.ArrayLike) -> None:
         """Give the slot a value of its dtype and shape; the array is copied."""
-        array = np.array(value, dtype=numpy_dtype(slot.dtype), order="C", copy=True)
+        given, wanted = np.asarray(value), numpy_dtype(slot.dtype)
+        if not np.can_cast(given.dtype, wanted, "same_kind"):
+            raise DtypeError(f"{describe(slot)} holds {slot.dtype}, got an array of {given.dtype}.")
+        array = np.array(given, dtype=wanted, order="C", copy=True)
         declared = slot.static_shape
         fits = len(declared) == array.ndim and all(
             not isinstance(n, int) or n == m for n, m in zip(declared, array.shape, strict=True)

@@ -15,12 +15,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from consilience.backends import contexts
+from consilience.backends import contexts, reference
 from consilience.backends.contexts import Context
 from consilience.backends.registry import Executable
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.shapes import Lengths, bind_lengths
-from consilience.errors import DtypeError, GraphError, ShapeError
+from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
 from consilience.ir import Debt, Input, Node, Shared, TensorType, is_leaf, numpy_dtype, topological
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
@@ -78,10 +78,23 @@ class Function:
         arrays = self._converted(values, named)
         place = context or self._context or contexts.DEFAULT
         arrays += [place.get(slot) for slot in self._slots]
-        results = self._executable(arrays)(arrays)
+        try:
+            results = self._executable(arrays)(arrays)
+        except ExecutionError as error:
+            raise self._located(error, arrays) from None
         if self._single:
             return results[0]
         return dict(zip(self._keys, results, strict=True)) if self._keys is not None else results
+
+    def _located(self, error: ExecutionError, arrays: Sequence[Array]) -> ExecutionError:
+        """The same failure found again in the expressions as the user wrote them, which says where it is."""
+        if isinstance(error, MemoryShortage):
+            return error
+        try:
+            reference.evaluate(self.outputs, dict(zip((*self.inputs, *self._slots), arrays, strict=True)))
+        except ExecutionError as precise:
+            return precise
+        return error
 
     def _converted(self, values: Sequence[npt.ArrayLike], named: Mapping[str, npt.ArrayLike]) -> list[Array]:
         given: list[npt.ArrayLike | None] = [*values, *[None] * (len(self.inputs) - len(values))]
@@ -91,6 +104,8 @@ class Function:
         for key, value in named.items():
             if key not in names:
                 raise TypeError(f"`{self.name}` has no input `{key}`; its inputs are {names}.")
+            if names.count(key) > 1:
+                raise TypeError(f"`{self.name}` has {names.count(key)} inputs named `{key}`; give them by position.")
             position = names.index(key)
             if given[position] is not None:
                 raise TypeError(f"the input `{key}` of `{self.name}` was given twice.")
@@ -100,6 +115,10 @@ class Function:
     def _array(self, node: Node, value: npt.ArrayLike | None) -> Array:
         if value is None:
             raise TypeError(f"`{self.name}` needs a value for {describe(node)}.")
+        if isinstance(value, Node):
+            raise TypeError(f"`{self.name}` needs numbers for {describe(node)}, got the expression {value!r}.")
+        if isinstance(value, np.ma.MaskedArray):
+            raise DtypeError(f"{describe(node)} cannot take a masked array; fill or drop the masked entries first.")
         array = np.asarray(value)
         wanted = numpy_dtype(node.dtype)
         if array.dtype != wanted:

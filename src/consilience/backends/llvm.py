@@ -7,6 +7,9 @@ entry address for native callers.
 from __future__ import annotations
 
 import ctypes
+import functools
+import math
+import os
 import threading
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -15,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import reference
-from consilience.backends.shapes import Lengths
-from consilience.errors import ExecutionError, LinearAlgebraError, OutOfBoundsError, Status
+from consilience.backends.shapes import Lengths, check_size
+from consilience.errors import ExecutionError, LinearAlgebraError, MemoryShortage, OutOfBoundsError, Status
 from consilience.ir import Node, TensorType, constant, is_leaf, numpy_dtype, rebuild, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe, without_sources
@@ -56,6 +59,8 @@ class Compiled:
         self, inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = (), *, level: int = 2
     ) -> None:
         self._data = list(data)
+        for node in topological(outputs):
+            check_size(node)
         with without_sources():
             primitive = fold(share_exponentials(expand(outputs)))
             cut, leaves, self._prepared = prepare(primitive, self._data)
@@ -153,6 +158,29 @@ def _size(node: Node) -> int:
     return size if isinstance(size, int) else 0
 
 
+def allocated(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An uninitialised array; MemoryShortage where it is larger than the memory of this machine."""
+    needed = math.prod(shape) * dtype.itemsize
+    try:
+        if needed < _memory():
+            return np.empty(shape, dtype)
+    except (MemoryError, ValueError):
+        pass
+    raise MemoryShortage(
+        f"an array of shape {shape} and dtype {dtype} takes {needed / 2**30:.3g} GiB, more than this machine has; "
+        "reduce it inside the function, or work in parts."
+    )
+
+
+@functools.cache
+def _memory() -> int:
+    """Bytes of physical memory, or a number beyond all memories where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 2**62
+
+
 class _Workspaces(threading.local):
     """Scratch memory per thread, grown when needed."""
 
@@ -161,7 +189,7 @@ class _Workspaces(threading.local):
     def address(self, size: int) -> int:
         block = self.block
         if block is None or block.nbytes < size + ALIGNMENT:
-            block = self.block = np.empty(size + ALIGNMENT, np.uint8)
+            block = self.block = allocated((size + ALIGNMENT,), np.dtype("uint8"))
         start: int = block.ctypes.data
         return start + (-start % ALIGNMENT)
 
@@ -189,25 +217,22 @@ class _Call:
         self._outputs = pointer * max(1, len(outputs))
 
     def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
-        given = [np.ascontiguousarray(a) for a in arrays]
-        results = [np.empty(s, d) for s, d in zip(self._shapes, self._dtypes, strict=True)]
+        given = [np.require(a, requirements=("C", "A")) for a in arrays]
+        results = [allocated(s, d) for s, d in zip(self._shapes, self._dtypes, strict=True)]
         ins = self._inputs(*[a.ctypes.data for a in given])
         outs = self._outputs(*[r.ctypes.data for r in results])
         scratch = workspace_address(self._bound.workspace)
         status = self._entry(ins, outs, scratch, self._bound.constants)
         if status:
-            self._explain(status, given)
+            self._explain(status)
         return results
 
-    def _explain(self, status: int, arrays: Sequence[Array]) -> None:
-        """Let the reference backend, which knows where it is, raise the error; else say what is known."""
+    def _explain(self, status: int) -> None:
+        """What machine code knows of a failure; `function` finds the place."""
         where = ", ".join(describe(o) for o in self._origins[:3])
         if status & Status.OUT_OF_BOUNDS:
             raise OutOfBoundsError(f"an index lies outside its axis in the computation of {where}.")
-        raise LinearAlgebraError(
-            f"a matrix is singular or not positive definite in the computation of {where}; "
-            "compile with `backend='reference'` to see which."
-        )
+        raise LinearAlgebraError(f"a matrix is singular or not positive definite in the computation of {where}.")
 
 
 class _Staged:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
 from consilience.errors import ShapeError
-from consilience.ir import Dim, Node
+from consilience.ir import Dim, Node, TupleType
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe
+
+# Bytes of the widest element times this number fit a signed 64-bit integer.
+LARGEST_SIZE = 2**60 - 1
 
 Lengths: TypeAlias = dict[dims.Atom, Dim]
 
@@ -18,7 +22,19 @@ def static_shape(shape: tuple[Dim, ...], lengths: Lengths) -> tuple[int, ...]:
     for n in result:
         if not isinstance(n, int):
             raise ShapeError(f"the length `{n!r}` is not known from the inputs of the function.")
-    return tuple(int(n) for n in result)
+    lengths_now = tuple(int(n) for n in result)
+    if math.prod(lengths_now) > LARGEST_SIZE:
+        raise ShapeError(f"an array of shape {lengths_now} has more elements than can be addressed.")
+    return lengths_now
+
+
+def check_size(node: Node) -> None:
+    """Refuse values whose bytes cannot be counted in 63 bits; the lengths are integers by now."""
+    types = node.type.items if isinstance(node.type, TupleType) else (node.type,)
+    for of in types:
+        size = of.size
+        if isinstance(size, int) and size > LARGEST_SIZE:
+            raise ShapeError(f"{describe(node)} has {size} elements, more than can be addressed.")
 
 
 def bind_lengths(leaf: Node, shape: tuple[int, ...], lengths: Lengths) -> None:

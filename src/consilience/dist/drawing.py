@@ -28,18 +28,20 @@ def realised_with(outputs: Sequence[Node], key: Node) -> list[Node]:
     return realise(outputs, {rv: fold_in(key, i) for i, rv in enumerate(random_variables(outputs))})
 
 
-def draw(vars: Node | Sequence[Node], draws: int = 1, random_seed: int | None = None) -> Any:
+def draw(
+    vars: Node | Sequence[Node], draws: int = 1, random_seed: int | np.random.Generator | None = None
+) -> Any:
     """Independent draws of variables, or of expressions of them.
 
     vars          one node or several; several are drawn jointly
     draws         how many; for more than one, results have a leading axis of that length
-    random_seed   an integer for repeatable draws; None takes a fresh one
+    random_seed   an integer or a NumPy generator, for repeatable draws; None takes a fresh seed
     returns       an array, or a list of arrays for several nodes
     """
     if draws < 1:
         raise ValueError(f"`draws` must be at least 1, got {draws}.")
     outputs = [vars] if isinstance(vars, Node) else list(vars)
-    seed = secrets.randbits(62) if random_seed is None else int(random_seed)
+    seed = _seed(random_seed)
     key = tensor_input("key", (), "seed")
     graph = realised_with(outputs, key)
     _check_closed(graph, key)
@@ -49,6 +51,12 @@ def draw(vars: Node | Sequence[Node], draws: int = 1, random_seed: int | None = 
         graph = vectorize(realised_with(outputs, stand_in), {stand_in: many})
     results: list[npt.NDArray[Any]] = function([key], graph, name="draw")(np.int64(seed))
     return results[0] if isinstance(vars, Node) else results
+
+
+def _seed(given: int | np.random.Generator | None) -> int:
+    if given is None:
+        return secrets.randbits(62)
+    return int(given.integers(2**62)) if isinstance(given, np.random.Generator) else int(given)
 
 
 def _check_closed(graph: Sequence[Node], key: Node) -> None:

@@ -33,6 +33,7 @@ from consilience.model.variables import ModelVariables
 from consilience.ops import Elementwise, cast
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import concatenate, reshape
+from consilience.rewrite.facts import assume
 from consilience.rules import simplify
 from consilience.transforms.gradient import gradient
 
@@ -86,7 +87,8 @@ def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
             natural, correction = substitute(
                 [transform.backward(value), transform.log_jacobian_determinant(value)], constrained
             )
-        values.append(value)
+        # A position that is not finite diverges by its energy, whatever its density.
+        values.append(assume(value, finite=True))
         constrained[own] = natural
         jacobians.append(correction)
     priors = []
@@ -94,13 +96,23 @@ def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
         # A value that cannot leave the support needs no check.
         formula = density if variable.inside else checked_density
         term = formula(variable.node, constrained[variable.node])
-        priors.append(term + correction if jacobian and correction is not None else term)
+        priors.append(with_jacobian(term, correction) if jacobian and correction is not None else term)
     likelihoods = [density(v.node, v.data) for v in model.observed]
     # Observed variables stand for their data wherever else they are used.
     replacements = {**constrained, **{v.node: v.data for v in model.observed}}
     groups = [priors, likelihoods, list(model.potentials.values()), list(model.deterministics.values())]
     done = [substitute(group, replacements) for group in groups]
     return Terms(values, list(constrained.values()), *done)
+
+
+def with_jacobian(term: Node, correction: Node) -> Node:
+    """A log density plus its Jacobian's, one number per event of the wider of law and transform."""
+    surplus = term.ndim - correction.ndim
+    if surplus > 0:  # a transform of vectors on independent elements
+        term = reduce("sum", term, tuple(range(-surplus, 0)))
+    elif surplus < 0:
+        correction = reduce("sum", correction, tuple(range(surplus, 0)))
+    return term + correction
 
 
 def total(terms: Sequence[Node]) -> Node:

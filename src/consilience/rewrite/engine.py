@@ -7,7 +7,7 @@ node. Obligations of the original graph are its callers' to keep.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from consilience.errors import MissingRuleError, VerificationError
@@ -68,7 +68,8 @@ class Rewriting:
     def __call__(self, outputs: Sequence[Node]) -> list[Node]:
         """The outputs in normal form."""
         order = topological(outputs)
-        inner = self._open(order, outputs)
+        readers = _readers(order, outputs)
+        inner = self._open(order, readers)
         found: dict[Node, Node] = {}
         with side_tables.without_sources():
             for node in order:
@@ -79,6 +80,8 @@ class Rewriting:
                     found[node] = here
                     continue
                 result = found[node] = self._settle(here)
+                if readers[node] > 1 and _family(result) is not None:
+                    self.facts.shared_nodes.add(result)
                 for operand in node.inputs:
                     if operand in inner:
                         self.facts.open_nodes.discard(found[operand])
@@ -87,15 +90,11 @@ class Rewriting:
                     pass_on_assumptions(node, result)
         return [found[output] for output in outputs]
 
-    def _open(self, order: Sequence[Node], outputs: Sequence[Node]) -> set[Node]:
+    def _open(self, order: Sequence[Node], readers: Mapping[Node, int]) -> set[Node]:
         """Links of long chains of sums or products: the only reader and an operand are of their own kind.
 
         They are taken apart by the rule at the end of the chain, which keeps chains linear in time.
         """
-        readers: dict[Node, int] = dict.fromkeys(outputs, 2)
-        for node in order:
-            for operand in node.inputs:
-                readers[operand] = readers.get(operand, 0) + 1
         found: set[Node] = set()
         for node in order:
             kind = _family(node)
@@ -207,6 +206,15 @@ class Rewriting:
             self.steps += inner.steps
             self._regions[region] = self._regions[known] = known
         return known
+
+
+def _readers(order: Sequence[Node], outputs: Sequence[Node]) -> dict[Node, int]:
+    """How often every node is read, an output counting as read twice."""
+    readers: dict[Node, int] = dict.fromkeys(outputs, 2)
+    for node in order:
+        for operand in node.inputs:
+            readers[operand] = readers.get(operand, 0) + 1
+    return readers
 
 
 def _family(node: Node) -> str | None:

@@ -91,11 +91,13 @@ def pass_on_assumptions(old: Node, new: Node) -> None:
 class Facts:
     """Answers about nodes, computed on first question and kept for one run of rewriting.
 
-    open_nodes   sums and products with a single reader of their kind, which takes them apart
+    open_nodes     sums and products with a single reader of their kind, which takes them apart
+    shared_nodes   sums and products that are read more than once and stay whole
     """
 
     def __init__(self) -> None:
         self.open_nodes: set[Node] = set()
+        self.shared_nodes: set[Node] = set()
         self._bounds: dict[Node, Bounds] = {}
         self._structures: dict[tuple[Node, str], bool] = {}
 

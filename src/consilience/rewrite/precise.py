@@ -38,6 +38,10 @@ GROWING = frozenset(
 )
 
 
+class _TooManyDigitsError(Exception):
+    """An exponential is too large to be worth computing."""
+
+
 def digits() -> Any:
     """The arithmetic of many digits."""
     from mpmath import mp  # type: ignore[import-untyped]  # has no annotations
@@ -71,7 +75,11 @@ def _functions() -> dict[str, Callable[..., Any]]:
         return nan if mp.isnan(a) or a < 0 else -inf if a == 0 else inf if mp.isinf(a) else mp.log(a)
 
     def exp(a: Any) -> Any:
-        return mp.mpf(0) if a == -inf else mp.exp(a)
+        if a == -inf:
+            return mp.mpf(0)
+        if mp.isfinite(a) and abs(a) > LARGEST_EXPONENT:
+            raise _TooManyDigitsError
+        return mp.exp(a)
 
     def logaddexp(a: Any, b: Any) -> Any:
         if mp.isinf(a) or mp.isinf(b):
@@ -93,6 +101,8 @@ def _functions() -> dict[str, Callable[..., Any]]:
             return nan if a < 0 else inf if (abs(a) > 1) is (b > 0) else mp.mpf(0)
         if a < 0 and b != int(b):
             return nan
+        if abs(b * mp.log(abs(a))) > LARGEST_EXPONENT:
+            raise _TooManyDigitsError
         return mp.power(a, b)
 
     def keeping_nan(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -132,7 +142,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
 
 
 def evaluate_precisely(output: Node, inputs: Mapping[Node, Array]) -> Array | None:
-    """The value of a graph with DIGITS digits, or None where an op has no precise meaning here."""
+    """The value of a graph with DIGITS digits; None where an op has no precise meaning or needs too many."""
     mp = digits()
 
     with mp.workdps(DIGITS):
@@ -140,7 +150,10 @@ def evaluate_precisely(output: Node, inputs: Mapping[Node, Array]) -> Array | No
         values: dict[Node, Array] = {leaf: _lifted(array) for leaf, array in inputs.items()}
         for node in topological([output], stop=values.__contains__):
             if node not in values:
-                found = _value(node, [values[i] for i in node.inputs], functions)
+                try:
+                    found = _value(node, [values[i] for i in node.inputs], functions)
+                except _TooManyDigitsError:
+                    return None
                 if found is None:
                     return None
                 values[node] = found

@@ -39,6 +39,10 @@ ALWAYS = RuleTable(
 )
 
 
+# Passes after the first; one is enough unless a reader of a shared value has vanished.
+PASSES = 3
+
+
 def simplify(
     outputs: Sequence[Node],
     *,
@@ -73,6 +77,13 @@ def _run(
             run.facts.same(stand_in, node)
             hidden[node] = stand_in
     results = run(substitute(outputs, hidden) if hidden else outputs)
+    for _ in range(PASSES):
+        # What was read twice may now be read once, and can be taken apart.
+        again = Rewriting(run.table, strict=strict)
+        before, results = results, again(results)
+        if all(a is b for a, b in zip(before, results, strict=True)):
+            break
+        run.steps += again.steps
     return substitute(results, {v: k for k, v in hidden.items()}) if hidden else results, run
 
 

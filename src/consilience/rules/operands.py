@@ -15,9 +15,10 @@ import numpy.typing as npt
 from consilience.ir import Constant, Node, Shape, constant, numpy_dtype
 from consilience.ops import Elementwise
 from consilience.ops.elementwise import broadcast_shape
+from consilience.rewrite.facts import Facts
 
-# Shared sums and products of more operands are left whole: taking them apart repeats their work.
-SHARED_LIMIT = 16
+# Sums and products of more operands are left whole: taking them apart again and again costs quadratic time.
+INNER_LIMIT = 16
 
 ADD, MUL, NEG = Elementwise("add"), Elementwise("mul"), Elementwise("neg")
 
@@ -48,6 +49,17 @@ def function_of(node: Node) -> str:
     """Name of the scalar function a node applies; empty for other ops."""
     op = node.op
     return op.function if isinstance(op, Elementwise) else ""
+
+
+def is_inner(node: Node, facts: Facts) -> bool:
+    """Whether a sum (product) inside another is taken apart.
+
+    One that is read elsewhere too stays whole: it is computed once, and rounding that cancels goes on
+    to cancel.
+    """
+    if node in facts.open_nodes:
+        return True
+    return node not in facts.shared_nodes and len(node.inputs) <= INNER_LIMIT
 
 
 def split_coefficient(node: Node) -> tuple[npt.NDArray[Any] | None, Node]:

@@ -17,10 +17,10 @@ from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import rewrites
 from consilience.rules.operands import (
     MUL,
-    SHARED_LIMIT,
     combine,
     full_shape,
     function_of,
+    is_inner,
     is_number,
     negated,
     number,
@@ -91,7 +91,7 @@ def _mergeable(base: Node, exponents: list[float], facts: Facts) -> bool:
 _PART_OF_POWERS = frozenset(("square", "reciprocal", "sqrt", "pow"))
 
 
-def _is_normal(node: Node) -> bool:
+def _is_normal(node: Node, facts: Facts) -> bool:
     """A quick look at a product of operands of one shape: True only if nothing is to be collected."""
     shape = node.type
     exponentials = 0
@@ -106,7 +106,7 @@ def _is_normal(node: Node) -> bool:
             return False
         if isinstance(op, Elementwise):
             function = op.function
-            if function in ("mul", "neg"):
+            if function == "neg" or (function == "mul" and is_inner(x, facts)):
                 return False
             if function == "exp":
                 exponentials += 1
@@ -127,7 +127,7 @@ def _factors(node: Node, facts: Facts) -> tuple[int, list[Node]]:
         if function == "neg":
             sign = -sign
             stack.append(x.inputs[0])
-        elif function == "mul" and (x is node or len(x.inputs) <= SHARED_LIMIT or x in facts.open_nodes):
+        elif function == "mul" and (x is node or is_inner(x, facts)):
             stack += reversed(x.inputs)
         else:
             found.append(x)
@@ -153,7 +153,7 @@ def _factors(node: Node, facts: Facts) -> tuple[int, list[Node]]:
 def collect_product(node: Node, facts: Facts) -> Node | None:
     """The normal form of a product."""
     dtype = node.dtype
-    if dtype == "bool" or _is_normal(node):
+    if dtype == "bool" or _is_normal(node, facts):
         return None
     exact = dtype in INTEGERS
     sign, factors = _factors(node, facts)

@@ -19,10 +19,10 @@ from consilience.rewrite.rule import rewrites
 from consilience.rules.operands import (
     ADD,
     MUL,
-    SHARED_LIMIT,
     combine,
     full_shape,
     function_of,
+    is_inner,
     is_number,
     negated,
     number,
@@ -32,7 +32,7 @@ from consilience.rules.operands import (
 )
 
 
-def _is_normal(node: Node) -> bool:
+def _is_normal(node: Node, facts: Facts) -> bool:
     """A quick look at a sum of operands of one shape: True only if nothing is to be collected."""
     shape = node.type
     bases: set[object] = set()
@@ -58,7 +58,7 @@ def _is_normal(node: Node) -> bool:
                 return False
             else:
                 base = x.inputs
-        elif function in ("add", "sub", "neg"):
+        elif function in ("add", "sub", "neg") and (is_inner(x, facts) or function != "add"):
             return False
         bases.add(base)
         if len(bases) <= place - isinstance(node.inputs[0].op, Constant):
@@ -69,21 +69,25 @@ def _is_normal(node: Node) -> bool:
 def _terms(node: Node, facts: Facts) -> list[tuple[int, Node]]:
     """The signed terms of a sum, nested ones taken apart."""
     found: list[tuple[int, Node]] = []
+    shift = any(is_number(i) for i in node.inputs)
     stack = [(1, node)]
     while stack:
         sign, x = stack.pop()
         function = function_of(x)
         if function == "neg":
             stack.append((-sign, x.inputs[0]))
-        elif function in ("add", "sub") and (
-            x is node or len(x.inputs) <= SHARED_LIMIT or x in facts.open_nodes
-        ):
+        elif function in ("add", "sub") and (x is node or is_inner(x, facts) or (shift and _is_shift(x))):
             last = -sign if function == "sub" else sign
             stack += [(last, i) for i in reversed(x.inputs[1:])]
             stack.append((sign, x.inputs[0]))
         else:
             found.append((sign, x))
     return found
+
+
+def _is_shift(x: Node) -> bool:
+    """A number plus one term, which another number may cancel: 1 - (1 - p) is p."""
+    return len(x.inputs) == 2 and is_number(x.inputs[0])
 
 
 class _Like:
@@ -119,9 +123,11 @@ def collect_sum(node: Node, facts: Facts) -> Node | None:
         return None
     if function_of(node) == "neg":
         inner = node.inputs[0]
+        if inner in facts.shared_nodes and function_of(inner) == "add":
+            return None
         if function_of(inner) not in ("add", "sub", "neg") and split_coefficient(inner)[0] is None:
             return None
-    elif function_of(node) == "add" and _is_normal(node):
+    elif function_of(node) == "add" and _is_normal(node, facts):
         return None
     dtype = node.dtype
     exact = dtype in INTEGERS
@@ -186,8 +192,12 @@ def _with_coefficient(c: Any, base: Node, dtype: str) -> Node:
         return base
     if c == -1:
         return negated(base)
-    factors = base.inputs if function_of(base) == "mul" else (base,)
-    return Node(MUL, number(c, dtype), *factors)
+    if function_of(base) != "mul":
+        return Node(MUL, number(c, dtype), base)
+    factors: list[Node] = []
+    for factor in base.inputs:
+        factors += factor.inputs if function_of(factor) == "mul" else (factor,)
+    return combine(MUL, [number(c, dtype)], factors, base.static_shape)
 
 
 def _folded(arrays: list[npt.NDArray[Any]], nodes: list[Node]) -> list[Node]:
