@@ -1,7 +1,7 @@
 """The reference posteriors a second time: plain sums of log densities, written from the Stan programs.
 
-Data and values of the parameters on their own scales in, arrays of terms out. All formulas are analytic, so they
-take complex values, and the derivative by a complex step is exact.
+Data and values of the parameters on their own scales in, arrays of terms out. All formulas are analytic, so
+they take complex values, and the derivative by a complex step is exact.
 """
 
 from __future__ import annotations

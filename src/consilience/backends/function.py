@@ -19,7 +19,7 @@ from consilience.backends import contexts, reference
 from consilience.backends.contexts import Context
 from consilience.backends.registry import Executable
 from consilience.backends.registry import backend as find_backend
-from consilience.backends.shapes import Lengths, bind_lengths
+from consilience.backends.shapes import Lengths, bind_lengths, check_sizes, sizes_of
 from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
 from consilience.ir import Debt, Input, Node, Shared, TensorType, is_leaf, numpy_dtype, topological
 from consilience.ir import dimension as dims
@@ -52,6 +52,7 @@ class Function:
         self.outputs = tuple(written)
         self._check_inputs()
         self._debts: tuple[Debt, ...] = collect(written)
+        self._sizes = sizes_of(topological(written))
         self.optimised = tuple(simplify(written))
         self._slots = _slots(self.optimised, written)
         self._context = context
@@ -149,6 +150,7 @@ class Function:
         lengths: Lengths = {}
         for node, shape in zip((*self.inputs, *self._slots), shapes, strict=True):
             bind_lengths(node, shape, lengths)
+        check_sizes(self._sizes, lengths)
         for debt in self._debts:
             left = dims.substitute(debt.obligation.left, lengths)
             right = dims.substitute(debt.obligation.right, lengths)

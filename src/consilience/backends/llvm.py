@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import reference
-from consilience.backends.shapes import Lengths, check_size
+from consilience.backends.shapes import Lengths, check_sizes, sizes_of
 from consilience.errors import ExecutionError, LinearAlgebraError, MemoryShortage, OutOfBoundsError, Status
 from consilience.ir import Node, TensorType, constant, is_leaf, numpy_dtype, rebuild, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
@@ -59,8 +59,7 @@ class Compiled:
         self, inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = (), *, level: int = 2
     ) -> None:
         self._data = list(data)
-        for node in topological(outputs):
-            check_size(node)
+        check_sizes(sizes_of(topological(outputs)), {})
         with without_sources():
             primitive = fold(share_exponentials(expand(outputs)))
             cut, leaves, self._prepared = prepare(primitive, self._data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from consilience.errors import ShapeError
@@ -28,13 +29,26 @@ def static_shape(shape: tuple[Dim, ...], lengths: Lengths) -> tuple[int, ...]:
     return lengths_now
 
 
-def check_size(node: Node) -> None:
-    """Refuse values whose bytes cannot be counted in 63 bits; the lengths are integers by now."""
-    types = node.type.items if isinstance(node.type, TupleType) else (node.type,)
-    for of in types:
-        size = of.size
-        if isinstance(size, int) and size > LARGEST_SIZE:
-            raise ShapeError(f"{describe(node)} has {size} elements, more than can be addressed.")
+def check_sizes(sizes: Mapping[Dim, Node], lengths: Lengths) -> None:
+    """Refuse values whose bytes cannot be counted in 63 bits.
+
+    sizes   number of elements, with the first node that has as many
+    """
+    for size, node in sizes.items():
+        actual = dims.substitute(size, lengths)
+        if isinstance(actual, int) and actual > LARGEST_SIZE:
+            raise ShapeError(f"{describe(node)} has {actual} elements, more than can be addressed.")
+
+
+def sizes_of(order: Iterable[Node]) -> dict[Dim, Node]:
+    """Every number of elements that is symbolic or large, for `check_sizes`."""
+    found: dict[Dim, Node] = {}
+    for node in order:
+        for of in node.type.items if isinstance(node.type, TupleType) else (node.type,):
+            size = of.size
+            if not isinstance(size, int) or size > LARGEST_SIZE:
+                found.setdefault(size, node)
+    return found
 
 
 def bind_lengths(leaf: Node, shape: tuple[int, ...], lengths: Lengths) -> None:

@@ -234,9 +234,7 @@ def _arrange(model: ModelVariables, terms: Terms, lengths: Lengths) -> tuple[Lay
         start += stretches[-1].size
     layout = Layout(tuple(stretches))
     position = tensor_input("float64", (start,), "position")
-    parts = []
-    for s in stretches:
-        parts.append(position[s.start] if s.shape == () else reshape(position[s.slice], s.shape))
+    parts = [position[s.start] if s.shape == () else reshape(position[s.slice], s.shape) for s in stretches]
     return layout, position, parts
 
 
@@ -300,9 +298,9 @@ def model_density(model: ModelVariables) -> ModelDensity:
     for variable in model.free:
         if variable.node.dtype not in FLOATS:
             raise ModelError(
-                f"`{variable.name}` is discrete ({variable.node.op!r}, {variable.node.dtype}); gradient-based "
-                "sampling needs continuous variables. Marginalise it, or use a continuous model: samplers for "
-                "discrete variables are not there yet."
+                f"`{variable.name}` is discrete ({variable.node.op!r}, {variable.node.dtype}); sampling by "
+                "gradients needs continuous variables. Marginalise it, or use a continuous model: samplers "
+                "for discrete variables are not there yet."
             )
     slots, values, versions, lengths = slot_values(model)
     shapes = tuple(v.shape for v in values)

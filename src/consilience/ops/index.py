@@ -91,6 +91,20 @@ def indexed_shape(shape: Shape, specification: Specification, gathered: Shape) -
     return tuple(result)
 
 
+def _check_positions(x: Node, specification: Specification) -> None:
+    """Static positions inside axes of known length; lengths known later are checked when they become known."""
+    axis = 0
+    for entry in specification:
+        if isinstance(entry, NewAxis):
+            continue
+        length = x.static_shape[axis]
+        if isinstance(entry, At) and isinstance(length, int) and not -length <= entry.position < length:
+            raise OutOfBoundsError(
+                f"index {entry.position} is outside axis {axis} of length {length}: {describe(x)}."
+            )
+        axis += 1
+
+
 @dataclass(frozen=True, slots=True)
 class Index(Op):
     """`x[specification]`; inputs are x and one integer array per Gather entry, broadcast together.
@@ -102,6 +116,7 @@ class Index(Op):
 
     def result_type(self, *inputs: Node) -> TensorType:
         x, *arrays = inputs
+        _check_positions(x, self.specification)
         gathered, _ = broadcast_shape(arrays)
         return x.tensor_type.with_shape(indexed_shape(x.static_shape, self.specification, gathered))
 
@@ -126,6 +141,7 @@ class IndexUpdate(Op):
 
     def result_type(self, *inputs: Node) -> TensorType:
         x, values, *arrays = inputs
+        _check_positions(x, self.specification)
         gathered, _ = broadcast_shape(arrays)
         wanted = indexed_shape(x.static_shape, self.specification, gathered)
         if len(wanted) != values.ndim:

@@ -62,6 +62,11 @@ def is_inner(node: Node, facts: Facts) -> bool:
     return node not in facts.shared_nodes and len(node.inputs) <= INNER_LIMIT
 
 
+def has_number(node: Node) -> bool:
+    """A number and one operand: another number outside joins it, as in 1 - (1 - p), however often it is read."""
+    return len(node.inputs) == 2 and is_number(node.inputs[0])
+
+
 def split_coefficient(node: Node) -> tuple[npt.NDArray[Any] | None, Node]:
     """A product as (number, rest); (None, node) without a leading number."""
     if function_of(node) != "mul":

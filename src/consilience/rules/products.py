@@ -20,6 +20,7 @@ from consilience.rules.operands import (
     combine,
     full_shape,
     function_of,
+    has_number,
     is_inner,
     is_number,
     negated,
@@ -106,7 +107,7 @@ def _is_normal(node: Node, facts: Facts) -> bool:
             return False
         if isinstance(op, Elementwise):
             function = op.function
-            if function == "neg" or (function == "mul" and is_inner(x, facts)):
+            if function == "neg" or (function == "mul" and (is_inner(x, facts) or has_number(x))):
                 return False
             if function == "exp":
                 exponentials += 1
@@ -121,13 +122,14 @@ def _is_normal(node: Node, facts: Facts) -> bool:
 def _factors(node: Node, facts: Facts) -> tuple[int, list[Node]]:
     """The sign and the factors of a product, nested ones taken apart."""
     sign, found, stack = 1, [], [node]
+    scaled = any(is_number(i) for i in node.inputs)
     while stack:
         x = stack.pop()
         function = function_of(x)
         if function == "neg":
             sign = -sign
             stack.append(x.inputs[0])
-        elif function == "mul" and (x is node or is_inner(x, facts)):
+        elif function == "mul" and (x is node or is_inner(x, facts) or (scaled and has_number(x))):
             stack += reversed(x.inputs)
         else:
             found.append(x)

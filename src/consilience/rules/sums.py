@@ -22,6 +22,7 @@ from consilience.rules.operands import (
     combine,
     full_shape,
     function_of,
+    has_number,
     is_inner,
     is_number,
     negated,
@@ -58,7 +59,7 @@ def _is_normal(node: Node, facts: Facts) -> bool:
                 return False
             else:
                 base = x.inputs
-        elif function in ("add", "sub", "neg") and (is_inner(x, facts) or function != "add"):
+        elif function in ("sub", "neg") or (function == "add" and (is_inner(x, facts) or has_number(x))):
             return False
         bases.add(base)
         if len(bases) <= place - isinstance(node.inputs[0].op, Constant):
@@ -76,18 +77,13 @@ def _terms(node: Node, facts: Facts) -> list[tuple[int, Node]]:
         function = function_of(x)
         if function == "neg":
             stack.append((-sign, x.inputs[0]))
-        elif function in ("add", "sub") and (x is node or is_inner(x, facts) or (shift and _is_shift(x))):
+        elif function in ("add", "sub") and (x is node or is_inner(x, facts) or (shift and has_number(x))):
             last = -sign if function == "sub" else sign
             stack += [(last, i) for i in reversed(x.inputs[1:])]
             stack.append((sign, x.inputs[0]))
         else:
             found.append((sign, x))
     return found
-
-
-def _is_shift(x: Node) -> bool:
-    """A number plus one term, which another number may cancel: 1 - (1 - p) is p."""
-    return len(x.inputs) == 2 and is_number(x.inputs[0])
 
 
 class _Like:
