@@ -35,9 +35,7 @@ def compile_c(source: str, sizes: dict[str, int] | None = None) -> ctypes.CDLL:
     sizes = sizes or {}
     library = BUILD / ("_".join([source, *(f"{key}{value}" for key, value in sizes.items())]) + ".so")
     macros = [f"-D{key}={value}" for key, value in sizes.items()]
-    subprocess.run(
-        [compiler, *FLAGS, *macros, str(SOURCES / f"{source}.c"), "-o", str(library), "-lm"], check=True
-    )
+    subprocess.run([compiler, *FLAGS, *macros, str(SOURCES / f"{source}.c"), "-o", str(library), "-lm"], check=True)
     return ctypes.CDLL(str(library))
 
 

@@ -57,19 +57,10 @@ def eight_schools() -> Problem:
         mu, log_tau, z = q[0], q[1], q[2:]
         tau = np.exp(log_tau)
         half_cauchy = np.log(2 / (np.pi * 5)) - np.log1p((tau / 5) ** 2)
-        return (
-            normal(mu, 0, 5) + half_cauchy + log_tau + normal(z, 0, 1) + normal(EFFECTS, mu + tau * z, ERRORS)
-        )
+        return normal(mu, 0, 5) + half_cauchy + log_tau + normal(z, 0, 1) + normal(EFFECTS, mu + tau * z, ERRORS)
 
-    constant = (
-        normal(0, 0, 5)
-        + np.log(2 / (5 * np.pi))
-        + normal(np.zeros(8), 0, 1)
-        + normal(EFFECTS, EFFECTS, ERRORS)
-    )
-    return Problem(
-        "eight schools", "eight_schools", {"J": 8}, (EFFECTS, ERRORS**-2), float(constant), start(10), logp
-    )
+    constant = normal(0, 0, 5) + np.log(2 / (5 * np.pi)) + normal(np.zeros(8), 0, 1) + normal(EFFECTS, EFFECTS, ERRORS)
+    return Problem("eight schools", "eight_schools", {"J": 8}, (EFFECTS, ERRORS**-2), float(constant), start(10), logp)
 
 
 def radon(by_county: bool = False) -> Problem:
@@ -77,9 +68,7 @@ def radon(by_county: bool = False) -> Problem:
 
     With `by_county` C gets the houses sorted by county and where each county starts.
     """
-    data = {
-        name: np.asarray(values) for name, values in json.loads(RADON.read_text(encoding="utf-8")).items()
-    }
+    data = {name: np.asarray(values) for name, values in json.loads(RADON.read_text(encoding="utf-8")).items()}
     houses, counties = int(data["N"]), int(data["J"])
     county, y, floor = (
         data["county_idx"] - 1,

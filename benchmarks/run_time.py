@@ -17,9 +17,7 @@ from benchmarks.report import Row, show
 def central_differences(problem: Problem, step: float = 1e-5) -> np.ndarray:
     """Gradient of the NumPy density."""
     q = problem.position
-    return np.array(
-        [(problem.logp(q + step * e) - problem.logp(q - step * e)) / (2 * step) for e in np.eye(q.size)]
-    )
+    return np.array([(problem.logp(q + step * e) - problem.logp(q - step * e)) / (2 * step) for e in np.eye(q.size)])
 
 
 def check(name: str, found: tuple[float, np.ndarray], logp: float, gradient: np.ndarray) -> None:
@@ -57,8 +55,7 @@ def beside_lapack(generated: GeneratedDensity) -> list[Row]:
     ours, needed = race([generated, lapack])
     shares = lapack.parts / lapack.parts.sum() * needed
     note = f"{microseconds(ours)}, LAPACK {microseconds(needed)}: " + ", ".join(
-        f"{name} {microseconds(share)}"
-        for name, share in zip(("dpotrf", "dpotri", "dpotrs"), shares, strict=True)
+        f"{name} {microseconds(share)}" for name, share in zip(("dpotrf", "dpotri", "dpotrs"), shares, strict=True)
     )
     return [Row("GP, 200 points, over LAPACK", ours / needed, "", 1.3, note=note)]
 

@@ -103,9 +103,7 @@ def measure(dimension: int) -> str:
 def main() -> None:
     """Print the table."""
     print("nanoseconds per leapfrog step of NUTS, standard normal target, after tuning")
-    print(
-        f"{'dimension':>9} {'total':>12} {'gradient':>12} {'beyond':>12} {'steps/draw':>12} {'gradients':>12}"
-    )
+    print(f"{'dimension':>9} {'total':>12} {'gradient':>12} {'beyond':>12} {'steps/draw':>12} {'gradients':>12}")
     for dimension in [int(a) for a in sys.argv[1:]] or [10, 100, 1000]:
         print(measure(dimension))
 

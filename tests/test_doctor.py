@@ -107,9 +107,7 @@ class TestCacheCommands:
         assert capsys.readouterr().out == f"{tmp_path}\n0 objects, 0.00 MiB of at most 256 MiB\n"
 
     @pytest.mark.parametrize("words", [[], ["cache"], ["cache", "burn"], ["patient"]])
-    def test_words_not_understood_give_status_2(
-        self, words: list[str], capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_words_not_understood_give_status_2(self, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as stopped:
             __main__.main(words)
         assert stopped.value.code == 2

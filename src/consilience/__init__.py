@@ -23,8 +23,8 @@ from consilience.dist import (
     HalfNormal,
     InverseGamma,
     Laplace,
-    Lognormal,
     LogNormal,
+    Lognormal,
     MvNormal,
     NegativeBinomial,
     Normal,
@@ -51,7 +51,12 @@ from consilience.inference import HmcKernel as HamiltonianMC
 from consilience.inference import MetropolisKernel as Metropolis
 from consilience.inference import NutsKernel as NUTS
 from consilience.model import Data, Deterministic, Model, Potential, modelcontext, set_data
-from consilience.sample import sample, sample_posterior_predictive, sample_prior_predictive
+from consilience.sample import (
+    compute_log_likelihood,
+    sample,
+    sample_posterior_predictive,
+    sample_prior_predictive,
+)
 from consilience.tensor.differentiation import grad, hessian, jacobian, value_and_grad
 from consilience.tensor.doors import function, shared
 

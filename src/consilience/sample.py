@@ -15,6 +15,7 @@ from consilience import diagnostics, storage
 from consilience.backends import reference
 from consilience.errors import ConsilienceWarning, ModelError, SamplingError
 from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
+from consilience.ir import dimension as dims
 from consilience.ir import topological
 from consilience.model.log_density import ModelDensity, model_density, slot_values
 from consilience.model.model import Model, modelcontext
@@ -51,8 +52,7 @@ def seed_from(random_seed: Any) -> int:
         words = np.random.SeedSequence([int(s) for s in listed]).generate_state(1, np.uint64)
         return int(words[0]) >> 1
     raise TypeError(
-        "`random_seed` must be an integer, a sequence of integers >= 0, a Generator or None, "
-        f"got {random_seed!r}."
+        f"`random_seed` must be an integer, a sequence of integers >= 0, a Generator or None, got {random_seed!r}."
     )
 
 
@@ -119,10 +119,11 @@ def sample(
     compute_convergence_checks  False leaves out the warnings about divergences, R-hat and effective sizes
     idata_kwargs   `{"log_likelihood": True}` adds what `compute_log_likelihood` does
     callback       called with the events of the run (`consilience.run.events`)
-    returns        an `xarray.DataTree` with groups posterior, sample_stats, observed_data, …; after Ctrl-C with
-                   the draws made so far, and the attribute `interrupted` 1
-    raises         InitialPointError where no finite starting point is found; ModelError without free variables
-                   or with discrete ones; SamplingError for arguments out of range
+    returns        an `xarray.DataTree` with groups posterior, sample_stats, observed_data, …; after Ctrl-C
+                   with the draws made so far and the attribute `interrupted` 1
+    raises         InitialPointError where no finite starting point is found; ModelError without free
+                   variables or with discrete ones; SamplingError for arguments out of range
+    warns          ConvergenceWarning where the draws should not be trusted as they are
     """
     owner = modelcontext(model)
     draws = _count("draws", draws, 1)
@@ -139,14 +140,10 @@ def sample(
     density = model_density(owner)
     compiled = time.perf_counter()
     attempts = max(1, _count("jitter_max_retries", jitter_max_retries, 0))
-    points = starting_positions(
-        density, chains, seed, initvals, jitter=init != "adapt_diag", attempts=attempts
-    )
+    points = starting_positions(density, chains, seed, initvals, jitter=init != "adapt_diag", attempts=attempts)
     with reporter(progressbar) as report:
         listeners: list[Listener] = [report] if callback is None else [report, callback]
-        run = run_chains(
-            density, kernel, points, draws=draws, tune=tune, seed=seed, cores=cores, listeners=listeners
-        )
+        run = run_chains(density, kernel, points, draws=draws, tune=tune, seed=seed, cores=cores, listeners=listeners)
     sampled = time.perf_counter()
     named = _expand(owner, density, run.draws, keep)
     times = _times(run, density, compiled - began, time.perf_counter() - sampled)
@@ -188,9 +185,7 @@ def _expand(model: Model, density: ModelDensity, draws: Array, keep: Sequence[st
     return {name: named[name].reshape(chains, count, *named[name].shape[1:]) for name in keep}
 
 
-def _times(
-    run: Run, density: ModelDensity, compile_seconds: float, expand_seconds: float
-) -> dict[str, float]:
+def _times(run: Run, density: ModelDensity, compile_seconds: float, expand_seconds: float) -> dict[str, float]:
     """Seconds per stage. The run's time is divided between warmup and sampling by numbers of gradients."""
     warm = float(np.sum(run.warmup_statistics.get("n_steps", np.zeros(0))))
     kept = float(np.sum(run.statistics.get("n_steps", np.ones(1))))
@@ -252,30 +247,30 @@ def _constant(model: Model) -> dict[str, Array]:
 
 
 def _observed(model: Model) -> dict[str, Array]:
-    """Observed values by variable."""
-    slots, values, _, _ = slot_values(model)
+    """Observed values by variable; left out where they do not fit the present data's lengths."""
+    slots, values, _, lengths = slot_values(model)
     known = dict(zip(slots, values, strict=True))
     result = {}
     for variable in model.observed:
         used = set(topological([variable.data]))
         (array,) = reference.evaluate([variable.data], {s: v for s, v in known.items() if s in used})
-        result[variable.name] = array
+        if array.shape == tuple(dims.substitute(n, lengths) for n in variable.node.static_shape):
+            result[variable.name] = array
     return result
 
 
 def sample_prior_predictive(
     draws: int = PREDICTIVE_DRAWS,
-    *,
+    model: Model | None = None,
     var_names: Sequence[str] | None = None,
     random_seed: Any = None,
-    model: Model | None = None,
 ) -> xarray.DataTree:
     """Draw all variables from the prior, data included.
 
     var_names   variables to keep; all by default
     returns     groups `prior` (free variables, deterministics) and `prior_predictive` (observed variables),
                 with one chain; `observed_data`, `constant_data`
-    warns       where the model has potentials, which have no part in this
+    warns       ConsilienceWarning where the model has potentials, which have no part in this
     """
     owner = modelcontext(model)
     draws = _count("draws", draws, 1)
@@ -307,16 +302,17 @@ def _without_potentials(model: Model) -> None:
 
 def sample_posterior_predictive(
     trace: xarray.DataTree,
-    *,
+    model: Model | None = None,
     var_names: Sequence[str] | None = None,
+    *,
     extend_inferencedata: bool = True,
     predictions: bool = False,
     random_seed: Any = None,
-    model: Model | None = None,
 ) -> xarray.DataTree:
     """Draw new data for every draw of the posterior.
 
-    trace         a result of `sample`; free variables that it does not hold are drawn from their prior
+    trace         a result of `sample`; free variables that it does not hold are drawn from their prior, with
+                  a warning where they are not among `var_names`
     var_names     variables to draw or compute; the observed ones by default. Deterministics are computed anew
     predictions   store the draws as group `predictions`, and the data as `predictions_constant_data`, for
                   data other than those the model was fitted to
@@ -332,7 +328,16 @@ def sample_posterior_predictive(
     if not names:
         raise ModelError("the model has no observed variables; name what to compute with `var_names`.")
     given, chains, count = _posterior(owner, trace)
-    if redrawn(owner, names, list(given)) and owner.potentials:
+    anew = redrawn(owner, names, list(given))
+    unasked = [name for name in anew if name not in names]
+    if unasked:
+        warnings.warn(
+            f"the posterior holds no draws of {', '.join(f'`{n}`' for n in unasked)}, so they are drawn "
+            "from their prior.",
+            ConsilienceWarning,
+            stacklevel=2,
+        )
+    if anew and owner.potentials:
         _without_potentials(owner)
     values = predict(owner, names, given, chains * count, seed_from(random_seed))
     arrays = {name: value.reshape(chains, count, *value.shape[1:]) for name, value in values.items()}

@@ -146,7 +146,16 @@ for shape, axis in (((5,), 0), ((1,), 0), ((4, 7), 0), ((4, 7), 1), ((2, 3, 4), 
             ArgReduce, f"{kind}{shape}{axis}", one(ArgReduce(kind, axis)), shape,
             expected=lambda x, k=kind, a=axis: getattr(np, f"arg{k}")(x, axis=a), dtypes=ALL,
         )  # fmt: skip
-for shape, axis in (((5,), 0), ((1,), 0), ((0,), 0), ((4, 7), 0), ((4, 7), 1), ((2, 3, 4), 1), ((0, 3), 1), ((3, 0), 0)):
+for shape, axis in (
+    ((5,), 0),
+    ((1,), 0),
+    ((0,), 0),
+    ((4, 7), 0),
+    ((4, 7), 1),
+    ((2, 3, 4), 1),
+    ((0, 3), 1),
+    ((3, 0), 0),
+):
     for kind in ("sum", "prod"):
         case(
             Cumulative, f"{kind}{shape}{axis}", one(Cumulative(kind, axis)), shape,
@@ -166,7 +175,9 @@ for shape, target in (
     ((6,), (2, 3)), ((2, 3), (6,)), ((2, 3), (3, 2)), ((), (1, 1)), ((1, 1), ()), ((4, 6), (2, 2, 3, 2)),
     ((2, 3, 4), (6, 4)), ((0, 3), (3, 0)), ((0,), (0, 5)), ((2, 1, 3), (1, 6, 1)),
 ):  # fmt: skip
-    case(Reshape, f"{shape}{target}", one(Reshape(target)), shape, expected=lambda x, t=target: x.reshape(t), dtypes=ALL)
+    case(
+        Reshape, f"{shape}{target}", one(Reshape(target)), shape, expected=lambda x, t=target: x.reshape(t), dtypes=ALL
+    )
     case(
         Reshape, f"of transposed{shape}{target}",
         lambda x, t=target: Node(Reshape(t), Node(Transpose(tuple(reversed(range(x.ndim)))), x)) * 2, shape,
@@ -188,7 +199,14 @@ for shape, axes in (((), (0,)), ((3,), (0,)), ((3,), (1,)), ((3,), (0, 2)), ((2,
         ExpandDims, f"{shape}{axes}", one(ExpandDims(axes)), shape,
         expected=lambda x, a=axes: np.expand_dims(x, a), dtypes=ALL,
     )  # fmt: skip
-for shape, axes in (((1,), (0,)), ((1, 3), (0,)), ((3, 1), (1,)), ((1, 1), (0, 1)), ((1, 0), (0,)), ((2, 1, 3, 1), (1, 3))):
+for shape, axes in (
+    ((1,), (0,)),
+    ((1, 3), (0,)),
+    ((3, 1), (1,)),
+    ((1, 1), (0, 1)),
+    ((1, 0), (0,)),
+    ((2, 1, 3, 1), (1, 3)),
+):
     case(Squeeze, f"{shape}{axes}", one(Squeeze(axes)), shape, expected=lambda x, a=axes: np.squeeze(x, a), dtypes=ALL)
 for shape, target in (
     ((), (3,)), ((1,), (3,)), ((3,), (3,)), ((3,), (2, 3)), ((3, 1), (3, 4)), ((1, 1), (2, 5)), ((), ()),
@@ -432,7 +450,11 @@ def test_lengths_as_values() -> None:
 def test_random_draws_are_the_same_on_every_backend(seed: int) -> None:
     """Bit by bit where a draw is made of random bits; up to rounding where it goes through log and cos."""
     key = Node(Key(seed))
-    exact = [draw("random_uniform", key, (5, 3)), draw("random_poisson", fold_in(key, 3), (7,), 2.5), fold_in(key, seed)]
+    exact = [
+        draw("random_uniform", key, (5, 3)),
+        draw("random_poisson", fold_in(key, 3), (7,), 2.5),
+        fold_in(key, seed),
+    ]
     rounded = [draw("random_normal", key, (5, 3)), draw("random_gamma", key, (7,), 2.5)]
     outputs = [*exact, *rounded]
     for i, (one_, other) in enumerate(zip(run_reference([], outputs, []), run_llvm([], outputs, []), strict=True)):

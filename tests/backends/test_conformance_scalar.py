@@ -60,12 +60,12 @@ def reliable(name: str, grid: Sequence[Array]) -> Array:
     return good
 
 
-CASES = [
-    (name, dtype) for name, row in sorted(TABLE.items()) for kind in row.accepts for dtype in DTYPES[kind]
-]
+CASES = [(name, dtype) for name, row in sorted(TABLE.items()) for kind in row.accepts for dtype in DTYPES[kind]]
 
 
-def operand(row: ScalarFunction, position: int, dtype: str, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+def operand(
+    row: ScalarFunction, position: int, dtype: str, shape: tuple[int, ...], generator: np.random.Generator
+) -> Array:
     """Random values inside the domain of one argument."""
     low, high = row.domain[min(position, len(row.domain) - 1)]
     low, high = max(low, -4.0), min(high, 4.0)
@@ -102,9 +102,7 @@ def test_scalar_function_on_all_shapes(name: str, dtype: str) -> None:
     row = TABLE[name]
     generator = np.random.default_rng(zlib.crc32(f"{name}{dtype}".encode()))
     dtypes = dtypes_of(row, dtype)
-    groups = [
-        [operand(row, i, d, shapes[min(i, 2)], generator) for i, d in enumerate(dtypes)] for shapes in SHAPES
-    ]
+    groups = [[operand(row, i, d, shapes[min(i, 2)], generator) for i, d in enumerate(dtypes)] for shapes in SHAPES]
     arrays = [a for group in groups for a in group]
     nodes = inputs_like(arrays)
     outputs = [

@@ -188,7 +188,12 @@ class TestChecksAtTheCall:
     def test_lengths_decided_by_reshape_products_and_joins(self, backend: str) -> None:
         """Obligations other than broadcasting."""
         x, y = pt.vector("x"), pt.matrix("y")
-        for build in (lambda: x.reshape((2, 3)), lambda: y @ x, lambda: pt.concatenate([y, y.T]), lambda: pt.linalg.det(y)):
+        for build in (
+            lambda: x.reshape((2, 3)),
+            lambda: y @ x,
+            lambda: pt.concatenate([y, y.T]),
+            lambda: pt.linalg.det(y),
+        ):
             f = function([x, y], build(), backend=backend)
             with pytest.raises(ShapeError):
                 f(np.zeros(5), np.zeros((3, 4)))
@@ -424,6 +429,21 @@ class TestDeepGraphs:
             y = pt.sin(y) if i % 3 == 0 else y * 0.5 + x
         value = np.linspace(-1.0, 1.0, 5)
         np.testing.assert_allclose(function([x], y)(value), function([x], y, backend="reference")(value), rtol=1e-12)
+
+
+    @pytest.mark.parametrize("kind", ["deep", pytest.param("wide", marks=pytest.mark.slow)])
+    def test_a_hundred_thousand_nodes(self, kind: str) -> None:
+        """Deep: one chain of scalars. Wide: a sum of as many independent terms."""
+        x = pt.scalar("x")
+        y = x
+        if kind == "deep":
+            for i in range(50_000):
+                y = pt.sin(y) * 1.5 if i % 2 else y + x
+        else:
+            y = pt.stack([pt.exp(x * (i / 1e5)) for i in range(33_000)]).sum()
+        value = 0.3
+        found = function([x], y)(value)
+        np.testing.assert_allclose(found, function([x], y, backend="reference")(value), rtol=1e-9)
 
 
 class TestEval:

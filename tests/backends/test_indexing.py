@@ -89,7 +89,9 @@ def masked(draw: Any, shape: Shape) -> tuple[Any, ...]:
     bits = draw(st.lists(st.booleans(), min_size=size, max_size=size))
     items.append(np.array(bits, bool).reshape(shape[first : first + covered]))
     for length in shape[first + covered :]:
-        items.append(draw(slices(length)) if draw(st.booleans()) or not length else draw(st.integers(-length, length - 1)))
+        items.append(
+            draw(slices(length)) if draw(st.booleans()) or not length else draw(st.integers(-length, length - 1))
+        )
     return tuple(items)
 
 
@@ -209,7 +211,9 @@ def test_int32_and_list_indices() -> None:
     array = filled((5,))
     index = np.array([1, -1], "int32")
     x, i = inputs_like([array, index])
-    on_all_backends([array, index], [x[i], x[[0, 2]], x[as_tensor([1, 1])]], [x, i], [array[index], array[[0, 2]], array[[1, 1]]])
+    on_all_backends(
+        [array, index], [x[i], x[[0, 2]], x[as_tensor([1, 1])]], [x, i], [array[index], array[[0, 2]], array[[1, 1]]]
+    )
 
 
 def test_gather_of_a_constant_and_of_an_index_range() -> None:
@@ -217,6 +221,12 @@ def test_gather_of_a_constant_and_of_an_index_range() -> None:
     index = np.array([3, 0, 2, 2])
     x, i = inputs_like([filled((4,)), index])
     numbers = np.array([5.0, 6.0, 7.0, 8.0])
-    outputs = [(x * 2.0)[i], constant(numbers)[i] + 1.0, Node(Iota(4))[i] + 1, Node(Iota(9))[2::2][i], Node(Iota(4))[::-1][i]]
+    outputs = [
+        (x * 2.0)[i],
+        constant(numbers)[i] + 1.0,
+        Node(Iota(4))[i] + 1,
+        Node(Iota(9))[2::2][i],
+        Node(Iota(4))[::-1][i],
+    ]
     wanted = [filled((4,))[index] * 2.0, numbers[index] + 1.0, index + 1, 2 + 2 * index, 3 - index]
     on_all_backends([filled((4,)), index], outputs, [x, i], wanted)

@@ -24,7 +24,10 @@ from consilience.ops.shape import broadcast_to, concatenate, expand_dims, reshap
 from tests.backends.agreement import Array, inputs_like, run_llvm, run_reference
 
 EXAMPLES = settings(
-    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=150,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 SHAPES = [(), (3,), (4,), (1,), (4, 3), (1, 3), (4, 1), (17,), (2, 17), (0,), (3, 0), (2, 4, 3), (40,)]
 LARGEST = 400  # elements of one value
@@ -141,7 +144,11 @@ class Growing:
         if kind == 3:
             return squeeze(x)
         if kind == 4:
-            return broadcast_to(x, (self.number(1, 3), *x.static_shape)) if x.ndim < 3 and x.tensor_type.size <= 100 else None  # type: ignore[operator]  # static
+            return (
+                broadcast_to(x, (self.number(1, 3), *x.static_shape))
+                if x.ndim < 3 and x.tensor_type.size <= 100
+                else None
+            )  # type: ignore[operator]  # static
         items = []
         for n in x.static_shape:
             assert isinstance(n, int)
@@ -160,7 +167,11 @@ class Growing:
         parts = [same[self.number(0, len(same) - 1)] for _ in range(self.number(1, 3))]
         if x.tensor_type.size > 100:  # type: ignore[operator]  # static
             return None
-        return stack(parts, self.number(0, x.ndim)) if not x.ndim or self.number(0, 1) else concatenate(parts, self.axis(x))
+        return (
+            stack(parts, self.number(0, x.ndim))
+            if not x.ndim or self.number(0, 1)
+            else concatenate(parts, self.axis(x))
+        )
 
     def gather(self) -> Node | None:
         """Reading, setting or adding through an index array, constant, given or computed."""
@@ -225,7 +236,10 @@ class Growing:
             new = kinds[self.number(0, len(kinds) - 1)]()
             if new is not None:
                 self.values.append(new)
-        outputs = [self.values[-1], *[self.values[self.number(0, len(self.values) - 1)] for _ in range(self.number(0, 3))]]
+        outputs = [
+            self.values[-1],
+            *[self.values[self.number(0, len(self.values) - 1)] for _ in range(self.number(0, 3))],
+        ]
         if self.number(0, 1):  # everything is used
             outputs += [reduce("sum", v) for v in self.values]
         return outputs
@@ -235,7 +249,12 @@ def random_graph(seed: int, steps: int) -> tuple[list[Array], list[Node], list[N
     """Arrays, inputs and outputs."""
     generator = np.random.default_rng(seed)
     arrays: list[Array] = [np.asarray(float(seed % 5 - 2))]
-    for dtype in ["float64", "float64", "int64", *generator.choice(["float64", "bool", "float32", "int64", "int32"], 3)]:
+    for dtype in [
+        "float64",
+        "float64",
+        "int64",
+        *generator.choice(["float64", "bool", "float32", "int64", "int32"], 3),
+    ]:
         shape = SHAPES[generator.integers(0, len(SHAPES))]
         low, high = (0, 2) if dtype == "bool" else (-3, 4)
         arrays.append(np.asarray(generator.integers(low, high, shape).astype(dtype)))
@@ -270,7 +289,10 @@ def test_function_of_the_graph(seed: int, steps: int) -> None:
 @given(st.data())
 def test_broadcasting_is_that_of_numpy(data: Any) -> None:
     """Shapes that NumPy broadcasts give its shape, others an error when the graph is written."""
-    shapes = [tuple(data.draw(st.lists(st.sampled_from([1, 1, 2, 3, 0]), max_size=4))) for _ in range(data.draw(st.integers(2, 3)))]
+    shapes = [
+        tuple(data.draw(st.lists(st.sampled_from([1, 1, 2, 3, 0]), max_size=4)))
+        for _ in range(data.draw(st.integers(2, 3)))
+    ]
     arrays = [np.arange(float(np.prod(s))).reshape(s) for s in shapes]
     nodes = [tensor_input("float64", s) for s in shapes]
     try:

@@ -41,9 +41,7 @@ def test_scores_are_normal_quantiles_of_average_ranks(values: list[int]) -> None
 
 
 @given(seed=seeds, chains=st.integers(1, 4), draws=st.integers(4, 30), ties=st.booleans())
-def test_rank_normalised_diagnostics_see_the_order_only(
-    seed: int, chains: int, draws: int, ties: bool
-) -> None:
+def test_rank_normalised_diagnostics_see_the_order_only(seed: int, chains: int, draws: int, ties: bool) -> None:
     """A strictly increasing map of the draws does not change the effective sizes of bulk and tails."""
     values = np.random.default_rng(seed).normal(size=(chains, draws))
     values = np.round(values) if ties else values
@@ -146,9 +144,7 @@ def test_autocovariance_is_the_sum_of_products() -> None:
     """The transforms give what the definition gives, averaged over chains."""
     values = np.random.default_rng(11).normal(size=(2, 3, 17))
     centred = values - values.mean(axis=2, keepdims=True)
-    expected = [
-        (centred[:, :, : 17 - lag] * centred[:, :, lag:]).sum(axis=2).mean(axis=1) / 17 for lag in range(17)
-    ]
+    expected = [(centred[:, :, : 17 - lag] * centred[:, :, lag:]).sum(axis=2).mean(axis=1) / 17 for lag in range(17)]
     np.testing.assert_allclose(mean_autocovariance(values), np.stack(expected, axis=1), atol=1e-14)
 
 

@@ -84,9 +84,7 @@ def test_chains_that_do_not_move_have_infinite_rhat() -> None:
     """Without variance within the chains the ratio is infinite, whatever rounding would make of it."""
     draws = np.repeat(np.array([0.1, 0.2, 0.3, 0.7])[:, None], 1000, axis=1)
     assert diagnostics.split_rhat(draws) == np.inf
-    assert diagnostics.ess_bulk(draws) == pytest.approx(
-        published(DIAGNOSTICS["ess_bulk"][1], draws), rel=1e-9
-    )
+    assert diagnostics.ess_bulk(draws) == pytest.approx(published(DIAGNOSTICS["ess_bulk"][1], draws), rel=1e-9)
 
 
 @pytest.mark.parametrize("shape", [(4, 1000), (4, 1001), (1, 7), (3, 50)], ids=str)

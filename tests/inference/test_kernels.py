@@ -42,10 +42,7 @@ TARGETS: dict[str, Target] = {
 
 def chains_of(kernel: Kernel, target: Target, draws: int, tune: int, seed: int) -> list[Finished]:
     start = np.maximum(target.mean, 0.1) if target.function is half_space else target.mean
-    return [
-        run_chain(kernel, target, draws=draws, tune=tune, seed=seed, chain=c, start=start)
-        for c in range(CHAINS)
-    ]
+    return [run_chain(kernel, target, draws=draws, tune=tune, seed=seed, chain=c, start=start) for c in range(CHAINS)]
 
 
 def z_scores(samples: np.ndarray, truth: np.ndarray) -> np.ndarray:

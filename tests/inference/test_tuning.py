@@ -76,9 +76,7 @@ def test_step_size_search_ends_where_the_energy_error_sets_in() -> None:
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.integers(1, 17), st.integers(3, 40), st.integers(0, 2**31))
-def test_metric_of_independent_normals_is_exact_after_three_draws(
-    dimension: int, count: int, seed: int
-) -> None:
+def test_metric_of_independent_normals_is_exact_after_three_draws(dimension: int, count: int, seed: int) -> None:
     """The gradient is linear in the draw, so the ratio of variances needs no law of large numbers."""
     rng = np.random.default_rng(seed)
     mean, deviation = rng.standard_normal(dimension), 10.0 ** rng.uniform(-3, 3, dimension)
@@ -158,10 +156,7 @@ def test_tuned_metric_converges_to_the_true_scales() -> None:
 
     heavy = Target(student, 5, np.zeros(5), np.ones(5), number=8.0)
     variance = np.mean(
-        [
-            run_chain(NutsKernel(), heavy, draws=1, tune=1000, chain=c).chain.tuning().variance
-            for c in range(4)
-        ],
+        [run_chain(NutsKernel(), heavy, draws=1, tune=1000, chain=c).chain.tuning().variance for c in range(4)],
         axis=0,
     )
     # var(x) = nu / (nu - 2), var(gradient) = (nu + 1) / (nu + 3)
@@ -174,10 +169,7 @@ def test_metric_of_a_correlated_normal_lies_between_marginal_and_conditional_var
     precision = target.matrix
     expected = np.sqrt(target.deviation**2 / np.diag(precision))
     variance = np.mean(
-        [
-            run_chain(NutsKernel(), target, draws=1, tune=1500, chain=c).chain.tuning().variance
-            for c in range(4)
-        ],
+        [run_chain(NutsKernel(), target, draws=1, tune=1500, chain=c).chain.tuning().variance for c in range(4)],
         axis=0,
     )
     np.testing.assert_allclose(variance, expected, rtol=0.15)

@@ -57,16 +57,21 @@ def normal() -> None:
     pm.Normal("y", x, 1.5, observed=REALS)
 
 
-@case(lambda v: stats.halfnorm(0, 2.0).logpdf(v["s"]) + stats.norm(0, v["s"]).logpdf(REALS).sum())
+@case(lambda v: stats.halfnorm(0, 2.0).logpdf(v["s"]) + stats.halfnorm(0, v["s"]).logpdf(POSITIVES).sum())
 def half_normal() -> None:
     s = pm.HalfNormal("s", 2.0)
-    pm.Normal("y", 0, s, observed=REALS)
+    pm.HalfNormal("y", s, observed=POSITIVES)
+
+
+@case(lambda v: stats.halfnorm(0, 2.0).logpdf(v["s"]) + stats.norm(0, v["s"] ** -0.5).logpdf(REALS).sum())
+def normal_by_precision() -> None:
+    s = pm.HalfNormal("s", 2.0)
+    pm.Normal("y", 0, tau=s, observed=REALS)
 
 
 @case(
     lambda v: (
-        stats.lognorm(0.7, scale=np.exp(0.3)).logpdf(v["x"])
-        + stats.lognorm(v["x"], scale=1.0).logpdf(POSITIVES).sum()
+        stats.lognorm(0.7, scale=np.exp(0.3)).logpdf(v["x"]) + stats.lognorm(v["x"], scale=1.0).logpdf(POSITIVES).sum()
     )
 )
 def log_normal() -> None:
@@ -124,29 +129,19 @@ def exponential() -> None:
     pm.Exponential("y", x, observed=POSITIVES)
 
 
-@case(
-    lambda v: (
-        stats.gamma(3, scale=1 / 2).logpdf(v["x"]) + stats.gamma(v["x"], scale=1 / 1.5).logpdf(POSITIVES).sum()
-    )
-)
+@case(lambda v: stats.gamma(3, scale=1 / 2).logpdf(v["x"]) + stats.gamma(v["x"], scale=1 / 1.5).logpdf(POSITIVES).sum())
 def gamma() -> None:
     x = pm.Gamma("x", 3, 2)
     pm.Gamma("y", x, 1.5, observed=POSITIVES)
 
 
-@case(
-    lambda v: stats.gamma((2 / 0.5) ** 2, scale=0.5**2 / 2).logpdf(v["x"]) + stats.norm(v["x"], 1).logpdf(0.4)
-)
+@case(lambda v: stats.gamma((2 / 0.5) ** 2, scale=0.5**2 / 2).logpdf(v["x"]) + stats.norm(v["x"], 1).logpdf(0.4))
 def gamma_by_moments() -> None:
     x = pm.Gamma("x", mu=2, sigma=0.5)
     pm.Normal("y", x, 1, observed=0.4)
 
 
-@case(
-    lambda v: (
-        stats.invgamma(3, scale=2).logpdf(v["x"]) + stats.invgamma(v["x"], scale=1.5).logpdf(POSITIVES).sum()
-    )
-)
+@case(lambda v: stats.invgamma(3, scale=2).logpdf(v["x"]) + stats.invgamma(v["x"], scale=1.5).logpdf(POSITIVES).sum())
 def inverse_gamma() -> None:
     x = pm.InverseGamma("x", 3, 2)
     pm.InverseGamma("y", x, 1.5, observed=POSITIVES)
@@ -194,8 +189,7 @@ def multivariate_normal() -> None:
 
 @case(
     lambda v: (
-        stats.expon.logpdf(v["s"])
-        + stats.multivariate_normal(np.zeros(3), v["s"] * COVARIANCE).logpdf(REALS).sum()
+        stats.expon.logpdf(v["s"]) + stats.multivariate_normal(np.zeros(3), v["s"] * COVARIANCE).logpdf(REALS).sum()
     )
 )
 def multivariate_normal_with_random_factor() -> None:
@@ -222,9 +216,7 @@ DESIGN = np.array([[1.0, 0.3], [1.0, -0.4], [1.0, 2.0], [1.0, 0.9]])
 BITS = np.array([0, 1, 1, 0])
 
 
-@case(
-    lambda v: stats.beta(2, 2).logpdf(v["p"]) + stats.binom([10, 12, 8, 7], v["p"]).logpmf([0, 3, 8, 7]).sum()
-)
+@case(lambda v: stats.beta(2, 2).logpdf(v["p"]) + stats.binom([10, 12, 8, 7], v["p"]).logpmf([0, 3, 8, 7]).sum())
 def binomial() -> None:
     p = pm.Beta("p", 2, 2)
     pm.Binomial("y", [10, 12, 8, 7], p, observed=[0, 3, 8, 7])
@@ -290,9 +282,7 @@ def positive_vectors() -> None:
 
 @case(
     lambda v: (
-        stats.norm.logpdf(v["x"])
-        + stats.norm(v["x"], 1).logpdf(REALS).sum()
-        + stats.norm(REALS.sum(), 2.0).logpdf(0.7)
+        stats.norm.logpdf(v["x"]) + stats.norm(v["x"], 1).logpdf(REALS).sum() + stats.norm(REALS.sum(), 2.0).logpdf(0.7)
     )
 )
 def observed_variable_used_elsewhere() -> None:

@@ -208,3 +208,34 @@ def test_code_of_many_shapes_is_not_kept_for_ever() -> None:
         pm.set_data({"x": np.ones(n), "y_data": np.ones(n)}, model=model)
         model.log_density()
     assert len(model.cache) <= 10
+
+
+def test_observed_values_that_no_longer_fit_new_data() -> None:
+    with pm.Model(coords={"obs": [1, 2, 3]}) as model:
+        x = pm.Data("x", [1.0, 2.0, 3.0], dims="obs")
+        b = pm.Normal("b")
+        pm.Normal("y", b * x, 1, observed=[1.0, 2.0, 3.0], dims="obs")
+    pm.set_data({"x": [1.0, 2.0]}, model=model, coords={"obs": ["u", "v"]})
+    with pytest.raises(pm.ShapeError, match="`3` is 3 and `obs` is 2"):
+        model.log_density()
+    tree = pm.sample_prior_predictive(4, model, random_seed=1)
+    assert tree.prior_predictive["y"].shape == (1, 4, 2)
+    assert tree.prior_predictive["obs"].values.tolist() == ["u", "v"]
+    assert "observed_data" not in tree.children
+
+
+def test_vectors_of_probabilities_as_data() -> None:
+    with pm.Model() as model:
+        p = pm.Data("p", [0.2, 0.8])
+        pm.Normal("x")
+        pm.Categorical("y", p, observed=[0, 1, 1])
+    expected = np.log([0.2, 0.8, 0.8]).sum() - 0.5 * np.log(2 * np.pi)
+    assert model.compile_logp()({"x": 0.0}) == pytest.approx(expected)
+    model.set_data("p", [0.2, 0.9])
+    with pytest.raises(pm.ParameterError, match="`y`: its parameter `p` must be numbers >= 0 that sum to 1"):
+        model.log_density()
+    model.set_data("p", [0.2, 0.3, 0.5])
+    assert model.compile_logp()({"x": 0.0}) == pytest.approx(np.log([0.2, 0.3, 0.3]).sum() - 0.9189385332)
+    model.set_data("p", [1.0])
+    with pytest.raises(pm.SupportError, match=r"got 1 \(element 1\)"):
+        model.log_density()

@@ -118,7 +118,14 @@ class Series:
 
 @pytest.mark.parametrize(
     "observed",
-    [OBSERVED, tuple(OBSERVED), np.array(OBSERVED), np.array(OBSERVED, "float32"), [1, 2, 3], Series(OBSERVED)],
+    [
+        OBSERVED,
+        tuple(OBSERVED),
+        np.array(OBSERVED),
+        np.array(OBSERVED, "float32"),
+        [1, 2, 3],
+        Series(OBSERVED),
+    ],
     ids=["list", "tuple", "array", "float32", "integers", "series"],
 )
 def test_observed_values_come_in_any_form(observed: object) -> None:

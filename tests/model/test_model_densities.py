@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.model.densities import CASES, REALS
+from scipy import stats
 
 import consilience as pm
 from consilience.dist import transforms
 from consilience.model import ModelDensity
+from tests.model.densities import CASES, REALS
 
 STEP = 1e-5
 
@@ -32,9 +33,7 @@ def log_jacobian(density: ModelDensity, position: np.ndarray) -> float:
         values = natural(density, at)
         return np.concatenate([np.ravel(values[s.variable.name])[: s.size] for s in density.layout.stretches])
 
-    columns = [
-        (flat(position + STEP * e) - flat(position - STEP * e)) / (2 * STEP) for e in np.eye(density.dimension)
-    ]
+    columns = [(flat(position + STEP * e) - flat(position - STEP * e)) / (2 * STEP) for e in np.eye(density.dimension)]
     return float(np.linalg.slogdet(np.stack(columns, axis=1))[1])
 
 
@@ -51,9 +50,7 @@ def test_gradient_is_the_finite_difference(name: str) -> None:
     density, position = near_the_start(model, seed=2)
     point = density.layout.point(position)
     logp, gradient = model.compile_logp(), model.compile_dlogp()(point)
-    shifted = [
-        [logp(density.layout.point(position + h * e)) for h in (STEP, -STEP)] for e in np.eye(density.dimension)
-    ]
+    shifted = [[logp(density.layout.point(position + h * e)) for h in (STEP, -STEP)] for e in np.eye(density.dimension)]
     differences = np.array([(up - down) / (2 * STEP) for up, down in shifted])
     np.testing.assert_allclose(gradient, differences, rtol=1e-6, atol=1e-6)
 
@@ -124,7 +121,8 @@ def test_dtypes_of_deterministics_survive() -> None:
 def test_deterministic_without_value_is_nan_in_its_draw_alone() -> None:
     with pm.Model() as model:
         x = pm.Normal("x", shape=2)
-        pm.Deterministic("factor", pm.math.linalg.cholesky(pm.math.eye(2) * x[0]))
+        matrix = pm.math.stack([pm.math.stack([x[0], x[1]]), pm.math.stack([x[1], x[0]])])
+        pm.Deterministic("factor", pm.math.linalg.cholesky(matrix))
     with pytest.warns(pm.ConsilienceWarning, match="1 of 3 draws"):
         values = model.log_density().expand(np.array([[4.0, 1.0], [-1.0, 2.0], [9.0, 3.0]]))
     np.testing.assert_array_equal(values["x"], [[4.0, 1.0], [-1.0, 2.0], [9.0, 3.0]])
@@ -152,3 +150,17 @@ def test_debug_prints_each_term_and_what_is_wrong(capsys: pytest.CaptureFixture[
     assert "-0.918939" in printed
     assert "`y` has log density -inf" in printed
     assert "of `mu` = 0" in printed
+
+
+def test_variables_of_single_precision() -> None:
+    zero, one = np.float32(0), np.float32(1)
+    with pm.Model() as model:
+        x = pm.Normal("x", zero, one, shape=2)
+        s = pm.HalfNormal("s", one)
+        t = pm.Deterministic("t", x * s)
+        pm.Normal("y", t, s, observed=np.array([1.0, 2.0], "float32"))
+    density = model.log_density()
+    values = density.expand(np.array([[0.5, -0.5, 0.0]]))
+    assert {name: value.dtype.name for name, value in values.items()} == dict.fromkeys("xst", "float32")
+    expected = sum(stats.norm.logpdf(v) for v in (0.5, -0.5, 0.5, 2.5)) + stats.halfnorm.logpdf(1.0)
+    assert density([0.5, -0.5, 0.0])[0] == pytest.approx(expected, rel=1e-6)

@@ -209,9 +209,7 @@ class TestSingleThreaded:
 
 
 def test_libraries_include_that_of_scipy() -> None:
-    assert any(
-        "scipy" in str(pool["filepath"]) or "mkl" in str(pool["filepath"]) for pool in blas.libraries()
-    )
+    assert any("scipy" in str(pool["filepath"]) or "mkl" in str(pool["filepath"]) for pool in blas.libraries())
 
 
 def test_scipy_stays_whole_although_little_of_it_is_imported() -> None:

@@ -196,9 +196,7 @@ class TestLoading:
         assert answer() == 42
         assert len(cache.entries()) == 1
 
-    def test_memory_held_instead_of_disk_is_bounded(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_memory_held_instead_of_disk_is_bounded(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         blocked(tmp_path, monkeypatch)
         monkeypatch.setattr(cache, "_MEMORY_LIMIT", 1000)
         with pytest.warns(CacheWarning):
@@ -213,9 +211,7 @@ class TestLimit:
         ("text", "value"),
         [("", 256 * 2**20), ("0", 0), ("1000", 1000), ("3K", 3072), ("64M", 2**26), (" 2 g ", 2**31)],
     )
-    def test_is_read_from_the_environment(
-        self, text: str, value: int, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_is_read_from_the_environment(self, text: str, value: int, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("CONSILIENCE_CACHE_LIMIT", text)
         assert cache.limit() == value
 
@@ -258,9 +254,7 @@ class TestLimit:
         assert cache.get(name(1)) is None
         assert answer() == 42
 
-    def test_pieces_of_processes_that_died_are_removed(
-        self, directory: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_pieces_of_processes_that_died_are_removed(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         cache.put(name(1), bytes(10))
         shelf = directory / name(1)[:2]
         old, new = (shelf / f"{name(1)}.{number}.0.temporary" for number in (1, 2))

@@ -33,18 +33,12 @@ def everything(lanes: int) -> Module:
     for kind in (f64, f32):
         type = kind.vector(lanes)
         p, q = b.load(type, x), b.load(type, x, align=64 if kind is f64 else None)
-        values = [
-            getattr(b, name)(p, q) for name in ("add", "sub", "mul", "div", "rem", "minimum", "maximum")
-        ]
-        values += [
-            getattr(b, name)(p) for name in ("neg", "abs", "sqrt", "floor", "ceil", "trunc", "round_even")
-        ]
+        values = [getattr(b, name)(p, q) for name in ("add", "sub", "mul", "div", "rem", "minimum", "maximum")]
+        values += [getattr(b, name)(p) for name in ("neg", "abs", "sqrt", "floor", "ceil", "trunc", "round_even")]
         values += [b.copysign(p, q), b.fma(p, q, p), b.add_reassociated(p, q), b.math("exp", p)]
         values += [b.select(b.isnan(p), p, q), b.select(b.cmp("lt", n, n), p, q)]
         store_all(b, x, values)
-        store_all(
-            b, x, [b.cast(p, Type(k, lanes), s) for k in ("i64", "i32", "i8", "i1") for s in (True, False)]
-        )
+        store_all(b, x, [b.cast(p, Type(k, lanes), s) for k in ("i64", "i32", "i8", "i1") for s in (True, False)])
         store_all(b, x, [b.splat(b.reduce(op, p), lanes) for op in ("add", "mul", "min", "max")])
         if lanes > 1:
             memory(b, x, p)
@@ -54,12 +48,8 @@ def everything(lanes: int) -> Module:
         names = ["add", "sub", "mul", "div", "rem", "div_unsigned", "rem_unsigned", "minimum", "maximum"]
         names += ["and_", "or_", "xor", "shl", "lshr", "ashr"]
         store_all(b, x, [getattr(b, name)(p, q) for name in names])
-        store_all(
-            b, x, [b.neg(p), b.abs(p), b.not_(p), b.cast(p, f64.vector(lanes)), b.cast(p, type.vector(lanes))]
-        )
-        store_all(
-            b, x, [b.cmp(c, p, q) for c in ("lt", "le", "gt", "ge", "eq", "ne", "ult", "ule", "ugt", "uge")]
-        )
+        store_all(b, x, [b.neg(p), b.abs(p), b.not_(p), b.cast(p, f64.vector(lanes)), b.cast(p, type.vector(lanes))])
+        store_all(b, x, [b.cmp(c, p, q) for c in ("lt", "le", "gt", "ge", "eq", "ne", "ult", "ule", "ugt", "uge")])
         store_all(b, x, [b.splat(b.reduce(op, p), lanes) for op in ("add", "mul", "min", "max", "and", "or")])
         if lanes > 1:
             memory(b, x, p)

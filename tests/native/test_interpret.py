@@ -175,9 +175,7 @@ def inputs(seed: int) -> npt.NDArray[np.uint8]:
             line = data[2 * k * ROOM : 2 * (k + 1) * ROOM]
             if kind.floating:
                 count = line.nbytes // kind.size
-                values = np.where(
-                    rng.random(count) < 0.4, rng.choice(SPECIAL, count), rng.normal(size=count) * 50
-                )
+                values = np.where(rng.random(count) < 0.4, rng.choice(SPECIAL, count), rng.normal(size=count) * 50)
                 line.view(DTYPES[kind.kind])[:] = values
             elif kind is i1:
                 line[:] &= 1
@@ -218,9 +216,7 @@ class Control:
         self.b = self.module.function("f", [("data", ptr), ("out", ptr)], None)
         b = self.b
         self.out = b.parameters[1]
-        self.variables = [
-            b.variable(b.load(i64, b.offset(b.parameters[0], b.const(i64, k), i64))) for k in range(3)
-        ]
+        self.variables = [b.variable(b.load(i64, b.offset(b.parameters[0], b.const(i64, k), i64))) for k in range(3)]
         self.fuel = b.variable(b.const(i64, 60))
 
     def block(self, program: list[Any], loops: int) -> None:
@@ -279,9 +275,7 @@ nodes: Any = st.recursive(
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(nodes, st.tuples(*[st.integers(-(2**63), 2**63 - 1)] * 3))
-def test_loops_and_branches_do_what_the_interpreter_does(
-    program: list[Any], start: tuple[int, int, int]
-) -> None:
+def test_loops_and_branches_do_what_the_interpreter_does(program: list[Any], start: tuple[int, int, int]) -> None:
     control = Control()
     control.block(program, 0)
     if not control.b.terminated:

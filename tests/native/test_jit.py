@@ -232,9 +232,7 @@ class TestThreads:
             results = list(pool.map(work, range(8)))
         assert results == [[0] * 36] * 8
 
-    def test_threads_that_want_the_same_program_share_one_compilation(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_threads_that_want_the_same_program_share_one_compilation(self, monkeypatch: pytest.MonkeyPatch) -> None:
         compiled: list[str] = []
         compile_text = jit._compile
 
@@ -251,14 +249,10 @@ class TestThreads:
 
 
 class TestSymbols:
-    @pytest.mark.parametrize(
-        ("name", "x", "y"), [("exp", 1.0, 2.718281828459045), ("lgamma", 5.0, 3.1780538303479458)]
-    )
+    @pytest.mark.parametrize(("name", "x", "y"), [("exp", 1.0, 2.718281828459045), ("lgamma", 5.0, 3.1780538303479458)])
     def test_the_c_library_is_found(self, name: str, x: float, y: float) -> None:
         text = calling(name)
-        assert load(text, ["f"]).function("f", ctypes.c_double, ctypes.c_double)(x) == pytest.approx(
-            y, rel=1e-15
-        )
+        assert load(text, ["f"]).function("f", ctypes.c_double, ctypes.c_double)(x) == pytest.approx(y, rel=1e-15)
 
     def test_what_the_code_generator_calls_is_found(self) -> None:
         text = """
@@ -281,9 +275,7 @@ define void @copy(ptr %to, ptr %from, i64 %bytes) {
 
     def test_vector_mathematics_is_linked_when_declared(self, monkeypatch: pytest.MonkeyPatch) -> None:
         defining = (
-            "define double @consilience_twice_f64x1(double %x) {\n"
-            "  %y = fadd double %x, %x\n"
-            "  ret double %y\n}\n"
+            "define double @consilience_twice_f64x1(double %x) {\n  %y = fadd double %x, %x\n  ret double %y\n}\n"
         )
         asked: list[Target] = []
 
@@ -311,17 +303,13 @@ define void @copy(ptr %to, ptr %from, i64 %bytes) {
         assert name in str(caught.value)
         assert capfd.readouterr() == ("", "")
 
-    def test_an_unknown_intrinsic_is_named_and_nothing_is_printed(
-        self, capfd: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_an_unknown_intrinsic_is_named_and_nothing_is_printed(self, capfd: pytest.CaptureFixture[str]) -> None:
         text = calling("llvm.nonsense")
         with pytest.raises(NativeError, match=r"llvm\.nonsense"):
             load(text, ["f"])
         assert capfd.readouterr() == ("", "")
 
-    def test_a_missing_export_is_named_and_nothing_is_printed(
-        self, capfd: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_missing_export_is_named_and_nothing_is_printed(self, capfd: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(NativeError, match="does not define question"):
             load(constant(1), ["answer", "question"])
         assert capfd.readouterr() == ("", "")
@@ -382,10 +370,10 @@ class TestObjects:
 
 
 def test_importing_brings_in_no_heavy_library() -> None:
-    """LLVM, NumPy and SciPy are imported when first needed, not before."""
+    """LLVM and SciPy are imported when first needed, not before."""
     script = (
         "import sys; from consilience.native import blas, cache, jit, target; "
-        "print(sorted({'llvmlite', 'numpy', 'scipy', 'threadpoolctl'} & set(sys.modules)))"
+        "print(sorted({'llvmlite', 'scipy', 'threadpoolctl'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

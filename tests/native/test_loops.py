@@ -75,9 +75,7 @@ MISTAKES: list[tuple[str, Callable[[Builder], object], tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("mistake", "needles"), [m[1:] for m in MISTAKES], ids=[m[0] for m in MISTAKES])
-def test_a_mistake_is_refused_where_it_is_made(
-    mistake: Callable[[Builder], object], needles: tuple[str, ...]
-) -> None:
+def test_a_mistake_is_refused_where_it_is_made(mistake: Callable[[Builder], object], needles: tuple[str, ...]) -> None:
     with pytest.raises(VerificationError) as caught:
         mistake(builder())
     for needle in needles:

@@ -115,9 +115,7 @@ def test_a_fill_gives_what_single_draws_give(first: int, n: int) -> None:
 # ---- distributions
 
 
-def draws(
-    function: NativeFunction[..., Any], *parameters: float, purpose: int = 0
-) -> npt.NDArray[np.float64]:
+def draws(function: NativeFunction[..., Any], *parameters: float, purpose: int = 0) -> npt.NDArray[np.float64]:
     key = fold_in(KEY, purpose)
     compiled = function.compiled
     return np.array([compiled(key, counter, *parameters) for counter in range(DRAWS)], np.float64)
@@ -137,9 +135,7 @@ CONTINUOUS: list[tuple[NativeFunction[..., Any], tuple[float, ...], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("function", "parameters", "law"), CONTINUOUS, ids=[f"{f.name}{p}" for f, p, _ in CONTINUOUS]
-)
+@pytest.mark.parametrize(("function", "parameters", "law"), CONTINUOUS, ids=[f"{f.name}{p}" for f, p, _ in CONTINUOUS])
 def test_continuous_draws_follow_their_law(
     function: NativeFunction[..., Any], parameters: tuple[float, ...], law: Any
 ) -> None:
@@ -157,9 +153,7 @@ DISCRETE: list[tuple[NativeFunction[..., Any], tuple[float, ...], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("function", "parameters", "law"), DISCRETE, ids=[f"{f.name}{p}" for f, p, _ in DISCRETE]
-)
+@pytest.mark.parametrize(("function", "parameters", "law"), DISCRETE, ids=[f"{f.name}{p}" for f, p, _ in DISCRETE])
 def test_discrete_draws_follow_their_law(
     function: NativeFunction[..., Any], parameters: tuple[float, ...], law: Any
 ) -> None:
@@ -266,14 +260,12 @@ def generated(name: str, parameters: tuple[float, ...], lanes: int) -> npt.NDArr
         b.store(b.cast(drawn, wide), b.offset(b.parameters[0], i, f64))
     b.ret()
     out = np.zeros(NUMBERS)
-    jit.load(module, ["f"], random_library.imports()).function("f", None, ctypes.c_void_p)(out.ctypes.data)
+    jit.load(module, ["f"]).function("f", None, ctypes.c_void_p)(out.ctypes.data)
     return out
 
 
 @pytest.mark.parametrize(("name", "parameters"), ROWS, ids=[name for name, _ in ROWS])
-def test_generated_code_draws_the_same_numbers_on_every_width(
-    name: str, parameters: tuple[float, ...]
-) -> None:
+def test_generated_code_draws_the_same_numbers_on_every_width(name: str, parameters: tuple[float, ...]) -> None:
     found = [generated(name, parameters, lanes) for lanes in random_library.LANES]
     for other in found[1:]:
         np.testing.assert_array_equal(other, found[0])

@@ -107,9 +107,7 @@ class TestRunsHere:
             machine_here = Target("x86_64-unknown-linux-gnu", "some-cpu", features, 2, False)
             monkeypatch.setattr(module, "_detect", lambda found=machine_here: found)
             assert [runs_here(CROSS[name]) for name in names] == [n < count for n in range(3)]
-        monkeypatch.setattr(
-            module, "_detect", lambda: Target("x86_64-pc-windows-msvc", "some-cpu", fourth, 8, True)
-        )
+        monkeypatch.setattr(module, "_detect", lambda: Target("x86_64-pc-windows-msvc", "some-cpu", fourth, 8, True))
         assert not any(runs_here(CROSS[name]) for name in names)
 
     def test_an_unknown_processor_does_not(self) -> None:

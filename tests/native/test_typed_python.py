@@ -102,9 +102,7 @@ def conversions(x: f64, n: i64, k: u64) -> f64:
     narrow = f64(i32(n)) + f64(i8(n))
     rounded = f64(f32(x)) if abs(x) < 1e30 else 0.0
     flag = boolean(n)
-    return (
-        f64(i64(x)) + f64(k) + narrow + rounded + f64(i64(k)) + f64(u64(n)) + (1.0 if flag else 0.5) + int(x)
-    )
+    return f64(i64(x)) + f64(k) + narrow + rounded + f64(i64(k)) + f64(u64(n)) + (1.0 if flag else 0.5) + int(x)
 
 
 @settings(max_examples=200, deadline=None)

@@ -79,9 +79,7 @@ def test_without_fused_multiply_add_at_most_one_unit_is_lost(case: Case) -> None
     """The hi/lo splits carry enough bits where every product is rounded."""
     errors = case.errors(lanes=2, target=WITHOUT_FMA, every=5)
     worst = int(np.argmax(errors))
-    assert errors[worst] <= case.bound + 1, (
-        f"{errors[worst]:.2f} at {[float(p[::5][worst]) for p in case.points]}"
-    )
+    assert errors[worst] <= case.bound + 1, f"{errors[worst]:.2f} at {[float(p[::5][worst]) for p in case.points]}"
 
 
 def test_every_function_has_a_case() -> None:
@@ -129,9 +127,7 @@ PARAMETERS = EXTREMES[
 BETTER = {
     "gammaln": lambda x: (np.abs(x) < 1e-306) & (x != 0),  # SciPy overflows; log|gamma(5e-324)| is 744.4
     "lgamma": lambda x: (np.abs(x) < 1e-306) & (x != 0),
-    "erfinv": lambda x: (
-        (x == 0) & np.signbit(x)
-    ),  # SciPy's erfinv(-0.0) is 0.0; an odd function keeps the sign
+    "erfinv": lambda x: (x == 0) & np.signbit(x),  # SciPy's erfinv(-0.0) is 0.0; an odd function keeps the sign
 }
 
 MEANING = {
@@ -204,9 +200,7 @@ def test_powers_of_two_are_exact() -> None:
     np.testing.assert_array_equal(apply("exp2", k), np.ldexp(1.0, k.astype(int)))
 
 
-@pytest.mark.parametrize(
-    "name", [case.name for case in CASES if case.name in ("sin", "tan", "sinh", "tanh", "erf")]
-)
+@pytest.mark.parametrize("name", [case.name for case in CASES if case.name in ("sin", "tan", "sinh", "tanh", "erf")])
 def test_odd_functions_are_odd_to_the_bit(name: str) -> None:
     """f(-x) = -f(x)."""
     x = np.concatenate([EXTREMES, next(case for case in CASES if case.name == name).points[0]])

@@ -258,9 +258,7 @@ def _beta_points(low: float, high: float, count: int = 60) -> tuple[Array, Array
     return a, b, x
 
 
-def _several(
-    points: Callable[[float, float], tuple[Array, ...]], *ranges: tuple[float, float]
-) -> tuple[Array, ...]:
+def _several(points: Callable[[float, float], tuple[Array, ...]], *ranges: tuple[float, float]) -> tuple[Array, ...]:
     return tuple(map(np.concatenate, zip(*(points(*r) for r in ranges), strict=True)))
 
 
@@ -344,16 +342,10 @@ CASES = [
     Case(
         "digamma",
         4.0,
-        (
-            join(
-                powers(-300, 1), uniform(0, 10), powers(0, 300), 1.4616321449683622 + signed(powers(-15, -1))
-            ),
-        ),
+        (join(powers(-300, 1), uniform(0, 10), powers(0, 300), 1.4616321449683622 + signed(powers(-15, -1))),),
         mp.digamma,
     ),
-    Case(
-        "digamma", 20.0, (-join(uniform(0, 10), uniform(0, 170), powers(-300, 0, 100)),), mp.digamma, "mixed"
-    ),
+    Case("digamma", 20.0, (-join(uniform(0, 10), uniform(0, 170), powers(-300, 0, 100)),), mp.digamma, "mixed"),
     Case("trigamma", 4.0, (join(powers(-150, 1), uniform(0, 10), powers(0, 10)),), lambda x: mp.psi(1, x)),
     Case(
         "trigamma",

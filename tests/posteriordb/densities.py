@@ -53,10 +53,7 @@ def column(data: Values, name: str) -> Array:
 
 def regression(y: Array, columns: list[Any], values: Values) -> list[Array]:
     """Normal outcomes, linear in `columns`, without priors."""
-    mean = sum(
-        b * np.broadcast_to(np.asarray(x, float), y.shape)
-        for b, x in zip(values["beta"], columns, strict=True)
-    )
+    mean = sum(b * np.broadcast_to(np.asarray(x, float), y.shape) for b, x in zip(values["beta"], columns, strict=True))
     return [normal(y, mean, values["sigma"])]
 
 

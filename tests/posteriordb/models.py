@@ -110,9 +110,7 @@ def hmm_drive_1(pm, pt, d):
         order = pm.distributions.transforms.ordered
         phi = pm.Normal("phi", c, 1.0, shape=2, transform=order, initval=np.array([0.1, 0.3]))
         lam = pm.Normal("lambda", c, 1.0, shape=2, transform=order, initval=np.array([1.0, 2.0]))
-        emit = pm.logp(pm.Normal.dist(phi, d["tau"]), u[:, None]) + pm.logp(
-            pm.Normal.dist(lam, d["rho"]), v[:, None]
-        )
+        emit = pm.logp(pm.Normal.dist(phi, d["tau"]), u[:, None]) + pm.logp(pm.Normal.dist(lam, d["rho"]), v[:, None])
         pm.Potential("forward", _forward(pm, pt, emit, pt.log(pt.stack([th1, th2]))))
     return m
 

@@ -98,9 +98,7 @@ def test_formulas_of_the_second_densities_agree_with_scipy() -> None:
     assert_allclose(densities.normal(x, 0.3, s), stats.norm(0.3, s).logpdf(x), rtol=1e-12)
     assert_allclose(densities.half_normal(positives, s), stats.halfnorm(0, s).logpdf(positives), rtol=1e-12)
     assert_allclose(densities.half_cauchy(positives, s), stats.halfcauchy(0, s).logpdf(positives), rtol=1e-12)
-    assert_allclose(
-        densities.gamma(positives, 25, 4), stats.gamma(25, scale=1 / 4).logpdf(positives), rtol=1e-12
-    )
+    assert_allclose(densities.gamma(positives, 25, 4), stats.gamma(25, scale=1 / 4).logpdf(positives), rtol=1e-12)
     root = rng.normal(size=(20, 20))
     covariance = root @ root.T + np.eye(20)
     expected = stats.multivariate_normal(np.zeros(20), covariance).logpdf(x)

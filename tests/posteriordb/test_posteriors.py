@@ -74,9 +74,7 @@ def reproduced(found: dict[str, np.ndarray]) -> bool:
     ("shift", "scale", "drift", "expected"),
     [(0, 1, 0, True), (0.2, 1, 0, False), (0, 1.2, 0, False), (0, 0.85, 0, False), (0, 1, 0.8, False)],
 )
-def test_criterion_tells_right_draws_from_wrong(
-    shift: float, scale: float, drift: float, expected: bool
-) -> None:
+def test_criterion_tells_right_draws_from_wrong(shift: float, scale: float, drift: float, expected: bool) -> None:
     """Draws with the published moments pass; shifted, rescaled or drifting ones do not."""
     reference = load("arK-arK")["reference_summary"]
     rng = np.random.default_rng(1)
@@ -85,8 +83,7 @@ def test_criterion_tells_right_draws_from_wrong(
     for name, size in (("alpha", None), ("beta", 5), ("sigma", None)):
         keys = [f"{name}[{i + 1}]" for i in range(size)] if size else [name]
         draws = [
-            reference[key]["mean"]
-            + reference[key]["sd"] * (shift + trend + scale * rng.standard_normal((4, 1500)))
+            reference[key]["mean"] + reference[key]["sd"] * (shift + trend + scale * rng.standard_normal((4, 1500)))
             for key in keys
         ]
         posterior[name] = np.stack(draws, axis=-1) if size else draws[0]
@@ -121,7 +118,5 @@ def test_posterior_is_reproduced(name: str, seed: int, record: Callable[..., Non
     )
     assert reproduced(found), "\n".join(
         f"{parameter}: {z:+.2f} standard errors away, sd ratio {ratio:.3f}, split R-hat {rhat:.4f}"
-        for parameter, z, ratio, rhat in zip(
-            posterior_file["reference_summary"], *found.values(), strict=True
-        )
+        for parameter, z, ratio, rhat in zip(posterior_file["reference_summary"], *found.values(), strict=True)
     )

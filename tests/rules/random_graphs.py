@@ -13,7 +13,20 @@ from consilience.ops.shape import broadcast_to, concatenate, expand_dims, reshap
 
 Choose = Callable[[int], int]
 
-UNARY = ("exp", "log", "neg", "square", "sqrt", "abs", "reciprocal", "log1p", "expm1", "softplus", "sigmoid", "tanh")
+UNARY = (
+    "exp",
+    "log",
+    "neg",
+    "square",
+    "sqrt",
+    "abs",
+    "reciprocal",
+    "log1p",
+    "expm1",
+    "softplus",
+    "sigmoid",
+    "tanh",
+)
 BINARY = ("add", "sub", "mul", "true_div", "maximum", "minimum", "add", "sub", "mul", "true_div")
 NUMBERS = (0.0, 1.0, -1.0, 2.0, -0.5, 3.0, 0.25)
 
@@ -58,7 +71,9 @@ def _step(choose: Choose, pool: list[Node]) -> Node | None:
     if kind == 11 and x.ndim:
         y = pick()
         axis = choose(x.ndim)
-        fits = y.ndim == x.ndim and all(a == b for i, (a, b) in enumerate(zip(x.static_shape, y.static_shape, strict=True)) if i != axis)
+        fits = y.ndim == x.ndim and all(
+            a == b for i, (a, b) in enumerate(zip(x.static_shape, y.static_shape, strict=True)) if i != axis
+        )
         return concatenate([x, y], axis) if fits else None
     return None
 

@@ -98,9 +98,7 @@ def test_statistics_have_their_names_and_types() -> None:
     assert run.draws[0].flags.c_contiguous
     times = zip(run.tuning_seconds, run.chain_seconds, strict=True)
     assert all(0.0 < tuning < total < run.seconds for tuning, total in times)
-    np.testing.assert_allclose(
-        run.statistics["lp"], -0.5 * (run.draws**2).sum(axis=2), rtol=1e-12, atol=1e-12
-    )
+    np.testing.assert_allclose(run.statistics["lp"], -0.5 * (run.draws**2).sum(axis=2), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(("draws", "tune"), [(0, 10), (10, 0), (1, 0)])
@@ -228,9 +226,7 @@ def test_ctrl_c_at_any_early_moment(endless: Callable[..., Run]) -> None:
     for delay in np.linspace(0.0, 0.03, 12):
         helper: list[threading.Thread] = []
 
-        def listen(
-            event: Event, delay: float = float(delay), helper: list[threading.Thread] = helper
-        ) -> None:
+        def listen(event: Event, delay: float = float(delay), helper: list[threading.Thread] = helper) -> None:
             if isinstance(event, RunStarted):  # from here on the signal is the run's
                 helper.append(later(delay, _thread.interrupt_main))
 

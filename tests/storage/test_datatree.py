@@ -117,9 +117,7 @@ def test_arviz_takes_the_tree(tree: xr.DataTree) -> None:
     posterior = arviz_base.convert_to_dataset(tree)
     labels = arviz_base.labels.BaseLabeller()
     elements = arviz_base.xarray_sel_iter(posterior, skip_dims={"chain", "draw"})
-    assert [labels.make_label_flat(*element) for element in elements] == list(
-        diagnostics.summary(tree).labels
-    )
+    assert [labels.make_label_flat(*element) for element in elements] == list(diagnostics.summary(tree).labels)
 
 
 def test_summary_of_arviz_has_the_same_rows_and_numbers(tree: xr.DataTree) -> None:

@@ -124,9 +124,7 @@ SYMMETRIC: dict[str, Callable[[Node], Node]] = {
 def test_functions_of_definite_matrices_along_symmetric_directions(name: str, shape: tuple[int, ...]) -> None:
     function = SYMMETRIC[name]
     for symbolic in (False, True):
-        check_derivatives(
-            function, [definite(*shape)], tangents=[symmetric(*shape, seed=3)], symbolic=symbolic
-        )
+        check_derivatives(function, [definite(*shape)], tangents=[symmetric(*shape, seed=3)], symbolic=symbolic)
     # Through a symmetric function of free variables every direction is allowed.
     check_derivatives(lambda b: function(b @ b.mT + np.eye(shape[-1])), [matrix(*shape)])
     x = tensor_input("float64", shape)
@@ -158,9 +156,7 @@ def test_normal_log_density_of_a_covariance() -> None:
 def test_definite_matrices_share_their_solver() -> None:
     a, b = tensor_input("float64", (3, 3)), tensor_input("float64", (3, 1))
     cost = assume(LogAbsDet, a) + (b * assume(Solve, a, b)).sum()
-    solvers = {
-        type(n.op) for n in topological(gradient(cost, [a, b])) if type(n.op) in (Solve, Inverse, Cholesky)
-    }
+    solvers = {type(n.op) for n in topological(gradient(cost, [a, b])) if type(n.op) in (Solve, Inverse, Cholesky)}
     assert solvers == {Solve, Inverse}
     ops = [n.op for n in topological(gradient(cost, [a, b])) if isinstance(n.op, Solve | Inverse)]
     assert {op.assume for op in ops} == {"positive definite"}

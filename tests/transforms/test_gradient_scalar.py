@@ -128,9 +128,7 @@ def test_float32_stays_float32(name: str) -> None:
     assert [g.dtype for g in gradient(cost, [nodes[i] for i in free])] == ["float32"] * len(free)
 
 
-@pytest.mark.parametrize(
-    "name", ["digamma", "erfcx", "log_ndtr", "logaddexp", "pow", "hypot", "softplus", "xlogy"]
-)
+@pytest.mark.parametrize("name", ["digamma", "erfcx", "log_ndtr", "logaddexp", "pow", "hypot", "softplus", "xlogy"])
 def test_second_derivatives_equal_differences_of_the_first(name: str) -> None:
     generator = np.random.default_rng(7)
     arguments = [draw(generator, name, i, (2,)) for i in range(arity(name))]

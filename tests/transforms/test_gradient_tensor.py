@@ -139,9 +139,7 @@ def test_joins_of_symbolic_and_static_lengths(place: int) -> None:
     cost = apply("exp", function(*nodes)).sum()
     result = evaluate(gradient(cost, nodes), dict(zip(nodes, arrays, strict=True)))
     fixed = [tensor_input("float64", a.shape) for a in arrays]
-    wanted = evaluate(
-        gradient(apply("exp", function(*fixed)).sum(), fixed), dict(zip(fixed, arrays, strict=True))
-    )
+    wanted = evaluate(gradient(apply("exp", function(*fixed)).sum(), fixed), dict(zip(fixed, arrays, strict=True)))
     for a, b in zip(result, wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-14)
     check_derivatives(lambda *xs: apply("exp", function(*xs)), arrays)
@@ -227,9 +225,7 @@ def test_repeated_positions_give_the_slope_to_the_last_write() -> None:
 @given(positions=st.lists(st.integers(-4, 3), max_size=6), seed=st.integers(0, 1000))
 def test_any_positions_add_up(positions: list[int], seed: int) -> None:
     index = np.array(positions, dtype="int64")
-    check_derivatives(
-        lambda x: x[constant(index)] * x[constant(index[::-1].copy())], [values(4, 2, seed=seed)]
-    )
+    check_derivatives(lambda x: x[constant(index)] * x[constant(index[::-1].copy())], [values(4, 2, seed=seed)])
     check_derivatives(
         lambda x, v: x[constant(index)].set(v),
         [values(4, 2, seed=seed), values(len(index), 2, seed=seed + 1)],
@@ -282,17 +278,13 @@ def test_jacobians_and_hessians_equal_differences_entry_by_entry() -> None:
     assert jx.static_shape == (*output.static_shape, *x.static_shape)
     a, b = evaluate([jx, jy], point)
     eye = np.eye(3)
-    np.testing.assert_allclose(
-        a, eye * (np.sin(point[y])[:, :, None] + np.exp(point[x])[:, None]), rtol=1e-13
-    )
+    np.testing.assert_allclose(a, eye * (np.sin(point[y])[:, :, None] + np.exp(point[x])[:, None]), rtol=1e-13)
     wanted = np.cos(point[y]) * point[x]
     np.testing.assert_allclose(b, np.einsum("ij,ik,jl->ijkl", wanted, np.eye(2), eye), rtol=1e-13)
     # f = sum of x[i]^2 x[j]: the Hessian is 2 (sum x) I + 2 x 1' + 2 1 x'.
     (h,) = hessian((x * x).sum() * x.sum(), [x])
     v = point[x]
-    np.testing.assert_allclose(
-        evaluate([h], point)[0], 2 * v.sum() * eye + 2 * v[:, None] + 2 * v[None, :], rtol=1e-13
-    )
+    np.testing.assert_allclose(evaluate([h], point)[0], 2 * v.sum() * eye + 2 * v[:, None] + 2 * v[None, :], rtol=1e-13)
     assert hessian((x * 2.0).sum(), x).static_shape == x.static_shape * 2
 
 

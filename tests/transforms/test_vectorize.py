@@ -62,8 +62,7 @@ def check(
                 many = core * factors
             else:
                 many = np.stack(
-                    [generator.permutation(core.reshape(-1)).reshape(core.shape) for _ in range(size)]
-                    or [core]
+                    [generator.permutation(core.reshape(-1)).reshape(core.shape) for _ in range(size)] or [core]
                 )
                 many = many[:size]
             arrays.append(many.reshape((*batch, *core.shape)))
@@ -386,9 +385,7 @@ def test_signatures_say_which_axes_belong_to_the_function() -> None:
     assert isinstance(result, Node)
     assert result.static_shape == (2, 4, 3, y.static_shape[1])
     point = {x: draw((2, 1, 3)), y: draw((4, 2), 1)}
-    np.testing.assert_allclose(
-        evaluate([result], point)[0], point[x][..., :, None] * point[y][:, None, :], rtol=1e-14
-    )
+    np.testing.assert_allclose(evaluate([result], point)[0], point[x][..., :, None] * point[y][:, None, :], rtol=1e-14)
     spread = vectorize_function(lambda v: [v.mean(), v - v.mean()], "(n)->(),(n)")
     mean, rest = spread(point[x])
     assert mean.static_shape == (2, 1)
@@ -403,9 +400,7 @@ def test_axes_of_one_name_have_one_length() -> None:
         dot(np.ones((2, 3)), np.ones(4))
     x, y = tensor_input("float64", (2, None)), tensor_input("float64", (3,))
     assert collect([dot(x, y)])
-    np.testing.assert_allclose(
-        evaluate([dot(x, y)], {x: draw((2, 3)), y: np.ones(3)})[0], draw((2, 3)).sum(1)
-    )
+    np.testing.assert_allclose(evaluate([dot(x, y)], {x: draw((2, 3)), y: np.ones(3)})[0], draw((2, 3)).sum(1))
     with pytest.raises(ShapeError, match="core axes"):
         dot(1.0, np.ones(3))
     with pytest.raises(TypeError, match="2 arguments, got 1"):

@@ -320,9 +320,7 @@ def on_a_terminal(pause: float) -> str:
         "TERM": "xterm-256color",
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
-    process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(pause)], stdout=slave, stderr=slave, env=environment
-    )
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM, str(pause)], stdout=slave, stderr=slave, env=environment)
     os.close(slave)
     received = bytearray()
 

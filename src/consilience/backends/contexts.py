@@ -41,7 +41,9 @@ class Context:
             return found
         if self._parent is not None:
             return self._parent.versioned(slot)
-        raise ExecutionError(f"the shared slot {describe(slot)} has no value in this context; set one with `context.set`.")
+        raise ExecutionError(
+            f"the shared slot {describe(slot)} has no value in this context; set one with `context.set`."
+        )
 
     def set(self, slot: Node, value: npt.ArrayLike) -> None:
         """Give the slot a value of its dtype and shape; the array is copied."""
@@ -63,9 +65,7 @@ class Context:
 DEFAULT = Context()
 
 
-def shared(
-    value: npt.ArrayLike, name: str | None = None, *, shape: tuple[int | None, ...] | None = None
-) -> Node:
+def shared(value: npt.ArrayLike, name: str | None = None, *, shape: tuple[int | None, ...] | None = None) -> Node:
     """A shared slot that starts with `value` in the default context.
 
     shape   lengths that stay fixed; None in it lets a length change with the value. Default: all fixed.

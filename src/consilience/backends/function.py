@@ -24,6 +24,7 @@ from consilience.errors import DtypeError, ExecutionError, GraphError, MemorySho
 from consilience.ir import Debt, Input, Node, Shared, TensorType, is_leaf, numpy_dtype, topological
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
+from consilience.ir.leaves import is_masked
 from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe, name_of
 from consilience.rules import simplify
@@ -64,7 +65,9 @@ class Function:
         seen: set[Node] = set()
         for node in self.inputs:
             if not isinstance(node.op, Input):
-                raise GraphError(f"an input must be a symbolic variable such as `pt.vector('x')`, got {describe(node)}.")
+                raise GraphError(
+                    f"an input must be a symbolic variable such as `pt.vector('x')`, got {describe(node)}."
+                )
             if node in seen:
                 raise GraphError(f"{describe(node)} is listed twice among the inputs of `{self.name}`.")
             seen.add(node)
@@ -118,7 +121,7 @@ class Function:
             raise TypeError(f"`{self.name}` needs a value for {describe(node)}.")
         if isinstance(value, Node):
             raise TypeError(f"`{self.name}` needs numbers for {describe(node)}, got the expression {value!r}.")
-        if isinstance(value, np.ma.MaskedArray):
+        if is_masked(value):
             raise DtypeError(f"{describe(node)} cannot take a masked array; fill or drop the masked entries first.")
         array = np.asarray(value)
         wanted = numpy_dtype(node.dtype)
@@ -200,7 +203,7 @@ def function(
 
 def eval(
     expression: Node,
-    inputs: Mapping[Node, npt.ArrayLike] | None = None,
+    inputs: Mapping[Node | str, npt.ArrayLike] | None = None,
     *,
     backend: str = "llvm",
     context: Context | None = None,
@@ -210,13 +213,16 @@ def eval(
     leaves = [n for n in topological([expression]) if is_leaf(n) and isinstance(n.op, Input)]
     by_name = {name_of(n): n for n in leaves}
     values = {by_name.get(k, k) if isinstance(k, str) else k: v for k, v in given.items()}
+    if any(leaf not in values for leaf in leaves):
+        raise _missing(leaves, values)
     compiled = function(leaves, expression, backend=backend, context=context)
-    return compiled(*[values[leaf] for leaf in leaves]) if all(n in values for n in leaves) else _missing(leaves, values)
+    result: Array = compiled(*[values[leaf] for leaf in leaves])
+    return result
 
 
-def _missing(leaves: Sequence[Node], values: Mapping[Any, Any]) -> Any:
+def _missing(leaves: Sequence[Node], values: Mapping[Any, Any]) -> GraphError:
     absent = next(n for n in leaves if n not in values)
-    raise GraphError(f"`eval` needs a value for {describe(absent)}; pass it as `.eval({{x: value}})`.")
+    return GraphError(f"`eval` needs a value for {describe(absent)}; pass it as `.eval({{x: value}})`.")
 
 
 means("eval")(eval)

@@ -20,7 +20,17 @@ import numpy.typing as npt
 from consilience.backends import reference
 from consilience.backends.shapes import Lengths, check_sizes, sizes_of
 from consilience.errors import ExecutionError, LinearAlgebraError, MemoryShortage, OutOfBoundsError, Status
-from consilience.ir import Node, TensorType, constant, is_leaf, numpy_dtype, rebuild, substitute, tensor_input, topological
+from consilience.ir import (
+    Node,
+    TensorType,
+    constant,
+    is_leaf,
+    numpy_dtype,
+    rebuild,
+    substitute,
+    tensor_input,
+    topological,
+)
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower import entry
@@ -33,8 +43,7 @@ from consilience.lower.views import static
 from consilience.native import blas, jit, target
 from consilience.native.batch import run_batch
 from consilience.native.emit import emit
-from consilience.native.random import library as draws
-from consilience.ops import Elementwise, Iota, MaskPositions
+from consilience.ops import Elementwise, MaskPositions
 from consilience.ops.scalar import DRAWS
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -69,8 +78,6 @@ class Compiled:
         self.workspace = code.workspace + ALIGNMENT
         names = sorted(n for n in code.module.imports if n.startswith("blas_"))
         imports = blas.imports([n.removeprefix("blas_") for n in names]) if names else {}
-        if any(n.startswith("consilience_random_") for n in code.module.imports):
-            imports = imports | draws.imports()
         self.text = emit(code.module, host)
         self.library = jit.load(self.text, [code.entry], imports, level=level)
         self.address = self.library.address(code.entry)
@@ -207,7 +214,7 @@ class _Call:
     def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequence[Node]) -> None:
         self._compiled = Compiled(inputs, outputs)
         self._bound = self._compiled.bind()
-        self._shapes = [tuple(int(n) for n in o.static_shape) for o in outputs]  # type: ignore[arg-type]  # static here
+        self._shapes = [tuple(int(n) for n in o.static_shape) for o in outputs]
         self._dtypes = [numpy_dtype(o.dtype) for o in outputs]
         self._origins = origins
         pointer = ctypes.c_void_p
@@ -275,9 +282,7 @@ def _executable(inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequen
     return (_Staged if staged else _Call)(inputs, outputs, origins)
 
 
-def specialised(
-    inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths
-) -> tuple[list[Node], list[Node]]:
+def specialised(inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths) -> tuple[list[Node], list[Node]]:
     """Inputs and outputs at fixed lengths."""
     with without_sources():
         results, memo = specialise([*outputs, *inputs], lengths)

@@ -47,8 +47,8 @@ from consilience.ops import (
     StopGradient,
     Transpose,
 )
-from consilience.ops.random import Key
 from consilience.ops.index import At, NewAxis, Slice, Specification
+from consilience.ops.random import Key
 
 Array: TypeAlias = npt.NDArray[Any]
 Meaning: TypeAlias = Callable[..., Any]
@@ -114,7 +114,7 @@ def _evaluate_into(values: dict[Node, Any], outputs: Sequence[Node], lengths: Le
 
 @means(Constant)
 def _constant(node: Node, lengths: Lengths) -> Array:
-    return _op(node).array
+    return np.asarray(_op(node).array)
 
 
 @means(Elementwise)
@@ -155,7 +155,14 @@ def _reduce(node: Node, lengths: Lengths, x: Array) -> Array:
         return _logsumexp(x, axes)
     if kind in ("max", "min") and any(x.shape[a] == 0 for a in axes):
         raise ShapeError(f"`{kind}` of an empty axis has no value: {describe(node)}.")
-    functions = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min, "any": np.any, "all": np.all}
+    functions: dict[str, Callable[..., Any]] = {
+        "sum": np.sum,
+        "prod": np.prod,
+        "max": np.max,
+        "min": np.min,
+        "any": np.any,
+        "all": np.all,
+    }
     return np.asarray(functions[kind](x, axis=axes))
 
 
@@ -312,9 +319,8 @@ def _solve_triangular(node: Node, lengths: Lengths, a: Array, b: Array) -> Array
     if (np.diagonal(a, axis1=-2, axis2=-1) == 0).any():
         raise _failed(node, "the triangular matrix is singular")
     lower, transposed = _op(node).lower, _op(node).transposed
-    return _batched(
-        lambda m, r: scipy.linalg.solve_triangular(m, r, lower=lower, trans=int(transposed), check_finite=False), a, b
-    )
+    solve: Callable[..., Array] = scipy.linalg.solve_triangular
+    return _batched(lambda m, r: solve(m, r, lower=lower, trans=int(transposed), check_finite=False), a, b)
 
 
 @means(Solve)
@@ -380,10 +386,12 @@ def _cond(node: Node, lengths: Lengths, condition: Array, *operands: Array) -> l
 
 @means(Item)
 def _item(node: Node, lengths: Lengths, members: list[Array]) -> Array:
-    return members[_op(node).position]
+    return np.asarray(members[_op(node).position])
 
 
-def compile(inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths) -> Callable[[Sequence[Array]], list[Array]]:
+def compile(
+    inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths
+) -> Callable[[Sequence[Array]], list[Array]]:
     """The graph as a callable of arrays, in the form of a backend's entry."""
 
     def run(arrays: Sequence[Array]) -> list[Array]:

@@ -63,4 +63,6 @@ def bind_lengths(leaf: Node, shape: tuple[int, ...], lengths: Lengths) -> None:
         else:
             wanted = dims.substitute(length, lengths)
             if isinstance(wanted, int) and wanted != actual:
-                raise ShapeError(f"axis {axis} of {describe(leaf)} needs length {wanted}, got an array of shape {shape}.")
+                raise ShapeError(
+                    f"axis {axis} of {describe(leaf)} needs length {wanted}, got an array of shape {shape}."
+                )

@@ -190,7 +190,10 @@ def _shape_from(
 def _shape_of(observed: Any) -> Shape | None:
     if observed is None:
         return None
-    return observed.static_shape if isinstance(observed, Node) else np.shape(observed)
+    try:
+        return observed.static_shape if isinstance(observed, Node) else np.shape(observed)
+    except ValueError:  # ragged lists; the model refuses them when it reads the values
+        return None
 
 
 def _transform(node: Node, given: Any, default: Any) -> Any:

@@ -12,7 +12,7 @@ from consilience.inference.streams import normal_vector
 from consilience.native.typed_python import Array, f64, i64, native
 
 
-@native
+@native(shared=True)
 def copy(source: Array[f64], target: Array[f64], dimension: i64) -> None:
     """target[:dimension] = source[:dimension]; the two do not overlap."""
     for i in range(dimension):
@@ -38,7 +38,7 @@ def draw_momentum(
         momentum[i] *= mass_deviation[i]
 
 
-@native(reassociate=True, contract=True)
+@native(reassociate=True, contract=True, shared=True)
 def leapfrog(
     density: Density,
     variance: Array[f64],

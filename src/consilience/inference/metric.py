@@ -72,7 +72,7 @@ def guess(metric: Metric, gradient: Array[f64]) -> None:
         set_variance(metric, i, 1.0 / slope if slope > 0.0 else 1.0)
 
 
-@native
+@native(shared=True)
 def accumulate(
     means: Array[f64], squares: Array[f64], values: Array[f64], count: i64, dimension: i64
 ) -> None:

@@ -199,7 +199,7 @@ def leaves_turn(
     return not (first_advance > 0.0 and second_advance > 0.0)
 
 
-@native(reassociate=True, contract=True)
+@native(reassociate=True, contract=True, shared=True)
 def spans_turn(
     variance: Array[f64],
     begin: Array[f64],

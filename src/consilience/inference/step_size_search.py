@@ -49,7 +49,7 @@ def keeps_energy(
     return energy - (kinetic - logp) > log(THRESHOLD)  # False if the new energy is no number
 
 
-@native
+@native(shared=True)
 def search_step_size(density: Density, state: State, metric: Metric, probe: Probe, step: f64) -> f64:
     """Step size at which keeping the energy turns into losing it, to a factor of 2, searched from `step`."""
     growing = keeps_energy(density, state, metric, probe, step, 0)

@@ -1,5 +1,6 @@
 """A program as a value: frozen interned nodes, types with symbolic lengths, regions, obligations."""
 
+from consilience.ir.digest import digest
 from consilience.ir.dimension import Dim, Dimension, symbol
 from consilience.ir.leaves import (
     Constant,
@@ -15,12 +16,46 @@ from consilience.ir.leaves import (
 from consilience.ir.node import Node
 from consilience.ir.obligations import Debt, Obligation
 from consilience.ir.op import Op
+from consilience.ir.parse import parse
 from consilience.ir.region import Region, close
+from consilience.ir.text import text
 from consilience.ir.traversal import rebuild, substitute, topological, users
 from consilience.ir.types import DTYPES, FLOATS, INTEGERS, Shape, TensorType, TupleType, Type, numpy_dtype
+from consilience.ir.verify import verify
 
 __all__ = [
-    "DTYPES", "FLOATS", "INTEGERS", "Constant", "Debt", "Dim", "Dimension", "Input", "Node", "Obligation", "Op",
-    "Parameter", "Region", "Shape", "Shared", "TensorType", "TupleType", "Type", "close", "constant", "constant_value",
-    "is_leaf", "numpy_dtype", "rebuild", "shared_slot", "substitute", "symbol", "tensor_input", "topological", "users",
+    "DTYPES",
+    "FLOATS",
+    "INTEGERS",
+    "Constant",
+    "Debt",
+    "Dim",
+    "Dimension",
+    "Input",
+    "Node",
+    "Obligation",
+    "Op",
+    "Parameter",
+    "Region",
+    "Shape",
+    "Shared",
+    "TensorType",
+    "TupleType",
+    "Type",
+    "close",
+    "constant",
+    "constant_value",
+    "digest",
+    "is_leaf",
+    "numpy_dtype",
+    "parse",
+    "rebuild",
+    "shared_slot",
+    "substitute",
+    "symbol",
+    "tensor_input",
+    "text",
+    "topological",
+    "users",
+    "verify",
 ]

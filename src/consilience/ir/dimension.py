@@ -205,7 +205,13 @@ def _non_negative(length: Dim) -> bool:
     """Whether the length is provably at least zero (symbols are lengths, hence >= 0)."""
     if not isinstance(length, Dimension):
         return length >= 0
-    return all(c >= 0 and all(a.kind != "floordiv" for a in m) for m, c in length.terms)
+    return all(c >= 0 and all(map(_atom_non_negative, m)) for m, c in length.terms)
+
+
+def _atom_non_negative(atom: Atom) -> bool:
+    if atom.kind == "max":
+        return any(map(_non_negative, atom.arguments))
+    return all(map(_non_negative, atom.arguments))  # a symbol has none; quotients and minima need all
 
 
 def maximum(left: Dim, right: Dim) -> Dim:

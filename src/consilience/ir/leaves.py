@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,7 +80,7 @@ class Constant(Op):
         return TensorType(self.key[0], self.array.shape)
 
 
-def tensor_input(dtype: str, shape: Sequence[int | None | dimension.Dimension], name: str | None = None) -> Node:
+def tensor_input(dtype: str, shape: Sequence[int | dimension.Dimension | None], name: str | None = None) -> Node:
     """A fresh function input; `None` in `shape` makes a fresh symbolic length."""
     result = Node(Input(next(_serials), _type(dtype, shape, name)))
     if name is not None:
@@ -87,7 +88,7 @@ def tensor_input(dtype: str, shape: Sequence[int | None | dimension.Dimension], 
     return result
 
 
-def shared_slot(dtype: str, shape: Sequence[int | None | dimension.Dimension], name: str | None = None) -> Node:
+def shared_slot(dtype: str, shape: Sequence[int | dimension.Dimension | None], name: str | None = None) -> Node:
     """A fresh shared slot; contexts give it a value."""
     result = Node(Shared(next(_serials), _type(dtype, shape, name)))
     if name is not None:
@@ -95,7 +96,7 @@ def shared_slot(dtype: str, shape: Sequence[int | None | dimension.Dimension], n
     return result
 
 
-def _type(dtype: str, shape: Sequence[int | None | dimension.Dimension], name: str | None) -> TensorType:
+def _type(dtype: str, shape: Sequence[int | dimension.Dimension | None], name: str | None) -> TensorType:
     if dtype not in DTYPES:
         raise DtypeError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
     lengths: list[dimension.Dim] = []
@@ -115,17 +116,23 @@ def _checked_length(length: int, name: str | None) -> int:
     return length
 
 
-def constant(value: npt.ArrayLike, dtype: str | None = None) -> Node:
+def constant(value: Node | npt.ArrayLike, dtype: str | None = None) -> Node:
     """A fixed array as a node; interned by dtype, shape and bits. The array is copied."""
     if isinstance(value, Node):
         return value
-    array = np.asarray(value)
-    if isinstance(array, np.ma.MaskedArray):
+    if is_masked(value):
         raise DtypeError("masked arrays have no meaning as constants; fill or drop the masked entries first.")
+    array = np.asarray(value)
     kind = dtype_of(array) if dtype is None else dtype
     stored = np.array(array, dtype=numpy_dtype(kind), order="C", copy=True)
     stored.setflags(write=False)
     return Node(Constant(stored))
+
+
+def is_masked(value: object) -> bool:
+    """Whether a value is a masked array; `numpy.ma` takes milliseconds to load, so this does not load it."""
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and isinstance(value, masked.MaskedArray)
 
 
 def constant_value(node: Node) -> npt.NDArray[Any] | None:

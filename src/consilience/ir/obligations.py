@@ -48,16 +48,18 @@ def inherit(node: Node, debts: tuple[Debt, ...]) -> None:
 
 
 def collect(outputs: Iterable[Node]) -> tuple[Debt, ...]:
-    """All obligations of a graph, each once, in topological order."""
+    """All pairs of lengths that must be equal, each once with its first reason, in topological order."""
     found: dict[Debt, None] = {}
-    seen: set[Obligation] = set()
+    seen: set[tuple[Dim, Dim]] = set()
     for node in topological(outputs):
         for obligation in node.op.obligations(*node.inputs):
-            if obligation not in seen:
-                seen.add(obligation)
+            pair = (obligation.left, obligation.right)
+            if pair not in seen:
+                seen.add(pair)
                 found[Debt(obligation, side_tables.describe(node))] = None
         for debt in _inherited.get(node, ()):
-            if debt.obligation not in seen:
-                seen.add(debt.obligation)
+            pair = (debt.obligation.left, debt.obligation.right)
+            if pair not in seen:
+                seen.add(pair)
                 found[debt] = None
     return tuple(found)

@@ -225,9 +225,7 @@ class _Writer:
             return self.scalar(frame, source)
         indices = [self.scalar(frame, a) for a in arrays]
         _, extra, axes, _, _ = fusion.gather_layout(op, node, home)
-        details = [
-            (length, stride, proved_inside(a, length)) for a, (length, stride) in zip(arrays, axes, strict=True)
-        ]
+        details = [(length, stride, proved_inside(a, length)) for a, (length, stride) in zip(arrays, axes, strict=True)]
         offset = index_offset(b, indices, details, frame.status)
         base = View(home.storage, home.offset + extra, (), ())
         if home.storage.place == "iota":
@@ -246,9 +244,7 @@ class _Writer:
         if self.outline:
             results = self._call_loop(frame, step.kernel, memories, uniforms)
         else:
-            results = kernel_code.write(
-                b, step.kernel, memories, uniforms, frame.status, self.target.lanes
-            )
+            results = kernel_code.write(b, step.kernel, memories, uniforms, frame.status, self.target.lanes)
         for node, value in zip(step.results, results, strict=True):
             self._made(frame, node, value)
 

@@ -34,8 +34,8 @@ from consilience.ops import (
     apply,
     cast,
 )
-from consilience.ops.linalg import diagonal, matrix_transpose
 from consilience.ops.index import At, Slice
+from consilience.ops.linalg import diagonal
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, eye, full, squeeze, transpose
 
@@ -186,7 +186,11 @@ def _logical_not(x: Node) -> Node:
     return apply("invert", x)
 
 
-for _logical, _bitwise in (("logical_and", "bitwise_and"), ("logical_or", "bitwise_or"), ("logical_xor", "bitwise_xor")):
+for _logical, _bitwise in (
+    ("logical_and", "bitwise_and"),
+    ("logical_or", "bitwise_or"),
+    ("logical_xor", "bitwise_xor"),
+):
 
     def _as_bits(x: Node, y: Node, _function: str = _bitwise) -> Node:
         return apply(_function, x, y)
@@ -289,7 +293,8 @@ def _total(terms: Node, axis: int) -> Node:
 def _matrix_vector(a: Node, v: Node) -> Node:
     """a @ v: few columns as scaled columns, few rows as inner products, else the library."""
     rows, columns = a.static_shape
-    assert isinstance(rows, int) and isinstance(columns, int)
+    assert isinstance(rows, int)
+    assert isinstance(columns, int)
     if columns == 0 or rows == 0:
         return broadcast_to(_number(a, 0), (rows,))
     integer = not a.dtype.startswith("float")

@@ -12,7 +12,18 @@ from dataclasses import dataclass, field
 
 from consilience.ir import Constant, Node, TensorType, is_leaf, users
 from consilience.lower import segments
-from consilience.lower.views import IOTA, Lengths, Storage, View, apply_view, gathered_lengths, is_view, proved_inside, static, whole
+from consilience.lower.views import (
+    IOTA,
+    Lengths,
+    Storage,
+    View,
+    apply_view,
+    gathered_lengths,
+    is_view,
+    proved_inside,
+    static,
+    whole,
+)
 from consilience.ops import Cast, Elementwise, Index, IndexUpdate, Iota, Item, Key, Reduce
 
 # Forms of a node.
@@ -69,9 +80,7 @@ def decide(order: list[Node], outputs: Sequence[Node], given: Mapping[Node, View
     return forms if _reorderable(forms) else _decide(order, outputs, given, segments.find(order, unsorted=False))
 
 
-def _decide(
-    order: list[Node], outputs: Sequence[Node], given: Mapping[Node, View], grouped: dict[Node, Node]
-) -> Forms:
+def _decide(order: list[Node], outputs: Sequence[Node], given: Mapping[Node, View], grouped: dict[Node, Node]) -> Forms:
     forms = Forms(order, list(outputs))
     present = set(given)
     forms.layouts.update(given)
@@ -93,9 +102,7 @@ def _reorderable(forms: Forms) -> bool:
     through memory for anything else.
     """
     spaces = {
-        (forms.level[node], domain_of(node))
-        for node, index in forms.grouped.items()
-        if not segments.ascending(index)
+        (forms.level[node], domain_of(node)) for node, index in forms.grouped.items() if not segments.ascending(index)
     }
     if not spaces:
         return True
@@ -224,6 +231,4 @@ def _must_store(forms: Forms, node: Node) -> bool:
         return False
     if node in forms.outputs:
         return True
-    return any(
-        not (fused(forms, c, node) and forms.level[c] == forms.level[node]) for c in forms.users.get(node, [])
-    )
+    return any(not (fused(forms, c, node) and forms.level[c] == forms.level[node]) for c in forms.users.get(node, []))

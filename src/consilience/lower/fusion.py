@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from consilience.ir import Node, constant_value
+from consilience.ir import Node
 from consilience.lower import segments
 from consilience.lower.forms import LOOP, Forms, fused
 from consilience.lower.loop_kernel import Instruction, Leaf, LoopKernel, Operand, Reduction, Root, Store, collapse
@@ -339,5 +339,3 @@ def _transfer(source: View | None, value: Node | None, target: View, dtype: str,
     kinds = () if source is not None else (dtype,)
     kernel = LoopKernel(domain, leaves, kinds, (), (root,), len(memories))
     return KernelStep(collapse(kernel), memories, uniforms, [])
-
-

@@ -37,8 +37,8 @@ def identity(kind: str, dtype: str) -> float | int | bool:
         return float("-inf") if kind == "max" else float("inf")
     if dtype == "bool":
         return kind == "min"
-    bits = 63 if dtype != "int32" else 31
-    return -(2**bits) if kind == "max" else 2**bits - 1
+    most: int = 2**63 - 1 if dtype != "int32" else 2**31 - 1
+    return -most - 1 if kind == "max" else most
 
 
 def combine(b: Builder, kind: str, x: Value, y: Value) -> Value:
@@ -128,11 +128,11 @@ def write(
 def initialise(kernel: LoopKernel) -> list[tuple[Reduction, float | int | bool]]:
     """Memory reductions that need their target filled with the neutral element first."""
     rank = len(kernel.domain)
-    found = []
-    for root in kernel.roots:
-        if isinstance(root, Reduction) and root.memory >= 0 and any(a < _suffix(root, rank) for a in root.axes):
-            found.append((root, identity(root.kind, root.dtype)))
-    return found
+    return [
+        (root, identity(root.kind, root.dtype))
+        for root in kernel.roots
+        if isinstance(root, Reduction) and root.memory >= 0 and any(a < _suffix(root, rank) for a in root.axes)
+    ]
 
 
 def _suffix(root: Reduction, rank: int) -> int:
@@ -374,7 +374,9 @@ def _instruction(
     if step.function != "gather":
         return code(b, step.function, operands)
     memory, strides, axes = step.detail
-    assert isinstance(memory, int) and isinstance(strides, tuple) and isinstance(axes, tuple)
+    assert isinstance(memory, int)
+    assert isinstance(strides, tuple)
+    assert isinstance(axes, tuple)
     index = index_offset(b, operands, axes, nest.status, mask)
     if memory < 0:  # places in an index range
         return index
@@ -402,9 +404,7 @@ def index_offset(
         position = index
         if not proved:
             zero = b.const(index.type, 0)
-            position = b.select(
-                b.cmp("lt", index, zero), b.add(index, b.const(index.type, length)), index
-            )
+            position = b.select(b.cmp("lt", index, zero), b.add(index, b.const(index.type, length)), index)
             outside = b.not_(b.cmp("ult", position, b.const(index.type, length)))
             if mask is not None:
                 outside = b.and_(outside, mask)

@@ -156,5 +156,3 @@ def collapse(kernel: LoopKernel) -> LoopKernel:
     )
     leaves = tuple(Leaf(f.memory, f.dtype, strides(f.strides), f.start) for f in kernel.leaves)
     return LoopKernel(domain, leaves, kernel.uniforms, body, tuple(roots), kernel.memories)
-
-

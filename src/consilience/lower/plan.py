@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from consilience.ir import Node, numpy_dtype
 from consilience.lower.fusion import KernelStep
 from consilience.lower.program import BranchStep, CallStep, KeepStep, Program, ScalarStep, ScatterStep, Step
 from consilience.lower.views import Storage, View
-from consilience.ir import Node, numpy_dtype
 
 # Blocks start on cache lines; the slack lets a vector read past the end of a block.
 ALIGNMENT = 64

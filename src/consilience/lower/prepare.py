@@ -26,11 +26,10 @@ def prepare(outputs: Sequence[Node], data: Sequence[Node]) -> tuple[list[Node], 
     for node in order:
         if isinstance(node.op, Constant) or node in touched:
             fixed.add(node)
-        elif node.inputs and all(i in fixed for i in node.inputs) and isinstance(node.type, TensorType):
-            if node.dtype != "key":
-                fixed.add(node)
-                if any(i in touched for i in node.inputs):
-                    touched.add(node)
+        elif node.inputs and all(i in fixed for i in node.inputs) and _storable(node):
+            fixed.add(node)
+            if any(i in touched for i in node.inputs):
+                touched.add(node)
     wanted: dict[Node, None] = {}
     borders = [i for node in order if node not in fixed for i in node.inputs if i in touched]
     borders += [o for o in outputs if o in touched]
@@ -43,3 +42,8 @@ def prepare(outputs: Sequence[Node], data: Sequence[Node]) -> tuple[list[Node], 
     leaves = [tensor_input(e.dtype, e.static_shape) for e in expressions]
     replaced = substitute(outputs, dict(zip(expressions, leaves, strict=True)))
     return replaced, leaves, expressions
+
+
+def _storable(node: Node) -> bool:
+    """Whether a value can lie in the table of constants."""
+    return isinstance(node.type, TensorType) and node.dtype != "key"

@@ -192,7 +192,9 @@ class Lowering:
         number = self.constant_numbers.setdefault(node, len(self.program.constants))
         if number == len(self.program.constants):
             self.program.constants.append(node.op.array)
-        return whole(Storage("constants", len(self.program.data) + number, node.dtype, node.op.array.size), node.op.array.shape)
+        return whole(
+            Storage("constants", len(self.program.data) + number, node.dtype, node.op.array.size), node.op.array.shape
+        )
 
     # ---- the whole
 
@@ -274,8 +276,8 @@ class Lowering:
                 continue
             form = forms.form[node]
             if node in forms.stored:
-                home = placed.get(node) or self._overwritten(forms, node, given)
-                self.homes[node] = home if home is not None else self.block(node.dtype, static(node.static_shape))
+                place = placed.get(node) or self._overwritten(forms, node, given)
+                self.homes[node] = place if place is not None else self.block(node.dtype, static(node.static_shape))
             elif form == TUPLE:
                 self._tuple_homes(forms, node)
             elif form == LEAF:
@@ -295,9 +297,7 @@ class Lowering:
         home = self.homes[operand]
         return home if home.storage.place == "workspace" and home.contiguous else None
 
-    def _offer(
-        self, forms: Forms, placed: dict[Node, View], node: Node, target: View, given: dict[Node, View]
-    ) -> None:
+    def _offer(self, forms: Forms, placed: dict[Node, View], node: Node, target: View, given: dict[Node, View]) -> None:
         """Let a value be made where it is needed, looking through views that keep the order of elements."""
         while isinstance(node.op, KEEPS_ORDER) and node not in given and forms.form.get(node) == VIEW:
             node = node.inputs[0]
@@ -333,9 +333,7 @@ class Lowering:
         known = self.homes.get(node)
         return self._constant(node) if known is None and isinstance(node.op, Constant) else known
 
-    def _kept_scalars(
-        self, forms: Forms, targets: dict[Node, View], given: dict[Node, View]
-    ) -> dict[Node, View]:
+    def _kept_scalars(self, forms: Forms, targets: dict[Node, View], given: dict[Node, View]) -> dict[Node, View]:
         """Scalars (or repeated scalars) that some step reads from memory."""
         wanted: dict[Node, View] = {}
         for node in forms.order:
@@ -442,7 +440,8 @@ class Lowering:
 
     def _branch(self, forms: Forms, node: Node) -> list[Step]:
         op = node.op
-        assert isinstance(op, Cond) and isinstance(node.type, TupleType)
+        assert isinstance(op, Cond)
+        assert isinstance(node.type, TupleType)
         condition, *operands = node.inputs
         results = self.members[node]
         given = {operand: self.homes[operand] for operand in operands}

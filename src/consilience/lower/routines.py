@@ -167,7 +167,18 @@ def _solve_triangular(b: Builder, node: Node, sources: Sequence[Argument], targe
             _fail_unless(b, b.cmp("ne", pivot, b.const(f64, 0.0)))
         if columns == 1:
             # As columns the matrix is A': solving with A asks for its transpose.
-            b.call("blas_dtrsv", None, letter, plain if op.transposed else transposed, unit, size, matrix, size, target, step)
+            b.call(
+                "blas_dtrsv",
+                None,
+                letter,
+                plain if op.transposed else transposed,
+                unit,
+                size,
+                matrix,
+                size,
+                target,
+                step,
+            )
         else:
             form = transposed if op.transposed else plain
             b.call("blas_dtrsm", None, side, letter, form, unit, count, size, one, matrix, size, target, count)
@@ -317,11 +328,11 @@ def _arg_reduce(b: Builder, node: Node, sources: Sequence[Argument], targets: Se
         best = b.variable(b.const(i64, 0))
         first = from_memory(b, dtype, b.load(memory, b.offset(x.pointer, start, memory)))
         extreme = b.variable(first)
-        with b.for_(1, shape[op.axis]) as i:
-            element = b.add(start, b.mul(i, b.const(i64, own[op.axis])))
+        with b.for_(1, shape[op.axis]) as position:
+            element = b.add(start, b.mul(position, b.const(i64, own[op.axis])))
             value = from_memory(b, dtype, b.load(memory, b.offset(x.pointer, element, memory)))
             better = _better(b, op.kind, value, b.get(extreme))
-            b.set(best, b.select(better, i, b.get(best)))
+            b.set(best, b.select(better, position, b.get(best)))
             b.set(extreme, b.select(better, value, b.get(extreme)))
         b.store(b.get(best), b.offset(result.pointer, place, i64))
 

@@ -33,7 +33,9 @@ def _like(b: Builder, x: Value, number: float) -> Value:
 
 
 # Scalars outside loops: the C library is faster than one lane of ours and needs no compilation.
-C_LIBRARY = {name: name for name in ("exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "tanh", "pow")}
+C_LIBRARY = {
+    name: name for name in ("exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "tanh", "pow")
+}
 
 
 def _math(name: str) -> Code:

@@ -34,16 +34,16 @@ def write_scatter(
     assert isinstance(op, IndexUpdate)
     base, new, *arrays = node.inputs
     shape = static(new.static_shape)
-    strides, extra, axes, place, rank = gather_layout(Index(op.specification), Node(Index(op.specification), base, *arrays), step.target)
+    strides, extra, axes, place, rank = gather_layout(
+        Index(op.specification), Node(Index(op.specification), base, *arrays), step.target
+    )
     views = [index_view(v, shape, place, rank) for v in step.indices]
     details = [(n, s, proved_inside(a, n)) for a, (n, s) in zip(arrays, axes, strict=True)]
     memory = MEMORY[node.dtype]
     start = b.offset(target, b.const(i64, extra), memory) if extra else target
     with ExitStack() as loops:
         position = [loops.enter_context(b.for_(0, n)) for n in shape]
-        picked = [
-            _element(b, v, p, position, "int64") for v, p in zip(views, indices, strict=True)
-        ]
+        picked = [_element(b, v, p, position, "int64") for v, p in zip(views, indices, strict=True)]
         offset = index_offset(b, picked, details, status)
         offset = b.add(offset, _affine(b, strides, position))
         pointer = b.offset(start, offset, memory)

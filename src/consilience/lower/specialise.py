@@ -41,13 +41,15 @@ def _static_op(op: Op, lengths: Mapping[dims.Atom, Dim]) -> Op:
         return op if of is op.of else replace(op, of=of)
     if not is_dataclass(op):
         return op
+    parameters: Any = op
     changed: dict[str, Any] = {}
-    for field in fields(op):
+    for field in fields(parameters):
         value = getattr(op, field.name)
         new = _static(value, lengths)
         if new is not value:
             changed[field.name] = new
-    return replace(op, **changed) if changed else op
+    changed_op: Op = replace(parameters, **changed) if changed else op
+    return changed_op
 
 
 def _static(value: Any, lengths: Mapping[dims.Atom, Dim]) -> Any:

@@ -92,7 +92,10 @@ def apply_view(node: Node, source: View) -> View | None:
     op = node.op
     if isinstance(op, Transpose):
         return View(
-            source.storage, source.offset, tuple(source.strides[a] for a in op.axes), tuple(source.shape[a] for a in op.axes)
+            source.storage,
+            source.offset,
+            tuple(source.strides[a] for a in op.axes),
+            tuple(source.shape[a] for a in op.axes),
         )
     if isinstance(op, ExpandDims):
         shape, strides = list(source.shape), list(source.strides)
@@ -175,7 +178,7 @@ def _slice(op: Index, source: View) -> View:
         if isinstance(entry, At):
             offset += (entry.position % length if length else 0) * stride
         else:
-            assert isinstance(entry, Slice) and not isinstance(entry, Gather)
+            assert isinstance(entry, Slice)
             taken = entry.range(length)
             offset += taken.start * stride if len(taken) else 0
             strides.append(taken.step * stride)

@@ -67,9 +67,7 @@ class Coordinates:
             return axis.length
         current = self.current_length(name)
         if current != length:
-            raise ShapeError(
-                f"{origin} has length {length}, but the dimension `{name}` has length {current}."
-            )
+            raise ShapeError(f"{origin} has length {length}, but the dimension `{name}` has length {current}.")
         if isinstance(known.length, int):
             fixed = known.length
             known.length = symbol(name)
@@ -104,9 +102,7 @@ class Coordinates:
             )
         return new
 
-    def check_length(
-        self, name: str, length: int, data: str, changed: Mapping[str, tuple[Any, ...] | None]
-    ) -> None:
+    def check_length(self, name: str, length: int, data: str, changed: Mapping[str, tuple[Any, ...] | None]) -> None:
         """Whether new data may have a length along a dimension, `changed` being the new labels."""
         new = changed.get(name)
         labels = self._axes[name].labels if new is None else new
@@ -145,9 +141,7 @@ def _labels(name: str, values: Labels) -> tuple[Any, ...] | None:
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
     if isinstance(values, str) or not hasattr(values, "__len__") or not hasattr(values, "__iter__"):
-        raise ModelError(
-            f"the labels of `{name}` must be a sequence such as a list or an array, got {values!r}."
-        )
+        raise ModelError(f"the labels of `{name}` must be a sequence such as a list or an array, got {values!r}.")
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise ModelError(f"the labels of `{name}` must be one-dimensional, got shape {values.shape}.")

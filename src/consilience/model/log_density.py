@@ -17,11 +17,11 @@ import numpy.typing as npt
 from consilience.backends import contexts
 from consilience.backends.llvm import Bound, Compiled
 from consilience.backends.shapes import Lengths, bind_lengths
-from consilience.dist.random_variable import density
+from consilience.dist.random_variable import RandomVariable, density
 from consilience.dist.random_variable import logp as checked_density
 from consilience.dist.transforms import label
 from consilience.errors import ModelError, ShapeError
-from consilience.ir import FLOATS, Node, constant, substitute, tensor_input
+from consilience.ir import FLOATS, Node, constant, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.obligations import collect
 from consilience.ir.side_tables import without_sources
@@ -85,7 +85,8 @@ def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
             value = tensor_input("float64", shape, f"{variable.name}_{label(transform)}__")
             # Bounds of the transform may depend on earlier variables.
             natural, correction = substitute(
-                [transform.backward(value), transform.log_jacobian_determinant(value)], constrained
+                [cast(transform.backward(value), own.dtype), transform.log_jacobian_determinant(value)],
+                constrained,
             )
         # A position that is not finite diverges by its energy, whatever its density.
         values.append(assume(value, finite=True))
@@ -149,9 +150,7 @@ class ModelDensity:
         """Log density and gradient at a position, float64 (dimension,)."""
         point = np.ascontiguousarray(position, dtype=float)
         if point.shape != (self.dimension,):
-            raise ShapeError(
-                f"a position of {self.dimension} coordinates was needed, got shape {point.shape}."
-            )
+            raise ShapeError(f"a position of {self.dimension} coordinates was needed, got shape {point.shape}.")
         (logp, gradient_values), status = self._bound.map([(point[None], True)], 1)
         if status or not np.isfinite(logp[0]):
             return (-np.inf if status or np.isnan(logp[0]) else float(logp[0])), gradient_values[0]
@@ -160,8 +159,8 @@ class ModelDensity:
     def expand(self, positions: npt.NDArray[np.float64], deterministics: bool = True) -> dict[str, Array]:
         """Named values on their own scales for positions (draws, dimension); leading axis draws.
 
-        Where a deterministic has no value, as the inverse of a singular matrix, those of the draw are NaN, with
-        a warning.
+        Where a deterministic has no value, as the inverse of a singular matrix, those of the draw are
+        NaN, with a warning.
         """
         names, compiled = self._built.expander(self.model, deterministics)
         flat = np.ascontiguousarray(positions, dtype=float)
@@ -179,6 +178,7 @@ class _Built:
         began = time.perf_counter()
         with without_sources():
             terms = terms_of(model)
+            _check_closed(terms)
             _check_obligations(terms, lengths)
             (logp,) = simplify([total(terms.all)])
             gradients = gradient(logp, terms.values)
@@ -207,15 +207,10 @@ class _Built:
                 names += list(model.deterministics)
                 outputs += self._terms.deterministics
             with without_sources():
-                static, memo = specialise(
-                    [*simplify(outputs), *self._terms.values, *self.slots], self.lengths
-                )
+                static, memo = specialise([*simplify(outputs), *self._terms.values, *self.slots], self.lengths)
                 replaced = substitute(
                     static[: len(outputs)],
-                    {
-                        memo[v]: r
-                        for v, r in zip(self._terms.values, self._replacements.values(), strict=True)
-                    },
+                    {memo[v]: r for v, r in zip(self._terms.values, self._replacements.values(), strict=True)},
                 )
                 slots = [memo[s] for s in self.slots]
                 known = names, Compiled([self._position], replaced, slots, level=1)
@@ -242,6 +237,16 @@ def _known(length: dims.Dim, name: str) -> int:
     if not isinstance(length, int):
         raise ShapeError(f"the length `{length!r}` of `{name}` is not known from the model's data.")
     return length
+
+
+def _check_closed(terms: Terms) -> None:
+    """Every random variable that occurs must belong to the model."""
+    for node in topological([*terms.all, *terms.deterministics]):
+        if isinstance(node.op, RandomVariable):
+            raise ModelError(
+                f"the model depends on `{node.name or repr(node.op)}`, a random variable that is not a "
+                "variable of this model; declare it inside the model's `with` block, with a name."
+            )
 
 
 def _check_obligations(terms: Terms, lengths: Lengths) -> None:
@@ -279,8 +284,8 @@ def kept(cache: dict[object, Any], kind: str, key: object, make: Callable[[], Ma
     found: Made | None = cache.pop(full, None)
     made = make() if found is None else found
     cache[full] = made
-    for old in [k for k in cache if isinstance(k, tuple) and k[0] == kind][:-KEPT]:
-        del cache[old]
+    for old in [k for k in list(cache) if isinstance(k, tuple) and k[0] == kind][:-KEPT]:
+        cache.pop(old, None)
     return made
 
 
@@ -292,8 +297,7 @@ def model_density(model: ModelVariables) -> ModelDensity:
     """
     if not model.free:
         raise ModelError(
-            "the model has no free variables, so there is nothing to infer; "
-            "add some, or use `sample_prior_predictive`."
+            "the model has no free variables, so there is nothing to infer; add some, or use `sample_prior_predictive`."
         )
     for variable in model.free:
         if variable.node.dtype not in FLOATS:
@@ -308,8 +312,8 @@ def model_density(model: ModelVariables) -> ModelDensity:
     bound = model.cache.get(("bound", shapes, *versions))
     if bound is None:
         _check_data(model, dict(zip(slots, values, strict=True)))
-        for old in [k for k in model.cache if isinstance(k, tuple) and k[0] == "bound"]:
-            del model.cache[old]
+        for old in [k for k in list(model.cache) if isinstance(k, tuple) and k[0] == "bound"]:
+            model.cache.pop(old, None)
         bound = model.cache["bound", shapes, *versions] = built.compiled.bind(values)
     return ModelDensity(model, built, bound, values)
 

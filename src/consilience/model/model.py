@@ -57,27 +57,21 @@ def modelcontext(model: Model | None = None) -> Model:
         return model
     current = context.current_or_none()
     if not isinstance(current, Model):
-        raise TypeError(
-            "no model on the context stack: call this inside `with pm.Model():` or pass `model=`."
-        )
+        raise TypeError("no model on the context stack: call this inside `with pm.Model():` or pass `model=`.")
     return current
 
 
-def Deterministic(
-    name: str, var: TensorLike, dims: DimensionNames = None, model: Model | None = None
-) -> Node:  # PyMC's name
+def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: DimensionNames = None) -> Node:
     """Keep the values of an expression under a name."""
     return modelcontext(model).add_deterministic(name, as_tensor(var), dims)
 
 
-def Potential(
-    name: str, var: TensorLike, dims: DimensionNames = None, model: Model | None = None
-) -> Node:  # PyMC's name
+def Potential(name: str, var: TensorLike, model: Model | None = None, dims: DimensionNames = None) -> Node:
     """Add a term to the model's log density; all its elements are summed."""
     return modelcontext(model).add_potential(name, as_tensor(var), dims)
 
 
-def Data(  # PyMC's name
+def Data(
     name: str,
     value: npt.ArrayLike,
     *,
@@ -85,7 +79,11 @@ def Data(  # PyMC's name
     coords: Mapping[str, Labels] | None = None,
     model: Model | None = None,
 ) -> Node:
-    """Data under a name that can be exchanged later with `set_data`."""
+    """Data under a name that can be exchanged later with `set_data`.
+
+    dims     names of the axes; a length that has no labels yet is the data's
+    coords   labels of dimensions
+    """
     owner = modelcontext(model)
     owner.add_coords(coords or {})
     return owner.add_data(name, value, dims)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts, reference
+from consilience.backends.shapes import Lengths, bind_lengths
 from consilience.dist.random_variable import parameter_violation, support_error, support_violation
 from consilience.errors import DtypeError, ParameterError, ShapeError, SupportError
 from consilience.ir import (
@@ -22,8 +23,11 @@ from consilience.ir import (
     shared_slot,
     topological,
 )
+from consilience.ir.leaves import is_masked
 from consilience.ir.side_tables import name_of
 from consilience.ir.types import FLOATS, dtype_of
+from consilience.lower.specialise import specialise
+from consilience.ops import LengthOf
 from consilience.ops.elementwise import TensorLike, cast, kind_of
 
 Array = npt.NDArray[Any]
@@ -32,15 +36,11 @@ Array = npt.NDArray[Any]
 def as_array(name: str, value: Any) -> Array:
     """The user's data as a NumPy array of a supported dtype."""
     if isinstance(value, Node):
-        raise DtypeError(
-            f"the data `{name}` must be numbers, got an expression; use `pm.Deterministic` for those."
-        )
+        raise DtypeError(f"the data `{name}` must be numbers, got an expression; use `pm.Deterministic` for those.")
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
-    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
-        raise SupportError(
-            f"`{name}` has masked values; missing data are not supported yet: drop them first."
-        )
+    if is_masked(value) and np.ma.getmaskarray(value).any():
+        raise SupportError(f"`{name}` has masked values; missing data are not supported yet: drop them first.")
     try:
         array = np.asarray(value)
         return array.astype(dtype_of(array))
@@ -82,9 +82,7 @@ def as_data(name: str, rv: Node, observed: TensorLike) -> Node:
             leaves = [n for n in topological([observed]) if is_leaf(n)]
             if all(isinstance(n.op, Shared) for n in leaves):
                 return _typed(name, rv, observed)
-            raise DtypeError(
-                f"`observed` of `{name}` must be data, got an expression with random or free parts."
-            )
+            raise DtypeError(f"`observed` of `{name}` must be data, got an expression with random or free parts.")
         array = known
     else:
         array = as_array(name, observed)
@@ -106,9 +104,7 @@ def as_data(name: str, rv: Node, observed: TensorLike) -> Node:
 
 def _typed(name: str, rv: Node, data: Node) -> Node:
     if kind_of(rv.dtype) == "int" and data.dtype in FLOATS:
-        raise DtypeError(
-            f"`{name}` takes integers, but its data are {data.dtype}; convert them with `.astype(int)`."
-        )
+        raise DtypeError(f"`{name}` takes integers, but its data are {data.dtype}; convert them with `.astype(int)`.")
     _check_shape(name, rv, data.static_shape)
     return cast(data, rv.dtype)
 
@@ -130,27 +126,38 @@ def check_constant(name: str, rv: Node, data: Node) -> None:
     check_values(name, rv, data, {})
 
 
-def check_values(name: str, rv: Node, data: Node, slots: dict[Node, Array]) -> None:
+def check_values(name: str, rv: Node, data: Node, slots: Mapping[Node, Array]) -> None:
     """Raise SupportError for values outside the support, as far as constants and slots decide them."""
-    outside = support_violation(rv, data)
-    leaves = [n for n in topological([outside]) if is_leaf(n)]
-    if any(n not in slots for n in leaves):
-        return
-    bad, values = reference.evaluate([outside, data], {n: slots[n] for n in leaves})
-    if bad.any():
-        raise support_error(rv, f"`observed` of `{name}`", values, bad)
+    found = _known([support_violation(rv, data), data], slots)
+    if found is not None and found[0].any():
+        raise support_error(rv, f"`observed` of `{name}`", found[1], found[0])
 
 
-def check_parameters(variables: Sequence[Node], slots: dict[Node, Array]) -> None:
-    """Raise ParameterError for parameters outside their range, as far as constants and slots decide them."""
+def check_parameters(variables: Sequence[Node], slots: Mapping[Node, Array]) -> None:
+    """Raise ParameterError for parameters outside their range, as far as slots decide them.
+
+    What depends on constants alone was checked when the variable was made.
+    """
     for node in variables:
         for parameter, constraint, valid in parameter_violation(node):
-            leaves = [n for n in topological([valid]) if is_leaf(n)]
-            if not leaves or any(n not in slots for n in leaves):
+            if not any(is_leaf(n) for n in topological([valid])):
                 continue
-            (good,) = reference.evaluate([valid], {n: slots[n] for n in leaves})
-            if not good.all():
+            found = _known([valid], slots)
+            if found is not None and not found[0].all():
                 raise ParameterError(
                     f"`{name_of(node)}`: its parameter `{parameter}` must be {constraint.rule}, "
                     "which the data violate; check the values given to `pm.Data` or `set_data`."
                 )
+
+
+def _known(outputs: Sequence[Node], slots: Mapping[Node, Array]) -> list[Array] | None:
+    """Values of expressions if constants, slots and their lengths decide them, else None."""
+    if any(is_leaf(n) and n not in slots for n in topological(outputs)):
+        return None
+    lengths: Lengths = {}
+    for slot, array in slots.items():
+        bind_lengths(slot, array.shape, lengths)
+    static, memo = specialise(outputs, lengths)
+    if any(isinstance(n.op, LengthOf) for n in topological(static)):
+        return None
+    return reference.evaluate(static, {memo[n]: array for n, array in slots.items() if n in memo})

@@ -19,6 +19,7 @@ from consilience.ir import Node, numpy_dtype, substitute, tensor_input, topologi
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
+from consilience.model import observation
 from consilience.model.batches import values_of_draws
 from consilience.model.log_density import kept, slot_values
 from consilience.model.variables import ModelVariables
@@ -40,6 +41,8 @@ def predict(
     """
     slots, values, _, lengths = slot_values(model)
     _check_known(model, [*names, *given])
+    if slots:
+        observation.check_parameters([v.node for v in model.variables], dict(zip(slots, values, strict=True)))
     fixed = list(given)
     key = (tuple(names), tuple((n, given[n].shape[1:]) for n in fixed), tuple(v.shape for v in values))
     arrays = [_fitting(model, n, given[n], lengths, count) for n in fixed]
@@ -79,9 +82,7 @@ def log_likelihood(
             outputs = substitute(terms, replacements)
             missing = [n for n in topological(outputs) if isinstance(n.op, RandomVariable)]
             if missing:
-                raise ModelError(
-                    f"the draws hold no `{missing[0].name}`, on which the log likelihood depends."
-                )
+                raise ModelError(f"the draws hold no `{missing[0].name}`, on which the log likelihood depends.")
             return _compiled(leaves, outputs, slots, lengths)
 
     compiled = kept(model.cache, "log likelihood", key, compile_terms)
@@ -92,9 +93,7 @@ def log_likelihood(
 def _check_known(model: ModelVariables, names: Sequence[str]) -> None:
     for name in names:
         if name not in model.named:
-            raise ModelError(
-                f"the model has no variable `{name}`; it has {', '.join(model.named) or 'none'}."
-            )
+            raise ModelError(f"the model has no variable `{name}`; it has {', '.join(model.named) or 'none'}.")
 
 
 def _fitting(model: ModelVariables, name: str, array: Array, lengths: Lengths, count: int) -> Array:
@@ -128,9 +127,7 @@ def _compile_draws(
     return _compiled([seed, number, *leaves], drawn, slots, lengths)
 
 
-def _compiled(
-    inputs: Sequence[Node], outputs: Sequence[Node], slots: Sequence[Node], lengths: Lengths
-) -> Compiled:
+def _compiled(inputs: Sequence[Node], outputs: Sequence[Node], slots: Sequence[Node], lengths: Lengths) -> Compiled:
     static, memo = specialise([*simplify(outputs), *inputs, *slots], lengths)
     return Compiled([memo[n] for n in inputs], static[: len(outputs)], [memo[s] for s in slots], level=1)
 
@@ -146,7 +143,8 @@ def redrawn(model: ModelVariables, names: Sequence[str], given: Sequence[str]) -
     for node in reached:
         if isinstance(node.op, RandomVariable) and not node.op.distribution.can_draw():
             raise ModelError(
-                f"`{node.name or 'a variable without a name'}` cannot be drawn: {node.op!r} is improper or "
-                "has no random generator. Leave out with `var_names` what depends on it, or give it a proper prior."
+                f"`{node.name or 'a variable without a name'}` cannot be drawn: {node.op!r} is improper "
+                "or has no random generator. Leave out with `var_names` what depends on it, or give it a "
+                "proper prior."
             )
     return [v.name for v in model.free if v.node in reached]

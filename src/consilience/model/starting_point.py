@@ -50,9 +50,7 @@ def starting_position(
     known = {s.variable.name for s in layout.stretches} | {s.key for s in layout.stretches}
     unknown = [name for name in given if name not in known]
     if unknown:
-        raise ModelError(
-            f"`initvals` names {unknown}; the free variables are {[v.name for v in model.free]}."
-        )
+        raise ModelError(f"`initvals` names {unknown}; the free variables are {[v.name for v in model.free]}.")
     position = np.empty(layout.dimension)
     natural: dict[Node, Node] = {}
     slots = {slot: contexts.DEFAULT.get(slot) for slot in model.data_slots()}
@@ -66,12 +64,8 @@ def starting_position(
             else:
                 wish = given.get(stretch.variable.name, stretch.variable.initval)
                 point = _natural(stretch.variable, wish, lengths)
-                free = (
-                    point if stretch.variable.transform is None else stretch.variable.transform.forward(point)
-                )
-            values = _evaluate(
-                stretch.variable, substitute([free, point], natural), lengths, slots, [seed, number]
-            )
+                free = point if stretch.variable.transform is None else stretch.variable.transform.forward(point)
+            values = _evaluate(stretch.variable, substitute([free, point], natural), lengths, slots, [seed, number])
             position[stretch.slice] = np.broadcast_to(values[0], stretch.shape).ravel()
             natural[stretch.variable.node] = constant(values[1])
     return position
@@ -86,8 +80,7 @@ def _natural(variable: FreeVariable, wish: Any, lengths: Lengths) -> Node:
         return drawn(variable.node)
     if isinstance(wish, str):
         raise ModelError(
-            f"the initial value of `{variable.name}` must be numbers, 'support_point' or 'prior', "
-            f"got {wish!r}."
+            f"the initial value of `{variable.name}` must be numbers, 'support_point' or 'prior', got {wish!r}."
         )
     if isinstance(wish, Node):
         return wish
@@ -159,22 +152,16 @@ def starting_positions(
     result = np.empty((chains, density.dimension))
     for chain, own in enumerate(per_chain):
         if own is not None and not isinstance(own, Mapping):
-            raise ModelError(
-                f"`initvals` must be a mapping of names to values, or a list of such, got {own!r}."
-            )
+            raise ModelError(f"`initvals` must be a mapping of names to values, or a list of such, got {own!r}.")
         generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), chain]))
-        base = starting_position(
-            density.model, density.layout, density.lengths, own, int(generator.integers(2**63))
-        )
+        base = starting_position(density.model, density.layout, density.lengths, own, int(generator.integers(2**63)))
         result[chain] = _finite_position(density, base, generator, attempts) if jitter else base
         if not jitter and not _is_finite(density, base):
             raise no_start(density, base)
     return result
 
 
-def _finite_position(
-    density: ModelDensity, base: Floats, generator: np.random.Generator, attempts: int
-) -> Floats:
+def _finite_position(density: ModelDensity, base: Floats, generator: np.random.Generator, attempts: int) -> Floats:
     """The base point with noise, of the first attempt that has a finite log density and gradient."""
     for attempt in range(attempts):
         # The first attempts keep the full noise; later ones shrink towards the base point.
@@ -198,9 +185,7 @@ def no_start(density: ModelDensity, position: Floats) -> InitialPointError:
     if not found:
         _, gradient = density(position)
         bad = [density.layout.coordinate(int(i)) for i in np.flatnonzero(~np.isfinite(gradient))[:5]]
-        found = [
-            f"  every term is finite, but the gradient is not, along {', '.join(bad) or 'some coordinate'}"
-        ]
+        found = [f"  every term is finite, but the gradient is not, along {', '.join(bad) or 'some coordinate'}"]
     return InitialPointError(
         "no starting point with a finite log density was found. At the one without noise:\n"
         + "\n".join(found)

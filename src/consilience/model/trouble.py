@@ -76,9 +76,7 @@ def trouble(density: ModelDensity, position: Floats) -> list[str]:
         place = _Place(density, position)
         nodes = [v.node for v in model.variables]
         names = [v.name for v in model.variables]
-        for name, node, term in zip(
-            names, nodes, [*place.terms.priors, *place.terms.likelihoods], strict=True
-        ):
+        for name, node, term in zip(names, nodes, [*place.terms.priors, *place.terms.likelihoods], strict=True):
             fault = _fault(place, term)
             if fault is not None:
                 lines.append(f"  `{name}` has log density {fault}")
@@ -120,8 +118,7 @@ def _bad_data(place: _Place) -> list[str]:
         if bad.any():
             first = tuple(int(i) for i in np.argwhere(bad)[0])
             lines.append(
-                f"  the data `{name_of(slot)}` hold {int(bad.sum())} values that are not finite, "
-                f"the first at {first}"
+                f"  the data `{name_of(slot)}` hold {int(bad.sum())} values that are not finite, the first at {first}"
             )
     return lines
 

@@ -241,8 +241,7 @@ class ModelVariables:
         names = (dims,) if isinstance(dims, str) else tuple(dims)
         if len(names) != node.ndim:
             raise ShapeError(
-                f"`{name}` has {node.ndim} axes of lengths {node.static_shape}, but {len(names)} dims: "
-                f"{names}."
+                f"`{name}` has {node.ndim} axes of lengths {node.static_shape}, but {len(names)} dims: {names}."
             )
         for axis, (dim, length) in enumerate(zip(names, node.static_shape, strict=True)):
             if dim is None:
@@ -250,8 +249,7 @@ class ModelVariables:
             wanted = self.coordinates.length(dim, f"axis {axis} of `{name}`")
             if isinstance(wanted, int) and isinstance(length, int) and wanted != length:
                 raise ShapeError(
-                    f"axis {axis} of `{name}` has length {length}, but the dimension `{dim}` has length "
-                    f"{wanted}."
+                    f"axis {axis} of `{name}` has length {length}, but the dimension `{dim}` has length {wanted}."
                 )
         return names
 
@@ -279,21 +277,15 @@ class ModelVariables:
         """A named slot for data that can be exchanged with `set_data`."""
         full = self._full_name(name)
         array = observation.as_array(full, value)
-        names = (
-            (dims,) if isinstance(dims, str) else tuple(dims) if dims is not None else (None,) * array.ndim
-        )
+        names = (dims,) if isinstance(dims, str) else tuple(dims) if dims is not None else (None,) * array.ndim
         if len(names) != array.ndim:
-            raise ShapeError(
-                f"the data `{full}` have {array.ndim} axes of shape {array.shape}, but {len(names)} dims."
-            )
+            raise ShapeError(f"the data `{full}` have {array.ndim} axes of shape {array.shape}, but {len(names)} dims.")
         shape: list[int | Dimension | None] = []
         for axis, dim in enumerate(names):
             if dim is None:
                 shape.append(None)
             else:
-                shape.append(
-                    self.coordinates.open(dim, array.shape[axis], f"axis {axis} of the data `{full}`")
-                )
+                shape.append(self.coordinates.open(dim, array.shape[axis], f"axis {axis} of the data `{full}`"))
         slot = observation.data_slot(full, array, shape)
         for owner in self.lineage():
             owner.data[full] = slot
@@ -311,9 +303,7 @@ class ModelVariables:
         """
         self.set_all({name: values}, coords)
 
-    def set_all(
-        self, values: Mapping[str, npt.ArrayLike], coords: Mapping[str, Labels] | None = None
-    ) -> None:
+    def set_all(self, values: Mapping[str, npt.ArrayLike], coords: Mapping[str, Labels] | None = None) -> None:
         """Exchange the values of several data slots, all or none."""
         labels = {dim: self.coordinates.new_labels(dim, new) for dim, new in (coords or {}).items()}
         arrays: dict[Node, npt.NDArray[Any]] = {}

@@ -18,7 +18,7 @@ _Address = ctypes.c_void_p
 
 @functools.cache
 def _driver() -> Callable[..., int]:
-    """i64 run(entry, count, n_inputs, in bases, in strides, in table, n_outputs, out bases, …, workspace, constants)."""
+    """The compiled loop over draws: entry, tables with bases and strides of both sides, scratch, constants, counts."""
     module = Module()
     names = ["entry", "input_bases", "input_strides", "inputs", "output_bases", "output_strides", "outputs"]
     parameters = [(name, ptr) for name in names]
@@ -65,4 +65,3 @@ def run_batch(
         entry, in_bases, in_strides, in_table, out_bases, out_strides, out_table, workspace, constants,
         count, len(inputs), len(outputs),
     )  # fmt: skip
-

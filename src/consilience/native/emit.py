@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from consilience.native.target import Target
 
 GROUPS: Final = ("nounwind", "nounwind willreturn memory(none)", "nounwind alwaysinline",
-                 "nounwind willreturn alwaysinline memory(none)")  # fmt: skip
+                 "nounwind willreturn alwaysinline memory(none)", "nounwind noinline",
+                 "nounwind willreturn noinline memory(none)")  # fmt: skip
 
 
 def emit(module: Module, target: Target) -> str:
@@ -110,7 +111,7 @@ class _Emitter(Instructions):
             f"{parameter_text(p.type)}{' noalias' if name in function.noalias else ''} {p.reference}"
             for name, p in zip(function.parameter_names, function.parameters, strict=True)
         )
-        group = 2 * function.inline + function.pure
+        group = 2 * (1 if function.inline else 2 if function.shared else 0) + function.pure
         self.groups.add(group)
         linkage = "" if function.export else "internal "
         head.append(
@@ -158,9 +159,7 @@ class _Emitter(Instructions):
             self.out.append(f"  store {spell(type)} {value}, ptr {s.pointer.reference}, align {s.align}\n")
             return
         mask = spell(s.mask.type)
-        name = self.declare(
-            f"llvm.masked.store.{mangle(type)}.p0", "void", f"{spell(type)}, ptr, i32 immarg, {mask}"
-        )
+        name = self.declare(f"llvm.masked.store.{mangle(type)}.p0", "void", f"{spell(type)}, ptr, i32 immarg, {mask}")
         self.out.append(
             f"  call void @{name}({spell(type)} {value}, ptr {s.pointer.reference}, i32 {s.align}, "
             f"{mask} {s.mask.reference})\n"
@@ -196,9 +195,7 @@ class _Emitter(Instructions):
             raise VerificationError("a while loop was never checked")
         endless = s.condition.reference == "true"
         if self.open:
-            choice = (
-                f"label %{body}" if endless else f"i1 {s.condition.reference}, label %{body}, label %{after}"
-            )
+            choice = f"label %{body}" if endless else f"i1 {s.condition.reference}, label %{body}, label %{after}"
             self.out.append(f"  br {choice}\n{body}:\n")
             self.block(s.body)
         self.loops.pop()
@@ -211,9 +208,7 @@ class _Emitter(Instructions):
     def branch(self, s: If) -> None:
         yes, no, after = self.label("then"), self.label("else"), self.label("end")
         has_else = s.otherwise is not None
-        self.out.append(
-            f"  br i1 {s.condition.reference}, label %{yes}, label %{no if has_else else after}\n{yes}:\n"
-        )
+        self.out.append(f"  br i1 {s.condition.reference}, label %{yes}, label %{no if has_else else after}\n{yes}:\n")
         self.block(s.then)
         joined = self.open or not has_else
         if self.open:

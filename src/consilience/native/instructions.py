@@ -194,9 +194,7 @@ class Instructions:
             return
         if source.floating and type.integer:
             kind = "fptosi" if v.op == "cast" else "fptoui"
-            name = self.declare(
-                f"llvm.{kind}.sat.{mangle(type)}.{mangle(source)}", spell(type), spell(source)
-            )
+            name = self.declare(f"llvm.{kind}.sat.{mangle(type)}.{mangle(source)}", spell(type), spell(source))
             self.out.append(f"  {v.reference} = call {spell(type)} @{name}({typed(x)})\n")
             return
         if type.floating and source.integer:
@@ -230,9 +228,7 @@ class Instructions:
     def shuffle(self, v: Value) -> None:
         x, y = v.args
         indices = ", ".join(f"i32 {i}" for i in cast("tuple[int, ...]", v.detail))
-        self.out.append(
-            f"  {v.reference} = shufflevector {typed(x)}, {typed(y)}, <{v.type.lanes} x i32> <{indices}>\n"
-        )
+        self.out.append(f"  {v.reference} = shufflevector {typed(x)}, {typed(y)}, <{v.type.lanes} x i32> <{indices}>\n")
 
     def reduce(self, v: Value) -> None:
         (x,) = v.args
@@ -277,9 +273,7 @@ class Instructions:
         self.out.append(f"  {v.reference} = getelementptr {element}, {typed(pointer)}, {typed(index)}\n")
 
     def load(self, v: Value) -> None:
-        self._loaded(
-            v, lambda type: f"load {spell(type)}, ptr {v.args[0].reference}, align {cast('int', v.detail)}"
-        )
+        self._loaded(v, lambda type: f"load {spell(type)}, ptr {v.args[0].reference}, align {cast('int', v.detail)}")
 
     def _loaded(self, v: Value, instruction: Callable[[Type], str]) -> None:
         """Masks lie in memory as one byte per lane."""
@@ -314,12 +308,8 @@ class Instructions:
 
         def instruction(type: Type) -> str:
             t, p, m = spell(type), f"<{lanes} x ptr>", f"<{lanes} x i1>"
-            name = self.declare(
-                f"llvm.masked.gather.{mangle(type)}.v{lanes}p0", t, f"{p}, i32 immarg, {m}, {t}"
-            )
-            return (
-                f"call {t} @{name}({p} {where}, i32 {cast('int', v.detail)}, {m} splat (i1 true), {t} poison)"
-            )
+            name = self.declare(f"llvm.masked.gather.{mangle(type)}.v{lanes}p0", t, f"{p}, i32 immarg, {m}, {t}")
+            return f"call {t} @{name}({p} {where}, i32 {cast('int', v.detail)}, {m} splat (i1 true), {t} poison)"
 
         self._loaded(v, instruction)
 
@@ -344,9 +334,7 @@ class Instructions:
         self.out.append(f"  {result}call {convention}{result_text(v.type)} {callee}({operands})\n")
 
     def symbol(self, v: Value) -> None:
-        self.out.append(
-            f"  {v.reference} = getelementptr i8, ptr {symbol_text(cast('str', v.detail))}, i64 0\n"
-        )
+        self.out.append(f"  {v.reference} = getelementptr i8, ptr {symbol_text(cast('str', v.detail))}, i64 0\n")
 
 
 VALUES: Final[dict[str, Callable[[Instructions, Any], None]]] = {

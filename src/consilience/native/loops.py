@@ -73,6 +73,7 @@ class Module:
         contract: bool = True,
         pure: bool = False,
         inline: bool = False,
+        shared: bool = False,
         noalias: Sequence[str] = (),
     ) -> Builder:
         """Begin function `name`; see `Function` for the flags. Returns the builder of its body."""
@@ -84,11 +85,10 @@ class Module:
         unknown = set(noalias) - {parameter for parameter, type in parameters if type is ptr}
         if unknown:
             raise VerificationError(f"function {name!r} has no pointer parameters {sorted(unknown)}")
-        values = tuple(
-            Value(type, "parameter", (), parameter, f"%{parameter}") for parameter, type in parameters
-        )
+        values = tuple(Value(type, "parameter", (), parameter, f"%{parameter}") for parameter, type in parameters)
         function = Function(name, values, names, void if result is None else result)
-        function.export, function.contract, function.pure, function.inline = export, contract, pure, inline
+        function.export, function.contract, function.pure = export, contract, pure
+        function.inline, function.shared = inline, shared
         function.noalias = frozenset(noalias)
         known = self.imports.get(name)
         if known is not None and known != function.signature:
@@ -105,8 +105,7 @@ class Module:
         known = self.imports.setdefault(symbol, signature) if function is None else function.signature
         if known != signature:
             raise VerificationError(
-                f"{symbol!r} has the signature {signature_text(known)}, it was called as "
-                f"{signature_text(signature)}"
+                f"{symbol!r} has the signature {signature_text(known)}, it was called as {signature_text(signature)}"
             )
         if pure:
             self.pure_imports.add(symbol)
@@ -265,11 +264,7 @@ class Builder:
 
     def cmp(self, predicate: str, x: Value, y: Value) -> Value:
         """lt le gt ge eq ne; integers also unsigned: ult ule ugt uge. NaN compares false, except with ne."""
-        if (
-            x.type is not y.type
-            or predicate not in PREDICATES
-            or (predicate[0] == "u" and not x.type.integer)
-        ):
+        if x.type is not y.type or predicate not in PREDICATES or (predicate[0] == "u" and not x.type.integer):
             self._refuse(f"cmp {predicate!r}", "two operands of one type (and a known predicate)", x, y)
         return self._value(Type("i1", x.type.lanes), "cmp", (x, y), predicate)
 
@@ -337,9 +332,7 @@ class Builder:
         if v.type is not w.type or lanes == 1:
             self._refuse("shuffle", "two vectors of one type", v, w)
         if len(indices) < 2 or not all(0 <= i < 2 * lanes for i in indices):
-            raise VerificationError(
-                f"shuffle of {v.type} takes lane numbers below {2 * lanes}, got {indices}"
-            )
+            raise VerificationError(f"shuffle of {v.type} takes lane numbers below {2 * lanes}, got {indices}")
         return self._value(Type(v.type.kind, len(indices)), "shuffle", (v, w), tuple(indices))
 
     def reduce(self, operation: str, v: Value) -> Value:
@@ -374,9 +367,7 @@ class Builder:
         """Read the lanes whose mask is true (the others are not touched and take their lane of `other`)."""
         self._memory("masked_load", type, pointer)
         if mask.type is not Type("i1", type.lanes) or other.type is not type or type.lanes == 1:
-            self._refuse(
-                f"masked_load of {type}", "a mask with its lanes and a default of its type", mask, other
-            )
+            self._refuse(f"masked_load of {type}", "a mask with its lanes and a default of its type", mask, other)
         return self._value(type, "masked_load", (pointer, mask, other), type.size)
 
     def masked_store(self, value: Value, pointer: Value, mask: Value) -> None:

@@ -31,7 +31,8 @@ from consilience.ops.shape import (
 
 __all__ = [
     "TABLE", "ArgReduce", "BroadcastTo", "Cast", "Cholesky", "Concatenate", "Cond", "Cumulative", "Det", "DetSign",
-    "Elementwise", "ExpandDims", "Index", "IndexUpdate", "Inverse", "InverseQuadratic", "Iota", "Item", "Key", "LengthOf", "LogAbsDet",
+    "Elementwise", "ExpandDims", "Index", "IndexUpdate", "Inverse", "InverseQuadratic", "Iota", "Item", "Key",
+    "LengthOf", "LogAbsDet",
     "MaskPositions", "MatMul", "Reduce", "Reshape", "ScalarFunction", "Solve", "SolveTriangular", "Squeeze",
     "StopGradient", "TensorLike", "Transpose", "apply", "as_tensor", "cast", "cond", "getitem", "ifelse", "notation",
     "reduce",

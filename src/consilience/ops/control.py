@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from consilience.errors import DtypeError, GraphError, ShapeError
 from consilience.ir import Dimension, Node, Op, Region, Shape, TensorType, TupleType, Type, close
@@ -52,7 +53,9 @@ class Cond(Op):
         return f"cond({len(self.then.results)} results)"
 
 
-def cond(condition: TensorLike, then: TensorLike | Sequence[TensorLike], otherwise: TensorLike | Sequence[TensorLike]) -> Node | list[Node]:
+def cond(
+    condition: TensorLike, then: TensorLike | Sequence[TensorLike], otherwise: TensorLike | Sequence[TensorLike]
+) -> Node | list[Node]:
     """`then` where the scalar condition holds, else `otherwise`; only the chosen one is computed.
 
     Both are one tensor or equally many, of equal shapes; dtypes are promoted pairwise.
@@ -65,8 +68,8 @@ def cond(condition: TensorLike, then: TensorLike | Sequence[TensorLike], otherwi
     if chosen.dtype != "bool":
         chosen = apply("neq", chosen, 0)
     single = not isinstance(then, list | tuple)
-    first = [then] if single else list(then)  # type: ignore[arg-type]  # a sequence here
-    second = [otherwise] if not isinstance(otherwise, list | tuple) else list(otherwise)
+    first: list[Any] = list(then) if isinstance(then, list | tuple) else [then]
+    second: list[Any] = list(otherwise) if isinstance(otherwise, list | tuple) else [otherwise]
     if len(first) != len(second):
         raise GraphError(f"both branches need equally many results, got {len(first)} and {len(second)}.")
     pairs = [promote([a, b])[0] for a, b in zip(first, second, strict=True)]

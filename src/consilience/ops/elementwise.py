@@ -25,7 +25,8 @@ def as_tensor(value: TensorLike, dtype: str | None = None) -> Node:
     if isinstance(value, Node):
         return value if dtype is None or value.dtype == dtype else cast(value, dtype)
     if isinstance(value, list | tuple) and _holds_node(value):
-        return meaning("stack")([as_tensor(v) for v in value])
+        stacked: Node = meaning("stack")([as_tensor(v) for v in value])
+        return stacked
     return constant(value, dtype)
 
 

@@ -5,6 +5,7 @@ The static form of an index is a tuple of plain entries that rules can match; in
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -99,9 +100,7 @@ def _check_positions(x: Node, specification: Specification) -> None:
             continue
         length = x.static_shape[axis]
         if isinstance(entry, At) and isinstance(length, int) and not -length <= entry.position < length:
-            raise OutOfBoundsError(
-                f"index {entry.position} is outside axis {axis} of length {length}: {describe(x)}."
-            )
+            raise OutOfBoundsError(f"index {entry.position} is outside axis {axis} of length {length}: {describe(x)}.")
         axis += 1
 
 
@@ -253,7 +252,9 @@ def _tensor_index(item: Any) -> Any:
     if node.dtype == "float64" and known is not None and known.size == 0:
         return constant(known.astype("int64"))  # an empty list is an empty integer index
     if node.dtype not in (*INTEGERS, "bool"):
-        raise DtypeError(f"an index must be an integer or bool tensor, got {describe(node)}; cast it with `.astype('int64')`.")
+        raise DtypeError(
+            f"an index must be an integer or bool tensor, got {describe(node)}; cast it with `.astype('int64')`."
+        )
     return cast(node, "int64") if node.dtype == "int32" else node
 
 
@@ -371,7 +372,7 @@ def split(value: TensorLike, sections: int | Sequence[int], axis: int = 0) -> li
         borders = [int(b) for b in sections]
     edges: list[int | None] = [0, *borders, None]
     lead = (slice(None),) * axis
-    return [getitem(x, (*lead, slice(a, b))) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [getitem(x, (*lead, slice(a, b))) for a, b in itertools.pairwise(edges)]
 
 
 def iterate(x: Node) -> Iterator[Node]:

@@ -77,7 +77,8 @@ class _Square(Op):
     __slots__ = ()
 
     def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
-        return _pair(*inputs[0].static_shape[-2:], "a square matrix has equal lengths")
+        rows, columns = inputs[0].static_shape[-2:]
+        return _pair(rows, columns, "a square matrix has equal lengths")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from consilience.errors import DtypeError
 from consilience.ir import Node, Op, TensorType
+from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, apply, as_tensor
 from consilience.ops.shape import Iota, as_shape, reshape
-from consilience.ir import dimension as dims
 
 
 @dataclass(frozen=True, slots=True)

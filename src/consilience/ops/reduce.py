@@ -137,9 +137,7 @@ def mean(value: TensorLike, axis: int | Sequence[int] | None = None, keepdims: b
     return apply("true_div", total, cast(as_tensor(count(x, axes)), x.dtype))
 
 
-def var(
-    value: TensorLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False
-) -> Node:
+def var(value: TensorLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Node:
     """Mean squared deviation from the mean, divided by (number - ddof)."""
     x = as_tensor(value)
     if x.dtype not in FLOATS:

@@ -94,7 +94,9 @@ class BroadcastTo(Op):
     def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
         pairs = zip(reversed(inputs[0].static_shape), reversed(self.shape), strict=False)
         return tuple(
-            Obligation(a, b, "broadcast_to keeps lengths other than 1") for a, b in pairs if a != 1 and a is not b and a != b
+            Obligation(a, b, "broadcast_to keeps lengths other than 1")
+            for a, b in pairs
+            if a != 1 and a is not b and a != b
         )
 
 
@@ -112,7 +114,9 @@ class Concatenate(Op):
                 raise ShapeError(f"cannot join tensors of rank {len(first)} and {x.ndim}: {describe(x)}.")
             for i, (a, b) in enumerate(zip(first, x.static_shape, strict=True)):
                 if i != self.axis and isinstance(a, int) and isinstance(b, int) and a != b:
-                    raise ShapeError(f"cannot join along axis {self.axis}: axis {i} has lengths {a} and {b}, {describe(x)}.")
+                    raise ShapeError(
+                        f"cannot join along axis {self.axis}: axis {i} has lengths {a} and {b}, {describe(x)}."
+                    )
             total = total + x.static_shape[self.axis]
         return inputs[0].tensor_type.with_shape((*first[: self.axis], total, *first[self.axis + 1 :]))
 
@@ -140,7 +144,7 @@ class Iota(Op):
 class LengthOf(Op):
     """A symbolic length as an int64 scalar."""
 
-    length: Dimension
+    length: Dim
 
     def result_type(self, *inputs: Node) -> TensorType:
         return TensorType("int64", ())
@@ -162,7 +166,7 @@ def as_length(value: object) -> Dim:
         if known is not None and known.size == 1:
             return as_length(int(known.item()))
         raise ShapeError(f"a length must be known from shapes, got {describe(value)}; use integers or `x.shape[i]`.")
-    length = int(value)  # type: ignore[call-overload]  # anything with __index__, checked by int itself
+    length: int = int(value)  # type: ignore[call-overload]  # anything with __index__, checked by int itself
     if length < 0:
         raise ShapeError(f"a length must be >= 0, got {length}.")
     return length

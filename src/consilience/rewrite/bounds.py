@@ -251,9 +251,9 @@ def _difference(x: Bounds, y: Bounds) -> Bounds:
 
 
 def _reciprocal(x: Bounds) -> Bounds:
-    low = 0.0 if x.low >= 0 else -INF
-    high = 0.0 if x.high <= 0 else INF
-    # 1 / inf is 0; 1 / 0 is infinite.
+    # 1 / inf is 0; 1 / 0 has the sign of the zero.
+    low = 0.0 if x.low >= 0 and x.without_zero else -INF
+    high = 0.0 if x.high <= 0 and x.without_zero else INF
     return Bounds(low, high, x.finite, x.finite and x.without_zero, x.not_nan)
 
 

@@ -21,7 +21,7 @@ from consilience.ops import Elementwise
 from consilience.rewrite.engine import Rewriting
 from consilience.rewrite.facts import assume
 from consilience.rewrite.pattern import Call, Condition, Wildcard, instantiate, wildcards_of
-from consilience.rewrite.precise import GROWING, LARGEST_EXPONENT, digits, evaluate_precisely
+from consilience.rewrite.precise import GROWING, digits, evaluate_precisely
 from consilience.rewrite.rule import Rule, RuleTable
 from consilience.rewrite.samples import Samples
 
@@ -47,6 +47,8 @@ EXTREMES = (
     -1.0,
     1e-10,
 )
+# Arguments of functions that grow exponentially are extreme enough with this size.
+LARGEST_ARGUMENT = 1e5
 EPSILON = np.finfo("float64").eps
 # Sizes of axes are pairwise distinct, so that a mistaken axis shows.
 SHAPES: tuple[tuple[int, ...], ...] = ((), (7,), (1,), (4, 7), (4, 1))
@@ -173,7 +175,7 @@ def _interval(wildcard: Wildcard, rule: Rule, claimed: bool = True) -> tuple[flo
 
 def _extremes(graphs: Sequence[Node], within: float) -> list[float]:
     functions = {n.op.function for n in topological(graphs) if isinstance(n.op, Elementwise)}
-    largest = LARGEST_EXPONENT if functions & GROWING else np.inf
+    largest = LARGEST_ARGUMENT if functions & GROWING else np.inf
     return [
         e for e in EXTREMES
         if not np.isfinite(e) or (abs(e) <= min(largest, within) and (e == 0 or abs(e) >= 1 / within))
@@ -235,10 +237,21 @@ def compare(application: Application, values: Values, evaluate: Evaluate) -> str
         if not places:
             return ""
         slack = _sensitivity(before, given, true)
+        summands = EPSILON * np.maximum(_largest(before, given, evaluate), _largest(after, given, evaluate))
         wrong = np.zeros(left.shape, bool)
         for p in places:
-            wrong[p] = slack is None or _worse(float(left[p]), float(right[p]), true[p], slack[p])
+            allowed = summands[p] + (mp.mpf(0) if slack is None else slack[p])
+            wrong[p] = _worse(float(left[p]), float(right[p]), true[p], allowed)
     return _report(application, given, left, right, wrong) if wrong.any() else ""
+
+
+def _largest(graph: Node, values: Values, evaluate: Evaluate) -> Array:
+    """Size of the greatest summand of a sum: its rounding is that of the sum."""
+    shape = tuple(int(n) for n in graph.static_shape if isinstance(n, int))
+    if not isinstance(graph.op, Elementwise) or graph.op.function not in ("add", "sub"):
+        return np.zeros(shape)
+    sizes = [np.abs(np.where(np.isfinite(v), v, 0.0)) for v in evaluate(graph.inputs, values)]
+    return np.broadcast_to(np.max(np.broadcast_arrays(*sizes), axis=0), shape)
 
 
 def _sensitivity(graph: Node, values: Values, true: Array) -> Array | None:
@@ -256,16 +269,20 @@ def _sensitivity(graph: Node, values: Values, true: Array) -> Array | None:
             other = evaluate_precisely(graph, moved)
         if other is None:
             return None
-        change = np.asarray(np.abs(other - true), dtype=object)
+        change = np.asarray(np.frompyfunc(_distance, 2, 1)(other, true), dtype=object)
         total = change if total is None else np.asarray(total + change, dtype=object)
     return total
+
+
+def _distance(a: Any, b: Any) -> Any:
+    return digits().mpf(0) if a is None or b is None else abs(a - b)
 
 
 def _worse(left: float, right: float, true: Any, slack: Any) -> bool:
     """Whether the right side is wrong where the left one is not."""
     mp = digits()
 
-    if left == right:
+    if true is None or left == right:
         return False
     if mp.isnan(true):
         return bool(np.isfinite(right))

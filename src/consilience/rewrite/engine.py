@@ -90,6 +90,15 @@ class Rewriting:
                     pass_on_assumptions(node, result)
         return [found[output] for output in outputs]
 
+    def stale(self, outputs: Sequence[Node]) -> bool:
+        """Whether a value was left whole for a reader that has vanished, so that another run may do more."""
+        shared = self.facts.shared_nodes
+        if not shared or not self.steps:
+            return False
+        order = topological(outputs)
+        readers = _readers(order, outputs)
+        return any(readers[node] == 1 for node in order if node in shared)
+
     def _open(self, order: Sequence[Node], readers: Mapping[Node, int]) -> set[Node]:
         """Links of long chains of sums or products: the only reader and an operand are of their own kind.
 

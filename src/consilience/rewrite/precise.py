@@ -11,12 +11,24 @@ from typing import Any
 import numpy as np
 
 from consilience.ir import Constant, Node, topological
-from consilience.ops import BroadcastTo, Cast, Elementwise, Iota, Reduce
+from consilience.ops import (
+    BroadcastTo,
+    Cast,
+    Concatenate,
+    Elementwise,
+    ExpandDims,
+    Index,
+    Iota,
+    Reduce,
+    Reshape,
+    Squeeze,
+    Transpose,
+)
 from consilience.rewrite.values import MEANINGS, Array
 
 DIGITS = 420
-# Arguments of exponentials beyond this have too many digits to be worth computing.
-LARGEST_EXPONENT = 1e5
+# Beyond this, 1 + exp(x) needs more digits than there are.
+LARGEST_EXPONENT = 900
 # Functions whose value needs the exponential of an argument.
 GROWING = frozenset(
     (
@@ -38,8 +50,8 @@ GROWING = frozenset(
 )
 
 
-class _TooManyDigitsError(Exception):
-    """An exponential is too large to be worth computing."""
+# Ops that move elements without looking at them.
+VIEWS = (Concatenate, ExpandDims, Index, Reshape, Squeeze, Transpose)
 
 
 def digits() -> Any:
@@ -78,7 +90,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
         if a == -inf:
             return mp.mpf(0)
         if mp.isfinite(a) and abs(a) > LARGEST_EXPONENT:
-            raise _TooManyDigitsError
+            return None
         return mp.exp(a)
 
     def logaddexp(a: Any, b: Any) -> Any:
@@ -102,7 +114,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
         if a < 0 and b != int(b):
             return nan
         if abs(b * mp.log(abs(a))) > LARGEST_EXPONENT:
-            raise _TooManyDigitsError
+            return None
         return mp.power(a, b)
 
     def keeping_nan(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -142,7 +154,10 @@ def _functions() -> dict[str, Callable[..., Any]]:
 
 
 def evaluate_precisely(output: Node, inputs: Mapping[Node, Array]) -> Array | None:
-    """The value of a graph with DIGITS digits; None where an op has no precise meaning or needs too many."""
+    """The value of a graph with DIGITS digits, or None where an op has no precise meaning here.
+
+    Elements that need more digits than that are None.
+    """
     mp = digits()
 
     with mp.workdps(DIGITS):
@@ -150,10 +165,7 @@ def evaluate_precisely(output: Node, inputs: Mapping[Node, Array]) -> Array | No
         values: dict[Node, Array] = {leaf: _lifted(array) for leaf, array in inputs.items()}
         for node in topological([output], stop=values.__contains__):
             if node not in values:
-                try:
-                    found = _value(node, [values[i] for i in node.inputs], functions)
-                except _TooManyDigitsError:
-                    return None
+                found = _value(node, [values[i] for i in node.inputs], functions)
                 if found is None:
                     return None
                 values[node] = found
@@ -195,12 +207,32 @@ def _value(node: Node, arrays: Sequence[Array], functions: Mapping[str, Callable
     if isinstance(op, Reduce) and arrays[0].dtype == object:
         return _reduced(op, arrays[0], functions)
     rule = MEANINGS.get(type(op))
-    return rule(op, *arrays) if rule is not None else None
+    if rule is None or (not isinstance(op, VIEWS) and any(_has_unknown(a) for a in arrays)):
+        return None
+    return rule(op, *arrays)
+
+
+def _has_unknown(array: Array) -> bool:
+    return array.dtype == object and any(v is None for v in array.reshape(-1))
+
+
+def _known(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, None where an operand is None or a function inside gave None."""
+
+    def call(*operands: Any) -> Any:
+        if any(v is None for v in operands):
+            return None
+        try:
+            return function(*operands)
+        except TypeError:
+            return None
+
+    return call
 
 
 def _each(function: Callable[..., Any], arrays: Sequence[Array]) -> Array:
     with np.errstate(all="ignore"):
-        return np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), dtype=object)
+        return np.asarray(np.frompyfunc(_known(function), len(arrays), 1)(*arrays), dtype=object)
 
 
 def _fold(function: Callable[..., Any], arrays: Sequence[Array]) -> Array:
@@ -221,7 +253,8 @@ def _compared(function: str, arrays: Sequence[Array]) -> Array | None:
     }
     if function not in compare:
         return None
-    return np.asarray(np.frompyfunc(compare[function], 2, 1)(*arrays)).astype(bool)
+    found = _each(compare[function], arrays)
+    return None if any(v is None for v in found.reshape(-1)) else found.astype(bool)
 
 
 def _reduced(op: Reduce, x: Array, functions: Mapping[str, Callable[..., Any]]) -> Array | None:

@@ -127,11 +127,14 @@ def _is_identity(x: Node) -> bool:
     inner = x.inputs[0]
     if not (isinstance(inner.op, Elementwise) and inner.op.function == "eq"):
         return False
-    places = set()
+    places: set[tuple[int, ...]] = set()
     for operand in inner.inputs:
-        if not (isinstance(operand.op, ExpandDims) and isinstance(operand.inputs[0].op, Iota)):
+        axes: tuple[int, ...] = (0,)  # a vector stands along the last axis
+        if isinstance(operand.op, ExpandDims):
+            axes, operand = operand.op.axes, operand.inputs[0]
+        if not isinstance(operand.op, Iota):
             return False
-        places.add(operand.op.axes)
+        places.add(axes)
     return places == {(0,), (1,)}
 
 

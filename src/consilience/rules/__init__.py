@@ -77,13 +77,13 @@ def _run(
             run.facts.same(stand_in, node)
             hidden[node] = stand_in
     results = run(substitute(outputs, hidden) if hidden else outputs)
+    latest = run
     for _ in range(PASSES):
-        # What was read twice may now be read once, and can be taken apart.
-        again = Rewriting(run.table, strict=strict)
-        before, results = results, again(results)
-        if all(a is b for a, b in zip(before, results, strict=True)):
+        if not latest.stale(results):
             break
-        run.steps += again.steps
+        latest = Rewriting(run.table, strict=strict)
+        results = latest(results)
+        run.steps += latest.steps
     return substitute(results, {v: k for k, v in hidden.items()}) if hidden else results, run
 
 

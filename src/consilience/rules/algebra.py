@@ -32,6 +32,7 @@ from consilience.rules.notation import (
 from consilience.rules.operands import (
     MUL,
     function_of,
+    in_range,
     is_number,
     number,
     split_coefficient,
@@ -80,17 +81,12 @@ def quotient_of_number(node: Node, facts: Facts) -> Node | None:
     if isinstance(bottom.op, Constant):
         with np.errstate(all="ignore"):
             inverse = 1 / bottom.op.array
-        if not _normal(bottom.op.array) or not _normal(inverse):
+        if not in_range(bottom.op.array) or not in_range(inverse):
             return None
         return apply("mul", constant(inverse), top)
     if is_number(top):
         return apply("mul", top, apply("reciprocal", bottom))
     return None
-
-
-def _normal(array: Any) -> bool:
-    size = np.abs(array)
-    return bool(((size > 1e-300) & (size < 1e300)).all())
 
 
 @rewrites(

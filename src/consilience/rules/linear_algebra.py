@@ -1,6 +1,7 @@
 """Matrices: systems instead of inverses, determinants from diagonals, factorisations that are known.
 
 Structure (triangular, diagonal, positive definite) comes from the graph or from the user's assumptions.
+A factorisation that could fail is replaced only by one that fails as well, or by a known result.
 """
 
 from __future__ import annotations
@@ -32,6 +33,11 @@ def transposed(x: Node) -> Node | None:
     if isinstance(x.op, Transpose) and x.op.axes == (*range(rank - 2), rank - 1, rank - 2):
         return x.inputs[0]
     return None
+
+
+def _divides(a: Node, facts: Facts) -> bool:
+    """A diagonal matrix that cannot be singular."""
+    return facts.structure(a, "diagonal") and facts.structure(a, "positive_diagonal")
 
 
 def _turned(x: Node) -> Node:
@@ -90,7 +96,7 @@ def structured_solve(node: Node, facts: Facts) -> Node | None:
     """Diagonal systems divide, triangular ones substitute, positive definite ones use Cholesky."""
     a, b = node.inputs
     assert isinstance(node.op, Solve)
-    if facts.structure(a, "diagonal"):
+    if _divides(a, facts):
         return apply("true_div", b, expand_dims(diagonal(a), a.ndim - 1))
     for name in ("lower", "upper"):
         if facts.structure(a, name):
@@ -150,7 +156,7 @@ def triangular_transposed(node: Node, facts: Facts) -> Node | None:
 def triangular_diagonal(node: Node, facts: Facts) -> Node | None:
     """A diagonal system divides."""
     a, b = node.inputs
-    if not facts.structure(a, "diagonal"):
+    if not _divides(a, facts):
         return None
     return apply("true_div", b, expand_dims(diagonal(a), a.ndim - 1))
 
@@ -190,7 +196,7 @@ def known_factor(node: Node, facts: Facts) -> Node | None:
     factor = _factor(x, facts)
     if factor is not None:
         return factor
-    return apply("sqrt", x) if facts.structure(x, "diagonal") else None
+    return apply("sqrt", x) if _divides(x, facts) else None
 
 
 @rewrites(

@@ -39,10 +39,18 @@ def number(value: Any, dtype: str) -> Node:
     return constant(np.asarray(value, dtype=numpy_dtype(dtype)))
 
 
+def in_range(values: npt.NDArray[Any]) -> bool:
+    """Whether all numbers are in the range where neither they nor their inverses overflow or lose digits."""
+    if values.dtype.kind != "f":
+        return True
+    limits = np.finfo(values.dtype)
+    size = np.abs(values)
+    return bool(((size > 256 * limits.tiny) & (size < limits.max / 256)).all())
+
+
 def usable(value: Any) -> bool:
-    """Finite and, unless 0, neither subnormal nor so large that the next step overflows."""
-    size = abs(float(value))
-    return size == 0 or 1e-300 < size < 1e300
+    """Zero, or in the range where no digits are lost."""
+    return bool(value == 0) or in_range(np.asarray(value))
 
 
 def function_of(node: Node) -> str:
@@ -63,7 +71,7 @@ def is_inner(node: Node, facts: Facts) -> bool:
 
 
 def has_number(node: Node) -> bool:
-    """A number and one operand: another number outside joins it, as in 1 - (1 - p), however often it is read."""
+    """A number and one operand: a number outside joins it, as in 1 - (1 - p), however often it is read."""
     return len(node.inputs) == 2 and is_number(node.inputs[0])
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from consilience.ir import INTEGERS, Dim, Node, dimension
+from consilience.ir import INTEGERS, Constant, Dim, Node, dimension
 from consilience.ops import (
     BroadcastTo,
     Cast,
@@ -206,6 +206,17 @@ def of_repeated(node: Node, facts: Facts) -> Node | None:
     return apply("add", inner, apply("log", exponent))
 
 
+def _varies_by_constants(x: Node, axes: Sequence[int]) -> bool:
+    """Whether x is a constant array, times factors that are the same along the axes."""
+    if function_of(x) == "neg":
+        x = x.inputs[0]
+    if function_of(x) != "mul":
+        return isinstance(x.op, Constant)
+    return all(
+        isinstance(f.op, Constant) or len(constant_axes(f, x.ndim, axes, x)) == len(axes) for f in x.inputs
+    )
+
+
 @rewrites(
     Reduce,
     name="constant terms leave sums",
@@ -216,10 +227,11 @@ def of_repeated(node: Node, facts: Facts) -> Node | None:
         lambda t: (t.matrix + t.row).sum(axis=0),
         lambda t: (t.matrix + t.column).sum(),
         lambda t: (t.matrix + 1.0).sum(axis=1),
+        lambda t: (t.vector + t.constant([1.0, 2.0, 3.0, 5.0, 8.0]) * t.scalar).sum(),
     ],
 )
 def constant_terms(node: Node, facts: Facts) -> Node | None:
-    """Σᵢ (xᵢ + c) is Σᵢ xᵢ + n c."""
+    """Σᵢ (xᵢ + c) is Σᵢ xᵢ + n c; constant arrays are summed beforehand."""
     op, total = node.op, node.inputs[0]
     assert isinstance(op, Reduce)
     if op.kind != "sum" or function_of(total) != "add" or total.dtype == "bool":
@@ -229,6 +241,9 @@ def constant_terms(node: Node, facts: Facts) -> Node | None:
     parts: list[Node] = []
     for x in total.inputs:
         same = constant_axes(x, rank, op.axes, total)
+        if not same and x.static_shape == shape and _varies_by_constants(x, op.axes):
+            parts.append(Node(op, x))
+            continue
         if not same:
             varying.append(x)
             continue

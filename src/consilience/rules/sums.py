@@ -45,26 +45,24 @@ def _is_normal(node: Node, facts: Facts) -> bool:
             continue
         if x.type != shape:
             return False
-        base: object = x
         function = op.function if isinstance(op, Elementwise) else ""
         if function == "neg":
             x = x.inputs[0]
-            base = x
             function = function_of(x)
         if function == "mul":
             first = x.inputs[0]
             if isinstance(first.op, Constant):
-                base = x.inputs[1] if len(x.inputs) == 2 else x.inputs[1:]
+                if len(x.inputs) > 2:
+                    bases.add(x.inputs[1:])
+                    continue
+                x = x.inputs[1]
+                function = function_of(x)
             elif first.type != shape:
                 return False
-            else:
-                base = x.inputs
-        elif function in ("sub", "neg") or (function == "add" and (is_inner(x, facts) or has_number(x))):
+        if function in ("sub", "neg") or (function == "add" and (is_inner(x, facts) or has_number(x))):
             return False
-        bases.add(base)
-        if len(bases) <= place - isinstance(node.inputs[0].op, Constant):
-            return False
-    return True
+        bases.add(x.inputs if function == "mul" else x)
+    return len(bases) == len(node.inputs) - isinstance(node.inputs[0].op, Constant)
 
 
 def _terms(node: Node, facts: Facts) -> list[tuple[int, Node]]:

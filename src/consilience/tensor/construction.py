@@ -13,12 +13,10 @@ from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.random import Key
 from consilience.ops.shape import full
 
-Lengths = Sequence[int | None | Dimension]
+Lengths = Sequence[int | Dimension | None]
 
 
-def tensor(
-    name: str | None = None, *, dtype: str = "float64", shape: Lengths = (), broadcastable: None = None
-) -> Node:
+def tensor(name: str | None = None, *, dtype: str = "float64", shape: Lengths = (), broadcastable: None = None) -> Node:
     """A function input. `shape` holds a length per axis, None where it is known only at the call."""
     return tensor_input(dtype, shape, name)
 
@@ -27,7 +25,9 @@ def _input(dtype: str | None, rank: int) -> Callable[..., Node]:
     def make(name: str | None = None, *, dtype: str | None = dtype, shape: Lengths | None = None) -> Node:
         lengths = (None,) * rank if shape is None else shape
         if len(lengths) != rank:
-            raise ValueError(f"a shape of {rank} lengths was needed, got {tuple(lengths)}; use `pt.tensor` for other ranks.")
+            raise ValueError(
+                f"a shape of {rank} lengths was needed, got {tuple(lengths)}; use `pt.tensor` for other ranks."
+            )
         return tensor_input(dtype or "float64", lengths, name)
 
     make.__doc__ = f"A function input of rank {rank}, {dtype or 'float64 unless `dtype` says otherwise'}."
@@ -56,7 +56,9 @@ def constant(value: npt.ArrayLike, name: str | None = None, dtype: str | None = 
     return node
 
 
-def as_tensor_variable(value: TensorLike, name: str | None = None, ndim: int | None = None, dtype: str | None = None) -> Node:
+def as_tensor_variable(
+    value: TensorLike, name: str | None = None, ndim: int | None = None, dtype: str | None = None
+) -> Node:
     """A node for any array, number, node or nested list of these."""
     node = as_tensor(value, dtype)
     if ndim is not None and node.ndim != ndim:
@@ -95,4 +97,3 @@ def zeros_like(x: TensorLike, dtype: str | None = None) -> Node:
 def ones_like(x: TensorLike, dtype: str | None = None) -> Node:
     """Ones with the shape and dtype of x."""
     return full_like(x, 1, dtype)
-

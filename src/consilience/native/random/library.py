@@ -1,7 +1,7 @@
 """The draws as machine code, under the names that generated code calls.
 
-In: nothing. Out: a library with `consilience_random_<name>_f64x<lanes>` for lanes 1, 2, 4 and 8; a draw gives
-the same number on every width. Outside: the draws themselves.
+In: a symbol `consilience_random_<name>_f64x<lanes>`, lanes 1, 2, 4 or 8. Out: a library with it; a draw gives the
+same number on every width. Outside: the draws themselves.
 """
 
 from __future__ import annotations
@@ -52,27 +52,23 @@ def symbol(name: str, lanes: int = 1) -> str:
 
 
 @functools.cache
-def library() -> Library:
-    """All draws, compiled for this machine; kept on disk between processes."""
-    module = translate({symbol(name): f for name, f in DRAWS.items() if name not in vectors.VECTORS})
-    for name in DRAWS:
-        for lanes in LANES:
-            if name in vectors.VECTORS:
-                vectors.write(module, name, symbol(name, lanes), lanes)
-            elif lanes > 1:
-                _lanewise(module, name, lanes)
-    return jit.load(module, symbols(), LIBRARY, passes="full")
+def library(wanted: str) -> Library | None:
+    """The draw of one symbol, compiled for this machine, or None if there is no such draw.
 
-
-@functools.cache
-def imports() -> dict[str, int]:
-    """Addresses of all draws by symbol, for `jit.load(..., imports=...)`."""
-    return {name: library().address(name) for name in symbols()}
-
-
-def symbols() -> tuple[str, ...]:
-    """All symbols of the library."""
-    return tuple(symbol(name, lanes) for name in DRAWS for lanes in LANES)
+    One at a time: most models draw from few of them, and compiling all takes a quarter of a second.
+    """
+    found = [(name, lanes) for name in DRAWS for lanes in LANES if symbol(name, lanes) == wanted]
+    if not found:
+        return None
+    ((name, lanes),) = found
+    if name in vectors.VECTORS:
+        module = Module()
+        vectors.write(module, name, wanted, lanes)
+    else:
+        module = translate({symbol(name): DRAWS[name]})
+        if lanes > 1:
+            _lanewise(module, name, lanes)
+    return jit.load(module, [wanted], LIBRARY, passes="full")
 
 
 def _lanewise(module: Module, name: str, lanes: int) -> None:

@@ -71,9 +71,7 @@ class Calls(Expressions):
 
     def _arguments(self, node: ast.Call, count: int) -> list[Typed]:
         if len(node.args) != count or any(isinstance(a, ast.Starred) for a in node.args):
-            raise self.error(
-                node, f"`{ast.unparse(node.func)}` takes {count} arguments, got {len(node.args)}"
-            )
+            raise self.error(node, f"`{ast.unparse(node.func)}` takes {count} arguments, got {len(node.args)}")
         return [self.expression(a) for a in node.args]
 
     def _native(self, node: ast.Call, callee: Any) -> Typed:

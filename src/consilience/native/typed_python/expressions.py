@@ -99,9 +99,7 @@ class Expressions(Scope):
         local = self.locals.get(node.id)
         if local is not None:
             if node.id not in self.assigned:
-                raise self.error(
-                    node, f"`{node.id}` may be unset here; assign it on every path that leads here"
-                )
+                raise self.error(node, f"`{node.id}` may be unset here; assign it on every path that leads here")
             return Typed(self.b.get(local.variable), local.type)
         if node.id in self.parameters:
             return self.parameters[node.id]
@@ -115,9 +113,7 @@ class Expressions(Scope):
             parameters, result = found.signature
             types = tuple(parameters.values())
             if result.kind == "tuple":
-                raise self.error(
-                    node, f"`{found.name}` returns a tuple; only functions with one result are passed on"
-                )
+                raise self.error(node, f"`{found.name}` returns a tuple; only functions with one result are passed on")
             address = self.b.symbol(self.program.symbol(found), result.register, *(t.register for t in types))
             return Typed(address, NativeType("function", parameters=types, result=result))
         if isinstance(found, (bool, int, float)):
@@ -137,14 +133,10 @@ class Expressions(Scope):
         """Address and type of a record's field."""
         owner = self.expression(node.value)
         if owner.type.kind != "record" or owner.type.record is None or owner.value is None:
-            raise self.error(
-                node, f"`{ast.unparse(node.value)}` is {owner.type} and has no field `{node.attr}`"
-            )
+            raise self.error(node, f"`{ast.unparse(node.value)}` is {owner.type} and has no field `{node.attr}`")
         fields = layout(owner.type.record)
         if node.attr not in fields.names:
-            raise self.error(
-                node, f"{owner.type} has no field `{node.attr}`; its fields are {', '.join(fields.names)}"
-            )
+            raise self.error(node, f"{owner.type} has no field `{node.attr}`; its fields are {', '.join(fields.names)}")
         position = fields.names.index(node.attr)
         return self.b.offset(owner.value, self.b.const(i64, position), i64), fields.types[position]
 
@@ -172,9 +164,7 @@ class Expressions(Scope):
         if position.type.kind != "i64" or position.value is None:
             raise self.error(node, f"an index is an i64, got {position.type}; write i64(...)")
         if position.constant is not None and position.constant < 0:
-            raise self.error(
-                node, "negative indices count from the end, which is unknown here; pass the length"
-            )
+            raise self.error(node, "negative indices count from the end, which is unknown here; pass the length")
         return position.value
 
     def read(self, pointer: Value, type: NativeType, slot: bool = False) -> Typed:
@@ -216,9 +206,7 @@ class Expressions(Scope):
         """A condition."""
         got = self.expression(node)
         if got.type.kind != "boolean" or got.value is None:
-            raise self.error(
-                node, f"a condition is a boolean, `{ast.unparse(node)}` is {got.type}; write a comparison"
-            )
+            raise self.error(node, f"a condition is a boolean, `{ast.unparse(node)}` is {got.type}; write a comparison")
         return got.value
 
     def together(self, node: ast.AST, x: Typed, y: Typed, symbol: str) -> tuple[Value, Value, NativeType]:
@@ -338,9 +326,7 @@ class Expressions(Scope):
         with self.b.else_():
             y = self.expression(node.orelse)
             if type is I64 and y.type is F64:
-                raise self.error(
-                    node, "one side is i64 and the other f64; write f64(...) or a literal with a point"
-                )
+                raise self.error(node, "one side is i64 and the other f64; write f64(...) or a literal with a point")
             self.b.set(result, self.to(node, y, type, "the side after else"))
         return Typed(self.b.get(result), type)
 

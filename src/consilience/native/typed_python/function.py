@@ -59,10 +59,17 @@ class NativeFunction(Generic[Parameters, Result]):
 
     `reassociate`: sums accumulated in `for` loops (`total += x`) may be reordered, so that they run on
     vectors; the last bits then differ from CPython. `contract`: products and sums may fuse (same remark).
+    `inline`: copied into every caller. `shared`: one copy for all callers, which keeps compiling short where loops
+    have several.
     """
 
     def __init__(
-        self, function: Callable[Parameters, Result], reassociate: bool, contract: bool, inline: bool
+        self,
+        function: Callable[Parameters, Result],
+        reassociate: bool,
+        contract: bool,
+        inline: bool,
+        shared: bool,
     ) -> None:
         if not isinstance(function, FunctionType):
             raise NativeError(f"only functions made by `def` can be native, got {function!r}")
@@ -73,6 +80,7 @@ class NativeFunction(Generic[Parameters, Result]):
         self.reassociate = reassociate
         self.contract = contract
         self.inline = inline
+        self.shared = shared
 
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         if self._unsigned:
@@ -144,7 +152,7 @@ class NativeFunction(Generic[Parameters, Result]):
 def native(function: Callable[Parameters, Result], /) -> NativeFunction[Parameters, Result]: ...
 @overload
 def native(
-    *, reassociate: bool = False, contract: bool = False, inline: bool = False
+    *, reassociate: bool = False, contract: bool = False, inline: bool = False, shared: bool = False
 ) -> Callable[[Callable[Parameters, Result]], NativeFunction[Parameters, Result]]: ...
 def native(
     function: Callable[..., Any] | None = None,
@@ -153,8 +161,9 @@ def native(
     reassociate: bool = False,
     contract: bool = False,
     inline: bool = False,
+    shared: bool = False,
 ) -> Any:
     """Mark an annotated function as typed Python; see `NativeFunction` for the options."""
     if function is not None:
-        return NativeFunction(function, reassociate, contract, inline)
-    return lambda f: NativeFunction(f, reassociate, contract, inline)
+        return NativeFunction(function, reassociate, contract, inline, shared)
+    return lambda f: NativeFunction(f, reassociate, contract, inline, shared)

@@ -210,9 +210,7 @@ else:
 
         def __class_getitem__(cls, item):
             parameters, result = item
-            return NativeType(
-                "function", parameters=tuple(map(native_type, parameters)), result=native_type(result)
-            )
+            return NativeType("function", parameters=tuple(map(native_type, parameters)), result=native_type(result))
 
 
 _SCALARS: Final[dict[object, NativeType]] = {

@@ -90,9 +90,7 @@ class Record:
         given = fields.defaults | given | named
         if given.keys() != set(fields.names):
             wrong = sorted(set(fields.names) ^ given.keys())
-            raise TypeError(
-                f"{type(self).__name__} has the fields {fields.names}; missing or unknown: {wrong}"
-            )
+            raise TypeError(f"{type(self).__name__} has the fields {fields.names}; missing or unknown: {wrong}")
         self._slots = np.zeros(len(fields.names), np.int64)
         self._floats = self._slots.view(np.float64)
         self._objects = [None] * len(fields.names)

@@ -59,6 +59,7 @@ def _function(program: Program, function: NativeFunction[..., Any], export: bool
         export,
         contract=function.contract,
         inline=function.inline,
+        shared=function.shared,
     )
     body = Statements(program, function, builder)
     body.result = result
@@ -73,9 +74,7 @@ def _function(program: Program, function: NativeFunction[..., Any], export: bool
         body.slots = builder.parameters[-1]
     if body.block(body.source.tree.body):
         if result is not NONE:
-            raise body.error(
-                body.source.tree, f"`{function.name}` returns {result} but can end without return"
-            )
+            raise body.error(body.source.tree, f"`{function.name}` returns {result} but can end without return")
         builder.ret()
 
 
@@ -146,9 +145,7 @@ class Statements(Calls):
                     raise self.error(node, "slices cannot be assigned; write a loop")
                 array = self.expression(target.value)
                 if array.type.kind != "array" or array.type.element is None:
-                    raise self.error(
-                        node, f"`{ast.unparse(target.value)}` is {array.type}, which cannot be indexed"
-                    )
+                    raise self.error(node, f"`{ast.unparse(target.value)}` is {array.type}, which cannot be indexed")
                 pointer = self.element(target, array)
                 value = self.to(node, got, array.type.element, f"`{ast.unparse(target)}`")
                 self.write(pointer, array.type.element, value)
@@ -182,9 +179,7 @@ class Statements(Calls):
         try:
             annotation = eval(ast.unparse(node.annotation), self.function.python.__globals__)
         except NameError as error:
-            raise self.error(
-                node, f"the annotation names {error.name!r}, which does not exist at run time"
-            ) from None
+            raise self.error(node, f"the annotation names {error.name!r}, which does not exist at run time") from None
         wanted = native_type(annotation)
         got = self.expression(node.value)
         value = self.to(node, got, wanted, f"`{ast.unparse(node.target)}`")
@@ -206,9 +201,7 @@ class Statements(Calls):
             case ast.Subscript():
                 array = self.expression(node.target.value)
                 if array.type.kind != "array" or array.type.element is None:
-                    raise self.error(
-                        node, f"`{ast.unparse(node.target.value)}` is {array.type}, not an array"
-                    )
+                    raise self.error(node, f"`{ast.unparse(node.target.value)}` is {array.type}, not an array")
                 if isinstance(node.target.slice, ast.Slice):
                     raise self.error(node, "slices cannot be assigned; write a loop")
                 self._update(node, self.element(node.target, array), array.type.element, symbol, slot=False)

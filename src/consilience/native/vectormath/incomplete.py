@@ -233,11 +233,7 @@ def _upper(a: Lanes, x: Lanes) -> Lanes:
 def _log_gamma_ratio(a: Lanes, b: Lanes) -> Lanes:
     """log(gamma(a + b) / gamma(b)), a > 0, b >= 10."""
     sum = a + b
-    return (
-        fma(b - 0.5, logarithm_of_sum(a / b), a * (logarithm(sum) - 1.0))
-        + stirling_rest(sum)
-        - stirling_rest(b)
-    )
+    return fma(b - 0.5, logarithm_of_sum(a / b), a * (logarithm(sum) - 1.0)) + stirling_rest(sum) - stirling_rest(b)
 
 
 def _beta_density(a: Lanes, b: Lanes, x: Lanes, y: Lanes) -> Lanes:

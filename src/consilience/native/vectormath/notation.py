@@ -180,9 +180,7 @@ def polynomial(x: Lanes, coefficients: Sequence[float]) -> Lanes:
     terms: list[Lanes | float] = list(coefficients)
     power = x
     while len(terms) > 1:
-        paired: list[Lanes | float] = [
-            fma(terms[i + 1], power, terms[i]) for i in range(0, len(terms) - 1, 2)
-        ]
+        paired: list[Lanes | float] = [fma(terms[i + 1], power, terms[i]) for i in range(0, len(terms) - 1, 2)]
         if len(terms) % 2:
             paired.append(terms[-1])
         terms = paired

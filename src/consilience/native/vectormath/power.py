@@ -43,9 +43,7 @@ def logarithm_in_two(x: Lanes, shift: Lanes) -> tuple[Lanes, Lanes]:
     s_low = (((f - back) - back_error) - s * divisor_low) * inverse
     z, z_error = product(s, s)
     z_error = fma(s + s, s_low, z_error)
-    bracket, bracket_low = total_ordered(
-        z.constant(TWO_THIRDS), fma(z, polynomial(z, LOG_ODD), TWO_THIRDS_LOW)
-    )
+    bracket, bracket_low = total_ordered(z.constant(TWO_THIRDS), fma(z, polynomial(z, LOG_ODD), TWO_THIRDS_LOW))
     term, term_low = product(z, bracket)
     term_low = term_low + fma(z, bracket_low, z_error * bracket)
     cubic, cubic_low = product(term, s)

@@ -122,9 +122,7 @@ def _payne_hanek(builder: Builder) -> str:
     # Digit j stands at place j - 1 of the digits, after 64 zeros.
     first = b.add(exponent, whole(-1075 - 1 - 1 + 64))
     index, shift = b.lshr(first, whole(5)), b.and_(first, whole(31))
-    loaded = [
-        b.cast(b.load(i32, b.offset(table, b.add(index, whole(k)), i32)), i64, signed=False) for k in range(7)
-    ]
+    loaded = [b.cast(b.load(i32, b.offset(table, b.add(index, whole(k)), i32)), i64, signed=False) for k in range(7)]
     low32 = whole(0xFFFFFFFF)
     window = []  # most significant word first
     for upper, lower in itertools.pairwise(loaded):

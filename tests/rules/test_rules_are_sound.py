@@ -1,0 +1,55 @@
+"""Every rule of the ALWAYS table on values: ranks 0 to 2, distinct sizes, size-1 axes, extremes."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from consilience.backends.reference import evaluate
+from consilience.rewrite.checker import Application, check, compare
+from consilience.rewrite.engine import Rewriting
+from consilience.rewrite.rule import Rule
+from consilience.rules import ALWAYS, simplify
+from tests.rules.random_graphs import leaves, random_graph
+
+EXTREMES = (0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 800.0, -800.0)
+
+
+@pytest.mark.parametrize("rule", ALWAYS.rules, ids=lambda rule: rule.name)
+def test_rule_keeps_the_value_and_applies_to_its_examples(rule: Rule) -> None:
+    assert check(rule, ALWAYS, evaluate) == []
+
+
+@pytest.mark.parametrize("rule", ALWAYS.rules, ids=lambda rule: rule.name)
+def test_rule_of_code_has_examples(rule: Rule) -> None:
+    assert rule.left is not None or rule.examples
+
+
+@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("extreme", [False, True])
+def test_each_step_on_a_random_graph_keeps_its_value(seed: int, extreme: bool) -> None:
+    choose, draw = random.Random(seed), np.random.default_rng(seed)
+    inputs = leaves()
+    graph = random_graph(choose.randrange, inputs, choose.randrange(3, 40))
+    steps: list[Application] = []
+    Rewriting(ALWAYS, strict=True, observe=lambda r, a, b: steps.append(Application(r, a, b)))([graph])
+    values = {}
+    for node in inputs.values():
+        shape = tuple(int(n) for n in node.static_shape if isinstance(n, int))
+        array = draw.normal(0, 1.5, shape)
+        values[node] = np.where(draw.random(shape) < 0.3, draw.choice(EXTREMES, shape), array) if extreme else array
+    for step in steps:
+        if not step.rule.domain:
+            assert compare(step, values, evaluate) == ""
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_the_normal_form_of_a_random_graph_is_its_own_normal_form(seed: int) -> None:
+    choose = random.Random(1000 + seed)
+    graph = random_graph(choose.randrange, leaves(), choose.randrange(3, 60))
+    (once,) = simplify([graph], strict=True)
+    (twice,) = simplify([once], strict=True)
+    assert twice is once
+    assert once.type == graph.type
