@@ -26,12 +26,14 @@ def run(arguments: list[str], cache: str | os.PathLike[str]) -> tuple[float, str
         [sys.executable, *arguments],
         env=environment(cache),
         cwd=ROOT,
-        check=True,
-        stdout=subprocess.PIPE,
+        capture_output=True,
         stdin=subprocess.DEVNULL,
         text=True,
     )
-    return time.perf_counter() - begin, done.stdout
+    seconds = time.perf_counter() - begin
+    if done.returncode:
+        raise RuntimeError(f"`python {' '.join(arguments)}` failed:\n{done.stderr}")
+    return seconds, done.stdout
 
 
 def ask(module: str, *arguments: str, cache: str | os.PathLike[str]) -> Any:

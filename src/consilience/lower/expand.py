@@ -61,6 +61,7 @@ def _number(x: Node, value: float) -> Node:
 
 
 def where(condition: Node, then: Node, otherwise: Node) -> Node:
+    """`then` where the condition holds, else `otherwise`."""
     return apply("where", condition, then, otherwise)
 
 

@@ -121,7 +121,7 @@ def collapse(kernel: LoopKernel) -> LoopKernel:
     axes = [i for i, n in enumerate(kernel.domain) if n != 1]
     accesses = [leaf.strides for leaf in kernel.leaves]
     accesses += [root.strides for root in kernel.roots if isinstance(root, Store) or root.memory >= 0]
-    accesses += [step.detail[1] for step in kernel.body if step.function == "gather"]  # type: ignore[misc]
+    accesses += [step.detail[1] for step in kernel.body if step.function == "gather"]  # type: ignore[misc]  # strides
     reduced = [set(root.axes) for root in kernel.roots if isinstance(root, Reduction)]
     groups: list[list[int]] = []
     for axis in axes:
@@ -149,7 +149,7 @@ def collapse(kernel: LoopKernel) -> LoopKernel:
             kept = strides(root.strides) if root.memory >= 0 else ()
             roots.append(Reduction(root.value, root.kind, over, root.dtype, root.memory, kept))
     body = tuple(
-        Instruction(s.function, s.dtype, s.operands, (s.detail[0], strides(s.detail[1]), s.detail[2]))  # type: ignore[arg-type]
+        Instruction(s.function, s.dtype, s.operands, (s.detail[0], strides(s.detail[1]), s.detail[2]))  # type: ignore[arg-type]  # strides
         if s.function == "gather"
         else s
         for s in kernel.body

@@ -39,17 +39,19 @@ def _static_op(op: Op, lengths: Mapping[dims.Atom, Dim]) -> Op:
     if isinstance(op, Input | Shared | Parameter):
         of = _static(op.of, lengths)
         return op if of is op.of else replace(op, of=of)
-    if not is_dataclass(op):
-        return op
     parameters: Any = op
+    if not is_dataclass(parameters):
+        return op
     changed: dict[str, Any] = {}
     for field in fields(parameters):
         value = getattr(op, field.name)
         new = _static(value, lengths)
         if new is not value:
             changed[field.name] = new
-    changed_op: Op = replace(parameters, **changed) if changed else op
-    return changed_op
+    if not changed:
+        return op
+    result: Op = replace(op, **changed)  # type: ignore[type-var]  # ops are dataclasses
+    return result
 
 
 def _static(value: Any, lengths: Mapping[dims.Atom, Dim]) -> Any:

@@ -381,10 +381,12 @@ def result_text(type: Type) -> str:
 
 
 def symbol_text(symbol: str) -> str:
+    """A symbol as LLVM writes it, quoted where it must be."""
     return f"@{symbol}" if symbol.replace("_", "a").isalnum() else f'@"{symbol}"'
 
 
 def typed(v: Value) -> str:
+    """A value with its type before it."""
     return f"{spell(v.type)} {v.reference}"
 
 

@@ -117,9 +117,8 @@ def load(
     `imports` the addresses of symbols the program declares. Other declared symbols are looked up in the
     vector math library (names that start with "consilience_") and in this process (the C library).
     `level` is that of the code generator, 0 to 3. `passes` is "light" (inlining where asked for, SROA,
-    instcombine, simplifycfg), enough
-    for code that is already vectors, or "full" (LLVM's O2). `target` must be one that this
-    machine can execute.
+    instcombine, simplifycfg), enough for code that is already vectors, or "full" (LLVM's O2). `target` must
+    be one that this machine can execute.
 
     Raises NativeError: text that LLVM cannot read, a symbol without address, a missing export.
     """

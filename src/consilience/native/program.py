@@ -259,6 +259,7 @@ def signature_text(signature: Signature) -> str:
 
 
 def element_text(element: Type) -> str:
+    """LLVM's name of an element type: `double` for f64."""
     return {"f64": "double", "f32": "float"}.get(element.kind, element.kind)
 
 
