@@ -136,7 +136,7 @@ for kind, meaning, dtypes in (
         )  # fmt: skip
         case(
             Reduce, f"{kind} of computed{shape}{axes}",
-            lambda x, y, o=Reduce(kind, axes): Node(o, Node(Elementwise("maximum"), x, y)), shape, shape,
+            lambda x, y, k=kind, a=axes: Node(Reduce(k, a), Node(Elementwise("maximum"), x, y)), shape, shape,
             expected=lambda x, y, f=meaning, a=axes: f(np.maximum(x, y), a), dtypes=dtypes,
         )  # fmt: skip
 

@@ -152,11 +152,11 @@ def test_basic_index_of_symbolic_lengths(data: Any, shape: Shape) -> None:
     """The same slices when lengths are known at the call only."""
     array, index = filled(shape), data.draw(basic(shape))
     (x,) = inputs_like([array], symbolic=True)
-    try:
-        part = x[index]
-    except ShapeError as error:
-        assert "negative step" in str(error)
+    if any(isinstance(i, slice) and (i.step or 1) < 0 and (i.start, i.stop) != (None, None) for i in index):
+        with pytest.raises(ShapeError, match="negative step"):
+            x[index]
         return
+    part = x[index]
     on_all_backends([array], [part * 2.0], [x], [array[index] * 2.0])
 
 

@@ -6,6 +6,7 @@ of the level, then its loops and library calls, which are independent of each ot
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,6 +51,11 @@ class Forms:
     stored: set[Node] = field(default_factory=set)
     layouts: dict[Node, View] = field(default_factory=dict)
     grouped: dict[Node, Node] = field(default_factory=dict)
+
+    @functools.cached_property
+    def wanted(self) -> set[Node]:
+        """The outputs as a set."""
+        return set(self.outputs)
 
     def size(self, node: Node) -> int:
         """Number of elements."""
@@ -208,7 +214,7 @@ def _level(forms: Forms, node: Node) -> int:
 
 def _sink(forms: Forms) -> None:
     """Move loop values to the loop that uses them, when all users are in one: saves a pass through memory."""
-    wanted = set(forms.outputs)
+    wanted = forms.wanted
     for node in reversed(forms.order):
         if forms.form[node] != LOOP or node in wanted:
             continue
@@ -229,6 +235,6 @@ def _must_store(forms: Forms, node: Node) -> bool:
         return forms.size(node) != 1
     if form != LOOP:
         return False
-    if node in forms.outputs:
+    if node in forms.wanted:
         return True
     return any(not (fused(forms, c, node) and forms.level[c] == forms.level[node]) for c in forms.users.get(node, []))

@@ -291,7 +291,7 @@ class Lowering:
         if position is None:
             return None
         operand = node.inputs[position]
-        alone = forms.users.get(operand) == [node] and operand not in forms.outputs and operand not in given
+        alone = forms.users.get(operand) == [node] and operand not in forms.wanted and operand not in given
         if not alone or forms.form[operand] not in (LOOP, STEP) or operand not in forms.stored:
             return None
         home = self.homes[operand]

@@ -21,6 +21,9 @@ from consilience.native.typed_python.native_types import NativeType, native_type
 if TYPE_CHECKING:
     from consilience.native.typed_python.library import Compiled
 
+# What makes machine code of a function; `library`, which is built on this file, enters itself here.
+compilers: list[Callable[[NativeFunction[..., Any]], Compiled]] = []
+
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
@@ -115,10 +118,7 @@ class NativeFunction(Generic[Parameters, Result]):
     @functools.cached_property
     def compiled(self) -> Compiled:
         """The same function as machine code, compiled when first asked for."""
-        # The translator knows this module; and functions that only run under CPython need no compiler.
-        from consilience.native.typed_python.library import Compiled
-
-        return Compiled(self)
+        return compilers[-1](self)
 
     @functools.cached_property
     def source(self) -> Source:

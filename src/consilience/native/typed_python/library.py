@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from consilience.errors import NativeError
 from consilience.native import jit
 from consilience.native.mathematics import LIBRARY
-from consilience.native.typed_python.function import NativeFunction
+from consilience.native.typed_python.function import NativeFunction, compilers
 from consilience.native.typed_python.native_types import NativeType, u64
 from consilience.native.typed_python.records import pointer, signed
 from consilience.native.typed_python.translate import translate
@@ -129,3 +129,6 @@ def _from_slot(bits: int, type_: NativeType) -> Any:
             return bits
         case _:
             return cast("Any", bits & ((1 << 64) - 1))
+
+
+compilers.append(Compiled)
