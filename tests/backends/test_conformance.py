@@ -29,6 +29,7 @@ from consilience.ops import (
     Index,
     IndexUpdate,
     Inverse,
+    InverseQuadratic,
     Iota,
     LogAbsDet,
     MaskPositions,
@@ -190,7 +191,8 @@ for axes in ((0,), (0, 1), (1, 0), (2, 0, 1), (0, 2, 1), (3, 1, 0, 2)):
             expected=lambda x, a=axes: x.transpose(a), dtypes=ALL,
         )  # fmt: skip
         case(
-            Transpose, f"plus itself{shape}{axes}", lambda x, y, a=axes: Node(Transpose(a), x + y) - Node(Transpose(a), y),
+            Transpose, f"of a sum{shape}{axes}",
+            lambda x, y, a=axes: Node(Transpose(a), x + y) - Node(Transpose(a), y),
             shape, shape, expected=lambda x, y, a=axes: (x + y).transpose(a) - y.transpose(a),
             dtypes=("int64",), symbolic=False,
         )  # fmt: skip
@@ -244,7 +246,8 @@ for length in (0, 1, 3, 20):
 
 for shape, specification in (
     ((5,), (Slice(1, 4),)), ((5,), (Slice(None, None, -1),)), ((5,), (At(2),)), ((5,), (At(-1),)),
-    ((4, 6), (At(1), Slice(None, None, 2))), ((4, 6), (Slice(1, None), At(-2))), ((4, 6), (NewAxis(), Slice(2), Slice())),
+    ((4, 6), (At(1), Slice(None, None, 2))), ((4, 6), (Slice(1, None), At(-2))),
+    ((4, 6), (NewAxis(), Slice(2), Slice())),
     ((0, 3), (Slice(), At(1))), ((4, 6), (Slice(3, 1), Slice())), ((2, 3, 4), (At(1), At(2), At(3))),
 ):  # fmt: skip
     case(Index, f"{shape}{specification}", one(Index(specification)), shape, dtypes=ALL, symbolic=False)
@@ -282,8 +285,9 @@ case(MaskPositions, "of nothing", mask_positions, (0,), expected=np.flatnonzero,
 # ---- products
 
 for left, right in (
-    ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((1, 1), (1, 1)), ((0, 3), (3, 2)), ((2, 0), (0, 3)),
-    ((0,), (0,)), ((5, 2, 3), (5, 3, 4)), ((5, 1, 2, 3), (4, 3, 2)), ((3,), (2, 3, 4)), ((2, 4, 3), (3,)),
+    ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((1, 1), (1, 1)), ((0, 3), (3, 2)),
+    ((2, 0), (0, 3)), ((0,), (0,)),
+    ((5, 2, 3), (5, 3, 4)), ((5, 1, 2, 3), (4, 3, 2)), ((3,), (2, 3, 4)), ((2, 4, 3), (3,)),
     ((50, 40), (40,)), ((40, 50), (50,)), ((40,), (40, 50)), ((20, 30), (30, 25)), ((100, 3), (3,)), ((3, 100), (100,)),
     ((1, 40), (40, 35)), ((40, 35), (35, 1)),
 ):  # fmt: skip
@@ -347,6 +351,10 @@ for shape in MATRICES:
                 Solve, f"{assume}{shape}{columns}", one(Solve(assume)), shape, side, make=make,
                 expected=np.linalg.solve if some else lambda a, b: b, **LINEAR,
             )  # fmt: skip
+        case(
+            InverseQuadratic, f"{shape}{columns}", one(InverseQuadratic()), shape, side, make=definite,
+            expected=(lambda a, b: (b * np.linalg.solve(a, b)).sum(-2)) if some else None, **LINEAR,
+        )  # fmt: skip
         for lower in (True, False):
             for transposed in (True, False):
                 case(
@@ -363,7 +371,7 @@ for shape in MATRICES:
 for shape in ((), (0,), (3,), (2, 17)):
     case(
         type(cond(True, constant(1.0), constant(2.0)).inputs[0].op), f"{shape}",
-        lambda x, y: cond(Node(Reduce("sum", tuple(range(x.ndim))), x) > 0 if x.ndim else x > 0, [x + y, x], [y * y, y]),
+        lambda x, y: cond(x.sum() > 0, [x + y, x], [y * y, y]),
         shape, shape,
         expected=lambda x, y: [x + y, x] if x.sum() > 0 else [y * y, y], dtypes=("float64", "int64"),
     )  # fmt: skip
@@ -402,7 +410,18 @@ def strided(array: Array) -> Array:
 
 def scale_of(row: Case, arrays: Sequence[Array]) -> float:
     """Magnitude of the terms of sums: what cancellation is measured by."""
-    if row.op in (Reduce, MatMul, Cumulative, BroadcastTo, Index, LogAbsDet, Solve, SolveTriangular, Inverse):
+    if row.op in (
+        Reduce,
+        MatMul,
+        Cumulative,
+        BroadcastTo,
+        Index,
+        LogAbsDet,
+        Solve,
+        SolveTriangular,
+        Inverse,
+        InverseQuadratic,
+    ):
         return float(max([1.0, *(np.abs(a.astype("float64")).max() for a in arrays if a.size)])) ** 2
     return 0.0
 

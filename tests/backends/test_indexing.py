@@ -88,10 +88,10 @@ def masked(draw: Any, shape: Shape) -> tuple[Any, ...]:
     size = int(np.prod(shape[first : first + covered]))
     bits = draw(st.lists(st.booleans(), min_size=size, max_size=size))
     items.append(np.array(bits, bool).reshape(shape[first : first + covered]))
-    for length in shape[first + covered :]:
-        items.append(
-            draw(slices(length)) if draw(st.booleans()) or not length else draw(st.integers(-length, length - 1))
-        )
+    items += [
+        draw(slices(n)) if draw(st.booleans()) or not n else draw(st.integers(-n, n - 1))
+        for n in shape[first + covered :]
+    ]
     return tuple(items)
 
 

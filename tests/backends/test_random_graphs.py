@@ -229,8 +229,8 @@ class Growing:
     def grow(self, steps: int) -> list[Node]:
         """Add values; returns some of them as outputs."""
         kinds = [
-            self.elementwise, self.elementwise, self.unary, self.convert, self.reduction, self.order, self.view, self.view,
-            self.join, self.gather, self.product, self.branch,
+            self.elementwise, self.elementwise, self.unary, self.convert, self.reduction, self.order, self.view,
+            self.view, self.join, self.gather, self.product, self.branch,
         ]  # fmt: skip
         for _ in range(steps):
             new = kinds[self.number(0, len(kinds) - 1)]()

@@ -95,8 +95,8 @@ EQUAL: dict[str, Pair] = {
     "x / 1": lambda t: (t.x / 1, t.x),
     "x ** 1": lambda t: (t.x**1.0, t.x),
     "repeated by a neutral element": lambda t: (t.scalar * np.ones(3), broadcast_to(t.scalar, (3,))),
-    "-(-x)": lambda t: (-(-t.x), t.x),
-    "x - -y": lambda t: (t.x - -t.y, t.x + t.y),
+    "-(-x)": lambda t: (t.neg(-t.x), t.x),
+    "x - -y": lambda t: (t.x - (-t.y), t.x + t.y),
     "-x * -y": lambda t: (-t.x * -t.y, t.x * t.y),
     "-1 * x": lambda t: (-1 * t.x, -t.x),
     "-(x - y)": lambda t: (-(t.x - t.y), t.y - t.x),
@@ -193,7 +193,7 @@ EQUAL: dict[str, Pair] = {
     ),
     "transpose of a product": lambda t: (transpose(transpose(t.matrix) @ t.matrix_b), transpose(t.matrix_b) @ t.matrix),
     "number in a product": lambda t: ((2 * t.matrix) @ t.vector4, 2 * (t.matrix @ t.vector4)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("pair", EQUAL.values(), ids=EQUAL)
@@ -272,7 +272,7 @@ def test_constants_of_data_are_computed_once() -> None:
 def test_an_index_outside_a_constant_is_left_for_the_run() -> None:
     x = tensor_input("int64", (), "i")
     outside = constant([1.0, 2.0])[x + 5]
-    assert not simple(outside).op == constant(0.0).op
+    assert simple(outside).op != constant(0.0).op
 
 
 def test_branches_are_simplified() -> None:

@@ -51,6 +51,8 @@ Array: TypeAlias = npt.NDArray[Any]
 # Constant subgraphs up to this many elements are computed once, at compile time.
 FOLD_LIMIT = 5_000_000
 ALIGNMENT = 64
+# Specialisations kept per mask: one per number of true entries seen lately.
+KEPT_COUNTS = 16
 
 
 class Compiled:
@@ -260,6 +262,8 @@ class _Staged:
         rest = self._rests.get(len(positions))
         if rest is None:
             rest = self._rests[len(positions)] = self._compile(len(positions))
+            for count in list(self._rests)[:-KEPT_COUNTS]:
+                self._rests.pop(count, None)
         return rest([*arrays, positions])
 
     def _compile(self, count: int) -> Call:

@@ -6,12 +6,20 @@ from consilience.inference.kernel import Chain, Divergences, Kernel, Rows, Tunin
 from consilience.inference.metropolis_chain import MetropolisKernel
 from consilience.inference.nuts_chain import NutsKernel
 
+# PyMC's names of the kernels.
+HamiltonianMC = HmcKernel
+Metropolis = MetropolisKernel
+NUTS = NutsKernel
+
 __all__ = [
+    "NUTS",
     "Chain",
     "Divergences",
+    "HamiltonianMC",
     "HmcKernel",
     "Kernel",
     "LogDensity",
+    "Metropolis",
     "MetropolisKernel",
     "NutsKernel",
     "Rows",

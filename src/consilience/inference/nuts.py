@@ -89,6 +89,8 @@ class Info:
     depth               doublings tried
     leapfrogs           leapfrog steps taken
     acceptance          mean over the leaves of min(1, exp(start energy - energy))
+    symmetric           mean over the leaves of 2 / (1 + exp|energy - start energy|), which energy gained and
+                        energy lost lower alike
     diverging           whether the energy error passed its bound
     turning             whether the trajectory turned around
     energy              energy of the new state
@@ -101,6 +103,7 @@ class Info:
     depth: i64
     leapfrogs: i64
     acceptance: f64
+    symmetric: f64
     diverging: boolean
     turning: boolean
     energy: f64
@@ -161,6 +164,7 @@ def new_nuts(density: Density, state: State, metric: Metric, vectors: Vectors, m
         depth=0,
         leapfrogs=0,
         acceptance=0.0,
+        symmetric=0.0,
         diverging=False,
         turning=False,
         energy=0.0,
@@ -341,6 +345,7 @@ def grow(nuts: Nuts, step: f64, start_energy: f64, leaves: i64) -> None:
             info.diverging_to = slot
         else:
             info.acceptance += exp(min(0.0, -error))
+            info.symmetric += 2.0 / (1.0 + exp(abs(error)))
             growth.log_weight = log_add_exp(growth.log_weight, -error)
             # the new leaf is chosen with its share of the weight so far: a multinomial choice in one pass
             share = exp(-error - growth.log_weight)
@@ -424,6 +429,7 @@ def transition(nuts: Nuts, step_size: f64) -> boolean:
     info.depth = 0
     info.leapfrogs = 0
     info.acceptance = 0.0
+    info.symmetric = 0.0
     info.diverging = False
     info.turning = False
     info.max_energy_error = 0.0
@@ -440,6 +446,7 @@ def transition(nuts: Nuts, step_size: f64) -> boolean:
     state.logp = trajectory.chosen_logp
     state.transition += 1
     info.acceptance /= float(info.leapfrogs)
+    info.symmetric /= float(info.leapfrogs)
     info.energy = trajectory.chosen_energy
     info.energy_error = trajectory.chosen_energy - start_energy
     info.place = trajectory.chosen_place

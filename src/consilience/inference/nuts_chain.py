@@ -92,7 +92,9 @@ def advance_nuts(chain: NutsChain, count: i64) -> i64:
             break
         if row < warmup.length:
             informative = info.place != 0 and not info.diverging
-            adapt(warmup, chain.density, chain.state, info.acceptance, informative)
+            # Past the early phase a chain is where it belongs: there losing energy is no better than gaining it.
+            late = chain.state.transition > warmup.early
+            adapt(warmup, chain.density, chain.state, info.symmetric if late else info.acceptance, informative)
         write_nuts(nuts, warmup, chain.block, row, used_step)
         done += 1
     return done

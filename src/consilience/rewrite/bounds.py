@@ -119,9 +119,7 @@ def bounds_of(node: Node, known: Mapping[Node, Bounds]) -> Bounds:
     else:
         found = UNKNOWN
     return (
-        found
-        if node.dtype not in (*INTEGERS, "bool")
-        else found.and_also(_INTEGER if node.dtype != "bool" else TRUTH)
+        found if node.dtype not in (*INTEGERS, "bool") else found.and_also(_INTEGER if node.dtype != "bool" else TRUTH)
     )
 
 

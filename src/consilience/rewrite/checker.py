@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import ConsilienceError
-from consilience.ir import Node, tensor_input, topological
+from consilience.ir import Constant, Node, constant, tensor_input, topological
 from consilience.ops import Elementwise
 from consilience.rewrite.engine import Rewriting
 from consilience.rewrite.facts import assume
@@ -121,6 +121,8 @@ def _shapes(count: int) -> Iterable[tuple[tuple[int, ...], ...]]:
 
 
 def _input(wildcard: Wildcard, shape: tuple[int, ...], rule: Rule) -> Node:
+    if wildcard.number:
+        return constant(0.75)
     truth = rule.left is not None and _is_truth(wildcard, rule.left)
     node = tensor_input("bool" if truth else "float64", shape, wildcard.name)
     low, high = _interval(wildcard, rule, claimed=False)
@@ -185,6 +187,8 @@ def _extremes(graphs: Sequence[Node], within: float) -> list[float]:
 def _draw(bound: Mapping[str, Node], rule: Rule, pool: Sequence[float], rng: np.random.Generator) -> Values:
     found: dict[Node, Array] = {}
     for name, node in bound.items():
+        if isinstance(node.op, Constant):
+            continue
         shape = tuple(int(n) for n in node.static_shape if isinstance(n, int))
         if node.dtype == "bool":
             found[node] = rng.random(shape) < 0.5
@@ -260,9 +264,7 @@ def _sensitivity(graph: Node, values: Values, true: Array) -> Array | None:
     total: Array | None = None
     for _ in range(3):
         moved = {
-            node: array * (1 + 8 * EPSILON * rng.uniform(-1, 1, array.shape))
-            if array.dtype.kind == "f"
-            else array
+            node: array * (1 + 8 * EPSILON * rng.uniform(-1, 1, array.shape)) if array.dtype.kind == "f" else array
             for node, array in values.items()
         }
         with np.errstate(all="ignore"):

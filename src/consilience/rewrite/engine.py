@@ -165,9 +165,7 @@ class Rewriting:
     def _looped(self, node: Node) -> None:
         """Rules undo each other: name them, or leave the node as it is."""
         if self.strict:
-            names = list(
-                dict.fromkeys(step.rule for step in self.steps[-2 * CHAIN :] if step.origin is self._origin)
-            )
+            names = list(dict.fromkeys(step.rule for step in self.steps[-2 * CHAIN :] if step.origin is self._origin))
             raise VerificationError(
                 "these rules undo each other or grow without end at "
                 f"{side_tables.describe(node)}: {', '.join(names[-12:])}."
@@ -259,9 +257,7 @@ def fit(result: Node, node: Node, rule: Rule) -> Node:
             for a, b in zip(reversed(found.shape), reversed(wanted.shape), strict=False)
         )
         if not repeats:
-            raise VerificationError(
-                f"rule {rule.name!r} made {found!r} of {wanted!r} at {side_tables.describe(node)}."
-            )
+            raise VerificationError(f"rule {rule.name!r} made {found!r} of {wanted!r} at {side_tables.describe(node)}.")
         result = broadcast_to(result, wanted.shape)
     return result
 

@@ -38,9 +38,7 @@ _BOUNDS: dict[str, Callable[[Bounds], Bounds]] = {
     "finite": lambda b: replace(b, finite=True, not_nan=True),
     "not_nan": lambda b: replace(b, not_nan=True),
     "whole": lambda b: replace(b, whole=True),
-    "probability": lambda b: replace(
-        b, low=max(b.low, 0.0), high=min(b.high, 1.0), finite=True, not_nan=True
-    ),
+    "probability": lambda b: replace(b, low=max(b.low, 0.0), high=min(b.high, 1.0), finite=True, not_nan=True),
 }
 
 
@@ -63,9 +61,7 @@ def assume(x: Node, **facts: bool | float) -> Node:
                 else replace(bounds, high=min(bounds.high, limit))
             )
         elif holds is not True:
-            raise GraphError(
-                f"only what holds can be assumed; leave `{name}` out instead of giving {holds!r}."
-            )
+            raise GraphError(f"only what holds can be assumed; leave `{name}` out instead of giving {holds!r}.")
         elif name in _BOUNDS:
             bounds = _BOUNDS[name](bounds)
         elif name in STRUCTURES:

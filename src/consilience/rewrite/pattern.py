@@ -230,9 +230,7 @@ def partial_matches(term: Call, node: Node, bound: Bindings) -> Iterator[tuple[B
     """
     bare = [t for t in term.operands if isinstance(t, Wildcard) and not t.number]
     if len(bare) > 1:
-        raise GraphError(
-            f"a pattern can leave the rest of `{term.function}` to one wildcard only, not to {bare}."
-        )
+        raise GraphError(f"a pattern can leave the rest of `{term.function}` to one wildcard only, not to {bare}.")
     # Numbers first: there is at most one in a sum in normal form, so that a long sum is searched once.
     strict = sorted((t for t in term.operands if t not in bare), key=lambda t: not isinstance(t, Number))
     if len(node.inputs) < len(term.operands):

@@ -258,9 +258,7 @@ def _compared(function: str, arrays: Sequence[Array]) -> Array | None:
 
 
 def _reduced(op: Reduce, x: Array, functions: Mapping[str, Callable[..., Any]]) -> Array | None:
-    name = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "logsumexp": "logaddexp"}.get(
-        op.kind
-    )
+    name = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "logsumexp": "logaddexp"}.get(op.kind)
     if name is None:
         return None
     moved = np.moveaxis(x, op.axes, range(len(op.axes)))

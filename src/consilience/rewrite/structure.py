@@ -110,7 +110,7 @@ def _matrix(x: Node, name: str, holds: Callable[[Node, str], bool], positive: Si
         inner = x.inputs[0]
         return all(a < inner.ndim - 2 for a in op.axes) and holds(inner, name)
     if isinstance(op, Cast):
-        return _is_identity(x) or holds(x.inputs[0], name)
+        return is_identity(x) or holds(x.inputs[0], name)
     if isinstance(op, MatMul):
         return _product(x, name, holds)
     if isinstance(op, Elementwise):
@@ -122,8 +122,10 @@ def _triangular(x: Node, holds: Callable[[Node, str], bool]) -> bool:
     return holds(x, "lower") or holds(x, "upper")
 
 
-def _is_identity(x: Node) -> bool:
+def is_identity(x: Node) -> bool:
     """The form `eye` builds: row index equals column index."""
+    if not isinstance(x.op, Cast):
+        return False
     inner = x.inputs[0]
     if not (isinstance(inner.op, Elementwise) and inner.op.function == "eq"):
         return False
@@ -145,13 +147,9 @@ def _product(x: Node, name: str, holds: Callable[[Node, str], bool]) -> bool:
     if name in ("lower", "upper", "diagonal"):
         return holds(a, name) and holds(b, name)
     if name == "positive_diagonal":
-        return (
-            holds(a, name) and holds(b, name) and any(holds(a, t) and holds(b, t) for t in ("lower", "upper"))
-        )
+        return holds(a, name) and holds(b, name) and any(holds(a, t) and holds(b, t) for t in ("lower", "upper"))
     if name in ("symmetric", "positive_definite"):
-        mirrored = (
-            isinstance(b.op, Transpose) and b.inputs[0] is a and b.op.axes[-2:] == (a.ndim - 1, a.ndim - 2)
-        )
+        mirrored = isinstance(b.op, Transpose) and b.inputs[0] is a and b.op.axes[-2:] == (a.ndim - 1, a.ndim - 2)
         mirrored = mirrored or (
             isinstance(a.op, Transpose) and a.inputs[0] is b and a.op.axes[-2:] == (b.ndim - 1, b.ndim - 2)
         )
@@ -159,9 +157,7 @@ def _product(x: Node, name: str, holds: Callable[[Node, str], bool]) -> bool:
     return False
 
 
-def _elementwise(
-    x: Node, function: str, name: str, holds: Callable[[Node, str], bool], positive: Sign
-) -> bool:
+def _elementwise(x: Node, function: str, name: str, holds: Callable[[Node, str], bool], positive: Sign) -> bool:
     full = [i for i in x.inputs if i.ndim >= 2 and i.static_shape[-2:] == x.static_shape[-2:]]
     scalars = [i for i in x.inputs if all(n == 1 for n in i.static_shape[-2:])]
     if function in ("add", "sub") and len(full) == len(x.inputs):
@@ -207,9 +203,7 @@ def _vector(x: Node, name: str, holds: Callable[[Node, str], bool]) -> bool:
     if array is not None:
         if array.ndim != 1:
             return False
-        return (
-            bool((np.diff(array) > 0).all()) if name == "increasing" else len(np.unique(array)) == len(array)
-        )
+        return bool((np.diff(array) > 0).all()) if name == "increasing" else len(np.unique(array)) == len(array)
     if isinstance(x.op, Elementwise) and x.op.function in ("add", "mul"):
         numbers = [constant_value(i) for i in x.inputs if i.ndim == 0]
         rest = [i for i in x.inputs if i.ndim]

@@ -64,11 +64,7 @@ def _arg_reduce(op: Any, x: Array) -> Array:
 
 def _cumulative(op: Any, x: Array) -> Array:
     run = np.cumsum if op.kind == "sum" else np.cumprod
-    return (
-        np.flip(run(np.flip(x, op.axis), axis=op.axis), op.axis)
-        if op.reverse
-        else np.asarray(run(x, axis=op.axis))
-    )
+    return np.flip(run(np.flip(x, op.axis), axis=op.axis), op.axis) if op.reverse else np.asarray(run(x, axis=op.axis))
 
 
 def _update(op: Any, x: Array, values: Array, *arrays: Array) -> Array:

@@ -59,9 +59,7 @@ def simplify(
     return _run(outputs, keep, exclude, strict)[0]
 
 
-def explain(
-    outputs: Sequence[Node], *, keep: Iterable[Node] = (), exclude: Iterable[str] = ()
-) -> list[Explanation]:
+def explain(outputs: Sequence[Node], *, keep: Iterable[Node] = (), exclude: Iterable[str] = ()) -> list[Explanation]:
     """What `simplify` does with these outputs: rules in order of first use, how often, and where."""
     return explain_steps(_run(outputs, keep, exclude, False)[1].steps)
 

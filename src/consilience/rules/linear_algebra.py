@@ -12,18 +12,21 @@ from consilience.ops import (
     Det,
     DetSign,
     Inverse,
+    InverseQuadratic,
     LogAbsDet,
     MatMul,
     Reduce,
     Solve,
     SolveTriangular,
+    Squeeze,
     Transpose,
     apply,
 )
 from consilience.ops.linalg import diagonal, matrix_transpose
-from consilience.ops.shape import expand_dims, squeeze
+from consilience.ops.shape import expand_dims, eye, squeeze
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, rewrites
+from consilience.rewrite.structure import is_identity
 from consilience.rules.operands import MUL, function_of, number, split_coefficient
 
 
@@ -267,6 +270,52 @@ def _from_diagonal(node: Node, x: Node, facts: Facts) -> Node:
 
 
 @rewrites(
+    Reduce,
+    name="trace of a product with the identity",
+    operands=["mul"],
+    examples=[lambda t: (t.square_matrix * eye(3)).sum(), lambda t: (t.exp(t.scalar) * eye(3) * t.square_matrix).sum()],
+)
+def trace(node: Node, facts: Facts) -> Node | None:
+    """Σᵢⱼ aᵢⱼ δᵢⱼ is Σᵢ aᵢᵢ."""
+    product = node.inputs[0]
+    assert isinstance(node.op, Reduce)
+    if node.op.kind != "sum" or node.op.axes != (0, 1) or function_of(product) != "mul" or product.ndim != 2:
+        return None
+    rest = [x for x in product.inputs if not is_identity(x)]
+    if len(rest) == len(product.inputs) or not rest:
+        return None
+    if any(x.ndim and x.static_shape != product.static_shape for x in rest):
+        return None
+    diagonals = [diagonal(x) if x.ndim else x for x in rest]
+    if not any(x.ndim for x in diagonals):
+        return None
+    inner = diagonals[0] if len(diagonals) == 1 else Node(MUL, *diagonals)
+    return Node(Reduce("sum", (0,)), inner)
+
+
+@rewrites(
+    MatMul,
+    name="quadratic form of a solution",
+    operands=[Squeeze],
+    examples=[
+        lambda t: t.vector3 @ t.solve(t.positive_definite, t.vector3, "pos"),
+        lambda t: t.solve(t.positive_definite, t.vector3) @ t.vector3,
+    ],
+)
+def quadratic_form(node: Node, facts: Facts) -> Node | None:
+    """b' A⁻¹ b for positive definite A needs one triangular substitution, not two."""
+    for b, solution in (node.inputs, node.inputs[::-1]):
+        if not isinstance(solution.op, Squeeze) or b.ndim != 1:
+            continue
+        system = solution.inputs[0]
+        if isinstance(system.op, Solve) and system.op.assume == "positive definite":
+            a, column = system.inputs
+            if column is expand_dims(b, 1) and a.ndim == 2:
+                return squeeze(Node(InverseQuadratic(), a, column), 0)
+    return None
+
+
+@rewrites(
     Transpose,
     name="transpose of a product",
     operands=[MatMul],
@@ -333,9 +382,7 @@ def numbers_out(node: Node, facts: Facts) -> Node | None:
             outside.append(number(coefficient, x.dtype))
             x = rest
         operands.append(x)
-    if operands == list(node.inputs) or [o.static_shape for o in operands] != [
-        i.static_shape for i in node.inputs
-    ]:
+    if operands == list(node.inputs) or [o.static_shape for o in operands] != [i.static_shape for i in node.inputs]:
         return None
     result = Node(MatMul(), *operands)
     if outside:
@@ -353,6 +400,8 @@ RULES: tuple[Rule, ...] = (
     known_factor,
     log_of_determinant,
     structured_determinant,
+    trace,
+    quadratic_form,
     transpose_of_product,
     product_of_transposes,
     numbers_out,

@@ -22,7 +22,6 @@ ROOTS = (
     rule("power of a power", pow_(pow_(x, y), 2), pow_(x, 2 * y), given(positive(x))),
     rule("square of a power", square(pow_(x, y)), pow_(x, 2 * y), given(positive(x))),
     rule("square of a reciprocal", square(reciprocal(x)), reciprocal(square(x))),
-    rule("square of exp", square(exp(x)), exp(2 * x)),
     rule("sqrt of exp", sqrt(exp(x)), exp(0.5 * x)),
     rule("power of exp", pow_(exp(x), y), exp(x * y), domain={x: FINITE, y: FINITE}),
     rule("sqrt of reciprocal", sqrt(reciprocal(x)), reciprocal(sqrt(x)), domain={x: (0, inf)}),

@@ -1,7 +1,7 @@
 """The normal form of products: n-ary, one number in front, equal factors as powers, signs outside.
 
 Reordering holds up to rounding and where no intermediate result overflows. Quotients stay factors of
-their own; exp(x) * exp(y) is exp(x + y).
+their own; exp(x) * exp(y) is exp(x + y), but exp(x) ** 2 stays: exp(x) may be needed too.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ def as_power(node: Node) -> tuple[Node, float]:
         function = function_of(node)
         if function == "square":
             # A square forgets the sign: (x ** 0.5) ** 2 is x only on half of the line.
-            if function_of(node.inputs[0]) not in ("square", "reciprocal") and function_of(
-                node.inputs[0]
-            ) in ("sqrt", "pow"):
+            if function_of(node.inputs[0]) not in ("square", "reciprocal") and function_of(node.inputs[0]) in (
+                "sqrt",
+                "pow",
+            ):
                 return node, exponent
             exponent *= 2
         elif function == "reciprocal":
@@ -84,9 +85,7 @@ def _mergeable(base: Node, exponents: list[float], facts: Facts) -> bool:
     whole = all(e == int(e) for e in exponents)
     if all(e > 0 for e in exponents) or all(e < 0 for e in exponents):
         return whole or facts.non_negative(base) is True
-    return facts.finite(base) is True and (
-        facts.positive(base) is True if not whole else facts.nonzero(base) is True
-    )
+    return facts.finite(base) is True and (facts.positive(base) is True if not whole else facts.nonzero(base) is True)
 
 
 _PART_OF_POWERS = frozenset(("square", "reciprocal", "sqrt", "pow"))
@@ -174,7 +173,7 @@ def collect_product(node: Node, facts: Facts) -> Node | None:
         return None
     if coefficient == 0 and (exact or all(facts.finite(x) for x in kept)):
         return number(0, dtype)
-    kept = _powers(_exponentials(kept), facts) if not exact else _squares(kept)
+    kept = _exponentials(_powers(kept, facts)) if not exact else _squares(kept)
     coefficient = coefficient * sign
     kept[:0] = _folded(constants)
     if abs(coefficient) == 1 and kept:

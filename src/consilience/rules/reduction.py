@@ -43,9 +43,7 @@ _IDEMPOTENT = ("max", "min", "any", "all")
 def constant_axes(x: Node, rank: int, axes: Sequence[int], like: Node) -> tuple[int, ...]:
     """The axes of a broadcast result of rank `rank` along which the operand x repeats one value."""
     missing = rank - x.ndim
-    return tuple(
-        a for a in axes if a < missing or (x.static_shape[a - missing] == 1 and like.static_shape[a] != 1)
-    )
+    return tuple(a for a in axes if a < missing or (x.static_shape[a - missing] == 1 and like.static_shape[a] != 1))
 
 
 def _without(x: Node, rank: int, axes: Sequence[int]) -> Node:
@@ -122,9 +120,7 @@ def nested(node: Node, facts: Facts) -> Node | None:
         return None
     first = inner.op.axes
     kept = [a for a in range(inner.inputs[0].ndim) if a not in first]
-    return Node(
-        Reduce(node.op.kind, tuple(sorted((*first, *(kept[a] for a in node.op.axes))))), inner.inputs[0]
-    )
+    return Node(Reduce(node.op.kind, tuple(sorted((*first, *(kept[a] for a in node.op.axes))))), inner.inputs[0])
 
 
 @rewrites(
@@ -149,9 +145,7 @@ def of_view(node: Node, facts: Facts) -> Node | None:
         kept_after = [order[a] for a in range(view.ndim) if a not in op.axes]
         result = _reduced(op, x, axes)
         permutation = tuple(kept_before.index(a) for a in kept_after)
-        return (
-            result if permutation == tuple(range(len(permutation))) else Node(Transpose(permutation), result)
-        )
+        return result if permutation == tuple(range(len(permutation))) else Node(Transpose(permutation), result)
     if isinstance(view.op, ExpandDims):
         new = view.op.axes
         if any(a in new for a in op.axes):
@@ -212,9 +206,7 @@ def _varies_by_constants(x: Node, axes: Sequence[int]) -> bool:
         x = x.inputs[0]
     if function_of(x) != "mul":
         return isinstance(x.op, Constant)
-    return all(
-        isinstance(f.op, Constant) or len(constant_axes(f, x.ndim, axes, x)) == len(axes) for f in x.inputs
-    )
+    return all(isinstance(f.op, Constant) or len(constant_axes(f, x.ndim, axes, x)) == len(axes) for f in x.inputs)
 
 
 @rewrites(
@@ -410,11 +402,7 @@ def extremum_of_truth(node: Node, facts: Facts) -> Node | None:
     """The greatest of truth values is whether any holds."""
     assert isinstance(node.op, Reduce)
     inner = node.inputs[0]
-    if (
-        not isinstance(inner.op, Cast)
-        or inner.inputs[0].dtype != "bool"
-        or node.op.kind not in ("max", "min")
-    ):
+    if not isinstance(inner.op, Cast) or inner.inputs[0].dtype != "bool" or node.op.kind not in ("max", "min"):
         return None
     if not _filled(inner, node.op.axes):
         return None

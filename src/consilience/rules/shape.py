@@ -100,6 +100,8 @@ def views_outwards(node: Node, facts: Facts) -> Node | None:
     shape: Shape | None = None
     for x in node.inputs:
         if x.op == view:
+            if not x.ndim:
+                return None  # a register; its inside is an array of one element
             x = x.inputs[0]
             if shape is not None and x.static_shape != shape:
                 return None
@@ -248,11 +250,7 @@ def squeeze_merged(node: Node, facts: Facts) -> Node | None:
 def _shaped(x: Node, remaining: Sequence[int], new: tuple[int, ...], dropped: tuple[int, ...]) -> Node:
     """x with the axes of `new` that remain, less those in `dropped`; all counted after the new axes."""
     own = [a for a in range(x.ndim + len(new)) if a not in new]
-    inner = (
-        squeeze(x, tuple(i for i, a in enumerate(own) if a in dropped))
-        if any(a in dropped for a in own)
-        else x
-    )
+    inner = squeeze(x, tuple(i for i, a in enumerate(own) if a in dropped)) if any(a in dropped for a in own) else x
     added = tuple(i for i, a in enumerate(remaining) if a in new)
     return expand_dims(inner, added) if added else inner
 
@@ -303,9 +301,7 @@ def concatenate_merged(node: Node, facts: Facts) -> Node | None:
     axis = node.op.axis
     parts: list[Node] = []
     for x in node.inputs:
-        parts += (
-            x.inputs if isinstance(x.op, Concatenate) and x.op.axis == axis and len(x.inputs) <= 64 else (x,)
-        )
+        parts += x.inputs if isinstance(x.op, Concatenate) and x.op.axis == axis and len(x.inputs) <= 64 else (x,)
     filled = [x for x in parts if x.static_shape[axis] != 0] or parts[:1]
     if len(filled) == 1:
         return filled[0]

@@ -29,10 +29,14 @@ from consilience.rules.notation import (
     sigmoid,
     softplus,
     sqrt,
+    square,
     x,
     y,
 )
 from consilience.rules.operands import function_of, is_number, value_of
+
+# Sums of more exponentials are left: `logsumexp` over an axis is the form for many.
+MOST_TERMS = 4
 
 EXPONENTIALS = (
     rule("exp - 1", exp(x) - 1, expm1(x)),
@@ -54,6 +58,7 @@ LOGARITHMS = (
     rule("log of -expm1", log(-expm1(x)), log1mexp(x)),
     rule("log1p of -exp", log1p(-exp(x)), log1mexp(x)),
     rule("log1p of exp", log1p(exp(x)), softplus(x)),
+    rule("log1p of exp²", log1p(square(exp(x))), softplus(2 * x)),
     rule("log of a sum of exponentials", log(exp(x) + exp(y)), logaddexp(x, y)),
     rule("log of sigmoid", log(sigmoid(x)), -softplus(-x)),
     rule("log1p of -sigmoid", log1p(-sigmoid(x)), -softplus(x)),
@@ -98,6 +103,57 @@ def log_of_sum_of_exponentials(node: Node, facts: Facts) -> Node | None:
     if not isinstance(total.op, Reduce) or total.op.kind != "sum" or function_of(total.inputs[0]) != "exp":
         return None
     return Node(Reduce("logsumexp", total.op.axes), total.inputs[0].inputs[0])
+
+
+def _exponential(term: Node, facts: Facts) -> bool:
+    """Whether a term is a product of factors >= 0 one of which is an exponential, so that its log is better."""
+    if function_of(term) in ("mul", "true_div"):
+        found = any(_exponential(f, facts) for f in term.inputs)
+        return found and all(facts.non_negative(f) for f in term.inputs)
+    if function_of(term) == "square":
+        return function_of(term.inputs[0]) == "exp"
+    return function_of(term) == "exp"
+
+
+@rewrites(
+    "log",
+    name="log of weighted exponentials",
+    operands=[Reduce, "add"],
+    examples=[
+        lambda t: t.log((t.positive_vector * t.exp(t.vector)).sum()),
+        lambda t: t.log(t.positive * t.exp(t.x) + 2.0 * t.exp(t.y)),
+        lambda t: t.log(2.0 + t.exp(t.x)),
+    ],
+)
+def log_of_weighted(node: Node, facts: Facts) -> Node | None:
+    """log(Σ wᵢ exp(xᵢ)) is logsumexp(log(w) + x) for weights >= 0."""
+    total = node.inputs[0]
+    if isinstance(total.op, Reduce):
+        if total.op.kind != "sum" or not _exponential(total.inputs[0], facts):
+            return None
+        return Node(Reduce("logsumexp", total.op.axes), apply("log", total.inputs[0]))
+    if function_of(total) != "add" or len(total.inputs) > MOST_TERMS:
+        return None
+    terms = total.inputs
+    at_hand = [is_number(t) and float(value_of(t)) > 0 for t in terms]
+    if sum(at_hand) == len(terms) or not all(n or _exponential(t, facts) for n, t in zip(at_hand, terms, strict=True)):
+        return None
+    result = apply("log", terms[0])
+    for term in terms[1:]:
+        result = apply("logaddexp", result, apply("log", term))
+    return result
+
+
+@rewrites(
+    "log1p",
+    name="log1p of weighted exponentials",
+    operands=["mul", "true_div"],
+    examples=[lambda t: t.log1p(0.04 * t.exp(t.x)), lambda t: t.log1p(t.positive * t.exp(t.x) ** 2)],
+)
+def log1p_of_weighted(node: Node, facts: Facts) -> Node | None:
+    """log(1 + w exp(x)) is softplus(log(w) + x) for w >= 0."""
+    product = node.inputs[0]
+    return apply("softplus", apply("log", product)) if _exponential(product, facts) else None
 
 
 @rewrites(
@@ -240,6 +296,8 @@ RULES: tuple[Rule, ...] = (
     *SIGMOIDS,
     *ERROR_FUNCTIONS,
     log_of_sum_of_exponentials,
+    log_of_weighted,
+    log1p_of_weighted,
     softmax,
     log_of_product,
     log_of_power,

@@ -1,0 +1,119 @@
+"""The public door: every name is there, each loads its own part of the library only, types agree."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import consilience as pm
+
+DOOR = Path(pm.__file__)
+ABOVE_THE_TENSORS = {"dist", "logprob", "model", "sample", "inference", "run", "storage", "ui", "diagnostics", "doctor"}
+
+
+def in_a_fresh_process(code: str) -> list[str]:
+    """What `code` leaves in a list named `answer`."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport json; print(json.dumps(answer))"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert isinstance(answer, list)
+    return answer
+
+
+def imports_for_type_checkers() -> dict[str, str]:
+    """Names that the block for type checkers gives, with the module each comes from."""
+    tree = ast.parse(DOOR.read_text(encoding="utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    found: dict[str, str] = {}
+    for node in block.body:
+        if isinstance(node, ast.ImportFrom):
+            assert node.module is not None
+            for alias in node.names:
+                assert alias.asname == alias.name, f"{alias.name}: only `import x as x` makes a name public"
+                found[alias.name] = node.module
+        else:
+            assert isinstance(node, ast.Assign)
+            assert isinstance(node.value, ast.Name)
+            (target,) = node.targets
+            assert isinstance(target, ast.Name)
+            found[target.id] = found[node.value.id]
+    return found
+
+
+def test_type_checkers_see_the_names_that_exist() -> None:
+    """The list of names and the imports for type checkers say the same, module by module."""
+    modules = {name: module.rpartition(".")[0] for name, module in pm._MODULES.items()}
+    assert imports_for_type_checkers() == pm._HOME | modules
+
+
+def test_no_name_is_listed_twice() -> None:
+    """A name has one home."""
+    listed = [name for names in pm._NAMES.values() for name in names.split()] + list(pm._MODULES)
+    assert len(listed) == len(set(listed)) == len(pm.__all__)
+
+
+@pytest.mark.parametrize("name", pm.__all__)
+def test_every_listed_name_exists(name: str) -> None:
+    """Each name of the door leads to something, and `dir` shows it."""
+    assert getattr(pm, name) is not None
+    assert name in dir(pm)
+
+
+def test_unknown_names_are_refused_by_name() -> None:
+    """A name that is not there raises AttributeError, so that `hasattr` and imports of modules work."""
+    with pytest.raises(AttributeError, match="'consilience' has no attribute 'Normall'"):
+        _ = pm.Normall
+    assert not hasattr(pm, "Normall")
+
+
+@pytest.mark.parametrize("order", ["import consilience.sample, consilience.model", "import consilience.model.model"])
+def test_sample_is_the_function_whatever_is_imported_first(order: str) -> None:
+    """The module of the same name does not hide the function."""
+    answer = in_a_fresh_process(f"{order}\nimport consilience as pm\nanswer = [type(pm.sample).__name__]")
+    assert answer == ["function"]
+
+
+def test_the_door_itself_loads_nothing() -> None:
+    """`import consilience` costs next to nothing: neither NumPy nor any layer is loaded."""
+    answer = in_a_fresh_process(
+        "import sys, consilience\nanswer = [m for m in sys.modules if m.split('.')[0] in ('consilience', 'numpy')]"
+    )
+    assert answer == ["consilience"]
+
+
+def test_the_tensor_door_loads_the_compiler_only() -> None:
+    """`import consilience.tensor` loads no sampler, no model and none of the heavy libraries."""
+    loaded = in_a_fresh_process("import sys, consilience.tensor as pt\nanswer = list(sys.modules)")
+    assert not {"llvmlite", "pandas", "rich", "scipy", "xarray"} & set(loaded)
+    layers = {name.split(".")[1] for name in loaded if name.startswith("consilience.")}
+    assert not layers & ABOVE_THE_TENSORS
+
+
+def test_building_a_model_loads_no_sampler() -> None:
+    """Declaring a model loads no kernels, runs, storage or screens."""
+    loaded = in_a_fresh_process(
+        "import sys, consilience as pm\n"
+        "with pm.Model() as model:\n    pm.Normal('x', 0, 1)\n"
+        "answer = [m for m in sys.modules if m.startswith('consilience.')]"
+    )
+    assert not {name.split(".")[1] for name in loaded} & {"run", "storage", "ui", "diagnostics", "sample"}
+
+
+def test_star_import_gives_all_names() -> None:
+    """`from consilience import *` gives what `__all__` lists."""
+    names = in_a_fresh_process(
+        "from consilience import *\nanswer = [n for n in dir() if n[0] != '_' and n != 'answer']"
+    )
+    assert sorted(names) == sorted(pm.__all__)
