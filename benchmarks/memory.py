@@ -8,12 +8,14 @@ import os
 import resource
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 from benchmarks.fresh import ask
 from benchmarks.report import Row, show
 
 MEGABYTE = 1e6
+SETTLE = 30  # rounds until the allocator's pools have their size
 
 
 def resident() -> float:
@@ -46,16 +48,21 @@ def import_peak() -> float:
     return peak()
 
 
-def growth_of_sampling(runs: int = 100) -> float:
-    """Growth of resident memory over `runs` calls of `sample`, after ten to settle."""
+def growth_of_sampling(rebuild: bool, runs: int = 100) -> float:
+    """Growth of resident memory over `runs` calls of `sample`, after SETTLE; the model is kept or built anew."""
     import consilience as pm
     from benchmarks.models import eight_schools
+    from consilience.errors import ConvergenceWarning
 
+    warnings.simplefilter("ignore", ConvergenceWarning)  # the runs are short on purpose
     settings = {"draws": 100, "tune": 100, "chains": 2, "progressbar": False}
-    for i in range(runs + 10):
-        if i == 10:
+    model = eight_schools()
+    for i in range(SETTLE + runs):
+        if i == SETTLE:
             before = resident()
-        with eight_schools():
+        if rebuild:
+            model = eight_schools()
+        with model:
             pm.sample(random_seed=i, **settings)
     return resident() - before
 
@@ -68,8 +75,8 @@ def growth_of_compiling(functions: int = 200) -> float:
     import consilience.tensor as pt
 
     x = pt.vector("x")
-    for i in range(functions + 20):
-        if i == 20:
+    for i in range(SETTLE + functions):
+        if i == SETTLE:
             before = resident()
         function = pm.function([x], pt.exp(x * (i + 0.5)).sum())
         assert np.isfinite(function(np.zeros(3)))
@@ -80,7 +87,8 @@ def growth_of_compiling(functions: int = 200) -> float:
 MEASUREMENTS = {
     "imports": import_peak,
     "radon": radon_peak,
-    "sampling": growth_of_sampling,
+    "same": lambda: growth_of_sampling(rebuild=False),
+    "anew": lambda: growth_of_sampling(rebuild=True),
     "compiling": growth_of_compiling,
 }
 
@@ -94,7 +102,8 @@ def main() -> None:
         [
             Row("peak after import", found["imports"], "MB"),
             Row("peak of the radon example, 4 chains", found["radon"], "MB"),
-            Row("growth over 100 runs of sample", found["sampling"], "MB", 2),
+            Row("growth over 100 runs of sample, one model", found["same"], "MB", 2),
+            Row("growth over 100 runs of sample, model built anew", found["anew"], "MB", 2),
             Row("growth over 200 functions compiled and dropped", found["compiling"], "MB", 2),
         ],
     )

@@ -136,6 +136,7 @@ def sample(
     kernel = _kernel(step, target_accept, max_treedepth)
     seed = seed_from(random_seed)
     keep = _wanted(var_names, [v.name for v in owner.free] + list(owner.deterministics))
+    storage.prepare()
     began = time.perf_counter()
     density = model_density(owner)
     compiled = time.perf_counter()
@@ -277,6 +278,7 @@ def sample_prior_predictive(
     free = [v.name for v in owner.free] + list(owner.deterministics)
     observed = [v.name for v in owner.observed]
     names = _wanted(var_names, free + observed)
+    storage.prepare()
     redrawn(owner, names, [])
     if owner.potentials:
         _without_potentials(owner)

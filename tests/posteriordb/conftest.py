@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 ROWS = pytest.StashKey[list[tuple[str, ...]]]()
-HEADER = ("posterior", "seed", "parameters", "max |z|", "sd ratio", "R-hat", "divergences", "seconds", "")
+HEADER = ("posterior", "seed", "parameters", "max |z|", "sd ratio", "R-hat", "divergences", "gradients", "seconds", "")
 
 
 @pytest.fixture

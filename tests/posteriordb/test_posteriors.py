@@ -100,7 +100,7 @@ def test_posterior_is_reproduced(name: str, seed: int, record: Callable[..., Non
     posterior_file = load(name)
     start = time.perf_counter()
     with build(pm, pt, posterior_file["data_values"]):
-        result = pm.sample(random_seed=seed, **{**SETTINGS, **settings})
+        result = pm.sample(random_seed=seed, discard_tuned_samples=False, **{**SETTINGS, **settings})
     seconds = time.perf_counter() - start
 
     found = compare(result["posterior"], posterior_file["reference_summary"])
@@ -113,6 +113,7 @@ def test_posterior_is_reproduced(name: str, seed: int, record: Callable[..., Non
         f"{spread.min():.3f}-{spread.max():.3f}",
         f"{found['rhat'].max():.4f}",
         str(int(np.asarray(result["sample_stats"]["diverging"]).sum())),
+        str(sum(int(np.asarray(result[g]["n_steps"]).sum()) for g in ("warmup_sample_stats", "sample_stats"))),
         f"{seconds:.2f}",
         "reproduced" if reproduced(found) else "missed",
     )

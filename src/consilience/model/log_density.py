@@ -28,6 +28,7 @@ from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model import observation
 from consilience.model.batches import values_of_draws
+from consilience.model.collection import collection_paused
 from consilience.model.layout import Layout, Stretch
 from consilience.model.variables import ModelVariables
 from consilience.ops import Elementwise, cast
@@ -176,7 +177,7 @@ class _Built:
         self.slots = slots
         self.lengths = lengths
         began = time.perf_counter()
-        with without_sources():
+        with without_sources(), collection_paused():
             terms = terms_of(model)
             _check_closed(terms)
             _check_obligations(terms, lengths)

@@ -200,10 +200,10 @@ def _composed(first: Entry, second: Entry, length: Dim) -> Entry | None:
 def index_of_repeated(node: Node, facts: Facts) -> Node | None:
     """Positions along repeated axes do not matter."""
     assert isinstance(node.op, Index)
-    repeated = node.inputs[0]
-    x, entries = repeated.inputs[0], node.op.specification
+    repeated, entries = node.inputs[0], node.op.specification
     if not isinstance(repeated.op, BroadcastTo) or not _static(entries):
         return None
+    (x,) = repeated.inputs
     lengths = repeated.static_shape
     if any(isinstance(e, At) and not isinstance(n, int) for e, n in zip(entries, lengths, strict=True)):
         return None

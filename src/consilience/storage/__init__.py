@@ -1,5 +1,5 @@
 """Results as trees of labelled arrays in ArviZ's schema."""
 
-from consilience.storage.datatree import build, extend
+from consilience.storage.datatree import build, extend, prepare
 
-__all__ = ["build", "extend"]
+__all__ = ["build", "extend", "prepare"]

@@ -6,7 +6,9 @@ Draws are not copied. What the arrays mean, and how they came about, stays outsi
 from __future__ import annotations
 
 import datetime as dt
+import importlib
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -38,6 +40,13 @@ OF_THE_RUN = frozenset(
     }
 )
 """Groups that carry the attributes of the run."""
+
+
+def prepare() -> None:
+    """Begin to load xarray beside what the caller does next, such as compiling; it takes 0.3 s once."""
+    # Not a daemon: a process that ends meanwhile must not tear down what a C extension is setting up.
+    if "xarray" not in sys.modules:
+        threading.Thread(target=importlib.import_module, args=("xarray",), name="consilience-xarray").start()
 
 
 def build(

@@ -26,6 +26,7 @@ from consilience.native.random.discrete import random_binomial, random_poisson
 from consilience.native.random.philox import fold_in, random_bits
 from consilience.native.typed_python import NativeFunction
 from consilience.native.typed_python.translate import translate
+from consilience.native.typed_python.translations import written
 
 DRAWS: Final[dict[str, NativeFunction[..., Any]]] = {
     "random_beta": random_beta,
@@ -61,14 +62,19 @@ def library(wanted: str) -> Library | None:
     if not found:
         return None
     ((name, lanes),) = found
+    text = written({wanted: DRAWS[name]}, lambda: _program(name, lanes))
+    return jit.load(text, [wanted], LIBRARY, passes="full")
+
+
+def _program(name: str, lanes: int) -> Module:
     if name in vectors.VECTORS:
         module = Module()
-        vectors.write(module, name, wanted, lanes)
-    else:
-        module = translate({symbol(name): DRAWS[name]})
-        if lanes > 1:
-            _lanewise(module, name, lanes)
-    return jit.load(module, [wanted], LIBRARY, passes="full")
+        vectors.write(module, name, symbol(name, lanes), lanes)
+        return module
+    module = translate({symbol(name): DRAWS[name]})
+    if lanes > 1:
+        _lanewise(module, name, lanes)
+    return module
 
 
 def _lanewise(module: Module, name: str, lanes: int) -> None:

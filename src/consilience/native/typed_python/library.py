@@ -18,6 +18,7 @@ from consilience.native.typed_python.function import NativeFunction, compilers
 from consilience.native.typed_python.native_types import NativeType, u64
 from consilience.native.typed_python.records import pointer, signed
 from consilience.native.typed_python.translate import translate
+from consilience.native.typed_python.translations import written
 
 if TYPE_CHECKING:
     from consilience.native.jit import Library
@@ -50,7 +51,7 @@ def compile_native(
         raise NativeError("compile_native needs at least one function")
     if len(set(map(id, named.values()))) != len(named):
         raise NativeError(f"one function is exported under two names: {', '.join(named)}")
-    return jit.load(translate(named), named, LIBRARY, passes=passes)
+    return jit.load(written(named, lambda: translate(named)), named, LIBRARY, passes=passes)
 
 
 class Compiled:
