@@ -163,6 +163,24 @@ def test_functions_are_visible_only_when_exported() -> None:
     assert "noalias" not in emitted()
 
 
+def test_shared_functions_stay_one_copy_and_inline_ones_vanish() -> None:
+    """After optimisation two callers of a shared function still call it; an inlined one leaves no symbol."""
+    module = Module()
+    for name, flags in (("apart", {"shared": True}), ("within", {"inline": True})):
+        helper = module.function(name, [("x", f64)], f64, export=False, **flags)
+        helper.ret(helper.add(helper.parameters[0], helper.parameters[0]))
+    for name in ("f", "g"):
+        b = module.function(name, [("x", f64)], f64)
+        (x,) = b.parameters
+        b.ret(b.add(b.call("apart", f64, x), b.call("within", f64, x)))
+    image = jit.compile_object(module, passes="full")
+    assert b"apart" in image
+    assert b"within" not in image
+    library = jit.load(module, ["f", "g"], passes="full")
+    for name in ("f", "g"):
+        assert library.function(name, ctypes.c_double, ctypes.c_double)(1.5) == 6.0
+
+
 def test_vectors_travel_in_registers_on_windows() -> None:
     text = emit(everything(8), WINDOWS)
     assert "call x86_regcallcc <8 x double> @consilience_exp_f64x8" in text

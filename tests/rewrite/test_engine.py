@@ -12,7 +12,7 @@ from consilience.backends.reference import evaluate
 from consilience.errors import GraphError, MissingRuleError, VerificationError
 from consilience.ir import Node, constant, tensor_input, topological
 from consilience.ir.side_tables import name_of, set_name, source_of
-from consilience.ops import Reduce, apply, cond
+from consilience.ops import Reduce, StopGradient, apply, cond
 from consilience.rewrite.engine import Rewriting
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.pattern import wildcards
@@ -227,3 +227,10 @@ def test_table_of_rules_can_be_read() -> None:
     assert len(ALWAYS) == len(list(ALWAYS))
     assert isinstance(ALWAYS["log1p of exp"], Rule)
     assert repr(ALWAYS["log1p of exp"].left) == "log1p(exp(x))"
+
+
+def test_stop_gradient_vanishes_only_after_differentiation() -> None:
+    x = vector()
+    graph = apply("log", Node(StopGradient(), apply("exp", x)))
+    assert simplify([graph]) == [graph]
+    assert simplify([graph], differentiated=True) == [x]

@@ -131,8 +131,9 @@ def constant(value: Node | npt.ArrayLike, dtype: str | None = None) -> Node:
 
 def is_masked(value: object) -> bool:
     """Whether a value is a masked array; `numpy.ma` takes milliseconds to load, so this does not load it."""
-    masked = sys.modules.get("numpy.ma")
-    return masked is not None and isinstance(value, masked.MaskedArray)
+    # Another thread may be loading the module, which then is there but holds little.
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+    return masked is not None and isinstance(value, masked)
 
 
 def constant_value(node: Node) -> npt.NDArray[Any] | None:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from consilience.errors import CacheWarning, NativeError
 from consilience.native.target import Target, versions
 
-FORMAT = 2
+FORMAT = 3
 """Raise it when an entry's layout or the meaning of a pass pipeline's name changes."""
 
 DEFAULT_LIMIT = 256 * 2**20

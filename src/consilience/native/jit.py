@@ -117,8 +117,8 @@ def load(
     `imports` the addresses of symbols the program declares. Other declared symbols are looked up in the
     vector math library (names that start with "consilience_") and in this process (the C library).
     `level` is that of the code generator, 0 to 3. `passes` is "light" (inlining where asked for, SROA,
-    instcombine, simplifycfg), enough for code that is already vectors, or "full" (LLVM's O2). `target` must
-    be one that this machine can execute.
+    instcombine, simplifycfg), enough for code that is already vectors, or "full" (LLVM's O1, with vectors
+    for loops). `target` must be one that this machine can execute.
 
     Raises NativeError: text that LLVM cannot read, a symbol without address, a missing export.
     """
@@ -183,8 +183,10 @@ def _compile(text: str, target: Target, level: int, passes: Passes) -> bytes:
 
 def _optimise(module: ModuleRef, target: Target, level: int, passes: Passes) -> None:
     binding = llvm()
-    options = binding.create_pipeline_tuning_options(speed_level=2)
-    # Measured on NUTS: the other two double the time to compile and change nothing beyond 10 ns a step.
+    # Measured on NUTS: what is left out here, LLVM's second level and more inlining than of tiny functions
+    # included, takes as long again to compile and changes nothing beyond 10 ns a step.
+    options = binding.create_pipeline_tuning_options(speed_level=1)
+    options.inlining_threshold = 25
     options.loop_vectorization, options.slp_vectorization, options.loop_interleaving = True, False, False
     # A manager serves once: a second run of LLVM's own pipeline aborts the process.
     with options, binding.create_pass_builder(machine(target, level), options) as builder:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from consilience.errors import MissingRuleError, VerificationError
-from consilience.ir import Constant, Node, Op, Region, TensorType, is_leaf, rebuild, side_tables, topological
+from consilience.ir import Constant, Node, Op, Region, TensorType, is_leaf, side_tables, topological
 from consilience.ops import Elementwise, cast
 from consilience.ops.shape import broadcast_to
 from consilience.rewrite.facts import Facts, pass_on_assumptions
@@ -74,17 +74,14 @@ class Rewriting:
         with side_tables.without_sources():
             for node in order:
                 self._origin = node
-                here = rebuild(node, tuple([found[i] for i in node.inputs]))
+                here = _with_inputs(node, tuple([found[i] for i in node.inputs]))
                 if node in inner:
                     self.facts.open_nodes.add(here)
                     found[node] = here
                     continue
-                result = found[node] = self._settle(here)
+                result = found[node] = self._settle_reader(here, [found[i] for i in node.inputs if i in inner])
                 if readers[node] > 1 and _family(result) is not None:
                     self.facts.shared_nodes.add(result)
-                for operand in node.inputs:
-                    if operand in inner:
-                        self.facts.open_nodes.discard(found[operand])
                 if result is not node and not is_leaf(result) and not isinstance(result.op, Constant):
                     side_tables.pass_on(node, result)
                     pass_on_assumptions(node, result)
@@ -115,6 +112,16 @@ class Rewriting:
                     found.add(operand)
         return found
 
+    def _settle_reader(self, node: Node, links: Sequence[Node]) -> Node:
+        """The normal form of a node that takes links of a chain apart; a link it left is settled itself."""
+        result = self._settle(node)
+        if links:
+            self.facts.open_nodes.difference_update(links)
+            if not set(links).isdisjoint(result.inputs):
+                self._normal.pop(result)
+                result = self._normal[node] = self._settle(result)
+        return result
+
     def _settle(self, start: Node) -> Node:
         """The normal form of a node; its inputs need not be normal yet."""
         normal, becomes, opened = self._normal, self._becomes, self.facts.open_nodes
@@ -139,7 +146,7 @@ class Rewriting:
                     else:
                         self._looped(node)
                     continue
-                following = rebuild(node, tuple([normal.get(i, i) for i in node.inputs]))
+                following = _with_inputs(node, tuple([normal.get(i, i) for i in node.inputs]))
                 if following is node:
                     after = self._fire(node)
                     if after is None:
@@ -213,6 +220,10 @@ class Rewriting:
             self.steps += inner.steps
             self._regions[region] = self._regions[known] = known
         return known
+
+
+def _with_inputs(node: Node, inputs: tuple[Node, ...]) -> Node:
+    return node if inputs == node.inputs else Node(node.op, *inputs)
 
 
 def _readers(order: Sequence[Node], outputs: Sequence[Node]) -> dict[Node, int]:

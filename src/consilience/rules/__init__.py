@@ -1,4 +1,9 @@
-"""Tables of rewrite rules, one per subject, and `simplify`, which applies those that are always right."""
+"""Tables of rewrite rules, one per subject, and `simplify`, which applies those that are always right.
+
+The normal form: no `sub`; n-ary sums and products with one number in front and operands of equal smaller
+size together; signs before products, in the terms of sums; numbers as factors instead of quotients;
+views towards the outputs; what is constant along summed axes outside the sum.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from consilience.ir import Node, TensorType, is_leaf, tensor_input
 from consilience.ir.traversal import substitute
-from consilience.rewrite.engine import Rewriting
+from consilience.rewrite.engine import Rewriting, Step
 from consilience.rewrite.explain import Explanation, explain_steps
 from consilience.rewrite.facts import assume
 from consilience.rewrite.rule import RuleTable
@@ -39,8 +44,11 @@ ALWAYS = RuleTable(
 )
 
 
-# Passes after the first; one is enough unless a reader of a shared value has vanished.
-PASSES = 3
+# For graphs of which no derivative is taken any more.
+DIFFERENTIATED = RuleTable((*ALWAYS, shape.stop_gradient))
+
+# Runs after the first; one is enough unless a reader of a shared value has vanished.
+FURTHER_RUNS = 3
 
 
 def simplify(
@@ -48,41 +56,44 @@ def simplify(
     *,
     keep: Iterable[Node] = (),
     exclude: Iterable[str] = (),
+    differentiated: bool = False,
     strict: bool = False,
 ) -> list[Node]:
     """Equal outputs in the normal form of the ALWAYS rules.
 
-    keep      nodes that stay as they are and are not looked into, for instance those to differentiate by
-    exclude   names of rules to leave out
-    strict    rules that undo each other raise VerificationError instead of being stopped
+    keep             nodes that stay as they are and are not looked into, for instance those to differentiate by
+    exclude          names of rules to leave out
+    differentiated   no derivative is taken of the result: `stop_gradient` vanishes
+    strict           rules that undo each other raise VerificationError instead of being stopped
     """
-    return _run(outputs, keep, exclude, strict)[0]
+    table = DIFFERENTIATED if differentiated else ALWAYS
+    return _run(list(outputs), list(keep), table.without(exclude), strict)[0]
 
 
 def explain(outputs: Sequence[Node], *, keep: Iterable[Node] = (), exclude: Iterable[str] = ()) -> list[Explanation]:
     """What `simplify` does with these outputs: rules in order of first use, how often, and where."""
-    return explain_steps(_run(outputs, keep, exclude, False)[1].steps)
+    return explain_steps(_run(list(outputs), list(keep), ALWAYS.without(exclude), False)[1])
 
 
-def _run(
-    outputs: Sequence[Node], keep: Iterable[Node], exclude: Iterable[str], strict: bool
-) -> tuple[list[Node], Rewriting]:
-    run = Rewriting(ALWAYS.without(exclude), strict=strict)
-    hidden: dict[Node, Node] = {}
-    for node in keep:
-        if not is_leaf(node) and isinstance(node.type, TensorType):
-            stand_in = tensor_input(node.dtype, node.static_shape)
+def _run(outputs: list[Node], keep: list[Node], table: RuleTable, strict: bool) -> tuple[list[Node], list[Step]]:
+    hidden = {
+        node: tensor_input(node.dtype, node.static_shape)
+        for node in keep
+        if not is_leaf(node) and isinstance(node.type, TensorType)
+    }
+    results = substitute(outputs, hidden) if hidden else outputs
+    steps: list[Step] = []
+    for _ in range(1 + FURTHER_RUNS):
+        run = Rewriting(table, strict=strict)
+        for node, stand_in in hidden.items():
             run.facts.same(stand_in, node)
-            hidden[node] = stand_in
-    results = run(substitute(outputs, hidden) if hidden else outputs)
-    latest = run
-    for _ in range(PASSES):
-        if not latest.stale(results):
+        results = run(results)
+        steps += run.steps
+        if not run.stale(results):
             break
-        latest = Rewriting(run.table, strict=strict)
-        results = latest(results)
-        run.steps += latest.steps
-    return substitute(results, {v: k for k, v in hidden.items()}) if hidden else results, run
+    if hidden:
+        results = substitute(results, {stand_in: node for node, stand_in in hidden.items()})
+    return results, steps
 
 
-__all__ = ["ALWAYS", "Explanation", "RuleTable", "assume", "explain", "simplify"]
+__all__ = ["ALWAYS", "DIFFERENTIATED", "Explanation", "RuleTable", "assume", "explain", "simplify"]

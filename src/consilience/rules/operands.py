@@ -7,7 +7,7 @@ is repeated. A number belongs to the smallest operands and stands first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -98,25 +98,34 @@ def combine(op: Elementwise, numbers: Sequence[Node], operands: Sequence[Node], 
     """One sum or product of numbers and operands; `shape` is that of the result, where known."""
     if not operands:
         return numbers[0] if len(numbers) == 1 else Node(op, *numbers)
-    if all(x.static_shape == shape for x in operands):
+    full = _extent(shape)
+    extents = [_extent(x.static_shape) for x in operands]
+    if all(extent == full for extent in extents):
         return _join(op, [*numbers, *operands])
-    groups: dict[Shape, list[Node]] = {}
-    for x in operands:
-        groups.setdefault(x.static_shape, []).append(x)
-    small = [key for key in groups if key != shape]
-    home = () if () in groups else min(small, key=len)
+    groups: dict[Extent, list[Node]] = {}
+    for extent, x in zip(extents, operands, strict=True):
+        groups.setdefault(extent, []).append(x)
+    home = () if () in groups else min((e for e in groups if e != full), key=lambda e: (len(e), -sum(e)))
     groups[home][:0] = numbers
     order = list(groups)
     if numbers:
         order.remove(home)
         order.insert(0, home)
     parts: list[Node] = []
-    for key in order:
-        if key == shape:
-            parts += groups[key]
+    for extent in order:
+        if extent == full:
+            parts += groups[extent]
         else:
-            parts.append(_join(op, groups[key]))
+            parts.append(_join(op, groups[extent]))
     return _join(op, parts)
+
+
+Extent: TypeAlias = tuple[bool, ...]
+
+
+def _extent(shape: Shape) -> Extent:
+    """Which axes have length 1: operands that agree on this have equal lengths, proved or owed."""
+    return tuple(n == 1 for n in shape)
 
 
 def _join(op: Elementwise, operands: Sequence[Node]) -> Node:

@@ -17,6 +17,7 @@ from consilience.ops import (
     ExpandDims,
     Reshape,
     Squeeze,
+    StopGradient,
     Transpose,
 )
 from consilience.ops.scalar import DRAWS
@@ -310,6 +311,14 @@ def concatenate_merged(node: Node, facts: Facts) -> Node | None:
         own = [a for a in range(node.ndim) if a not in view.axes].index(axis)
         return Node(view, concatenate([x.inputs[0] for x in filled], own))
     return None if filled == list(node.inputs) else concatenate(filled, axis)
+
+
+@rewrites(
+    StopGradient, name="stop_gradient after differentiation", examples=[lambda t: t.node(StopGradient(), t.vector)]
+)
+def stop_gradient(node: Node, facts: Facts) -> Node | None:
+    """The value itself, once no derivative is taken any more."""
+    return node.inputs[0]
 
 
 RULES: tuple[Rule, ...] = (
