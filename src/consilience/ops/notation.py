@@ -103,6 +103,11 @@ def cumsum(x: TensorLike, axis: int | None = None) -> Node:
     return reduce.cumulative("sum", x, axis)
 
 
+def cumprod(x: TensorLike, axis: int | None = None) -> Node:
+    """Running product along an axis, over the flattened tensor for None."""
+    return reduce.cumulative("prod", x, axis)
+
+
 @means("clip")
 def clip(x: TensorLike, low: TensorLike, high: TensorLike) -> Node:
     """x limited to [low, high]."""

@@ -7,7 +7,7 @@ node. Obligations of the original graph are its callers' to keep.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from consilience.errors import MissingRuleError, VerificationError
@@ -271,8 +271,3 @@ def fit(result: Node, node: Node, rule: Rule) -> Node:
             raise VerificationError(f"rule {rule.name!r} made {found!r} of {wanted!r} at {side_tables.describe(node)}.")
         result = broadcast_to(result, wanted.shape)
     return result
-
-
-def names_of(steps: Iterable[Step]) -> list[str]:
-    """The rules of some steps, each once, in order of first use."""
-    return list(dict.fromkeys(step.rule for step in steps))

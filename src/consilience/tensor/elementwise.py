@@ -109,11 +109,28 @@ invert = _function("invert")
 left_shift = _function("left_shift")
 right_shift = _function("right_shift")
 where = _function("where")
+
+# Other spellings, PyTensor's and NumPy's.
+absolute = abs
+and_ = bitwise_and
+divide = true_div
+equal = eq
+expit = sigmoid
+greater = gt
+greater_equal = ge
+invlogit = sigmoid
+less = lt
+less_equal = le
+multiply = mul
+negative = neg
+not_equal = neq
+or_ = bitwise_or
 psi = digamma
+sgn = sign
 sqr = square
+subtract = sub
 switch = where
-and_ = logical_and
-or_ = logical_or
+xor = bitwise_xor
 
 
 def stop_gradient(value: TensorLike) -> Node:
