@@ -122,9 +122,7 @@ fit("LOG", "(log(1 + f) - f + f**2 / 2) / f**3, 1 + f from sqrt(1/2) to sqrt(2)"
     removable(mp.log1p, 3), 1 / ROOT - 1, ROOT - 1, 19)  # fmt: skip
 fit("LOG_ODD", "(log((1 + s) / (1 - s)) - 2 s - 2/3 s**3) / s**5 in s**2",
     in_square(lambda s: mp.log((1 + s) / (1 - s)), 5), 0, mp.mpf("0.02945"), 6)  # fmt: skip
-fit(
-    "SINE", "(sin(x) - x) / x**3 in x**2, |x| <= pi / 4", in_square(mp.sin, 3), 0, (mp.pi / 4) ** 2 + 0.001, 5
-)
+fit("SINE", "(sin(x) - x) / x**3 in x**2, |x| <= pi / 4", in_square(mp.sin, 3), 0, (mp.pi / 4) ** 2 + 0.001, 5)
 fit("COSINE", "(cos(x) - 1 + x**2 / 2) / x**4 in x**2, |x| <= pi / 4",
     in_square(mp.cos, 4), 0, (mp.pi / 4) ** 2 + 0.001, 5)  # fmt: skip
 fit("ARCTAN", "(arctan(x) - x) / x**3 in x**2, |x| <= tan(pi / 8)",
@@ -279,9 +277,7 @@ def main(arguments: list[str]) -> None:
                 lines.append(")")
     if not arguments:
         lines.append("")
-        lines.append(
-            "# Taylor coefficients in eta of the factors of a**-k in Temme's expansion, k = 0, 1, ..."
-        )
+        lines.append("# Taylor coefficients in eta of the factors of a**-k in Temme's expansion, k = 0, 1, ...")
         lines.append("TEMME = (")
         for row in temme(6, [18, 16, 14, 12, 10, 8]):
             lines.append("    (")

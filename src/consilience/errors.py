@@ -1,22 +1,22 @@
 """Every error and warning of the library, as one family.
 
-    ConsilienceError
-    ├── GraphError            an expression that has no meaning
-    │   ├── ShapeError            lengths that do not fit
-    │   ├── DtypeError            element types that do not fit
-    │   └── MissingRuleError      a table has no row for this op
-    ├── ParseError            text that is no program
-    ├── VerificationError     a program that breaks a law of its form
-    ├── ExecutionError        a compiled function could not finish
-    │   ├── LinearAlgebraError    a factorisation failed
-    │   ├── MemoryShortage        arrays larger than memory
-    │   └── OutOfBoundsError      an index outside its axis
-    ├── NativeError           machine code could not be made or loaded
-    ├── ModelError            a model that is not well formed
-    │   ├── ParameterError        a distribution parameter outside its range
-    │   └── SupportError          an observed value outside the support
-    └── SamplingError         a run that cannot start or go on
-        └── InitialPointError     no finite starting point
+ConsilienceError
+├── GraphError            an expression that has no meaning
+│   ├── ShapeError            lengths that do not fit
+│   ├── DtypeError            element types that do not fit
+│   └── MissingRuleError      a table has no row for this op
+├── ParseError            text that is no program
+├── VerificationError     a program that breaks a law of its form
+├── ExecutionError        a compiled function could not finish
+│   ├── LinearAlgebraError    a factorisation failed
+│   ├── MemoryShortage        arrays larger than memory
+│   └── OutOfBoundsError      an index outside its axis
+├── NativeError           machine code could not be made or loaded
+├── ModelError            a model that is not well formed
+│   ├── ParameterError        a distribution parameter outside its range
+│   └── SupportError          an observed value outside the support
+└── SamplingError         a run that cannot start or go on
+    └── InitialPointError     no finite starting point
 """
 
 from __future__ import annotations

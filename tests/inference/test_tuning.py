@@ -189,6 +189,34 @@ def test_unmoved_and_diverging_draws_teach_the_metric_nothing() -> None:
     assert warmup.step.count == 2  # restarted when the first metric came, at the sixth transition
 
 
+def test_sampling_begins_where_a_step_of_the_settled_size_has_been() -> None:
+    """A chain that ends its tuning in a neck, with steps below the average, goes back to where it came from."""
+    density = open_density(standard(2), np.zeros(1, np.int64))
+    state: State = new_state(1, np.ones(2), Vectors(2))
+    warmup = new_warmup(Vectors(2), 100, 0.8, 0.1)
+    for k in range(1, 101):
+        state.transition = k
+        position = float(k)
+        state.position[0], state.gradient[0], state.logp = position, -position, -0.5 * position**2
+        adapt.compiled(warmup, density, state, 0.9 if k <= 90 else 0.1, True)
+        if k == 99:
+            assert warmup.step.step < warmup.step.average
+    assert 85 < state.position[0] <= 91  # the 91st transition was made with what the 90th had taught
+    assert state.gradient[0] == -state.position[0]
+    assert state.logp == -0.5 * state.position[0] ** 2
+
+
+def test_where_no_step_of_the_average_size_worked_sampling_begins_at_the_end_of_tuning() -> None:
+    density = open_density(standard(2), np.zeros(1, np.int64))
+    state: State = new_state(1, np.ones(2), Vectors(2))
+    warmup = new_warmup(Vectors(2), 100, 0.8, 0.1)
+    for k in range(1, 101):
+        state.transition = k
+        state.position[0] = float(k)
+        adapt.compiled(warmup, density, state, 0.1, True)
+    assert state.position[0] == 100.0
+
+
 @pytest.mark.parametrize("length", [0, 1, 2, 3, 5, 10, 50, 99])
 def test_any_length_of_tuning_ends_with_a_usable_step_size(length: int) -> None:
     """Also where tuning is too short for a single window."""

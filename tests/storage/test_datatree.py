@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import importlib.util
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -121,15 +124,17 @@ def test_arviz_takes_the_tree(tree: xr.DataTree) -> None:
 
 
 def test_summary_of_arviz_has_the_same_rows_and_numbers(tree: xr.DataTree) -> None:
-    """Its table, unrounded, agrees with ours."""
+    """Its table, unrounded, agrees with ours, but for its standard deviations, which divide by n, not n - 1."""
     pytest.importorskip("xarray_einstats", reason="the labelled functions of arviz_stats need it")
     from arviz_stats.summary import summary
 
     theirs = summary(tree, round_to="none")
     ours = diagnostics.summary(tree)
     assert list(theirs.index) == list(ours.labels)
-    for column in ("mean", "sd", "ess_bulk", "r_hat", "mcse_mean", "mcse_sd"):
+    for column in ("mean", "ess_bulk", "r_hat", "mcse_mean", "mcse_sd"):
         np.testing.assert_allclose(theirs[column], ours[column], rtol=1e-9)
+    n = POSTERIOR["mu"].size
+    np.testing.assert_allclose(theirs["sd"] * np.sqrt(n / (n - 1)), ours["sd"], rtol=1e-9)
 
 
 def test_attributes_are_made_storable() -> None:
@@ -245,3 +250,24 @@ def test_groups_come_back_from_files_of_one_group(tree: xr.DataTree, tmp_path: P
         with xr.open_dataset(path, engine="scipy") as found:
             xr.testing.assert_equal(found.load(), group.to_dataset())
             assert set(found.attrs) == set(group.attrs)
+
+
+def test_xarray_is_loaded_beside_other_work() -> None:
+    """`prepare` returns at once; who imports xarray next waits for the same module, and the process ends well."""
+    code = (
+        "import sys, threading\n"
+        "from consilience import storage\n"
+        "assert 'xarray' not in sys.modules\n"
+        "storage.prepare()\n"
+        "assert threading.active_count() == 2\n"
+        "{}"
+    )
+    for rest in ("import xarray\nxarray.DataTree()\nstorage.prepare()\nassert threading.active_count() == 1", ""):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(rest)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        assert (done.returncode, done.stderr) == (0, "")

@@ -61,6 +61,4 @@ def examine_all(variables: Sequence[npt.NDArray[np.generic]]) -> Examination:
     """Diagnostics of all elements of several arrays (chain, draw, ...), one variable after the other."""
     found = measure(variables, DIAGNOSTICS)
     errors = found["errors"]
-    return Examination(
-        found["r_hat"], found["ess_bulk"], found["ess_tail"], errors[:, 0].copy(), errors[:, 1].copy()
-    )
+    return Examination(found["r_hat"], found["ess_bulk"], found["ess_tail"], errors[:, 0].copy(), errors[:, 1].copy())

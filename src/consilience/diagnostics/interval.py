@@ -12,9 +12,7 @@ from consilience.diagnostics.sample import FloatArray, Sample
 def check_probability(probability: float) -> None:
     """Raise ValueError unless 0 < probability < 1."""
     if not 0 < probability < 1:
-        raise ValueError(
-            f"the probability of an interval lies between 0 and 1, such as 0.94; {probability} came"
-        )
+        raise ValueError(f"the probability of an interval lies between 0 and 1, such as 0.94; {probability} came")
 
 
 def highest_density_of_sample(sample: Sample, probability: float) -> FloatArray:

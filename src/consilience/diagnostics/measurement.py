@@ -26,9 +26,7 @@ BLOCKS_FOR_THREADS = 4
 """From so many blocks on, threads are worth their start."""
 
 
-def measure(
-    variables: Sequence[npt.NDArray[np.generic]], measures: Mapping[str, Measure]
-) -> dict[str, FloatArray]:
+def measure(variables: Sequence[npt.NDArray[np.generic]], measures: Mapping[str, Measure]) -> dict[str, FloatArray]:
     """Evaluate measures for every parameter of every variable.
 
     `variables` are arrays (chain, draw, ...) of numbers or booleans with the same chains and draws. The

@@ -39,6 +39,4 @@ def mcse_sd(draws: npt.ArrayLike) -> FloatArray:
     Source: the delta method for the root of the variance, as in Kenney and Keeping (1951), Mathematics of
     Statistics, with the effective size in place of the number of draws.
     """
-    return measure_one(
-        draws, lambda sample: of_deviation(sample, effective_sample_size.mean_of_sample(sample))
-    )
+    return measure_one(draws, lambda sample: of_deviation(sample, effective_sample_size.mean_of_sample(sample)))

@@ -63,10 +63,7 @@ def cells(columns: Mapping[str, FloatArray], rows: Sequence[int]) -> list[list[s
     """Text of the numbers in `rows`, one list per column."""
     deviations = columns.get("sd")
     return [
-        [
-            cell(name, float(values[row]), math.nan if deviations is None else float(deviations[row]))
-            for row in rows
-        ]
+        [cell(name, float(values[row]), math.nan if deviations is None else float(deviations[row])) for row in rows]
         for name, values in columns.items()
     ]
 

@@ -17,9 +17,7 @@ from consilience.errors import ShapeError
 if TYPE_CHECKING:
     import xarray
 
-Draws: TypeAlias = (
-    "xarray.DataTree | xarray.Dataset | xarray.DataArray | Mapping[str, npt.ArrayLike] | npt.ArrayLike"
-)
+Draws: TypeAlias = "xarray.DataTree | xarray.Dataset | xarray.DataArray | Mapping[str, npt.ArrayLike] | npt.ArrayLike"
 """What holds draws: a tree with a group of them, a data set, a variable, a dictionary of arrays, an array."""
 
 Filter = Literal["like", "regex"] | None

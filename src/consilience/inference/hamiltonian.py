@@ -29,9 +29,7 @@ def kinetic_energy(momentum: Array[f64], variance: Array[f64], dimension: i64) -
 
 
 @native
-def draw_momentum(
-    state: State, purpose: i64, first: i64, mass_deviation: Array[f64], momentum: Array[f64]
-) -> None:
+def draw_momentum(state: State, purpose: i64, first: i64, mass_deviation: Array[f64], momentum: Array[f64]) -> None:
     """momentum ~ Normal(0, M), M = mass_deviation ** 2, from the transition's blocks from `first` on."""
     normal_vector(state, purpose, first, momentum)
     for i in range(state.dimension):

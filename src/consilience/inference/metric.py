@@ -73,9 +73,7 @@ def guess(metric: Metric, gradient: Array[f64]) -> None:
 
 
 @native(shared=True)
-def accumulate(
-    means: Array[f64], squares: Array[f64], values: Array[f64], count: i64, dimension: i64
-) -> None:
+def accumulate(means: Array[f64], squares: Array[f64], values: Array[f64], count: i64, dimension: i64) -> None:
     """Add the `count`-th observation to running means and squared deviations (Welford 1962)."""
     share = 1.0 / float(count)
     for i in range(dimension):

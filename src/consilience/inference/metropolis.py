@@ -116,9 +116,7 @@ def metropolis_transition(metropolis: Metropolis) -> boolean:
         return False
     normal_vector(state, PROPOSAL, 0, proposal.position)
     for i in range(n):
-        proposal.position[i] = (
-            state.position[i] + proposal.scale * proposal.deviations[i] * proposal.position[i]
-        )
+        proposal.position[i] = state.position[i] + proposal.scale * proposal.deviations[i] * proposal.position[i]
     logp = evaluate(metropolis.density, proposal.position, proposal.gradient)
     info.acceptance = exp(min(0.0, logp - state.logp))
     choice = uniform(purpose_key(state.key, ACCEPTANCE), state.transition, 0)

@@ -26,9 +26,7 @@ def open_density(density: LogDensity, stop: NDArray[np.int64]) -> Density:
     scratch = Vectors(max(1, -(-density.workspace // 8)))
     place, one = Vectors(density.dimension), Vectors(1)
     return Density(
-        entry=cast(
-            "Callable[[Inputs, Outputs, Array[f64], int], int]", density.entry
-        ),  # a record takes addresses
+        entry=cast("Callable[[Inputs, Outputs, Array[f64], int], int]", density.entry),  # a record takes addresses
         workspace=scratch.vector(),
         constants=density.constants,
         inputs=Inputs(place.vector()),
@@ -124,9 +122,7 @@ class NativeChain(Generic[Memory]):
             return
         state = self.memory.state
         broken = np.flatnonzero(~np.isfinite(np.asarray(state.gradient)))
-        which = (
-            f", and its gradient is not finite at coordinates {broken[:10].tolist()}" if len(broken) else ""
-        )
+        which = f", and its gradient is not finite at coordinates {broken[:10].tolist()}" if len(broken) else ""
         raise InitialPointError(
             f"a chain needs a starting point with a finite log density and gradient; the log density is "
             f"{state.logp}{which}. Give another starting point."

@@ -136,9 +136,7 @@ class NutsKernel:
         check_fraction("target_accept", self.target_accept)
         check_positive("initial_step", self.initial_step)
         if not 1 <= self.max_treedepth <= DEEPEST:
-            raise SamplingError(
-                f"max_treedepth needs an integer from 1 to {DEEPEST}, got {self.max_treedepth}."
-            )
+            raise SamplingError(f"max_treedepth needs an integer from 1 to {DEEPEST}, got {self.max_treedepth}.")
 
     def chain(
         self,
@@ -156,9 +154,7 @@ class NutsKernel:
         warmup = new_warmup(vectors, tune, self.target_accept, self.initial_step)
         nuts = new_nuts(opened, state, warmup.metric, vectors, self.max_treedepth)
         memory = NutsChain(density=opened, state=state, block=new_block(rows), warmup=warmup, nuts=nuts)
-        first, further = (
-            compile_pair(start_nuts, advance_nuts) if self.compiled else (start_nuts, advance_nuts)
-        )
+        first, further = compile_pair(start_nuts, advance_nuts) if self.compiled else (start_nuts, advance_nuts)
         return NativeChain(memory, first, further, learnt)
 
 

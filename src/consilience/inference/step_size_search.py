@@ -28,9 +28,7 @@ class Probe:
 
 
 @native
-def keeps_energy(
-    density: Density, state: State, metric: Metric, probe: Probe, step: f64, trial: i64
-) -> boolean:
+def keeps_energy(density: Density, state: State, metric: Metric, probe: Probe, step: f64, trial: i64) -> boolean:
     """Whether one leapfrog of this size, with the momentum of this trial, is accepted often enough."""
     n = state.dimension
     draw_momentum(state, SEARCH, trial * n, metric.mass_deviation, probe.momentum)

@@ -51,6 +51,5 @@ def name_statistics(
 ) -> dict[str, NDArray[Any]]:
     """Transitions begin:end of a table (chain, statistic, transition), one array per statistic."""
     return {
-        name: table[:, column, begin:end].astype(np.dtype(type_))
-        for column, (name, type_) in enumerate(types.items())
+        name: table[:, column, begin:end].astype(np.dtype(type_)) for column, (name, type_) in enumerate(types.items())
     }

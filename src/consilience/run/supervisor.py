@@ -55,9 +55,7 @@ def run_chains(
     """
     points = check_points(initial_points, density.dimension)
     if draws < 0 or tune < 0 or draws + tune < 1:
-        raise SamplingError(
-            f"a run needs draws >= 0 and tune >= 0, not both 0; got draws={draws}, tune={tune}."
-        )
+        raise SamplingError(f"a run needs draws >= 0 and tune >= 0, not both 0; got draws={draws}, tune={tune}.")
     began = time.perf_counter()
     chains, rows = len(points), tune + draws
     request = StopRequest()

@@ -5,6 +5,7 @@ Draws are not copied. What the arrays mean, and how they came about, stays outsi
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import importlib
 import sys
@@ -46,7 +47,13 @@ def prepare() -> None:
     """Begin to load xarray beside what the caller does next, such as compiling; it takes 0.3 s once."""
     # Not a daemon: a process that ends meanwhile must not tear down what a C extension is setting up.
     if "xarray" not in sys.modules:
-        threading.Thread(target=importlib.import_module, args=("xarray",), name="consilience-xarray").start()
+        threading.Thread(target=_load, name="consilience-xarray").start()
+
+
+def _load() -> None:
+    # What fails here fails again where xarray is imported to be used, or the process is about to end.
+    with contextlib.suppress(Exception):
+        importlib.import_module("xarray")
 
 
 def build(
@@ -140,9 +147,7 @@ def extend(
     if group in tree.children and not replace:
         raise ValueError(f"the tree has a group {group!r} already; replace=True replaces it")
     sample_dimensions = SAMPLE_DIMENSIONS if group not in WITHOUT_DRAWS else ()
-    labelled = dataset(
-        arrays, coords, dims, origin_of_now() | storable(attributes or {}), sample_dimensions, group
-    )
+    labelled = dataset(arrays, coords, dims, origin_of_now() | storable(attributes or {}), sample_dimensions, group)
     tree[group] = xarray.DataTree(labelled)
     return tree
 
@@ -188,9 +193,7 @@ def dimensions(
     """Names of all axes of a variable."""
     own = len(shape) - len(sample_dimensions)
     if own < 0:
-        raise ShapeError(
-            f"{name!r} in group {group!r} needs the axes {sample_dimensions} first; its shape is {shape}"
-        )
+        raise ShapeError(f"{name!r} in group {group!r} needs the axes {sample_dimensions} first; its shape is {shape}")
     if len(given) > own:
         raise ShapeError(f"{name!r} in group {group!r} has {own} axes of its own, but the dimensions {given}")
     names = list(sample_dimensions)

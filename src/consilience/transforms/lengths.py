@@ -41,9 +41,7 @@ def _replaced(value: Any, values: Mapping[dims.Atom, Dim]) -> Any:
     if isinstance(value, Region):
         parameters = _replaced(value.parameters, values)
         results = tuple(with_lengths(value.results, values))
-        same = parameters is value.parameters and all(
-            a is b for a, b in zip(results, value.results, strict=True)
-        )
+        same = parameters is value.parameters and all(a is b for a, b in zip(results, value.results, strict=True))
         return value if same else Region(parameters, results)
     if isinstance(value, TensorType | Op) and dataclasses.is_dataclass(value):
         before = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}

@@ -77,9 +77,7 @@ class Overview:
         """The state of a run that ended, as one line; facts beyond `room` characters are left out."""
         each = " each" if self.chains > 1 else ""
         if self.done >= self.total:
-            length = (
-                f"{self.tune} tuning + {self.draws} draws{each}" if self.tune else f"{self.draws} draws{each}"
-            )
+            length = f"{self.tune} tuning + {self.draws} draws{each}" if self.tune else f"{self.draws} draws{each}"
             line = f"Sampled {counted(self.chains, 'chain')}: {length} in {duration(self.seconds)}"
         else:
             how = "stopped by the user" if self.interrupted else "stopped"

@@ -94,9 +94,7 @@ def gradient(cost: Node, wrt: Node | Sequence[Node], disconnected: str = "zero")
     return pullback([cost], wrt, [one], disconnected)
 
 
-def value_and_gradient(
-    cost: Node, wrt: Sequence[Node], disconnected: str = "zero"
-) -> tuple[Node, list[Node]]:
+def value_and_gradient(cost: Node, wrt: Sequence[Node], disconnected: str = "zero") -> tuple[Node, list[Node]]:
     """The cost itself and its gradient; compiled together they share everything."""
     return cost, gradient(cost, wrt, disconnected)
 
@@ -152,9 +150,7 @@ def hessian_vector_product(cost: Node, wrt: Sequence[Node], vectors: Sequence[No
 
 def _check_float(node: Node, what: str) -> None:
     if node.dtype not in FLOATS:
-        raise DtypeError(
-            f"{what} a {node.dtype} tensor has no meaning: {describe(node)}; cast it to float64 first."
-        )
+        raise DtypeError(f"{what} a {node.dtype} tensor has no meaning: {describe(node)}; cast it to float64 first.")
 
 
 def _check_pairs(nodes: Sequence[Node], vectors: Sequence[Node], what: str) -> None:

@@ -26,9 +26,7 @@ def accumulate(outputs: Mapping[Node, Node], wrt: Sequence[Node]) -> list[Node |
     """
     order = topological(outputs)
     leading = _leading_to(order, outputs, wrt)
-    parts: dict[Node, list[Node]] = {
-        node: [cotangent] for node, cotangent in outputs.items() if node in leading
-    }
+    parts: dict[Node, list[Node]] = {node: [cotangent] for node, cotangent in outputs.items() if node in leading}
     items: dict[Node, dict[int, list[Node]]] = {}
     kept = set(wrt)
     found: dict[Node, Node] = {}
@@ -100,6 +98,4 @@ def _carries(node: Node) -> bool:
     """Whether a derivative can pass: floats do, tuples with a float do."""
     if isinstance(node.type, TensorType):
         return node.type.dtype in FLOATS
-    return (
-        any(item.dtype in FLOATS for item in node.type.items) if isinstance(node.type, TupleType) else False
-    )
+    return any(item.dtype in FLOATS for item in node.type.items) if isinstance(node.type, TupleType) else False

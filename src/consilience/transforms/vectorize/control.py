@@ -19,9 +19,7 @@ def _cond(node: Node, operands: Sequence[Operand], batch: Shape) -> list[Node]:
     if condition.batched:
         return _both(node.op, condition, arguments, batch)
     types = tuple(argument.value.tensor_type for argument in arguments)
-    regions = [
-        _batched_region(region, arguments, types, batch) for region in (node.op.then, node.op.otherwise)
-    ]
+    regions = [_batched_region(region, arguments, types, batch) for region in (node.op.then, node.op.otherwise)]
     choice = Node(Cond(*regions), condition.value, *(argument.value for argument in arguments))
     return [Node(Item(i), choice) for i in range(len(node.op.then.results))]
 

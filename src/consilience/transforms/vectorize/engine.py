@@ -78,9 +78,7 @@ def _batch_shape(replacements: Mapping[Node, Node]) -> Shape:
             if length == 1 or not isinstance(length, int):
                 length = own
             elif isinstance(own, int) and own != length:
-                listed = "\n".join(
-                    f"  {describe(new)} for {describe(old)}" for old, new in replacements.items()
-                )
+                listed = "\n".join(f"  {describe(new)} for {describe(old)}" for old, new in replacements.items())
                 raise ShapeError(f"batch axes of lengths {length} and {own} do not broadcast:\n{listed}")
         batch = (*batch, length)
     return batch
@@ -93,9 +91,7 @@ def _full(old: Node, new: Node, batch: Shape) -> Node:
     return broadcast_to(new, (*batch, *old.static_shape))
 
 
-def _matched_lengths(
-    outputs: Sequence[Node], replacements: Mapping[Node, Node]
-) -> tuple[list[Node], dict[Node, Node]]:
+def _matched_lengths(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> tuple[list[Node], dict[Node, Node]]:
     """Let symbolic lengths of the replaced inputs take the lengths of their batched forms, everywhere."""
     values: dict[dims.Atom, Dim] = {}
     for old, new in replacements.items():
@@ -110,9 +106,7 @@ def _matched_lengths(
             if symbol is not None and symbol not in values:
                 values[symbol] = given
             elif isinstance(own, int) and isinstance(given, int):
-                raise ShapeError(
-                    f"{describe(new)} is no batch of {describe(old)}: lengths {given} and {own} differ."
-                )
+                raise ShapeError(f"{describe(new)} is no batch of {describe(old)}: lengths {given} and {own} differ.")
     if not values:
         return list(outputs), dict(replacements)
     nodes = with_lengths([*outputs, *replacements], values, frozenset(replacements))

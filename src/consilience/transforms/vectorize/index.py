@@ -44,9 +44,7 @@ def _index_update(node: Node, operands: Sequence[Operand], batch: Shape) -> Node
     return Node(IndexUpdate(specification, node.op.mode), x.full(batch), moved, *indices)
 
 
-no_batched_form(
-    MaskPositions, "the number of True elements differs from one batch position to another; use `where`"
-)
+no_batched_form(MaskPositions, "the number of True elements differs from one batch position to another; use `where`")
 
 
 def _gathered_rank(arrays: Sequence[Operand]) -> int:

@@ -24,9 +24,7 @@ def parse_signature(signature: str) -> tuple[list[Core], list[Core]]:
     if not _SIGNATURE.fullmatch(signature):
         raise ValueError(f"a signature such as '(n),(m)->(n,m)' was needed, got {signature!r}.")
     sides = signature.split("->")
-    arguments, results = (
-        [tuple(re.findall(r"\w+", axes)) for axes in re.findall(_AXES, side)] for side in sides
-    )
+    arguments, results = ([tuple(re.findall(r"\w+", axes)) for axes in re.findall(_AXES, side)] for side in sides)
     return arguments, results
 
 
@@ -75,26 +73,18 @@ def _core_lengths(nodes: Sequence[Node], cores: Sequence[Core]) -> dict[str, Dim
     lengths: dict[str, Dim] = {}
     for node, core in zip(nodes, cores, strict=True):
         if node.ndim < len(core):
-            raise ShapeError(
-                f"an argument with core axes ({','.join(core)}) was needed, got {describe(node)}."
-            )
+            raise ShapeError(f"an argument with core axes ({','.join(core)}) was needed, got {describe(node)}.")
         for axis, length in zip(core, node.static_shape[node.ndim - len(core) :], strict=True):
             known = int(axis) if axis.isdigit() else lengths.get(axis, length)
             if isinstance(known, int) and isinstance(length, int) and known != length:
-                raise ShapeError(
-                    f"the core axis `{axis}` has length {known}, but {length} in {describe(node)}."
-                )
+                raise ShapeError(f"the core axis `{axis}` has length {known}, but {length} in {describe(node)}.")
             lengths[axis] = known if isinstance(known, int) else length if isinstance(length, int) else known
     return lengths
 
 
 def _check_results(outputs: Sequence[Node], cores: Sequence[Core], signature: str | None) -> None:
     if len(outputs) != len(cores):
-        raise ShapeError(
-            f"the signature {signature!r} has {len(cores)} results, the function gave {len(outputs)}."
-        )
+        raise ShapeError(f"the signature {signature!r} has {len(cores)} results, the function gave {len(outputs)}.")
     for output, core in zip(outputs, cores, strict=True):
         if output.ndim != len(core):
-            raise ShapeError(
-                f"a result with {len(core)} axes was needed by {signature!r}, got {describe(output)}."
-            )
+            raise ShapeError(f"a result with {len(core)} axes was needed by {signature!r}, got {describe(output)}.")
