@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import consilience as pm
+from consilience import dist
 
 DOOR = Path(pm.__file__)
 ABOVE_THE_TENSORS = {"dist", "logprob", "model", "sample", "inference", "run", "storage", "ui", "diagnostics", "doctor"}
@@ -69,6 +70,17 @@ def test_every_listed_name_exists(name: str) -> None:
     """Each name of the door leads to something, and `dir` shows it."""
     assert getattr(pm, name) is not None
     assert name in dir(pm)
+
+
+def test_every_distribution_is_at_the_door() -> None:
+    """What `dist` declares, users find in `consilience`."""
+    declared = {
+        name
+        for name, thing in vars(dist).items()
+        if isinstance(thing, type) and issubclass(thing, dist.Distribution) and name in dist.__all__
+    }
+    assert declared - {"Continuous", "Discrete", "Distribution"} <= set(pm.__all__)
+    assert len(declared) > 20
 
 
 def test_unknown_names_are_refused_by_name() -> None:

@@ -34,12 +34,19 @@ _NAMES: Final = {
     "consilience.sample": "compute_log_likelihood sample sample_posterior_predictive sample_prior_predictive",
     "consilience.tensor": "function grad hessian jacobian shared value_and_grad",
 }
-_MODULES: Final = {"errors": "consilience.errors", "math": "consilience.tensor", "tensor": "consilience.tensor"}
+_MODULES: Final = {
+    "dist": "consilience.dist",
+    "distributions": "consilience.dist",
+    "errors": "consilience.errors",
+    "math": "consilience.tensor",
+    "tensor": "consilience.tensor",
+}
 _HOME: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted([*_HOME, *_MODULES])
 
 if TYPE_CHECKING:
+    from consilience import dist as dist
     from consilience import errors as errors
     from consilience import tensor as tensor
     from consilience.diagnostics import summary as summary
@@ -99,6 +106,7 @@ if TYPE_CHECKING:
     from consilience.tensor import shared as shared
     from consilience.tensor import value_and_grad as value_and_grad
 
+    distributions = dist  # PyMC's name
     math = tensor  # PyMC's name
 else:
 

@@ -373,7 +373,7 @@ def test_importing_brings_in_no_heavy_library() -> None:
     """LLVM and SciPy are imported when first needed, not before."""
     script = (
         "import sys; from consilience.native import blas, cache, jit, target; "
-        "print(sorted({'llvmlite', 'scipy', 'threadpoolctl'} & set(sys.modules)))"
+        "print(sorted({'llvmlite', 'numpy', 'scipy', 'threadpoolctl'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
