@@ -59,8 +59,13 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
-def imported(path: Path) -> Iterator[tuple[str, int]]:
+@functools.cache
+def imported(path: Path) -> list[tuple[str, int]]:
     """Every module of the library that `path` imports, at any depth of its text, with the line."""
+    return list(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[tuple[str, int]]:
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -76,6 +81,7 @@ def imported(path: Path) -> Iterator[tuple[str, int]]:
                 yield name, node.lineno
 
 
+@functools.cache
 def for_types_only(path: Path) -> set[int]:
     """Lines below `if TYPE_CHECKING:`, which never run."""
     lines: set[int] = set()

@@ -144,6 +144,14 @@ def test_events_tell_the_whole_story() -> None:
         assert 1.0 <= last.tree_depth <= 10.0
 
 
+@pytest.fixture(autouse=True)
+def usual_ctrl_c() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, also where the tests run in the background of a shell, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def endless() -> Iterator[Callable[..., Run]]:
     """A run that only an interruption ends; fails instead of hanging if it does not."""

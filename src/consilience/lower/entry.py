@@ -29,7 +29,7 @@ from consilience.native.vectormath import FUNCTIONS, define
 from consilience.ops import Cast, Elementwise, Index, Key, Reduce
 
 # Programs with more loops than this get a function per distinct loop: code generation stays linear.
-INLINE_LOOPS = 4
+INLINE_LOOPS = 6
 # Vector functions are written into the loops of a program with so few calls, in loops of so many elements.
 FEW_CALLS = 2
 LONG_LOOP = 256

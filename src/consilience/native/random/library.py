@@ -63,7 +63,8 @@ def library(wanted: str) -> Library | None:
         return None
     ((name, lanes),) = found
     text = written({wanted: DRAWS[name]}, lambda: _program(name, lanes))
-    return jit.load(text, [wanted], LIBRARY, passes="full")
+    # Vectors are written as such: more passes would take three times as long and gain nothing.
+    return jit.load(text, [wanted], LIBRARY, passes="light" if name in vectors.VECTORS else "full")
 
 
 def _program(name: str, lanes: int) -> Module:
