@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from consilience.ir import Node
 from consilience.lower.fusion import KernelStep
-from consilience.lower.program import BranchStep, KeepStep, ScalarStep, Step
+from consilience.lower.plan import scalars
+from consilience.lower.program import BranchStep, ScalarStep, Step
 
 # Scalars, or as many instructions as some, of one part. A loop counts as several.
 PART = 256
@@ -18,15 +19,8 @@ LOOP_WEIGHT = 8
 
 def scalars_read(step: Step) -> Iterator[Node]:
     """Nodes whose value a step reads as a scalar, those inside branches included."""
-    if isinstance(step, ScalarStep):
-        for node in step.nodes:
-            yield from node.inputs
-    elif isinstance(step, KeepStep):
-        yield step.node
-    elif isinstance(step, KernelStep):
-        yield from step.uniforms
-    elif isinstance(step, BranchStep):
-        yield step.condition
+    yield from scalars(step)
+    if isinstance(step, BranchStep):
         for steps, _ in step.branches:
             for inner in steps:
                 yield from scalars_read(inner)

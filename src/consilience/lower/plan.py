@@ -18,7 +18,7 @@ ALIGNMENT = 64
 
 def views_of(step: Step, homes: Mapping[Node, View]) -> Iterator[View]:
     """Every view a step reads or writes; scalars that may come from memory included."""
-    for node in _scalars(step):
+    for node in scalars(step):
         view = homes.get(node)
         if view is not None:
             yield view
@@ -40,7 +40,7 @@ def views_of(step: Step, homes: Mapping[Node, View]) -> Iterator[View]:
                 yield from views_of(inner, inside)
 
 
-def _scalars(step: Step) -> Iterator[Node]:
+def scalars(step: Step) -> Iterator[Node]:
     """Nodes whose value a step reads as a scalar."""
     if isinstance(step, ScalarStep):
         for node in step.nodes:
