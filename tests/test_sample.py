@@ -283,6 +283,7 @@ INTERRUPTED = """
     import numpy as np
     import consilience as pm
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start what runs in the background without
     with pm.Model():
         x = pm.Normal("x", shape=200)
         pm.Deterministic("total", x.sum())

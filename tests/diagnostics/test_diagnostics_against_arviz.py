@@ -50,6 +50,15 @@ KINDS: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] =
     "far from zero": lambda rng, shape: 1e9 + rng.normal(size=shape),
 }
 
+
+def error_of_deviation(draws: np.ndarray) -> Any:
+    """The published formula; versions of the other implementation differ in whose effective size they take."""
+    squares = (draws - draws.mean()) ** 2
+    variance = squares.mean()
+    effective = array_stats.ess(squares, method="mean")
+    return np.sqrt(((squares**2).mean() - variance**2) / effective / variance / 4)
+
+
 DIAGNOSTICS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], Any]]] = {
     "split_rhat": (diagnostics.split_rhat, lambda x: array_stats.rhat(x, method="rank")),
     "ess_bulk": (diagnostics.ess_bulk, lambda x: array_stats.ess(x, method="bulk")),
@@ -60,7 +69,7 @@ DIAGNOSTICS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.nd
         lambda x: array_stats.ess(x, method="quantile", prob=0.3),
     ),
     "mcse_mean": (diagnostics.mcse_mean, lambda x: array_stats.mcse(x, method="mean")),
-    "mcse_sd": (diagnostics.mcse_sd, lambda x: array_stats.mcse(x, method="sd")),
+    "mcse_sd": (diagnostics.mcse_sd, error_of_deviation),
 }
 
 

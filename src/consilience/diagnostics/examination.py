@@ -39,7 +39,7 @@ def errors_of_sample(sample: Sample) -> FloatArray:
     effective = effective_sample_size.mean_of_sample(sample)
     errors = (
         standard_error.of_mean(sample, effective),
-        standard_error.of_deviation(sample, effective),
+        standard_error.of_deviation(sample),
     )
     return np.stack(errors, axis=1)
 

@@ -16,11 +16,13 @@ def of_mean(sample: Sample, effective: FloatArray) -> FloatArray:
     return error
 
 
-def of_deviation(sample: Sample, effective: FloatArray) -> FloatArray:
-    """Standard error of each parameter's standard deviation, given the effective size of its mean."""
-    squares = np.square(sample.pooled - sample.pooled.mean(axis=1, keepdims=True))
-    variance = squares.mean(axis=1)
-    variance_of_variance = (np.square(squares).mean(axis=1) - np.square(variance)) / effective
+def of_deviation(sample: Sample) -> FloatArray:
+    """Standard error of each parameter's standard deviation."""
+    mean = sample.pooled.mean(axis=1, keepdims=True)
+    squares = Sample(np.square(sample.draws - mean[:, :, None]))
+    effective = effective_sample_size.mean_of_sample(squares)
+    variance = squares.pooled.mean(axis=1)
+    variance_of_variance = (np.square(squares.pooled).mean(axis=1) - np.square(variance)) / effective
     error: FloatArray = np.sqrt(variance_of_variance / variance / 4)
     return error
 
@@ -37,6 +39,6 @@ def mcse_sd(draws: npt.ArrayLike) -> FloatArray:
     """Monte Carlo standard error of the standard deviation, for draws (chain, draw, *shape); gives `shape`.
 
     Source: the delta method for the root of the variance, as in Kenney and Keeping (1951), Mathematics of
-    Statistics, with the effective size in place of the number of draws.
+    Statistics, with the effective size of the squared deviations in place of the number of draws.
     """
-    return measure_one(draws, lambda sample: of_deviation(sample, effective_sample_size.mean_of_sample(sample)))
+    return measure_one(draws, of_deviation)
