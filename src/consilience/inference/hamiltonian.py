@@ -1,13 +1,15 @@
-"""Hamiltonian mechanics in a space with a diagonal metric: momentum, kinetic energy, leapfrog.
+"""Hamiltonian mechanics in a space with a metric: momentum, kinetic energy, leapfrog.
 
-Positions, momenta and variances are plain arrays of the same length; nothing here knows trees or tuning.
-The variance is the inverse mass, so the velocity of momentum p is variance * p.
+Positions, momenta and velocities are plain arrays of the same length; nothing here knows trees or tuning.
+A velocity is the inverse mass times a momentum. It is carried along with its momentum, and the drift (the
+inverse mass times the gradient) with its gradient: so a step needs one product with the metric, not two.
 """
 
 from __future__ import annotations
 
 from consilience.inference.chain_state import State
 from consilience.inference.density import Density, evaluate
+from consilience.inference.metric import Metric, scale_momentum, velocity_of
 from consilience.inference.streams import normal_vector
 from consilience.native.typed_python import Array, f64, i64, native
 
@@ -20,47 +22,76 @@ def copy(source: Array[f64], target: Array[f64], dimension: i64) -> None:
 
 
 @native(reassociate=True, contract=True)
-def kinetic_energy(momentum: Array[f64], variance: Array[f64], dimension: i64) -> f64:
+def kinetic_energy(momentum: Array[f64], velocity: Array[f64], dimension: i64) -> f64:
     """p' M^-1 p / 2."""
     total = 0.0
     for i in range(dimension):
-        total += variance[i] * momentum[i] * momentum[i]
+        total += momentum[i] * velocity[i]
     return 0.5 * total
 
 
 @native
-def draw_momentum(state: State, purpose: i64, first: i64, mass_deviation: Array[f64], momentum: Array[f64]) -> None:
-    """momentum ~ Normal(0, M), M = mass_deviation ** 2, from the transition's blocks from `first` on."""
+def draw_momentum(state: State, metric: Metric, purpose: i64, first: i64, momentum: Array[f64]) -> None:
+    """momentum ~ Normal(0, M), from the transition's blocks from `first` on."""
     normal_vector(state, purpose, first, momentum)
-    for i in range(state.dimension):
-        momentum[i] *= mass_deviation[i]
+    scale_momentum(metric, momentum)
+
+
+@native(reassociate=True, contract=True)
+def kick(
+    half: f64, gradient: Array[f64], drift: Array[f64], momentum: Array[f64], velocity: Array[f64], dimension: i64
+) -> f64:
+    """Half a step of momentum and velocity; gives the kinetic energy afterwards."""
+    twice_kinetic = 0.0
+    for i in range(dimension):
+        pushed = momentum[i] + half * gradient[i]
+        moving = velocity[i] + half * drift[i]
+        momentum[i] = pushed
+        velocity[i] = moving
+        twice_kinetic += pushed * moving
+    return 0.5 * twice_kinetic
 
 
 @native(reassociate=True, contract=True, shared=True)
 def leapfrog(
     density: Density,
-    variance: Array[f64],
+    metric: Metric,
     step: f64,
     position: Array[f64],
     gradient: Array[f64],
+    drift: Array[f64],
     momentum: Array[f64],
+    velocity: Array[f64],
     next_position: Array[f64],
     next_gradient: Array[f64],
-    dimension: i64,
+    next_drift: Array[f64],
 ) -> tuple[f64, f64]:
     """One leapfrog step of size `step` (negative: back in time).
 
-    Gives log density and kinetic energy at its end. `momentum` is carried along in place; `position` and
-    `gradient` stay as they are. Where the density or its gradient is not finite, the log density is -inf or
-    the kinetic energy is no finite number.
+    Gives log density and kinetic energy at its end. `momentum` and `velocity` are carried along in place;
+    `position`, `gradient` and `drift` stay as they are. Where the density or its gradient is not finite, the
+    log density is -inf or the kinetic energy is no finite number.
     """
+    n = metric.dimension
     half = 0.5 * step
-    for i in range(dimension):
+    for i in range(n):
         momentum[i] += half * gradient[i]
-        next_position[i] = position[i] + step * variance[i] * momentum[i]
+        moving = velocity[i] + half * drift[i]
+        velocity[i] = moving
+        next_position[i] = position[i] + step * moving
     logp = evaluate(density, next_position, next_gradient)
+    if metric.rank > 0:
+        velocity_of(metric, next_gradient, next_drift)
+        return logp, kick(half, next_gradient, next_drift, momentum, velocity, n)
+    # the same without directions, in one pass
     twice_kinetic = 0.0
-    for i in range(dimension):
-        momentum[i] += half * next_gradient[i]
-        twice_kinetic += variance[i] * momentum[i] * momentum[i]
+    for i in range(n):
+        slope = next_gradient[i]
+        drifting = metric.variance[i] * slope
+        next_drift[i] = drifting
+        pushed = momentum[i] + half * slope
+        moving = velocity[i] + half * drifting
+        momentum[i] = pushed
+        velocity[i] = moving
+        twice_kinetic += pushed * moving
     return logp, 0.5 * twice_kinetic

@@ -9,7 +9,7 @@ from __future__ import annotations
 from consilience.inference.chain_state import State
 from consilience.inference.density import Density, stopped
 from consilience.inference.hamiltonian import copy, draw_momentum, kinetic_energy, leapfrog
-from consilience.inference.metric import Metric
+from consilience.inference.metric import Metric, velocity_of
 from consilience.inference.streams import ACCEPTANCE, MOMENTUM, PATH_LENGTH, purpose_key, uniform
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import exp, inf, isnan
@@ -22,13 +22,15 @@ GREATEST_ENERGY_ERROR = 1000.0
 class Path:
     """Scratch memory of one transition.
 
-    positions, gradients   two points, the last and the one being made, f64[2, stride]
-    momentum               f64[dimension]
+    positions, gradients, drifts   two points, the last and the one being made, f64[2, stride]
+    momentum, velocity             f64[dimension]
     """
 
     positions: Array[f64]
     gradients: Array[f64]
+    drifts: Array[f64]
     momentum: Array[f64]
+    velocity: Array[f64]
 
 
 @record
@@ -75,7 +77,7 @@ def new_hmc(
     density: Density, state: State, metric: Metric, vectors: Vectors, path_length: float, max_steps: int
 ) -> Hmc:
     """All that transitions of `state` need, with fresh scratch memory."""
-    path = Path(vectors.rows(2), vectors.rows(2), vectors.vector())
+    path = Path(vectors.rows(2), vectors.rows(2), vectors.rows(2), vectors.vector(), vectors.vector())
     info = HmcInfo(
         leapfrogs=0,
         acceptance=0.0,
@@ -107,13 +109,15 @@ def hmc_transition(hmc: Hmc, step_size: f64) -> boolean:
     state = hmc.state
     path = hmc.path
     info = hmc.info
-    variance = hmc.metric.variance
+    metric = hmc.metric
     n = state.dimension
     stride = state.stride
-    draw_momentum(state, MOMENTUM, 0, hmc.metric.mass_deviation, path.momentum)
+    draw_momentum(state, metric, MOMENTUM, 0, path.momentum)
+    velocity_of(metric, path.momentum, path.velocity)
     copy(state.position, path.positions, n)
     copy(state.gradient, path.gradients, n)
-    start_energy = kinetic_energy(path.momentum, variance, n) - state.logp
+    velocity_of(metric, path.gradients, path.drifts)
+    start_energy = kinetic_energy(path.momentum, path.velocity, n) - state.logp
     steps = steps_of_path(state, step_size, hmc.path_length, hmc.max_steps)
     here = 0
     logp = state.logp
@@ -121,17 +125,20 @@ def hmc_transition(hmc: Hmc, step_size: f64) -> boolean:
     info.leapfrogs = 0
     info.diverging = False
     while info.leapfrogs < steps and not info.diverging and not stopped(density):
+        last = here * stride
         there = (1 - here) * stride
         logp, kinetic = leapfrog(
             density,
-            variance,
+            metric,
             step_size,
-            path.positions[here * stride :],
-            path.gradients[here * stride :],
+            path.positions[last:],
+            path.gradients[last:],
+            path.drifts[last:],
             path.momentum,
+            path.velocity,
             path.positions[there:],
             path.gradients[there:],
-            n,
+            path.drifts[there:],
         )
         energy = kinetic - logp
         info.leapfrogs += 1

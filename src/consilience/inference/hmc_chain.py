@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.errors import SamplingError
-from consilience.inference.block import Block, put, put_divergence
+from consilience.inference.block import Block, new_block, put, put_divergence, put_point
 from consilience.inference.chain_state import State, start
 from consilience.inference.density import Density, LogDensity
-from consilience.inference.hamiltonian import copy
 from consilience.inference.hmc import Hmc, hmc_transition, new_hmc
-from consilience.inference.kernel import Rows, Tuning
-from consilience.inference.native_chain import NativeChain, compile_pair, new_block, new_state, open_density
+from consilience.inference.kernel import Tuning
+from consilience.inference.metric import installed
+from consilience.inference.native_chain import NO_ROWS, NativeChain, compile_pair, new_state, open_density
 from consilience.inference.settings import check_fraction, check_positive
 from consilience.inference.vectors import Vectors
 from consilience.inference.warmup import Warmup, adapt, begin, new_warmup
@@ -40,7 +40,7 @@ def write_hmc(hmc: Hmc, warmup: Warmup, block: Block, row: i64, used_step: f64) 
     info = hmc.info
     state = hmc.state
     n = state.dimension
-    copy(state.position, block.draws[row * n :], n)
+    put_point(block, row, state.position, state.gradient, n)
     put(block, 0, row, used_step)
     put(block, 1, row, warmup.step.average)
     put(block, 2, row, float(info.leapfrogs))
@@ -69,21 +69,22 @@ def start_hmc(chain: HmcChain) -> i64:
 def advance_hmc(chain: HmcChain, count: i64) -> i64:
     """Make up to `count` transitions; gives the number made, smaller only if the run was stopped.
 
-    There must be room for them: transitions made so far + count <= rows of the block.
+    There must be room for them in the block.
     """
     hmc = chain.hmc
     warmup = chain.warmup
     info = hmc.info
     done = 0
     while done < count:
-        row = chain.state.transition
+        tuning = chain.state.transition < warmup.length
         used_step = warmup.step.step
         if not hmc_transition(hmc, used_step):
             break
-        if row < warmup.length:
+        if tuning:
             informative = info.accepted and not info.diverging
             adapt(warmup, chain.density, chain.state, info.acceptance, informative)
-        write_hmc(hmc, warmup, chain.block, row, used_step)
+        write_hmc(hmc, warmup, chain.block, chain.block.filled, used_step)
+        chain.block.filled += 1
         done += 1
     return done
 
@@ -106,6 +107,7 @@ class HmcKernel:
     initial_step: float = 0.1
     compiled: bool = True
 
+    poolable: ClassVar[bool] = False
     statistics: ClassVar[Mapping[str, str]] = {
         "step_size": "float64",
         "step_size_bar": "float64",
@@ -131,7 +133,6 @@ class HmcKernel:
         position: NDArray[np.float64],
         key: int,
         tune: int,
-        rows: Rows,
         stop: NDArray[np.int64],
     ) -> NativeChain[HmcChain]:
         """A new chain; see `kernel.Kernel.chain`."""
@@ -140,11 +141,11 @@ class HmcKernel:
         opened = open_density(density, stop)
         warmup = new_warmup(vectors, tune, self.target_accept, self.initial_step)
         hmc = new_hmc(opened, state, warmup.metric, vectors, self.path_length, self.max_steps)
-        memory = HmcChain(density=opened, state=state, block=new_block(rows), warmup=warmup, hmc=hmc)
+        memory = HmcChain(density=opened, state=state, block=new_block(NO_ROWS), warmup=warmup, hmc=hmc)
         first, further = compile_pair(start_hmc, advance_hmc) if self.compiled else (start_hmc, advance_hmc)
         return NativeChain(memory, first, further, learnt)
 
 
 def learnt(chain: HmcChain) -> Tuning:
     """Step size and metric as they are now."""
-    return Tuning(chain.warmup.step.step, np.array(chain.warmup.metric.variance))
+    return Tuning(chain.warmup.step.step, installed(chain.warmup.metric))

@@ -1,19 +1,32 @@
 """What a run needs to know of a sampler: how to make a chain, and what a chain can do.
 
 A kernel is a small immutable value that holds settings. A chain is one sequence of transitions with all its
-memory; it is driven by one thread at a time.
+memory; it is driven by one thread at a time. What passes between a chain and its run are the messages below.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from enum import IntEnum
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference.density import LogDensity
+from consilience.inference.metric import Scales
+
+Snapshot = Mapping[str, Any]  # numbers and arrays by name; see `snapshot`
+
+
+class Learning(IntEnum):
+    """What a chain learns from its transitions."""
+
+    NOTHING = 0
+    SCHEDULE = 1  # metric and step size, by itself, on a schedule of fixed length
+    ALONE = 2  # metric and step size, by itself, for as long as it is told to
+    STEP = 3  # the step size; the metric comes from the run
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +35,19 @@ class Rows:
 
     draws        float64 (transition, coordinate), C-contiguous
     statistics   float64 (statistic, transition), C-contiguous
+    gradients    float64 (transition, coordinate), C-contiguous, or None where nobody needs them
     """
 
     draws: NDArray[np.float64]
     statistics: NDArray[np.float64]
+    gradients: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Divergences:
-    """The divergences of one chain.
+    """The divergences of one chain in one window.
 
-    transitions   int64 (divergence,): the transitions that diverged, tuning included, counted from 0
+    transitions   int64 (divergence,): rows of the window
     begins, ends  float64 (divergence, coordinate): where the leapfrog step that diverged began and ended; the
                   end may hold numbers that are not finite
     """
@@ -47,18 +62,67 @@ class Tuning:
     """What a chain has learnt.
 
     step_size   step size (for Metropolis: scale of the proposal)
-    variance    the metric's variances, float64 (coordinate,)
+    scales      the metric (for Metropolis: of the proposal)
     """
 
     step_size: float
-    variance: NDArray[np.float64]
+    scales: Scales
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """The metric's variances, float64 (coordinate,)."""
+        return self.scales.variance
+
+
+@dataclass(frozen=True, slots=True)
+class Averaging:
+    """A state of dual averaging: see `dual_averaging.StepSize`."""
+
+    step: float
+    anchor: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What a run tells a chain between two windows. What is None stays as it is.
+
+    learning        what is learnt from now on
+    max_treedepth   greatest depth of a tree
+    scales          the metric
+    step            the state of the step size
+    target_accept   acceptance probability that the step size is tuned for
+    search          a step size from which to search another one before the window begins
+    jumps, archive  differential-evolution jumps after every transition, and the points they are made of,
+                    float64 (point, coordinate)
+    """
+
+    learning: Learning | None = None
+    max_treedepth: int | None = None
+    scales: Scales | None = None
+    step: Averaging | None = None
+    target_accept: float | None = None
+    search: float | None = None
+    jumps: int | None = None
+    archive: NDArray[np.float64] | None = None
 
 
 class Chain(Protocol):
     """One chain at work."""
 
-    def begin(self) -> None:
-        """Evaluate the starting point and prepare; InitialPointError if its log density is not finite."""
+    def begin(self, descend: bool = False) -> None:
+        """Evaluate the starting point and prepare; InitialPointError if its log density is not finite.
+
+        descend   climb to where most of the probability is, before
+        """
+        ...
+
+    def obey(self, orders: Orders) -> None:
+        """Take in what the run has decided. Raises SamplingError for what this kernel cannot do."""
+        ...
+
+    def write_to(self, rows: Rows) -> None:
+        """From now on transitions are written to these rows, from the first one on."""
         ...
 
     def advance(self, count: int) -> int:
@@ -71,11 +135,23 @@ class Chain(Protocol):
         ...
 
     def divergences(self) -> Divergences:
-        """Divergences so far."""
+        """Divergences among the rows written to now."""
         ...
 
     def tuning(self) -> Tuning:
         """What the chain has learnt so far."""
+        ...
+
+    def snapshot(self) -> Snapshot:
+        """All that decides how the chain goes on, copied."""
+        ...
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a snapshot of this chain or of one made alike."""
+        ...
+
+    def reseed(self, attempt: int) -> None:
+        """Other random numbers from now on, a function of the chain's key and `attempt`."""
         ...
 
 
@@ -87,21 +163,24 @@ class Kernel(Protocol):
         """Names of the statistics of a transition, in the order of the rows, with NumPy element types."""
         ...
 
+    @property
+    def poolable(self) -> bool:
+        """Whether its chains obey all orders, so that a run can tune them together."""
+        ...
+
     def chain(
         self,
         density: LogDensity,
         position: NDArray[np.float64],
         key: int,
         tune: int,
-        rows: Rows,
         stop: NDArray[np.int64],
     ) -> Chain:
         """A new chain.
 
         position   its starting point, float64 (coordinate,)
         key        key of its random numbers, see `streams.chain_key`
-        tune       number of tuning transitions, at the beginning of `rows`
-        rows       where its draws and statistics go
+        tune       number of transitions at the beginning in which it tunes itself, on a schedule; 0 for none
         stop       int64 (1,); once it is not 0 the chain ends after at most one more evaluation
         """
         ...

@@ -1,57 +1,112 @@
-"""A diagonal metric learnt from draws and gradients: the Fisher-divergence optimum.
+"""The metric: how far a chain moves in which direction, as a scale per coordinate and a few directions more.
 
-The diagonal Gaussian whose score is nearest to the target's in the mean square has the variances
-sqrt(var(draws) / var(gradients)) (Seyboldt, Carlson & Carpenter 2026, arXiv:2603.18845). Two running
-estimators see the same draws; the older one gives the metric and is replaced by the younger one at window
-ends, so that early draws are forgotten. Window ends are the business of `warmup`.
+Inverse mass = diag(variance) + V diag(stretch) V', with V of as many columns as there are directions: the form
+S (I + U (Lambda - I) U') S with S = sqrt(variance), V = S U and stretch = Lambda - 1. With no directions it is
+diagonal; with as many as coordinates, dense. What the numbers are is learnt elsewhere (`fisher_diagonal`,
+`fisher_metric`).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import isnan, sqrt
-from consilience.native.typed_python import Array, boolean, f64, i64, native, record
+from consilience.native.typed_python import Array, f64, i64, native, record
 
 SMALLEST_VARIANCE = 1e-20
 LARGEST_VARIANCE = 1e20
-FEWEST_DRAWS = 3  # draws needed before an estimate is used
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """A metric as a message: scale per coordinate, orthonormal directions of the scaled space, eigenvalues.
+
+    scale         standard deviations s, float64 (coordinate,)
+    directions    rows orthonormal, float64 (direction, coordinate)
+    eigenvalues   variance along each direction in the scaled space, float64 (direction,), positive
+    """
+
+    scale: NDArray[np.float64]
+    directions: NDArray[np.float64]
+    eigenvalues: NDArray[np.float64]
+
+    @property
+    def rank(self) -> int:
+        return len(self.eigenvalues)
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """Diagonal of the inverse mass, float64 (coordinate,)."""
+        spread = 1.0 + np.einsum("kd,k,kd->d", self.directions, self.eigenvalues - 1.0, self.directions)
+        return np.asarray(self.scale**2 * spread)
+
+
+def diagonal(variance: NDArray[np.float64]) -> Scales:
+    """The metric with these variances and no directions."""
+    return Scales(np.sqrt(variance), np.zeros((0, len(variance))), np.zeros(0))
 
 
 @record
 class Metric:
-    """A diagonal metric and what it is learnt from.
+    """The metric as native code uses it.
 
-    variance         inverse mass per coordinate, f64[dimension]
-    mass_deviation   1 / sqrt(variance): standard deviation of the momentum, f64[dimension]
-    means, squares   running means and sums of squared deviations, f64[2, 2, dimension]:
-                     estimator (two of them), then draws before gradients
-    counts           draws seen by each estimator, i64[2]
-    foreground       0 or 1: the estimator that gives the metric
+    variance         inverse mass per coordinate without the directions, f64[dimension]
+    mass_deviation   1 / sqrt(variance), f64[dimension]
+    rank             number of directions
+    directions       V', f64[rank, stride]
+    stretches        for the velocity: eigenvalue - 1, f64[rank]
+    shrinkages       for the momentum: eigenvalue ** -1/2 - 1, f64[rank]
+    scratch          f64[2, stride]
     """
 
     variance: Array[f64]
     mass_deviation: Array[f64]
-    means: Array[f64]
-    squares: Array[f64]
-    counts: Array[i64]
-    foreground: i64
+    rank: i64
+    directions: Array[f64]
+    stretches: Array[f64]
+    shrinkages: Array[f64]
+    scratch: Array[f64]
     dimension: i64
+    stride: i64
 
 
 def new_metric(vectors: Vectors) -> Metric:
-    """The unit metric, which has learnt nothing yet."""
-    dimension = vectors.dimension
+    """The unit metric."""
     return Metric(
         variance=vectors.vector(1.0),
         mass_deviation=vectors.vector(1.0),
-        means=np.zeros(4 * dimension),
-        squares=np.zeros(4 * dimension),
-        counts=np.zeros(2, np.int64),
-        foreground=0,
-        dimension=dimension,
+        rank=0,
+        directions=np.zeros(1),
+        stretches=np.zeros(1),
+        shrinkages=np.zeros(1),
+        scratch=vectors.rows(2),
+        dimension=vectors.dimension,
+        stride=vectors.stride,
     )
+
+
+def install(metric: Metric, scales: Scales) -> None:
+    """Put a learnt metric in place."""
+    for i, scale in enumerate(scales.scale.tolist()):
+        set_variance(metric, i, scale * scale)
+    rows = np.zeros((max(1, scales.rank), metric.stride))
+    rows[: scales.rank, : metric.dimension] = scales.directions * np.sqrt(metric.variance)
+    metric.directions = rows.reshape(-1)
+    metric.stretches = np.append(scales.eigenvalues - 1.0, 0.0)
+    metric.shrinkages = np.append(scales.eigenvalues**-0.5 - 1.0, 0.0)
+    metric.rank = scales.rank
+
+
+def installed(metric: Metric) -> Scales:
+    """The metric in place, as a message."""
+    scale = np.sqrt(np.asarray(metric.variance))
+    rank = metric.rank
+    rows = np.asarray(metric.directions)[: rank * metric.stride].reshape(rank, metric.stride)[:, : metric.dimension]
+    return Scales(scale, rows / scale, np.asarray(metric.stretches)[:rank] + 1.0)
 
 
 @native
@@ -64,65 +119,91 @@ def set_variance(metric: Metric, i: i64, variance: f64) -> None:
     metric.mass_deviation[i] = 1.0 / sqrt(variance)
 
 
-@native
-def guess(metric: Metric, gradient: Array[f64]) -> None:
-    """First metric, from one gradient alone: variance 1 / |gradient|, and 1 where the gradient is zero."""
-    for i in range(metric.dimension):
-        slope = abs(gradient[i])
-        set_variance(metric, i, 1.0 / slope if slope > 0.0 else 1.0)
+@native(reassociate=True, contract=True)
+def along(direction: Array[f64], vector: Array[f64], dimension: i64) -> f64:
+    """Inner product."""
+    total = 0.0
+    for i in range(dimension):
+        total += direction[i] * vector[i]
+    return total
+
+
+@native(reassociate=True, contract=True)
+def along_four(
+    directions: Array[f64], vector: Array[f64], dimension: i64, stride: i64
+) -> tuple[f64, f64, f64, f64]:
+    """Inner products with four neighbouring directions: the vector is read once."""
+    second = directions[stride:]
+    third = directions[2 * stride :]
+    fourth = directions[3 * stride :]
+    a = 0.0
+    b = 0.0
+    c = 0.0
+    d = 0.0
+    for i in range(dimension):
+        x = vector[i]
+        a += directions[i] * x
+        b += second[i] * x
+        c += third[i] * x
+        d += fourth[i] * x
+    return a, b, c, d
+
+
+@native(contract=True)
+def add_four(
+    directions: Array[f64], a: f64, b: f64, c: f64, d: f64, result: Array[f64], dimension: i64, stride: i64
+) -> None:
+    """Add multiples of four neighbouring directions."""
+    second = directions[stride:]
+    third = directions[2 * stride :]
+    fourth = directions[3 * stride :]
+    for i in range(dimension):
+        result[i] += a * directions[i] + b * second[i] + (c * third[i] + d * fourth[i])
 
 
 @native(shared=True)
-def accumulate(means: Array[f64], squares: Array[f64], values: Array[f64], count: i64, dimension: i64) -> None:
-    """Add the `count`-th observation to running means and squared deviations (Welford 1962)."""
-    share = 1.0 / float(count)
-    for i in range(dimension):
-        before = values[i] - means[i]
-        means[i] += share * before
-        squares[i] += before * (values[i] - means[i])
-
-
-@native
-def observe(metric: Metric, position: Array[f64], gradient: Array[f64]) -> None:
-    """Show one draw and its gradient to both estimators."""
+def add_directions(metric: Metric, weights: Array[f64], vector: Array[f64], result: Array[f64]) -> None:
+    """result += V diag(weights) V' vector."""
     n = metric.dimension
-    for estimator in range(2):
-        metric.counts[estimator] += 1
-        count = metric.counts[estimator]
-        draws = 2 * estimator * n
-        scores = draws + n
-        accumulate(metric.means[draws:], metric.squares[draws:], position, count, n)
-        accumulate(metric.means[scores:], metric.squares[scores:], gradient, count, n)
+    stride = metric.stride
+    j = 0
+    while j + 4 <= metric.rank:
+        rows = metric.directions[j * stride :]
+        a, b, c, d = along_four(rows, vector, n, stride)
+        add_four(rows, weights[j] * a, weights[j + 1] * b, weights[j + 2] * c, weights[j + 3] * d, result, n, stride)
+        j += 4
+    while j < metric.rank:
+        row = metric.directions[j * stride :]
+        share = weights[j] * along(row, vector, n)
+        for i in range(n):
+            result[i] += share * row[i]
+        j += 1
+
+
+@native(contract=True)
+def velocity_of(metric: Metric, momentum: Array[f64], velocity: Array[f64]) -> None:
+    """velocity = inverse mass times momentum; the two do not overlap."""
+    for i in range(metric.dimension):
+        velocity[i] = metric.variance[i] * momentum[i]
+    if metric.rank > 0:
+        add_directions(metric, metric.stretches, momentum, velocity)
 
 
 @native
-def switch(metric: Metric) -> None:
-    """The younger estimator takes over; the older one is emptied and becomes the younger."""
-    n = metric.dimension
-    emptied = metric.foreground
-    metric.counts[emptied] = 0
-    for i in range(2 * n):
-        metric.means[2 * emptied * n + i] = 0.0
-        metric.squares[2 * emptied * n + i] = 0.0
-    metric.foreground = 1 - emptied
+def scale_momentum(metric: Metric, momentum: Array[f64]) -> None:
+    """Turn standard normal numbers into a momentum ~ Normal(0, mass), in place.
 
-
-@native
-def younger_count(metric: Metric) -> i64:
-    """Draws seen by the estimator that is not in use yet."""
-    return metric.counts[1 - metric.foreground]
-
-
-@native
-def refresh(metric: Metric) -> boolean:
-    """Set the metric from the estimator in use; False, with nothing changed, if it has seen too few draws."""
-    n = metric.dimension
-    if metric.counts[metric.foreground] < FEWEST_DRAWS:
-        return False
-    draws = metric.squares[2 * metric.foreground * n :]
-    scores = metric.squares[(2 * metric.foreground + 1) * n :]
-    for i in range(n):
-        if draws[i] > 0.0 and scores[i] > 0.0:  # else this coordinate has taught nothing yet
-            # both sums of squares have the same divisor, which cancels
-            set_variance(metric, i, sqrt(draws[i] / scores[i]))
-    return True
+    mass ** 1/2 = S^-1 (I + U (Lambda^-1/2 - I) U'), and U = S^-1 V.
+    """
+    deviation = metric.mass_deviation
+    if metric.rank > 0:
+        scaled = metric.scratch
+        shifts = metric.scratch[metric.stride :]
+        for i in range(metric.dimension):
+            scaled[i] = deviation[i] * momentum[i]
+            shifts[i] = 0.0
+        add_directions(metric, metric.shrinkages, scaled, shifts)
+        for i in range(metric.dimension):
+            momentum[i] += deviation[i] * shifts[i]
+    for i in range(metric.dimension):
+        momentum[i] *= deviation[i]

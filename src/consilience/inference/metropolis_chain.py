@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.errors import SamplingError
-from consilience.inference.block import Block, put
+from consilience.inference.block import Block, new_block, put, put_point
 from consilience.inference.chain_state import State
 from consilience.inference.density import Density, LogDensity, evaluate
-from consilience.inference.hamiltonian import copy
-from consilience.inference.kernel import Rows, Tuning
+from consilience.inference.kernel import Tuning
+from consilience.inference.metric import diagonal
 from consilience.inference.metropolis import Metropolis, metropolis_transition, new_metropolis, tune_scale
-from consilience.inference.native_chain import NativeChain, compile_pair, new_block, new_state, open_density
+from consilience.inference.native_chain import NO_ROWS, NativeChain, compile_pair, new_state, open_density
 from consilience.inference.settings import check_positive
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import isfinite
@@ -41,7 +41,7 @@ class MetropolisChain:
 def write_metropolis(metropolis: Metropolis, block: Block, row: i64, used_scale: f64) -> None:
     """Store what the last transition did in row `row`."""
     state = metropolis.state
-    copy(state.position, block.draws[row * state.dimension :], state.dimension)
+    put_point(block, row, state.position, state.gradient, state.dimension)
     put(block, 0, row, metropolis.info.acceptance)
     put(block, 1, row, 1.0 if metropolis.info.accepted else 0.0)
     put(block, 2, row, used_scale)
@@ -60,19 +60,20 @@ def start_metropolis(chain: MetropolisChain) -> i64:
 def advance_metropolis(chain: MetropolisChain, count: i64) -> i64:
     """Make up to `count` transitions; gives the number made, smaller only if the run was stopped.
 
-    There must be room for them: transitions made so far + count <= rows of the block.
+    There must be room for them in the block.
     """
     metropolis = chain.metropolis
     proposal = metropolis.proposal
     done = 0
     while done < count:
-        row = chain.state.transition
+        tuning = chain.state.transition < chain.tune
         used_scale = proposal.scale
         if not metropolis_transition(metropolis):
             break
-        if row < chain.tune:
+        if tuning:
             tune_scale(proposal)
-        write_metropolis(metropolis, chain.block, row, used_scale)
+        write_metropolis(metropolis, chain.block, chain.block.filled, used_scale)
+        chain.block.filled += 1
         done += 1
     return done
 
@@ -91,6 +92,7 @@ class MetropolisKernel:
     deviations: tuple[float, ...] | None = None
     compiled: bool = True
 
+    poolable: ClassVar[bool] = False
     statistics: ClassVar[Mapping[str, str]] = {
         "accept": "float64",
         "accepted": "bool",
@@ -109,7 +111,6 @@ class MetropolisKernel:
         position: NDArray[np.float64],
         key: int,
         tune: int,
-        rows: Rows,
         stop: NDArray[np.int64],
     ) -> NativeChain[MetropolisChain]:
         """A new chain; see `kernel.Kernel.chain`."""
@@ -124,7 +125,7 @@ class MetropolisKernel:
         memory = MetropolisChain(
             density=opened,
             state=state,
-            block=new_block(rows),
+            block=new_block(NO_ROWS),
             metropolis=new_metropolis(opened, state, vectors, self.scale, deviations),
             tune=tune,
         )
@@ -139,4 +140,4 @@ class MetropolisKernel:
 def learnt(chain: MetropolisChain) -> Tuning:
     """Scale and variances of the proposal as they are now."""
     proposal = chain.metropolis.proposal
-    return Tuning(proposal.scale, (proposal.scale * np.array(proposal.deviations)) ** 2)
+    return Tuning(proposal.scale, diagonal((proposal.scale * np.array(proposal.deviations)) ** 2))

@@ -10,15 +10,18 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from consilience.errors import InitialPointError
-from consilience.inference.block import Block
+from consilience.errors import InitialPointError, SamplingError
+from consilience.inference.block import Block, new_block
 from consilience.inference.chain_state import State
 from consilience.inference.density import Density, Inputs, LogDensity, Outputs
-from consilience.inference.kernel import Divergences, Rows, Tuning
+from consilience.inference import snapshot as saved
+from consilience.inference.kernel import Divergences, Orders, Rows, Snapshot, Tuning
 from consilience.inference.normal_numbers import normal_numbers
+from consilience.inference.streams import RESTART, purpose_key
 from consilience.inference.vectors import Vectors
 from consilience.native.typed_python import Array, NativeFunction, Record, f64
 from consilience.native.typed_python.library import compile_native
+from consilience.native.typed_python.records import release
 
 
 def open_density(density: LogDensity, stop: NDArray[np.int64]) -> Density:
@@ -47,23 +50,6 @@ def new_state(key: int, position: NDArray[np.float64], vectors: Vectors, compile
         logp=-np.inf,
         position=vectors.vector(position),
         gradient=vectors.vector(),
-    )
-
-
-def new_block(rows: Rows) -> Block:
-    """Rows for a chain, with room for a divergence in each of them."""
-    transitions, dimension = rows.draws.shape
-    return Block(
-        rows=transitions,
-        columns=len(rows.statistics),
-        draws=rows.draws.reshape(-1),
-        statistics=rows.statistics.reshape(-1),
-        divergences=0,
-        room=transitions,
-        # the system hands out memory when it is written to, so room that is not used costs nothing
-        divergence_rows=np.empty(transitions, np.int64),
-        divergence_from=np.empty(transitions * dimension),
-        divergence_to=np.empty(transitions * dimension),
     )
 
 
@@ -96,6 +82,17 @@ class KernelRecord(Protocol):
 Memory = TypeVar("Memory", bound=KernelRecord)
 
 
+NO_ROWS = Rows(np.zeros((0, 1)), np.zeros((1, 0)))
+
+# What a chain needs for a window only, or can be made anew: scratch memory and addresses.
+TRANSIENT = frozenset(
+    {
+        "density", "block", "nuts", "hmc", "jumps", "descent", "probe", "info", "key", "stride", "dimension",
+        "rank", "directions", "stretches", "shrinkages", "scratch",
+    }
+)  # fmt: skip
+
+
 class NativeChain(Generic[Memory]):
     """One chain of a kernel.
 
@@ -117,7 +114,9 @@ class NativeChain(Generic[Memory]):
         self._step = step
         self._learnt = learnt
 
-    def begin(self) -> None:
+    def begin(self, descend: bool = False) -> None:
+        if descend:
+            self.prepare_descent()
         if self._start(self.memory):
             return
         state = self.memory.state
@@ -128,6 +127,17 @@ class NativeChain(Generic[Memory]):
             f"{state.logp}{which}. Give another starting point."
         )
 
+    def prepare_descent(self) -> None:
+        """Kernels that can climb first override this."""
+
+    def obey(self, orders: Orders) -> None:
+        if any(getattr(orders, name) is not None for name in ("scales", "step", "search", "archive")):
+            raise SamplingError(f"chains of {type(self.memory).__name__} tune themselves and take no orders.")
+
+    def write_to(self, rows: Rows) -> None:
+        self.memory.block = new_block(rows)
+        release(self.memory)  # the rows of windows past
+
     def advance(self, count: int) -> int:
         return int(self._step(self.memory, count))
 
@@ -137,7 +147,7 @@ class NativeChain(Generic[Memory]):
 
     def divergences(self) -> Divergences:
         block = self.memory.block
-        count = min(block.divergences, block.room)
+        count = block.divergences
         shape = (count, self.memory.state.dimension)
         return Divergences(
             transitions=np.asarray(block.divergence_rows)[:count].copy(),
@@ -147,3 +157,18 @@ class NativeChain(Generic[Memory]):
 
     def tuning(self) -> Tuning:
         return self._learnt(self.memory)
+
+    def snapshot(self) -> Snapshot:
+        return saved.take(self.memory, TRANSIENT) | {"evaluations": self.evaluations, "key": self.memory.state.key}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        saved.put_back(self.memory, snapshot, TRANSIENT)
+        self.memory.density.evaluations = int(snapshot["evaluations"])
+        self.rekey(int(snapshot["key"]))
+
+    def reseed(self, attempt: int) -> None:
+        self.rekey(int(purpose_key(self.memory.state.key, RESTART + attempt)))
+
+    def rekey(self, key: int) -> None:
+        """Take the random numbers of another key."""
+        self.memory.state.key = key

@@ -13,7 +13,7 @@ import numpy as np
 from consilience.inference.chain_state import State
 from consilience.inference.density import Density, stopped
 from consilience.inference.hamiltonian import copy, draw_momentum, kinetic_energy, leapfrog
-from consilience.inference.metric import Metric
+from consilience.inference.metric import Metric, velocity_of
 from consilience.inference.streams import MOMENTUM, TREE, purpose_key, two_uniforms, uniform
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import exp, inf, isnan, log1p, trailing_zeros
@@ -29,13 +29,14 @@ class Trajectory:
     """The trajectory of one transition; scratch memory between transitions.
 
     Points live in slots, rows of `positions` and `gradients`, and are named by their row, so that a point
-    that is an end and the choice at once is stored once.
+    that is an end and the choice at once is stored once. A motion is a momentum together with its velocity,
+    in one row of 2 * stride numbers, the momentum first.
 
     key                    key of the random numbers for directions and choices
-    positions, gradients   f64[SLOTS, stride]
+    positions, gradients   f64[SLOTS, stride]; with every gradient its drift, the inverse mass times it
     end_slots, end_places  slots of the two ends, and their places in steps from the start, i64[2]:
                            the earlier end first
-    end_momenta            their momenta, f64[2, stride]
+    end_motions            their motions, f64[2, 2 * stride]
     momentum_sum           sum of the momenta of all points, f64[dimension]
     log_weight             log of the sum over all points of exp(start energy - energy)
     chosen                 slot of the point chosen so far; its log density, energy and place follow
@@ -44,9 +45,10 @@ class Trajectory:
     key: i64
     positions: Array[f64]
     gradients: Array[f64]
+    drifts: Array[f64]
     end_slots: Array[i64]
     end_places: Array[i64]
-    end_momenta: Array[f64]
+    end_motions: Array[f64]
     momentum_sum: Array[f64]
     log_weight: f64
     chosen: i64
@@ -60,9 +62,10 @@ class Growth:
     """The new half that a doubling adds; scratch memory between transitions.
 
     tip, place             slot and place of the leaf made last
-    momentum               its momentum, f64[dimension]
-    begins, ends, sums     of every finished span that waits for its neighbour: the momenta of its first and
-                           last leaf and the sum of all, f64[greatest depth + 1, stride]
+    motion                 its motion, f64[2 * stride]
+    begins, ends           of every finished span that waits for its neighbour: the motions of its first and
+                           last leaf, f64[greatest depth + 1, 2 * stride]
+    sums                   and the sum of the momenta of all its leaves, f64[greatest depth + 1, stride]
     waiting                number of these spans
     candidate              slot of the leaf chosen so far; its log density, energy and place follow
     log_weight             log of the sum of the leaves' weights
@@ -70,7 +73,7 @@ class Growth:
 
     tip: i64
     place: i64
-    momentum: Array[f64]
+    motion: Array[f64]
     begins: Array[f64]
     ends: Array[f64]
     sums: Array[f64]
@@ -136,9 +139,10 @@ def new_nuts(density: Density, state: State, metric: Metric, vectors: Vectors, m
         key=purpose_key(state.key, TREE),
         positions=vectors.rows(SLOTS),
         gradients=vectors.rows(SLOTS),
+        drifts=vectors.rows(SLOTS),
         end_slots=np.zeros(2, np.int64),
         end_places=np.zeros(2, np.int64),
-        end_momenta=vectors.rows(2),
+        end_motions=vectors.rows(4),
         momentum_sum=vectors.vector(),
         log_weight=0.0,
         chosen=0,
@@ -149,9 +153,9 @@ def new_nuts(density: Density, state: State, metric: Metric, vectors: Vectors, m
     growth = Growth(
         tip=0,
         place=0,
-        momentum=vectors.vector(),
-        begins=vectors.rows(max_treedepth + 1),
-        ends=vectors.rows(max_treedepth + 1),
+        motion=vectors.rows(2),
+        begins=vectors.rows(2 * (max_treedepth + 1)),
+        ends=vectors.rows(2 * (max_treedepth + 1)),
         sums=vectors.rows(max_treedepth + 1),
         waiting=0,
         candidate=0,
@@ -188,24 +192,22 @@ def log_add_exp(x: f64, y: f64) -> f64:
 
 
 @native(reassociate=True, contract=True)
-def leaves_turn(
-    variance: Array[f64], first: Array[f64], second: Array[f64], total: Array[f64], dimension: i64
-) -> boolean:
-    """Join two neighbouring leaves: total = first + second; True if they turn towards each other."""
+def leaves_turn(first: Array[f64], second: Array[f64], total: Array[f64], dimension: i64, stride: i64) -> boolean:
+    """Join two neighbouring leaves, given as motions: total = sum of momenta; True if they turn to each other."""
+    first_velocity = first[stride:]
+    second_velocity = second[stride:]
     first_advance = 0.0
     second_advance = 0.0
     for i in range(dimension):
         joined = first[i] + second[i]
-        velocity = variance[i] * joined
-        first_advance += velocity * first[i]
-        second_advance += velocity * second[i]
+        first_advance += first_velocity[i] * joined
+        second_advance += second_velocity[i] * joined
         total[i] = joined
     return not (first_advance > 0.0 and second_advance > 0.0)
 
 
 @native(reassociate=True, contract=True, shared=True)
 def spans_turn(
-    variance: Array[f64],
     begin: Array[f64],
     end: Array[f64],
     total: Array[f64],
@@ -213,12 +215,17 @@ def spans_turn(
     next_end: Array[f64],
     next_total: Array[f64],
     dimension: i64,
+    stride: i64,
 ) -> boolean:
-    """Join two neighbouring spans: total += next_total; True if the whole turns around.
+    """Join two neighbouring spans, given by the motions of their ends: total += next_total; True if the whole turns.
 
     The generalised criterion for the whole, and again for either span with the nearest leaf of the other:
     without these a turn that falls on the border between two spans stays unseen (Stan 2.21).
     """
+    begin_velocity = begin[stride:]
+    end_velocity = end[stride:]
+    next_begin_velocity = next_begin[stride:]
+    next_end_velocity = next_end[stride:]
     whole_begin = 0.0
     whole_end = 0.0
     left_begin = 0.0
@@ -226,17 +233,15 @@ def spans_turn(
     right_begin = 0.0
     right_end = 0.0
     for i in range(dimension):
-        inverse_mass = variance[i]
         joined = total[i] + next_total[i]
-        left = inverse_mass * (total[i] + next_begin[i])
-        right = inverse_mass * (end[i] + next_total[i])
-        whole = inverse_mass * joined
-        whole_begin += whole * begin[i]
-        whole_end += whole * next_end[i]
-        left_begin += left * begin[i]
-        left_end += left * next_begin[i]
-        right_begin += right * end[i]
-        right_end += right * next_end[i]
+        left = total[i] + next_begin[i]
+        right = end[i] + next_total[i]
+        whole_begin += joined * begin_velocity[i]
+        whole_end += joined * next_end_velocity[i]
+        left_begin += left * begin_velocity[i]
+        left_end += left * next_begin_velocity[i]
+        right_begin += right * end_velocity[i]
+        right_end += right * next_end_velocity[i]
         total[i] = joined
     return not (
         whole_begin > 0.0
@@ -249,37 +254,44 @@ def spans_turn(
 
 
 @native
-def close_spans(growth: Growth, variance: Array[f64], leaf: i64, dimension: i64, stride: i64) -> boolean:
+def copy_motion(source: Array[f64], target: Array[f64], dimension: i64, stride: i64) -> None:
+    """Copy a momentum and its velocity."""
+    copy(source, target, dimension)
+    copy(source[stride:], target[stride:], dimension)
+
+
+@native
+def close_spans(growth: Growth, leaf: i64, dimension: i64, stride: i64) -> boolean:
     """Put leaf number `leaf` of a doubling on the counter of spans; True if a span it completes turns around.
 
     Like adding 1 to a binary number: the spans that wait are the ones of `leaf`, and every trailing 1 is a
     span as long as the one just completed, which is joined to it.
     """
-    momentum = growth.momentum
+    motion = growth.motion
     if leaf & 1 == 0:
-        copy(momentum, growth.begins[growth.waiting * stride :], dimension)
+        copy_motion(motion, growth.begins[growth.waiting * 2 * stride :], dimension, stride)
         growth.waiting += 1
         return False
     first = growth.waiting - 1
     at = first * stride
-    turning = leaves_turn(variance, growth.begins[at:], momentum, growth.sums[at:], dimension)
+    turning = leaves_turn(growth.begins[2 * at :], motion, growth.sums[at:], dimension, stride)
     rest = leaf >> 1
     while rest & 1 == 1 and not turning:
         first -= 1
         after = at
         at = first * stride
         turning = spans_turn(
-            variance,
-            growth.begins[at:],
-            growth.ends[at:],
+            growth.begins[2 * at :],
+            growth.ends[2 * at :],
             growth.sums[at:],
-            growth.begins[after:],
-            momentum,
+            growth.begins[2 * after :],
+            motion,
             growth.sums[after:],
             dimension,
+            stride,
         )
         rest >>= 1
-    copy(momentum, growth.ends[at:], dimension)
+    copy_motion(motion, growth.ends[2 * at :], dimension, stride)
     growth.waiting = first + 1
     return turning
 
@@ -308,7 +320,7 @@ def grow(nuts: Nuts, step: f64, start_energy: f64, leaves: i64) -> None:
     trajectory = nuts.trajectory
     growth = nuts.growth
     info = nuts.info
-    variance = nuts.metric.variance
+    metric = nuts.metric
     n = state.dimension
     stride = state.stride
     growth.candidate = growth.tip
@@ -321,14 +333,16 @@ def grow(nuts: Nuts, step: f64, start_energy: f64, leaves: i64) -> None:
         slot = free_slot(trajectory, growth)
         logp, kinetic = leapfrog(
             density,
-            variance,
+            metric,
             step,
             trajectory.positions[last * stride :],
             trajectory.gradients[last * stride :],
-            growth.momentum,
+            trajectory.drifts[last * stride :],
+            growth.motion,
+            growth.motion[stride:],
             trajectory.positions[slot * stride :],
             trajectory.gradients[slot * stride :],
-            n,
+            trajectory.drifts[slot * stride :],
         )
         energy = kinetic - logp
         error = energy - start_energy
@@ -354,7 +368,7 @@ def grow(nuts: Nuts, step: f64, start_energy: f64, leaves: i64) -> None:
                 growth.candidate_logp = logp
                 growth.candidate_energy = energy
                 growth.candidate_place = growth.place
-            info.turning = close_spans(growth, variance, leaf, n, stride)
+            info.turning = close_spans(growth, leaf, n, stride)
         leaf += 1
 
 
@@ -365,18 +379,17 @@ def double(nuts: Nuts, step_size: f64, start_energy: f64) -> None:
     trajectory = nuts.trajectory
     growth = nuts.growth
     info = nuts.info
-    variance = nuts.metric.variance
     n = state.dimension
     stride = state.stride
     toss, move = two_uniforms(trajectory.key, state.transition, DOUBLING_BLOCKS + info.depth)
     side = 1 if toss < 0.5 else 0
-    near = trajectory.end_momenta[side * stride :]
-    far = trajectory.end_momenta[(1 - side) * stride :]
+    near = trajectory.end_motions[side * 2 * stride :]
+    far = trajectory.end_motions[(1 - side) * 2 * stride :]
     leaves = 1 << info.depth
     info.depth += 1
     growth.tip = trajectory.end_slots[side]
     growth.place = trajectory.end_places[side]
-    copy(near, growth.momentum, n)
+    copy_motion(near, growth.motion, n, stride)
     grow(nuts, step_size if side == 1 else -step_size, start_energy, leaves)
     if info.turning or info.diverging or stopped(nuts.density):
         return  # an unfinished half may not be chosen from, or the chain would not be reversible
@@ -392,10 +405,10 @@ def double(nuts: Nuts, step_size: f64, start_energy: f64) -> None:
     # seen from its far end, a trajectory that grew backwards looks like one that grew forwards
     added = growth.begins if leaves == 1 else growth.sums
     total = trajectory.momentum_sum
-    info.turning = spans_turn(variance, far, near, total, growth.begins, growth.momentum, added, n)
+    info.turning = spans_turn(far, near, total, growth.begins, growth.motion, added, n, stride)
     trajectory.end_slots[side] = growth.tip
     trajectory.end_places[side] = growth.place
-    copy(growth.momentum, near, n)
+    copy_motion(growth.motion, near, n, stride)
 
 
 @native
@@ -407,16 +420,18 @@ def transition(nuts: Nuts, step_size: f64) -> boolean:
     state = nuts.state
     trajectory = nuts.trajectory
     info = nuts.info
-    variance = nuts.metric.variance
+    metric = nuts.metric
     n = state.dimension
     stride = state.stride
-    momentum = trajectory.momentum_sum
-    draw_momentum(state, MOMENTUM, 0, nuts.metric.mass_deviation, momentum)
-    copy(momentum, trajectory.end_momenta, n)
-    copy(momentum, trajectory.end_momenta[stride:], n)
+    motion = trajectory.end_motions
+    draw_momentum(state, metric, MOMENTUM, 0, motion)
+    velocity_of(metric, motion, motion[stride:])
+    copy_motion(motion, motion[2 * stride :], n, stride)
+    copy(motion, trajectory.momentum_sum, n)
     copy(state.position, trajectory.positions, n)
     copy(state.gradient, trajectory.gradients, n)
-    start_energy = kinetic_energy(momentum, variance, n) - state.logp
+    velocity_of(metric, trajectory.gradients, trajectory.drifts)
+    start_energy = kinetic_energy(motion, motion[stride:], n) - state.logp
 
     for side in range(2):
         trajectory.end_slots[side] = 0

@@ -13,30 +13,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.errors import SamplingError
-from consilience.inference.block import Block, put, put_divergence
+from consilience.inference.block import Block, new_block, put, put_divergence, put_point
 from consilience.inference.chain_state import State, start
 from consilience.inference.density import Density, LogDensity
-from consilience.inference.hamiltonian import copy
-from consilience.inference.kernel import Rows, Tuning
-from consilience.inference.native_chain import NativeChain, compile_pair, new_block, new_state, open_density
+from consilience.inference.descent import Descent, descend, new_descent
+from consilience.inference.dual_averaging import learn
+from consilience.inference.jumps import Jumps, jump_around, new_jumps
+from consilience.inference.kernel import Learning, Orders, Snapshot, Tuning
+from consilience.inference.metric import install, installed
+from consilience.inference.native_chain import NO_ROWS, NativeChain, compile_pair, new_state, open_density
 from consilience.inference.nuts import Nuts, new_nuts, transition
 from consilience.inference.settings import check_fraction, check_positive
+from consilience.inference.streams import TREE, purpose_key
 from consilience.inference.vectors import Vectors
-from consilience.inference.warmup import Warmup, adapt, begin, new_warmup
-from consilience.native.typed_python import f64, i64, native, record
+from consilience.inference.warmup import Warmup, adapt, adapt_alone, begin, new_warmup, search
+from consilience.native.typed_python import boolean, f64, i64, native, record
+from consilience.native.typed_python.records import release
 
 DEEPEST = 20  # 2**20 leapfrog steps per transition
+
+# `Learning`, as native code sees it
+SCHEDULE = 1
+ALONE = 2
+STEP = 3
 
 
 @record
 class NutsChain:
-    """A chain: where it is, how it moves, what it learns, and the rows it writes to."""
+    """A chain: where it is, how it moves, what it learns, and the rows it writes to.
+
+    learning     one of `Learning`
+    descending   whether it climbs to the typical set when it starts
+    searching    whether it searches a step size before the next transition
+    """
 
     density: Density
     state: State
     block: Block
     warmup: Warmup
     nuts: Nuts
+    jumps: Jumps
+    descent: Descent
+    learning: i64
+    descending: boolean
+    searching: boolean
 
 
 @native
@@ -46,7 +66,7 @@ def write_nuts(nuts: Nuts, warmup: Warmup, block: Block, row: i64, used_step: f6
     state = nuts.state
     n = state.dimension
     exhausted = not info.turning and not info.diverging
-    copy(state.position, block.draws[row * n :], n)
+    put_point(block, row, state.position, state.gradient, n)
     put(block, 0, row, float(info.depth))
     put(block, 1, row, used_step)
     put(block, 2, row, warmup.step.average)
@@ -60,6 +80,7 @@ def write_nuts(nuts: Nuts, warmup: Warmup, block: Block, row: i64, used_step: f6
     put(block, 10, row, float(info.place))
     put(block, 11, row, 1.0 if exhausted else 0.0)
     put(block, 12, row, float(info.leapfrogs))
+    put(block, 13, row, info.symmetric)
     if info.diverging:
         begins = nuts.trajectory.positions[info.diverging_from * state.stride :]
         ends = nuts.trajectory.positions[info.diverging_to * state.stride :]
@@ -71,38 +92,57 @@ def start_nuts(chain: NutsChain) -> i64:
     """Evaluate the starting point and find a first metric and step size; 0 if the point is not finite."""
     if not start(chain.state, chain.density):
         return 0
+    if chain.descending:
+        descend(chain.descent, chain.density, chain.state)
     begin(chain.warmup, chain.density, chain.state)
     return 1
+
+
+@native
+def learn_from(chain: NutsChain) -> None:
+    """Let the last transition teach what it may."""
+    warmup = chain.warmup
+    state = chain.state
+    info = chain.nuts.info
+    informative = info.place != 0 and not info.diverging
+    if chain.learning == STEP:
+        learn(warmup.step, info.symmetric)
+    elif chain.learning == ALONE:
+        adapt_alone(warmup, chain.density, state, info.acceptance, informative)
+    elif chain.learning == SCHEDULE and state.transition <= warmup.length:
+        # Past the early phase a chain is where it belongs: there losing energy is no better than gaining it.
+        late = state.transition > warmup.early
+        adapt(warmup, chain.density, state, info.symmetric if late else info.acceptance, informative)
 
 
 @native
 def advance_nuts(chain: NutsChain, count: i64) -> i64:
     """Make up to `count` transitions; gives the number made, smaller only if the run was stopped.
 
-    There must be room for them: transitions made so far + count <= rows of the block.
+    There must be room for them in the block.
     """
     nuts = chain.nuts
     warmup = chain.warmup
-    info = nuts.info
+    block = chain.block
+    if chain.searching:
+        search(warmup, chain.density, chain.state)
+        chain.searching = False
     done = 0
     while done < count:
-        row = chain.state.transition
         used_step = warmup.step.step
         if not transition(nuts, used_step):
             break
-        if row < warmup.length:
-            informative = info.place != 0 and not info.diverging
-            # Past the early phase a chain is where it belongs: there losing energy is no better than gaining it.
-            late = chain.state.transition > warmup.early
-            adapt(warmup, chain.density, chain.state, info.symmetric if late else info.acceptance, informative)
-        write_nuts(nuts, warmup, chain.block, row, used_step)
+        learn_from(chain)
+        jump_around(chain.jumps, chain.density, chain.state)
+        write_nuts(nuts, warmup, block, block.filled, used_step)
+        block.filled += 1
         done += 1
     return done
 
 
 @dataclass(frozen=True, slots=True)
 class NutsKernel:
-    """The No-U-Turn Sampler with a diagonal metric learnt while tuning.
+    """The No-U-Turn Sampler.
 
     target_accept   mean acceptance probability to tune the step size for, between 0 and 1
     max_treedepth   greatest number of doublings of a trajectory, from 1 to 20
@@ -116,6 +156,7 @@ class NutsKernel:
     initial_step: float = 0.1
     compiled: bool = True
 
+    poolable: ClassVar[bool] = True
     statistics: ClassVar[Mapping[str, str]] = {
         "depth": "int64",
         "step_size": "float64",
@@ -130,6 +171,7 @@ class NutsKernel:
         "index_in_trajectory": "int64",
         "reached_max_treedepth": "bool",
         "n_steps": "int64",
+        "mean_tree_accept_sym": "float64",
     }
 
     def __post_init__(self) -> None:
@@ -144,20 +186,93 @@ class NutsKernel:
         position: NDArray[np.float64],
         key: int,
         tune: int,
-        rows: Rows,
         stop: NDArray[np.int64],
-    ) -> NativeChain[NutsChain]:
+    ) -> NutsChainAtWork:
         """A new chain; see `kernel.Kernel.chain`."""
         vectors = Vectors(density.dimension)
         state = new_state(key, position, vectors, self.compiled)
         opened = open_density(density, stop)
         warmup = new_warmup(vectors, tune, self.target_accept, self.initial_step)
-        nuts = new_nuts(opened, state, warmup.metric, vectors, self.max_treedepth)
-        memory = NutsChain(density=opened, state=state, block=new_block(rows), warmup=warmup, nuts=nuts)
+        memory = NutsChain(
+            density=opened,
+            state=state,
+            block=new_block(NO_ROWS),
+            warmup=warmup,
+            nuts=new_nuts(opened, state, warmup.metric, vectors, self.max_treedepth),
+            jumps=new_jumps(vectors),
+            descent=new_descent(vectors),
+            learning=Learning.SCHEDULE if tune else Learning.NOTHING,
+            descending=False,
+            searching=False,
+        )
         first, further = compile_pair(start_nuts, advance_nuts) if self.compiled else (start_nuts, advance_nuts)
-        return NativeChain(memory, first, further, learnt)
+        return NutsChainAtWork(memory, first, further, learnt)
+
+
+class NutsChainAtWork(NativeChain[NutsChain]):
+    """A chain of NUTS that a run can tune together with others."""
+
+    def prepare_descent(self) -> None:
+        self.memory.descending = True
+
+    def obey(self, orders: Orders) -> None:
+        memory, step = self.memory, self.memory.warmup.step
+        if orders.learning is not None:
+            memory.learning = orders.learning
+        if orders.max_treedepth is not None:
+            memory.nuts.max_treedepth = orders.max_treedepth
+        if orders.scales is not None:
+            install(memory.warmup.metric, orders.scales)
+            release(memory.warmup.metric)
+        if orders.step is not None:
+            step.step = step.average = orders.step.step
+            step.anchor = orders.step.anchor
+            step.count = orders.step.count
+            step.error = 0.0
+        if orders.search is not None:
+            step.step = orders.search
+            memory.searching = True
+        if orders.target_accept is not None:
+            step.target = orders.target_accept
+        if orders.jumps is not None:
+            memory.jumps.count = orders.jumps
+        if orders.archive is not None:
+            memory.jumps.archive = np.ascontiguousarray(orders.archive).reshape(-1)
+            memory.jumps.points = len(orders.archive)
+            release(memory.jumps)
+
+    def snapshot(self) -> Snapshot:
+        memory, metric = self.memory, self.memory.warmup.metric
+        # orders replace these arrays and nothing writes into them: no need to copy
+        return {
+            **super().snapshot(),
+            "max_treedepth": memory.nuts.max_treedepth,
+            "rank": metric.rank,
+            "directions": metric.directions,
+            "stretches": metric.stretches,
+            "shrinkages": metric.shrinkages,
+            "jumps": memory.jumps.count,
+            "points": memory.jumps.points,
+            "archive": memory.jumps.archive,
+        }
+
+    def restore(self, snapshot: Snapshot) -> None:
+        super().restore(snapshot)
+        memory, metric = self.memory, self.memory.warmup.metric
+        memory.nuts.max_treedepth = snapshot["max_treedepth"]
+        metric.directions = snapshot["directions"]
+        metric.stretches = snapshot["stretches"]
+        metric.shrinkages = snapshot["shrinkages"]
+        metric.rank = snapshot["rank"]
+        memory.jumps.archive = snapshot["archive"]
+        memory.jumps.points = snapshot["points"]
+        memory.jumps.count = snapshot["jumps"]
+
+    def rekey(self, key: int) -> None:
+        self.memory.state.key = key
+        self.memory.nuts.trajectory.key = int(purpose_key(key, TREE))
 
 
 def learnt(chain: NutsChain) -> Tuning:
     """Step size and metric as they are now."""
-    return Tuning(chain.warmup.step.step, np.array(chain.warmup.metric.variance))
+    return Tuning(chain.warmup.step.step, installed(chain.warmup.metric))

@@ -9,8 +9,9 @@ from __future__ import annotations
 from consilience.inference.chain_state import State
 from consilience.inference.density import Density
 from consilience.inference.hamiltonian import draw_momentum, kinetic_energy, leapfrog
-from consilience.inference.metric import Metric
+from consilience.inference.metric import Metric, velocity_of
 from consilience.inference.streams import SEARCH
+from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import log
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record
 
@@ -20,29 +21,41 @@ MOST_TRIALS = 100  # 2 ** 100 is beyond any choice of units
 
 @record
 class Probe:
-    """Scratch memory for one leapfrog away from a state: three arrays f64[dimension]."""
+    """Scratch memory for one leapfrog away from a state: arrays f64[dimension]."""
 
+    drift: Array[f64]
+    momentum: Array[f64]
+    velocity: Array[f64]
     position: Array[f64]
     gradient: Array[f64]
-    momentum: Array[f64]
+    next_drift: Array[f64]
+
+
+def new_probe(vectors: Vectors) -> Probe:
+    """Fresh scratch memory."""
+    return Probe(*(vectors.vector() for _ in range(6)))
 
 
 @native
 def keeps_energy(density: Density, state: State, metric: Metric, probe: Probe, step: f64, trial: i64) -> boolean:
     """Whether one leapfrog of this size, with the momentum of this trial, is accepted often enough."""
     n = state.dimension
-    draw_momentum(state, SEARCH, trial * n, metric.mass_deviation, probe.momentum)
-    energy = kinetic_energy(probe.momentum, metric.variance, n) - state.logp
+    draw_momentum(state, metric, SEARCH, trial * n, probe.momentum)
+    velocity_of(metric, probe.momentum, probe.velocity)
+    velocity_of(metric, state.gradient, probe.drift)
+    energy = kinetic_energy(probe.momentum, probe.velocity, n) - state.logp
     logp, kinetic = leapfrog(
         density,
-        metric.variance,
+        metric,
         step,
         state.position,
         state.gradient,
+        probe.drift,
         probe.momentum,
+        probe.velocity,
         probe.position,
         probe.gradient,
-        n,
+        probe.next_drift,
     )
     return energy - (kinetic - logp) > log(THRESHOLD)  # False if the new energy is no number
 

@@ -18,6 +18,8 @@ PATH_LENGTH = 3
 PROPOSAL = 4
 ACCEPTANCE = 5
 SEARCH = 6
+JUMP = 7
+RESTART = 8
 
 BLOCK_BITS = 32  # a transition owns 2**32 blocks, a chain 2**31 transitions
 

@@ -1,7 +1,8 @@
-"""The tuning phase: which transitions teach the metric, which the step size, and when windows end.
+"""How one chain tunes itself: which transitions teach the metric, which the step size, and when windows end.
 
 The schedule of nutpie for a fixed number of tuning transitions: short windows during the first 30 %, then a
-window of 80 draws and windows 1.5 times longer each; during the last 15 % only the step size is learnt.
+window of 80 draws and windows 1.5 times longer each; during the last 15 % only the step size is learnt. The
+first transitions of a chain that is tuned together with others are those of the early phase.
 """
 
 from __future__ import annotations
@@ -10,8 +11,17 @@ from consilience.inference.chain_state import State
 from consilience.inference.density import Density
 from consilience.inference.dual_averaging import StepSize, learn, restart, settle
 from consilience.inference.hamiltonian import copy
-from consilience.inference.metric import Metric, guess, new_metric, observe, refresh, switch, younger_count
-from consilience.inference.step_size_search import Probe, search_step_size
+from consilience.inference.fisher_diagonal import (
+    Estimators,
+    guess,
+    new_estimators,
+    observe,
+    refresh,
+    switch,
+    younger_count,
+)
+from consilience.inference.metric import Metric, new_metric
+from consilience.inference.step_size_search import Probe, new_probe, search_step_size
 from consilience.inference.vectors import Vectors
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record
 
@@ -38,6 +48,7 @@ class Warmup:
     """
 
     metric: Metric
+    estimators: Estimators
     step: StepSize
     probe: Probe
     length: i64
@@ -55,8 +66,9 @@ def new_warmup(vectors: Vectors, length: int, target_accept: float, initial_step
     """The state before `length` tuning transitions (length >= 0)."""
     return Warmup(
         metric=new_metric(vectors),
+        estimators=new_estimators(vectors.dimension),
         step=StepSize(step=initial_step, average=initial_step, target=target_accept, anchor=0.0, error=0.0, count=0),
-        probe=Probe(vectors.vector(), vectors.vector(), vectors.vector()),
+        probe=new_probe(vectors),
         length=length,
         early=int(EARLY_SHARE * length),
         final=length - int(FINAL_SHARE * length),
@@ -113,19 +125,20 @@ def adapt(warmup: Warmup, density: Density, state: State, acceptance: f64, infor
     informative   whether its draw may teach the metric: it moved and did not diverge
     """
     metric = warmup.metric
+    estimators = warmup.estimators
     done = state.transition  # counts the transition just made
     searched = False
     if done <= warmup.final:
         if informative:
-            observe(metric, state.position, state.gradient)
+            observe(estimators, state.position, state.gradient)
         early = done <= warmup.early
         window = EARLY_WINDOW if early else warmup.window
         # no new window where too little tuning is left to fill it
-        if younger_count(metric) >= window and done + window <= warmup.final:
-            switch(metric)
+        if younger_count(estimators) >= window and done + window <= warmup.final:
+            switch(estimators)
             if not early:
                 warmup.window = int(WINDOW_GROWTH * float(warmup.window))
-        if refresh(metric) and not warmup.learnt:
+        if refresh(estimators, metric) and not warmup.learnt:
             warmup.learnt = True
             searched = True
             search(warmup, density, state)
@@ -137,3 +150,18 @@ def adapt(warmup: Warmup, density: Density, state: State, acceptance: f64, infor
         settle(warmup.step)
         if warmup.found:
             return_to_haven(warmup, state)
+
+
+@native
+def adapt_alone(warmup: Warmup, density: Density, state: State, acceptance: f64, informative: boolean) -> None:
+    """Learn from a transition of the early phase, which ends when somebody else says so; as `adapt`."""
+    estimators = warmup.estimators
+    if informative:
+        observe(estimators, state.position, state.gradient)
+    if younger_count(estimators) >= EARLY_WINDOW:
+        switch(estimators)
+    if refresh(estimators, warmup.metric) and not warmup.learnt:
+        warmup.learnt = True
+        search(warmup, density, state)
+    else:
+        learn(warmup.step, acceptance)

@@ -157,6 +157,10 @@ class ModelDensity:
             return (-np.inf if status or np.isnan(logp[0]) else float(logp[0])), gradient_values[0]
         return float(logp[0]), gradient_values[0]
 
+    def graph(self) -> list[Node]:
+        """All terms that are summed, as functions of each variable's unconstrained value and of the data."""
+        return self._built.terms.all
+
     def expand(self, positions: npt.NDArray[np.float64], deterministics: bool = True) -> dict[str, Array]:
         """Named values on their own scales for positions (draws, dimension); leading axis draws.
 
@@ -184,7 +188,7 @@ class _Built:
             (logp,) = simplify([total(terms.all)])
             gradients = gradient(logp, terms.values)
             self.layout, self._position, replacements = _arrange(model, terms, lengths)
-            self._terms = terms
+            self.terms = terms
             outputs = simplify([logp, *gradients])
             static, memo = specialise([*outputs, *terms.values, *slots], lengths)
             self._static_slots = [memo[s] for s in slots]
@@ -203,15 +207,15 @@ class _Built:
         known = self._expanders.get(deterministics)
         if known is None:
             names = [v.name for v in model.free]
-            outputs = list(self._terms.constrained)
+            outputs = list(self.terms.constrained)
             if deterministics:
                 names += list(model.deterministics)
-                outputs += self._terms.deterministics
+                outputs += self.terms.deterministics
             with without_sources():
-                static, memo = specialise([*simplify(outputs), *self._terms.values, *self.slots], self.lengths)
+                static, memo = specialise([*simplify(outputs), *self.terms.values, *self.slots], self.lengths)
                 replaced = substitute(
                     static[: len(outputs)],
-                    {memo[v]: r for v, r in zip(self._terms.values, self._replacements.values(), strict=True)},
+                    {memo[v]: r for v, r in zip(self.terms.values, self._replacements.values(), strict=True)},
                 )
                 slots = [memo[s] for s in self.slots]
                 known = names, Compiled([self._position], replaced, slots, level=1)

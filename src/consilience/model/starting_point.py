@@ -140,10 +140,11 @@ def starting_positions(
     initvals: InitialValues | Sequence[InitialValues | None] | None = None,
     jitter: bool = True,
     attempts: int = ATTEMPTS,
+    width: float = JITTER,
 ) -> Floats:
     """One starting vector per chain, shape (chains, dimension), each with finite log density and gradient.
 
-    jitter     add uniform noise in [-1, 1] on the unconstrained line
+    jitter     add uniform noise in [-width, width] on the unconstrained line
     raises     InitialPointError that names the variable at fault
     """
     per_chain = list(initvals) if isinstance(initvals, list | tuple) else [initvals] * chains
@@ -155,17 +156,19 @@ def starting_positions(
             raise ModelError(f"`initvals` must be a mapping of names to values, or a list of such, got {own!r}.")
         generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), chain]))
         base = starting_position(density.model, density.layout, density.lengths, own, int(generator.integers(2**63)))
-        result[chain] = _finite_position(density, base, generator, attempts) if jitter else base
+        result[chain] = _finite_position(density, base, generator, attempts, width) if jitter else base
         if not jitter and not _is_finite(density, base):
             raise no_start(density, base)
     return result
 
 
-def _finite_position(density: ModelDensity, base: Floats, generator: np.random.Generator, attempts: int) -> Floats:
+def _finite_position(
+    density: ModelDensity, base: Floats, generator: np.random.Generator, attempts: int, widest: float
+) -> Floats:
     """The base point with noise, of the first attempt that has a finite log density and gradient."""
     for attempt in range(attempts):
         # The first attempts keep the full noise; later ones shrink towards the base point.
-        width = JITTER * (1.0 if attempt < max(1, attempts // 2) else 2.0 * (1 - attempt / attempts))
+        width = widest * (1.0 if attempt < max(1, attempts // 2) else 2.0 * (1 - attempt / attempts))
         position = base + width * generator.uniform(-1.0, 1.0, density.dimension)
         if _is_finite(density, position):
             return position

@@ -1,7 +1,38 @@
-"""Runs: chains on threads, their supervision, and the events they send to listeners."""
+"""Runs: chains on threads that tune together, watch their convergence, and are looked after."""
 
-from consilience.run.events import Event, Listener, Progress, RunEnded, RunStarted
+from consilience.run.events import (
+    ChainLost,
+    ChainProgress,
+    CheckFigures,
+    DrawsMade,
+    Event,
+    Listener,
+    Progress,
+    Restarted,
+    RunEnded,
+    RunStarted,
+)
+from consilience.run.launch import launch, run_chains
+from consilience.run.monitor import Monitored
+from consilience.run.options import Options
 from consilience.run.result import Run
-from consilience.run.supervisor import run_chains
+from consilience.run.running import Running
 
-__all__ = ["Event", "Listener", "Progress", "Run", "RunEnded", "RunStarted", "run_chains"]
+__all__ = [
+    "ChainLost",
+    "ChainProgress",
+    "CheckFigures",
+    "DrawsMade",
+    "Event",
+    "Listener",
+    "Monitored",
+    "Options",
+    "Progress",
+    "Restarted",
+    "Run",
+    "RunEnded",
+    "RunStarted",
+    "Running",
+    "launch",
+    "run_chains",
+]

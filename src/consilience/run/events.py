@@ -1,39 +1,54 @@
-"""What a run tells its listeners: small immutable records, always from the thread that started the run.
+"""What a run tells its listeners: small immutable records, one after the other, never from a thread that samples.
 
-A listener is any callable that takes one event. It may be slow without slowing the chains; if it raises, the
-run stops and the exception goes on to the caller.
+A listener is any callable that takes one event. It may be slow without slowing the chains. If it raises
+KeyboardInterrupt the run ends as by Ctrl-C; after any other exception it is not called again, and the run goes
+on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 Phase: TypeAlias = Literal["waiting", "tuning", "sampling", "done", "stopped", "failed"]
+Status: TypeAlias = Literal[
+    "converged", "converged_with_divergences", "not_converged", "chains_disagree", "interrupted", "completed"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
     """A run begins.
 
-    chains, threads   numbers of chains and of threads that work on them
-    tune, draws       transitions of each chain, tuning and afterwards
-    dimension         number of coordinates
+    chains, threads        numbers of chains and of threads that work on them
+    dimension              number of coordinates
+    tune, draws            transitions of each chain, tuning and afterwards; None where the run decides
+    target_ess             effective draws asked for; None where there is no such rule
+    min_draws, max_draws   draws of each chain before the first check, and at most
+    max_tune               tuning transitions of each chain at most
     """
 
     chains: int
     threads: int
-    tune: int
-    draws: int
     dimension: int
+    tune: int | None
+    draws: int | None
+    target_ess: float | None
+    min_draws: int
+    max_draws: int
+    max_tune: int
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ChainProgress:
     """Where one chain is.
 
     done          transitions so far, those of tuning included
+    draws         transitions after tuning
     divergences   divergences after tuning
     step_size     step size (or scale) of the last transition; NaN before the first one
     tree_depth    mean depth of the latest transitions; NaN for kernels without trees
@@ -44,6 +59,7 @@ class Progress:
     chain: int
     phase: Phase
     done: int
+    draws: int
     divergences: int
     step_size: float
     tree_depth: float
@@ -52,18 +68,81 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckFigures:
+    """What the last check of convergence found: the worst figures it came to know.
+
+    draws                 draws of each chain that it saw
+    rhat, rhat_name       largest R-hat, and of what
+    ess, ess_name         smallest effective size, bulk or tail, and of what
+    target_ess, target_rhat   what is asked for
+    next_check            draws of each chain at the next one
+    passed                whether all that was asked for is there
+    """
+
+    draws: int
+    rhat: float
+    rhat_name: str
+    ess: float
+    ess_name: str
+    target_ess: float | None
+    target_rhat: float
+    next_check: int
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where all chains are, about ten times a second; `check` is None before the first check."""
+
+    chains: tuple[ChainProgress, ...]
+    check: CheckFigures | None
+    seconds: float
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DrawsMade:
+    """Draws first, first + 1, … of all chains, final unless the run starts again (`Restarted`).
+
+    draws        float64 (chain, draw, coordinate), unconstrained
+    statistics   per statistic an array (chain, draw)
+    """
+
+    first: int
+    draws: NDArray[np.float64]
+    statistics: Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Restarted:
+    """All draws so far have become part of the tuning."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChainLost:
+    """A chain failed a second time and is left out from now on, with all its draws."""
+
+    chain: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """All chains have stopped.
 
-    interrupted   whether the user stopped the run before its end
-    draws         draws kept from each chain
-    seconds       time from start to end
+    status    how the run ended: see `consilience.sample.sample`
+    reason    why, in words; empty where there is nothing to say
+    draws     draws kept from each chain
+    seconds   time from start to end
     """
 
-    interrupted: bool
+    status: Status
+    reason: str
     draws: int
     seconds: float
 
 
-Event: TypeAlias = RunStarted | Progress | RunEnded
+Event: TypeAlias = RunStarted | Progress | DrawsMade | CheckFigures | Restarted | ChainLost | RunEnded
 Listener: TypeAlias = Callable[[Event], None]

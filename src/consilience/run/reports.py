@@ -1,4 +1,4 @@
-"""Tells listeners where the chains are, from the thread that started the run."""
+"""Where the chains are: lanes enter, `Progress` leaves. Read while workers write: only finished rows are looked at."""
 
 from __future__ import annotations
 
@@ -6,66 +6,68 @@ import math
 
 import numpy as np
 
-from consilience.run.events import Event, Listener, Phase, Progress
-from consilience.run.interrupt import StopRequest
-from consilience.run.workers import Job
+from consilience.run.events import ChainProgress, CheckFigures, Phase, Progress
+from consilience.run.lanes import Lane
 
 RECENT = 50  # transitions over which the depth of trees is averaged
 
 
-class Reports:
-    """The listeners of one run and what is told to them.
+def progress(
+    lanes: list[Lane],
+    statistics: tuple[str, ...],
+    drawn: int,
+    divergences: dict[int, int],
+    check: CheckFigures | None,
+    seconds: float,
+    stopping: bool,
+    ended: bool,
+    paused: bool,
+) -> Progress:
+    """The state of all chains.
 
-    Reads the rows while workers write to them: only rows of transitions that are done are read.
+    drawn, divergences   draws of each chain in the windows taken in, and their divergences by chain
     """
+    return Progress(
+        tuple(_chain(lane, statistics, drawn, divergences, stopping, ended) for lane in lanes), check, seconds, paused
+    )
 
-    def __init__(self, jobs: list[Job], listeners: tuple[Listener, ...], request: StopRequest) -> None:
-        self.jobs = jobs
-        self.listeners = listeners
-        self.request = request
 
-    def send(self, event: Event) -> None:
-        for listener in self.listeners:
-            listener(event)
+def _chain(
+    lane: Lane, statistics: tuple[str, ...], drawn: int, divergences: dict[int, int], stopping: bool, ended: bool
+) -> ChainProgress:
+    round, done, rows = lane.round, lane.done, lane.rows  # read once: a worker may be changing them
+    sampling = round is not None and round.phase == "sampling" and lane.ready
+    table = None if rows is None or not lane.ready else rows.statistics[:, :done]
 
-    def progress(self) -> None:
-        """One `Progress` per chain."""
-        if self.listeners:
-            for job in self.jobs:
-                self.send(self._progress(job))
-
-    def _progress(self, job: Job) -> Progress:
-        done = job.done  # read once: a worker may be raising it
-        return Progress(
-            chain=job.index,
-            phase=self._phase(job, done),
-            done=done,
-            divergences=int(sum(self._recent(job, ("diverging",), job.tune, done))),
-            step_size=self._mean(job, ("step_size", "scaling"), done - 1, done),
-            tree_depth=self._mean(job, ("depth",), max(0, done - RECENT), done),
-            gradients=job.chain.evaluations,
-            seconds=job.seconds,
-        )
-
-    def _phase(self, job: Job, done: int) -> Phase:
-        if job.failure is not None:
-            return "failed"
-        if job.started and done == job.rows:
-            return "done"
-        if self.request.made:
-            return "stopped"
-        if not job.started:
-            return "waiting"
-        return "tuning" if done < job.tune else "sampling"
-
-    def _recent(self, job: Job, names: tuple[str, ...], begin: int, end: int) -> list[float]:
-        """Transitions begin:end of the first of these statistics that the kernel has."""
+    def recent(names: tuple[str, ...], count: int) -> float:
         for name in names:
-            if name in job.statistics and 0 <= begin < end:
-                column: list[float] = job.table[job.statistics.index(name), begin:end].tolist()
-                return column
-        return []
+            if name in statistics and table is not None and table.shape[1]:
+                return float(np.mean(table[statistics.index(name), -count:]))
+        return math.nan
 
-    def _mean(self, job: Job, names: tuple[str, ...], begin: int, end: int) -> float:
-        values = self._recent(job, names, begin, end)
-        return float(np.mean(values)) if values else math.nan
+    fresh = 0
+    if sampling and table is not None and "diverging" in statistics:
+        fresh = int(table[statistics.index("diverging")].sum())
+    return ChainProgress(
+        chain=lane.index,
+        phase=_phase(lane, sampling, stopping, ended),
+        done=lane.total,
+        draws=drawn + (done if sampling else 0),
+        divergences=divergences.get(lane.index, 0) + fresh,
+        step_size=recent(("step_size", "scaling"), 1),
+        tree_depth=recent(("depth",), RECENT),
+        gradients=lane.chain.evaluations,
+        seconds=lane.seconds,
+    )
+
+
+def _phase(lane: Lane, sampling: bool, stopping: bool, ended: bool) -> Phase:
+    if lane.lost:
+        return "failed"
+    if ended:
+        return "done"
+    if stopping:
+        return "stopped"
+    if lane.number < 0:
+        return "waiting"
+    return "sampling" if sampling else "tuning"

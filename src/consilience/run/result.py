@@ -1,4 +1,4 @@
-"""What a run leaves: draws, statistics and what the chains have learnt, as plain arrays."""
+"""What a run leaves: draws, statistics, what the chains have learnt and how it all came to its end."""
 
 from __future__ import annotations
 
@@ -10,46 +10,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference.kernel import Divergences, Tuning
+from consilience.run.pooled_tuning import WindowReport
+from consilience.run.stopping import Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """The result of a run.
 
-    draws               float64 (chain, draw, coordinate), unconstrained; contiguous within a chain
+    chains              numbers of the chains that are part of it; the first axes below follow them
+    draws               float64 (chain, draw, coordinate), unconstrained
     statistics          per statistic an array (chain, draw)
-    warmup_draws        float64 (chain, tuning transition, coordinate)
+    warmup_draws        float64 (chain, tuning transition, coordinate); no transitions unless they were kept
     warmup_statistics   per statistic an array (chain, tuning transition)
-    divergences         per chain; transitions are counted from the first tuning transition on
+    divergences         per chain, of the draws
     tuning              per chain: step size and metric
-    made                per chain: transitions made; more than are kept if chains were cut to one length
-    evaluations         per chain: evaluations of the log density
+    evaluations         per chain: evaluations of the log density, those of tuning included
+    tuning_evaluations  of all chains, by the end of the first tuning
+    tuned               transitions of each chain in the first tuning
+    windows             pooled windows of the first tuning
+    restarts            reasons for which draws were given up
+    verdict             how it ended
+    rank                directions of the metric
+    notes               faults of chains and other things to know, in words
+    constants           monitored quantities that never vary
     chain_seconds       per chain: time spent on it
-    tuning_seconds      per chain: how much of this was before the end of tuning
+    tuning_seconds      of all chains
+    check_seconds       time spent on checks and other decisions
     seconds             time of the whole run
     interrupted         whether the user stopped it before its end
     seed                the seed
     """
 
+    chains: tuple[int, ...]
     draws: NDArray[np.float64]
     statistics: Mapping[str, NDArray[Any]]
     warmup_draws: NDArray[np.float64]
     warmup_statistics: Mapping[str, NDArray[Any]]
     divergences: tuple[Divergences, ...]
     tuning: tuple[Tuning, ...]
-    made: tuple[int, ...]
     evaluations: tuple[int, ...]
+    tuning_evaluations: int
+    tuned: int
+    windows: tuple[WindowReport, ...]
+    restarts: tuple[str, ...]
+    verdict: Verdict
+    rank: int
+    notes: tuple[str, ...]
+    constants: tuple[str, ...]
     chain_seconds: tuple[float, ...]
-    tuning_seconds: tuple[float, ...]
+    tuning_seconds: float
+    check_seconds: float
     seconds: float
     interrupted: bool
     seed: int
 
 
-def name_statistics(
-    table: NDArray[np.float64], types: Mapping[str, str], begin: int, end: int
-) -> dict[str, NDArray[Any]]:
-    """Transitions begin:end of a table (chain, statistic, transition), one array per statistic."""
-    return {
-        name: table[:, column, begin:end].astype(np.dtype(type_)) for column, (name, type_) in enumerate(types.items())
-    }
+def name_statistics(table: NDArray[np.float64], types: Mapping[str, str]) -> dict[str, NDArray[Any]]:
+    """A table (chain, statistic, transition) as one array per statistic."""
+    return {name: table[:, column].astype(np.dtype(type_)) for column, (name, type_) in enumerate(types.items())}

@@ -1,135 +1,435 @@
-"""A run of fixed length: chains on threads, progress to listeners, an end that leaves nothing behind.
+"""The supervisor of a run: it hands rounds to the chains, takes their windows in, and has faults mended.
 
-A log density, a kernel and starting points enter; a `Run` leaves. Draws are a function of density, kernel,
-starting points, seed and lengths alone: neither the number of threads nor their timing nor listeners have a
-part in them.
+In the spirit of Erlang/OTP: chains share nothing, a chain that fails is restarted once from its last state and
+left out if it fails again, and the others go on. It lives in a thread of its own; all decisions are those of
+`Course`, taken from windows in the order of chains, so that neither the number of threads nor their timing has
+a part in the draws.
 """
 
 from __future__ import annotations
 
+import queue
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from consilience.errors import InitialPointError, SamplingError
-from consilience.inference.density import LogDensity
-from consilience.inference.kernel import Kernel, Rows
-from consilience.inference.streams import chain_key
+from consilience.inference.kernel import Divergences
 from consilience.native.blas import single_threaded
-from consilience.run.events import Listener, RunEnded, RunStarted
-from consilience.run.interrupt import StopRequest, interrupts_stop
-from consilience.run.reports import Reports
+from consilience.run.course import Course
+from consilience.run.events import CheckFigures, ChainLost, DrawsMade, Event, Progress, RunEnded
+from consilience.run.lanes import FEWEST_BROKEN, Lane
+from consilience.run.messages import Round, Window
+from consilience.run.reports import progress
 from consilience.run.result import Run, name_statistics
-from consilience.run.workers import Job, Workers, usable_cores
+from consilience.run.sampling import Sampling
+from consilience.run.stopping import Verdict
+from consilience.run.workers import Delivery, Workers
 
-TICK = 0.1  # seconds between two reports
+Keep = Callable[[Course, list[Lane], Mapping[int, Window], bool], None]
 
 
-def run_chains(
-    density: LogDensity,
-    kernel: Kernel,
-    initial_points: ArrayLike,
-    *,
-    draws: int,
-    tune: int,
-    seed: int,
-    cores: int | None = None,
-    listeners: Iterable[Listener] = (),
-) -> Run:
-    """Run one chain from each starting point.
+class Supervisor:
+    """A run at work.
 
-    density          the target
-    kernel           the sampler: `NutsKernel()`, `HmcKernel()`, `MetropolisKernel()`
-    initial_points   float64 (chain, coordinate), unconstrained
-    draws, tune      transitions of each chain to keep, and to tune with before; draws + tune >= 1
-    seed             any 64-bit integer; chain c has the same draws however many chains there are
-    cores            greatest number of threads; by default the processors this process may use
-    listeners        are given `RunStarted`, about ten times a second one `Progress` per chain, and
-                     `RunEnded`, in the thread that called this function
-    returns          the run; after Ctrl-C, which is safe at any moment and as often as one likes, the draws
-                     made so far, all chains cut to the same length
-    raises           InitialPointError if a starting point has no finite log density or gradient;
-                     SamplingError if a chain fails (the others are stopped); whatever a listener raises
+    course        what is to be done and what has come of it
+    lanes         the chains
+    threads       number of threads that work on them
+    types         names of the statistics with NumPy element types
+    keep          called after every round with the state to be kept, the round's windows, and whether nothing more
+                  will come
+    send          takes the events of the run, in order
     """
-    points = check_points(initial_points, density.dimension)
-    if draws < 0 or tune < 0 or draws + tune < 1:
-        raise SamplingError(f"a run needs draws >= 0 and tune >= 0, not both 0; got draws={draws}, tune={tune}.")
-    began = time.perf_counter()
-    chains, rows = len(points), tune + draws
-    request = StopRequest()
-    all_draws = np.empty((chains, rows, density.dimension))
-    table = np.empty((chains, len(kernel.statistics), rows))
-    jobs = [
-        Job(
-            index=c,
-            chain=kernel.chain(
-                density, points[c], chain_key(seed, c), tune, Rows(all_draws[c], table[c]), request.flag
-            ),
-            statistics=tuple(kernel.statistics),
-            table=table[c],
-            rows=rows,
-            tune=tune,
+
+    def __init__(
+        self,
+        course: Course,
+        lanes: list[Lane],
+        threads: int,
+        types: dict[str, str],
+        seed: int,
+        send: Callable[[Event], None],
+        keep: Keep | None = None,
+    ) -> None:
+        self.course = course
+        self.lanes = lanes
+        self.types = types
+        self.statistics = tuple(types)
+        self.seed = seed
+        self.send = send
+        self.keep = keep
+        self.workers = Workers(threads)
+        self.stopping = threading.Event()
+        self.by_user = False
+        self.out_of_time = False
+        self.began = time.perf_counter()
+        self.paused_seconds = 0.0
+        self.check_seconds = 0.0
+        self.tuning_seconds = 0.0
+        self.last_check: CheckFigures | None = None
+        self.notes: list[str] = []
+        self.ended = False
+        self.number = 0
+        self.divergences: dict[int, int] = {}
+        self.partial: dict[int, Window] = {}  # of a round that a stop cut short, as far as all chains have it
+        self._early: dict[tuple[int, int], Delivery] = {}
+        self._arrived: dict[int, Delivery] = {}
+        self._round: Round = Round("tuning", 0)
+
+    # --- what may be called from any thread -------------------------------------------------------------------
+
+    def stop(self, by_user: bool = True) -> None:
+        """Ask the run to end with what it has; asking twice is harmless."""
+        self.by_user = self.by_user or by_user
+        self.stopping.set()
+        for lane in self.lanes:
+            lane.stop[0] = 1
+        self.workers.wake()
+
+    def progress(self) -> Progress:
+        """Where the chains are."""
+        sampling = self.course.sampling
+        return progress(
+            self.lanes,
+            self.statistics,
+            0 if sampling is None else sampling.count,
+            self.divergences,
+            self.last_check,
+            self.seconds,
+            self.stopping.is_set(),
+            self.ended,
+            self.workers.paused,
         )
-        for c in range(chains)
-    ]
-    threads = min(chains, usable_cores() if cores is None else max(1, cores))
-    reports = Reports(jobs, tuple(listeners), request)
-    workers = Workers(jobs, threads, request)
-    with interrupts_stop(request), single_threaded():
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.began
+
+    def so_far(self) -> Run:
+        """What all chains have done up to now, while they go on."""
+        return self._result(Verdict("interrupted", "the run is going on"))
+
+    # --- the supervisor's own thread --------------------------------------------------------------------------
+
+    def run(self) -> Run:
+        """Work until the course is at its end, or a stop is asked for.
+
+        Raises what the first chain raised if no chain is left.
+        """
+        with single_threaded():
+            self.workers.start()
+            try:
+                verdict = self._follow()
+            finally:
+                for lane in self.lanes:
+                    lane.stop[0] = 1
+                self.workers.end()
+        self.ended = True
+        run = self._result(verdict)
+        self.send(self.progress())
+        self.send(RunEnded(verdict.status, verdict.reason, run.draws.shape[1], run.seconds))
+        return run
+
+    def _follow(self) -> Verdict:
+        course = self.course
+        while (round := course.next()) is not None:
+            self._dispatch(round)
+            windows = self._collect(round)
+            if windows is None:
+                return self._stopped()
+            began = time.perf_counter()
+            if round.phase == "tuning":
+                self.tuning_seconds += sum(w.seconds for w in windows.values())
+            before = course.sampling
+            course.take(windows)
+            self._tell(before, windows)
+            self.check_seconds += time.perf_counter() - began
+            if self.keep is not None:
+                self.keep(course, self.lanes, windows, False)
+        self._give_up_ahead()
+        if self.keep is not None:
+            self.keep(course, self.lanes, {}, True)
+        assert course.verdict is not None
+        return course.verdict
+
+    def _dispatch(self, round: Round) -> None:
+        """Have every chain do the round; what was begun ahead counts if it is the same."""
+        self._round = round
+        number = self.number + 1
+        expected = not round.orders and not round.begin
+        begun = [lane for lane in self._living() if lane.number == number and lane.round is not None]
+        if begun and not (expected and all(lane.round.count == round.count for lane in begun if lane.round)):
+            self._give_up_ahead()
+            number += 1  # what was made ahead has the number before
+        self.number = number
+        following = replace(round, count=round.ahead, ahead=0) if round.ahead else None
+        for lane in self._living():
+            lane.budget = self.course.options.window_budget
+            if lane.number != number:
+                lane.give(round, number)
+                self.workers.put(lane)
+            elif (lane.index, number) in self._early:
+                if following is not None:
+                    lane.give(following, number + 1)
+                    self.workers.put(lane)
+            else:
+                lane.round = round
+
+    def _give_up_ahead(self) -> None:
+        """Take back what chains have begun beyond the last round."""
+        for lane in self._living():
+            if lane.number > self.number:
+                self.workers.withdraw(lane)
+                lane.go_back()
+                lane.number = self.number
+        self._early.clear()
+        if self.stopping.is_set():
+            for lane in self.lanes:
+                lane.stop[0] = 1
+
+    def _living(self) -> list[Lane]:
+        return [lane for lane in self.lanes if not lane.lost]
+
+    def _collect(self, round: Round) -> dict[int, Window] | None:
+        """The windows of the present round in the order of the chains; None once a stop is asked for."""
+        self._arrived = arrived = dict[int, Delivery]()
+        for lane in self._living():
+            if (early := self._early.pop((lane.index, self.number), None)) is not None:
+                self._receive(early, arrived, round)
+        while len(arrived) < len(self._living()):
+            if self.stopping.is_set():
+                return None
+            delivery = self._wait()
+            if delivery is not None:
+                self._receive(delivery, arrived, round)
+        for lane in self._living():
+            delivery = arrived[lane.index]
+            assert delivery.window is not None
+            lane.settle(delivery.window, delivery.total)
+        return {lane.index: window for lane in self._living() if (window := arrived[lane.index].window) is not None}
+
+    def _wait(self) -> Delivery | None:
+        limit = self.course.options.max_time
+        left = None if limit is None else limit + self.paused_seconds - self.seconds
+        if left is not None and left <= 0:
+            self.out_of_time = True
+            self.stop(by_user=False)
+            return None
         try:
-            reports.send(RunStarted(chains, threads, tune, draws, density.dimension))
-            workers.start()
-            while not workers.idle.wait(TICK):
-                reports.progress()
-        except KeyboardInterrupt:  # comes only where `interrupts_stop` could not take the signal over
-            request.interrupt()
-        finally:
-            workers.stop()
-        raise_failure(jobs)
+            return self.workers.deliveries.get(timeout=left)
+        except queue.Empty:
+            return None
 
-        kept = min(job.done for job in jobs)
-        tuned = min(tune, kept)
-        run = Run(
-            draws=all_draws[:, tuned:kept],
-            statistics=name_statistics(table, kernel.statistics, tuned, kept),
-            warmup_draws=all_draws[:, :tuned],
-            warmup_statistics=name_statistics(table, kernel.statistics, 0, tuned),
-            divergences=tuple(job.chain.divergences() for job in jobs),
-            tuning=tuple(job.chain.tuning() for job in jobs),
-            made=tuple(job.done for job in jobs),
-            evaluations=tuple(job.chain.evaluations for job in jobs),
-            chain_seconds=tuple(job.seconds for job in jobs),
-            tuning_seconds=tuple(job.tuning_seconds for job in jobs),
-            seconds=time.perf_counter() - began,
-            interrupted=request.by_user,
-            seed=seed,
+    def _receive(self, delivery: Delivery, arrived: dict[int, Delivery], round: Round) -> None:
+        lane = delivery.lane
+        if delivery.number > self.number:
+            self._early[lane.index, delivery.number] = delivery
+        elif delivery.number == self.number and not lane.lost:
+            failure = delivery.failure or self._brokenness(delivery, round)
+            if failure is None:
+                arrived[lane.index] = delivery
+            else:
+                self._mend(lane, failure)
+
+    def _brokenness(self, delivery: Delivery, round: Round) -> Exception | None:
+        """A chain none of whose transitions found a finite energy will not find one."""
+        window = delivery.window
+        if window is None or "max_energy_error" not in self.statistics or len(window.draws) < FEWEST_BROKEN:
+            return None
+        errors = window.statistics[self.statistics.index("max_energy_error")]
+        if np.isposinf(errors).all() and (window.draws == window.draws[0]).all():
+            return SamplingError(
+                f"the log density or its gradient was not finite at every one of {len(errors)} proposals in a row"
+            )
+        return None
+
+    def _mend(self, lane: Lane, failure: BaseException) -> None:
+        """Restart a chain after its first fault; leave it out after its second."""
+        words = f"{type(failure).__name__}: {failure}"
+        lane.failures.append(words)
+        if len(lane.failures) == 1 and not (isinstance(failure, InitialPointError) and lane.snapshot is None):
+            self.notes.append(f"chain {lane.index} failed once and went on from its last state ({words})")
+            if lane.number > self.number:  # its window was delivered, and it has begun the next
+                self.workers.withdraw(lane)
+                lane.go_back()
+            lane.begin_again(self._round, self.number)
+            self.workers.put(lane)
+            return
+        lane.lost = True
+        self.notes.append(f"chain {lane.index} was left out ({words})")
+        self.send(ChainLost(lane.index, words))
+        if not self._living():
+            if isinstance(failure, InitialPointError):
+                raise InitialPointError(f"chain {lane.index}: {failure}") from failure
+            raise SamplingError(
+                f"no chain is left; the last to fail was chain {lane.index}, with {words}."
+            ) from failure
+
+    def _tell(self, before: Sampling | None, windows: dict[int, Window]) -> None:
+        """Events about what was taken in."""
+        course = self.course
+        for event in course.news:
+            if isinstance(event, CheckFigures):
+                self.last_check = event
+            self.send(event)
+        course.news.clear()
+        present = course.sampling
+        if before is not None and present is before:
+            chains = before.chains
+            if "diverging" in self.statistics:
+                place = self.statistics.index("diverging")
+                for c in chains:
+                    self.divergences[c] = self.divergences.get(c, 0) + int(windows[c].statistics[place].sum())
+            draws = np.stack([windows[c].draws for c in chains])
+            table = np.stack([windows[c].statistics for c in chains])
+            self.send(DrawsMade(before.count - draws.shape[1], draws, name_statistics(table, self.types)))
+        elif before is not None:
+            self.divergences.clear()
+            self.last_check = None
+
+    def _stopped(self) -> Verdict:
+        """The end that was asked for: draws of the round under way count as far as all chains have them."""
+        self.workers.end()
+        if self.keep is not None:  # without the round under way, which a resumed run makes anew
+            self.keep(self.course, self.lanes, {}, True)
+        sampling = self.course.sampling
+        drawn = 0
+        if sampling is not None:
+            parts = {lane.index: self._part(lane) for lane in self._living()}
+            made = min(len(w.draws) for w in parts.values())
+            if made:
+                cut = self.partial = {c: _cut(w, made) for c, w in parts.items()}
+                draws = np.stack([cut[c].draws for c in sampling.chains])
+                table = np.stack([cut[c].statistics for c in sampling.chains])
+                self.send(DrawsMade(sampling.count, draws, name_statistics(table, self.types)))
+            drawn = sampling.count + made
+        kept = f"the first {drawn} draws of each chain are kept" if drawn else "no draws had been made"
+        if self.out_of_time:
+            limit = self.course.options.max_time
+            return Verdict("not_converged", f"max_time={limit} seconds were over; {kept}")
+        return Verdict("interrupted", f"the run was stopped; {kept}")
+
+    def _part(self, lane: Lane) -> Window:
+        """What a chain has done of the present round, and beyond."""
+        done = [d.window for d in (self._arrived.get(lane.index), self._early.get((lane.index, self.number + 1)))]
+        complete = [window for window in done if window is not None]
+        rows = lane.rows
+        if rows is not None and lane.ready and lane.done and lane.number >= self.number + len(complete):
+            complete.append(
+                Window(
+                    rows.draws[: lane.done],
+                    rows.statistics[:, : lane.done],
+                    None,
+                    lane.chain.divergences(),
+                    lane.chain.tuning().step_size,
+                    lane.chain.evaluations,
+                    lane.round_seconds,
+                    {},
+                )
+            )
+        if not complete:
+            return Window(
+                np.empty((0, lane.dimension)),
+                np.empty((len(self.statistics), 0)),
+                None,
+                lane.chain.divergences(),
+                0.0,
+                lane.chain.evaluations,
+                0.0,
+                {},
+            )
+        return _joined(complete)
+
+    def _result(self, verdict: Verdict) -> Run:
+        course = self.course
+        sampling = course.sampling
+        chains = tuple(lane.index for lane in self._living()) if sampling is None else sampling.chains
+        dimension = course.setting.dimension
+        empty = np.empty((len(chains), 0, dimension))
+        nothing = np.empty((len(chains), len(self.statistics), 0))
+        windows = [] if sampling is None else list(sampling.windows)
+        if self.partial:
+            windows.append(self.partial)
+        draws = np.stack([np.concatenate([w[c].draws for w in windows]) for c in chains]) if windows else empty
+        table = (
+            np.stack([np.concatenate([w[c].statistics for w in windows], axis=1) for c in chains])
+            if windows
+            else nothing
         )
-        reports.progress()
-        reports.send(RunEnded(run.interrupted, run.draws.shape[1], run.seconds))
-    return run
-
-
-def check_points(initial_points: ArrayLike, dimension: int) -> NDArray[np.float64]:
-    """Starting points as float64 (chain, coordinate); InitialPointError if they have another shape."""
-    points = np.ascontiguousarray(initial_points, dtype=np.float64)
-    if points.ndim != 2 or points.shape[1] != dimension or len(points) == 0:
-        raise InitialPointError(
-            f"initial_points needs the shape (chains, {dimension}) with chains >= 1, got {points.shape}."
+        tuning = [some for some in course.tuning_windows if all(c in some for c in chains)]
+        warm = np.stack([np.concatenate([w[c].draws for w in tuning]) for c in chains]) if tuning else empty
+        warm_table = (
+            np.stack([np.concatenate([w[c].statistics for w in tuning], axis=1) for c in chains])
+            if tuning
+            else nothing
         )
-    return points
+        by_chain = {lane.index: lane for lane in self.lanes}
+        report = course.metric_report
+        monitor = None if sampling is None else sampling.monitor
+        scales = None if sampling is None else sampling.frozen.scales.get(chains[0])
+        return Run(
+            chains=chains,
+            draws=draws,
+            statistics=name_statistics(table, self.types),
+            warmup_draws=warm,
+            warmup_statistics=name_statistics(warm_table, self.types),
+            divergences=tuple(_all_divergences([w[c] for w in windows], dimension) for c in chains),
+            tuning=tuple(by_chain[c].chain.tuning() for c in chains),
+            evaluations=tuple(by_chain[c].chain.evaluations for c in chains),
+            tuning_evaluations=course.tuning_evaluations,
+            tuned=course.tuned,
+            windows=() if report is None else tuple(report.reports),
+            restarts=tuple(course.restarts),
+            verdict=verdict,
+            rank=0 if scales is None else scales.rank,
+            notes=tuple(self.notes),
+            constants=() if monitor is None else monitor.constants,
+            chain_seconds=tuple(by_chain[c].seconds for c in chains),
+            tuning_seconds=self.tuning_seconds,
+            check_seconds=self.check_seconds,
+            seconds=self.seconds,
+            interrupted=self.by_user and verdict.status == "interrupted",
+            seed=self.seed,
+        )
 
 
-def raise_failure(jobs: list[Job]) -> None:
-    """Raise what the first failing chain raised, with the chain's number."""
-    for job in jobs:
-        failure = job.failure
-        if failure is None:
-            continue
-        if isinstance(failure, InitialPointError):
-            raise InitialPointError(f"chain {job.index}: {failure}") from failure
-        raise SamplingError(
-            f"chain {job.index} failed after {job.done} of {job.rows} transitions with "
-            f"{type(failure).__name__}: {failure}. The other chains were stopped."
-        ) from failure
+def _cut(window: Window, count: int) -> Window:
+    """The first transitions of a window."""
+    early = window.divergences.transitions < count
+    return replace(
+        window,
+        draws=window.draws[:count],
+        statistics=window.statistics[:, :count],
+        gradients=None,
+        divergences=Divergences(
+            window.divergences.transitions[early], window.divergences.begins[early], window.divergences.ends[early]
+        ),
+    )
+
+
+def _joined(windows: list[Window]) -> Window:
+    """Windows one after the other as one; gradients are left out."""
+    if len(windows) == 1:
+        return windows[0]
+    return replace(
+        windows[-1],
+        draws=np.concatenate([w.draws for w in windows]),
+        statistics=np.concatenate([w.statistics for w in windows], axis=1),
+        gradients=None,
+        divergences=_all_divergences(windows, windows[0].draws.shape[1]),
+    )
+
+
+def _all_divergences(windows: list[Window], dimension: int) -> Divergences:
+    """Divergences of windows that follow each other; transitions are counted from the first window on."""
+    if not windows:
+        return Divergences(np.zeros(0, np.int64), np.zeros((0, dimension)), np.zeros((0, dimension)))
+    begins = np.cumsum([0, *(len(w.draws) for w in windows[:-1])])
+    return Divergences(
+        np.concatenate([w.divergences.transitions + b for w, b in zip(windows, begins, strict=True)]),
+        np.concatenate([w.divergences.begins for w in windows]),
+        np.concatenate([w.divergences.ends for w in windows]),
+    )

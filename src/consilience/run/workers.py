@@ -1,26 +1,20 @@
-"""Threads that drive chains: each takes the chain that is furthest behind, works on it for some milliseconds,
-and puts it back.
+"""Threads that drive lanes: each takes the chain that is furthest behind, works on it for some milliseconds, and
+puts it back.
 
-Chains enter; they leave finished, stopped or failed. Which thread does which part of a chain, and how long
-the parts are, has no influence on the draws: a chain's result is a function of its own state only.
+Lanes with work enter; windows leave through a queue. Which thread does which part of a chain, and how long the
+parts are, has no influence on the draws: a chain's result is a function of its own state and orders only.
 """
 
 from __future__ import annotations
 
 import heapq
 import os
+import queue
 import threading
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from consilience.inference.kernel import Chain
-from consilience.run.interrupt import StopRequest
-
-CHUNK_SECONDS = 0.01  # long against the cost of a call, short against a user's patience
-LARGEST_GROWTH = 4  # of the number of transitions per call
+from consilience.run.lanes import Lane
+from consilience.run.messages import Window
 
 
 def usable_cores() -> int:
@@ -30,113 +24,126 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-@dataclass(slots=True)
-class Job:
-    """One chain and how far it is.
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a lane hands over: a window of a round, or what went wrong in it.
 
-    index        the chain's number
-    statistics   names of the rows of `table`
-    table        the chain's statistics, float64 (statistic, transition), filled up to `done`
-    rows         transitions to make
-    tune         how many of them are tuning
-    done         transitions made
-    started      whether the starting point was evaluated
-    chunk        transitions of the next call
-    seconds      time spent
-    tuning_seconds   time spent until the end of tuning
-    failure      what the chain raised
+    total   transitions the chain had made by then
     """
 
-    index: int
-    chain: Chain
-    statistics: tuple[str, ...]
-    table: NDArray[np.float64]
-    rows: int
-    tune: int
-    done: int = 0
-    started: bool = False
-    chunk: int = 1
-    seconds: float = 0.0
-    tuning_seconds: float = 0.0
+    lane: Lane
+    number: int
+    total: int
+    window: Window | None
     failure: BaseException | None = None
-
-    @property
-    def finished(self) -> bool:
-        return self.started and self.done >= self.rows
-
-    def work(self) -> None:
-        """Begin the chain, or make its next few transitions."""
-        before = time.perf_counter()
-        if not self.started:
-            self.chain.begin()
-            self.started = True
-            self.tuning_seconds = self.seconds = time.perf_counter() - before
-            return
-        tuning = self.done < self.tune
-        left = (self.tune if tuning else self.rows) - self.done
-        made = self.chain.advance(min(self.chunk, left))
-        elapsed = time.perf_counter() - before
-        self.seconds += elapsed
-        if tuning:
-            self.tuning_seconds = self.seconds
-        self.done += made
-        wanted = made * CHUNK_SECONDS / max(elapsed, 1e-9)
-        self.chunk = max(1, min(int(wanted), LARGEST_GROWTH * self.chunk))
 
 
 class Workers:
-    """A fixed number of threads and the jobs they share."""
+    """A fixed number of threads and the lanes they share.
 
-    def __init__(self, jobs: list[Job], threads: int, request: StopRequest) -> None:
-        self.jobs = jobs
-        self.request = request
-        self.idle = threading.Event()  # set when the last thread has left
-        self._lock = threading.Lock()
-        self._waiting = [(job.done, job.index) for job in jobs]
+    deliveries   a queue of `Delivery`
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self.deliveries: queue.SimpleQueue[Delivery | None] = queue.SimpleQueue()
+        self._condition = threading.Condition()
+        self._waiting: list[tuple[int, int]] = []
+        self._lanes: dict[int, Lane] = {}
+        self._held: set[int] = set()  # lanes in the hands of a thread
+        self._ended = False
+        self._paused = False
         self._threads = [
             threading.Thread(target=self._run, name=f"consilience-{i}", daemon=True) for i in range(threads)
         ]
-        self._working = threads
 
     def start(self) -> None:
         for thread in self._threads:
             thread.start()
 
-    def stop(self) -> None:
-        """Stop all chains at their next transition and wait until no thread touches them any more."""
-        self.request.make()
-        while True:
-            try:
-                for thread in self._threads:
-                    if thread.ident is not None:
-                        thread.join()
-                return
-            except KeyboardInterrupt:  # their memory must not be freed under the threads: wait all the same
-                self.request.interrupt()
+    def put(self, lane: Lane) -> None:
+        """Give a lane that has work to the threads."""
+        with self._condition:
+            self._lanes[lane.index] = lane
+            heapq.heappush(self._waiting, (lane.total, lane.index))
+            self._condition.notify()
 
-    def _take(self) -> Job | None:
-        with self._lock:
-            if self.request.made or not self._waiting:
+    def withdraw(self, lane: Lane) -> None:
+        """Take a lane back, whatever it is doing: it stops at its next evaluation of the density."""
+        lane.stop[0] = 1
+        with self._condition:
+            self._waiting = [entry for entry in self._waiting if entry[1] != lane.index]
+            heapq.heapify(self._waiting)
+            while lane.index in self._held:
+                self._condition.wait()
+            self._waiting = [entry for entry in self._waiting if entry[1] != lane.index]
+            heapq.heapify(self._waiting)
+        lane.stop[0] = 0
+
+    def pause(self) -> None:
+        """No lane is taken from now on."""
+        with self._condition:
+            self._paused = True
+
+    def wake(self) -> None:
+        """Let whoever waits for deliveries look around."""
+        self.deliveries.put(None)
+
+    def resume(self) -> None:
+        """Go on."""
+        with self._condition:
+            self._paused = False
+            self._condition.notify_all()
+
+    @property
+    def paused(self) -> bool:
+        return self._paused
+
+    def end(self) -> None:
+        """Let all threads leave, after the part they are at, and wait for them."""
+        with self._condition:
+            self._ended = True
+            self._condition.notify_all()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join()
+
+    def _take(self) -> Lane | None:
+        with self._condition:
+            while not self._ended and (self._paused or not self._waiting):
+                self._condition.wait()
+            if self._ended:
                 return None
-            return self.jobs[heapq.heappop(self._waiting)[1]]
+            lane = self._lanes[heapq.heappop(self._waiting)[1]]
+            self._held.add(lane.index)
+            return lane
 
-    def _give_back(self, job: Job) -> None:
-        with self._lock:
-            heapq.heappush(self._waiting, (job.done, job.index))
+    def _let_go(self, lane: Lane, again: bool) -> None:
+        with self._condition:
+            self._held.discard(lane.index)
+            if again:
+                heapq.heappush(self._waiting, (lane.total, lane.index))
+            self._condition.notify_all()
 
     def _run(self) -> None:
-        try:
-            while (job := self._take()) is not None:
-                try:
-                    job.work()
-                except BaseException as failure:  # belongs to the caller's thread, which raises it
-                    job.failure = failure
-                    self.request.make()
-                    return
-                if not job.finished:
-                    self._give_back(job)
-        finally:
-            with self._lock:
-                self._working -= 1
-                if self._working == 0:
-                    self.idle.set()
+        while (lane := self._take()) is not None:
+            number = lane.number
+            try:
+                window = lane.work()
+            except BaseException as failure:  # the supervisor decides what becomes of the chain
+                self._let_go(lane, again=False)
+                self.deliveries.put(Delivery(lane, number, lane.total, None, failure))
+                continue
+            if lane.stop[0]:
+                self._let_go(lane, again=False)
+                continue
+            ahead = False
+            if window is not None:
+                round = lane.round
+                assert round is not None
+                self.deliveries.put(Delivery(lane, number, lane.total, window))
+                ahead = round.ahead > 0
+                if ahead:
+                    # what follows if nothing else is decided; gradients were wanted at most for this round
+                    lane.give(replace(round, count=round.ahead, orders=(), begin=False, ahead=0), number + 1)
+            self._let_go(lane, again=ahead or window is None)

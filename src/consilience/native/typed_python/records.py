@@ -120,6 +120,17 @@ def address(instance: object) -> int:
     return instance.address
 
 
+def release(instance: object) -> None:
+    """Let go of arrays and records that were once put into this record and are in none of its fields now.
+
+    Compiled code must not have handed them on to other fields.
+    """
+    if not isinstance(instance, Record):
+        raise NativeError(f"an instance of a @record class can be released, got {type(instance).__name__}")
+    present = set(instance._slots.tolist())
+    instance._kept = {address: kept for address, kept in instance._kept.items() if address in present}
+
+
 def _field(position: int, name: str) -> property:
     def read(self: Record) -> Any:
         type_ = layout(type(self)).types[position]

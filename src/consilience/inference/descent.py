@@ -1,0 +1,165 @@
+"""The way from a starting point to the typical set: a few steps of L-BFGS, stopped before the mode.
+
+Limited-memory BFGS (Nocedal 1980; Liu & Nocedal 1989) climbs the log density. At every point the decrement
+g' H g is known, H the estimate of the inverse curvature; at a typical point of a Gaussian its expectation is
+the dimension, so the climb ends where it falls to that. Modes, and the necks of funnels, lie beyond.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from consilience.inference.chain_state import State
+from consilience.inference.density import Density, evaluate, stopped
+from consilience.inference.hamiltonian import copy
+from consilience.inference.vectors import Vectors
+from consilience.native.mathematics import isfinite, sqrt
+from consilience.native.typed_python import Array, boolean, f64, i64, native, record
+
+HISTORY = 8  # pairs of steps that the inverse curvature is made of
+ARMIJO = 1e-4  # share of the promised gain that a step has to bring
+MOST_EVALUATIONS = 100
+MOST_TRIALS = 15  # shortenings of one step
+FEWEST_UPDATES = 3
+TYPICAL_POINTS = 2  # in a row
+
+
+@record
+class Descent:
+    """Scratch memory for a climb.
+
+    moves, turns    differences of positions and of gradients along the way, f64[HISTORY, stride], as a ring
+    curvatures      moves' turns of each pair, f64[HISTORY]
+    weights         f64[HISTORY]
+    pairs           pairs seen so far
+    direction, position, gradient   f64[dimension]
+    """
+
+    moves: Array[f64]
+    turns: Array[f64]
+    curvatures: Array[f64]
+    weights: Array[f64]
+    pairs: i64
+    direction: Array[f64]
+    position: Array[f64]
+    gradient: Array[f64]
+
+
+def new_descent(vectors: Vectors) -> Descent:
+    """Fresh scratch memory."""
+    return Descent(
+        moves=vectors.rows(HISTORY),
+        turns=vectors.rows(HISTORY),
+        curvatures=np.zeros(HISTORY),
+        weights=np.zeros(HISTORY),
+        pairs=0,
+        direction=vectors.vector(),
+        position=vectors.vector(),
+        gradient=vectors.vector(),
+    )
+
+
+@native
+def inner(x: Array[f64], y: Array[f64], dimension: i64) -> f64:
+    """x' y."""
+    total = 0.0
+    for i in range(dimension):
+        total += x[i] * y[i]
+    return total
+
+
+@native
+def point_uphill(descent: Descent, state: State) -> None:
+    """direction = H gradient, by the two loops over the pairs (Nocedal 1980)."""
+    n = state.dimension
+    direction = descent.direction
+    copy(state.gradient, direction, n)
+    first = max(0, descent.pairs - HISTORY)
+    pair = descent.pairs - 1
+    while pair >= first:
+        slot = pair % HISTORY
+        move = descent.moves[slot * state.stride :]
+        turn = descent.turns[slot * state.stride :]
+        weight = inner(move, direction, n) / descent.curvatures[slot]
+        descent.weights[slot] = weight
+        for i in range(n):
+            direction[i] -= weight * turn[i]
+        pair -= 1
+    if descent.pairs > 0:
+        newest = (descent.pairs - 1) % HISTORY
+        turn = descent.turns[newest * state.stride :]
+        scale = descent.curvatures[newest] / inner(turn, turn, n)
+        for i in range(n):
+            direction[i] *= scale
+    for pair in range(first, descent.pairs):
+        slot = pair % HISTORY
+        move = descent.moves[slot * state.stride :]
+        turn = descent.turns[slot * state.stride :]
+        weight = descent.weights[slot] - inner(turn, direction, n) / descent.curvatures[slot]
+        for i in range(n):
+            direction[i] += weight * move[i]
+
+
+@native
+def remember(descent: Descent, state: State) -> None:
+    """Store the pair from the state to the point reached, if the density curves the right way there."""
+    n = state.dimension
+    slot = descent.pairs % HISTORY
+    move = descent.moves[slot * state.stride :]
+    turn = descent.turns[slot * state.stride :]
+    for i in range(n):
+        move[i] = descent.position[i] - state.position[i]
+        turn[i] = state.gradient[i] - descent.gradient[i]
+    curvature = inner(move, turn, n)
+    if curvature > 1e-12 * sqrt(inner(move, move, n) * inner(turn, turn, n)):
+        descent.curvatures[slot] = curvature
+        descent.pairs += 1
+
+
+@native
+def finite(values: Array[f64], dimension: i64) -> boolean:
+    """Whether all of them are finite numbers."""
+    result = True
+    for i in range(dimension):
+        result = result and isfinite(values[i])
+    return result
+
+
+@native
+def descend(descent: Descent, density: Density, state: State) -> None:
+    """Climb from the state, whose log density and gradient are finite, towards the typical set."""
+    n = state.dimension
+    descent.pairs = 0
+    begun = density.evaluations
+    typical = 0
+    climbing = True
+    while climbing and not stopped(density):
+        point_uphill(descent, state)
+        decrement = inner(state.gradient, descent.direction, n)
+        # The first direction is the gradient itself, which has no scale.
+        length = 1.0
+        if descent.pairs == 0:
+            length = 1.0 / max(sqrt(inner(state.gradient, state.gradient, n)), 1e-300)
+        elif decrement <= float(n):
+            typical += 1
+        else:
+            typical = 0
+        if decrement <= 0.0 or not isfinite(decrement):
+            break
+        if descent.pairs >= FEWEST_UPDATES and typical >= TYPICAL_POINTS:
+            break
+        climbing = False
+        trial = 0
+        while not climbing and trial < MOST_TRIALS and density.evaluations - begun < MOST_EVALUATIONS:
+            for i in range(n):
+                descent.position[i] = state.position[i] + length * descent.direction[i]
+            logp = evaluate(density, descent.position, descent.gradient)
+            gained = logp >= state.logp + ARMIJO * length * decrement
+            if gained and finite(descent.gradient, n):
+                remember(descent, state)
+                copy(descent.position, state.position, n)
+                copy(descent.gradient, state.gradient, n)
+                state.logp = logp
+                climbing = True
+            length *= 0.3 if trial < 3 else 0.1
+            trial += 1

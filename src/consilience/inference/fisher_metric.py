@@ -1,0 +1,84 @@
+"""The metric of a Gaussian nearest to the target, from draws and gradients of several chains together.
+
+Draws X and gradients G enter, (draw, coordinate); a scale with a few directions leaves. The Fisher divergence
+is least for the geometric mean of the draws' covariance and the inverse of the gradients' (Seyboldt, Carlson &
+Carpenter 2026, arXiv:2603.18845); directions in which it hardly differs from the diagonal are left out. Which
+draws are used is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consilience.inference.metric import LARGEST_VARIANCE, SMALLEST_VARIANCE, Scales
+
+Matrix = NDArray[np.float64]
+Form = Literal["auto", "diag", "lowrank", "dense"]
+
+REGULARISATION = 1e-5  # gamma: weight of the identity beside the sums of squares
+CUTOFF = 2.0  # directions with a variance between 1 / CUTOFF and CUTOFF are left out
+FEWEST_DRAWS = 4
+
+
+def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", most: int | None = None) -> Scales | None:
+    """The metric, or None where the draws do not determine one.
+
+    draws, gradients   float64 (draw, coordinate), of all chains; they need not be finite
+    form               "diag": no directions; "dense": all of them; else those beyond the cutoff
+    most               at most so many directions, those of greatest effect
+    """
+    count, dimension = draws.shape
+    if count < FEWEST_DRAWS:
+        return None
+    with np.errstate(all="ignore"):  # what overflows is noticed below
+        centred = draws - draws.mean(axis=0)
+        slopes = gradients - gradients.mean(axis=0)
+        squares = np.einsum("nd,nd->d", centred, centred) / np.einsum("nd,nd->d", slopes, slopes)
+        variance = np.sqrt(squares)
+        # a coordinate that has not moved, or has no slope, has taught nothing yet
+        known = np.isfinite(variance) & (variance > 0)
+        if not known.any():
+            return None
+        variance = np.clip(np.where(known, variance, 1.0), SMALLEST_VARIANCE, LARGEST_VARIANCE)
+    scale = np.sqrt(variance)
+    plain = Scales(scale, np.zeros((0, dimension)), np.zeros(0))
+    if form == "diag" or most == 0:
+        return plain
+    try:
+        vectors, eigenvalues = geometric_mean(centred / scale, slopes * scale)
+    except (np.linalg.LinAlgError, ValueError):  # not finite, or not positive
+        return plain
+    effect = np.abs(np.log(eigenvalues))
+    keep = np.ones(len(effect), bool) if form == "dense" else effect > np.log(CUTOFF)
+    order = np.argsort(-effect, kind="stable")
+    chosen = [j for j in order if keep[j]][:most]
+    return Scales(scale, np.ascontiguousarray(vectors[:, chosen].T), eigenvalues[chosen])
+
+
+def geometric_mean(draws: Matrix, gradients: Matrix) -> tuple[Matrix, NDArray[np.float64]]:
+    """Eigenvectors (coordinate, direction) and eigenvalues of C # S^-1, C and S the covariances of scaled draws and
+    gradients, regularised; outside the span of both it is the identity.
+
+    With B = L L' and L' A L = V w V', the geometric mean A # B^-1 is W W' with W = L^-T V w^(1/4): never negative.
+    Raises LinAlgError if the numbers do not allow it.
+    """
+    from scipy import linalg
+
+    count, dimension = draws.shape
+    basis = None
+    if dimension > 2 * count:
+        basis, _ = linalg.qr(np.concatenate([draws, gradients]).T, mode="economic", check_finite=True)
+        draws, gradients = draws @ basis, gradients @ basis
+    size = draws.shape[1]
+    of_draws = draws.T @ draws / REGULARISATION + np.eye(size)
+    of_gradients = gradients.T @ gradients / REGULARISATION + np.eye(size)
+    lower = linalg.cholesky(of_gradients, lower=True)
+    weights, vectors = linalg.eigh(lower.T @ of_draws @ lower)
+    if not weights[0] > 0:
+        raise np.linalg.LinAlgError("the covariances are not positive definite in double precision")
+    root = linalg.solve_triangular(lower, vectors * weights**0.25, lower=True, trans="T")
+    left, singular, _ = linalg.svd(root)
+    return (left if basis is None else basis @ left), singular**2

@@ -1,0 +1,79 @@
+"""Jumps by differences of archived points: how chains tell each other about distant modes.
+
+Differential evolution (ter Braak & Vrugt 2008): x + gamma (a - b) with two points drawn from the archive is a
+symmetric proposal while the archive stays as it is. Where the points come from, and when they change, stays
+outside.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from consilience.inference.chain_state import State
+from consilience.inference.density import Density, evaluate, stopped
+from consilience.inference.hamiltonian import copy
+from consilience.inference.streams import JUMP, purpose_key, two_uniforms
+from consilience.inference.vectors import Vectors
+from consilience.native.mathematics import exp, sqrt
+from consilience.native.typed_python import Array, f64, i64, native, record
+
+WHOLE_SHARE = 0.7  # of the jumps, that go the whole difference: from mode to mode
+SHORTENING = 2.38  # / sqrt(2 dimension): the best factor for a normal target
+
+
+@record
+class Jumps:
+    """What jumps are made of.
+
+    count       jumps after each transition
+    points      number of points in the archive
+    archive     f64[points, dimension]
+    accepted    jumps accepted so far
+    position, gradient   f64[dimension]
+    """
+
+    count: i64
+    points: i64
+    archive: Array[f64]
+    accepted: i64
+    position: Array[f64]
+    gradient: Array[f64]
+
+
+def new_jumps(vectors: Vectors) -> Jumps:
+    """No jumps."""
+    return Jumps(0, 0, np.zeros(1), 0, vectors.vector(), vectors.vector())
+
+
+@native
+def jump(jumps: Jumps, density: Density, state: State, stage: i64) -> None:
+    """One Metropolis step with a proposal from the archive; `stage` counts those of one transition."""
+    n = state.dimension
+    key = purpose_key(state.key, JUMP)
+    first, second = two_uniforms(key, state.transition, 2 * stage)
+    kind, accept = two_uniforms(key, state.transition, 2 * stage + 1)
+    a = min(int(first * float(jumps.points)), jumps.points - 1)
+    b = min(int(second * float(jumps.points - 1)), jumps.points - 2)
+    if b >= a:
+        b += 1
+    factor = 1.0 if kind < WHOLE_SHARE else SHORTENING / sqrt(2.0 * float(n))
+    begin = jumps.archive[a * n :]
+    end = jumps.archive[b * n :]
+    for i in range(n):
+        jumps.position[i] = state.position[i] + factor * (begin[i] - end[i])
+    logp = evaluate(density, jumps.position, jumps.gradient)
+    if accept < exp(min(0.0, logp - state.logp)):
+        copy(jumps.position, state.position, n)
+        copy(jumps.gradient, state.gradient, n)
+        state.logp = logp
+        jumps.accepted += 1
+
+
+@native
+def jump_around(jumps: Jumps, density: Density, state: State) -> None:
+    """All jumps that follow one transition."""
+    if jumps.points >= 2:
+        stage = 0
+        while stage < jumps.count and not stopped(density):
+            jump(jumps, density, state, stage)
+            stage += 1

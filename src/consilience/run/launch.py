@@ -1,0 +1,117 @@
+"""How a run begins: a density, a kernel, starting points and options enter, a run at work leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from consilience.errors import InitialPointError
+from consilience.inference.density import LogDensity
+from consilience.inference.kernel import Kernel
+from consilience.inference.streams import chain_key
+from consilience.run.course import Course, Setting
+from consilience.run.events import Listener
+from consilience.run.lanes import Lane
+from consilience.run.monitor import Monitored
+from consilience.run.options import Options
+from consilience.run.result import Run
+from consilience.run.running import Running, started
+from consilience.run.supervisor import Keep, Supervisor
+from consilience.run.workers import usable_cores
+
+AFFORDABLE = 3.0  # flops of the metric's products, in units of those of a gradient
+
+
+def launch(
+    density: LogDensity,
+    kernel: Kernel,
+    initial_points: ArrayLike,
+    options: Options,
+    *,
+    seed: int,
+    cores: int | None = None,
+    monitored: Monitored | None = None,
+    flops: float | None = None,
+    listeners: Iterable[Listener] = (),
+    keep: Keep | None = None,
+) -> Running:
+    """A run with one chain from each starting point, ready to start.
+
+    density          the target
+    kernel           the sampler: `NutsKernel()`, `HmcKernel()`, `MetropolisKernel()`
+    initial_points   float64 (chain, coordinate), unconstrained
+    seed             any 64-bit integer; draws depend on it and on the number of chains, not on threads
+    cores            greatest number of threads; by default the processors this process may use
+    monitored        what is watched; by default all coordinates
+    flops            operations of one evaluation of density and gradient, if known: it bounds the directions of an
+                     "auto" metric
+    listeners        are given the events of the run
+    keep             is given the run's state after every window
+    raises           InitialPointError if the starting points have another shape
+    """
+    points = check_points(initial_points, density.dimension)
+    chains, dimension = points.shape
+    setting = Setting(
+        chains=chains,
+        dimension=dimension,
+        statistics=tuple(kernel.statistics),
+        poolable=kernel.poolable,
+        directions=None if flops is None else max(4, int(AFFORDABLE * flops / (4.0 * dimension))),
+        monitored=monitored or Monitored(tuple(f"x[{i}]" for i in range(dimension))),
+    )
+    course = Course(options, setting)
+    lanes = []
+    for c in range(chains):
+        stop = np.zeros(1, np.int64)
+        chain = kernel.chain(density, points[c], chain_key(seed, c), course.solo_length, stop)
+        lanes.append(Lane(c, chain, stop, len(kernel.statistics), dimension))
+    threads = min(chains, usable_cores() if cores is None else max(1, cores))
+    supervisor = Supervisor(course, lanes, threads, dict(kernel.statistics), seed, lambda event: None, keep)
+    running = Running(supervisor, listeners)
+    running.listeners.post(started(course, threads))
+    return running
+
+
+def run_chains(
+    density: LogDensity,
+    kernel: Kernel,
+    initial_points: ArrayLike,
+    options: Options | None = None,
+    *,
+    seed: int,
+    cores: int | None = None,
+    monitored: Monitored | None = None,
+    listeners: Iterable[Listener] = (),
+) -> Run:
+    """Run to the end; the arguments are those of `launch`.
+
+    returns   the run; after Ctrl-C, which is safe at any moment and as often as one likes, with the draws made so
+              far, all chains cut to the same length
+    raises    InitialPointError, SamplingError where no chain was left
+    """
+    running = launch(
+        density,
+        kernel,
+        initial_points,
+        options or Options(),
+        seed=seed,
+        cores=cores,
+        monitored=monitored,
+        listeners=listeners,
+    )
+    running.start(background=False)
+    run = running.wait()
+    running.listeners.warn(stacklevel=2)
+    return run
+
+
+def check_points(initial_points: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    """Starting points as float64 (chain, coordinate); InitialPointError if they have another shape."""
+    points = np.ascontiguousarray(initial_points, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != dimension or len(points) == 0:
+        raise InitialPointError(
+            f"initial_points needs the shape (chains, {dimension}) with chains >= 1, got {points.shape}."
+        )
+    return points

@@ -1,0 +1,62 @@
+"""What passes between the supervisor and the chains: a round of work goes out, one window per chain comes back.
+
+Messages are immutable; a window holds all that may be known of the work done, and the chain's state after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consilience.inference.kernel import Divergences, Orders, Snapshot
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What all chains do next.
+
+    phase       "tuning": the draws are not kept
+    count       transitions
+    orders      what each chain is told before; empty: nothing new
+    begin       whether chains evaluate their starting points first
+    descend     and climb from there to the typical set
+    gradients   whether the windows should hold gradients
+    ahead       transitions of the round that follows if nothing else is decided: chains may begin with it
+    """
+
+    phase: Literal["tuning", "sampling"]
+    count: int
+    orders: tuple[Orders, ...] = ()
+    begin: bool = False
+    descend: bool = False
+    gradients: bool = False
+    ahead: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What one chain did in one round.
+
+    draws         float64 (transition, coordinate)
+    statistics    float64 (statistic, transition)
+    gradients     float64 (transition, coordinate) or None
+    divergences   those of this window
+    step_size     step size that the next transition would use
+    evaluations   of the log density, since the chain was made
+    seconds       time spent
+    snapshot      the chain's state after it
+    """
+
+    draws: Matrix
+    statistics: Matrix
+    gradients: Matrix | None
+    divergences: Divergences
+    step_size: float
+    evaluations: int
+    seconds: float
+    snapshot: Snapshot = field(repr=False)

@@ -1,0 +1,271 @@
+"""Chains that tune together: windows of draws and gradients enter, orders leave, until metric and step size rest.
+
+Each chain begins alone for a few transitions; then, at the end of windows that grow, all draws make one metric
+and all transitions one step size. A chain that has not arrived where the others are has no vote and holds up the
+end. What is decided depends on the windows alone, taken in the order of the chains.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consilience.inference import fisher_metric
+from consilience.inference.kernel import Averaging, Learning, Orders
+from consilience.inference.metric import Scales, diagonal
+from consilience.inference.metric_change import log_ratios
+from consilience.inference.step_size_regression import step_size_for
+from consilience.run.messages import Matrix, Round, Window
+from consilience.run.schedule import ALONE, next_tuning_window
+
+DEPTH_ALONE = 6  # greatest tree depths while tuning: a metric that is not there yet must not cost long trees
+DEPTH_TOGETHER = 8
+LARGEST_CHANGE = 1.0  # of a log variance, beyond which the step size is searched anew
+STEADY_METRIC = 0.5  # root mean square of the log variances' change
+STEADY_STEP = 0.3  # standard deviation over chains of the mean log step size
+SETTLED_SHARE = 2 / 3  # of a window, whose transitions decide on the step size
+
+
+@dataclass(frozen=True, slots=True)
+class TuningPlan:
+    """What is asked of a pooled tuning.
+
+    chains, dimension
+    length          transitions of each chain, or None to end when metric and step size rest
+    fewest, most    transitions of each chain where the run decides
+    target_accept   mean acceptance probability, between 0 and 1
+    max_treedepth   greatest tree depth
+    form            form of the metric
+    directions      at most so many directions of the metric; None: as many as there are
+    statistics      names of the windows' statistics
+    descend         whether chains climb to the typical set first
+    """
+
+    chains: int
+    dimension: int
+    length: int | None
+    fewest: int
+    most: int
+    target_accept: float
+    max_treedepth: int
+    form: fisher_metric.Form
+    directions: int | None
+    statistics: tuple[str, ...]
+    descend: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WindowReport:
+    """One pooled window, for the record.
+
+    transitions   of each chain so far
+    step_size     the one decided on
+    rank          directions of the metric
+    change        root mean square of the log variances' change
+    arrived       chains that have arrived
+    """
+
+    transitions: int
+    step_size: float
+    rank: int
+    change: float
+    arrived: tuple[int, ...]
+
+
+class PooledTuning:
+    """The state of a pooled tuning: `next` tells what is to do, `take` takes what was done, until `finished`."""
+
+    def __init__(self, plan: TuningPlan) -> None:
+        self.plan = plan
+        self.done = 0  # transitions of each chain
+        self.number = -1  # of the pooled window; -1: alone
+        self.searching = False  # whether the last round looked for step sizes only
+        self.scales: Scales | None = None
+        self.step: Averaging | None = None
+        self.arrived: tuple[int, ...] = ()
+        self.threshold = -math.inf  # of the log density, for draws that count
+        self.history: list[tuple[int, dict[int, tuple[Matrix, Matrix, Matrix]]]] = []  # draws, gradients, lp by chain
+        self.reports: list[WindowReport] = []
+        self.finished = False
+
+    def next(self) -> Round:
+        """What the chains do next."""
+        plan = self.plan
+        if self.number < 0 and not self.searching:
+            count = ALONE if plan.length is None else min(ALONE, plan.length)
+            orders = Orders(
+                learning=Learning.ALONE,
+                max_treedepth=min(DEPTH_ALONE, plan.max_treedepth),
+                target_accept=plan.target_accept,
+            )
+            return Round("tuning", count, (orders,) * plan.chains, begin=True, descend=plan.descend, gradients=True)
+        if self.searching:
+            assert self.step is not None
+            search = Orders(scales=self.scales, search=self.step.step)
+            return Round("tuning", 0, self._for_arrived(search, Orders()))
+        together = Orders(
+            learning=Learning.STEP,
+            max_treedepth=min(DEPTH_TOGETHER, plan.max_treedepth),
+            scales=self.scales,
+            step=self.step,
+        )
+        alone = Orders(learning=Learning.ALONE, max_treedepth=min(DEPTH_ALONE, plan.max_treedepth))
+        count = next_tuning_window(self.number, self.done, plan.length)
+        if plan.length is None:
+            count = min(count, plan.most - self.done)
+        return Round("tuning", count, self._for_arrived(together, alone), gradients=True)
+
+    def _for_arrived(self, orders: Orders, otherwise: Orders) -> tuple[Orders, ...]:
+        return tuple(orders if c in self.arrived else otherwise for c in range(self.plan.chains))
+
+    def take(self, windows: Mapping[int, Window]) -> None:
+        """Learn from the windows of a round, by chain; chains that were lost are missing."""
+        if self.searching:
+            steps = sorted(windows[c].step_size for c in self.arrived if c in windows)
+            found = _median(steps)
+            self.step = Averaging(found, math.log(2.0 * found), 0)
+            self.searching = False
+            self.number += 1
+            return
+        count = len(next(iter(windows.values())).draws)
+        self._remember(windows)
+        self.done += count
+        if count == 0:  # no tuning asked for: chains keep the metric and step size they began with
+            self.arrived = tuple(windows)
+            self.finished = True
+            return
+        if self.number < 0:
+            self._alone(windows)
+        else:
+            self._together(windows)
+
+    def _remember(self, windows: Mapping[int, Window]) -> None:
+        lp = self.plan.statistics.index("lp")
+        kept = {
+            c: (w.draws, w.gradients, w.statistics[lp]) for c, w in windows.items() if w.gradients is not None
+        }
+        self.history.append((self.done, kept))
+        begin = (self.done + len(next(iter(windows.values())).draws)) // 2
+        while len(self.history) > 1 and self.history[1][0] <= begin:
+            del self.history[0]
+
+    def _alone(self, windows: Mapping[int, Window]) -> None:
+        self._see_who_arrived(windows)
+        learnt = self._metric(self.done // 2)
+        if learnt is None:
+            learnt = diagonal(np.ones(self.plan.dimension))
+        self.scales = learnt
+        start = _median(sorted(windows[c].step_size for c in self.arrived))
+        self.step = Averaging(start, math.log(2.0 * start), 0)
+        if self.plan.length is not None and self.done >= self.plan.length:
+            self.finished = True
+            return
+        self.searching = True
+
+    def _together(self, windows: Mapping[int, Window]) -> None:
+        plan = self.plan
+        self._see_who_arrived(windows)
+        before = self.scales
+        assert before is not None
+        learnt = self._metric(self.done // 2)
+        step = self._step_size(windows)
+        ratios = np.zeros(1) if learnt is None else log_ratios(learnt, before)
+        change = float(np.sqrt(np.mean((ratios - ratios.mean()) ** 2)))
+        largest = float(np.max(np.abs(ratios - np.median(ratios))))
+        at_end = self.done >= plan.length if plan.length is not None else self.done >= plan.most
+        # The last window of a fixed length has tuned the step size to the metric it had.
+        if learnt is not None and not (plan.length is not None and at_end):
+            self.scales = learnt
+        rank = 0 if self.scales is None else self.scales.rank
+        self.reports.append(WindowReport(self.done, step, rank, change, self.arrived))
+        steady = (
+            plan.length is None
+            and self.done >= plan.fewest
+            and change < STEADY_METRIC
+            and self._spread_of_steps(windows) < STEADY_STEP
+            and len(self.arrived) == len(windows)
+        )
+        self.step = Averaging(step, math.log(1.2 * step), 10)
+        if steady or at_end:
+            self.finished = True
+        elif largest > LARGEST_CHANGE:
+            self.searching = True
+        else:
+            self.number += 1
+
+    def _see_who_arrived(self, windows: Mapping[int, Window]) -> None:
+        """Chains whose mean log density over the second half of the window is near enough to the best one's."""
+        lp = self.plan.statistics.index("lp")
+        levels = {c: float(w.statistics[lp, w.statistics.shape[1] // 2 :].mean()) for c, w in windows.items()}
+        threshold = max(levels.values()) - (10.0 * math.sqrt(self.plan.dimension / 2.0) + 20.0)
+        self.arrived = tuple(c for c, level in levels.items() if level >= threshold)
+        self.threshold = threshold
+
+    def _metric(self, begin: int) -> Scales | None:
+        """The metric of the arrived chains' transitions from `begin` on."""
+        draws, gradients = [], []
+        for first, kept in self.history:
+            for c in self.arrived:
+                if c in kept:
+                    x, g, lp = kept[c]
+                    good = lp >= self.threshold
+                    good[: max(0, begin - first)] = False
+                    draws.append(x[good])
+                    gradients.append(g[good])
+        if not draws:
+            return None
+        plan = self.plan
+        return fisher_metric.estimate(np.concatenate(draws), np.concatenate(gradients), plan.form, plan.directions)
+
+    def _step_size(self, windows: Mapping[int, Window]) -> float:
+        return pooled_step_size([windows[c] for c in self.arrived], self.plan.statistics, self.plan.target_accept)
+
+    def _spread_of_steps(self, windows: Mapping[int, Window]) -> float:
+        column = self.plan.statistics.index("step_size")
+        means = [float(np.log(w.statistics[column]).mean()) for w in windows.values()]
+        return float(np.std(means))
+
+    def save(self) -> dict[str, Any]:
+        """Its state as numbers, strings and arrays, in dictionaries and lists."""
+        scales, step = self.scales, self.step
+        return {
+            "done": self.done,
+            "number": self.number,
+            "searching": self.searching,
+            "arrived": list(self.arrived),
+            "scales": None if scales is None else [scales.scale, scales.directions, scales.eigenvalues],
+            "step": None if step is None else [step.step, step.anchor, step.count],
+            "history": [[first, {str(c): list(kept) for c, kept in chains.items()}] for first, chains in self.history],
+            "reports": [
+                [r.transitions, r.step_size, r.rank, r.change, list(r.arrived)] for r in self.reports
+            ],
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take over a state that was saved."""
+        self.done, self.number, self.searching = state["done"], state["number"], state["searching"]
+        self.arrived = tuple(state["arrived"])
+        self.scales = None if state["scales"] is None else Scales(*state["scales"])
+        self.step = None if state["step"] is None else Averaging(*state["step"])
+        self.history = [(first, {int(c): tuple(kept) for c, kept in chains.items()}) for first, chains in state["history"]]
+        self.reports = [WindowReport(t, s, r, c, tuple(a)) for t, s, r, c, a in state["reports"]]
+
+
+def pooled_step_size(windows: Sequence[Window], statistics: Sequence[str], target: float) -> float:
+    """The step size of the acceptance asked for, from the later part of these windows."""
+    used, acceptance = statistics.index("step_size"), statistics.index("mean_tree_accept_sym")
+    begins = [round((1.0 - SETTLED_SHARE) * w.statistics.shape[1]) for w in windows]
+    sizes = np.concatenate([w.statistics[used, b:] for w, b in zip(windows, begins, strict=True)])
+    accepted = np.concatenate([w.statistics[acceptance, b:] for w, b in zip(windows, begins, strict=True)])
+    return step_size_for(target, sizes, accepted)
+
+
+def _median(values: Sequence[float]) -> float:
+    """Geometric median of positive numbers."""
+    array: NDArray[np.float64] = np.log(np.asarray(values, dtype=np.float64))
+    return float(np.exp(np.median(array)))

@@ -1,0 +1,111 @@
+"""Tuning again between two attempts to sample: the draws so far make a new metric, a few transitions a step size.
+
+Windows of the draws so far enter, orders leave. Chains that tuned alone do so again, each for itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from consilience.inference import fisher_metric
+from consilience.inference.kernel import Averaging, Learning, Orders
+from consilience.inference.metric import Scales
+from consilience.run.messages import Matrix, Round, Window
+from consilience.run.pooled_tuning import pooled_step_size
+
+TRANSITIONS = 40
+CAUTION = 0.5  # the search begins at the step size times exp(-CAUTION), where divergences were the reason
+
+
+class Retuning:
+    """The state of a tuning between two attempts.
+
+    groups   chains that decide together: all of them, or each by itself
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[tuple[int, ...]],
+        steps: Mapping[int, float],
+        target_accept: float,
+        caution: float,
+        statistics: tuple[str, ...],
+        chains: int,
+    ) -> None:
+        self.groups = tuple(groups)
+        self.steps = dict(steps)
+        self.scales: dict[int, Scales] = {}
+        self.target_accept = target_accept
+        self.caution = caution
+        self.statistics = statistics
+        self.chains = chains
+        self.finished = False
+
+    def learn_metric(
+        self,
+        points: Mapping[int, tuple[Matrix, Matrix]],
+        form: fisher_metric.Form,
+        directions: int | None,
+    ) -> None:
+        """A metric from draws and gradients by chain; where they determine none the present one stays."""
+        for group in self.groups:
+            draws = np.concatenate([points[c][0] for c in group])
+            gradients = np.concatenate([points[c][1] for c in group])
+            scales = fisher_metric.estimate(draws, gradients, form, directions)
+            if scales is not None:
+                self.scales.update(dict.fromkeys(group, scales))
+
+    def next(self) -> Round:
+        """What the chains do next."""
+        orders = []
+        for c in range(self.chains):
+            if c not in self.steps:  # lost
+                orders.append(Orders())
+                continue
+            step = self.steps[c] * math.exp(-self.caution)
+            orders.append(
+                Orders(
+                    learning=Learning.STEP,
+                    scales=self.scales.get(c),
+                    step=Averaging(step, math.log(1.2 * step), 10),
+                    target_accept=self.target_accept,
+                )
+            )
+        return Round("tuning", TRANSITIONS, tuple(orders))
+
+    def take(self, windows: Mapping[int, Window]) -> None:
+        """Decide on the step sizes."""
+        for group in self.groups:
+            members = [c for c in group if c in windows]
+            if members:
+                step = pooled_step_size([windows[c] for c in members], self.statistics, self.target_accept)
+                self.steps.update(dict.fromkeys(members, step))
+        self.finished = True
+
+    def save(self) -> dict[str, Any]:
+        """Its state as numbers and arrays."""
+        return {
+            "groups": [list(group) for group in self.groups],
+            "steps": {str(c): step for c, step in self.steps.items()},
+            "scales": {str(c): [s.scale, s.directions, s.eigenvalues] for c, s in self.scales.items()},
+            "target_accept": self.target_accept,
+            "caution": self.caution,
+        }
+
+    @classmethod
+    def load(cls, state: Mapping[str, Any], statistics: tuple[str, ...], chains: int) -> Retuning:
+        """The tuning of a state that was saved."""
+        retuning = cls(
+            [tuple(group) for group in state["groups"]],
+            {int(c): step for c, step in state["steps"].items()},
+            state["target_accept"],
+            state["caution"],
+            statistics,
+            chains,
+        )
+        retuning.scales = {int(c): Scales(*parts) for c, parts in state["scales"].items()}
+        return retuning

@@ -1,0 +1,156 @@
+"""A run in the background: what a person may ask of it while it goes on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+
+from consilience.errors import SamplingError
+from consilience.run.course import Course
+from consilience.run.events import Listener, Progress, RunStarted
+from consilience.run.interrupt import interrupts_stop
+from consilience.run.listeners import Listeners
+from consilience.run.options import Options
+from consilience.run.result import Run
+from consilience.run.supervisor import Supervisor
+
+TICK = 0.1  # seconds between two reports
+
+
+class Running:
+    """A run at work in a thread of its own.
+
+    supervisor   the run; whoever only wants to use it has no need to know it
+    """
+
+    def __init__(self, supervisor: Supervisor, listeners: Iterable[Listener]) -> None:
+        self.supervisor = supervisor
+        self.listeners = Listeners(listeners, supervisor.stop)
+        supervisor.send = self.listeners.post
+        self._result: Run | None = None
+        self._failure: BaseException | None = None
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="consilience-supervisor", daemon=True)
+        self._pump: threading.Thread | None = None
+        self._paused_at: float | None = None
+
+    def start(self, background: bool) -> None:
+        """Begin. In the background a thread calls the listeners; else `wait` does."""
+        self._thread.start()
+        if background:
+            self._pump = threading.Thread(target=self._tell_all, name="consilience-listeners", daemon=True)
+            self._pump.start()
+
+    def again(self, options: Options, listeners: Iterable[Listener]) -> Running:
+        """The same chains, ready to go on under other options once this run is over."""
+        old = self.supervisor
+        for lane in old.lanes:
+            if not lane.lost:
+                lane.go_back()
+                lane.number = -1
+            lane.stop[0] = 0
+        old.course.extend(options)
+        supervisor = Supervisor(
+            old.course, old.lanes, old.workers.threads, old.types, old.seed, lambda event: None, old.keep
+        )
+        supervisor.divergences = old.divergences
+        supervisor.notes = old.notes
+        supervisor.tuning_seconds = old.tuning_seconds
+        running = Running(supervisor, listeners)
+        running.listeners.post(started(old.course, old.workers.threads))
+        return running
+
+    def _work(self) -> None:
+        try:
+            self._result = self.supervisor.run()
+        except BaseException as failure:  # belongs to whoever waits
+            self._failure = failure
+        finally:
+            self._over.set()
+
+    def _tell_all(self) -> None:
+        while not self._over.wait(TICK):
+            self.listeners.deliver()
+            self.listeners.send(self.supervisor.progress())
+        self.listeners.deliver()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run is over."""
+        return self._over.is_set()
+
+    @property
+    def progress(self) -> Progress:
+        """Where the chains are."""
+        return self.supervisor.progress()
+
+    def pause(self) -> None:
+        """Let chains rest after the few milliseconds they are at; `resume` lets them go on."""
+        if self._paused_at is None and not self.finished:
+            self._paused_at = time.perf_counter()
+            self.supervisor.workers.pause()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        if self._paused_at is not None:
+            self.supervisor.paused_seconds += time.perf_counter() - self._paused_at
+            self._paused_at = None
+            self.supervisor.workers.resume()
+
+    def stop(self) -> None:
+        """Ask the run to end with the draws it has; `wait` gives them."""
+        self.supervisor.stop()
+        self.resume()
+
+    def wait(self, timeout: float | None = None) -> Run:
+        """The result, once the run is over.
+
+        timeout   seconds to wait at most; then TimeoutError, and the run goes on
+        raises    InitialPointError, SamplingError where no chain was left
+        """
+        end = None if timeout is None else time.perf_counter() + timeout
+        if self._pump is None:
+            self._wait_and_tell(end)
+        else:
+            self._over.wait(timeout)
+        if not self.finished:
+            raise TimeoutError(f"the run was not over after {timeout} seconds; it goes on.")
+        if self._pump is not None:
+            self._pump.join()
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+        if self._result is None:
+            raise SamplingError("the run ended without a result.")
+        return self._result
+
+    def _wait_and_tell(self, end: float | None) -> None:
+        """Call the listeners in this thread, the one Ctrl-C comes to."""
+        with interrupts_stop(self.stop):
+            while not self.finished and (end is None or time.perf_counter() < end):
+                try:
+                    self._over.wait(TICK if end is None else min(TICK, max(0.0, end - time.perf_counter())))
+                    self.listeners.deliver()
+                    if not self.finished:
+                        self.listeners.send(self.supervisor.progress())
+                except KeyboardInterrupt:  # comes only where `interrupts_stop` could not take the signal over
+                    self.stop()
+            self.listeners.deliver()
+
+
+def started(course: Course, threads: int) -> RunStarted:
+    """The event with which a run begins."""
+    options, setting = course.options, course.setting
+    tune = options.tune if course.pooled else course.solo_length
+    return RunStarted(
+        chains=setting.chains,
+        threads=threads,
+        dimension=setting.dimension,
+        tune=tune,
+        draws=options.draws,
+        target_ess=options.rule.target_ess if options.draws is None else None,
+        min_draws=options.min_draws,
+        max_draws=options.max_draws,
+        max_tune=options.max_tune if tune is None else tune,
+    )

@@ -1,0 +1,337 @@
+"""Sampling with a frozen kernel until the draws are good enough, or as many as asked for.
+
+The draws are one fixed infinite sequence; checks, at lengths known beforehand, only decide where it is cut.
+Windows enter, a verdict or the wish to tune again leaves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consilience.diagnostics.watch import Rule
+from consilience.inference import fisher_metric
+from consilience.inference.kernel import Averaging, Learning, Orders
+from consilience.inference.metric import Scales
+from consilience.inference.metric_change import log_ratios
+from consilience.run import stopping
+from consilience.run.events import CheckFigures
+from consilience.run.messages import Matrix, Round, Window
+from consilience.run.monitor import Monitor, Monitored
+from consilience.run.schedule import check_after
+from consilience.run.stopping import Verdict
+
+GRADIENTS_KEPT = 400  # draws of each chain, whose gradients may be needed for a new metric
+LARGEST_METRIC_ERROR = 1.0  # root mean square of log variances
+JUMPING_WINDOW = 50  # draws between two changes of the archive
+ARCHIVE = 1000  # points at most
+JUMPS = 4  # where disagreement turns them on
+
+Wish = Literal["divergences", "metric", "jumps"]
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingPlan:
+    """What is asked of sampling.
+
+    length          draws of each chain, or None to stop by the rule
+    fewest, most    draws of each chain where the rule decides: at the first check, and at the end
+    rule            what is asked of effective sizes and R-hat
+    escalate        whether divergences lead to another tuning
+    check_metric    whether the metric may be replaced when the draws contradict it
+    jumps           jumps after each transition; "auto": when chains disagree
+    max_treedepth   greatest tree depth
+    statistics      names of the windows' statistics
+    form, directions   as for tuning
+    """
+
+    length: int | None
+    fewest: int
+    most: int
+    rule: Rule
+    escalate: bool
+    check_metric: bool
+    jumps: int | Literal["auto"]
+    max_treedepth: int
+    statistics: tuple[str, ...]
+    form: fisher_metric.Form = "auto"
+    directions: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """What chains sample with.
+
+    scales, steps   metric and step size by chain; empty: each chain's own, as it is
+    arrived         chains that had arrived at the end of tuning
+    points          last tuning draws of all chains, (draw, coordinate): the first archive of jumps
+    """
+
+    scales: Mapping[int, Scales]
+    steps: Mapping[int, float]
+    arrived: tuple[int, ...]
+    points: Matrix | None = None
+
+
+    def save(self) -> dict[str, Any]:
+        """As numbers and arrays; one metric of all chains is stored once."""
+        different = list({id(s): s for s in self.scales.values()}.values())
+        return {
+            "scales": [[s.scale, s.directions, s.eigenvalues] for s in different],
+            "metric": {str(c): [s is d for d in different].index(True) for c, s in self.scales.items()},
+            "steps": {str(c): step for c, step in self.steps.items()},
+            "arrived": list(self.arrived),
+            "points": self.points,
+        }
+
+    @classmethod
+    def load(cls, state: Mapping[str, Any]) -> Frozen:
+        """What was saved."""
+        different = [Scales(*parts) for parts in state["scales"]]
+        return cls(
+            {int(c): different[which] for c, which in state["metric"].items()},
+            {int(c): step for c, step in state["steps"].items()},
+            tuple(state["arrived"]),
+            state["points"],
+        )
+
+
+class Sampling:
+    """The state of one attempt: `next` and `take`, until there is a `verdict` or a `wish`."""
+
+    def __init__(
+        self,
+        plan: SamplingPlan,
+        monitored: Monitored,
+        chains: Sequence[int],
+        total: int,
+        frozen: Frozen,
+        *,
+        retuned: bool,
+        metric_checked: bool,
+        jumps: int,
+    ) -> None:
+        self.plan = plan
+        self.monitored = monitored
+        self.chains = tuple(chains)
+        self.total = total
+        self.frozen = frozen
+        self.retuned = retuned
+        self.metric_checked = metric_checked
+        self.jumps = jumps
+        self.count = 0
+        self.begun = False
+        self.windows: list[dict[int, Window]] = []
+        self.monitor = Monitor(monitored, self.chains)
+        self.disagreed = False
+        self.checked = 0
+        self.check: CheckFigures | None = None
+        self.verdict: Verdict | None = None
+        self.wish: Wish | None = None
+
+    @property
+    def last(self) -> int:
+        return self.plan.most if self.plan.length is None else self.plan.length
+
+    def _next_check(self, draws: int) -> int:
+        return check_after(draws, min(self.plan.fewest, self.last), self.last)
+
+    def _end_of_round(self, draws: int) -> int:
+        check = self._next_check(draws)
+        return min(check, draws + JUMPING_WINDOW) if self.jumps else check
+
+    def next(self) -> Round:
+        """What the chains do next."""
+        end = self._end_of_round(self.count)
+        orders: tuple[Orders, ...] = ()
+        if not self.begun:
+            orders = tuple(self._first_orders(c) for c in range(self.total))
+        elif self.jumps:
+            orders = (Orders(archive=self._archive()),) * self.total
+        ahead = 0 if self.jumps or end >= self.last else self._end_of_round(end) - end
+        return Round(
+            "sampling", end - self.count, orders, gradients=self._needs_gradients(), ahead=ahead
+        )
+
+    def _needs_gradients(self) -> bool:
+        free = self.plan.length is None and (self.plan.escalate or self.plan.check_metric)
+        return free and self.count < GRADIENTS_KEPT and bool(self.frozen.steps)
+
+    def _first_orders(self, chain: int) -> Orders:
+        frozen = self.frozen
+        step = frozen.steps.get(chain)
+        return Orders(
+            learning=Learning.NOTHING,
+            max_treedepth=self.plan.max_treedepth,
+            scales=frozen.scales.get(chain),
+            step=None if step is None else Averaging(step, math.log(step), 0),
+            jumps=self.jumps,
+            archive=self._archive() if self.jumps else None,
+        )
+
+    def _archive(self) -> Matrix:
+        """Past points of all chains, thinned."""
+        parts = [] if self.frozen.points is None else [self.frozen.points]
+        parts += [w.draws for windows in self.windows for c, w in windows.items() if c in self.chains]
+        points = np.concatenate(parts)
+        return points[:: max(1, math.ceil(len(points) / ARCHIVE))]
+
+    def take(self, windows: Mapping[int, Window]) -> None:
+        """Take in the windows of a round, and check if it is time to."""
+        self.begun = True
+        lost = [c for c in self.chains if c not in windows]
+        if lost:
+            self._leave_out(lost)
+        self.windows.append({c: windows[c] for c in self.chains})
+        check = self._next_check(self.count)
+        self.count += len(windows[self.chains[0]].draws)
+        self._extend([self.windows[-1]])
+        if self.count >= check:
+            self._check()
+
+    def _leave_out(self, lost: Sequence[int]) -> None:
+        self.chains = tuple(c for c in self.chains if c not in lost)
+        self.monitor = Monitor(self.monitored, self.chains)
+        self.windows = [{c: w for c, w in windows.items() if c in self.chains} for windows in self.windows]
+        self._extend(self.windows)
+
+    def _extend(self, windows: Sequence[Mapping[int, Window]]) -> None:
+        lp = self.plan.statistics.index("lp")
+        for some in windows:
+            self.monitor.extend({c: w.draws for c, w in some.items()}, {c: w.statistics[lp] for c, w in some.items()})
+
+    def column(self, name: str, chain: int) -> NDArray[np.float64]:
+        """A statistic of one chain's draws so far; empty if the kernel has no such statistic."""
+        if name not in self.plan.statistics:
+            return np.zeros(0)
+        place = self.plan.statistics.index(name)
+        return np.concatenate([windows[chain].statistics[place] for windows in self.windows])
+
+    @property
+    def divergences(self) -> int:
+        return int(sum(self.column("diverging", c).sum() for c in self.chains))
+
+    def _check(self) -> None:
+        plan = self.plan
+        fixed = plan.length is not None
+        if fixed and self.count < self.last:
+            return
+        if not fixed and (wish := self._wishes()):
+            self.wish = wish
+            return
+        self.checked = self.count
+        failure = self.monitor.check(plan.rule)
+        draws = self.count * len(self.chains)
+        at_end = self.count >= self.last
+        if failure is None:
+            energies = [self.column("energy", c) for c in self.chains]
+            self.verdict = stopping.of_passing(
+                self.divergences, draws, self.retuned, stopping.energy_is_low(energies)
+            )
+            missing = [c for c in self.chains if self.frozen.steps and c not in self.frozen.arrived]
+            if missing:
+                self.verdict = Verdict(
+                    "chains_disagree", f"chains {missing} had not come to where the others are when tuning ended"
+                )
+            return
+        lp = {c: self.column("lp", c) for c in self.chains}
+        apart = stopping.disagreement(self.monitor, lp)
+        if apart is not None and (self.disagreed or at_end):
+            if plan.jumps == "auto" and not self.jumps and not fixed:
+                self.wish = "jumps"
+            else:
+                self.verdict = apart
+            return
+        self.disagreed = apart is not None
+        if at_end:
+            limit = f"draws={plan.length}" if fixed else f"max_draws={plan.most}"
+            self.verdict = stopping.of_failing(self.monitor, failure, plan.rule, self.count, limit)
+
+    def _wishes(self) -> Wish | None:
+        """What the draws so far say against the way they were made."""
+        plan = self.plan
+        if not self.frozen.steps:
+            return None
+        rate = self.divergences / (self.count * len(self.chains))
+        if plan.escalate and not self.retuned and rate > stopping.RETUNE_RATE:
+            return "divergences"
+        due = self.checked == 0 or (self.checked < GRADIENTS_KEPT <= self.count)
+        if plan.check_metric and not self.metric_checked and due and self._metric_is_wrong():
+            return "metric"
+        return None
+
+    def check_again(self) -> None:
+        """Look at the draws there are, under another plan: the next round may not be needed."""
+        self.verdict = None
+        self.disagreed = False
+        if self.count:
+            self._check()
+
+    def points(self) -> dict[int, tuple[Matrix, Matrix]]:
+        """Draws and gradients by chain, as far as gradients were kept."""
+        kept = [windows for windows in self.windows if all(w.gradients is not None for w in windows.values())]
+        result = {}
+        for c in self.chains:
+            gradients = [g for windows in kept if (g := windows[c].gradients) is not None]
+            result[c] = np.concatenate([windows[c].draws for windows in kept]), np.concatenate(gradients)
+        return result
+
+    def _metric_is_wrong(self) -> bool:
+        points = self.points()
+        present = self.frozen.scales.get(self.chains[0])
+        if present is None or any(self.frozen.scales.get(c) is not present for c in self.chains):
+            return False
+        draws = np.concatenate([points[c][0] for c in self.chains])
+        gradients = np.concatenate([points[c][1] for c in self.chains])
+        learnt = fisher_metric.estimate(draws, gradients, self.plan.form, self.plan.directions)
+        if learnt is None:
+            return False
+        ratios = log_ratios(learnt, present)
+        return float(np.sqrt(np.mean((ratios - ratios.mean()) ** 2))) > LARGEST_METRIC_ERROR
+
+    def save(self) -> dict[str, Any]:
+        """Its state but the windows, as numbers and arrays."""
+        return {
+            "chains": list(self.chains),
+            "count": self.count,
+            "begun": self.begun,
+            "retuned": self.retuned,
+            "metric_checked": self.metric_checked,
+            "jumps": self.jumps,
+            "disagreed": self.disagreed,
+            "checked": self.checked,
+            "frozen": self.frozen.save(),
+        }
+
+    @classmethod
+    def load(
+        cls,
+        state: Mapping[str, Any],
+        plan: SamplingPlan,
+        monitored: Monitored,
+        total: int,
+        windows: Sequence[dict[int, Window]],
+    ) -> Sampling:
+        """The attempt of a state that was saved, with the windows it had."""
+        sampling = cls(
+            plan,
+            monitored,
+            state["chains"],
+            total,
+            Frozen.load(state["frozen"]),
+            retuned=state["retuned"],
+            metric_checked=state["metric_checked"],
+            jumps=state["jumps"],
+        )
+        sampling.count = state["count"]
+        sampling.begun = state["begun"]
+        sampling.disagreed = state["disagreed"]
+        sampling.checked = state["checked"]
+        sampling.windows = [{c: w for c, w in some.items() if c in sampling.chains} for some in windows]
+        sampling._extend(sampling.windows)
+        return sampling

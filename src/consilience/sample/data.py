@@ -1,0 +1,34 @@
+"""Values of a model's data, by name, as results keep them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from consilience.backends import reference
+from consilience.ir import dimension as dims
+from consilience.ir import topological
+from consilience.model.log_density import slot_values
+from consilience.model.model import Model
+
+Array = npt.NDArray[Any]
+
+
+def constant_data(model: Model) -> dict[str, Array]:
+    """Present values of the model's data by name."""
+    _, values, _, _ = slot_values(model)
+    return dict(zip(model.data, values, strict=True))
+
+
+def observed_data(model: Model) -> dict[str, Array]:
+    """Observed values by variable; left out where they do not fit the present data's lengths."""
+    slots, values, _, lengths = slot_values(model)
+    known = dict(zip(slots, values, strict=True))
+    result = {}
+    for variable in model.observed:
+        used = set(topological([variable.data]))
+        (array,) = reference.evaluate([variable.data], {s: v for s, v in known.items() if s in used})
+        if array.shape == tuple(dims.substitute(n, lengths) for n in variable.node.static_shape):
+            result[variable.name] = array
+    return result

@@ -1,0 +1,285 @@
+"""Draws from the posterior of a model: `sample` begins a run, `resume` goes on with one that was cut off."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+from consilience import storage
+from consilience.diagnostics.watch import Rule
+from consilience.errors import SamplingError
+from consilience.inference import Kernel
+from consilience.inference.fisher_metric import Form
+from consilience.model.log_density import model_density
+from consilience.model.model import Model, modelcontext
+from consilience.model.signature import signature
+from consilience.model.starting_point import InitialValues, starting_positions
+from consilience.run import Listener, Options, launch
+from consilience.run import checkpoint as checkpoints
+from consilience.sample.arguments import extras, kernel_of, seed_from, wanted, whole_number
+from consilience.sample.background import Sampling
+from consilience.sample.monitoring import monitored_of
+from consilience.sample.work import Work, identity, kernel_from, options_from
+from consilience.ui import reporter
+
+StartingValues: TypeAlias = InitialValues | Sequence[InitialValues | None] | None
+
+DEFAULT_CHAINS: Final = 4
+INITS: Final = ("descent", "auto", "jitter+adapt_diag", "adapt_diag")
+WIDE: Final = 2.0  # half the width of the noise that a descent begins with
+RHATS: Final = ("noise-adjusted", "strict")
+
+
+def sample(
+    draws: int | None = None,
+    *,
+    tune: int | None = None,
+    chains: int | None = None,
+    cores: int | None = None,
+    random_seed: Any = None,
+    progressbar: bool = True,
+    step: Kernel | None = None,
+    var_names: Sequence[str] | None = None,
+    initvals: StartingValues = None,
+    init: str = "descent",
+    target_accept: float = 0.8,
+    max_treedepth: int = 10,
+    jitter_max_retries: int = 100,
+    discard_tuned_samples: bool = True,
+    compute_convergence_checks: bool = True,
+    idata_kwargs: Mapping[str, Any] | None = None,
+    callback: Listener | None = None,
+    model: Model | None = None,
+    target_ess: float | None = 400,
+    target_rhat: float = 1.01,
+    rhat: Literal["noise-adjusted", "strict"] = "noise-adjusted",
+    min_tune: int = 50,
+    max_tune: int = 1500,
+    min_draws: int = 100,
+    max_draws: int = 4000,
+    pool: bool = True,
+    metric: Form = "auto",
+    escalate: bool = True,
+    jumps: int | Literal["auto"] = 0,
+    monitor: str | Sequence[str] | None = None,
+    max_time: float | None = None,
+    window_budget: int | None = None,
+    checkpoint: str | Path | None = None,
+    store: str | Path | None = None,
+    overwrite: bool = False,
+    blocking: bool = True,
+) -> Any:
+    """Draw from the posterior of a model with the No-U-Turn Sampler, until the draws are good enough.
+
+    Without numbers the chains tune together for as long as metric and step size change, then draw until every
+    scalar has `target_ess` effective draws, in bulk and tails, and the chains agree. `draws` and `tune` fix the
+    length of either phase instead, as in PyMC.
+
+    draws, tune    kept draws per chain, and tuning draws before them
+    chains         number of chains (4)
+    cores          greatest number of threads; the processors this process may use by default. The draws do
+                   not depend on it
+    random_seed    integer, sequence of integers or Generator; a fresh seed by default. The seed is kept in
+                   the attributes of the result
+    step           another kernel: `pm.HamiltonianMC()`, `pm.Metropolis()`; each chain then tunes by itself
+    var_names      names of the variables to keep; all free variables and deterministics by default
+    initvals       starting values by name (`tau`, or `tau_log__` on the unconstrained line), or one mapping
+                   per chain; "prior" or "support_point" in place of numbers
+    init           "descent": wide noise on the starting values, then a short climb to the typical set; "auto"
+                   or "jitter+adapt_diag": starting values with noise; "adapt_diag": without
+    target_accept  mean acceptance probability that the step size is tuned for, between 0 and 1
+    max_treedepth  greatest number of doublings of a trajectory
+    jitter_max_retries          attempts to find a starting point with a finite log density
+    discard_tuned_samples       False keeps the tuning draws in groups `warmup_…`
+    compute_convergence_checks  False leaves out the warnings
+    idata_kwargs   `{"log_likelihood": True}` adds what `compute_log_likelihood` does
+    callback       called with the events of the run (`consilience.run.events`), never in the way of the chains;
+                   raising KeyboardInterrupt in it ends the run
+    target_ess     effective draws asked for, the smaller of bulk and tail; None: only the chains' agreement
+    target_rhat    R-hat may be above it only as far as noise explains, and never by 0.04
+    rhat           "strict": R-hat must be below `target_rhat`, whatever the noise
+    min_tune, max_tune    tuning draws per chain where the run decides
+    min_draws, max_draws  kept draws per chain where the run decides: at the first check, and at most
+    pool           False: every chain tunes by itself
+    metric         "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay
+    escalate       whether divergences lead to another tuning with smaller steps, once
+    jumps          jumps between past points of all chains after each transition, for separate modes; "auto": 4
+                   where chains disagree
+    monitor        names of deterministics to watch besides the free variables
+    max_time       seconds for the run; it then ends with the draws it has
+    window_budget  evaluations of the log density a chain may spend between two checks; one that spends more
+                   is restarted once, then left out
+    checkpoint     directory in which the run's state is kept while it goes on; see `pm.resume`
+    store          "….zarr": draws are appended there while the run goes on; "….nc": written at the end
+    overwrite      whether checkpoint and store may replace those of another run
+    blocking       False returns at once with a `Sampling`, whose `wait()` gives the result
+    returns        an `xarray.DataTree` with groups posterior, sample_stats, observed_data, … and `status`, `reason`,
+                   `worst`, `extend(target_ess=…)`. Status is "converged", "converged_with_divergences",
+                   "not_converged", "chains_disagree", or "interrupted" after Ctrl-C, then with the draws made so far
+    raises         InitialPointError where no finite starting point is found; ModelError without free
+                   variables or with discrete ones; SamplingError for arguments out of range; StorageError where
+                   checkpoint or store cannot be written
+    warns          ConvergenceWarning where the draws should not be trusted as they are
+    """
+    owner = modelcontext(model)
+    if init not in INITS:
+        raise SamplingError(f"`init` must be one of {', '.join(map(repr, INITS))}, got {init!r}.")
+    if rhat not in RHATS:
+        raise SamplingError(f"`rhat` must be one of {', '.join(map(repr, RHATS))}, got {rhat!r}.")
+    if jumps != "auto":
+        whole_number("jumps", jumps, 0)
+    options = Options(
+        draws=None if draws is None else whole_number("draws", draws, 1),
+        tune=None if tune is None else whole_number("tune", tune, 0),
+        rule=Rule(target_ess, target_rhat, rhat == "strict"),
+        min_tune=whole_number("min_tune", min_tune, 0),
+        max_tune=whole_number("max_tune", max_tune, 1),
+        min_draws=whole_number("min_draws", min_draws, 4),
+        max_draws=whole_number("max_draws", max_draws, 4),
+        target_accept=target_accept,
+        max_treedepth=max_treedepth,
+        pool=pool,
+        metric=metric,
+        escalate=escalate,
+        jumps=jumps,
+        descend=init == "descent",
+        max_time=max_time,
+        window_budget=None if window_budget is None else whole_number("window_budget", window_budget, 1),
+        keep_tuning=not discard_tuned_samples,
+    )
+    chains = DEFAULT_CHAINS if chains is None else whole_number("chains", chains, 1)
+    cores = None if cores is None else whole_number("cores", cores, 1)
+    with_likelihood = extras(idata_kwargs)
+    kernel = kernel_of(step, target_accept, max_treedepth)
+    if step is not None and hasattr(step, "max_treedepth"):
+        options = dataclasses.replace(options, max_treedepth=step.max_treedepth, target_accept=step.target_accept)
+    seed = seed_from(random_seed)
+    keep = wanted(var_names, [v.name for v in owner.free] + list(owner.deterministics))
+    storage.prepare()
+    began = time.perf_counter()
+    density = model_density(owner)
+    compile_seconds = time.perf_counter() - began
+    points = starting_positions(
+        density,
+        chains,
+        seed,
+        initvals,
+        jitter=init != "adapt_diag",
+        attempts=max(1, whole_number("jitter_max_retries", jitter_max_retries, 0)),
+        width=WIDE if init == "descent" else 1.0,
+    )
+    keeper = None
+    if checkpoint is not None:
+        known = identity(signature(density), kernel, options, chains, seed)
+        about = {
+            "keep": list(keep),
+            "monitor": [monitor] if isinstance(monitor, str) else list(monitor or ()),
+            "checks": compute_convergence_checks,
+            "extras": with_likelihood,
+            "store": None if store is None else str(store),
+        }
+        keeper = checkpoints.Checkpoint.create(checkpoint, known, about, overwrite)
+    running = launch(
+        density,
+        kernel,
+        points,
+        options,
+        seed=seed,
+        cores=cores,
+        monitored=monitored_of(owner, density, monitor),
+        keep=keeper,
+    )
+    work = Work(
+        model=owner,
+        density=density,
+        kernel=kernel,
+        options=options,
+        running=running,
+        keep=keep,
+        compile_seconds=compile_seconds,
+        discard_tuned=discard_tuned_samples,
+        checks=compute_convergence_checks,
+        extras=with_likelihood,
+        checkpoint=keeper,
+        listeners=[] if callback is None else [callback],
+    )
+    work.open_store(store, overwrite)
+    if blocking:
+        return work.run(progressbar, stacklevel=2)
+    work.start()
+    return Sampling(work)
+
+
+def resume(
+    path: str | Path,
+    model: Model | None = None,
+    *,
+    cores: int | None = None,
+    progressbar: bool = True,
+    callback: Listener | None = None,
+    blocking: bool = True,
+) -> Any:
+    """Go on with a run that was sampled with `checkpoint=path` and cut off, by Ctrl-C, a crash or the end of a machine.
+
+    The draws are those of a run that was never cut off, bit for bit. A run that had ended gives its result.
+
+    path      the directory given as `checkpoint`
+    model     the same model with the same data, defined as then
+    returns   as `sample`; the other arguments are as there
+    raises    StorageError where there is no checkpoint or it is damaged; SamplingError, with the reasons, where model,
+              data, version or machine differ
+    """
+    owner = modelcontext(model)
+    saved, about, state = checkpoints.read(path)
+    storage.prepare()
+    began = time.perf_counter()
+    density = model_density(owner)
+    compile_seconds = time.perf_counter() - began
+    options = options_from(saved["options"])
+    kernel = kernel_from(saved["kernel"])
+    chains, seed = int(saved["chains"]), int(saved["seed"])
+    present = identity(signature(density), kernel, options, chains, seed)
+    differences = list(checkpoints.differences(saved, present))
+    if differences:
+        raise SamplingError(
+            f"the run in {str(path)!r} cannot be resumed with the same draws: {'; '.join(differences)}. Define the model "
+            "and its data as they were, or sample anew with `overwrite=True`."
+        )
+    # Where chains begin does not matter any more, unless the run was cut off before their first transition.
+    points = starting_positions(
+        density, chains, seed, None, jitter=True, attempts=100, width=WIDE if options.descend else 1.0
+    )
+    running = launch(
+        density,
+        kernel,
+        points,
+        options,
+        seed=seed,
+        cores=cores,
+        monitored=monitored_of(owner, density, about["monitor"]),
+    )
+    supervisor = running.supervisor
+    keeper = checkpoints.resume(path, saved, about, state, supervisor.course, supervisor.lanes)
+    supervisor.keep = keeper
+    work = Work(
+        model=owner,
+        density=density,
+        kernel=kernel,
+        options=options,
+        running=running,
+        keep=about["keep"],
+        compile_seconds=compile_seconds,
+        discard_tuned=not options.keep_tuning,
+        checks=about["checks"],
+        extras=about["extras"],
+        checkpoint=keeper,
+        listeners=[] if callback is None else [callback],
+    )
+    if about["store"] is not None:
+        work.reopen_store(about["store"])
+    if blocking:
+        return work.run(progressbar, stacklevel=2)
+    work.start()
+    return Sampling(work)

@@ -1,0 +1,78 @@
+"""The result of a run as a tree of labelled arrays that knows how the run ended and can be continued."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import xarray
+
+if TYPE_CHECKING:
+    from consilience.sample.work import Work
+
+
+class Posterior(xarray.DataTree):
+    """What `pm.sample` gives: an `xarray.DataTree` with groups posterior, sample_stats, observed_data, …
+
+    Besides what every tree has it knows the end of its run; trees made from it, or read from disk, know what is
+    in the attributes of their group `posterior`.
+    """
+
+    __slots__ = ("_work",)
+
+    @classmethod
+    def of(cls, tree: xarray.DataTree, work: Work | None) -> Posterior:
+        """The same groups, with the run they come from."""
+        result = cls(children={str(name): child for name, child in tree.children.items()})
+        object.__setattr__(result, "_work", work)
+        return result
+
+    @property
+    def _attributes(self) -> Mapping[str, Any]:
+        return self.children["posterior"].attrs if "posterior" in self.children else {}
+
+    @property
+    def status(self) -> str:
+        """How the run ended.
+
+        "converged": the rule holds and nothing speaks against the draws. "converged_with_divergences": the rule
+        holds, some draws diverged. "not_converged", "chains_disagree": the draws should not be trusted as they
+        are. "interrupted": the run was stopped.
+        """
+        return str(self._attributes.get("status", ""))
+
+    @property
+    def reason(self) -> str:
+        """Why the run ended as it did, in words; empty where there is nothing to say."""
+        return str(self._attributes.get("reason", ""))
+
+    @property
+    def worst(self) -> str:
+        """Name of the first scalar found for which the rule does not hold; empty if there is none."""
+        return str(self._attributes.get("worst", ""))
+
+    def extend(
+        self,
+        target_ess: float | None = None,
+        *,
+        draws: int | None = None,
+        max_draws: int | None = None,
+        progressbar: bool = True,
+    ) -> Posterior:
+        """Go on with the run: the result is the one a longer run would have given from the start.
+
+        target_ess   effective draws to ask for now, those there are included
+        draws        in its place: a number of draws per chain, those there are included
+        max_draws    at most so many draws per chain, those there are included
+        raises       SamplingError for a tree that was read from disk or derived from another one, which knows
+                     its run no more
+        """
+        from consilience.errors import SamplingError
+
+        work: Work | None = getattr(self, "_work", None)
+        if work is None:
+            raise SamplingError(
+                "only the result that `pm.sample` returned can be extended, not one read from disk or derived from "
+                "it; sample with `checkpoint=` and go on with `pm.resume`."
+            )
+        return work.extend(target_ess, draws, max_draws, progressbar)

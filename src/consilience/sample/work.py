@@ -1,0 +1,304 @@
+"""A model's run and what is made of it: from draws on the unconstrained space to groups of a tree, and warnings."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience import diagnostics, storage
+from consilience.diagnostics.divergence_location import describe
+from consilience.errors import ConsilienceWarning, ConvergenceWarning, SamplingError
+from consilience.diagnostics.watch import Rule
+from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
+from consilience.model.log_density import ModelDensity
+from consilience.model.model import Model
+from consilience.native import target
+from consilience.run import Listener, Options, Run, Running
+from consilience.run.checkpoint import Checkpoint
+from consilience.sample.data import constant_data, observed_data
+from consilience.sample.predictive import compute_log_likelihood
+from consilience.sample.storing import Storing
+from consilience.ui import reporter
+
+if TYPE_CHECKING:
+    from consilience.sample.tree import Posterior
+
+Array = npt.NDArray[Any]
+
+
+@dataclass
+class Work:
+    """All that belongs to one run of a model.
+
+    keep               names of the variables to keep
+    compile_seconds    time until the density was compiled
+    checkpoint, store  where the run is written to while it goes on
+    checks, extras     whether to warn, and whether to add the log likelihood
+    """
+
+    model: Model
+    density: ModelDensity
+    kernel: Kernel
+    options: Options
+    running: Running
+    keep: Sequence[str]
+    compile_seconds: float
+    discard_tuned: bool
+    checks: bool
+    extras: bool
+    checkpoint: Checkpoint | None = None
+    store: Storing | None = None
+    netcdf: str | None = None
+    overwrite: bool = False
+    listeners: list[Listener] = field(default_factory=list)
+
+    def run(self, progressbar: bool, stacklevel: int) -> Posterior:
+        """Start the run, wait for its end, and give its result."""
+        with reporter(progressbar) as report:
+            self.running.listeners.add([report, *self._own_listeners()])
+            self.running.start(background=False)
+            run = self.running.wait()
+        return self.finish(run, stacklevel + 1)
+
+    def start(self) -> None:
+        """Start the run in the background."""
+        self.running.listeners.add(self._own_listeners())
+        self.running.start(background=True)
+
+    def _own_listeners(self) -> list[Listener]:
+        return [*([] if self.store is None else [self.store]), *self.listeners]
+
+    def open_store(self, store: str | Path | None, overwrite: bool) -> None:
+        """Have the run written to `store` while it goes on, or at its end."""
+        if store is None:
+            return
+        kind = Path(store).suffix
+        if kind == ".nc":
+            from consilience.storage.netcdf import check_target
+
+            check_target(store, overwrite)
+            self.netcdf = str(store)
+        elif kind == ".zarr":
+            self.store = Storing.create(self, store, overwrite)
+        else:
+            raise SamplingError(f'`store` must end in ".zarr" or ".nc", got {str(store)!r}.')
+        self.overwrite = overwrite
+
+    def reopen_store(self, store: str) -> None:
+        """Go on with the store of a run that was cut off."""
+        if Path(store).suffix == ".nc":
+            self.netcdf, self.overwrite = store, True
+        else:
+            self.store = Storing.reopen(self, store)
+
+    def finish(self, run: Run, stacklevel: int) -> Posterior:
+        """The tree of a finished run, with the warnings it deserves."""
+        tree = self.tree(run)
+        if self.extras:
+            compute_log_likelihood(tree, model=self.model)
+        if self.store is not None:
+            self.store.finish(tree, stacklevel + 1)
+        if self.netcdf is not None:
+            from consilience.storage.netcdf import write_netcdf
+
+            write_netcdf(tree, self.netcdf, overwrite=self.overwrite)
+        self.running.listeners.warn(stacklevel + 1)
+        self.warn(run, tree, stacklevel + 1)
+        return tree
+
+    def extend(self, target_ess: float | None, draws: int | None, max_draws: int | None, progressbar: bool) -> Posterior:
+        """See `Posterior.extend`."""
+        options = self.options
+        course = self.running.supervisor.course
+        sampling = course.sampling
+        if sampling is None:
+            raise SamplingError("the run was stopped before it had drawn anything; sample anew.")
+        if (target_ess is None) == (draws is None):
+            raise SamplingError("say how far to extend: either `target_ess=` or `draws=`.")
+        if draws is not None:
+            if draws < sampling.count:
+                raise SamplingError(f"`draws` counts those there are, which are {sampling.count}; got {draws}.")
+            options = dataclasses.replace(options, draws=draws)
+        else:
+            rule = dataclasses.replace(options.rule, target_ess=target_ess)
+            most = options.max_draws if max_draws is None else max_draws
+            if max_draws is None and sampling.count >= most:
+                most += sampling.count
+            options = dataclasses.replace(options, draws=None, rule=rule, max_draws=most)
+        with reporter(progressbar) as report:
+            running = self.running.again(options, [report, *self._own_listeners()])
+            running.start(background=False)
+            run = running.wait()
+        return dataclasses.replace(self, running=running, options=options).finish(run, stacklevel=3)
+
+    def tree(self, run: Run) -> Posterior:
+        """The draws and all that is known of the run."""
+        from consilience.sample.tree import Posterior
+
+        began = time.perf_counter()
+        named = self.named(run.draws)
+        attributes = self.attributes(run, time.perf_counter() - began)
+        warmup: dict[str, Any] = {}
+        if not self.discard_tuned and run.warmup_draws.shape[1]:
+            warmup = {
+                "warmup_posterior": self.named(run.warmup_draws),
+                "warmup_sample_stats": dict(run.warmup_statistics),
+            }
+        model = self.model
+        tree = storage.build(
+            named,
+            dict(run.statistics),
+            observed_data(model),
+            constant_data(model),
+            {**model.coords, "chain": list(run.chains)},
+            model.named_vars_to_dims,
+            attributes,
+            **warmup,
+        )
+        return Posterior.of(tree, self)
+
+    def named(self, draws: Array) -> dict[str, Array]:
+        """Draws (chain, draw, coordinate) as named arrays (chain, draw, …)."""
+        chains, count, dimension = draws.shape
+        with_deterministics = any(name in self.model.deterministics for name in self.keep)
+        flat = np.ascontiguousarray(draws).reshape(chains * count, dimension)
+        named = self.density.expand(flat, with_deterministics)
+        return {name: named[name].reshape(chains, count, *named[name].shape[1:]) for name in self.keep}
+
+    def attributes(self, run: Run, expand_seconds: float) -> dict[str, object]:
+        """What explains the run and lets it be repeated."""
+        density = self.density
+        spent = max(sum(run.chain_seconds), 1e-12)
+        tuning = run.seconds * min(1.0, run.tuning_seconds / spent)
+        # A density that was compiled before cost nothing now.
+        build = 0.0
+        if self.compile_seconds >= density.compile_seconds:
+            build = min(density.graph_seconds, self.compile_seconds)
+        return {
+            "status": run.verdict.status,
+            "reason": run.verdict.reason,
+            "worst": run.verdict.worst,
+            "gradients": sum(run.evaluations),
+            "gradients_warmup": run.tuning_evaluations,
+            "tuning_steps": run.tuned,
+            "retuned": int("divergences" in run.restarts),
+            "restarts": json.dumps(run.restarts),
+            "notes": json.dumps(run.notes),
+            "warmup_windows": json.dumps([dataclasses.asdict(w) for w in run.windows]),
+            "metric_rank": run.rank,
+            "step_size": [t.step_size for t in run.tuning],
+            "seed": run.seed,
+            "sampler": type(self.kernel).__name__,
+            "settings": repr(self.kernel),
+            "options": json.dumps(dataclasses.asdict(self.options)),
+            "vector_lanes": target.host().lanes,
+            "interrupted": int(run.interrupted),
+            "sampling_time": run.seconds,
+            "time_build": build,
+            "time_compile": self.compile_seconds - build,
+            "time_warmup": tuning,
+            "time_sampling": run.seconds - tuning,
+            "time_checks": run.check_seconds,
+            "time_deterministics": expand_seconds,
+        }
+
+    def warn(self, run: Run, tree: Posterior, stacklevel: int) -> None:
+        """Say what is to be known of the run; only a converged one is silent."""
+        if run.interrupted:
+            print(f"Sampling was interrupted: the first {run.draws.shape[1]} draws of each chain are kept.")
+        for note in run.notes:
+            warnings.warn(f"{note}.", ConsilienceWarning, stacklevel=stacklevel + 1)
+        for name in run.constants:
+            message = f"`{name}` has the same value in all draws; it is not watched."
+            warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
+        if self.checkpoint is not None and self.checkpoint.fault is not None:
+            message = f"the checkpoint was not written to the end: {self.checkpoint.fault}"
+            warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
+        if not self.checks or not run.draws.shape[1] and run.interrupted:
+            return
+        for message in self.findings(run, tree):
+            warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
+
+    def findings(self, run: Run, tree: Posterior) -> Iterable[str]:
+        """Why the draws should not be trusted as they are, one message for each thing found."""
+        where = self.divergence_location(run)
+        if self.options.draws is not None:  # a run of fixed length: the checks that users of fixed lengths know
+            if not run.draws.shape[1]:
+                return
+            for finding in diagnostics.inspect(tree):
+                if finding.level == "warning":
+                    yield f"{finding.message} {where}".rstrip() if finding.kind == "divergences" else finding.message
+            return
+        verdict = run.verdict
+        match verdict.status:
+            case "converged":
+                pass
+            case "converged_with_divergences":
+                yield (
+                    f"The run has converged, but {verdict.reason}. The sampler could not follow the posterior in some "
+                    f"region, so the estimates may be biased. {where} Increase `target_accept` or reparameterize."
+                )
+            case "chains_disagree":
+                yield f"The chains disagree: {verdict.reason}."
+            case "interrupted":
+                pass
+            case _:
+                extra = f" {where}" if "divergences" in verdict.reason and where else ""
+                yield (
+                    f"The run has not converged: {verdict.reason}.{extra} The draws should not be trusted as they "
+                    "are. Go on with `result.extend(target_ess=…)` if what is missing are draws; reparameterize if "
+                    "chains mix badly."
+                )
+        statistics = run.statistics
+        if "reached_max_treedepth" in statistics:
+            full = diagnostics.inspect({}, {"reached_max_treedepth": statistics["reached_max_treedepth"]})
+            yield from (finding.message for finding in full if finding.level == "warning")
+
+    def divergence_location(self, run: Run) -> str:
+        """In words, where in parameter space the divergences are."""
+        places = [d.begins for d in run.divergences]
+        if not sum(map(len, places)):
+            return ""
+        names = self.running.supervisor.course.setting.monitored.names
+        return describe(names, run.draws.reshape(-1, run.draws.shape[2]), np.concatenate(places))
+
+
+def identity(
+    model_signature: Mapping[str, str], kernel: Kernel, options: Options, chains: int, seed: int
+) -> dict[str, Any]:
+    """What has to be equal for a run to be resumed with the same draws."""
+    return {
+        **model_signature,
+        "kernel": [type(kernel).__name__, dataclasses.asdict(kernel)],  # type: ignore[call-overload]  # all are dataclasses
+        "options": json.loads(json.dumps(dataclasses.asdict(options))),
+        "chains": chains,
+        "seed": seed,
+        "version": importlib.metadata.version("consilience"),
+        "vector_lanes": target.host().lanes,
+    }
+
+
+def options_from(plain: Mapping[str, Any]) -> Options:
+    """Options as `identity` has them."""
+    return Options(**{**plain, "rule": Rule(**plain["rule"])})
+
+
+def kernel_from(plain: Sequence[Any]) -> Kernel:
+    """A kernel as `identity` has it."""
+    name, settings = plain
+    kinds: dict[str, Callable[..., Kernel]] = {
+        "NutsKernel": NutsKernel,
+        "HmcKernel": HmcKernel,
+        "MetropolisKernel": MetropolisKernel,
+    }
+    return kinds[name](**{key: tuple(v) if isinstance(v, list) else v for key, v in settings.items()})
