@@ -24,10 +24,7 @@ def describe(names: Sequence[str], draws: NDArray[np.float64], places: NDArray[n
     if not len(places) or not len(draws):
         return ""
     ranks = np.stack(
-        [
-            np.searchsorted(np.sort(draws[:, i]), places[:, i]) / len(draws)
-            for i in range(draws.shape[1])
-        ]
+        [np.searchsorted(np.sort(draws[:, i]), places[:, i]) / len(draws) for i in range(draws.shape[1])]
     )  # (coordinate, divergence)
     shift = (ranks.mean(axis=1) - 0.5) * math.sqrt(12.0 * len(places))
     order = np.argsort(-np.abs(shift))[:MOST_NAMED]

@@ -94,7 +94,7 @@ def install(metric: Metric, scales: Scales) -> None:
     for i, scale in enumerate(scales.scale.tolist()):
         set_variance(metric, i, scale * scale)
     rows = np.zeros((max(1, scales.rank), metric.stride))
-    rows[: scales.rank, : metric.dimension] = scales.directions * np.sqrt(metric.variance)
+    rows[: scales.rank, : metric.dimension] = scales.directions * np.sqrt(np.asarray(metric.variance))
     metric.directions = rows.reshape(-1)
     metric.stretches = np.append(scales.eigenvalues - 1.0, 0.0)
     metric.shrinkages = np.append(scales.eigenvalues**-0.5 - 1.0, 0.0)
@@ -129,9 +129,7 @@ def along(direction: Array[f64], vector: Array[f64], dimension: i64) -> f64:
 
 
 @native(reassociate=True, contract=True)
-def along_four(
-    directions: Array[f64], vector: Array[f64], dimension: i64, stride: i64
-) -> tuple[f64, f64, f64, f64]:
+def along_four(directions: Array[f64], vector: Array[f64], dimension: i64, stride: i64) -> tuple[f64, f64, f64, f64]:
     """Inner products with four neighbouring directions: the vector is read once."""
     second = directions[stride:]
     third = directions[2 * stride :]

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.errors import InitialPointError, SamplingError
+from consilience.inference import snapshot as saved
 from consilience.inference.block import Block, new_block
 from consilience.inference.chain_state import State
 from consilience.inference.density import Density, Inputs, LogDensity, Outputs
-from consilience.inference import snapshot as saved
 from consilience.inference.kernel import Divergences, Orders, Rows, Snapshot, Tuning
 from consilience.inference.normal_numbers import normal_numbers
 from consilience.inference.streams import RESTART, purpose_key

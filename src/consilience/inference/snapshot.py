@@ -39,7 +39,9 @@ def put_back(record: Any, values: Mapping[str, Any], without: frozenset[str]) ->
     """Write values taken from a record of the same kind into this one; SamplingError if they do not fit."""
     for owner, field, name in fields(record, without):
         if name not in values:
-            raise SamplingError(f"a saved chain needs the field `{name}`, which is not there; it was saved by another version.")
+            raise SamplingError(
+                f"a saved chain needs the field `{name}`, which is not there; it was saved by another version."
+            )
         value, present = values[name], getattr(owner, field)
         if isinstance(present, np.ndarray):
             if present.shape != np.shape(value):

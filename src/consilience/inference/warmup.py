@@ -10,7 +10,6 @@ from __future__ import annotations
 from consilience.inference.chain_state import State
 from consilience.inference.density import Density
 from consilience.inference.dual_averaging import StepSize, learn, restart, settle
-from consilience.inference.hamiltonian import copy
 from consilience.inference.fisher_diagonal import (
     Estimators,
     guess,
@@ -20,6 +19,7 @@ from consilience.inference.fisher_diagonal import (
     switch,
     younger_count,
 )
+from consilience.inference.hamiltonian import copy
 from consilience.inference.metric import Metric, new_metric
 from consilience.inference.step_size_search import Probe, new_probe, search_step_size
 from consilience.inference.vectors import Vectors

@@ -78,7 +78,9 @@ class Checkpoint:
             place.mkdir(parents=True, exist_ok=True)
             (place / STATE).unlink(missing_ok=True)
         except OSError as error:
-            raise StorageError(f"the directory {str(place)!r} for the checkpoint cannot be written: {error}.") from error
+            raise StorageError(
+                f"the directory {str(place)!r} for the checkpoint cannot be written: {error}."
+            ) from error
         return cls(place, identity, about, DrawLog.create(place / LOG, {}, overwrite=True), interval)
 
     def __call__(self, course: Course, lanes: list[Lane], windows: Mapping[int, Window], last: bool) -> None:
@@ -118,7 +120,11 @@ class Checkpoint:
             "log": self.log.length,
         }
         arrays: dict[str, NDArray[Any]] = {}
-        seal(self.path / STATE, {"identity": self.identity, "about": self.about, "state": _without_arrays(state, arrays)}, arrays)
+        seal(
+            self.path / STATE,
+            {"identity": self.identity, "about": self.about, "state": _without_arrays(state, arrays)},
+            arrays,
+        )
 
     def close(self) -> None:
         """Close the log."""
@@ -146,7 +152,8 @@ def resume(
     """Put course and chains into the state that was read; the checkpoint goes on from there."""
     place = Path(path)
     log = DrawLog.open(place / LOG, state["log"])
-    tuning, sampling = [], []
+    tuning: list[dict[int, Window]] = []
+    sampling: list[dict[int, Window]] = []
     attempt = len(state["course"]["restarts"])
     for block in log.blocks():
         number, phase = (int(v) for v in block["what"])

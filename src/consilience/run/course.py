@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from consilience.run.events import CheckFigures, Event, Restarted
+from consilience.run.events import Event, Restarted
 from consilience.run.messages import Round, Window
 from consilience.run.monitor import Monitored
 from consilience.run.options import FEWEST_TUNE_FOR_TWO, SOLO_TUNE, Options
@@ -287,5 +287,3 @@ class Course:
                 self.stage = Sampling.load(
                     state["state"], self.plan, self.setting.monitored, self.setting.chains, windows
                 )
-
-

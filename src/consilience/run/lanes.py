@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.errors import SamplingError
-from consilience.inference.kernel import Chain, Orders, Rows, Snapshot
+from consilience.inference.kernel import Chain, Rows, Snapshot
 from consilience.run.messages import Round, Window
 
 CHUNK_SECONDS = 0.01  # of one native call: long against the cost of a call, short against a user's patience

@@ -11,6 +11,7 @@ from consilience.inference.fisher_metric import Form
 
 FEWEST_TUNE_FOR_TWO = 85  # two chains know less of each other
 SOLO_TUNE = 400  # transitions of a chain that tunes by itself
+LEAST = {"draws": 0, "tune": 0, "min_tune": 0, "max_tune": 1, "min_draws": 4, "max_draws": 4}
 FORMS = ("auto", "diag", "lowrank", "dense")
 
 
@@ -53,7 +54,14 @@ class Options:
     keep_tuning: bool = False
 
     def __post_init__(self) -> None:
-        for name, least in (("draws", 0), ("tune", 0), ("min_tune", 0), ("max_tune", 1), ("min_draws", 4), ("max_draws", 4)):
+        for name, least in (
+            ("draws", 0),
+            ("tune", 0),
+            ("min_tune", 0),
+            ("max_tune", 1),
+            ("min_draws", 4),
+            ("max_draws", 4),
+        ):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise SamplingError(f"`{name}` must be an integer of at least {least}, got {value}.")

@@ -146,9 +146,7 @@ class PooledTuning:
 
     def _remember(self, windows: Mapping[int, Window]) -> None:
         lp = self.plan.statistics.index("lp")
-        kept = {
-            c: (w.draws, w.gradients, w.statistics[lp]) for c, w in windows.items() if w.gradients is not None
-        }
+        kept = {c: (w.draws, w.gradients, w.statistics[lp]) for c, w in windows.items() if w.gradients is not None}
         self.history.append((self.done, kept))
         begin = (self.done + len(next(iter(windows.values())).draws)) // 2
         while len(self.history) > 1 and self.history[1][0] <= begin:
@@ -241,9 +239,7 @@ class PooledTuning:
             "scales": None if scales is None else [scales.scale, scales.directions, scales.eigenvalues],
             "step": None if step is None else [step.step, step.anchor, step.count],
             "history": [[first, {str(c): list(kept) for c, kept in chains.items()}] for first, chains in self.history],
-            "reports": [
-                [r.transitions, r.step_size, r.rank, r.change, list(r.arrived)] for r in self.reports
-            ],
+            "reports": [[r.transitions, r.step_size, r.rank, r.change, list(r.arrived)] for r in self.reports],
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -252,7 +248,9 @@ class PooledTuning:
         self.arrived = tuple(state["arrived"])
         self.scales = None if state["scales"] is None else Scales(*state["scales"])
         self.step = None if state["step"] is None else Averaging(*state["step"])
-        self.history = [(first, {int(c): tuple(kept) for c, kept in chains.items()}) for first, chains in state["history"]]
+        self.history = [
+            (first, {int(c): tuple(kept) for c, kept in chains.items()}) for first, chains in state["history"]
+        ]
         self.reports = [WindowReport(t, s, r, c, tuple(a)) for t, s, r, c, a in state["reports"]]
 
 

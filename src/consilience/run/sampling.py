@@ -77,7 +77,6 @@ class Frozen:
     arrived: tuple[int, ...]
     points: Matrix | None = None
 
-
     def save(self) -> dict[str, Any]:
         """As numbers and arrays; one metric of all chains is stored once."""
         different = list({id(s): s for s in self.scales.values()}.values())
@@ -154,9 +153,7 @@ class Sampling:
         elif self.jumps:
             orders = (Orders(archive=self._archive()),) * self.total
         ahead = 0 if self.jumps or end >= self.last else self._end_of_round(end) - end
-        return Round(
-            "sampling", end - self.count, orders, gradients=self._needs_gradients(), ahead=ahead
-        )
+        return Round("sampling", end - self.count, orders, gradients=self._needs_gradients(), ahead=ahead)
 
     def _needs_gradients(self) -> bool:
         free = self.plan.length is None and (self.plan.escalate or self.plan.check_metric)
@@ -230,9 +227,7 @@ class Sampling:
         at_end = self.count >= self.last
         if failure is None:
             energies = [self.column("energy", c) for c in self.chains]
-            self.verdict = stopping.of_passing(
-                self.divergences, draws, self.retuned, stopping.energy_is_low(energies)
-            )
+            self.verdict = stopping.of_passing(self.divergences, draws, self.retuned, stopping.energy_is_low(energies))
             missing = [c for c in self.chains if self.frozen.steps and c not in self.frozen.arrived]
             if missing:
                 self.verdict = Verdict(

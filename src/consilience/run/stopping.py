@@ -52,9 +52,8 @@ def of_passing(divergences: int, draws: int, retuned: bool, low_energy: bool) ->
     if rate > bound:
         return Verdict(
             "not_converged",
-            f"divergences: {divergences} of {draws} draws{' even after tuning again with smaller steps' if retuned else ''}, "
-            "so some region of the posterior is not explored; reparameterize, for example non-centered, or increase "
-            "`target_accept`",
+            f"divergences: {divergences} of {draws} draws{' even with smaller steps' if retuned else ''}, so some "
+            "region of the posterior is not explored; reparameterize, for example non-centered, or increase `target_accept`",
         )
     if divergences:
         return Verdict("converged_with_divergences", f"{divergences} of {draws} draws diverged")
@@ -76,7 +75,8 @@ def of_failing(monitor: Monitor, failure: Failure, rule: Rule, draws: int, limit
         case "not finite":
             text = f"`{name}` is not finite"
         case "bulk ess" | "tail ess":
-            text = f"the {failure.criterion.replace('ess', 'ESS')} of `{name}` is {value:.0f}, and {bound:.0f} are asked for"
+            kind = failure.criterion.replace("ess", "ESS")
+            text = f"the {kind} of `{name}` is {value:.0f}, and {bound:.0f} are asked for"
             if value > 0:
                 needed = math.ceil(draws * bound / value / 100) * 100
                 text += f"; about {needed} draws per chain would do"

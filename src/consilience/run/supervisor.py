@@ -20,7 +20,7 @@ from consilience.errors import InitialPointError, SamplingError
 from consilience.inference.kernel import Divergences
 from consilience.native.blas import single_threaded
 from consilience.run.course import Course
-from consilience.run.events import CheckFigures, ChainLost, DrawsMade, Event, Progress, RunEnded
+from consilience.run.events import ChainLost, CheckFigures, DrawsMade, Event, Progress, RunEnded
 from consilience.run.lanes import FEWEST_BROKEN, Lane
 from consilience.run.messages import Round, Window
 from consilience.run.reports import progress
@@ -314,8 +314,8 @@ class Supervisor:
 
     def _part(self, lane: Lane) -> Window:
         """What a chain has done of the present round, and beyond."""
-        done = [d.window for d in (self._arrived.get(lane.index), self._early.get((lane.index, self.number + 1)))]
-        complete = [window for window in done if window is not None]
+        found = (self._arrived.get(lane.index), self._early.get((lane.index, self.number + 1)))
+        complete = [delivery.window for delivery in found if delivery is not None and delivery.window is not None]
         rows = lane.rows
         if rows is not None and lane.ready and lane.done and lane.number >= self.number + len(complete):
             complete.append(
@@ -362,9 +362,7 @@ class Supervisor:
         tuning = [some for some in course.tuning_windows if all(c in some for c in chains)]
         warm = np.stack([np.concatenate([w[c].draws for w in tuning]) for c in chains]) if tuning else empty
         warm_table = (
-            np.stack([np.concatenate([w[c].statistics for w in tuning], axis=1) for c in chains])
-            if tuning
-            else nothing
+            np.stack([np.concatenate([w[c].statistics for w in tuning], axis=1) for c in chains]) if tuning else nothing
         )
         by_chain = {lane.index: lane for lane in self.lanes}
         report = course.metric_report

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 class Sampling:
     """A run at work.
 
-        run = pm.sample(blocking=False)
-        run.progress                  # where the chains are
-        run.draws()                   # what is there now
-        run.pause(); run.resume()
-        result = run.wait()
+    run = pm.sample(blocking=False)
+    run.progress                  # where the chains are
+    run.draws()                   # what is there now
+    run.pause(); run.resume()
+    result = run.wait()
     """
 
     def __init__(self, work: Work) -> None:

@@ -7,10 +7,11 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
+
 from consilience import storage
 from consilience.diagnostics.watch import Rule
 from consilience.errors import SamplingError
-from consilience.inference import Kernel
+from consilience.inference import Kernel, NutsKernel
 from consilience.inference.fisher_metric import Form
 from consilience.model.log_density import model_density
 from consilience.model.model import Model, modelcontext
@@ -22,7 +23,6 @@ from consilience.sample.arguments import extras, kernel_of, seed_from, wanted, w
 from consilience.sample.background import Sampling
 from consilience.sample.monitoring import monitored_of
 from consilience.sample.work import Work, identity, kernel_from, options_from
-from consilience.ui import reporter
 
 StartingValues: TypeAlias = InitialValues | Sequence[InitialValues | None] | None
 
@@ -153,7 +153,7 @@ def sample(
     cores = None if cores is None else whole_number("cores", cores, 1)
     with_likelihood = extras(idata_kwargs)
     kernel = kernel_of(step, target_accept, max_treedepth)
-    if step is not None and hasattr(step, "max_treedepth"):
+    if isinstance(step, NutsKernel):
         options = dataclasses.replace(options, max_treedepth=step.max_treedepth, target_accept=step.target_accept)
     seed = seed_from(random_seed)
     keep = wanted(var_names, [v.name for v in owner.free] + list(owner.deterministics))
@@ -244,8 +244,8 @@ def resume(
     differences = list(checkpoints.differences(saved, present))
     if differences:
         raise SamplingError(
-            f"the run in {str(path)!r} cannot be resumed with the same draws: {'; '.join(differences)}. Define the model "
-            "and its data as they were, or sample anew with `overwrite=True`."
+            f"the run in {str(path)!r} cannot be resumed with the same draws: {'; '.join(differences)}. Define the "
+            "model and its data as they were, or sample anew with `overwrite=True`."
         )
     # Where chains begin does not matter any more, unless the run was cut off before their first transition.
     points = starting_positions(

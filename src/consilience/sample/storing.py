@@ -53,9 +53,7 @@ class Storing:
             return
         try:
             if isinstance(event, DrawsMade):
-                self.store.append(
-                    {"posterior": self.work.named(event.draws), "sample_stats": dict(event.statistics)}
-                )
+                self.store.append({"posterior": self.work.named(event.draws), "sample_stats": dict(event.statistics)})
             elif isinstance(event, Restarted):
                 self.store.forget()
         except StorageError as fault:
@@ -70,7 +68,9 @@ class Storing:
                     for name in ("observed_data", "constant_data")
                     if name in tree.children
                 }
-                self.store.finish(static, dict(tree.children["posterior"].attrs))
+                self.store.finish(
+                    static, {str(name): value for name, value in tree.children["posterior"].attrs.items()}
+                )
                 return
         except StorageError as fault:
             self.fault = fault

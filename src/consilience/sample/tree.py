@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from consilience.sample.work import Work
 
 
-class Posterior(xarray.DataTree):
+class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's own __init_subclass__
     """What `pm.sample` gives: an `xarray.DataTree` with groups posterior, sample_stats, observed_data, …
 
     Besides what every tree has it knows the end of its run; trees made from it, or read from disk, know what is
@@ -29,7 +29,8 @@ class Posterior(xarray.DataTree):
 
     @property
     def _attributes(self) -> Mapping[str, Any]:
-        return self.children["posterior"].attrs if "posterior" in self.children else {}
+        found = self.children["posterior"].attrs if "posterior" in self.children else {}
+        return {str(name): value for name, value in found.items()}
 
     @property
     def status(self) -> str:

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from consilience import diagnostics, storage
 from consilience.diagnostics.divergence_location import describe
-from consilience.errors import ConsilienceWarning, ConvergenceWarning, SamplingError
 from consilience.diagnostics.watch import Rule
+from consilience.errors import ConsilienceWarning, ConvergenceWarning, SamplingError
 from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
@@ -116,7 +116,9 @@ class Work:
         self.warn(run, tree, stacklevel + 1)
         return tree
 
-    def extend(self, target_ess: float | None, draws: int | None, max_draws: int | None, progressbar: bool) -> Posterior:
+    def extend(
+        self, target_ess: float | None, draws: int | None, max_draws: int | None, progressbar: bool
+    ) -> Posterior:
         """See `Posterior.extend`."""
         options = self.options
         course = self.running.supervisor.course
@@ -224,7 +226,7 @@ class Work:
         if self.checkpoint is not None and self.checkpoint.fault is not None:
             message = f"the checkpoint was not written to the end: {self.checkpoint.fault}"
             warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
-        if not self.checks or not run.draws.shape[1] and run.interrupted:
+        if not self.checks or (not run.draws.shape[1] and run.interrupted):
             return
         for message in self.findings(run, tree):
             warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
