@@ -65,20 +65,18 @@ def geometric_mean(draws: Matrix, gradients: Matrix) -> tuple[Matrix, NDArray[np
     With B = L L' and L' A L = V w V', the geometric mean A # B^-1 is W W' with W = L^-T V w^(1/4): never negative.
     Raises LinAlgError if the numbers do not allow it.
     """
-    from scipy import linalg
-
     count, dimension = draws.shape
     basis = None
     if dimension > 2 * count:
-        basis, _ = linalg.qr(np.concatenate([draws, gradients]).T, mode="economic", check_finite=True)
+        basis, _ = np.linalg.qr(np.concatenate([draws, gradients]).T)
         draws, gradients = draws @ basis, gradients @ basis
     size = draws.shape[1]
     of_draws = draws.T @ draws / REGULARISATION + np.eye(size)
     of_gradients = gradients.T @ gradients / REGULARISATION + np.eye(size)
-    lower = linalg.cholesky(of_gradients, lower=True)
-    weights, vectors = linalg.eigh(lower.T @ of_draws @ lower)
+    lower = np.linalg.cholesky(of_gradients)
+    weights, vectors = np.linalg.eigh(lower.T @ of_draws @ lower)
     if not weights[0] > 0:
         raise np.linalg.LinAlgError("the covariances are not positive definite in double precision")
-    root = linalg.solve_triangular(lower, vectors * weights**0.25, lower=True, trans="T")
-    left, singular, _ = linalg.svd(root)
+    root = np.linalg.solve(lower.T, vectors * weights**0.25)
+    left, singular, _ = np.linalg.svd(root)
     return (left if basis is None else basis @ left), singular**2

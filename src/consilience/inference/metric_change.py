@@ -19,21 +19,25 @@ def log_ratios(new: Scales, old: Scales) -> NDArray[np.float64]:
     dimension = len(new.scale)
     if new.rank == 0 and old.rank == 0:
         return 2.0 * np.log(new.scale / old.scale)
-    from scipy import linalg
-
     if dimension <= LARGEST_EXACT:
-        ratios = linalg.eigh(matrix(new), matrix(old), eigvals_only=True)
-        return np.asarray(np.log(np.maximum(ratios, 1e-300)))
+        return log_eigenvalues(matrix(new), matrix(old))
     # seen in the old scale, so that the two are of like size
     shift = new.scale / old.scale
-    basis, _ = linalg.qr(np.concatenate([old.directions, new.directions * shift]).T, mode="economic")
+    basis, _ = np.linalg.qr(np.concatenate([old.directions, new.directions * shift]).T)
     turned = new.directions * shift @ basis
     bent = old.directions @ basis
     identity = np.eye(basis.shape[1])
     late = basis.T * shift**2 @ basis + turned.T * (new.eigenvalues - 1.0) @ turned
     early = identity + bent.T * (old.eigenvalues - 1.0) @ bent
-    ratios = linalg.eigh(late, early, eigvals_only=True)
-    return np.concatenate([np.log(np.maximum(ratios, 1e-300)), 2.0 * np.log(shift)])
+    return np.concatenate([log_eigenvalues(late, early), 2.0 * np.log(shift)])
+
+
+def log_eigenvalues(late: NDArray[np.float64], early: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logs of the eigenvalues of one positive definite matrix relative to another one."""
+    lower = np.linalg.cholesky(early)
+    half = np.linalg.solve(lower, late)
+    ratios = np.linalg.eigvalsh(np.linalg.solve(lower, half.T))
+    return np.asarray(np.log(np.maximum(ratios, 1e-300)))
 
 
 def matrix(scales: Scales) -> NDArray[np.float64]:

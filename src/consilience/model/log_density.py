@@ -30,6 +30,7 @@ from consilience.model import observation
 from consilience.model.batches import values_of_draws
 from consilience.model.collection import collection_paused
 from consilience.model.layout import Layout, Stretch
+from consilience.model.operations import operations
 from consilience.model.variables import ModelVariables
 from consilience.ops import Elementwise, cast
 from consilience.ops.reduce import reduce
@@ -129,6 +130,7 @@ class ModelDensity:
     """A compiled log density. Fulfils `LogDensity`: dimension, entry, constants, workspace.
 
     layout                         where each variable lies in the position vector
+    operations                     estimated floating-point operations of one evaluation with its gradient
     lengths                        values of the symbolic lengths that the data decide
     graph_seconds, compile_seconds time that went into building its graph, and in all
     """
@@ -138,6 +140,7 @@ class ModelDensity:
         self.layout = built.layout
         self.dimension = built.layout.dimension
         self.lengths = built.lengths
+        self.operations = built.operations
         self.graph_seconds = built.graph_seconds
         self.compile_seconds = built.compile_seconds
         self._built = built
@@ -197,6 +200,7 @@ class _Built:
             logp_node, *gradient_nodes = substitute(static[: len(outputs)], self._replacements)
             flat = [reshape(g, (-1,)) for g in gradient_nodes]
             whole = concatenate(flat) if flat else constant(np.zeros(0))
+            self.operations = operations([logp_node, whole])
             self.graph_seconds = time.perf_counter() - began
             self.compiled = Compiled([self._position], [logp_node, whole], self._static_slots)
         self.compile_seconds = time.perf_counter() - began

@@ -21,7 +21,8 @@ from consilience.run.running import Running, started
 from consilience.run.supervisor import Keep, Supervisor
 from consilience.run.workers import usable_cores
 
-AFFORDABLE = 3.0  # flops of the metric's products, in units of those of a gradient
+AFFORDABLE = 3.0  # operations of the metric's two products, in units of those of a gradient
+FEWEST_DIRECTIONS = 8  # that an "auto" metric may have, however cheap the gradient
 
 
 def launch(
@@ -33,7 +34,7 @@ def launch(
     seed: int,
     cores: int | None = None,
     monitored: Monitored | None = None,
-    flops: float | None = None,
+    operations: float | None = None,
     listeners: Iterable[Listener] = (),
     keep: Keep | None = None,
 ) -> Running:
@@ -45,8 +46,8 @@ def launch(
     seed             any 64-bit integer; draws depend on it and on the number of chains, not on threads
     cores            greatest number of threads; by default the processors this process may use
     monitored        what is watched; by default all coordinates
-    flops            operations of one evaluation of density and gradient, if known: it bounds the directions of an
-                     "auto" metric
+    operations       estimated floating-point operations of one evaluation with its gradient, if known: they bound the
+                     directions of an "auto" metric
     listeners        are given the events of the run
     keep             is given the run's state after every window
     raises           InitialPointError if the starting points have another shape
@@ -58,7 +59,7 @@ def launch(
         dimension=dimension,
         statistics=tuple(kernel.statistics),
         poolable=kernel.poolable,
-        directions=None if flops is None else max(4, int(AFFORDABLE * flops / (4.0 * dimension))),
+        directions=None if operations is None else max(FEWEST_DIRECTIONS, int(AFFORDABLE * operations / (4.0 * dimension))),
         monitored=monitored or Monitored(tuple(f"x[{i}]" for i in range(dimension))),
     )
     course = Course(options, setting)

@@ -189,6 +189,7 @@ def sample(
         seed=seed,
         cores=cores,
         monitored=monitored_of(owner, density, monitor),
+        operations=density.operations,
         keep=keeper,
     )
     work = Work(
@@ -259,6 +260,7 @@ def resume(
         seed=seed,
         cores=cores,
         monitored=monitored_of(owner, density, about["monitor"]),
+        operations=density.operations,
     )
     supervisor = running.supervisor
     keeper = checkpoints.resume(path, saved, about, state, supervisor.course, supervisor.lanes)

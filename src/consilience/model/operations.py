@@ -1,0 +1,64 @@
+"""How much arithmetic a function takes: a graph with known lengths enters, an estimate of operations leaves.
+
+It decides, the same way on every machine, how much else may be done per evaluation; it is not a measurement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Final
+
+from consilience.ir import Node, topological
+from consilience.ir.types import TensorType
+from consilience.ops import Elementwise
+from consilience.ops.control import Cond
+from consilience.ops.linalg import Cholesky, Det, DetSign, Inverse, InverseQuadratic, LogAbsDet, MatMul, Solve, SolveTriangular
+from consilience.ops.reduce import Cumulative, Reduce
+
+# In units of an addition; all that is not named here is a polynomial with a division: 20.
+CHEAP: Final = frozenset(
+    "add mul sub neg abs sign square minimum maximum fmin fmax floor ceil trunc round copysign eq neq lt le gt ge "
+    "isnan isinf isfinite signbit logical_and logical_or logical_not logical_xor where heaviside".split()
+)
+SLOW: Final = frozenset("true_div sqrt reciprocal floor_div mod fmod".split())
+ELABORATE: Final = frozenset("gammaln digamma trigamma gammainc gammaincc betainc erfinv ndtri log_ndtr".split())
+
+
+def operations(outputs: Iterable[Node]) -> float:
+    """Estimated floating-point operations of computing the outputs once; lengths must be integers."""
+    return sum(_of(node) for node in topological(list(outputs)))
+
+
+def _of(node: Node) -> float:
+    match node.op:
+        case Elementwise() as op:
+            name = op.function
+            weight = 1.0 if name in CHEAP else 5.0 if name in SLOW else 80.0 if name in ELABORATE else 20.0
+            return weight * max(1, len(node.inputs) - 1) * _size(node)
+        case Reduce() | Cumulative():
+            return _size(node.inputs[0])
+        case MatMul():
+            return 2.0 * _size(node) * _length(node.inputs[0])
+        case Cholesky():
+            return _size(node) * _length(node) / 3.0
+        case SolveTriangular():
+            return _size(node) * _length(node.inputs[0])
+        case Solve() | Inverse() | InverseQuadratic() | LogAbsDet() | DetSign() | Det():
+            return 2.0 * _size(node.inputs[0]) * _length(node.inputs[0])
+        case Cond() as op:
+            return max(operations(op.then.results), operations(op.otherwise.results))
+        case _:
+            return 0.0
+
+
+def _size(node: Node) -> float:
+    if not isinstance(node.type, TensorType):
+        return 0.0
+    return float(math.prod(n if isinstance(n, int) else 1 for n in node.static_shape))
+
+
+def _length(node: Node) -> int:
+    """Length of the last axis."""
+    last = node.static_shape[-1]
+    return last if isinstance(last, int) else 1
