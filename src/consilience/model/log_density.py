@@ -164,17 +164,28 @@ class ModelDensity:
         """All terms that are summed, as functions of each variable's unconstrained value and of the data."""
         return self._built.terms.all
 
-    def expand(self, positions: npt.NDArray[np.float64], deterministics: bool = True) -> dict[str, Array]:
+    def expand(
+        self, positions: npt.NDArray[np.float64], deterministics: bool | Sequence[str] = True
+    ) -> dict[str, Array]:
         """Named values on their own scales for positions (draws, dimension); leading axis draws.
+
+        deterministics   whether those are computed too, or the names of some: then these alone
 
         Where a deterministic has no value, as the inverse of a singular matrix, those of the draw are
         NaN, with a warning.
         """
-        names, compiled = self._built.expander(self.model, deterministics)
+        wanted = deterministics if isinstance(deterministics, bool) else tuple(deterministics)
+        names, compiled = self._built.expander(self.model, wanted)
         flat = np.ascontiguousarray(positions, dtype=float)
         results, complete = values_of_draws(compiled.bind(self._data), [(flat, True)], len(flat), names)
         named = dict(zip(names, results, strict=True))
-        return named if complete or not deterministics else {**named, **self.expand(positions, False)}
+        return named if complete or wanted is not True else {**named, **self.expand(positions, False)}
+
+    def shape_of(self, deterministic: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """Shape and element type of a deterministic, for the present data."""
+        node = self.model.deterministics[deterministic]
+        shape = tuple(_known(dims.substitute(n, self.lengths), deterministic) for n in node.static_shape)
+        return shape, np.dtype(node.dtype)
 
 
 class _Built:
@@ -204,17 +215,19 @@ class _Built:
             self.graph_seconds = time.perf_counter() - began
             self.compiled = Compiled([self._position], [logp_node, whole], self._static_slots)
         self.compile_seconds = time.perf_counter() - began
-        self._expanders: dict[bool, tuple[list[str], Compiled]] = {}
+        self._expanders: dict[bool | tuple[str, ...], tuple[list[str], Compiled]] = {}
 
-    def expander(self, model: ModelVariables, deterministics: bool) -> tuple[list[str], Compiled]:
-        """Names and code of values on their own scales as functions of a position."""
+    def expander(self, model: ModelVariables, deterministics: bool | tuple[str, ...]) -> tuple[list[str], Compiled]:
+        """Names and code of values on their own scales as functions of a position; see `ModelDensity.expand`."""
         known = self._expanders.get(deterministics)
         if known is None:
-            names = [v.name for v in model.free]
-            outputs = list(self.terms.constrained)
-            if deterministics:
-                names += list(model.deterministics)
-                outputs += self.terms.deterministics
+            named = dict(zip(model.deterministics, self.terms.deterministics, strict=True))
+            free = dict(zip([v.name for v in model.free], self.terms.constrained, strict=True))
+            if isinstance(deterministics, tuple):
+                chosen = {name: named[name] for name in deterministics}
+            else:
+                chosen = {**free, **named} if deterministics else free
+            names, outputs = list(chosen), list(chosen.values())
             with without_sources():
                 static, memo = specialise([*simplify(outputs), *self.terms.values, *self.slots], self.lengths)
                 replaced = substitute(

@@ -13,7 +13,17 @@ from consilience.ir import Node, topological
 from consilience.ir.types import TensorType
 from consilience.ops import Elementwise
 from consilience.ops.control import Cond
-from consilience.ops.linalg import Cholesky, Det, DetSign, Inverse, InverseQuadratic, LogAbsDet, MatMul, Solve, SolveTriangular
+from consilience.ops.linalg import (
+    Cholesky,
+    Det,
+    DetSign,
+    Inverse,
+    InverseQuadratic,
+    LogAbsDet,
+    MatMul,
+    Solve,
+    SolveTriangular,
+)
 from consilience.ops.reduce import Cumulative, Reduce
 
 # In units of an addition; all that is not named here is a polynomial with a division: 20.

@@ -59,7 +59,9 @@ def launch(
         dimension=dimension,
         statistics=tuple(kernel.statistics),
         poolable=kernel.poolable,
-        directions=None if operations is None else max(FEWEST_DIRECTIONS, int(AFFORDABLE * operations / (4.0 * dimension))),
+        directions=None
+        if operations is None
+        else max(FEWEST_DIRECTIONS, int(AFFORDABLE * operations / (4.0 * dimension))),
         monitored=monitored or Monitored(tuple(f"x[{i}]" for i in range(dimension))),
     )
     course = Course(options, setting)

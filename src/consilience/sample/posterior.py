@@ -69,6 +69,7 @@ def sample(
     checkpoint: str | Path | None = None,
     store: str | Path | None = None,
     overwrite: bool = False,
+    deterministics: Literal["lazy", "eager"] = "lazy",
     blocking: bool = True,
 ) -> Any:
     """Draw from the posterior of a model with the No-U-Turn Sampler, until the draws are good enough.
@@ -114,6 +115,7 @@ def sample(
     checkpoint     directory in which the run's state is kept while it goes on; see `pm.resume`
     store          "….zarr": draws are appended there while the run goes on; "….nc": written at the end
     overwrite      whether checkpoint and store may replace those of another run
+    deterministics "lazy": computed from the draws when they are looked at; "eager": at the end of the run
     blocking       False returns at once with a `Sampling`, whose `wait()` gives the result
     returns        an `xarray.DataTree` with groups posterior, sample_stats, observed_data, … and `status`, `reason`,
                    `worst`, `extend(target_ess=…)`. Status is "converged", "converged_with_divergences",
@@ -128,6 +130,8 @@ def sample(
         raise SamplingError(f"`init` must be one of {', '.join(map(repr, INITS))}, got {init!r}.")
     if rhat not in RHATS:
         raise SamplingError(f"`rhat` must be one of {', '.join(map(repr, RHATS))}, got {rhat!r}.")
+    if deterministics not in ("lazy", "eager"):
+        raise SamplingError(f'`deterministics` must be "lazy" or "eager", got {deterministics!r}.')
     if jumps != "auto":
         whole_number("jumps", jumps, 0)
     options = Options(
@@ -178,6 +182,7 @@ def sample(
             "monitor": [monitor] if isinstance(monitor, str) else list(monitor or ()),
             "checks": compute_convergence_checks,
             "extras": with_likelihood,
+            "lazily": deterministics == "lazy",
             "store": None if store is None else str(store),
         }
         keeper = checkpoints.Checkpoint.create(checkpoint, known, about, overwrite)
@@ -203,6 +208,7 @@ def sample(
         discard_tuned=discard_tuned_samples,
         checks=compute_convergence_checks,
         extras=with_likelihood,
+        lazily=deterministics == "lazy",
         checkpoint=keeper,
         listeners=[] if callback is None else [callback],
     )
@@ -276,6 +282,7 @@ def resume(
         discard_tuned=not options.keep_tuning,
         checks=about["checks"],
         extras=about["extras"],
+        lazily=about["lazily"],
         checkpoint=keeper,
         listeners=[] if callback is None else [callback],
     )

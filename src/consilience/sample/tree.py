@@ -27,6 +27,14 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
         object.__setattr__(result, "_work", work)
         return result
 
+    def __getstate__(self) -> Any:
+        # Compiled code and threads do not leave the process; a copy elsewhere knows what its attributes say.
+        state = object.__getstate__(self)
+        if isinstance(state, tuple):
+            contents, slots = state
+            return contents, {name: value for name, value in slots.items() if name != "_work"}
+        return state
+
     @property
     def _attributes(self) -> Mapping[str, Any]:
         found = self.children["posterior"].attrs if "posterior" in self.children else {}

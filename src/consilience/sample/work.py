@@ -26,8 +26,10 @@ from consilience.native import target
 from consilience.run import Listener, Options, Run, Running
 from consilience.run.checkpoint import Checkpoint
 from consilience.sample.data import constant_data, observed_data
+from consilience.sample.parallel import in_parallel
 from consilience.sample.predictive import compute_log_likelihood
 from consilience.sample.storing import Storing
+from consilience.storage.deferred import Deferred
 from consilience.ui import reporter
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ class Work:
     compile_seconds    time until the density was compiled
     checkpoint, store  where the run is written to while it goes on
     checks, extras     whether to warn, and whether to add the log likelihood
+    lazily             whether deterministics are computed when they are looked at
     """
 
     model: Model
@@ -56,6 +59,7 @@ class Work:
     discard_tuned: bool
     checks: bool
     extras: bool
+    lazily: bool = True
     checkpoint: Checkpoint | None = None
     store: Storing | None = None
     netcdf: str | None = None
@@ -148,12 +152,12 @@ class Work:
         from consilience.sample.tree import Posterior
 
         began = time.perf_counter()
-        named = self.named(run.draws)
+        named = self.named(run.draws, self.lazily)
         attributes = self.attributes(run, time.perf_counter() - began)
         warmup: dict[str, Any] = {}
         if not self.discard_tuned and run.warmup_draws.shape[1]:
             warmup = {
-                "warmup_posterior": self.named(run.warmup_draws),
+                "warmup_posterior": self.named(run.warmup_draws, self.lazily),
                 "warmup_sample_stats": dict(run.warmup_statistics),
             }
         model = self.model
@@ -169,13 +173,32 @@ class Work:
         )
         return Posterior.of(tree, self)
 
-    def named(self, draws: Array) -> dict[str, Array]:
-        """Draws (chain, draw, coordinate) as named arrays (chain, draw, …)."""
+    def named(self, draws: Array, lazily: bool = False) -> dict[str, Any]:
+        """Draws (chain, draw, coordinate) as named arrays (chain, draw, …).
+
+        lazily   deterministics are computed when they are looked at
+        """
         chains, count, dimension = draws.shape
-        with_deterministics = any(name in self.model.deterministics for name in self.keep)
         flat = np.ascontiguousarray(draws).reshape(chains * count, dimension)
-        named = self.density.expand(flat, with_deterministics)
-        return {name: named[name].reshape(chains, count, *named[name].shape[1:]) for name in self.keep}
+        derived = [name for name in self.keep if name in self.model.deterministics]
+        named = self.density.expand(flat, bool(derived) and not lazily)
+        arrays: dict[str, Any] = {
+            name: values.reshape(chains, count, *values.shape[1:]) for name, values in named.items()
+        }
+        if lazily:
+            arrays |= {name: self.deferred(draws, name) for name in derived}
+        return {name: arrays[name] for name in self.keep}
+
+    def deferred(self, draws: Array, name: str) -> Deferred:
+        """A deterministic of draws (chain, draw, coordinate), to be computed when it is looked at."""
+        shape, dtype = self.density.shape_of(name)
+
+        def compute(chains: Array, places: Array) -> Array:
+            some = draws[np.ix_(chains, places)]
+            values = in_parallel(lambda part: self.density.expand(part, [name])[name], some.reshape(-1, some.shape[2]))
+            return values.reshape(*some.shape[:2], *shape)
+
+        return Deferred((*draws.shape[:2], *shape), dtype, compute)
 
     def attributes(self, run: Run, expand_seconds: float) -> dict[str, object]:
         """What explains the run and lets it be repeated."""

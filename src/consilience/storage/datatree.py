@@ -11,17 +11,18 @@ import importlib
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import ShapeError
+from consilience.storage.deferred import Deferred, lazily
 
 if TYPE_CHECKING:
     import xarray
 
-Arrays: TypeAlias = Mapping[str, npt.ArrayLike]
+Arrays: TypeAlias = Mapping[str, npt.ArrayLike | Deferred]
 Coordinates: TypeAlias = Mapping[str, "npt.ArrayLike | None"]
 Dimensions: TypeAlias = Mapping[str, "Sequence[str | None]"]
 Attributes: TypeAlias = Mapping[str, object]
@@ -166,11 +167,11 @@ def dataset(
     known = {name: labels for name, labels in (coords or {}).items() if labels is not None}
     labels: dict[str, npt.NDArray[np.generic]] = {}
     owner: dict[str, str] = {}
-    variables: dict[str, tuple[tuple[str, ...], npt.NDArray[np.generic]]] = {}
+    variables: dict[str, tuple[tuple[str, ...], Any]] = {}
     for name, values in arrays.items():
-        array = np.asarray(values)
+        array = values if isinstance(values, Deferred) else np.asarray(values)
         names = dimensions(name, array.shape, (dims or {}).get(name, ()), sample_dimensions, group)
-        variables[name] = (names, array)
+        variables[name] = (names, lazily(array) if isinstance(array, Deferred) else array)
         for dimension, length in zip(names, array.shape, strict=True):
             if dimension not in labels:
                 labels[dimension] = label_array(known[dimension]) if dimension in known else np.arange(length)

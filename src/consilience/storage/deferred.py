@@ -1,0 +1,79 @@
+"""Arrays whose values are computed when they are looked at: a function of chains and draws enters, what xarray
+treats as any other array leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Places = npt.NDArray[np.int64]
+ALL = (slice(None), slice(None))
+
+
+@dataclass(eq=False)
+class Deferred:
+    """An array (chain, draw, …) that is not there yet.
+
+    compute   values for some chains and some draws, given by their positions: (chain, draw, …)
+
+    Values are kept once all of them have been asked for.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    compute: Callable[[Places, Places], Array]
+    _values: Array | None = None
+
+    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> Array:
+        return np.asarray(self.part(ALL), dtype)
+
+    def part(self, key: tuple[Any, ...]) -> Array:
+        """Values at an outer index: one integer, slice or array of positions per axis."""
+        full = (*key, *(slice(None),) * (len(self.shape) - len(key)))
+        if self._values is not None:
+            return outer(self._values, full)
+        chains, draws = np.arange(self.shape[0])[full[0]], np.arange(self.shape[1])[full[1]]
+        values = self.compute(np.atleast_1d(chains), np.atleast_1d(draws)).astype(self.dtype, copy=False)
+        if values.shape == self.shape and np.ndim(chains) == np.ndim(draws) == 1 and key[:2] == ALL:
+            self._values = values
+        # These chains and draws were computed and no others; an integer still makes its axis vanish.
+        taken = tuple(slice(None) if np.ndim(places) else 0 for places in (chains, draws))
+        return outer(values, (*taken, *full[2:]))
+
+
+def outer(values: Array, key: tuple[Any, ...]) -> Array:
+    """Values at an index per axis, the axes independent of each other; integers make axes vanish."""
+    for axis in reversed(range(values.ndim)):
+        values = values[(slice(None),) * axis + (key[axis],)]
+    return values
+
+
+def lazily(deferred: Deferred) -> Any:
+    """The array in the form in which xarray leaves it alone until it is looked at."""
+    from xarray.backends import BackendArray
+    from xarray.core import indexing
+
+    class Lazy(BackendArray):
+        """xarray's side of a deferred array."""
+
+        def __init__(self) -> None:
+            self.shape = deferred.shape
+            self.dtype = deferred.dtype
+
+        def __getitem__(self, key: Any) -> Any:
+            support = indexing.IndexingSupport.OUTER
+            return indexing.explicit_indexing_adapter(key, self.shape, support, deferred.part)
+
+        def __reduce__(self) -> Any:
+            return indexing.as_indexable, (np.asarray(deferred),)
+
+        def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+            return self  # its values never change
+
+    return indexing.LazilyIndexedArray(Lazy())
