@@ -26,13 +26,17 @@ from consilience.ops.linalg import (
 )
 from consilience.ops.reduce import Cumulative, Reduce
 
-# In units of an addition; all that is not named here is a polynomial with a division: 20.
-CHEAP: Final = frozenset(
-    "add mul sub neg abs sign square minimum maximum fmin fmax floor ceil trunc round copysign eq neq lt le gt ge "
-    "isnan isinf isfinite signbit logical_and logical_or logical_not logical_xor where heaviside".split()
-)
-SLOW: Final = frozenset("true_div sqrt reciprocal floor_div mod fmod".split())
-ELABORATE: Final = frozenset("gammaln digamma trigamma gammainc gammaincc betainc erfinv ndtri log_ndtr".split())
+# In units of an addition; what is not named here is a polynomial with a division.
+WEIGHTS: Final = {
+    1.0: """
+        add mul sub neg abs sign square minimum maximum fmin fmax floor ceil trunc round copysign where heaviside
+        eq neq lt le gt ge isnan isinf isfinite signbit logical_and logical_or logical_xor logical_not
+    """,
+    5.0: "true_div sqrt reciprocal floor_div mod fmod",
+    80.0: "gammaln digamma trigamma gammainc gammaincc betainc erfinv ndtri log_ndtr",
+}
+WEIGHT: Final = {name: weight for weight, names in WEIGHTS.items() for name in names.split()}
+USUAL: Final = 20.0
 
 
 def operations(outputs: Iterable[Node]) -> float:
@@ -43,9 +47,7 @@ def operations(outputs: Iterable[Node]) -> float:
 def _of(node: Node) -> float:
     match node.op:
         case Elementwise() as op:
-            name = op.function
-            weight = 1.0 if name in CHEAP else 5.0 if name in SLOW else 80.0 if name in ELABORATE else 20.0
-            return weight * max(1, len(node.inputs) - 1) * _size(node)
+            return WEIGHT.get(op.function, USUAL) * max(1, len(node.inputs) - 1) * _size(node)
         case Reduce() | Cumulative():
             return _size(node.inputs[0])
         case MatMul():

@@ -52,8 +52,8 @@ def of_passing(divergences: int, draws: int, retuned: bool, low_energy: bool) ->
     if rate > bound:
         return Verdict(
             "not_converged",
-            f"divergences: {divergences} of {draws} draws{' even with smaller steps' if retuned else ''}, so some "
-            "region of the posterior is not explored; reparameterize, for example non-centered, or increase `target_accept`",
+            f"divergences: {divergences} of {draws} draws{' even with smaller steps' if retuned else ''}, so the "
+            "posterior is not explored everywhere; reparameterize, for example non-centered, or raise `target_accept`",
         )
     if divergences:
         return Verdict("converged_with_divergences", f"{divergences} of {draws} draws diverged")
