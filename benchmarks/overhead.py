@@ -43,8 +43,9 @@ def leapfrog(density: Gaussian, draws: int, key: int) -> float:
     """Seconds per evaluation in one chain after its tuning."""
     kernel = NutsKernel()
     rows = Rows(np.zeros((TUNE + draws, density.dimension)), np.zeros((len(kernel.statistics), TUNE + draws)))
-    chain = kernel.chain(density, np.zeros(density.dimension), key, TUNE, rows, np.zeros(1, np.int64))
+    chain = kernel.chain(density, np.zeros(density.dimension), key, TUNE, np.zeros(1, np.int64))
     chain.begin()
+    chain.write_to(rows)
     chain.advance(TUNE)
     evaluations, begin = chain.evaluations, time.perf_counter()
     chain.advance(draws)

@@ -83,8 +83,9 @@ def measure(dimension: int) -> str:
     for _ in range(REPEATS):
         rows = Rows(np.zeros((transitions, dimension)), np.zeros((len(kernel.statistics), transitions)))
         stop = np.zeros(1, np.int64)
-        chain = kernel.chain(target, np.zeros(dimension), chain_key(1, 0), TUNE, rows, stop)
+        chain = kernel.chain(target, np.zeros(dimension), chain_key(1, 0), TUNE, stop)
         chain.begin()
+        chain.write_to(rows)
         chain.advance(TUNE)
         before = chain.evaluations
         began = time.thread_time()

@@ -27,7 +27,7 @@ class Finished:
 
     def statistic(self, name: str, tuning: bool = False) -> NDArray[np.float64]:
         row = self.rows.statistics[self.names.index(name)]
-        return row[: self.tune] if tuning else row[self.tune :]
+        return np.asarray(row[: self.tune] if tuning else row[self.tune :])
 
 
 def run_chain(
@@ -49,8 +49,9 @@ def run_chain(
         np.full((len(kernel.statistics), transitions), np.nan),
     )
     stop = np.zeros(1, np.int64)
-    one = kernel.chain(target, position, chain_key(seed, chain), tune, rows, stop)
+    one = kernel.chain(target, position, chain_key(seed, chain), tune, stop)
     one.begin()
+    one.write_to(rows)
     done = 0
     while done < transitions:
         done += one.advance(min(chunk or transitions, transitions - done))

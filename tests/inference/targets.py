@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference.density import Inputs, Outputs
-from consilience.native.mathematics import exp, inf, log1p
+from consilience.native.mathematics import exp, inf, log, log1p
 from consilience.native.typed_python import Array, NativeFunction, Record, f64, i64, native, record
 
 
@@ -82,6 +82,27 @@ def funnel(inputs: Inputs, outputs: Outputs, workspace: Array[f64], constants: C
     others = f64(constants.dimension - 1)
     outputs.logp[0] = -v * v / 18.0 - 0.5 * total * exp(-v) - 0.5 * others * v
     outputs.gradient[0] = -v / 9.0 + 0.5 * total * exp(-v) - 0.5 * others
+    return 0
+
+
+@native
+def two_modes(inputs: Inputs, outputs: Outputs, workspace: Array[f64], constants: Constants) -> i64:
+    """Unit normals around (-number, ...) and (number, ...), the second with the weight `matrix`[0]."""
+    x = inputs.position
+    n = constants.dimension
+    place = constants.number
+    weight = constants.matrix[0]
+    below = 0.0
+    above = 0.0
+    for i in range(n):
+        below -= 0.5 * (x[i] + place) * (x[i] + place)
+        above -= 0.5 * (x[i] - place) * (x[i] - place)
+    below += log(1.0 - weight)
+    above += log(weight)
+    share = 1.0 / (1.0 + exp(below - above)) if above > below else exp(above - below) / (1.0 + exp(above - below))
+    outputs.logp[0] = max(below, above) + log1p(exp(-abs(above - below)))
+    for i in range(n):
+        outputs.gradient[i] = place * (2.0 * share - 1.0) - x[i]
     return 0
 
 
@@ -173,4 +194,12 @@ def correlated_normal(dimension: int, seed: int) -> Target:
     factor = rng.standard_normal((dimension, 2 * dimension))
     covariance = factor @ factor.T / (2 * dimension)
     mean = rng.standard_normal(dimension)
-    return Target(correlated, dimension, mean, np.sqrt(np.diag(covariance)), np.linalg.inv(covariance))
+    precision = np.asarray(np.linalg.inv(covariance), np.float64)
+    return Target(correlated, dimension, mean, np.sqrt(np.diag(covariance)), precision)
+
+
+def bimodal(dimension: int, place: float, weight: float) -> Target:
+    """Two unit normals at (-place, ...) and (place, ...), the second with this weight."""
+    mean = np.full(dimension, place * (2.0 * weight - 1.0))
+    deviation = np.sqrt(1.0 + place**2 - mean**2)
+    return Target(two_modes, dimension, mean, deviation, np.array([weight]), place)

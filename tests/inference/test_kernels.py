@@ -48,7 +48,7 @@ def chains_of(kernel: Kernel, target: Target, draws: int, tune: int, seed: int) 
 def z_scores(samples: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Distance of the mean over chains from the truth, in standard errors estimated between the chains."""
     means = samples.mean(axis=1)
-    return (means.mean(axis=0) - truth) / (means.std(axis=0, ddof=1) / np.sqrt(len(means)))
+    return np.asarray((means.mean(axis=0) - truth) / (means.std(axis=0, ddof=1) / np.sqrt(len(means))))
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
@@ -244,8 +244,9 @@ def test_a_stopped_chain_makes_no_more_transitions(kernel: Kernel) -> None:
     """`advance` gives 0 and writes nothing once the flag is set, and goes on when it is cleared."""
     rows = Rows(np.full((50, 2), np.nan), np.full((len(kernel.statistics), 50), np.nan))
     stop = np.zeros(1, np.int64)
-    chain = kernel.chain(standard(2), np.zeros(2), chain_key(1, 0), 10, rows, stop)
+    chain = kernel.chain(standard(2), np.zeros(2), chain_key(1, 0), 10, stop)
     chain.begin()
+    chain.write_to(rows)
     assert chain.advance(20) == 20
     stop[0] = 1
     assert chain.advance(30) == 0

@@ -49,6 +49,12 @@ def turns(begin: NDArray[np.float64], end: NDArray[np.float64], total: NDArray[n
     return not (begin @ total > 0.0 and end @ total > 0.0)
 
 
+def move(growth: Any, momentum: NDArray[np.float64], stride: int) -> None:
+    """Give the leaf made last a momentum of unit mass, whose velocity is equal to it."""
+    growth.motion[: len(momentum)] = momentum
+    growth.motion[stride : stride + len(momentum)] = momentum
+
+
 def first_turn(momenta: NDArray[np.float64]) -> int | None:
     """Index of the leaf at which recursive doubling would notice a turn, by the definition."""
 
@@ -81,8 +87,8 @@ def test_iterative_doubling_notices_the_same_turns_as_recursion(
     growth.waiting = 0
     noticed = None
     for leaf, momentum in enumerate(momenta):
-        growth.momentum[:] = momentum
-        if close_spans.compiled(growth, np.ones(dimension), leaf, dimension, nuts.state.stride):
+        move(growth, momentum, nuts.state.stride)
+        if close_spans.compiled(growth, leaf, dimension, nuts.state.stride):
             noticed = leaf
             break
     assert noticed == first_turn(momenta)
@@ -94,17 +100,24 @@ def test_iterative_doubling_notices_the_same_turns_as_recursion(
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
-@given(st.integers(1, 20), st.integers(0, 2**31))
-def test_two_leaves_are_the_smallest_spans(dimension: int, seed: int) -> None:
-    """The three criteria of joined spans are one and the same for single leaves."""
+@given(st.integers(1, 20), st.integers(0, 9), st.integers(0, 2**31))
+def test_two_leaves_are_the_smallest_spans(dimension: int, spare: int, seed: int) -> None:
+    """The three criteria of joined spans are one and the same for single leaves, whatever the distance of the rows."""
     rng = np.random.default_rng(seed)
+    stride = dimension + spare
     first, second = rng.standard_normal((2, dimension))
     variance = rng.uniform(0.1, 3.0, dimension)
+    first_motion, second_motion = (np.full(2 * stride, np.nan) for _ in range(2))
+    for motion, momentum in ((first_motion, first), (second_motion, second)):
+        motion[:dimension], motion[stride : stride + dimension] = momentum, variance * momentum
     total, joined = np.empty(dimension), first.copy()
-    short = leaves_turn.compiled(variance, first, second, total, dimension)
-    long = spans_turn.compiled(variance, first, first, joined, second, second, second, dimension)
-    assert short == long
+    short = leaves_turn.compiled(first_motion, second_motion, total, dimension, stride)
+    long = spans_turn.compiled(
+        first_motion, first_motion, joined, second_motion, second_motion, second, dimension, stride
+    )
+    assert short == long == turns(variance * first, variance * second, first + second)
     np.testing.assert_allclose(total, joined, rtol=1e-15)
+    np.testing.assert_array_equal(total, first + second)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 7, 10])
@@ -134,7 +147,7 @@ def test_points_of_a_free_particle_lie_where_their_place_says() -> None:
     for _ in range(200):
         nuts.state.position[0] = nuts.state.position[1] = nuts.state.position[2] = 0.0
         assert transition.compiled(nuts, 0.1)
-        momentum = np.asarray(nuts.trajectory.end_momenta)[:3]  # never changes
+        momentum = np.asarray(nuts.trajectory.end_motions)[:3]  # never changes
         place = nuts.info.place
         np.testing.assert_allclose(np.asarray(nuts.state.position), place * 0.1 * momentum, atol=1e-12)
 
@@ -172,8 +185,8 @@ def test_a_circle_turns_at_the_first_doubling_beyond_half_a_turn(step: float, ph
     growth: Any = nuts.growth
     turned = []
     for leaf, momentum in enumerate(momenta):
-        growth.momentum[:] = momentum
-        turned.append(close_spans.compiled(growth, np.ones(2), leaf, 2, nuts.state.stride))
+        move(growth, momentum, nuts.state.stride)
+        turned.append(close_spans.compiled(growth, leaf, 2, nuts.state.stride))
     assert turned == [False] * (2**doublings - 1) + [True]
 
 

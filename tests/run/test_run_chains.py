@@ -1,76 +1,119 @@
-"""Laws of a run: threads do not matter, an interruption loses nothing, a failure is told."""
+"""Laws of a run: threads do not matter, shorter runs begin longer ones, an interruption loses nothing."""
 
 from __future__ import annotations
 
 import _thread
-import hashlib
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from consilience.diagnostics.watch import Rule
 from consilience.errors import InitialPointError, SamplingError
-from consilience.inference import (
-    Divergences,
-    HmcKernel,
-    Kernel,
-    LogDensity,
-    MetropolisKernel,
-    NutsKernel,
-    Rows,
-    Tuning,
+from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
+from consilience.run import (
+    DrawsMade,
+    Event,
+    Options,
+    Progress,
+    Restarted,
+    Run,
+    RunEnded,
+    RunStarted,
+    launch,
+    run_chains,
 )
-from consilience.run import Event, Progress, Run, RunEnded, RunStarted, run_chains
-from tests.inference.targets import Target, correlated_normal, half_space, standard
+from tests.inference.targets import Target, correlated_normal, funnel, standard
+from tests.run.support import finish, fingerprint, sleepy
+from tests.run.targets import two_normals
 
+ADAPTIVE = Options(rule=Rule(target_ess=300.0))
 KERNELS: dict[str, Kernel] = {
     "nuts": NutsKernel(),
     "hmc": HmcKernel(),
     "metropolis": MetropolisKernel(),
 }
+FUNNEL = Target(funnel, 4, np.zeros(4), np.ones(4))
 
 
-def fingerprint(run: Run) -> str:
-    """A hash of every number of a run that is not a time."""
-    digest = hashlib.sha256()
-    arrays: list[NDArray[Any]] = [run.draws, run.warmup_draws]
-    arrays += [*run.statistics.values(), *run.warmup_statistics.values()]
-    arrays += [a for d in run.divergences for a in (d.transitions, d.begins, d.ends)]
-    arrays += [t.variance for t in run.tuning] + [np.array([t.step_size for t in run.tuning])]
-    arrays.append(np.array(run.evaluations))
-    for array in arrays:
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
+def fixed(draws: int, tune: int, **others: Any) -> Options:
+    return Options(draws=draws, tune=tune, **others)
 
 
+def points(chains: int, dimension: int) -> NDArray[np.float64]:
+    return np.random.default_rng(0).uniform(-2.0, 2.0, (chains, dimension))
+
+
+# --- threads and time have no part in the draws ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [fixed(1500, 400, keep_tuning=True), fixed(400, 400, pool=False), ADAPTIVE])
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
-def test_results_do_not_depend_on_the_number_of_threads(kernel: Kernel) -> None:
+def test_results_do_not_depend_on_the_number_of_threads(kernel: Kernel, options: Options) -> None:
     """1, 2, 3, 4 and 8 threads for 5 chains: every bit is the same."""
     target = correlated_normal(5, 1)
-    points = np.random.default_rng(0).standard_normal((5, 5))
-    runs = {
-        cores: run_chains(target, kernel, points, draws=3000, tune=500, seed=11, cores=cores)
-        for cores in (1, 2, 3, 4, 8)
-    }
-    assert len({fingerprint(run) for run in runs.values()}) == 1
-    assert runs[1].draws.shape == (5, 3000, 5)
-    assert runs[1].warmup_draws.shape == (5, 500, 5)
+    runs = [run_chains(target, kernel, points(5, 5), options, seed=11, cores=cores) for cores in (1, 2, 3, 4, 8)]
+    assert len({fingerprint(run) for run in runs}) == 1
+    assert runs[0].draws.shape[0] == 5
+    if options.keep_tuning:
+        assert runs[0].draws.shape == (5, 1500, 5)
+        assert runs[0].warmup_draws.shape == (5, 400, 5)
+
+
+def two_modes(distance: float = 12.0) -> Target:
+    return Target(two_normals, 2, np.zeros(2), np.ones(2), number=distance)
+
+
+STORIES: dict[str, tuple[Target, Options]] = {
+    "pooled": (correlated_normal(5, 1), ADAPTIVE),
+    "retuned": (FUNNEL, Options(max_draws=250, rule=Rule(target_ess=50.0))),
+    "alone, retuned": (FUNNEL, Options(max_draws=250, tune=150, pool=False, rule=Rule(target_ess=50.0))),
+    "jumps": (two_modes(), Options(jumps=3, max_draws=220)),
+    "fixed": (FUNNEL, fixed(150, 100, jumps=2, keep_tuning=True)),
+}
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_sleeping_threads_change_nothing(story: str) -> None:
+    """Chains that sleep at random moments, and run ahead of each other, in every stage of a run."""
+    target, options = STORIES[story]
+    start = points(4, target.dimension)
+    plain = run_chains(target, NutsKernel(), start, options, seed=3, cores=1)
+    if "retuned" in story:
+        assert plain.restarts == ("divergences",)
+    for number, cores in enumerate((1, 2, 3, 4, 8)):
+        restless = run_chains(target, sleepy(number), start, options, seed=3, cores=cores)
+        assert fingerprint(restless) == fingerprint(plain), cores
+
+
+def test_pauses_change_nothing() -> None:
+    """Pauses at ten moments, each for a while in which no chain moves."""
+    target, start = correlated_normal(5, 1), points(4, 5)
+    options = Options(rule=Rule(target_ess=2000.0), max_draws=3000)
+    plain = run_chains(target, NutsKernel(), start, options, seed=3)
+    running = launch(target, sleepy(1, 0.002), start, options, seed=3, cores=2)
+    running.start(background=True)
+    for _ in range(10):
+        time.sleep(0.005)
+        running.pause()
+        assert running.progress.paused or running.finished
+        time.sleep(0.01)
+        running.resume()
+    assert fingerprint(running.wait()) == fingerprint(plain)
 
 
 def test_results_do_not_depend_on_listeners_or_repetition() -> None:
     """A slow listener and none; the same seed twice; another seed."""
-    target, points = standard(3), np.zeros((2, 3))
 
     def run(seed: int, *listeners: Callable[[Event], None]) -> str:
-        return fingerprint(
-            run_chains(target, NutsKernel(), points, draws=500, tune=200, seed=seed, listeners=listeners)
-        )
+        target = standard(3)
+        return fingerprint(run_chains(target, NutsKernel(), points(2, 3), seed=seed, listeners=listeners))
 
     first = run(1)
     assert run(1) == first
@@ -78,39 +121,151 @@ def test_results_do_not_depend_on_listeners_or_repetition() -> None:
     assert run(2) != first
 
 
-def test_a_chain_does_not_depend_on_how_many_there_are() -> None:
+def test_a_chain_that_tunes_alone_does_not_depend_on_how_many_there_are() -> None:
     """Chain 1 of 2 is chain 1 of 4."""
-    target, points = standard(3), np.arange(12.0).reshape(4, 3) / 10.0
-    few = run_chains(target, NutsKernel(), points[:2], draws=200, tune=200, seed=5)
-    many = run_chains(target, NutsKernel(), points, draws=200, tune=200, seed=5)
+    target, start = standard(3), np.arange(12.0).reshape(4, 3) / 10.0
+    options = fixed(200, 200, pool=False)
+    few = run_chains(target, NutsKernel(), start[:2], options, seed=5)
+    many = run_chains(target, NutsKernel(), start, options, seed=5)
     np.testing.assert_array_equal(few.draws, many.draws[:2])
+
+
+# --- one fixed sequence, cut somewhere ---------------------------------------------------------------------------
+
+
+def check_begins(short: Run, long: Run) -> None:
+    """The first run is the beginning of the second one."""
+    count = short.draws.shape[1]
+    np.testing.assert_array_equal(short.draws, long.draws[:, :count])
+    for name, values in short.statistics.items():
+        np.testing.assert_array_equal(values, long.statistics[name][:, :count])
+
+
+@pytest.mark.parametrize("jumps", [0, 3])
+def test_shorter_runs_begin_longer_ones(jumps: int) -> None:
+    """Fixed lengths on both sides of checks, and runs that decide themselves."""
+    target, start = (two_modes() if jumps else correlated_normal(5, 1)), points(4, 2 if jumps else 5)
+
+    def run(**options: Any) -> Run:
+        return run_chains(target, NutsKernel(), start, Options(jumps=jumps, **options), seed=8)
+
+    longest = run(draws=700)
+    runs = [run(draws=n) for n in (1, 49, 50, 70, 99, 100, 101, 120, 126, 311)]
+    runs += [run(rule=Rule(target_ess=ess), max_draws=600) for ess in (100.0, 400.0, 1000.0)]
+    runs += [run(rule=Rule(target_ess=1e9), max_draws=n) for n in (60, 333)]
+    for short in runs:
+        assert not short.restarts
+        check_begins(short, longest)
+    ends = [r.draws.shape[1] for r in runs[10:13]]
+    assert ends == sorted(ends)
+    if not jumps:
+        assert ends[0] < ends[-1]
+
+
+def extended(run_options: Options, further: Options, target: Target, **others: Any) -> tuple[Run, Run]:
+    """A run that goes on under other options, and one that had them from the start."""
+    start = points(4, target.dimension)
+    running = launch(target, NutsKernel(), start, run_options, seed=2, **others)
+    finish(running)
+    return finish(running.again(further, [])), run_chains(target, NutsKernel(), start, further, seed=2)
+
+
+@pytest.mark.parametrize("jumps", [0, 3])
+def test_an_extended_run_is_the_longer_one(jumps: int) -> None:
+    """By effective size, by draws, past the first end, and past an end between two checks."""
+    target = two_modes() if jumps else correlated_normal(5, 1)
+
+    def options(**given: Any) -> Options:
+        return Options(jumps=jumps, **given)
+
+    table = [
+        (options(rule=Rule(target_ess=100.0)), options(rule=Rule(target_ess=700.0), max_draws=800)),
+        (options(draws=130), options(draws=333)),
+        (options(rule=Rule(target_ess=1e9), max_draws=390), options(rule=Rule(target_ess=1300.0), max_draws=900)),
+        (options(rule=Rule(target_ess=1e9), max_draws=222), options(rule=Rule(target_ess=1e9), max_draws=777)),
+        (options(rule=Rule(target_ess=1e9), max_draws=306), options(rule=Rule(target_ess=1e9), max_draws=600)),
+    ]
+    for first, second in table:
+        got, wanted = extended(first, second, target)
+        assert fingerprint(got) == fingerprint(wanted)
+
+
+def test_an_interrupted_run_can_be_extended() -> None:
+    """The round that was cut short is made anew."""
+    target, start = correlated_normal(5, 1), points(4, 5)
+    options = Options(rule=Rule(target_ess=1e9), max_draws=4000)
+    running = launch(target, sleepy(4), start, options, seed=2, cores=2)
+    running.listeners.add([lambda event: running.stop() if isinstance(event, DrawsMade) else None])
+    running.supervisor.send = running.listeners.send  # in step with the run
+    cut = finish(running)
+    assert cut.interrupted
+    assert 0 < cut.draws.shape[1] < 4000
+    whole = run_chains(target, NutsKernel(), start, options, seed=2)
+    check_begins(cut, whole)
+    assert fingerprint(finish(running.again(options, []))) == fingerprint(whole)
+
+
+def test_a_fixed_run_goes_on_by_the_rule() -> None:
+    """Its first draws were made without gradients: the step size is tuned again all the same."""
+    running = launch(FUNNEL, NutsKernel(), points(4, 4), Options(draws=200), seed=3)
+    first = finish(running)
+    assert first.statistics["diverging"].sum() > 2
+    second = finish(running.again(Options(max_draws=300, rule=Rule(target_ess=50.0)), []))
+    assert second.restarts == ("divergences",)
+
+
+# --- what a run gives --------------------------------------------------------------------------------------------
 
 
 def test_statistics_have_their_names_and_types() -> None:
     """One array (chain, draw) per name, integers and flags among them."""
-    run = run_chains(standard(2), NutsKernel(), np.zeros((3, 2)), draws=50, tune=20, seed=1)
+    run = run_chains(standard(2), NutsKernel(), np.zeros((3, 2)), fixed(50, 20, keep_tuning=True), seed=1)
     types = {name: values.dtype for name, values in run.statistics.items()}
     assert types == {name: np.dtype(t) for name, t in NutsKernel().statistics.items()}
     assert all(values.shape == (3, 50) for values in run.statistics.values())
     assert all(values.shape == (3, 20) for values in run.warmup_statistics.values())
-    assert run.made == (70, 70, 70)
+    assert run.tuned == 20
+    assert run.chains == (0, 1, 2)
     assert not run.interrupted
     assert run.draws[0].flags.c_contiguous
-    times = zip(run.tuning_seconds, run.chain_seconds, strict=True)
-    assert all(0.0 < tuning < total < run.seconds for tuning, total in times)
+    assert 0.0 < run.tuning_seconds < sum(run.chain_seconds)
+    assert all(0.0 < seconds < run.seconds for seconds in run.chain_seconds)
+    assert 0 < run.tuning_evaluations < sum(run.evaluations)
     np.testing.assert_allclose(run.statistics["lp"], -0.5 * (run.draws**2).sum(axis=2), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize(("draws", "tune"), [(0, 10), (10, 0), (1, 0)])
-def test_short_runs(draws: int, tune: int) -> None:
-    """Only tuning, no tuning, a single draw."""
-    run = run_chains(standard(1), NutsKernel(), np.zeros((2, 1)), draws=draws, tune=tune, seed=1)
-    assert run.draws.shape == (2, draws, 1)
-    assert run.warmup_draws.shape == (2, tune, 1)
+@pytest.mark.parametrize("pool", [True, False])
+@pytest.mark.parametrize("chains", [1, 2, 5])
+@pytest.mark.parametrize(("draws", "tune"), [(0, 10), (10, 0), (1, 0), (1, 1), (3, 14), (3, 15), (3, 16), (0, 31)])
+def test_short_runs(draws: int, tune: int, chains: int, pool: bool) -> None:
+    """Only tuning, no tuning, a single draw; tuning that ends within a window."""
+    options = fixed(draws, tune, pool=pool, keep_tuning=True)
+    run = run_chains(standard(1), NutsKernel(), points(chains, 1), options, seed=1)
+    assert run.draws.shape == (chains, draws, 1)
+    assert run.warmup_draws.shape == (chains, tune, 1)
+    assert np.isfinite(run.draws).all()
+    assert run.verdict.status == ("completed" if draws == 0 else "not_converged")
+
+
+@pytest.mark.parametrize("max_tune", [1, 5, 14, 15, 16, 40])
+def test_tuning_never_takes_longer_than_allowed(max_tune: int) -> None:
+    """Limits below the first window, on its end and past it."""
+    options = Options(max_tune=max_tune, rule=Rule(target_ess=10.0), max_draws=100)
+    run = run_chains(correlated_normal(5, 1), NutsKernel(), points(4, 5), options, seed=1)
+    assert run.tuned == max_tune
+
+
+def test_moments_of_a_known_target_are_found() -> None:
+    """A run that says it has converged is right within its own error."""
+    target = correlated_normal(5, 1)
+    run = run_chains(target, NutsKernel(), points(4, 5), Options(rule=Rule(target_ess=2000.0)), seed=1)
+    assert run.verdict.status == "converged"
+    np.testing.assert_allclose(run.draws.mean(axis=(0, 1)), target.mean, atol=4.0 * target.deviation.max() / 2000**0.5)
+    np.testing.assert_allclose(run.draws.std(axis=(0, 1)), target.deviation, rtol=0.1)
 
 
 def test_events_tell_the_whole_story() -> None:
-    """First RunStarted, then Progress that never goes back, last RunEnded; always in the caller's thread."""
+    """First RunStarted, then Progress that never goes back, last RunEnded; draws once each; in the caller's thread."""
     events: list[Event] = []
     threads: set[int] = set()
 
@@ -119,29 +274,47 @@ def test_events_tell_the_whole_story() -> None:
         threads.add(threading.get_ident())
 
     run = run_chains(
-        standard(50),
-        NutsKernel(),
-        np.zeros((3, 50)),
-        draws=60_000,
-        tune=500,
-        seed=1,
-        cores=2,
-        listeners=[listen],
+        standard(50), NutsKernel(), np.zeros((3, 50)), fixed(10_000, 300), seed=1, cores=2, listeners=[listen]
     )
     assert threads == {threading.get_ident()}
-    assert events[0] == RunStarted(chains=3, threads=2, tune=500, draws=60_000, dimension=50)
-    assert events[-1] == RunEnded(interrupted=False, draws=60_000, seconds=run.seconds)
+    started, ended = events[0], events[-1]
+    assert isinstance(started, RunStarted)
+    assert (started.chains, started.threads, started.dimension) == (3, 2, 50)
+    assert (started.tune, started.draws, started.target_ess) == (300, 10_000, None)
+    assert isinstance(ended, RunEnded)
+    assert (ended.status, ended.reason, ended.draws) == (run.verdict.status, run.verdict.reason, 10_000)
     progress = [event for event in events if isinstance(event, Progress)]
-    assert len(progress) == len(events) - 2
+    assert len(progress) >= 2
     for chain in range(3):
-        own = [event for event in progress if event.chain == chain]
-        assert len(own) >= 2
-        assert [e.done for e in own] == sorted(e.done for e in own)
+        own = [event.chains[chain] for event in progress]
+        assert [e.chain for e in own] == [chain] * len(own)
+        assert [e.gradients for e in own] == sorted(e.gradients for e in own)
         last = own[-1]
-        assert (last.phase, last.done, last.gradients) == ("done", 60_500, run.evaluations[chain])
+        assert (last.phase, last.done, last.draws, last.gradients) == ("done", 10_300, 10_000, run.evaluations[chain])
         assert last.step_size == run.tuning[chain].step_size
         assert last.divergences == run.statistics["diverging"][chain].sum()
         assert 1.0 <= last.tree_depth <= 10.0
+    made = [event for event in events if isinstance(event, DrawsMade)]
+    assert [event.first for event in made] == list(np.cumsum([0] + [e.draws.shape[1] for e in made[:-1]]))
+    np.testing.assert_array_equal(np.concatenate([e.draws for e in made], axis=1), run.draws)
+    np.testing.assert_array_equal(np.concatenate([e.statistics["lp"] for e in made], axis=1), run.statistics["lp"])
+
+
+def test_draws_that_became_tuning_are_told_to_be_forgotten() -> None:
+    """After `Restarted` the draws begin at 0 again; those that follow are the result's."""
+    target, options = STORIES["retuned"]
+    events: list[Event] = []
+    run = run_chains(target, NutsKernel(), points(4, 4), options, seed=3, listeners=[events.append])
+    kinds = [type(event) for event in events if isinstance(event, DrawsMade | Restarted)]
+    assert kinds.count(Restarted) == 1
+    told = next(event for event in events if isinstance(event, Restarted))
+    assert "divergences" in told.reason
+    after = [e for e in events[events.index(told) :] if isinstance(e, DrawsMade)]
+    assert after[0].first == 0
+    np.testing.assert_array_equal(np.concatenate([e.draws for e in after], axis=1), run.draws)
+
+
+# --- Ctrl-C ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(autouse=True)
@@ -152,14 +325,18 @@ def usual_ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+ENDLESS = fixed(3_000_000, 300)
+
+
 @pytest.fixture
 def endless() -> Iterator[Callable[..., Run]]:
     """A run that only an interruption ends; fails instead of hanging if it does not."""
 
-    def run(listener: Callable[[Event], None] | None = None, **options: Any) -> Run:
-        settings: dict[str, Any] = {"draws": 3_000_000, "tune": 300, "seed": 1, "cores": 2} | options
+    def run(listener: Callable[[Event], None] | None = None, options: Options = ENDLESS) -> Run:
         listeners = [] if listener is None else [listener]
-        return run_chains(standard(2), MetropolisKernel(), np.zeros((4, 2)), listeners=listeners, **settings)
+        return run_chains(
+            standard(2), MetropolisKernel(), np.zeros((4, 2)), options, seed=1, cores=2, listeners=listeners
+        )
 
     yield run
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -182,56 +359,48 @@ def later(seconds: float, *actions: Callable[[], Any]) -> threading.Thread:
 def check_prefix(run: Run) -> None:
     """An interrupted run holds the draws an unbroken one begins with."""
     assert run.interrupted
-    kept = run.warmup_draws.shape[1] + run.draws.shape[1]
-    assert kept == min(run.made)
+    assert run.verdict.status == "interrupted"
+    kept = run.draws.shape[1]
     assert np.isfinite(run.draws).all()
     if kept:
-        short = run_chains(
-            standard(2), MetropolisKernel(), np.zeros((4, 2)), draws=max(1, kept - 300), tune=300, seed=1
-        )
-        together = np.concatenate([short.warmup_draws, short.draws], axis=1)[:, :kept]
-        np.testing.assert_array_equal(np.concatenate([run.warmup_draws, run.draws], axis=1), together)
+        short = run_chains(standard(2), MetropolisKernel(), np.zeros((4, 2)), fixed(kept, 300), seed=1)
+        np.testing.assert_array_equal(run.draws, short.draws)
+        assert all(v.shape == run.draws.shape[:2] for v in run.statistics.values())
+
+
+def sampled(event: Event) -> bool:
+    return isinstance(event, Progress) and all(chain.phase == "sampling" for chain in event.chains)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals to oneself work differently there")
 def test_ctrl_c_returns_the_draws_made_so_far(endless: Callable[..., Run]) -> None:
     """A real SIGINT while all chains are sampling; all are cut to the shortest."""
-    sampling: set[int] = set()
-
-    def listen(event: Event) -> None:
-        if isinstance(event, Progress) and event.phase == "sampling":
-            sampling.add(event.chain)
-            if len(sampling) == 4:
-                os.kill(os.getpid(), signal.SIGINT)
-
-    run = endless(listen)
+    run = endless(lambda event: os.kill(os.getpid(), signal.SIGINT) if sampled(event) else None)
     check_prefix(run)
     assert run.draws.shape[1] > 0
-    assert all(v.shape == run.draws.shape[:2] for v in run.statistics.values())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals to oneself work differently there")
 def test_ctrl_c_may_come_again_and_again(endless: Callable[..., Run]) -> None:
-    """A volley of signals, some of them while the run winds up."""
-    interrupt = lambda: os.kill(os.getpid(), signal.SIGINT)  # noqa: E731
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    assert before is signal.default_int_handler
-    stopped = threading.Event()
-    runs: list[Run] = []
+    """A volley of signals, some of them while the run winds up and within each other."""
+    helpers: list[threading.Thread] = []
+
+    def volley() -> None:
+        for _ in range(2000):
+            os.kill(os.getpid(), signal.SIGINT)
 
     def listen(event: Event) -> None:
-        if isinstance(event, Progress) and not stopped.is_set():
-            for _ in range(20):
-                interrupt()
+        if isinstance(event, RunStarted):
+            helpers.append(later(0.02, volley))
+        if isinstance(event, RunEnded):
+            helpers[0].join()
 
-    runs.append(endless(listen))
-    stopped.set()
-    check_prefix(runs[0])
+    check_prefix(endless(listen))
 
 
 def test_ctrl_c_at_any_early_moment(endless: Callable[..., Run]) -> None:
     """Delays from 0 on: before the first draw, while tuning, while sampling."""
-    for delay in np.linspace(0.0, 0.03, 12):
+    for delay in np.linspace(0.0, 0.03, 6):
         helper: list[threading.Thread] = []
 
         def listen(event: Event, delay: float = float(delay), helper: list[threading.Thread] = helper) -> None:
@@ -243,107 +412,70 @@ def test_ctrl_c_at_any_early_moment(endless: Callable[..., Run]) -> None:
         check_prefix(run)
 
 
+def test_a_stop_among_threads_that_run_ahead_leaves_no_gap() -> None:
+    """At twenty moments: what is kept are the first draws of the sequence, jumps included."""
+    target, start = two_modes(), points(4, 2)
+    options = Options(draws=2000, tune=50, jumps=2)
+    whole = run_chains(target, NutsKernel(), start, options, seed=2)
+    lengths = set()
+    for number in range(20):
+        running = launch(target, sleepy(number, 0.003), start, options, seed=2, cores=4)
+        running.start(background=True)
+        time.sleep(0.003 * number)
+        running.stop()
+        cut = running.wait()
+        check_begins(cut, whole)
+        lengths.add(cut.draws.shape[1])
+    assert len(lengths) > 3
+
+
 def test_keyboard_interrupt_from_a_listener_is_one_too(endless: Callable[..., Run]) -> None:
-    """Where the signal cannot be taken over, the exception arrives inside of the run."""
+    """It ends the run, which keeps its draws."""
 
     def listen(event: Event) -> None:
-        if isinstance(event, Progress):
+        if sampled(event):
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        endless(listen)  # the last report raises again, now outside of the run
+    check_prefix(endless(listen))
 
 
 def test_a_run_outside_of_the_main_thread(endless: Callable[..., Run]) -> None:
     """No signal handler can be set there; nothing else changes."""
     runs: list[Run] = []
-    thread = threading.Thread(target=lambda: runs.append(endless(draws=100)))
+    thread = threading.Thread(target=lambda: runs.append(endless(options=fixed(100, 300))))
     thread.start()
     thread.join()
     assert runs[0].draws.shape == (4, 100, 2)
 
 
-def test_an_exception_of_a_listener_stops_the_run(endless: Callable[..., Run]) -> None:
-    """It goes to the caller once no thread works any more."""
-
-    def listen(event: Event) -> None:
-        if isinstance(event, Progress):
-            raise ValueError("no more")
-
-    with pytest.raises(ValueError, match="no more"):
-        endless(listen)
+# --- refusals ----------------------------------------------------------------------------------------------------
 
 
-class BrokenChain:
-    """Works for a while, then raises."""
-
-    evaluations = 0
-
-    def __init__(self, broken: bool) -> None:
-        self.broken = broken
-        self.done = 0
-
-    def begin(self) -> None:
-        pass
-
-    def advance(self, count: int) -> int:
-        self.done += count
-        if self.broken and self.done > 10:
-            raise ZeroDivisionError("by chance")
-        return count
-
-    def divergences(self) -> Divergences:
-        return Divergences(np.zeros(0, np.int64), np.zeros((0, 1)), np.zeros((0, 1)))
-
-    def tuning(self) -> Tuning:
-        return Tuning(1.0, np.ones(1))
-
-
-class BrokenKernel:
-    """The second chain is broken."""
-
-    statistics: Mapping[str, str] = {}
-
-    def __init__(self) -> None:
-        self.chains = 0
-
-    def chain(
-        self,
-        density: LogDensity,
-        position: NDArray[np.float64],
-        key: int,
-        tune: int,
-        rows: Rows,
-        stop: NDArray[np.int64],
-    ) -> BrokenChain:
-        self.chains += 1
-        return BrokenChain(self.chains == 2)
-
-
-@pytest.mark.parametrize("cores", [1, 4])
-def test_a_chain_that_raises_is_named(cores: int) -> None:
-    """The others are stopped, and the exception is kept as the cause."""
-    with pytest.raises(SamplingError, match=r"chain 1 failed after \d+ of 1000000 .* by chance") as caught:
-        run_chains(standard(1), BrokenKernel(), np.zeros((4, 1)), draws=10**6, tune=0, seed=1, cores=cores)
-    assert isinstance(caught.value.__cause__, ZeroDivisionError)
-
-
-def test_a_starting_point_without_density_names_its_chain() -> None:
-    """Chain 2 starts where there is none."""
-    target = Target(half_space, 1, np.ones(1), np.ones(1), number=1.0)
-    with pytest.raises(InitialPointError, match=r"chain 2: .*finite log density"):
-        run_chains(target, NutsKernel(), [[1.0], [2.0], [-1.0]], draws=10, tune=10, seed=1)
-
-
-@pytest.mark.parametrize("points", [np.zeros(2), np.zeros((0, 2)), np.zeros((2, 3))])
-def test_starting_points_of_another_shape_are_refused(points: NDArray[np.float64]) -> None:
+@pytest.mark.parametrize("start", [np.zeros(2), np.zeros((0, 2)), np.zeros((2, 3))])
+def test_starting_points_of_another_shape_are_refused(start: NDArray[np.float64]) -> None:
     """One row per chain, one column per coordinate."""
     with pytest.raises(InitialPointError, match=r"shape \(chains, 2\)"):
-        run_chains(standard(2), NutsKernel(), points, draws=10, tune=10, seed=1)
+        run_chains(standard(2), NutsKernel(), start, fixed(10, 10), seed=1)
 
 
-@pytest.mark.parametrize(("draws", "tune"), [(-1, 10), (10, -1), (0, 0)])
-def test_lengths_that_make_no_run_are_refused(draws: int, tune: int) -> None:
-    """Neither negative nor nothing at all."""
-    with pytest.raises(SamplingError, match="not both 0"):
-        run_chains(standard(2), NutsKernel(), np.zeros((1, 2)), draws=draws, tune=tune, seed=1)
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"draws": -1}, "`draws` must be an integer of at least 0, got -1"),
+        ({"tune": -1}, "`tune` must be an integer of at least 0, got -1"),
+        ({"draws": 0, "tune": 0}, "not both 0"),
+        ({"max_tune": 0}, "`max_tune` must be an integer of at least 1, got 0"),
+        ({"min_draws": 3}, "`min_draws` must be an integer of at least 4, got 3"),
+        ({"max_draws": 3}, "`max_draws` must be an integer of at least 4, got 3"),
+        ({"metric": "full"}, "`metric` must be one of 'auto', 'diag', 'lowrank', 'dense', got 'full'"),
+        ({"jumps": -1}, "`jumps` must be a number of at least 0"),
+        ({"max_time": -1.0}, "`max_time` must be a number of seconds of at least 0, got -1.0"),
+        ({"max_time": float("nan")}, "`max_time` must be a number of seconds"),
+        ({"rule": Rule(target_ess=0.0)}, "`target_ess` must be positive, got 0.0"),
+        ({"rule": Rule(target_ess=float("nan"))}, "`target_ess` must be positive, got nan"),
+        ({"rule": Rule(target_rhat=1.0)}, "`target_rhat` must lie between 1 and 2, got 1.0"),
+    ],
+)
+def test_options_that_make_no_run_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(SamplingError, match=message):
+        Options(**given)

@@ -35,10 +35,16 @@ class State:
 
 
 @native
+def finite(values: Array[f64], dimension: i64) -> boolean:
+    """Whether all of them are finite numbers."""
+    result = True
+    for i in range(dimension):
+        result = result and isfinite(values[i])
+    return result
+
+
+@native
 def start(state: State, density: Density) -> boolean:
     """Evaluate the density at the chain's position; False if it or its gradient is not finite."""
     state.logp = evaluate(density, state.position, state.gradient)
-    finite = isfinite(state.logp)
-    for i in range(state.dimension):
-        finite = finite and isfinite(state.gradient[i])
-    return finite
+    return isfinite(state.logp) and finite(state.gradient, state.dimension)

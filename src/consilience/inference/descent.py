@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from consilience.inference.chain_state import State
+from consilience.inference.chain_state import State, finite
 from consilience.inference.density import Density, evaluate, stopped
 from consilience.inference.hamiltonian import copy
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import isfinite, sqrt
-from consilience.native.typed_python import Array, boolean, f64, i64, native, record
+from consilience.native.typed_python import Array, f64, i64, native, record
 
 HISTORY = 8  # pairs of steps that the inverse curvature is made of
 ARMIJO = 1e-4  # share of the promised gain that a step has to bring
@@ -117,15 +117,6 @@ def remember(descent: Descent, state: State) -> None:
 
 
 @native
-def finite(values: Array[f64], dimension: i64) -> boolean:
-    """Whether all of them are finite numbers."""
-    result = True
-    for i in range(dimension):
-        result = result and isfinite(values[i])
-    return result
-
-
-@native
 def descend(descent: Descent, density: Density, state: State) -> None:
     """Climb from the state, whose log density and gradient are finite, towards the typical set."""
     n = state.dimension
@@ -150,7 +141,12 @@ def descend(descent: Descent, density: Density, state: State) -> None:
             break
         climbing = False
         trial = 0
-        while not climbing and trial < MOST_TRIALS and density.evaluations - begun < MOST_EVALUATIONS:
+        while (
+            not climbing
+            and trial < MOST_TRIALS
+            and density.evaluations - begun < MOST_EVALUATIONS
+            and not stopped(density)
+        ):
             for i in range(n):
                 descent.position[i] = state.position[i] + length * descent.direction[i]
             logp = evaluate(density, descent.position, descent.gradient)

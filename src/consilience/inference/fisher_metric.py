@@ -21,6 +21,7 @@ Form = Literal["auto", "diag", "lowrank", "dense"]
 REGULARISATION = 1e-5  # gamma: weight of the identity beside the sums of squares
 CUTOFF = 2.0  # directions with a variance between 1 / CUTOFF and CUTOFF are left out
 FEWEST_DRAWS = 4
+RESOLUTION = 1e-14  # least ratio of two singular values that means anything
 
 
 def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", most: int | None = None) -> Scales | None:
@@ -36,26 +37,33 @@ def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", most: int | 
     with np.errstate(all="ignore"):  # what overflows is noticed below
         centred = draws - draws.mean(axis=0)
         slopes = gradients - gradients.mean(axis=0)
-        squares = np.einsum("nd,nd->d", centred, centred) / np.einsum("nd,nd->d", slopes, slopes)
-        variance = np.sqrt(squares)
+        variance = lengths(centred) / lengths(slopes)
         # a coordinate that has not moved, or has no slope, has taught nothing yet
         known = np.isfinite(variance) & (variance > 0)
         if not known.any():
             return None
-        variance = np.clip(np.where(known, variance, 1.0), SMALLEST_VARIANCE, LARGEST_VARIANCE)
-    scale = np.sqrt(variance)
-    plain = Scales(scale, np.zeros((0, dimension)), np.zeros(0))
-    if form == "diag" or most == 0:
-        return plain
-    try:
-        vectors, eigenvalues = geometric_mean(centred / scale, slopes * scale)
-    except (np.linalg.LinAlgError, ValueError):  # not finite, or not positive
-        return plain
+        variance = np.where(known, variance, 1.0)
+        scale = np.sqrt(np.clip(variance, SMALLEST_VARIANCE, LARGEST_VARIANCE))
+        plain = Scales(scale, np.zeros((0, dimension)), np.zeros(0))
+        if form == "diag" or most == 0:
+            return plain
+        unit = np.sqrt(variance)
+        try:
+            vectors, eigenvalues = geometric_mean(
+                np.where(known, centred / unit, 0.0), np.where(known, slopes * unit, 0.0)
+            )
+        except (np.linalg.LinAlgError, ValueError):  # not finite, or not positive
+            return plain
     effect = np.abs(np.log(eigenvalues))
     keep = np.ones(len(effect), bool) if form == "dense" else effect > np.log(CUTOFF)
     order = np.argsort(-effect, kind="stable")
     chosen = [j for j in order if keep[j]][:most]
     return Scales(scale, np.ascontiguousarray(vectors[:, chosen].T), eigenvalues[chosen])
+
+
+def lengths(columns: Matrix) -> NDArray[np.float64]:
+    """Euclidean norm of each column."""
+    return np.asarray(np.sqrt(np.einsum("nd,nd->d", columns, columns)))
 
 
 def geometric_mean(draws: Matrix, gradients: Matrix) -> tuple[Matrix, NDArray[np.float64]]:
@@ -79,4 +87,6 @@ def geometric_mean(draws: Matrix, gradients: Matrix) -> tuple[Matrix, NDArray[np
         raise np.linalg.LinAlgError("the covariances are not positive definite in double precision")
     root = np.linalg.solve(lower.T, vectors * weights**0.25)
     left, singular, _ = np.linalg.svd(root)
+    if not singular[-1] > RESOLUTION * singular[0]:
+        raise np.linalg.LinAlgError("the smallest eigenvalues are lost beside the largest in double precision")
     return (left if basis is None else basis @ left), singular**2

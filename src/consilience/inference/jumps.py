@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from consilience.inference.chain_state import State
+from consilience.inference.chain_state import State, finite
 from consilience.inference.density import Density, evaluate, stopped
 from consilience.inference.hamiltonian import copy
 from consilience.inference.streams import JUMP, purpose_key, two_uniforms
@@ -62,7 +62,8 @@ def jump(jumps: Jumps, density: Density, state: State, stage: i64) -> None:
     for i in range(n):
         jumps.position[i] = state.position[i] + factor * (begin[i] - end[i])
     logp = evaluate(density, jumps.position, jumps.gradient)
-    if accept < exp(min(0.0, logp - state.logp)):
+    # a trajectory could not leave a point without gradient, so none ends there, and no jump may
+    if accept < exp(min(0.0, logp - state.logp)) and finite(jumps.gradient, n):
         copy(jumps.position, state.position, n)
         copy(jumps.gradient, state.gradient, n)
         state.logp = logp

@@ -139,6 +139,12 @@ class NativeChain(Generic[Memory]):
         release(self.memory)  # the rows of windows past
 
     def advance(self, count: int) -> int:
+        block = self.memory.block
+        if count > block.rows - block.filled:
+            raise SamplingError(
+                f"{count} transitions need as many rows to write to, got {block.rows - block.filled}; "
+                "give the chain more with `write_to`."
+            )
         return int(self._step(self.memory, count))
 
     @property

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from consilience.errors import SamplingError
 from consilience.inference.block import Block, new_block, put, put_divergence, put_point
 from consilience.inference.chain_state import State, start
-from consilience.inference.density import Density, LogDensity
+from consilience.inference.density import Density, LogDensity, stopped
 from consilience.inference.descent import Descent, descend, new_descent
 from consilience.inference.dual_averaging import learn
 from consilience.inference.jumps import Jumps, jump_around, new_jumps
@@ -134,6 +134,8 @@ def advance_nuts(chain: NutsChain, count: i64) -> i64:
             break
         learn_from(chain)
         jump_around(chain.jumps, chain.density, chain.state)
+        if chain.jumps.count > 0 and stopped(chain.density):
+            break  # not all jumps were made: the transition does not count
         write_nuts(nuts, warmup, block, block.filled, used_step)
         block.filled += 1
         done += 1

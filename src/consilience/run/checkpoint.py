@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,6 +51,7 @@ class Checkpoint:
         self.about = dict(about)
         self.log = log
         self.interval = interval
+        self._closed = False
         self._pending: list[dict[str, NDArray[Any]]] = []
         self._due = 0.0  # at once: a state has to be there before anything is lost
         self.fault: StorageError | None = None
@@ -100,6 +102,9 @@ class Checkpoint:
         self._due = now + min(self.interval, spent / SHARE)
 
     def _write(self, course: Course, lanes: list[Lane]) -> None:
+        if self._closed and self._pending:  # a run that is extended
+            self.log = DrawLog.open(self.path / LOG, self.log.length)
+            self._closed = False
         while self._pending:
             self.log.append(self._pending[0])
             del self._pending[0]
@@ -110,8 +115,11 @@ class Checkpoint:
                 {
                     "snapshot": lane.snapshot,
                     "after": list(lane.after),
-                    "failures": lane.failures,
-                    "lost": lane.lost,
+                    # those of a round that will be made anew will come again
+                    "failures": lane.failures[: lane.settled_failures]
+                    if lane.index in course.living
+                    else lane.failures,
+                    "lost": lane.index not in course.living,
                     "seconds": lane.seconds,
                 }
                 for lane in lanes
@@ -127,8 +135,9 @@ class Checkpoint:
         )
 
     def close(self) -> None:
-        """Close the log."""
+        """Close the log; a further window opens it again."""
         self.log.close()
+        self._closed = True
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -152,13 +161,26 @@ def resume(
     """Put course and chains into the state that was read; the checkpoint goes on from there."""
     place = Path(path)
     log = DrawLog.open(place / LOG, state["log"])
+    try:
+        _put_back(log, state, course, lanes)
+    except BaseException:
+        log.close()
+        raise
+    return Checkpoint(place, identity, about, log)
+
+
+def _put_back(log: DrawLog, state: Mapping[str, Any], course: Course, lanes: list[Lane]) -> None:
+    """Put course and chains into the state that was read, with the windows of the log."""
     tuning: list[dict[int, Window]] = []
     sampling: list[dict[int, Window]] = []
     attempt = len(state["course"]["restarts"])
     for block in log.blocks():
         number, phase = (int(v) for v in block["what"])
         windows = {int(c): _window(block, int(c)) for c in block["chains"]}
-        (sampling if phase == 1 and number == attempt else tuning).append(windows)
+        if phase == 1 and number == attempt:
+            sampling.append(windows)
+        else:
+            tuning.append(windows if course.options.keep_tuning else {c: _forgotten(w) for c, w in windows.items()})
     course.tuning_windows = tuning
     course.load(state["course"], sampling)
     if state["verdict"] is not None:
@@ -168,11 +190,11 @@ def resume(
         lane.after = (saved["after"][0], saved["after"][1])
         lane.total = lane.after[0]
         lane.failures = list(saved["failures"])
+        lane.settled_failures = len(lane.failures)
         lane.lost = saved["lost"]
         lane.seconds = saved["seconds"]
         if lane.snapshot is not None:
             lane.chain.restore(lane.snapshot)
-    return Checkpoint(place, identity, about, log)
 
 
 def _block(course: Course, windows: Mapping[int, Window]) -> dict[str, NDArray[Any]]:
@@ -209,6 +231,11 @@ def _window(block: Mapping[str, NDArray[Any]], c: int) -> Window:
         seconds=seconds,
         snapshot={},
     )
+
+
+def _forgotten(window: Window) -> Window:
+    """A window of tuning as it stays where tuning draws are not kept."""
+    return replace(window, draws=window.draws[:0], gradients=None)
 
 
 ARRAY: Final = "array "  # marks where an array was

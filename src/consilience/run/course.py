@@ -190,7 +190,7 @@ class Course:
             rule=options.rule,
             escalate=options.escalate and setting.poolable,
             check_metric=self.pooled and options.tune is None,
-            jumps=options.jumps,
+            jumps=options.jumps if setting.poolable else 0,
             max_treedepth=options.max_treedepth,
             statistics=setting.statistics,
             form=options.metric,

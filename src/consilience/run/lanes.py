@@ -47,9 +47,13 @@ class Lane:
         self.ready = False  # whether orders were given and rows are in place
         self.seconds = 0.0
         self.round_seconds = 0.0
-        self.snapshot: Snapshot | None = None  # after the last window that was delivered
+        self.life = 0  # changes when the chain goes back: what it delivered before does not count any more
+        self.origin = chain.snapshot()  # before its first evaluation
+        self.snapshot: Snapshot | None = None  # after the last window that was taken in
         self.after: tuple[int, int] = (0, 0)  # transitions and evaluations then
+        self.evaluations_before = 0  # of the present round
         self.failures: list[str] = []
+        self.settled_failures = 0  # those of rounds that were taken in
         self.lost = False
         self.budget: int | None = None
 
@@ -83,6 +87,7 @@ class Lane:
         return self._window() if self.done == round.count and not self.stop[0] else None
 
     def _prepare(self, round: Round) -> None:
+        self.evaluations_before = self.chain.evaluations
         if round.begin and self.snapshot is None:
             self.chain.begin(descend=round.descend)
         if round.orders:
@@ -97,7 +102,7 @@ class Lane:
         self.ready = True
 
     def _check_budget(self) -> None:
-        spent = self.chain.evaluations - self.after[1]
+        spent = self.chain.evaluations - self.evaluations_before
         if self.budget is not None and spent > self.budget:
             raise SamplingError(
                 f"it spent {spent} evaluations of the log density on one window; `window_budget` is {self.budget}"
@@ -121,14 +126,16 @@ class Lane:
         """The window was taken in, `total` transitions after the beginning: a fault from now on leads back there."""
         self.snapshot = window.snapshot
         self.after = (total, window.evaluations)
+        self.settled_failures = len(self.failures)
 
     def go_back(self) -> None:
         """Return to the end of the last window that was taken in."""
+        self.life += 1
         self.total = self.after[0]
         self.round = None
         self.done = 0
-        if self.snapshot is not None:
-            self.chain.restore(self.snapshot)
+        self.ready = False
+        self.chain.restore(self.origin if self.snapshot is None else self.snapshot)
 
     def begin_again(self, round: Round, number: int) -> None:
         """Return there with other random numbers, and do the work of this round once more."""

@@ -79,3 +79,10 @@ class Monitor:
         """The first scalar found for which the rule does not hold."""
         assert self.watch is not None
         return self.watch.check(rule)
+
+    def figures(self, failure: Failure | None) -> tuple[str, float, float]:
+        """Name, R-hat and effective size (the smaller of bulk and tail) of the scalar in the worst state."""
+        assert self.watch is not None
+        scalar = self.watch.nearest_to_failing() if failure is None else failure.scalar
+        found = self.watch.measure([scalar])
+        return self.names[scalar], float(found.rhat[0]), float(np.fmin(found.ess_bulk[0], found.ess_tail[0]))

@@ -97,7 +97,7 @@ class PooledTuning:
         """What the chains do next."""
         plan = self.plan
         if self.number < 0 and not self.searching:
-            count = ALONE if plan.length is None else min(ALONE, plan.length)
+            count = min(ALONE, self.end)
             orders = Orders(
                 learning=Learning.ALONE,
                 max_treedepth=min(DEPTH_ALONE, plan.max_treedepth),
@@ -120,6 +120,11 @@ class PooledTuning:
             count = min(count, plan.most - self.done)
         return Round("tuning", count, self._for_arrived(together, alone), gradients=True)
 
+    @property
+    def end(self) -> int:
+        """Transitions of each chain after which tuning ends in any case."""
+        return self.plan.most if self.plan.length is None else self.plan.length
+
     def _for_arrived(self, orders: Orders, otherwise: Orders) -> tuple[Orders, ...]:
         return tuple(orders if c in self.arrived else otherwise for c in range(self.plan.chains))
 
@@ -127,8 +132,9 @@ class PooledTuning:
         """Learn from the windows of a round, by chain; chains that were lost are missing."""
         if self.searching:
             steps = sorted(windows[c].step_size for c in self.arrived if c in windows)
-            found = _median(steps)
-            self.step = Averaging(found, math.log(2.0 * found), 0)
+            if steps:  # else all that had arrived were lost meanwhile
+                found = _median(steps)
+                self.step = Averaging(found, math.log(2.0 * found), 0)
             self.searching = False
             self.number += 1
             return
@@ -160,7 +166,7 @@ class PooledTuning:
         self.scales = learnt
         start = _median(sorted(windows[c].step_size for c in self.arrived))
         self.step = Averaging(start, math.log(2.0 * start), 0)
-        if self.plan.length is not None and self.done >= self.plan.length:
+        if self.done >= self.end:
             self.finished = True
             return
         self.searching = True
@@ -175,7 +181,7 @@ class PooledTuning:
         ratios = np.zeros(1) if learnt is None else log_ratios(learnt, before)
         change = float(np.sqrt(np.mean((ratios - ratios.mean()) ** 2)))
         largest = float(np.max(np.abs(ratios - np.median(ratios))))
-        at_end = self.done >= plan.length if plan.length is not None else self.done >= plan.most
+        at_end = self.done >= self.end
         # The last window of a fixed length has tuned the step size to the metric it had.
         if learnt is not None and not (plan.length is not None and at_end):
             self.scales = learnt

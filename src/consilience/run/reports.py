@@ -35,7 +35,8 @@ def progress(
 def _chain(
     lane: Lane, statistics: tuple[str, ...], drawn: int, divergences: dict[int, int], stopping: bool, ended: bool
 ) -> ChainProgress:
-    round, done, rows = lane.round, lane.done, lane.rows  # read once: a worker may be changing them
+    # Read once, the rows first: a worker may be changing them, and new rows are empty.
+    round, rows, done = lane.round, lane.rows, lane.done
     sampling = round is not None and round.phase == "sampling" and lane.ready
     table = None if rows is None or not lane.ready else rows.statistics[:, :done]
 
@@ -45,14 +46,16 @@ def _chain(
                 return float(np.mean(table[statistics.index(name), -count:]))
         return math.nan
 
+    # What was not taken in yet; the rows stay in place after that.
+    ahead = lane.total - lane.after[0]
     fresh = 0
-    if sampling and table is not None and "diverging" in statistics:
-        fresh = int(table[statistics.index("diverging")].sum())
+    if sampling and ahead and table is not None and "diverging" in statistics:
+        fresh = int(np.count_nonzero(table[statistics.index("diverging")] == 1.0))
     return ChainProgress(
         chain=lane.index,
         phase=_phase(lane, sampling, stopping, ended),
         done=lane.total,
-        draws=drawn + (done if sampling else 0),
+        draws=drawn + (ahead if sampling else 0),
         divergences=divergences.get(lane.index, 0) + fresh,
         step_size=recent(("step_size", "scaling"), 1),
         tree_depth=recent(("depth",), RECENT),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference.kernel import Divergences, Tuning
+from consilience.run.events import CheckFigures
 from consilience.run.pooled_tuning import WindowReport
 from consilience.run.stopping import Verdict
 
@@ -31,6 +32,7 @@ class Run:
     windows             pooled windows of the first tuning
     restarts            reasons for which draws were given up
     verdict             how it ended
+    check               what the last check found
     rank                directions of the metric
     notes               faults of chains and other things to know, in words
     constants           monitored quantities that never vary
@@ -55,6 +57,7 @@ class Run:
     windows: tuple[WindowReport, ...]
     restarts: tuple[str, ...]
     verdict: Verdict
+    check: CheckFigures | None
     rank: int
     notes: tuple[str, ...]
     constants: tuple[str, ...]

@@ -53,6 +53,8 @@ class Retuning:
     ) -> None:
         """A metric from draws and gradients by chain; where they determine none the present one stays."""
         for group in self.groups:
+            if not len(points[group[0]][0]):
+                continue
             draws = np.concatenate([points[c][0] for c in group])
             gradients = np.concatenate([points[c][1] for c in group])
             scales = fisher_metric.estimate(draws, gradients, form, directions)
@@ -107,5 +109,7 @@ class Retuning:
             statistics,
             chains,
         )
-        retuning.scales = {int(c): Scales(*parts) for c, parts in state["scales"].items()}
+        learnt = {int(c): Scales(*parts) for c, parts in state["scales"].items()}
+        for group in retuning.groups:  # one metric of all, not one for each
+            retuning.scales.update({c: learnt[group[0]] for c in group if c in learnt})
         return retuning

@@ -49,13 +49,13 @@ class Running:
             if not lane.lost:
                 lane.go_back()
                 lane.number = -1
+                del lane.failures[lane.settled_failures :]  # they will come again
             lane.stop[0] = 0
         old.course.extend(options)
         supervisor = Supervisor(
             old.course, old.lanes, old.workers.threads, old.types, old.seed, lambda event: None, old.keep
         )
         supervisor.divergences = old.divergences
-        supervisor.notes = old.notes
         supervisor.tuning_seconds = old.tuning_seconds
         running = Running(supervisor, listeners)
         running.listeners.post(started(old.course, old.workers.threads))
@@ -97,6 +97,7 @@ class Running:
             self.supervisor.paused_seconds += time.perf_counter() - self._paused_at
             self._paused_at = None
             self.supervisor.workers.resume()
+            self.supervisor.workers.wake()  # time counts again
 
     def stop(self) -> None:
         """Ask the run to end with the draws it has; `wait` gives them."""

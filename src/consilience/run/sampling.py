@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -28,6 +28,8 @@ from consilience.run.stopping import Verdict
 
 GRADIENTS_KEPT = 400  # draws of each chain, whose gradients may be needed for a new metric
 LARGEST_METRIC_ERROR = 1.0  # root mean square of log variances
+MANY = 200  # coordinates, beyond which the metric is checked
+ENOUGH = 200  # with at most so many draws
 JUMPING_WINDOW = 50  # draws between two changes of the archive
 ARCHIVE = 1000  # points at most
 JUMPS = 4  # where disagreement turns them on
@@ -140,9 +142,14 @@ class Sampling:
     def _next_check(self, draws: int) -> int:
         return check_after(draws, min(self.plan.fewest, self.last), self.last)
 
+    @property
+    def _scheduled(self) -> bool:
+        """Whether there is a check at the present length however long the run may become."""
+        return check_after(self.count - 1, self.plan.fewest, self.count + 1) == self.count
+
     def _end_of_round(self, draws: int) -> int:
         check = self._next_check(draws)
-        return min(check, draws + JUMPING_WINDOW) if self.jumps else check
+        return min(check, draws - draws % JUMPING_WINDOW + JUMPING_WINDOW) if self.jumps else check
 
     def next(self) -> Round:
         """What the chains do next."""
@@ -150,7 +157,7 @@ class Sampling:
         orders: tuple[Orders, ...] = ()
         if not self.begun:
             orders = tuple(self._first_orders(c) for c in range(self.total))
-        elif self.jumps:
+        elif self.jumps and self.count % JUMPING_WINDOW == 0:
             orders = (Orders(archive=self._archive()),) * self.total
         ahead = 0 if self.jumps or end >= self.last else self._end_of_round(end) - end
         return Round("sampling", end - self.count, orders, gradients=self._needs_gradients(), ahead=ahead)
@@ -172,9 +179,11 @@ class Sampling:
         )
 
     def _archive(self) -> Matrix:
-        """Past points of all chains, thinned."""
+        """Past points of all chains, thinned; how they are divided into windows has no influence."""
         parts = [] if self.frozen.points is None else [self.frozen.points]
-        parts += [w.draws for windows in self.windows for c, w in windows.items() if c in self.chains]
+        if self.windows:
+            by_chain = [np.concatenate([windows[c].draws for windows in self.windows]) for c in self.chains]
+            parts.append(np.stack(by_chain, axis=1).reshape(-1, by_chain[0].shape[1]))
         points = np.concatenate(parts)
         return points[:: max(1, math.ceil(len(points) / ARCHIVE))]
 
@@ -184,12 +193,16 @@ class Sampling:
         lost = [c for c in self.chains if c not in windows]
         if lost:
             self._leave_out(lost)
-        self.windows.append({c: windows[c] for c in self.chains})
+        self.windows.append({c: self._kept(windows[c]) for c in self.chains})
         check = self._next_check(self.count)
         self.count += len(windows[self.chains[0]].draws)
         self._extend([self.windows[-1]])
         if self.count >= check:
             self._check()
+
+    def _kept(self, window: Window) -> Window:
+        """A window without what is not needed again; whether a chain ran ahead must not show."""
+        return replace(window, gradients=window.gradients if self._needs_gradients() else None, snapshot={})
 
     def _leave_out(self, lost: Sequence[int]) -> None:
         self.chains = tuple(c for c in self.chains if c not in lost)
@@ -218,13 +231,27 @@ class Sampling:
         fixed = plan.length is not None
         if fixed and self.count < self.last:
             return
-        if not fixed and (wish := self._wishes()):
+        if not fixed and self._scheduled and (wish := self._wishes()):
             self.wish = wish
             return
-        self.checked = self.count
+        due = not fixed and self._scheduled
+        if due:
+            self.checked = self.count
         failure = self.monitor.check(plan.rule)
         draws = self.count * len(self.chains)
         at_end = self.count >= self.last
+        name, rhat, size = self.monitor.figures(failure)
+        self.check = CheckFigures(
+            draws=self.count,
+            rhat=rhat,
+            rhat_name=name,
+            ess=size,
+            ess_name=name,
+            target_ess=plan.rule.target_ess,
+            target_rhat=plan.rule.target_rhat,
+            next_check=self._next_check(self.count),
+            passed=failure is None,
+        )
         if failure is None:
             energies = [self.column("energy", c) for c in self.chains]
             self.verdict = stopping.of_passing(self.divergences, draws, self.retuned, stopping.energy_is_low(energies))
@@ -236,11 +263,11 @@ class Sampling:
             return
         lp = {c: self.column("lp", c) for c in self.chains}
         apart = stopping.disagreement(self.monitor, lp)
+        if apart is not None and self.disagreed and due and plan.jumps == "auto" and not self.jumps:
+            self.wish = "jumps"
+            return
         if apart is not None and (self.disagreed or at_end):
-            if plan.jumps == "auto" and not self.jumps and not fixed:
-                self.wish = "jumps"
-            else:
-                self.verdict = apart
+            self.verdict = apart
             return
         self.disagreed = apart is not None
         if at_end:
@@ -261,15 +288,21 @@ class Sampling:
         return None
 
     def check_again(self) -> None:
-        """Look at the draws there are, under another plan: the next round may not be needed."""
+        """Look at the draws there are, under another plan: the next round may not be needed.
+
+        Only at a length where a run under that plan would have looked.
+        """
         self.verdict = None
         self.disagreed = False
-        if self.count:
+        if self.count and self._next_check(self.count - 1) == self.count:
             self._check()
 
     def points(self) -> dict[int, tuple[Matrix, Matrix]]:
         """Draws and gradients by chain, as far as gradients were kept."""
         kept = [windows for windows in self.windows if all(w.gradients is not None for w in windows.values())]
+        if not kept:  # the first draws were made for a fixed length
+            nothing = np.empty((0, self.windows[0][self.chains[0]].draws.shape[1]))
+            return dict.fromkeys(self.chains, (nothing, nothing))
         result = {}
         for c in self.chains:
             gradients = [g for windows in kept if (g := windows[c].gradients) is not None]
@@ -279,11 +312,17 @@ class Sampling:
     def _metric_is_wrong(self) -> bool:
         points = self.points()
         present = self.frozen.scales.get(self.chains[0])
-        if present is None or any(self.frozen.scales.get(c) is not present for c in self.chains):
+        if (
+            not len(points[self.chains[0]][0])
+            or present is None
+            or any(self.frozen.scales.get(c) is not present for c in self.chains)
+        ):
             return False
         draws = np.concatenate([points[c][0] for c in self.chains])
         gradients = np.concatenate([points[c][1] for c in self.chains])
-        learnt = fisher_metric.estimate(draws, gradients, self.plan.form, self.plan.directions)
+        # In many dimensions the estimate's cost grows with the cube of the draws, and some suffice to contradict.
+        every = 1 if draws.shape[1] <= MANY else math.ceil(len(draws) / ENOUGH)
+        learnt = fisher_metric.estimate(draws[::every], gradients[::every], self.plan.form, self.plan.directions)
         if learnt is None:
             return False
         ratios = log_ratios(learnt, present)

@@ -9,10 +9,10 @@ a part in the draws.
 from __future__ import annotations
 
 import queue
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -29,7 +29,17 @@ from consilience.run.sampling import Sampling
 from consilience.run.stopping import Verdict
 from consilience.run.workers import Delivery, Workers
 
-Keep = Callable[[Course, list[Lane], Mapping[int, Window], bool], None]
+
+class Keep(Protocol):
+    """What keeps the state of a run."""
+
+    def __call__(self, course: Course, lanes: list[Lane], windows: Mapping[int, Window], last: bool, /) -> None:
+        """Keep the state after a round with these windows; `last`: nothing more will come."""
+        ...
+
+    def close(self) -> None:
+        """Let files go; a run that is extended calls again afterwards."""
+        ...
 
 
 class Supervisor:
@@ -39,8 +49,7 @@ class Supervisor:
     lanes         the chains
     threads       number of threads that work on them
     types         names of the statistics with NumPy element types
-    keep          called after every round with the state to be kept, the round's windows, and whether nothing more
-                  will come
+    keep          called after every round, and closed at the end
     send          takes the events of the run, in order
     """
 
@@ -62,7 +71,7 @@ class Supervisor:
         self.send = send
         self.keep = keep
         self.workers = Workers(threads)
-        self.stopping = threading.Event()
+        self.stopping = False  # no Event: its lock is not made for a second Ctrl-C during the first one
         self.by_user = False
         self.out_of_time = False
         self.began = time.perf_counter()
@@ -70,7 +79,6 @@ class Supervisor:
         self.check_seconds = 0.0
         self.tuning_seconds = 0.0
         self.last_check: CheckFigures | None = None
-        self.notes: list[str] = []
         self.ended = False
         self.number = 0
         self.divergences: dict[int, int] = {}
@@ -84,7 +92,7 @@ class Supervisor:
     def stop(self, by_user: bool = True) -> None:
         """Ask the run to end with what it has; asking twice is harmless."""
         self.by_user = self.by_user or by_user
-        self.stopping.set()
+        self.stopping = True
         for lane in self.lanes:
             lane.stop[0] = 1
         self.workers.wake()
@@ -99,7 +107,7 @@ class Supervisor:
             self.divergences,
             self.last_check,
             self.seconds,
-            self.stopping.is_set(),
+            self.stopping,
             self.ended,
             self.workers.paused,
         )
@@ -127,6 +135,8 @@ class Supervisor:
                 for lane in self.lanes:
                     lane.stop[0] = 1
                 self.workers.end()
+                if self.keep is not None:
+                    self.keep.close()
         self.ended = True
         run = self._result(verdict)
         self.send(self.progress())
@@ -137,7 +147,7 @@ class Supervisor:
         course = self.course
         while (round := course.next()) is not None:
             self._dispatch(round)
-            windows = self._collect(round)
+            windows = self._collect()
             if windows is None:
                 return self._stopped()
             began = time.perf_counter()
@@ -171,8 +181,8 @@ class Supervisor:
             if lane.number != number:
                 lane.give(round, number)
                 self.workers.put(lane)
-            elif (lane.index, number) in self._early:
-                if following is not None:
+            elif (early := self._early.get((lane.index, number))) is not None:
+                if following is not None and early.failure is None:
                     lane.give(following, number + 1)
                     self.workers.put(lane)
             else:
@@ -182,29 +192,31 @@ class Supervisor:
         """Take back what chains have begun beyond the last round."""
         for lane in self._living():
             if lane.number > self.number:
-                self.workers.withdraw(lane)
+                self._withdraw(lane)
                 lane.go_back()
                 lane.number = self.number
         self._early.clear()
-        if self.stopping.is_set():
-            for lane in self.lanes:
-                lane.stop[0] = 1
+
+    def _withdraw(self, lane: Lane) -> None:
+        self.workers.withdraw(lane)
+        if self.stopping:  # it may have been asked for meanwhile
+            lane.stop[0] = 1
 
     def _living(self) -> list[Lane]:
         return [lane for lane in self.lanes if not lane.lost]
 
-    def _collect(self, round: Round) -> dict[int, Window] | None:
+    def _collect(self) -> dict[int, Window] | None:
         """The windows of the present round in the order of the chains; None once a stop is asked for."""
         self._arrived = arrived = dict[int, Delivery]()
         for lane in self._living():
             if (early := self._early.pop((lane.index, self.number), None)) is not None:
-                self._receive(early, arrived, round)
+                self._receive(early, arrived)
         while len(arrived) < len(self._living()):
-            if self.stopping.is_set():
+            if self.stopping:
                 return None
             delivery = self._wait()
             if delivery is not None:
-                self._receive(delivery, arrived, round)
+                self._receive(delivery, arrived)
         for lane in self._living():
             delivery = arrived[lane.index]
             assert delivery.window is not None
@@ -213,7 +225,7 @@ class Supervisor:
 
     def _wait(self) -> Delivery | None:
         limit = self.course.options.max_time
-        left = None if limit is None else limit + self.paused_seconds - self.seconds
+        left = None if limit is None or self.workers.paused else limit + self.paused_seconds - self.seconds
         if left is not None and left <= 0:
             self.out_of_time = True
             self.stop(by_user=False)
@@ -223,18 +235,20 @@ class Supervisor:
         except queue.Empty:
             return None
 
-    def _receive(self, delivery: Delivery, arrived: dict[int, Delivery], round: Round) -> None:
+    def _receive(self, delivery: Delivery, arrived: dict[int, Delivery]) -> None:
         lane = delivery.lane
+        if delivery.life != lane.life:
+            return
         if delivery.number > self.number:
             self._early[lane.index, delivery.number] = delivery
         elif delivery.number == self.number and not lane.lost:
-            failure = delivery.failure or self._brokenness(delivery, round)
+            failure = delivery.failure or self._brokenness(delivery)
             if failure is None:
                 arrived[lane.index] = delivery
             else:
                 self._mend(lane, failure)
 
-    def _brokenness(self, delivery: Delivery, round: Round) -> Exception | None:
+    def _brokenness(self, delivery: Delivery) -> Exception | None:
         """A chain none of whose transitions found a finite energy will not find one."""
         window = delivery.window
         if window is None or "max_energy_error" not in self.statistics or len(window.draws) < FEWEST_BROKEN:
@@ -251,15 +265,12 @@ class Supervisor:
         words = f"{type(failure).__name__}: {failure}"
         lane.failures.append(words)
         if len(lane.failures) == 1 and not (isinstance(failure, InitialPointError) and lane.snapshot is None):
-            self.notes.append(f"chain {lane.index} failed once and went on from its last state ({words})")
             if lane.number > self.number:  # its window was delivered, and it has begun the next
-                self.workers.withdraw(lane)
-                lane.go_back()
+                self._withdraw(lane)
             lane.begin_again(self._round, self.number)
             self.workers.put(lane)
             return
         lane.lost = True
-        self.notes.append(f"chain {lane.index} was left out ({words})")
         self.send(ChainLost(lane.index, words))
         if not self._living():
             if isinstance(failure, InitialPointError):
@@ -293,6 +304,7 @@ class Supervisor:
     def _stopped(self) -> Verdict:
         """The end that was asked for: draws of the round under way count as far as all chains have them."""
         self.workers.end()
+        self._take_what_waits()
         if self.keep is not None:  # without the round under way, which a resumed run makes anew
             self.keep(self.course, self.lanes, {}, True)
         sampling = self.course.sampling
@@ -302,8 +314,9 @@ class Supervisor:
             made = min(len(w.draws) for w in parts.values())
             if made:
                 cut = self.partial = {c: _cut(w, made) for c, w in parts.items()}
-                draws = np.stack([cut[c].draws for c in sampling.chains])
-                table = np.stack([cut[c].statistics for c in sampling.chains])
+                chains = [c for c in sampling.chains if c in cut]  # some may have been lost in this round
+                draws = np.stack([cut[c].draws for c in chains])
+                table = np.stack([cut[c].statistics for c in chains])
                 self.send(DrawsMade(sampling.count, draws, name_statistics(table, self.types)))
             drawn = sampling.count + made
         kept = f"the first {drawn} draws of each chain are kept" if drawn else "no draws had been made"
@@ -312,10 +325,28 @@ class Supervisor:
             return Verdict("not_converged", f"max_time={limit} seconds were over; {kept}")
         return Verdict("interrupted", f"the run was stopped; {kept}")
 
+    def _take_what_waits(self) -> None:
+        """Windows that were delivered before all threads had ended. Faults are not mended any more."""
+        while not self.workers.deliveries.empty():
+            delivery = self.workers.deliveries.get()
+            if delivery is None or delivery.life != delivery.lane.life or delivery.number < self.number:
+                continue
+            place = delivery.lane.index
+            if delivery.number > self.number:
+                self._early[place, delivery.number] = delivery
+            else:
+                self._arrived[place] = delivery
+
     def _part(self, lane: Lane) -> Window:
         """What a chain has done of the present round, and beyond."""
-        found = (self._arrived.get(lane.index), self._early.get((lane.index, self.number + 1)))
-        complete = [delivery.window for delivery in found if delivery is not None and delivery.window is not None]
+        complete: list[Window] = []
+        for delivery in (self._arrived.get(lane.index), self._early.get((lane.index, self.number + 1))):
+            if delivery is None:
+                break
+            if delivery.window is None or self._brokenness(delivery) is not None:
+                lane.done = 0  # an unbroken run would have begun this round again
+                break
+            complete.append(delivery.window)
         rows = lane.rows
         if rows is not None and lane.ready and lane.done and lane.number >= self.number + len(complete):
             complete.append(
@@ -346,7 +377,7 @@ class Supervisor:
     def _result(self, verdict: Verdict) -> Run:
         course = self.course
         sampling = course.sampling
-        chains = tuple(lane.index for lane in self._living()) if sampling is None else sampling.chains
+        chains = tuple(lane.index for lane in self._living() if sampling is None or lane.index in sampling.chains)
         dimension = course.setting.dimension
         empty = np.empty((len(chains), 0, dimension))
         nothing = np.empty((len(chains), len(self.statistics), 0))
@@ -382,8 +413,9 @@ class Supervisor:
             windows=() if report is None else tuple(report.reports),
             restarts=tuple(course.restarts),
             verdict=verdict,
+            check=self.last_check,
             rank=0 if scales is None else scales.rank,
-            notes=tuple(self.notes),
+            notes=tuple(note for lane in self.lanes for note in _notes(lane)),
             constants=() if monitor is None else monitor.constants,
             chain_seconds=tuple(by_chain[c].seconds for c in chains),
             tuning_seconds=self.tuning_seconds,
@@ -392,6 +424,15 @@ class Supervisor:
             interrupted=self.by_user and verdict.status == "interrupted",
             seed=self.seed,
         )
+
+
+def _notes(lane: Lane) -> Iterator[str]:
+    """What there is to say of a chain's faults."""
+    restarts = lane.failures[:-1] if lane.lost else lane.failures
+    for words in restarts:
+        yield f"chain {lane.index} failed once and went on from its last state ({words})"
+    if lane.lost:
+        yield f"chain {lane.index} was left out ({lane.failures[-1]})"
 
 
 def _cut(window: Window, count: int) -> Window:

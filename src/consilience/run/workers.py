@@ -28,11 +28,13 @@ def usable_cores() -> int:
 class Delivery:
     """What a lane hands over: a window of a round, or what went wrong in it.
 
+    life    of the lane when it did the work: see `Lane`
     total   transitions the chain had made by then
     """
 
     lane: Lane
     number: int
+    life: int
     total: int
     window: Window | None
     failure: BaseException | None = None
@@ -127,23 +129,26 @@ class Workers:
 
     def _run(self) -> None:
         while (lane := self._take()) is not None:
-            number = lane.number
+            number, life = lane.number, lane.life
             try:
                 window = lane.work()
             except BaseException as failure:  # the supervisor decides what becomes of the chain
+                delivery = Delivery(lane, number, life, lane.total, None, failure)
                 self._let_go(lane, again=False)
-                self.deliveries.put(Delivery(lane, number, lane.total, None, failure))
+                self.deliveries.put(delivery)
                 continue
             if lane.stop[0]:
                 self._let_go(lane, again=False)
                 continue
-            ahead = False
-            if window is not None:
-                round = lane.round
-                assert round is not None
-                self.deliveries.put(Delivery(lane, number, lane.total, window))
-                ahead = round.ahead > 0
-                if ahead:
-                    # what follows if nothing else is decided; gradients were wanted at most for this round
-                    lane.give(replace(round, count=round.ahead, orders=(), begin=False, ahead=0), number + 1)
-            self._let_go(lane, again=ahead or window is None)
+            if window is None:
+                self._let_go(lane, again=True)
+                continue
+            # Let go before anybody can hear of the window: whoever does may give the lane its next work.
+            delivery = Delivery(lane, number, life, lane.total, window)
+            round = lane.round
+            assert round is not None
+            if round.ahead:
+                # what follows if nothing else is decided; gradients were wanted at most for this round
+                lane.give(replace(round, count=round.ahead, orders=(), begin=False, ahead=0), number + 1)
+            self._let_go(lane, again=round.ahead > 0)
+            self.deliveries.put(delivery)

@@ -174,6 +174,7 @@ def sample(
         attempts=max(1, whole_number("jitter_max_retries", jitter_max_retries, 0)),
         width=WIDE if init == "descent" else 1.0,
     )
+    monitored = monitored_of(owner, density, monitor)
     keeper = None
     if checkpoint is not None:
         known = identity(signature(density), kernel, options, chains, seed)
@@ -193,7 +194,7 @@ def sample(
         options,
         seed=seed,
         cores=cores,
-        monitored=monitored_of(owner, density, monitor),
+        monitored=monitored,
         operations=density.operations,
         keep=keeper,
     )
@@ -212,7 +213,12 @@ def sample(
         checkpoint=keeper,
         listeners=[] if callback is None else [callback],
     )
-    work.open_store(store, overwrite)
+    try:
+        work.open_store(store, overwrite)
+    except BaseException:
+        if keeper is not None:
+            keeper.close()
+        raise
     if blocking:
         return work.run(progressbar, stacklevel=2)
     work.start()

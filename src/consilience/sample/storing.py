@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from consilience.errors import ConsilienceWarning, StorageError
-from consilience.run import DrawsMade, Event, Restarted
+from consilience.run import ChainLost, DrawsMade, Event, Restarted
 
 if TYPE_CHECKING:
     import xarray
@@ -22,6 +22,7 @@ class Storing:
     def __init__(self, work: Work, store: ZarrStore) -> None:
         self.work = work
         self.store = store
+        self.chains = list(work.running.supervisor.course.living)
         self.fault: StorageError | None = None
 
     @classmethod
@@ -42,20 +43,37 @@ class Storing:
 
     @classmethod
     def reopen(cls, work: Work, path: str | Path) -> Storing:
-        """The store of a run that goes on, with the draws that its checkpoint has."""
+        """The store of a run that goes on: the draws of its checkpoint are written anew, others are dropped."""
         from consilience.storage.zarr_store import ZarrStore
 
+        storing = cls(work, ZarrStore.reopen(path, 0))
         sampling = work.running.supervisor.course.sampling
-        return cls(work, ZarrStore.reopen(path, 0 if sampling is None else sampling.count))
+        if sampling is not None and sampling.count:
+            so_far = work.running.supervisor.so_far()
+            storing(DrawsMade(0, so_far.draws, so_far.statistics))
+        return storing
+
+    def again(self) -> None:
+        """Go on after the end, for a run that is extended."""
+        from consilience.storage.zarr_store import ZarrStore
+
+        if self.fault is None:
+            self.store = ZarrStore.reopen(self.store.path, self.store.draws)
 
     def __call__(self, event: Event) -> None:
         if self.fault is not None:
             return
         try:
-            if isinstance(event, DrawsMade):
-                self.store.append({"posterior": self.work.named(event.draws), "sample_stats": dict(event.statistics)})
-            elif isinstance(event, Restarted):
-                self.store.forget()
+            match event:
+                case DrawsMade():
+                    groups = {"posterior": self.work.named(event.draws), "sample_stats": dict(event.statistics)}
+                    self.store.append(groups)
+                case Restarted():
+                    self.store.forget()
+                case ChainLost():
+                    kept = [place for place, chain in enumerate(self.chains) if chain != event.chain]
+                    self.store.keep_chains(kept)
+                    self.chains = [self.chains[place] for place in kept]
         except StorageError as fault:
             self.fault = fault
 

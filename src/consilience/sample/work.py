@@ -88,9 +88,9 @@ class Work:
             return
         kind = Path(store).suffix
         if kind == ".nc":
-            from consilience.storage.netcdf import check_target
+            from consilience.storage.netcdf import check_netcdf
 
-            check_target(store, overwrite)
+            check_netcdf(store, overwrite)
             self.netcdf = str(store)
         elif kind == ".zarr":
             self.store = Storing.create(self, store, overwrite)
@@ -138,9 +138,15 @@ class Work:
         else:
             rule = dataclasses.replace(options.rule, target_ess=target_ess)
             most = options.max_draws if max_draws is None else max_draws
+            if max_draws is not None and max_draws < sampling.count:
+                raise SamplingError(f"`max_draws` counts those there are, which are {sampling.count}; got {max_draws}.")
             if max_draws is None and sampling.count >= most:
                 most += sampling.count
             options = dataclasses.replace(options, draws=None, rule=rule, max_draws=most)
+        if self.checkpoint is not None:
+            self.checkpoint.identity["options"] = plain_options(options)
+        if self.store is not None:
+            self.store.again()
         with reporter(progressbar) as report:
             running = self.running.again(options, [report, *self._own_listeners()])
             running.start(background=False)
@@ -220,6 +226,7 @@ class Work:
             "restarts": json.dumps(run.restarts),
             "notes": json.dumps(run.notes),
             "warmup_windows": json.dumps([dataclasses.asdict(w) for w in run.windows]),
+            "last_check": json.dumps(None if run.check is None else dataclasses.asdict(run.check)),
             "metric_rank": run.rank,
             "step_size": [t.step_size for t in run.tuning],
             "seed": run.seed,
@@ -305,12 +312,18 @@ def identity(
     return {
         **model_signature,
         "kernel": [type(kernel).__name__, dataclasses.asdict(kernel)],  # type: ignore[call-overload]  # all are dataclasses
-        "options": json.loads(json.dumps(dataclasses.asdict(options))),
+        "options": plain_options(options),
         "chains": chains,
         "seed": seed,
         "version": importlib.metadata.version("consilience"),
         "vector_lanes": target.host().lanes,
     }
+
+
+def plain_options(options: Options) -> dict[str, Any]:
+    """Options as numbers and text; `options_from` has them back."""
+    plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(options)))
+    return plain
 
 
 def options_from(plain: Mapping[str, Any]) -> Options:

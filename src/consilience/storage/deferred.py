@@ -30,7 +30,7 @@ class Deferred:
     compute: Callable[[Places, Places], Array]
     _values: Array | None = None
 
-    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         return np.asarray(self.part(ALL), dtype)
 
     def part(self, key: tuple[Any, ...]) -> Array:

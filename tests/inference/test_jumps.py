@@ -1,0 +1,208 @@
+"""Laws of jumps by differences of archived points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from consilience.inference import NutsKernel, Rows
+from consilience.inference.chain_state import State, start
+from consilience.inference.density import Density
+from consilience.inference.hamiltonian import copy
+from consilience.inference.jumps import SHORTENING, WHOLE_SHARE, Jumps, jump_around, new_jumps
+from consilience.inference.kernel import Averaging, Learning, Orders
+from consilience.inference.native_chain import new_state, open_density
+from consilience.inference.streams import chain_key
+from consilience.inference.vectors import Vectors
+from consilience.native.typed_python import Array, boolean, f64, i64, native
+from tests.inference.targets import Target, bimodal, correlated_normal, flat, half_space, standard
+
+Matrix = NDArray[np.float64]
+
+
+@native
+def jump_from_each(jumps: Jumps, density: Density, state: State, points: Array[f64], count: i64) -> boolean:
+    """Jump from every one of the points, each with random numbers of its own, and put the ends in their places."""
+    n = state.dimension
+    fine = True
+    for t in range(count):
+        point = points[t * n :]
+        copy(point, state.position, n)
+        state.transition = t
+        fine = fine and start(state, density)
+        jump_around(jumps, density, state)
+        copy(state.position, point, n)
+    return fine
+
+
+def moved(target: Target, archive: Matrix, points: Matrix, count: int, seed: int = 1) -> tuple[Matrix, Jumps, Density]:
+    """Where `count` jumps from each of the points lead to."""
+    vectors = Vectors(target.dimension)
+    jumps, density = new_jumps(vectors), open_density(target, np.zeros(1, np.int64))
+    state = new_state(chain_key(seed, 0), points[0], vectors)
+    jumps.count, jumps.points = count, len(archive)
+    jumps.archive = np.append(archive.reshape(-1), 0.0)  # one more number, for an archive without points
+    ends = points.reshape(-1).copy()
+    assert jump_from_each.compiled(jumps, density, state, ends, len(points))
+    return ends.reshape(points.shape), jumps, density
+
+
+def draws_of_modes(rng: np.random.Generator, count: int, dimension: int, place: float, weight: float) -> Matrix:
+    above = rng.uniform(size=(count, 1)) < weight
+    return np.where(above, place, -place) + rng.standard_normal((count, dimension))
+
+
+def z_scores(values: Matrix, truth: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    return np.asarray((values.mean(axis=0) - truth) / (values.std(axis=0) / np.sqrt(len(values))))
+
+
+@pytest.mark.parametrize("size", [2, 3, 200])
+def test_jumps_leave_a_normal_unchanged(size: int) -> None:
+    """20,000 exact draws, each jumped from five times: means and all second moments exact, many jumps made."""
+    target = correlated_normal(3, 2)
+    covariance = np.linalg.inv(target.matrix)
+    rng = np.random.default_rng(size)
+    factor = np.linalg.cholesky(covariance)
+    archive = target.mean + rng.standard_normal((size, 3)) @ factor.T
+    points = target.mean + rng.standard_normal((20_000, 3)) @ factor.T
+    ends, jumps, density = moved(target, archive, points, 5)
+    assert density.evaluations == 6 * len(points)
+    assert jumps.accepted > 0.05 * 5 * len(points)
+    assert (ends != points).any(axis=1).mean() > 0.1
+    white = (ends - target.mean) @ np.linalg.inv(factor).T
+    assert np.abs(z_scores(white, 0.0)).max() < 4.5
+    products = np.einsum("ti,tj->tij", white, white).reshape(-1, 9)
+    assert np.abs(z_scores(products, np.eye(3).reshape(-1))).max() < 4.5
+
+
+@pytest.mark.parametrize("weight", [0.5, 0.2])
+@pytest.mark.parametrize("size", [2, 300])
+def test_jumps_leave_two_modes_unchanged_and_go_from_one_to_the_other(weight: float, size: int) -> None:
+    """Ten deviations apart: the share of the modes stays, the moments stay, and many change their mode."""
+    rng = np.random.default_rng(3)
+    archive = draws_of_modes(rng, size, 2, 5.0, 0.5)
+    archive[0], archive[1] = np.sign(archive[0]) * [5.0, 5.3], -np.sign(archive[0]) * [4.8, 5.0]  # one of each
+    points = draws_of_modes(rng, 20_000, 2, 5.0, weight)
+    target = bimodal(2, 5.0, weight)
+    ends, _, _ = moved(target, archive, points, 6)
+    crossed = (ends[:, 0] > 0.0) != (points[:, 0] > 0.0)
+    assert crossed.mean() > 0.1
+    assert np.abs(z_scores((ends[:, :1] > 0.0).astype(float), weight)).max() < 4.0
+    assert np.abs(z_scores(ends, target.mean)).max() < 4.0
+    assert np.abs(z_scores((ends - target.mean) ** 2, target.deviation**2)).max() < 4.0
+    within = ends - np.where(ends[:, :1] > 0.0, 5.0, -5.0)
+    assert np.abs(z_scores(within, 0.0)).max() < 4.0
+    assert np.abs(z_scores(within**2, 1.0)).max() < 4.0
+
+
+def test_unequal_jumps_bring_wrong_weights_to_the_right_ones() -> None:
+    """All begin in one mode: after many jumps the share is that of the target."""
+    rng = np.random.default_rng(4)
+    archive = draws_of_modes(rng, 100, 1, 5.0, 0.5)
+    begin = 5.0 + rng.standard_normal((4000, 1))
+    ends, _, _ = moved(bimodal(1, 5.0, 0.3), archive, begin, 120)
+    assert abs((ends > 0.0).mean() - 0.3) < 4.0 * np.sqrt(0.21 / len(begin))
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_fewer_than_two_points_make_no_jumps(size: int) -> None:
+    """There is no difference: nothing is evaluated, nothing moves."""
+    points = np.random.default_rng(5).standard_normal((50, 2))
+    ends, jumps, density = moved(standard(2), np.ones((size, 2)), points, 4)
+    np.testing.assert_array_equal(ends, points)
+    assert (jumps.accepted, density.evaluations) == (0, 50)  # the starts
+
+
+def test_jumps_are_differences_of_two_distinct_points() -> None:
+    """Without force every jump is made: all ordered pairs equally often, whole or shortened as they should be."""
+    archive = np.array([[0.0], [1.0], [10.0], [100.0]])
+    ends, jumps, _ = moved(Target(flat, 1, np.zeros(1), np.ones(1)), archive, np.zeros((24_000, 1)), 1)
+    assert jumps.accepted == len(ends)
+    differences = {float(a - b) for a in archive[:, 0] for b in archive[:, 0] if a != b}
+    factor = SHORTENING / np.sqrt(2.0)
+    rounded = np.round(ends[:, 0], 6)
+    whole = np.isin(rounded, sorted(differences))
+    assert whole.mean() == pytest.approx(WHOLE_SHARE, abs=4.0 * np.sqrt(0.21 / len(ends)))
+    shortened = np.isin(rounded, np.round([factor * d for d in sorted(differences)], 6))
+    assert (whole | shortened).all()
+    for chosen, scale in ((whole, 1.0), (shortened & ~whole, factor)):
+        counts = np.array([(np.abs(ends[chosen, 0] - scale * d) < 1e-6).sum() for d in differences])
+        expected = chosen.sum() / 12.0
+        assert ((counts - expected) ** 2 / expected).sum() < 31.3  # 0.1 % quantile, 11 degrees of freedom
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(st.integers(1, 20), st.integers(2, 30), st.integers(0, 5), st.integers(0, 2**31))
+def test_a_point_jumped_to_comes_with_its_density_and_gradient(
+    dimension: int, size: int, count: int, seed: int
+) -> None:
+    """The state stays one point; rejected jumps leave no trace."""
+    rng = np.random.default_rng(seed)
+    target = correlated_normal(dimension, seed)
+    vectors = Vectors(dimension)
+    jumps, density = new_jumps(vectors), open_density(target, np.zeros(1, np.int64))
+    jumps.count, jumps.points = count, size
+    jumps.archive = (target.mean + 0.3 * rng.standard_normal((size, dimension))).reshape(-1)
+    state = new_state(chain_key(seed, 0), target.mean + 0.1, vectors)
+    assert start.compiled(state, density)
+    for transition in range(5):
+        state.transition = transition
+        jump_around.compiled(jumps, density, state)
+    centred = np.asarray(state.position) - target.mean
+    np.testing.assert_allclose(np.asarray(state.gradient), -target.matrix @ centred, rtol=1e-9, atol=1e-9)
+    assert state.logp == pytest.approx(-0.5 * centred @ target.matrix @ centred, rel=1e-9)
+    assert density.evaluations == 1 + 5 * count
+
+
+@pytest.mark.parametrize("failure", [1.0, 2.0, 3.0, 4.0])
+def test_no_jump_ends_where_density_or_gradient_is_not_finite(failure: float) -> None:
+    """Beyond the border, in whatever way the density fails there."""
+    points = np.random.default_rng(6).exponential(size=(2000, 1))
+    target = Target(half_space, 1, np.ones(1), np.ones(1), number=failure)
+    ends, _, _ = moved(target, np.array([[0.0], [1.0], [2.5]]), points, 5)
+    assert (ends > 0.0).all()
+    assert abs(z_scores(ends, 1.0)[0]) < 4.0
+
+
+def run_with_jumps(count: int, archive: Matrix, draws: int, chain: int) -> tuple[Matrix, Any]:
+    """Draws of one chain in a target of two modes, begun in one of them."""
+    target = bimodal(2, 5.0, 0.3)
+    kernel = NutsKernel()
+    one = kernel.chain(target, np.full(2, 5.0), chain_key(9, chain), 0, np.zeros(1, np.int64))
+    one.begin()
+    one.obey(Orders(Learning.NOTHING, step=Averaging(0.9, 0.0, 0), jumps=count, archive=archive))
+    rows = Rows(
+        np.full((draws, 2), np.nan), np.full((len(kernel.statistics), draws), np.nan), np.full((draws, 2), np.nan)
+    )
+    one.write_to(rows)
+    assert one.advance(draws) == draws
+    return rows.draws, (one, rows, tuple(kernel.statistics))
+
+
+def test_chains_that_jump_sample_both_modes() -> None:
+    """NUTS alone never crosses; with four jumps a draw the share of the modes is right, within five errors."""
+    archive = draws_of_modes(np.random.default_rng(7), 200, 2, 5.0, 0.5)
+    alone, _ = run_with_jumps(0, archive, 500, 0)
+    assert (alone > 0.0).all()
+    shares = np.array([(run_with_jumps(4, archive, 2000, c)[0][500:, 0] > 0.0).mean() for c in range(16)])
+    assert abs(shares.mean() - 0.3) < 5.0 * shares.std(ddof=1) / 4.0
+    assert shares.std() < 0.1
+
+
+def test_what_is_recorded_is_the_point_after_the_jumps() -> None:
+    """Draw, log density and gradient of a row belong together; every jump costs one evaluation."""
+    archive = draws_of_modes(np.random.default_rng(8), 50, 2, 5.0, 0.5)
+    draws, (chain, rows, names) = run_with_jumps(3, archive, 300, 0)
+    below, above = (-0.5 * ((draws - c) ** 2).sum(axis=1) for c in (-5.0, 5.0))
+    share = 0.3 * np.exp(above) / (0.7 * np.exp(below) + 0.3 * np.exp(above))
+    np.testing.assert_allclose(rows.statistics[names.index("lp")], np.log(0.7 * np.exp(below) + 0.3 * np.exp(above)))
+    np.testing.assert_allclose(rows.gradients, 5.0 * (2.0 * share[:, None] - 1.0) - draws, atol=1e-9)
+    begun, _ = run_with_jumps(0, archive, 0, 0)
+    assert len(begun) == 0
+    searched = chain.evaluations - rows.statistics[names.index("n_steps")].sum() - 3 * 300
+    assert 1 <= searched < 20

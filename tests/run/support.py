@@ -1,0 +1,174 @@
+"""Kernels with planned misfortune, and what makes two runs the same run."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consilience.inference import Divergences, Kernel, LogDensity, NutsKernel, Rows, Tuning
+from consilience.inference.kernel import Chain, Orders, Snapshot
+from consilience.run import Options, Run, Running, launch
+from consilience.run import checkpoint as checkpoints
+from consilience.run.checkpoint import Checkpoint
+from consilience.run.course import Course
+from consilience.run.lanes import Lane
+from consilience.run.messages import Window
+
+Hook = Callable[["Watched"], None]
+
+
+def fingerprint(run: Run) -> str:
+    """A hash of every number of a run that is not a time."""
+    digest = hashlib.sha256()
+    arrays: list[NDArray[Any]] = [run.draws, run.warmup_draws]
+    arrays += [*run.statistics.values(), *run.warmup_statistics.values()]
+    arrays += [a for d in run.divergences for a in (d.transitions, d.begins, d.ends)]
+    arrays += [t.variance for t in run.tuning] + [np.array([t.step_size for t in run.tuning])]
+    for array in arrays:
+        digest.update(repr((array.shape, array.dtype)).encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    others = (run.chains, run.verdict, run.restarts, run.windows, run.rank, run.notes, run.constants)
+    digest.update(repr((*others, run.tuned, run.evaluations, run.tuning_evaluations)).encode())
+    return digest.hexdigest()
+
+
+class Watched:
+    """A chain that tells `hook` before it advances; the hook may sleep or raise."""
+
+    def __init__(self, inner: Chain, number: int, hook: Hook) -> None:
+        self.inner = inner
+        self.number = number
+        self.hook = hook
+        self.made = 0  # transitions, those of rounds made anew counted again
+        self.reseeded = 0
+
+    def begin(self, descend: bool = False) -> None:
+        self.inner.begin(descend)
+
+    def obey(self, orders: Orders) -> None:
+        self.inner.obey(orders)
+
+    def write_to(self, rows: Rows) -> None:
+        self.inner.write_to(rows)
+
+    def advance(self, count: int) -> int:
+        self.hook(self)
+        made = self.inner.advance(count)
+        self.made += made
+        return made
+
+    @property
+    def evaluations(self) -> int:
+        return self.inner.evaluations
+
+    def divergences(self) -> Divergences:
+        return self.inner.divergences()
+
+    def tuning(self) -> Tuning:
+        return self.inner.tuning()
+
+    def snapshot(self) -> Snapshot:
+        return self.inner.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        self.inner.restore(snapshot)
+
+    def reseed(self, attempt: int) -> None:
+        self.reseeded += 1
+        self.inner.reseed(attempt)
+
+
+class WatchedKernel:
+    """Another kernel, whose chains tell a hook before they advance."""
+
+    def __init__(self, hook: Hook, inner: Kernel | None = None) -> None:
+        self.hook = hook
+        self.inner: Kernel = NutsKernel() if inner is None else inner
+        self.chains: list[Watched] = []
+
+    @property
+    def statistics(self) -> Mapping[str, str]:
+        return self.inner.statistics
+
+    @property
+    def poolable(self) -> bool:
+        return self.inner.poolable
+
+    def chain(
+        self, density: LogDensity, position: NDArray[np.float64], key: int, tune: int, stop: NDArray[np.int64]
+    ) -> Watched:
+        watched = Watched(self.inner.chain(density, position, key, tune, stop), len(self.chains), self.hook)
+        self.chains.append(watched)
+        return watched
+
+
+def sleepy(seed: int, longest: float = 0.004) -> WatchedKernel:
+    """Chains that sleep now and then, each as it likes."""
+    generator = random.Random(seed)
+
+    def sleep(chain: Watched) -> None:
+        if generator.random() < 0.5:
+            time.sleep(generator.random() * longest)
+
+    return WatchedKernel(sleep)
+
+
+def finish(running: Running) -> Run:
+    """Start a run in this thread and wait for it."""
+    running.start(background=False)
+    return running.wait()
+
+
+class Tape:
+    """A checkpoint written after every round, of which every state is copied: a kill at each of these moments.
+
+    moments   the copies with the name of the stage they are in
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.inner = Checkpoint.create(path / "live", {}, {}, overwrite=False, interval=0.0)
+        self.path = path
+        self.moments: list[tuple[Path, str]] = []
+
+    def __call__(self, course: Course, lanes: list[Lane], windows: Mapping[int, Window], last: bool, /) -> None:
+        self.inner(course, lanes, windows, last)
+        assert self.inner.fault is None
+        copy = self.path / f"moment{len(self.moments)}"
+        shutil.copytree(self.path / "live", copy)
+        stage = type(course.stage).__name__
+        if getattr(course.stage, "searching", False):
+            stage = "search"
+        if course.sampling is not None and course.sampling.jumps:
+            stage = "jumps"
+        if course.verdict is not None:
+            stage = "finished"
+        self.moments.append((copy, stage))
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+def resumed(
+    path: Path,
+    density: LogDensity,
+    kernel: Kernel,
+    points: Any,
+    options: Options,
+    *,
+    seed: int,
+    cores: int | None = None,
+) -> Run:
+    """The end of a run whose checkpoint is there."""
+    _, about, state = checkpoints.read(path)
+    running = launch(density, kernel, points, options, seed=seed, cores=cores)
+    supervisor = running.supervisor
+    supervisor.keep = checkpoints.resume(path, {}, about, state, supervisor.course, supervisor.lanes)
+    return finish(running)

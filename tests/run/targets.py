@@ -1,0 +1,41 @@
+"""Densities with two modes and with holes, for runs that have to notice."""
+
+from __future__ import annotations
+
+from consilience.inference.density import Inputs, Outputs
+from consilience.native.mathematics import exp, inf, log
+from consilience.native.typed_python import Array, f64, i64, native
+from tests.inference.targets import Constants
+
+
+@native
+def two_normals(inputs: Inputs, outputs: Outputs, workspace: Array[f64], constants: Constants) -> i64:
+    """Two standard normals of equal weight, at ± number / 2 along the first coordinate."""
+    x = inputs.position
+    half = 0.5 * constants.number
+    total = 0.0
+    for i in range(1, constants.dimension):
+        total += x[i] * x[i]
+        outputs.gradient[i] = -x[i]
+    left = -0.5 * (x[0] + half) * (x[0] + half)
+    right = -0.5 * (x[0] - half) * (x[0] - half)
+    top = max(left, right)
+    a = exp(left - top)
+    b = exp(right - top)
+    outputs.logp[0] = -0.5 * total + top + log(a + b)
+    outputs.gradient[0] = -(a * (x[0] + half) + b * (x[0] - half)) / (a + b)
+    return 0
+
+
+@native
+def with_switch(inputs: Inputs, outputs: Outputs, workspace: Array[f64], constants: Constants) -> i64:
+    """Standard normal; NaN where the record's `mean[0]`, which a test may change at any time, is not 0."""
+    x = inputs.position
+    total = 0.0
+    for i in range(constants.dimension):
+        total += x[i] * x[i]
+        outputs.gradient[i] = -x[i]
+    outputs.logp[0] = -0.5 * total
+    if constants.mean[0] != 0.0:
+        outputs.logp[0] = inf - inf
+    return 0

@@ -1,0 +1,378 @@
+"""A run that was cut off anywhere goes on, bit for bit, as if it had never been."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import shutil
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from consilience.diagnostics.watch import Rule
+from consilience.errors import StorageError
+from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
+from consilience.run import DrawsMade, Monitored, Options, Run, launch, run_chains
+from consilience.run import checkpoint as checkpoints
+from consilience.run.checkpoint import Checkpoint
+from tests.inference.targets import Target, correlated_normal, funnel
+from tests.run.support import Tape, Watched, WatchedKernel, finish, fingerprint, resumed, sleepy
+from tests.run.targets import two_normals
+
+Floats = NDArray[np.float64]
+
+FUNNEL = Target(funnel, 4, np.zeros(4), np.ones(4))
+NORMAL = correlated_normal(5, 1)
+MODES = Target(two_normals, 2, np.zeros(2), np.ones(2), number=12.0)
+
+LOW = Rule(target_ess=50.0)
+STORIES: dict[str, tuple[Target, Kernel, Options, set[str]]] = {
+    "plain": (NORMAL, NutsKernel(), Options(), {"PooledTuning", "search", "Sampling", "finished"}),
+    "fixed": (NORMAL, NutsKernel(), Options(draws=120, tune=100, keep_tuning=True), {"PooledTuning", "Sampling"}),
+    "retuned": (FUNNEL, NutsKernel(), Options(max_draws=250, rule=LOW), {"Retuning", "Sampling"}),
+    "retuned, all kept": (FUNNEL, NutsKernel(), Options(max_draws=250, rule=LOW, keep_tuning=True), {"Retuning"}),
+    "retuned alone": (FUNNEL, NutsKernel(), Options(max_draws=250, tune=150, pool=False, rule=LOW), {"Retuning"}),
+    "jumps": (MODES, NutsKernel(), Options(jumps=3, max_draws=220), {"jumps", "finished"}),
+    "alone": (NORMAL, NutsKernel(), Options(pool=False, tune=600, draws=150), {"SoloTuning", "Sampling"}),
+    "hmc": (NORMAL, HmcKernel(), Options(tune=300, max_draws=200), {"SoloTuning", "Sampling"}),
+    "metropolis": (NORMAL, MetropolisKernel(), Options(tune=300, draws=500), {"SoloTuning", "Sampling"}),
+}
+
+
+def points(dimension: int, chains: int = 4) -> Floats:
+    return np.random.default_rng(0).uniform(-2.0, 2.0, (chains, dimension))
+
+
+def taped(path: Path, target: Target, kernel: Kernel, options: Options, seed: int = 3) -> tuple[Run, Tape]:
+    """An unbroken run, with its checkpoint at every moment."""
+    tape = Tape(path)
+    run = finish(launch(target, kernel, points(target.dimension), options, seed=seed, cores=2, keep=tape))
+    return run, tape
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_run_cut_off_after_any_round_goes_on_as_it_would_have(story: str, tmp_path: Path) -> None:
+    """In every stage, with another number of threads, from the checkpoint of every round."""
+    target, kernel, options, stages = STORIES[story]
+    unbroken, tape = taped(tmp_path, target, kernel, options)
+    assert fingerprint(unbroken) == fingerprint(
+        run_chains(target, kernel, points(target.dimension), options, seed=3)
+    )  # the checkpoint itself changes nothing
+    assert stages <= {stage for _, stage in tape.moments}
+    for number, (path, stage) in enumerate(tape.moments):
+        got = resumed(path, target, kernel, points(target.dimension), options, seed=3, cores=1 + number % 4)
+        assert fingerprint(got) == fingerprint(unbroken), (number, stage)
+
+
+def test_starting_points_do_not_matter_once_a_state_is_there(tmp_path: Path) -> None:
+    """A resumed run takes nothing from where its chains are made."""
+    unbroken, tape = taped(tmp_path, NORMAL, NutsKernel(), Options())
+    elsewhere = points(5) + 1000.0
+    got = resumed(tape.moments[0][0], NORMAL, NutsKernel(), elsewhere, Options(), seed=3)
+    assert fingerprint(got) == fingerprint(unbroken)
+
+
+@pytest.mark.parametrize("reason", ["stop", "max_time", "exception"])
+def test_what_ends_a_run_early_does_not_end_it_for_good(reason: str, tmp_path: Path) -> None:
+    """Stopped again and again, at whatever moment, it comes to the same draws."""
+    whole = Options(rule=Rule(target_ess=1e9), max_draws=1200)
+    generator = random.Random(5)
+    calls_left = math.inf
+
+    def derive(draws: Floats) -> Floats:
+        nonlocal calls_left
+        calls_left -= 1
+        if calls_left < 0:
+            raise RuntimeError("the machine is on fire")
+        return draws[:, :1] ** 2
+
+    monitored = Monitored(("a", "b", "c", "d", "e"), ("a²",), derive)
+    unbroken = run_chains(NORMAL, NutsKernel(), points(5), whole, seed=3, monitored=monitored)
+    keep = Checkpoint.create(tmp_path / "c", {}, {}, overwrite=False, interval=0.0)
+    ended = 0
+    for _ in range(200):
+        # a limit that grows: a slow machine comes to the end too
+        options = replace(whole, max_time=0.02 * (ended + 1) if reason == "max_time" else None)
+        kernel = sleepy(generator.randint(0, 99), 0.002)
+        cores = 1 + ended % 4
+        calls_left = math.inf
+        running = launch(NORMAL, kernel, points(5), options, seed=3, cores=cores, monitored=monitored)
+        supervisor = running.supervisor
+        if ended:
+            _, about, state = checkpoints.read(tmp_path / "c")
+            keep = checkpoints.resume(tmp_path / "c", {}, about, state, supervisor.course, supervisor.lanes)
+            keep.interval = 0.0
+        supervisor.keep = keep
+        if reason == "exception":
+            calls_left = generator.randint(0, 12)
+        running.start(background=True)
+        if reason == "stop":
+            time.sleep(generator.random() * 0.02 * (ended + 1))
+            running.stop()
+        try:
+            run = running.wait()
+        except RuntimeError as error:
+            assert "on fire" in str(error)
+        else:
+            if supervisor.course.verdict is not None:
+                break
+        ended += 1
+    else:
+        pytest.fail("the run never came to its end")
+    assert ended > 0
+    np.testing.assert_array_equal(run.draws, unbroken.draws)
+    np.testing.assert_array_equal(run.statistics["energy"], unbroken.statistics["energy"])
+    assert run.windows == unbroken.windows
+    assert run.evaluations == unbroken.evaluations
+    assert run.verdict.worst == unbroken.verdict.worst
+
+
+def test_an_extended_run_is_kept_too(tmp_path: Path) -> None:
+    """Its checkpoint goes on after the first end, and holds the longer run."""
+    first, second = Options(rule=Rule(target_ess=100.0)), Options(rule=Rule(target_ess=900.0))
+    keep = Checkpoint.create(tmp_path / "c", {}, {}, overwrite=False, interval=0.0)
+    running = launch(NORMAL, NutsKernel(), points(5), first, seed=3, keep=keep)
+    finish(running)
+    longer = finish(running.again(second, []))
+    assert keep.fault is None
+    got = resumed(tmp_path / "c", NORMAL, NutsKernel(), points(5), second, seed=3)
+    assert fingerprint(got) == fingerprint(longer)
+    assert fingerprint(got) == fingerprint(run_chains(NORMAL, NutsKernel(), points(5), second, seed=3))
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+def test_faults_are_remembered(failing: int, tmp_path: Path) -> None:
+    """A chain that failed once before the cut has one restart behind it; one that was left out stays out."""
+
+    def kernel() -> WatchedKernel:
+        return WatchedKernel(lambda chain: None)
+
+    def hook(chain: Watched) -> None:
+        if chain.number == 2 and 40 < chain.made and chain.reseeded < failing:
+            raise RuntimeError("by chance")
+
+    tape = Tape(tmp_path)
+    options = Options(rule=Rule(target_ess=1e9), max_draws=200)
+    unbroken = finish(launch(NORMAL, WatchedKernel(hook), points(5), options, seed=3, cores=2, keep=tape))
+    assert len(unbroken.notes) == failing
+    assert unbroken.chains == ((0, 1, 2, 3) if failing == 1 else (0, 1, 3))
+    told = 0
+    for path, _ in tape.moments:
+        got = resumed(path, NORMAL, kernel(), points(5), options, seed=3)
+        if got.notes:  # else the cut was before the fault, which does not happen again here
+            told += 1
+            assert fingerprint(got) == fingerprint(unbroken)
+    assert told > 3
+
+
+def test_a_restart_that_was_not_finished_does_not_count_twice(tmp_path: Path) -> None:
+    """Stopped in the round in which a chain was restarted: the round is made anew, with the same fault once more."""
+
+    def kernel(stop: Any = None) -> WatchedKernel:
+        def hook(chain: Watched) -> None:
+            if chain.number == 1 and chain.made > 40 and not chain.reseeded:
+                raise RuntimeError("by chance")
+            if stop is not None and chain.number == 1 and chain.reseeded:
+                stop()
+
+        return WatchedKernel(hook)
+
+    options = Options(rule=Rule(target_ess=1e9), max_draws=200)
+    unbroken = run_chains(NORMAL, kernel(), points(5), options, seed=3)
+    keep = Checkpoint.create(tmp_path / "c", {}, {}, overwrite=False)
+    running = launch(NORMAL, kernel(lambda: running.stop()), points(5), options, seed=3, cores=1, keep=keep)
+    cut = finish(running)
+    assert cut.interrupted
+    got = resumed(tmp_path / "c", NORMAL, kernel(), points(5), options, seed=3)
+    assert got.chains == (0, 1, 2, 3)
+    assert got.notes == unbroken.notes
+    np.testing.assert_array_equal(got.draws[0], unbroken.draws[0])
+
+
+# --- kill -9 -----------------------------------------------------------------------------------------------------
+
+KILLED = """
+    import sys
+    from pathlib import Path
+    from consilience.run import checkpoint as checkpoints, launch
+    from tests.run.support import finish, sleepy
+    from tests.run.test_resuming import STORIES, points
+
+    place, story = Path(sys.argv[1]), sys.argv[2]
+    target, _, options, _ = STORIES[story]
+    if (place / "state.sealed").exists():
+        _, about, state = checkpoints.read(place)
+        running = launch(target, sleepy(1, 0.02), points(target.dimension), options, seed=3, cores=2)
+        supervisor = running.supervisor
+        keep = checkpoints.resume(place, {}, about, state, supervisor.course, supervisor.lanes)
+        supervisor.keep = keep
+    else:
+        keep = checkpoints.Checkpoint.create(place, {}, {}, overwrite=False)
+        running = launch(target, sleepy(1, 0.02), points(target.dimension), options, seed=3, cores=2, keep=keep)
+    keep.interval = 0.0
+    print("begun", flush=True)
+    finish(running)
+    print("ended", flush=True)
+"""
+
+
+def killed(place: Path, story: str, seconds: float) -> None:
+    """A process that goes on with the run and is killed some time after it began."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(KILLED), str(place), story], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    process.stdout.close()
+
+
+def check_kills(place: Path, story: str, times: int, longest: float) -> None:
+    target, kernel, options, _ = STORIES[story]
+    unbroken = run_chains(target, kernel, points(target.dimension), options, seed=3)
+    generator = random.Random(7)
+    for _ in range(times):
+        killed(place, story, generator.random() * longest)
+        if (place / "state.sealed").exists():
+            copy = place.with_name("copy")
+            shutil.copytree(place, copy)
+            got = resumed(copy, target, kernel, points(target.dimension), options, seed=3)
+            assert fingerprint(got) == fingerprint(unbroken)
+            shutil.rmtree(copy)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="kill works differently there")
+def test_killed_at_random_moments_and_resumed(tmp_path: Path) -> None:
+    check_kills(tmp_path / "c", "retuned", 4, 0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="kill works differently there")
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("story", ["plain", "retuned", "jumps", "alone"])
+def test_killed_at_many_random_moments_and_resumed(story: str, tmp_path: Path) -> None:
+    """25 kills of each: the run goes on from the state the one before left."""
+    for round_ in range(5):
+        check_kills(tmp_path / f"c{round_}", story, 5, 0.3)
+
+
+# --- damage ------------------------------------------------------------------------------------------------------
+
+
+def contents(place: Path) -> dict[str, bytes]:
+    return {entry.name: entry.read_bytes() for entry in sorted(place.iterdir())}
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The checkpoint of a run that was cut off."""
+    _, tape = taped(tmp_path_factory.mktemp("sound"), NORMAL, NutsKernel(), Options())
+    return next(path for path, stage in tape.moments if stage == "Sampling")
+
+
+@pytest.mark.parametrize("name", ["state.sealed", "windows.log"])
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.3, 0.5, 0.9, 0.999, 0.99999])
+def test_truncated_checkpoints_are_refused_and_left_as_they_are(
+    sound: Path, name: str, share: float, tmp_path: Path
+) -> None:
+    place = tmp_path / "c"
+    shutil.copytree(sound, place)
+    whole = (place / name).read_bytes()
+    (place / name).write_bytes(whole[: min(int(len(whole) * share), len(whole) - 1)])
+    before = contents(place)
+    with pytest.raises(StorageError, match="truncated") as caught:
+        resumed(place, NORMAL, NutsKernel(), points(5), Options(), seed=3)
+    assert name in str(caught.value)
+    assert contents(place) == before
+
+
+@pytest.mark.parametrize("name", ["state.sealed", "windows.log"])
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.7, 0.999])
+def test_a_changed_byte_is_noticed(sound: Path, name: str, share: float, tmp_path: Path) -> None:
+    place = tmp_path / "c"
+    shutil.copytree(sound, place)
+    changed = bytearray((place / name).read_bytes())
+    changed[int(len(changed) * share)] ^= 1
+    (place / name).write_bytes(changed)
+    before = contents(place)
+    with pytest.raises(StorageError, match=f"{name}.*damaged"):
+        resumed(place, NORMAL, NutsKernel(), points(5), Options(), seed=3)
+    assert contents(place) == before
+
+
+def test_a_log_that_is_longer_than_the_state_says_is_cut(sound: Path, tmp_path: Path) -> None:
+    """Killed between the log and the state: what came after the state is made anew."""
+    place = tmp_path / "c"
+    shutil.copytree(sound, place)
+    with open(place / "windows.log", "ab") as file:
+        file.write(b"half of a block")
+    got = resumed(place, NORMAL, NutsKernel(), points(5), Options(), seed=3)
+    assert fingerprint(got) == fingerprint(run_chains(NORMAL, NutsKernel(), points(5), Options(), seed=3))
+
+
+def test_places_that_are_no_place_for_a_checkpoint(sound: Path, tmp_path: Path) -> None:
+    """Another run's, a file, a directory of other things: refused with the reason, and nothing is touched."""
+    shutil.copytree(sound, tmp_path / "other")
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "thesis.txt").write_text("mine")
+    for name, message in [
+        ("other", "holds the checkpoint of another run.*overwrite=True"),
+        ("file", "is a file; a checkpoint is a directory"),
+        ("foreign", "is a directory with other things in it"),
+    ]:
+        place = tmp_path / name
+        before = place.read_bytes() if place.is_file() else contents(place)
+        with pytest.raises(StorageError, match=message):
+            Checkpoint.create(place, {}, {}, overwrite=name != "other")
+        assert (place.read_bytes() if place.is_file() else contents(place)) == before
+    Checkpoint.create(tmp_path / "other", {}, {}, overwrite=True).close()
+    (tmp_path / "empty").mkdir()
+    Checkpoint.create(tmp_path / "empty", {}, {}, overwrite=False).close()
+    with pytest.raises(StorageError, match=r"holds no checkpoint: there is no file 'state\.sealed'"):
+        checkpoints.read(tmp_path / "empty")
+    with pytest.raises(StorageError, match="holds no checkpoint"):
+        checkpoints.read(tmp_path / "nowhere")
+
+
+@pytest.mark.skipif(not Path("/proc/version").exists(), reason="a place nobody can write to")
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"cannot be written"):
+        Checkpoint.create("/proc/checkpoint", {}, {}, overwrite=False)
+
+
+def test_a_disk_that_fails_on_the_way_ends_the_checkpoint_not_the_run(tmp_path: Path) -> None:
+    """The log vanishes while the run goes on: the fault is kept, the draws are complete."""
+    keep = Checkpoint.create(tmp_path / "c", {}, {}, overwrite=False, interval=0.0)
+    running = launch(NORMAL, NutsKernel(), points(5), Options(), seed=3, keep=keep)
+
+    def vanish(event: object) -> None:
+        if isinstance(event, DrawsMade):
+            shutil.rmtree(tmp_path / "c", ignore_errors=True)
+
+    running.listeners.add([vanish])
+    running.supervisor.send = running.listeners.send  # in step with the run
+    run = finish(running)
+    assert isinstance(keep.fault, StorageError)
+    plain = run_chains(NORMAL, NutsKernel(), points(5), Options(), seed=3)
+    assert fingerprint(run) == fingerprint(plain)
+
+
+def test_differences_are_told_one_by_one() -> None:
+    saved = {"model": "a", "seed": 1, "chains": 4}
+    assert list(checkpoints.differences(saved, saved)) == []
+    told = list(checkpoints.differences(saved, {"model": "b", "seed": 1, "version": "2"}))
+    assert told == ["chains was 4 and is None", "model was 'a' and is 'b'", "version was None and is '2'"]
