@@ -15,8 +15,10 @@ ConsilienceError
 ├── ModelError            a model that is not well formed
 │   ├── ParameterError        a distribution parameter outside its range
 │   └── SupportError          an observed value outside the support
-└── SamplingError         a run that cannot start or go on
-    └── InitialPointError     no finite starting point
+├── SamplingError         a run that cannot start or go on
+│   └── InitialPointError     no finite starting point
+└── StorageError          a file that cannot be written or read
+    └── SealError             a sealed file that is not as it was written
 """
 
 from __future__ import annotations
@@ -90,6 +92,14 @@ class SamplingError(ConsilienceError):
 
 class InitialPointError(SamplingError, ValueError):
     """No starting point with a finite log density was found."""
+
+
+class StorageError(ConsilienceError):
+    """A file or directory of results cannot be written or read."""
+
+
+class SealError(StorageError):
+    """A sealed file or log of draws is not as it was written, or its contents cannot be sealed."""
 
 
 class ConsilienceWarning(UserWarning):

@@ -3,236 +3,267 @@
 from __future__ import annotations
 
 import io
-import math
-import os
-import pty
-import subprocess
 import sys
-import threading
 import types
 import warnings
-from dataclasses import dataclass, replace
 
 import pytest
+from hypothesis import given
 
 from consilience.errors import ConsilienceWarning
 from consilience.ui import Reporter, reporter
-from consilience.ui.displays import Bar, Lines
+from consilience.ui.display import Display, Lines
+from consilience.ui.notebook import Notebook
 from consilience.ui.overview import Overview
-from consilience.ui.progress import is_terminal
+from consilience.ui.progress import LONGEST_NOTICE, MOST_NOTICES
+from consilience.ui.terminal import Terminal, is_terminal
+from tests.ui.simulated import (
+    ANY_EVENTS,
+    FIXED,
+    UNHURRIED,
+    Again,
+    Chain,
+    Check,
+    Clock,
+    Drawn,
+    Ended,
+    Lost,
+    Now,
+    Recorder,
+    Started,
+    chains,
+    runs,
+)
 
 
-@dataclass(frozen=True)
-class Starts:
-    """Begin of a run."""
+class Screen(io.StringIO):
+    """A stream that is a terminal."""
 
-    chains: int = 4
-    tune: int = 1000
-    draws: int = 500
+    def isatty(self) -> bool:
+        return True
 
 
-@dataclass(frozen=True)
-class Chain:
-    """Where a chain is."""
+class Timed(Recorder):
+    """Keeps when it was shown something, and asks for other intervals each time."""
 
-    chain: int
-    done: int
-    divergences: int = 0
-    step_size: float = 0.5
-    tree_depth: float = 3.0
-    gradients: int = 0
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(first=0.3, interval=1.0)
+        self.clock = clock
+        self.times: list[tuple[float, float]] = []
 
-
-@dataclass(frozen=True)
-class Ends:
-    """End of a run."""
-
-    interrupted: bool = False
-    seconds: float = 12.0
+    def show(self, now: Overview) -> None:
+        super().show(now)
+        self.interval *= 1.5
+        self.times.append((self.clock.now, self.interval))
 
 
-class Clock:
-    """Time that passes when told."""
+def tell(display: Display, events: list[tuple[float, object]], clock: Clock) -> Reporter:
+    """A reporter that was told all the events."""
+    report = Reporter(display, clock)
+    for seconds, event in events:
+        clock.now += seconds
+        report(event)
+    return report
 
-    def __init__(self) -> None:
-        self.now = 100.0
 
-    def __call__(self) -> float:
-        return self.now
+@UNHURRIED
+@given(ANY_EVENTS)
+def test_no_sequence_of_events_fails_or_switches_a_display_off(events: list[tuple[float, object]]) -> None:
+    """Chains without figures, NaN, no lengths, no chains, events out of order: warnings are errors here."""
+    stream = io.StringIO()
+    for display in (Lines(stream), Recorder()):
+        report = tell(display, events, Clock())
+        assert report._display is display
+        report.close()
+    assert all(line.isprintable() for line in stream.getvalue().splitlines())
 
 
-class Recorder:
-    """A display that keeps what it is shown."""
+@UNHURRIED
+@given(runs())
+def test_nothing_is_shown_more_often_than_the_display_wants(events: list[tuple[float, object]]) -> None:
+    """Not before its first second, and each time not before the interval it asked for is over."""
+    clock = Clock()
+    display = Timed(clock)
+    tell(display, events, clock)
+    due = 100.0 + 0.3
+    for time, interval in display.times:
+        assert time >= due
+        due = time + interval
 
-    interval = 1.0
 
-    def __init__(self) -> None:
-        self.shown: list[Overview] = []
-        self.ends: list[Overview | None] = []
-
-    def show(self, overview: Overview) -> None:
-        self.shown.append(overview)
-
-    def finish(self, overview: Overview | None) -> None:
-        self.ends.append(overview)
+@UNHURRIED
+@given(runs())
+def test_last_state_is_always_shown(events: list[tuple[float, object]]) -> None:
+    """However little time has passed, the display ends once, with the figures of the end."""
+    display = Recorder(first=1e9)
+    tell(display, events, Clock())
+    (end,) = display.ends
+    told = events[-1][1]
+    assert isinstance(told, Ended)
+    assert end is not None
+    assert (end.status, end.draws) == (told.status, told.draws)
+    progress = [event for _, event in events if isinstance(event, Now)]
+    alive = [chain for chain in progress[-1].chains if chain.phase != "failed"] if progress else []
+    assert end.divergences == sum(chain.divergences for chain in alive)
+    assert len(display.notices) == min(MOST_NOTICES, sum(isinstance(event, Again | Lost) for _, event in events))
+    assert all(text.isprintable() and len(text) <= LONGEST_NOTICE for text in display.notices)
 
 
 def test_overview_adds_up_the_chains() -> None:
-    """Counts are sums, step size and depth means over the chains that have them."""
+    """Counts are sums, draws those of the slowest, step size and depth means over the chains that have them."""
     clock, display = Clock(), Recorder()
-    report = Reporter(display, first=0.0, clock=clock)
-    report(Starts())
-    report(Chain(0, 1200, divergences=2, step_size=0.4, tree_depth=2.0, gradients=9000))
-    clock.now += 10
-    report(Chain(1, 1100, divergences=1, step_size=0.6, tree_depth=math.nan, gradients=7000))
-    overview = display.shown[-1]
-    assert (overview.done, overview.total, overview.divergences) == (2300, 6000, 3)
-    assert (overview.step_size, overview.tree_depth) == (0.5, 2.0)
-    assert (overview.gradients, overview.seconds) == (16000, 10.0)
-    assert overview.tuning  # nothing was heard of two chains
-    for chain in range(4):
-        report(Chain(chain, 1500))
-    clock.now += 2
-    report(Chain(3, 1500))
-    assert not display.shown[-1].tuning
+    report = Reporter(display, clock)
+    report(FIXED)
+    assert display.shown[-1].stage == "starting"
+    report(
+        Now(
+            (
+                Chain(0, "sampling", 1200, 200, 2, 0.4, 2.0, gradients=9000),
+                Chain(1, "tuning", 900, 0, 1, 0.6, float("nan"), gradients=7000),
+            ),
+            Check(),
+            seconds=2.0,
+        )
+    )
+    state = display.shown[-1]
+    assert (state.stage, state.tuning_steps, state.draws, state.total, state.divergences) == ("tuning", 900, 0, 500, 3)
+    assert (state.step_size, state.tree_depth) == (0.5, 2.0)
+    assert (state.gradient_rate, state.seconds) == (8000.0, 2.0)
+    assert state.worst is not None
+    assert (state.worst.rhat_name, state.worst.ess_name) == ("tau", "theta[C]")
 
 
-def test_frames_are_throttled_and_a_short_run_has_none() -> None:
-    """Nothing is drawn before the first interval; then once per interval, and once at the end."""
-    clock, display = Clock(), Recorder()
-    report = Reporter(display, first=0.5, clock=clock)
-    report(Starts())
-    for step in range(30):
-        for chain in range(4):
-            report(Chain(chain, step))
-        clock.now += 0.1
-    assert len(display.shown) == 3  # after 0.5, 1.5 and 2.5 seconds
-    report(Ends())
-    assert len(display.ends) == 1
+def test_stages_follow_the_chains() -> None:
+    """Starting, tuning, sampling, tuning again, paused: the last chain decides, one that failed does not."""
+    display = Recorder()
+    report = Reporter(display)
+    stages = []
+    failed = Chain(9, "failed")
+    for event in (
+        Started(),
+        Now(chains("waiting", 0, 0)),
+        Now((*chains("sampling", 90, 10, 3), Chain(3, "tuning", 60))),
+        Now((*chains("sampling", 90, 10, 3), failed)),
+        Now(chains("sampling", 90, 10), paused=True),
+        Again("divergences: tuning again at target_accept 0.95"),
+        Now(chains("tuning", 100, 0)),
+        Now(chains("sampling", 140, 10)),
+        Started(),
+        Now(chains("tuning", 10, 0)),
+    ):
+        report(event)
+        stages.append(display.shown[-1].stage)
+    assert stages == [
+        "starting",
+        "starting",
+        "tuning",
+        "sampling",
+        "paused",
+        "paused",
+        "retuning",
+        "sampling",
+        "starting",
+        "tuning",
+    ]
+
+
+def test_what_happened_is_told_at_once_and_counted() -> None:
+    """A chain that is left out and a new begin are said whatever the interval."""
+    display = Recorder(first=1e9)
+    report = Reporter(display)
+    report(Started())
+    report(Lost(2, "the density raised\nValueError \x1b[31m twice"))
+    report(Again("divergences: tuning again at target_accept 0.95"))
+    report(Ended())
+    assert display.notices == [
+        "chain 2 was left out: the density raised ValueError [31m twice",
+        "divergences: tuning again at target_accept 0.95",
+    ]
     assert display.ends[0] is not None
-    assert display.ends[0].seconds == 12.0
+    assert display.ends[0].lost == 1
 
 
-def test_time_left_follows_the_speed_of_late() -> None:
-    """Slow tuning is forgotten after some seconds."""
-    clock, display = Clock(), Recorder()
-    report = Reporter(display, first=0.0, clock=clock)
-    report(Starts(chains=1, tune=1000, draws=1000))
-    report(Chain(0, 0))
-    assert display.shown[-1].remaining is None
-    for _ in range(10):
-        clock.now += 10.0
-        report(Chain(0, round(clock.now - 100)))
-    assert display.shown[-1].remaining == pytest.approx(1900.0, rel=0.01)
-    done = 100
-    for _ in range(10):
+def test_logs_get_a_line_more_and_more_seldom_and_a_last_one() -> None:
+    """Ten seconds first, then half as much again each time; ten minutes at most."""
+    clock, stream = Clock(), io.StringIO()
+    report = Reporter(Lines(stream), clock)
+    report(Started())
+    times, before = [], ""
+    for second in range(1, 4001):
         clock.now += 1.0
-        done += 100
-        report(Chain(0, done))
-    assert display.shown[-1].remaining == pytest.approx((2000 - done) / 100, rel=0.01)
+        report(Now(chains("sampling", 200 + second, second), Check(), float(second)))
+        if stream.getvalue() != before:
+            times.append(second)
+            before = stream.getvalue()
+    assert times == [10, 25, 48, 82, 133, 209, 323, 494, 751, 1136, 1713, 2313, 2913, 3513]
+    report(Ended(draws=4000, seconds=4001.0))
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == len(times) + 1
+    assert lines[0].startswith("Sampling 4 chains: 10 draws, check at 388, R-hat 1.02 tau, ESS 187/400 theta[C], ")
+    assert lines[-1].startswith("Converged: 4 × 4000 draws in 1:06:41, R-hat 1.02 tau, ESS 187/400 theta[C], ")
 
 
-def overview(**changes: object) -> Overview:
-    """An overview of a run half done."""
-    base = Overview(4, 1000, 1000, True, 4000, 3, 0.4123, 3.14, 1_200_000, 2.0, 2.0, False)
-    return replace(base, **changes)  # type: ignore[arg-type]  # names and values are those of the fields
-
-
-def test_lines_say_what_matters() -> None:
-    """The words of a run that goes on, that ended, that was stopped."""
-    assert (
-        overview().going_on()
-        == "Tuning 4 chains: 4000 of 8000 draws (50 %), 3 divergences, 600k gradients/s, 0:02 left"
-    )
-    assert (
-        overview(done=8000, tuning=False).at_the_end()
-        == "Sampled 4 chains: 1000 tuning + 1000 draws each in 2.0 s, 3 divergences, 600k gradients/s, "
-        "step size 0.412, tree depth 3.1"
-    )
-    assert (
-        overview(
-            chains=1, tune=0, done=1000, gradients=0, divergences=1, step_size=math.nan, tree_depth=math.nan
-        ).at_the_end()
-        == "Sampled 1 chain: 1000 draws in 2.0 s, 1 divergence"
-    )
-    stopped = overview(interrupted=True, tuning=False, done=5000)
-    assert stopped.at_the_end().startswith(
-        "Sampling 4 chains: stopped by the user after 5000 of 8000 draws, 2.0 s, 3 div"
-    )
-
-
-@pytest.mark.parametrize("room", range(10, 130, 7))
-def test_words_fit_in_the_room(room: int) -> None:
-    """What matters least is left out first; the count and the time stay."""
-    words = overview().beside_bar(room)
-    assert words.startswith("4000/8000")
-    assert words.endswith("0:02 left")
-    shortest = "4000/8000, 0:02 left"
-    assert len(words) <= max(room, len(shortest))
-    whole = overview(done=8000)
-    shortest = "Sampled 4 chains: 1000 tuning + 1000 draws each in 2.0 s"
-    line = whole.at_the_end(room)
-    assert line.startswith(shortest)
-    assert whole.at_the_end().startswith(line)
-    assert len(line) <= max(room, len(shortest))
-
-
-def test_output_that_is_no_terminal_gets_plain_lines() -> None:
-    """No control characters, one line per message."""
-    stream = io.StringIO()
-    report = reporter(stream=stream)
-    with report:
-        report(Starts(chains=2))
-        for chain in range(2):
-            report(Chain(chain, 1500, gradients=5000))
-        report(Ends(seconds=0.2))
-    assert stream.getvalue() == (
-        "Sampled 2 chains: 1000 tuning + 500 draws each in 0.20 s, 0 divergences, 50k gradients/s, "
-        "step size 0.5, tree depth 3.0\n"
-    )
+def test_a_stream_of_ascii_gets_ascii() -> None:
+    """Letters that the encoding lacks are replaced; nothing fails."""
+    bytes_ = io.BytesIO()
+    stream = io.TextIOWrapper(bytes_, encoding="ascii")
+    with Reporter(Lines(stream)) as report:
+        report(Started())
+        report(Now(chains("sampling", 90, 10), Check(rhat_name="變量_σ")))
+        report(Ended())
+    assert bytes_.getvalue().startswith(b"Converged: 4 x 500 draws in 12 s, R-hat 1.02 ??_?, ESS 187/400 theta[C], ")
 
 
 def test_progressbar_false_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is written anywhere."""
     with reporter(progressbar=False) as report:
-        report(Starts())
-        report(Chain(0, 10))
-        report(Ends())
+        report(Started())
+        report(Now(chains("sampling", 10, 1)))
+        report(Lost(1, "it failed"))
+        report(Ended())
     assert capsys.readouterr() == ("", "")
 
 
 def test_default_is_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     """What a program prints stays by itself."""
     with reporter() as report:
-        report(Starts(chains=1))
-        report(Chain(0, 1500))
-        report(Ends())
+        report(FIXED)
+        report(Now(chains("done", 1500, 500, gradients=30_000)))
+        report(Ended("completed"))
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("Sampled 1 chain: 1000 tuning + 500 draws in 12 s")
+    assert err == (
+        "Sampled: 4 × 500 draws in 12 s, 0 divergences, 1000 tuning steps, 10k gradients/s, step size 0.5, "
+        "tree depth 3.0\n"
+    )
 
 
 class Broken(Recorder):
     """A display that fails."""
 
-    def show(self, overview: Overview) -> None:
+    def show(self, now: Overview) -> None:
         raise OSError("the pipe is closed")
 
-    def finish(self, overview: Overview | None) -> None:
-        super().finish(overview)
+    def notice(self, text: str) -> None:
+        raise OSError("the pipe is closed")
+
+    def finish(self, now: Overview | None) -> None:
+        super().finish(now)
         raise OSError("still closed")
 
 
-def test_failing_display_warns_once_and_the_run_goes_on() -> None:
+@pytest.mark.parametrize("event", [Now(), Again("because"), Lost(1, "it failed")])
+def test_failing_display_warns_once_and_the_run_goes_on(event: object) -> None:
     """After the first failure nothing is shown; the display is told to tidy up."""
     display = Broken()
-    report = Reporter(display, first=0.0)
-    report(Starts())
+    display.first = 0.0 if isinstance(event, Now) else 1e9
+    report = Reporter(display)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for step in range(10):
-            report(Chain(0, step))
-        report(Ends())
+        report(Started())
+        for _ in range(10):
+            report(event)
+        report(Ended())
         report.close()
     assert [item.category for item in caught] == [ConsilienceWarning]
     assert "OSError: the pipe is closed" in str(caught[0].message)
@@ -241,10 +272,10 @@ def test_failing_display_warns_once_and_the_run_goes_on() -> None:
 
 def test_failing_display_ends_no_run_where_warnings_are_errors() -> None:
     """The suite turns warnings into errors; none comes out here."""
-    report = Reporter(Broken(), first=0.0)
-    report(Starts())
-    report(Chain(0, 1))
-    report(Ends())
+    for events in ([Started(), Now(), Ended()], [Ended()], [Started()]):
+        with Reporter(Broken()) as report:
+            for event in events:
+                report(event)
 
 
 def test_run_that_fails_leaves_the_display_tidy() -> None:
@@ -253,7 +284,7 @@ def test_run_that_fails_leaves_the_display_tidy() -> None:
 
     def fail() -> None:
         with Reporter(display) as report:
-            report(Starts())
+            report(Started())
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -264,117 +295,50 @@ def test_run_that_fails_leaves_the_display_tidy() -> None:
 def test_unknown_events_and_events_without_a_run_are_passed_over() -> None:
     """New kinds of events need no change here."""
     display = Recorder()
-    with Reporter(display, first=0.0) as report:
-        report("something")
-        report(Chain(0, 1))
-        report(Ends())
-    assert display.shown == []
-    assert display.ends == []
+    with Reporter(display) as report:
+        for event in ("something", Drawn(0, None, {}), Now(), Lost(1, "it failed"), Again("because"), Ended()):
+            report(event)
+    assert (display.shown, display.notices, display.ends) == ([], [], [])
 
 
 def test_reporter_serves_one_run_after_another() -> None:
     """The second run starts from nothing."""
     display = Recorder()
-    report = Reporter(display, first=0.0)
+    report = Reporter(display)
     for _ in range(2):
-        report(Starts(chains=1))
-        report(Chain(0, 1500))
-        report(Ends())
-    assert [end.done for end in display.ends if end] == [1500, 1500]
-    assert len(display.shown) == 2
+        report(Started())
+        report(Again("because"))
+        report(Lost(3, "it failed"))
+        report(Ended())
+    assert [(end.lost, end.draws) for end in display.ends if end] == [(1, 500)] * 2
+    assert [state.stage for state in display.shown] == ["starting"] * 2
 
 
 def test_a_stream_that_is_closed_or_dumb_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only where a line can be redrawn it is."""
     closed = io.StringIO()
     closed.close()
-    assert not is_terminal(closed)
-    terminal = types.SimpleNamespace(isatty=lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    assert is_terminal(terminal)  # type: ignore[arg-type]  # nothing else of a stream is asked for
+    assert not is_terminal(closed)
+    assert not is_terminal(None)
+    assert is_terminal(Screen())
     monkeypatch.setenv("TERM", "dumb")
-    assert not is_terminal(terminal)  # type: ignore[arg-type]  # as above
+    assert not is_terminal(Screen())
 
 
-PROGRAM = """
-import sys, time
-from consilience.ui import reporter
-from tests.ui.test_progress import Chain, Ends, Starts
-pause = float(sys.argv[1])
-with reporter() as report:
-    report(Starts(chains=2))
-    for done in range(0, 1501, 100):
-        for chain in range(2):
-            report(Chain(chain, done, gradients=10 * done))
-        time.sleep(pause)
-    report(Ends(seconds=1.0))
-print("rich" in sys.modules, len(sys.modules))
-"""
-
-
-def on_a_terminal(pause: float) -> str:
-    """What appears on a pseudo terminal of 80 columns."""
-    master, slave = pty.openpty()
-    environment = os.environ | {
-        "COLUMNS": "80",
-        "TERM": "xterm-256color",
-        "PYTHONPATH": os.pathsep.join(sys.path),
-    }
-    process = subprocess.Popen([sys.executable, "-c", PROGRAM, str(pause)], stdout=slave, stderr=slave, env=environment)
-    os.close(slave)
-    received = bytearray()
-
-    def read() -> None:
-        while True:
-            try:
-                chunk = os.read(master, 65536)
-            except OSError:  # the other side is closed
-                return
-            if not chunk:
-                return
-            received.extend(chunk)
-
-    reading = threading.Thread(target=read)
-    reading.start()
-    assert process.wait(timeout=60) == 0
-    reading.join(timeout=60)
-    os.close(master)
-    return received.decode()
-
-
-def test_terminal_shows_one_line_redrawn_in_place() -> None:
-    """Frames replace each other; at the end one plain line remains."""
-    text = on_a_terminal(pause=0.05)
-    frames = [frame for frame in text.split("\x1b[2K") if "gradients/s" in frame]
-    assert len(frames) > 3
-    assert all("\n" not in frame.rstrip() for frame in frames[:-1])
-    assert any("Tuning 2 chains" in frame for frame in frames)
-    assert any("Sampling 2 chains" in frame for frame in frames)
-    last = text.strip().splitlines()[-2]
-    assert last.endswith("Sampled 2 chains: 1000 tuning + 500 draws each in 1.0 s, 0 divergences")
-    assert text.strip().splitlines()[-1].startswith("True")
-
-
-def test_short_run_does_not_load_the_library_that_draws() -> None:
-    """Its import takes longer than such a run."""
-    text = on_a_terminal(pause=0.0)
-    lines = text.strip().splitlines()
-    assert lines[-2].startswith("Sampled 2 chains: 1000 tuning + 500 draws each in 1.0 s")
-    assert lines[-1].startswith("False")
-
-
-def test_kind_of_display_follows_the_stream() -> None:
-    """A terminal and a notebook get a bar, everything else lines."""
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TERM", "xterm")
-        assert isinstance(reporter(stream=Terminal())._display, Bar)
-        assert isinstance(reporter(stream=io.StringIO())._display, Lines)
-        patch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
-        assert isinstance(reporter()._display, Bar)
-        patch.setattr(sys, "stdout", None)
-        assert reporter()._display is None
+def test_kind_of_display_follows_where_the_output_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal, a notebook, a file, and a program without streams."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    assert isinstance(reporter(stream=Screen())._display, Terminal)
+    assert isinstance(reporter(stream=io.StringIO())._display, Lines)
+    shell = types.SimpleNamespace()
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setattr(sys, "stderr", Screen())
+    assert isinstance(reporter()._display, Terminal)  # IPython on a terminal has no kernel
+    shell.kernel = object()
+    assert isinstance(reporter()._display, Notebook)
+    assert isinstance(reporter(stream=Screen())._display, Terminal)
+    shell.kernel = None
+    monkeypatch.setattr(sys, "stderr", None)
+    assert reporter()._display is None

@@ -1,4 +1,4 @@
-"""What the user sees of a run while it goes on."""
+"""What the user sees of a run while it goes on, and where its time went."""
 
 from consilience.ui.progress import Reporter, reporter
 from consilience.ui.timing import Timing

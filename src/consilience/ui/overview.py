@@ -1,94 +1,148 @@
-"""The state of a run as one line: numbers of all chains together enter, text leaves."""
+"""The state of a run, all chains together: events enter, one record leaves, which every display shows its own way."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, TypeAlias
 
-from consilience.ui.words import clock, counted, duration, short
+from consilience.ui.events import ChainState, Figures, RunEnds, RunGoesOn, RunStarts
+from consilience.ui.pace import Pace, fraction_done, transitions_left
+from consilience.ui.words import plain
+
+Stage: TypeAlias = Literal["starting", "tuning", "retuning", "sampling", "paused"]
+
+LONGEST_REASON = 200
+"""Letters of a reason that are kept; the whole of it is in the warnings and in the result."""
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Worst(NamedTuple):
+    """The worst figures of the last check; targets are NaN where nothing is asked for."""
+
+    rhat: float
+    rhat_name: str
+    target_rhat: float
+    ess: float
+    ess_name: str
+    target_ess: float
+
+
+class Overview(NamedTuple):
     """All chains of a run together.
 
-    chains           number of chains
-    tune, draws      transitions of each chain: those of tuning, those afterwards
-    tuning           whether a chain is tuning still
-    done             transitions made by all chains, tuning included
+    stage            what goes on
+    chains, lost     chains of the run, and those of them that were left out
+    tuning_steps     transitions of tuning of the chain with the fewest; None if nothing is known of a chain
+    tune             tuning steps wanted; None where that is decided while running
+    draws            draws after tuning of the chain with the fewest
+    total            draws wanted of each chain; None where that is decided while running
+    next_check       draws at which convergence is checked next; None if it is not
     divergences      divergences after tuning, of all chains
+    worst            figures of the last check; None before it
+    gradient_rate    evaluations of the density per second by all chains; NaN if unknown
     step_size        mean over the chains; NaN if there is none
     tree_depth       mean over the chains of the depth of late; NaN if there is none
-    gradients        evaluations of the density by all chains
     seconds          since the run began
     remaining        seconds left; None if unknown
-    interrupted      whether the user stopped the run
+    fraction         share of the run that is over, between 0 and 1; None if unknown
+    status, reason   how the run ended and why; empty while it goes on
     """
 
+    stage: Stage
     chains: int
-    tune: int
+    lost: int
+    tuning_steps: int | None
+    tune: int | None
     draws: int
-    tuning: bool
-    done: int
+    total: int | None
+    next_check: int | None
     divergences: int
+    worst: Worst | None
+    gradient_rate: float
     step_size: float
     tree_depth: float
-    gradients: int
     seconds: float
     remaining: float | None
-    interrupted: bool
+    fraction: float | None
+    status: str = ""
+    reason: str = ""
 
-    @property
-    def total(self) -> int:
-        """Transitions wanted of all chains, tuning included."""
-        return self.chains * (self.tune + self.draws)
 
-    @property
-    def activity(self) -> str:
-        """What goes on, and in how many chains."""
-        return f"{'Tuning' if self.tuning else 'Sampling'} {counted(self.chains, 'chain')}"
+def overview(
+    run: RunStarts,
+    now: RunGoesOn | None,
+    pace: Pace,
+    *,
+    lost: int = 0,
+    restarted: bool = False,
+    end: RunEnds | None = None,
+) -> Overview:
+    """The state of a run.
 
-    @property
-    def facts(self) -> list[str]:
-        """Divergences and speed, the more important first."""
-        facts = [counted(self.divergences, "divergence")]
-        if self.gradients and self.seconds > 0:
-            facts.append(f"{short(self.gradients / self.seconds)} gradients/s")
-        return facts
+    now         its latest progress; None before the first
+    pace        speed of late
+    lost        chains of which it was told that they are left out
+    restarted   whether the chains were sent back to tuning
+    end         how it ended; None while it goes on
+    """
+    states = () if now is None else now.chains
+    alive = [state for state in states if state.phase != "failed"]
+    check = None if now is None else now.check
+    left = transitions_left(run, alive, check, restarted) if alive else None
+    speed = pace.transitions
+    gradients, seconds = pace.gradients, 0.0 if now is None else now.seconds
+    if end is not None:
+        seconds = end.seconds
+        whole = sum(state.gradients for state in states)
+        gradients = whole / seconds if seconds > 0 and whole else math.nan
+    return Overview(
+        stage="paused" if now is not None and now.paused else stage(alive, restarted),
+        chains=run.chains,
+        lost=max(lost, len(states) - len(alive)),
+        tuning_steps=min((state.done - state.draws for state in alive), default=None),
+        tune=None if restarted else run.tune,
+        draws=end.draws if end is not None else min((state.draws for state in alive), default=0),
+        total=run.max_draws if run.draws is None and run.target_ess is None else run.draws,
+        next_check=next_check(run, check),
+        divergences=sum(state.divergences for state in alive),
+        worst=None if check is None else worst(check),
+        gradient_rate=gradients,
+        step_size=mean(state.step_size for state in alive),
+        tree_depth=mean(state.tree_depth for state in alive),
+        seconds=seconds,
+        remaining=left / speed if left is not None and speed > 0 else None,
+        fraction=fraction_done(run, alive, left, restarted),
+        status="" if end is None else end.status,
+        reason="" if end is None else plain(end.reason)[:LONGEST_REASON],
+    )
 
-    @property
-    def time_left(self) -> list[str]:
-        """The time left, if known."""
-        return [] if self.remaining is None else [f"{clock(self.remaining)} left"]
 
-    def going_on(self) -> str:
-        """The state of a run that goes on, as one line."""
-        count = f"{self.done} of {self.total} draws ({100 * self.done / max(1, self.total):.0f} %)"
-        return f"{self.activity}: {', '.join([count, *self.facts, *self.time_left])}"
+def stage(alive: Iterable[ChainState], restarted: bool) -> Stage:
+    """What goes on: the chains are as far as the last of them."""
+    phases = {state.phase for state in alive}
+    if not phases - {"waiting"}:
+        return "starting"
+    if phases & {"waiting", "tuning"}:
+        return "retuning" if restarted else "tuning"
+    return "sampling"
 
-    def beside_bar(self, room: int) -> str:
-        """The same beside a bar, in `room` characters; what matters least is left out first."""
-        count, facts = f"{self.done}/{self.total}", self.facts
-        while facts and len(", ".join([count, *facts, *self.time_left])) > room:
-            facts.pop()
-        return ", ".join([count, *facts, *self.time_left])
 
-    def at_the_end(self, room: int | None = None) -> str:
-        """The state of a run that ended, as one line; facts beyond `room` characters are left out."""
-        each = " each" if self.chains > 1 else ""
-        if self.done >= self.total:
-            length = f"{self.tune} tuning + {self.draws} draws{each}" if self.tune else f"{self.draws} draws{each}"
-            line = f"Sampled {counted(self.chains, 'chain')}: {length} in {duration(self.seconds)}"
-        else:
-            how = "stopped by the user" if self.interrupted else "stopped"
-            line = f"{self.activity}: {how} after {self.done} of {self.total} draws, {duration(self.seconds)}"
-        facts = self.facts
-        if not math.isnan(self.step_size):
-            facts.append(f"step size {self.step_size:.3g}")
-        if not math.isnan(self.tree_depth):
-            facts.append(f"tree depth {self.tree_depth:.1f}")
-        for fact in facts:
-            if room is not None and len(f"{line}, {fact}") > room:
-                break
-            line = f"{line}, {fact}"
-        return line
+def next_check(run: RunStarts, check: Figures | None) -> int | None:
+    """Draws at which convergence is checked next; None if the end of the run depends on no check."""
+    if run.draws is not None or run.target_ess is None:
+        return None
+    return min(run.min_draws if check is None else check.next_check, run.max_draws)
+
+
+def worst(check: Figures) -> Worst:
+    """The figures of a check, with names that can be shown."""
+    target = math.nan if check.target_ess is None else check.target_ess
+    return Worst(
+        check.rhat, plain(check.rhat_name), check.target_rhat, check.ess, plain(check.ess_name), target_ess=target
+    )
+
+
+def mean(values: Iterable[float]) -> float:
+    """Mean of the numbers among the values; NaN if there are none."""
+    numbers = [value for value in values if not math.isnan(value)]
+    return sum(numbers) / len(numbers) if numbers else math.nan

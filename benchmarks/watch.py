@@ -1,0 +1,119 @@
+"""What watching a run converge costs: checks that fail and that pass, and memory, beside vectorised NumPy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks.memory import MEGABYTE, resident
+from benchmarks.native import one_core
+from benchmarks.report import Row, show
+from consilience.diagnostics import examine
+from consilience.diagnostics.watch import Rule, Watch
+
+CHAINS, DRAWS, SCALARS, MANY = 4, 1000, 1000, 10_000
+BLOCK = 200
+COEFFICIENTS = {0.0: 400.0, 0.5: 400.0, 0.9: 50.0}  # with an effective size that all scalars reach
+PASSING_LIMIT, FAILING_LIMIT = 0.3, 1.0
+REPEATS = 5
+
+
+def autoregression(coefficient: float, scalars: int) -> np.ndarray:
+    """Stationary draws (chain, draw, scalar)."""
+    rng = np.random.default_rng(int(100 * coefficient))
+    draws = rng.normal(size=(CHAINS, DRAWS, scalars))
+    draws[:, 0] /= np.sqrt(1 - coefficient**2)
+    for t in range(1, DRAWS):
+        draws[:, t] += coefficient * draws[:, t - 1]
+    return draws
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """Time of one call."""
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def passing(draws: np.ndarray, rule: Rule, earlier: bool) -> float:
+    """Seconds of a check that looks at everything; with `earlier`, after one on all draws but the last block."""
+    watch = Watch(CHAINS, draws.shape[2])
+    watch.extend(draws[:, : DRAWS - BLOCK])
+    if earlier:
+        watch.measure()
+    watch.extend(draws[:, DRAWS - BLOCK :])
+    seconds = seconds_of(lambda: watch.check(rule))
+    assert watch.check(rule) is None
+    return seconds
+
+
+def failing(draws: np.ndarray) -> float:
+    """Seconds of the check after a failing one and another block of draws."""
+    watch = Watch(CHAINS, draws.shape[2])
+    watch.extend(draws[:, : DRAWS - BLOCK])
+    rule = Rule(target_ess=1e9)
+    assert watch.check(rule) is not None
+    watch.extend(draws[:, DRAWS - BLOCK :])
+    return seconds_of(lambda: watch.check(rule))
+
+
+def speed() -> list[Row]:
+    """Times for a thousand scalars."""
+    rows = []
+    for coefficient, size in COEFFICIENTS.items():
+        draws = autoregression(coefficient, SCALARS)
+        kind = f"AR {coefficient}" if coefficient else "independent"
+        rule = Rule(target_ess=size, target_rhat=1.1)
+        by_numpy = min(seconds_of(lambda draws=draws: examine(draws)) for _ in range(2))
+        for earlier in (False, True):
+            best = min(passing(draws, rule, earlier) for _ in range(REPEATS))
+            what = f"passing check, {kind}, {'a fifth of the draws new' if earlier else 'first look'}"
+            note = f"all diagnostics of all draws by NumPy {by_numpy:.2f} s"
+            rows.append(Row(what, best, "s", PASSING_LIMIT, note=note))
+        if not coefficient:
+            best = min(failing(draws) for _ in range(REPEATS))
+            rows.append(Row("failing check after a failing one", 1e3 * best, "ms", FAILING_LIMIT))
+            watch = Watch(CHAINS, SCALARS)
+            watch.extend(draws)
+            best = min(seconds_of(lambda watch=watch: watch.disagreeing(1.2, 50)) for _ in range(REPEATS))
+            rows.append(Row("looking for chains that disagree, none", 1e3 * best, "ms"))
+            more = draws[:, :100].copy()
+            best = min(seconds_of(lambda watch=watch, more=more: watch.extend(more)) for _ in range(REPEATS))
+            rows.append(Row("taking 100 draws", 1e3 * best, "ms"))
+    return rows
+
+
+def memory() -> list[Row]:
+    """Resident memory of a watch of ten thousand scalars that has looked at all of them."""
+    block = np.random.default_rng(1).normal(size=(CHAINS, 100, MANY))
+    Watch(1, 1).extend(np.zeros((1, 10, 1)))
+    rows = []
+    for given in (1 << 28, 1 << 24):
+        before = resident()
+        watch = Watch(CHAINS, MANY, given)
+        for _ in range(DRAWS // 100):
+            watch.extend(block)
+            watch.measure(range(0, MANY, 100))
+        seconds = seconds_of(watch.measure)
+        kept = 8 * CHAINS * DRAWS * MANY / MEGABYTE
+        what = f"beyond {kept:.0f} MB of draws, {given >> 20} MiB given"
+        # A memory page at the end of each scalar's draws is partly empty.
+        limit = given / MEGABYTE + 0.15 * kept
+        rows.append(Row(what, resident() - before - kept, "MB", limit, note=f"all figures in {seconds:.2f} s"))
+        del watch
+    return rows
+
+
+def main() -> None:
+    """Print the tables."""
+    one_core()
+    with threadpool_limits(1):
+        show(f"Convergence of {SCALARS} scalars, {CHAINS} chains of {DRAWS} draws, one core", speed())
+        show(f"Memory of a watch of {MANY} scalars", memory())
+
+
+if __name__ == "__main__":
+    main()

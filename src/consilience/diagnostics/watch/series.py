@@ -1,0 +1,290 @@
+"""Series of one scalar: its order enters; variances and autocorrelation times of scores and indicators leave.
+
+A series lies by half chains, `stride` numbers apart, with zeros behind each, so that lagged products need no ends.
+"""
+
+from __future__ import annotations
+
+from consilience.native.mathematics import divide, floor, inf, log10, maximum, sqrt
+from consilience.native.typed_python import Array, f64, i32, i64, native, record, u64
+
+LAGS = 8  # covariances computed together; as many zeros lie behind every half chain
+
+
+@record
+class Plan:
+    """What all scalars with the same chains and draws share.
+
+    half     draws in half a chain; of an odd number of draws the middle one is in neither half
+    stride   distance of half chains in a series, at least `half` + `LAGS`
+    total    draws in all half chains
+    place    where the draw at i * chains + c has its place in a series; -1 for a middle draw
+    scores   normal scores of the ranks 1, 3/2, 2, ..., total
+    series   memory for a series; what no half chain covers stays zero
+    """
+
+    chains: i64
+    draws: i64
+    half: i64
+    stride: i64
+    total: i64
+    place: Array[i32]
+    scores: Array[f64]
+    series: Array[f64]
+
+
+@record
+class Work:
+    """Memory for one scalar at a time.
+
+    row, order, ascending               draws, the positions in their order, the draws in that order
+    halves_order, halves_ascending      the same without middle draws
+    folded_order, folded                positions by distance from the median, and these distances
+    means, covariance                   of a series: the means of its half chains, its covariance at `lags` lags
+    within, between                     mean variance within half chains; variance of their means
+    pairs, other, places                memory for sorting
+    """
+
+    row: Array[f64]
+    order: Array[i32]
+    ascending: Array[f64]
+    halves_order: Array[i32]
+    halves_ascending: Array[f64]
+    folded_order: Array[i32]
+    folded: Array[f64]
+    means: Array[f64]
+    covariance: Array[f64]
+    lags: i64
+    within: f64
+    between: f64
+    pairs: Array[u64]
+    other: Array[u64]
+    places: Array[i64]
+
+
+@native
+def leave_out_middle(plan: Plan, work: Work) -> None:
+    """The order without middle draws."""
+    place = plan.place
+    order = work.order
+    count = 0
+    for r in range(plan.chains * plan.draws):
+        position = order[r]
+        if place[position] >= 0:
+            work.halves_order[count] = position
+            work.halves_ascending[count] = work.ascending[r]
+            count += 1
+
+
+@native(shared=True)
+def rank_scores(plan: Plan, order: Array[i32], ascending: Array[f64]) -> None:
+    """Normal scores of the ranks, each at its draw's place in the series; equal values share their average rank."""
+    place = plan.place
+    scores = plan.scores
+    series = plan.series
+    total = plan.total
+    first = 0
+    for r in range(total):
+        if r + 1 == total or ascending[r + 1] != ascending[r]:
+            score = scores[first + r]
+            if first == r:
+                series[place[order[r]]] = score
+            else:
+                for k in range(first, r + 1):
+                    series[place[order[k]]] = score
+            first = r + 1
+
+
+@native(shared=True)
+def fold(order: Array[i32], ascending: Array[f64], total: i64, by_distance: Array[i32], distances: Array[f64]) -> None:
+    """Positions by the distance from the median, and the distances, for an even number of draws.
+
+    What lies left and right of the median is merged from both ends at once; among equal distances the left ones
+    come first. Each end gives half of the result, so neither side runs out.
+    """
+    middle = total // 2
+    median = (ascending[middle - 1] + ascending[middle]) / 2.0
+    inner_left = middle - 1
+    inner_right = middle
+    outer_left = 0
+    outer_right = total - 1
+    for r in range(middle):
+        to_left = abs(median - ascending[inner_left])
+        to_right = abs(ascending[inner_right] - median)
+        nearer = to_left <= to_right
+        distances[r] = to_left if nearer else to_right
+        by_distance[r] = order[inner_left if nearer else inner_right]
+        inner_left -= 1 if nearer else 0
+        inner_right += 0 if nearer else 1
+        to_left = abs(median - ascending[outer_left])
+        to_right = abs(ascending[outer_right] - median)
+        farther = to_left > to_right
+        distances[total - 1 - r] = to_left if farther else to_right
+        by_distance[total - 1 - r] = order[outer_left if farther else outer_right]
+        outer_left += 1 if farther else 0
+        outer_right -= 0 if farther else 1
+
+
+@native
+def count_up_to_quantile(ascending: Array[f64], count: i64, probability: f64) -> i64:
+    """How many draws do not exceed their quantile, which interpolates between neighbours in order.
+
+    Source: Hyndman and Fan (1996), Sample quantiles in statistical packages, definition 7.
+    """
+    place = f64(count - 1) * probability
+    below = min(i64(floor(place)), count - 1)
+    share = place - f64(below)
+    lower = ascending[below]
+    upper = ascending[min(below + 1, count - 1)]
+    step = upper - lower
+    quantile = lower + step * share if share < 0.5 else upper - step * (1.0 - share)
+    if lower == upper:
+        quantile = lower
+    found = below + 1
+    while found < count and ascending[found] <= quantile:
+        found += 1
+    while found > 0 and not ascending[found - 1] <= quantile:
+        found -= 1
+    return found
+
+
+@native(shared=True)
+def indicators(plan: Plan, order: Array[i32], least: i64) -> i64:
+    """Ones for the `least` smallest draws of all, zeros for the others; gives the ones within the half chains."""
+    place = plan.place
+    series = plan.series
+    ones = 0
+    for r in range(plan.chains * plan.draws):
+        here = place[order[r]]
+        if here >= 0:
+            series[here] = 1.0 if r < least else 0.0
+            ones += 1 if r < least else 0
+    return ones
+
+
+@native(shared=True, reassociate=True, contract=True)
+def centre(plan: Plan, work: Work) -> None:
+    """Subtract its mean from each half chain of the series; note the means, and the variances within and between.
+
+    Seen from its first number, a half chain that does not move has a variance of exactly zero.
+    """
+    halves = 2 * plan.chains
+    half = plan.half
+    squares = 0.0
+    for c in range(halves):
+        x = plan.series[c * plan.stride :]
+        origin = x[0]
+        moves = 0.0
+        for i in range(half):
+            moves += x[i] - origin
+        mean = moves / f64(half)
+        own = 0.0
+        for i in range(half):
+            y = x[i] - origin - mean
+            x[i] = y
+            own += y * y
+        squares += own
+        work.means[c] = origin + mean
+    grand = 0.0
+    for c in range(halves):
+        grand += work.means[c] - work.means[0]
+    grand = work.means[0] + grand / f64(halves)
+    spread = 0.0
+    for c in range(halves):
+        difference = work.means[c] - grand
+        spread += difference * difference
+    work.within = squares / f64((half - 1) * halves)
+    work.between = spread / f64(halves - 1)
+    work.covariance[0] = squares / f64(half * halves)
+    work.lags = 0
+
+
+@native(shared=True, reassociate=True, contract=True)
+def more_lags(plan: Plan, work: Work) -> None:
+    """The next `LAGS` autocovariances, mean over the half chains: sums of products over the number of draws."""
+    first = work.lags
+    s0 = 0.0
+    s1 = 0.0
+    s2 = 0.0
+    s3 = 0.0
+    s4 = 0.0
+    s5 = 0.0
+    s6 = 0.0
+    s7 = 0.0
+    for c in range(2 * plan.chains):
+        x = plan.series[c * plan.stride :]
+        y = plan.series[c * plan.stride + first :]
+        for i in range(plan.half - first):
+            here = x[i]
+            s0 += here * y[i]
+            s1 += here * y[i + 1]
+            s2 += here * y[i + 2]
+            s3 += here * y[i + 3]
+            s4 += here * y[i + 4]
+            s5 += here * y[i + 5]
+            s6 += here * y[i + 6]
+            s7 += here * y[i + 7]
+    scale = 1.0 / f64(2 * plan.chains * plan.half)
+    covariance = work.covariance[first:]
+    covariance[0] = s0 * scale
+    covariance[1] = s1 * scale
+    covariance[2] = s2 * scale
+    covariance[3] = s3 * scale
+    covariance[4] = s4 * scale
+    covariance[5] = s5 * scale
+    covariance[6] = s6 * scale
+    covariance[7] = s7 * scale
+    work.lags = first + LAGS
+
+
+@native(shared=True)
+def correlation_time(plan: Plan, work: Work, variance: f64) -> f64:
+    """Autocorrelation time of the centred series, its correlations relative to `variance`, which is positive.
+
+    The correlations at lags 2k and 2k + 1 are summed; the sums are used up to the first that is not positive, each
+    no larger than the one before. At least 1 / log10(total), which antithetic chains reach.
+
+    Source: Geyer (1992), Practical Markov chain Monte Carlo, section 3.3; Vehtari et al. (2021), section 3.
+    """
+    longest = max(0, (plan.half - 3) // 2)
+    used = 0.0
+    lowest = inf
+    k = 0
+    even = 1.0
+    pair = 0.0
+    while True:
+        if 2 * k + 1 >= work.lags:
+            more_lags(plan, work)
+        if k > 0:
+            even = 1.0 - (work.within - work.covariance[2 * k]) / variance
+        pair = even + (1.0 - (work.within - work.covariance[2 * k + 1]) / variance)
+        if k == longest or not pair > 0.0:
+            break
+        lowest = min(lowest, pair)
+        used += lowest
+        k += 1
+    rest = even if even > 0.0 or pair >= 0.0 else 0.0
+    return maximum(2.0 * used + rest - 1.0, 1.0 / log10(f64(plan.total)))
+
+
+@native
+def effective_size(plan: Plan, work: Work) -> f64:
+    """Effective number of draws of the mean of the centred series, whose half chains may differ."""
+    return f64(plan.total) / correlation_time(plan, work, work.covariance[0] + work.between)
+
+
+@native
+def scale_reduction(plan: Plan, work: Work) -> f64:
+    """R-hat of the centred series; NaN if it is constant.
+
+    Source: Gelman and Rubin (1992), Inference from iterative simulation using multiple sequences.
+    """
+    half = f64(plan.half)
+    return sqrt((half * divide(work.between, work.within) + half - 1.0) / half)
+
+
+@native
+def variance_ratio(plan: Plan, work: Work) -> f64:
+    """Variance of the means of half chains over what their autocorrelation explains; about 1 for chains that agree."""
+    explained = work.within * correlation_time(plan, work, work.within)
+    return divide(f64(plan.half) * work.between, explained)

@@ -1,0 +1,495 @@
+"""The watch finds what the diagnostics of all draws give, however the draws came, and judges by the rule."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from arviz_stats.base import array_stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special
+
+from consilience import diagnostics
+from consilience.diagnostics.autocovariance import mean_autocovariance
+from consilience.diagnostics.sample import Sample
+from consilience.diagnostics.split_rhat import scale_reduction
+from consilience.diagnostics.watch import Failure, Figures, Rule, Watch
+from consilience.errors import ShapeError
+
+Draws = np.ndarray
+
+
+def autoregressive(noise: Draws, coefficient: float) -> Draws:
+    """First-order autoregression along the draws, driven by `noise`."""
+    draws = noise.copy()
+    for t in range(1, noise.shape[1]):
+        draws[:, t] += coefficient * draws[:, t - 1]
+    return draws
+
+
+def changed(draws: Draws, value: float) -> Draws:
+    """The same draws but for one."""
+    draws = draws.astype(np.float64)
+    draws[-1, -1] = value
+    return draws
+
+
+Make = Callable[[np.random.Generator, tuple[int, int]], Draws]
+FINITE: dict[str, Make] = {
+    "independent": lambda rng, shape: rng.normal(size=shape),
+    "slow": lambda rng, shape: autoregressive(rng.normal(size=shape), 0.9),
+    "very slow": lambda rng, shape: autoregressive(rng.normal(size=shape), 0.99),
+    "antithetic": lambda rng, shape: autoregressive(rng.normal(size=shape), -0.9),
+    "shifted chains": lambda rng, shape: rng.normal(size=shape) + np.arange(shape[0])[:, None],
+    "scaled chains": lambda rng, shape: rng.normal(size=shape) * np.arange(1, shape[0] + 1)[:, None],
+    "trending": lambda rng, shape: rng.normal(size=shape) + np.linspace(0, 3, shape[1]),
+    "counts": lambda rng, shape: rng.poisson(2, size=shape),
+    "fair coin": lambda rng, shape: rng.integers(0, 2, size=shape),
+    "rare truth values": lambda rng, shape: rng.random(shape) < 0.1,
+    "repeated draws": lambda rng, shape: np.repeat(rng.normal(size=shape), 3, axis=1)[:, : shape[1]],
+    "heavy tails": lambda rng, shape: rng.standard_cauchy(shape),
+    "heaviest tails": lambda rng, shape: np.exp(100 * rng.normal(size=shape)) * rng.choice([-1, 1], size=shape),
+    "tiny": lambda rng, shape: 1e-310 * rng.normal(size=shape),
+    "huge": lambda rng, shape: 1.7e308 * rng.uniform(-1, 1, size=shape),
+    "far from zero": lambda rng, shape: 1e9 + rng.normal(size=shape),
+    "crowds apart": lambda rng, shape: rng.choice([0.0, 1e6, -1e-6], size=shape) + 1e-9 * rng.normal(size=shape),
+    "zeros of both signs": lambda rng, shape: rng.choice([0.0, -0.0, 1.0], size=shape),
+    "chains that do not move": lambda rng, shape: np.repeat(rng.normal(size=shape[0])[:, None], shape[1], axis=1),
+}
+KINDS: dict[str, Make] = FINITE | {
+    "constant": lambda rng, shape: np.full(shape, 3.3),
+    "constant but for the end": lambda rng, shape: changed(np.full(shape, 3.3), 4.0),
+    "one NaN": lambda rng, shape: changed(rng.normal(size=shape), np.nan),
+    "one infinite": lambda rng, shape: changed(rng.normal(size=shape), np.inf),
+    "infinite and NaN": lambda rng, shape: changed(changed(rng.normal(size=shape), np.nan).T, -np.inf).T,
+    "all infinite": lambda rng, shape: np.full(shape, np.inf),
+}
+SHAPES = [(4, 1000), (4, 1001), (1, 500), (1, 4), (2, 4), (2, 5), (3, 7), (5, 6), (4, 3), (2, 1), (2, 37), (9, 64)]
+
+
+def all_kinds(shape: tuple[int, int], kinds: dict[str, Make] = KINDS) -> Draws:
+    """Draws (chain, draw, kind)."""
+    rng = np.random.default_rng(shape)
+    return np.stack([make(rng, shape).astype(np.float64) for make in kinds.values()], axis=2)
+
+
+def watched(draws: Draws, ends: list[int] | None = None, memory: int = 1 << 28) -> Watch:
+    """A watch that has seen the draws in blocks."""
+    watch = Watch(draws.shape[0], draws.shape[2], memory)
+    for begin, end in zip([0, *(ends or [])], [*(ends or []), draws.shape[1]], strict=True):
+        watch.extend(draws[:, begin:end])
+    return watch
+
+
+def same(one: Figures, other: Figures) -> None:
+    """Equal in every bit."""
+    for name in ("rhat", "ess_bulk", "ess_tail"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_figures_equal_the_examination_of_all_draws(shape: tuple[int, int]) -> None:
+    """To 1e-9, and so does where they are not defined."""
+    draws = all_kinds(shape)
+    found = watched(draws, [shape[1] // 3]).measure()
+    expected = diagnostics.examine(draws)
+    np.testing.assert_allclose(found.rhat, expected.r_hat, rtol=1e-9)
+    np.testing.assert_allclose(found.ess_bulk, expected.ess_bulk, rtol=1e-9)
+    np.testing.assert_allclose(found.ess_tail, expected.ess_tail, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(4, 200), (3, 51), (1, 30)], ids=str)
+def test_figures_equal_the_published_implementation(shape: tuple[int, int]) -> None:
+    """Every kind of draws but those where that one divides rounding errors, or overflows."""
+    without = ("chains that do not move", "huge", "all infinite")
+    kinds = {name: make for name, make in KINDS.items() if name not in without}
+    draws = all_kinds(shape, kinds)
+    found = watched(draws).measure()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for place, name in enumerate(kinds):
+            x = draws[:, :, place]
+            expected = (
+                array_stats.rhat(x, method="rank"),
+                array_stats.ess(x, method="bulk"),
+                array_stats.ess(x, method="tail", prob=(0.05, 0.95)),
+            )
+            got = found.rhat[place], found.ess_bulk[place], found.ess_tail[place]
+            np.testing.assert_allclose(got, expected, rtol=1e-9, err_msg=name)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    st.integers(1, 9),
+    st.integers(0, 330),
+    st.lists(st.integers(0, 330), max_size=6),
+    st.sampled_from([0, 3000, 20_000, 1 << 28]),
+    st.data(),
+)
+def test_figures_do_not_depend_on_blocks_questions_or_memory(
+    chains: int, count: int, cuts: list[int], memory: int, data: st.DataObject
+) -> None:
+    """In every bit: empty blocks, single draws, orders kept, merged, dropped and made again."""
+    draws = all_kinds((chains, count)) if count else np.zeros((chains, 0, len(KINDS)))
+    ends = sorted(min(cut, count) for cut in cuts)
+    watch = Watch(chains, draws.shape[2], memory)
+    begin = 0
+    for end in [*ends, count]:
+        watch.extend(draws[:, begin:end])
+        begin = end
+        match data.draw(st.integers(0, 3)):
+            case 1:
+                watch.check(Rule())
+            case 2:
+                watch.measure(data.draw(st.lists(st.integers(0, len(KINDS) - 1), max_size=5)))
+            case 3:
+                watch.chain_sizes(data.draw(st.integers(0, len(KINDS) - 1)))
+    assert watch.count == count
+    once = watched(draws)
+    same(watch.measure(), once.measure())
+    same(watch.measure(), once.measure())
+    for scalar in (0, 7, len(KINDS) - 1):
+        np.testing.assert_array_equal(watch.chain_sizes(scalar), once.chain_sizes(scalar))
+    assert watch.disagreeing(1.2, 10) == once.disagreeing(1.2, 10)
+    assert (watch.check(Rule(target_ess=20)) is None) == (once.check(Rule(target_ess=20)) is None)
+
+
+def test_any_memory_layout_and_number_type_may_come() -> None:
+    """Strides of both signs, unaligned bytes, single precision, integers, truth values, an axis that repeats."""
+    rng = np.random.default_rng(1)
+    plain = rng.integers(0, 2, size=(3, 40, 5)).astype(np.float64)
+    packed = np.zeros(plain.shape, dtype=[("label", "i1"), ("draw", "f8")])
+    packed["draw"] = plain
+    layouts = {
+        "columns first": np.asfortranarray(plain),
+        "backwards": plain[::-1, ::-1, ::-1].copy()[::-1, ::-1, ::-1],
+        "every other": np.repeat(plain, 2, axis=2)[:, :, ::2],
+        "scalars first": plain.transpose(2, 0, 1).copy().transpose(1, 2, 0),
+        "unaligned": packed["draw"],
+        "single": plain.astype(np.float32),
+        "integers": plain.astype(np.int16),
+        "truth values": plain.astype(bool),
+    }
+    expected = watched(plain).measure()
+    for name, draws in layouts.items():
+        np.testing.assert_array_equal(np.asarray(draws, np.float64), plain, err_msg=name)
+        same(watched(draws).measure(), expected)
+        same(watched(draws, [13]).measure(), expected)
+    repeated = np.broadcast_to(plain[:, :, :1], (3, 40, 5))
+    assert len(set(watched(repeated).measure().ess_bulk.tolist())) == 1
+
+
+def test_what_is_given_later_changes_does_not_matter() -> None:
+    """The draws are copied."""
+    draws = all_kinds((2, 50), FINITE)
+    expected = watched(draws).measure()
+    watch = watched(draws)
+    draws[:] = 0.0
+    same(watch.measure(), expected)
+
+
+def literal_failures(draws: Draws, rule: Rule) -> dict[int, set[tuple[str, float]]]:
+    """Every criterion of the rule that every scalar misses, with the value, by its definition."""
+    chains, _, scalars = draws.shape
+    failures: dict[int, set[tuple[str, float]]] = {}
+
+    def miss(scalar: int, criterion: str, value: float) -> None:
+        failures.setdefault(scalar, set()).add((criterion, float(value)))
+
+    for scalar in range(scalars):
+        x = draws[:, :, scalar]
+        if not np.isfinite(x).all():
+            miss(scalar, "not finite", (~np.isfinite(x)).sum())
+            continue
+        if (x == x[0, 0]).all():
+            miss(scalar, "constant", 0.0)
+            continue
+        if rule.target_ess is not None:
+            bulk, tail = diagnostics.ess_bulk(x), diagnostics.ess_tail(x)
+            if not bulk >= rule.target_ess:
+                miss(scalar, "bulk ess", bulk)
+            if not tail >= rule.target_ess:
+                miss(scalar, "tail ess", tail)
+        sample = Sample(x[None])
+        with np.errstate(all="ignore"):
+            for series in (sample.scores, sample.folded_scores):
+                half = series.shape[2]
+                rhat = scale_reduction(series)[0]
+                if math.isnan(rhat) and series is sample.folded_scores:
+                    continue
+                if not rhat < rule.target_rhat + (0.0 if rule.strict else 0.04):
+                    miss(scalar, "rhat", rhat)
+                elif rhat > rule.target_rhat and not rule.strict:
+                    means = series.mean(axis=2)
+                    own = series - means[:, :, None]
+                    within = mean_autocovariance(own)[0, 0] * half / (half - 1)
+                    ratio = half * means.var(ddof=1) / (within * time_within(own))
+                    bound = special.fdtri(2 * chains - 1, 200, 1 - 0.01 / (2 * scalars))
+                    if not ratio < bound:
+                        miss(scalar, "rhat excess", ratio)
+    return failures
+
+
+def time_within(centred: Draws) -> float:
+    """Geyer's autocorrelation time of half chains (1, half chain, draw) whose means are zero."""
+    _, halves, half = centred.shape
+    covariance = mean_autocovariance(centred)[0]
+    correlation = covariance / (covariance[0] * half / (half - 1))
+    correlation[0] = 1.0
+    total, lowest, k = -1.0, math.inf, 0
+    while True:
+        pair = correlation[2 * k] + correlation[2 * k + 1]
+        if k == max(0, (half - 3) // 2) or not pair > 0:
+            break
+        lowest = min(lowest, pair)
+        total += 2 * lowest
+        k += 1
+    rest = correlation[2 * k] if correlation[2 * k] > 0 or pair >= 0 else 0.0
+    return max(total + rest, 1 / math.log10(halves * half))
+
+
+def agreeing(rng: np.random.Generator, shape: tuple[int, int], scalars: int) -> Draws:
+    """Draws (chain, draw, scalar) of slow chains that all have the same distribution."""
+    return np.stack([autoregressive(rng.normal(size=shape), 0.5) for _ in range(scalars)], axis=2)
+
+
+RULES = [
+    Rule(),
+    Rule(target_ess=20),
+    Rule(target_ess=None),
+    Rule(target_ess=20, strict=True),
+    Rule(target_ess=None, target_rhat=1.001),
+    Rule(target_ess=None, target_rhat=1.05, strict=True),
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("shape", [(4, 300), (4, 77), (1, 200), (2, 60)], ids=str)
+def test_a_check_follows_the_rule_literally(shape: tuple[int, int], rule: Rule) -> None:
+    """It names a scalar that fails, by a criterion it misses, with its value; None only if none fails."""
+    rng = np.random.default_rng(3)
+    for draws in (
+        all_kinds(shape),
+        all_kinds(shape, FINITE),
+        agreeing(rng, shape, 1),
+        agreeing(rng, shape, 8),
+        agreeing(rng, shape, 3) + 0.3 * np.arange(shape[0])[:, None, None],
+        agreeing(rng, shape, 3) + 0.15 * np.arange(shape[0])[:, None, None],
+        np.cbrt(agreeing(rng, shape, 3)) * np.linspace(1, 1.5, shape[0])[:, None, None],
+    ):
+        failures = literal_failures(draws, rule)
+        for watch in (watched(draws), watched(draws, [shape[1] // 2])):
+            for _ in range(2):
+                found = watch.check(rule)
+                if found is None:
+                    assert not failures
+                else:
+                    near = [
+                        criterion
+                        for criterion, value in failures[found.scalar]
+                        if math.isclose(value, found.value, rel_tol=1e-9)
+                    ]
+                    assert found.criterion in near
+        for scalar in range(draws.shape[2]):
+            alone = draws[:, :, scalar : scalar + 1]
+            assert (watched(alone).check(rule) is None) == (not literal_failures(alone, rule))
+
+
+def test_all_parts_of_the_rule_can_fail() -> None:
+    """One scalar for each criterion, with value and bound in their order."""
+    rng = np.random.default_rng(4)
+    sound = rng.normal(size=(4, 400))
+    shift = np.array([0.0, 0.0, 0.3, 0.3])[:, None]
+    widths = np.array([1.0, 1.0, 2.25, 2.25])[:, None]
+    sized, unsized = Rule(target_ess=300), Rule(target_ess=None)
+    cases = {
+        "not finite": (sized, changed(sound, np.inf)),
+        "constant": (sized, np.full((4, 400), 2.0)),
+        "bulk ess": (sized, autoregressive(sound, 0.95)),
+        "tail ess": (sized, sound * widths),
+        "rhat": (unsized, sound + 3 * shift),
+        "rhat excess": (sized, sound + shift),
+    }
+    for criterion, (rule, draws) in cases.items():
+        failure = watched(draws[:, :, None]).check(rule)
+        assert failure is not None, criterion
+        assert failure.criterion == criterion, failure
+        assert failure.scalar == 0
+        below = criterion in ("constant", "bulk ess", "tail ess")
+        assert failure.value <= failure.bound if below else failure.value > failure.bound
+    assert watched(sound[:, :, None]).check(Rule(target_ess=300)) is None
+    assert watched(changed(changed(sound, np.inf), np.nan)[:, :, None]).check(Rule()) == Failure(
+        0, "not finite", 1.0, 0.0
+    )
+
+
+def test_noise_explains_what_it_can() -> None:
+    """R-hat of few draws exceeds 1.01 by chance: the rule lets it, the strict one does not, and none of 300 errs."""
+    draws = np.random.default_rng(5).normal(size=(4, 100, 300))
+    watch = watched(draws)
+    assert watch.measure().rhat.max() > 1.01
+    assert watch.check(Rule(target_ess=100)) is None
+    strict = watch.check(Rule(target_ess=100, strict=True))
+    assert strict is not None
+    assert strict.criterion == "rhat"
+    assert strict.bound == 1.01
+
+
+def test_one_chain_is_judged_by_its_halves() -> None:
+    """A trend shows as a large R-hat, although R-hat between chains is not defined."""
+    noise = np.random.default_rng(6).normal(size=(1, 2000, 1))
+    assert watched(noise).check(Rule()) is None
+    failure = watched(noise + np.linspace(0, 1, 2000)[:, None]).check(Rule(target_ess=None))
+    assert failure is not None
+    assert failure.criterion == "rhat"
+    assert np.isnan(watched(noise).measure().rhat).all()
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_too_few_draws_never_pass(count: int) -> None:
+    """Nothing is defined with fewer than four."""
+    draws = np.random.default_rng(7).normal(size=(4, count, 2))
+    watch = watched(draws)
+    for rule, criterion in ((Rule(), "bulk ess"), (Rule(target_ess=None), "rhat")):
+        failure = watch.check(rule)
+        assert failure is not None
+        assert failure.criterion == criterion
+        assert math.isnan(failure.value)
+    assert np.isnan(watch.measure().ess_bulk).all()
+    assert np.isnan(watch.chain_sizes(1)).all()
+    assert watch.disagreeing(1.2, 50) == []
+
+
+def test_a_run_without_scalars_passes() -> None:
+    """Nothing is asked of nothing."""
+    watch = watched(np.zeros((4, 10, 0)))
+    assert watch.count == 10
+    assert watch.check(Rule()) is None
+    assert len(watch.measure().rhat) == 0
+    assert watch.disagreeing(1.2, 50) == []
+
+
+def test_what_failed_is_looked_at_first_and_nothing_else_then() -> None:
+    """Only the scalars looked at are brought in order; the next check begins where the last one failed."""
+    rng = np.random.default_rng(8)
+    draws = rng.normal(size=(4, 400, 50))
+    draws[:, :, 30] = autoregressive(draws[:, :, 30], 0.97)
+    draws[:, :, 40] = autoregressive(draws[:, :, 40], 0.6)
+    watch = watched(draws[:, :200])
+    first = watch.check(Rule(target_ess=150))
+    assert first is not None
+    assert first.scalar == 30
+    assert np.flatnonzero(watch._columns.ordered).tolist() == list(range(31))
+    watch.extend(draws[:, 200:])
+    second = watch.check(Rule(target_ess=150))
+    assert second is not None
+    assert second.scalar == 30
+    assert np.flatnonzero(watch._columns.ordered == 400).tolist() == [30]
+    # Now scalar 30 does not fail any more: those not looked at yet come next.
+    third = watch.check(Rule(target_ess=second.value / 2, target_rhat=1.5))
+    assert third is None
+    assert (watch._columns.ordered == 400).all()
+    fourth = watch.check(Rule(target_ess=1600))
+    assert fourth is not None
+    assert fourth.scalar == 30
+
+
+def test_chains_alone_are_worth_what_the_diagnostics_say() -> None:
+    """Bulk effective size of each chain as of a run of one chain, for every kind of draws."""
+    for shape in ((3, 200), (2, 51), (1, 5)):
+        draws = all_kinds(shape)
+        watch = watched(draws)
+        for scalar in range(draws.shape[2]):
+            expected = [diagnostics.ess_bulk(draws[c : c + 1, :, scalar]) for c in range(shape[0])]
+            np.testing.assert_allclose(watch.chain_sizes(scalar), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("count", [30, 64, 65, 401, 1000])
+def test_chains_in_different_places_disagree(count: int) -> None:
+    """Two places, or two widths, but not one chain that merely is slow, nor agreement."""
+    rng = np.random.default_rng(9)
+    draws = rng.normal(size=(4, count, 40))
+    draws[2:, :, 7] += 3.0
+    draws[0, :, 11] *= 8.0
+    draws[:, :, 20] = np.linspace(0, 5, count) + 0.01 * draws[:, :, 20]
+    draws[0, 1, 30] = np.nan
+    expected = [
+        scalar
+        for scalar in range(40)
+        if diagnostics.split_rhat(draws[:, :, scalar]) > 1.2
+        and all(diagnostics.ess_bulk(draws[c : c + 1, :, scalar]) >= 5 for c in range(4))
+    ]
+    assert {7, 11} <= set(expected)
+    assert 20 not in expected
+    assert watched(draws).disagreeing(1.2, 5) == expected
+    assert watched(draws).disagreeing(1.2, 10 * count) == []
+    assert watched(draws[:1]).disagreeing(1.2, 1) == []
+
+
+def test_hardly_any_disagreement_is_overlooked() -> None:
+    """Of 1,000 scalars whose R-hat is around 1.2, all those above are found by the look at some draws only."""
+    rng = np.random.default_rng(10)
+    draws = rng.normal(size=(4, 400, 1000)) + 0.75 * rng.normal(size=(4, 1, 1000))
+    rhat = diagnostics.examine(draws).r_hat
+    assert 100 < (rhat > 1.2).sum() < 900
+    assert watched(draws).disagreeing(1.2, 1) == np.flatnonzero(rhat > 1.2).tolist()
+
+
+def test_orders_take_no_more_memory_than_given() -> None:
+    """However many draws come; the draws themselves are not counted."""
+    draws = np.random.default_rng(11).normal(size=(3, 2000, 30))
+    for memory in (0, 50_000, 200_000, 1 << 28):
+        watch = Watch(3, 30, memory)
+        kept = []
+        for begin in range(0, 2000, 100):
+            watch.extend(draws[:, begin : begin + 100])
+            watch.measure(range(0, 30, 2))
+            orders = [np.asarray(chunk.order) for chunk in watch._columns.chunks]
+            assert sum(order.nbytes for order in orders if order.size > 1) <= memory
+            kept.append(int((watch._columns.slot >= 0).sum()))
+            assert kept[-1] == min(15, memory // (4 * 3 * watch._columns.capacity))
+        assert kept[-1] == {0: 0, 50_000: 1, 200_000: 6, 1 << 28: 15}[memory]
+        same(watch.measure(), watched(draws).measure())
+
+
+def test_forgetting_begins_anew() -> None:
+    """As if the draws had never been."""
+    draws = all_kinds((2, 60), FINITE)
+    watch = watched(draws[::-1])
+    watch.check(Rule())
+    watch.forget()
+    assert watch.count == 0
+    watch.extend(draws)
+    same(watch.measure(), watched(draws).measure())
+    assert watch.check(Rule()) == watched(draws).check(Rule())
+
+
+def test_figures_come_in_the_sequence_asked_for() -> None:
+    """Any scalars, repeated or none."""
+    draws = all_kinds((2, 60))
+    watch = watched(draws)
+    whole = watch.measure()
+    some = watch.measure([5, 2, len(KINDS) - 1, 5])
+    np.testing.assert_array_equal(some.ess_bulk, whole.ess_bulk[[5, 2, len(KINDS) - 1, 5]])
+    assert len(watch.measure([]).rhat) == 0
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    """Shapes, element types and numbers, with what was needed."""
+    watch = Watch(2, 3)
+    for shape in ((2, 3), (3, 5, 3), (2, 5, 4), (2, 5, 3, 1)):
+        with pytest.raises(ShapeError, match="2 chains and 3 scalars"):
+            watch.extend(np.zeros(shape))
+    with pytest.raises(TypeError, match="complex128"):
+        watch.extend(np.zeros((2, 5, 3), complex))
+    for scalars in ([3], [-1]):
+        with pytest.raises(IndexError, match="0 to 2"):
+            watch.measure(scalars)
+    with pytest.raises(ShapeError, match="at least one chain"):
+        Watch(0, 3)
+    with pytest.raises(ShapeError, match="2147483647"):
+        watch.extend(np.broadcast_to(0.0, (2, 1 << 31, 3)))

@@ -1,0 +1,196 @@
+"""Runs that only tell of themselves: events, sequences of them, a clock and displays that keep what they are shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from consilience.ui.overview import Overview
+
+UNHURRIED = settings(deadline=None)
+"""No law of this layer depends on how fast it is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Begin of a run."""
+
+    chains: int = 4
+    threads: int = 2
+    dimension: int = 10
+    tune: int | None = None
+    draws: int | None = None
+    target_ess: float | None = 400.0
+    min_draws: int = 100
+    max_draws: int = 4000
+    max_tune: int = 1500
+
+
+FIXED = Started(tune=1000, draws=500)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Where a chain is."""
+
+    chain: int = 0
+    phase: str = "sampling"
+    done: int = 0
+    draws: int = 0
+    divergences: int = 0
+    step_size: float = 0.5
+    tree_depth: float = 3.0
+    gradients: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a check found."""
+
+    draws: int = 310
+    rhat: float = 1.02
+    rhat_name: str = "tau"
+    ess: float = 187.0
+    ess_name: str = "theta[C]"
+    target_ess: float | None = 400.0
+    target_rhat: float = 1.01
+    next_check: int = 388
+    passed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """Progress of a run."""
+
+    chains: tuple[Chain, ...] = ()
+    check: Check | None = None
+    seconds: float = 1.0
+    paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Draws that no reporter needs."""
+
+    first: int
+    draws: Any
+    statistics: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """The draws so far are forgotten."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A chain is left out."""
+
+    chain: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """End of a run."""
+
+    status: str = "converged"
+    reason: str = ""
+    draws: int = 500
+    seconds: float = 12.0
+
+
+def chains(phase: str, done: int, draws: int, number: int = 4, **others: Any) -> tuple[Chain, ...]:
+    """Chains that are all as far."""
+    return tuple(Chain(chain, phase, done, draws, **others) for chain in range(number))
+
+
+class Clock:
+    """Time that passes when told."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Recorder:
+    """A display that keeps what it is shown."""
+
+    def __init__(self, first: float = 0.0, interval: float = 0.0) -> None:
+        self.first = first
+        self.interval = interval
+        self.shown: list[Overview] = []
+        self.notices: list[str] = []
+        self.ends: list[Overview | None] = []
+
+    def show(self, now: Overview) -> None:
+        self.shown.append(now)
+
+    def notice(self, text: str) -> None:
+        self.notices.append(text)
+
+    def finish(self, now: Overview | None) -> None:
+        self.ends.append(now)
+
+
+LETTERS = st.characters() | st.sampled_from("\n\t\x1b\u200b<&\"'變σ\u202e[]")
+TEXTS = st.text(LETTERS, max_size=60) | st.sampled_from(["tau", "theta[C]", "x" * 500])
+COUNTS = st.integers(0, 5000) | st.just(10**15)
+FIGURES = st.floats(0.0, 1e5) | st.sampled_from([math.nan, math.inf, -math.inf, 0.0, 1e300, 5e-324])
+PHASES = st.sampled_from(["waiting", "tuning", "sampling", "done", "stopped", "failed"])
+STATUSES = st.sampled_from(
+    [
+        "converged",
+        "converged_with_divergences",
+        "not_converged",
+        "chains_disagree",
+        "interrupted",
+        "completed",
+        "something_new",
+    ]
+)
+
+STARTS = st.builds(
+    Started,
+    chains=st.integers(0, 5),
+    tune=st.none() | COUNTS,
+    draws=st.none() | COUNTS,
+    target_ess=st.none() | FIGURES,
+    min_draws=COUNTS,
+    max_draws=COUNTS,
+)
+CHAINS = st.builds(
+    Chain, st.integers(0, 5), PHASES, COUNTS, COUNTS, COUNTS, step_size=FIGURES, tree_depth=FIGURES, gradients=COUNTS
+)
+CHECKS = st.builds(
+    Check, COUNTS, FIGURES, TEXTS, FIGURES, TEXTS, st.none() | FIGURES, FIGURES, COUNTS, passed=st.booleans()
+)
+PROGRESS = st.builds(Now, st.lists(CHAINS, max_size=5).map(tuple), st.none() | CHECKS, FIGURES, st.booleans())
+ENDS = st.builds(Ended, STATUSES, TEXTS, COUNTS, FIGURES)
+OTHERS = (
+    st.builds(Again, TEXTS)
+    | st.builds(Lost, st.integers(0, 5), TEXTS)
+    | st.just(Drawn(0, None, {}))
+    | st.just("nothing that is known")
+)
+STEPS = st.sampled_from([0.0, 0.01, 0.1, 0.5, 3.0, 20.0, 1000.0])
+
+ANY_EVENTS = st.lists(st.tuples(STEPS, STARTS | PROGRESS | PROGRESS | OTHERS | ENDS), max_size=25)
+"""Events in any order, each with the seconds before it."""
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> list[tuple[float, object]]:
+    """One run with its begin and its end."""
+    events = draw(st.lists(st.tuples(STEPS, PROGRESS | PROGRESS | OTHERS), max_size=25))
+    return [(0.0, draw(STARTS)), *events, (draw(STEPS), draw(ENDS))]
