@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -78,7 +77,6 @@ def test_parameters_stand_in_regions_only() -> None:
 def test_ops_are_registered_and_hashable() -> None:
     """A class of the same name as another, or parameters that have no hash."""
 
-    @dataclass(frozen=True)
     class Listed(Op):
         values: list[int]
 

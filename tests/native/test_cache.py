@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import errno
 import hashlib
 import os
@@ -21,6 +20,7 @@ from hypothesis import strategies as st
 from consilience.errors import CacheWarning, NativeError
 from consilience.native import cache, jit
 from consilience.native.target import CROSS, host
+from consilience.record import replace
 
 ANSWER = "define i64 @answer() {\n  ret i64 42\n}\n"
 
@@ -102,7 +102,7 @@ class TestEntries:
 class TestDigest:
     def test_every_ingredient_counts(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def changed(**parts: str) -> str:
-            return cache.digest(ANSWER, dataclasses.replace(host(), **parts), 2, "light")
+            return cache.digest(ANSWER, replace(host(), **parts), 2, "light")
 
         digests = [
             cache.digest(ANSWER, host(), 2, "light"),

@@ -6,7 +6,6 @@ import ctypes
 import math
 import re
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from consilience.native import jit
 from consilience.native.emit import emit
 from consilience.native.loops import Builder, Module, Type, Value, f32, f64, i1, i8, i16, i32, i64, ptr
 from consilience.native.target import CROSS, Target, host
+from consilience.record import replace
 
 PLAIN = CROSS["x86-64-v2"]
 FUSED = CROSS["x86-64-v4"]

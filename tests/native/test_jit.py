@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import gc
 import itertools
 import os
@@ -22,6 +21,7 @@ from consilience.native import jit
 from consilience.native.jit import Library, Passes, compile_object, load
 from consilience.native.loops import Module, f64, i64, ptr
 from consilience.native.target import CROSS, LANES, Target, host
+from consilience.record import replace
 
 SERIAL = itertools.count()
 
@@ -98,7 +98,7 @@ class TestMeaning:
             place = code.offset(pointer, index, f64)
             code.store(code.mul(code.load(wide, place), code.const(wide, 2.0)), place)
         code.ret()
-        library = load(program, ["double_all"], target=dataclasses.replace(host(), lanes=lanes))
+        library = load(program, ["double_all"], target=replace(host(), lanes=lanes))
         numbers = (ctypes.c_double * 16)(*range(16))
         library.function("double_all", None, ctypes.c_void_p, ctypes.c_int64)(numbers, 16)
         assert list(numbers) == [2.0 * n for n in range(16)]

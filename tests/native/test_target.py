@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from consilience.errors import NativeError
 from consilience.native import target as module
 from consilience.native.target import CROSS, LANES, Target, host, llvm, machine, runs_here, versions
+from consilience.record import replace
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +28,7 @@ class TestHost:
         found = host()
         for lanes in LANES:
             monkeypatch.setenv("CONSILIENCE_LANES", str(lanes))
-            assert host() == dataclasses.replace(found, lanes=lanes)
+            assert host() == replace(found, lanes=lanes)
         monkeypatch.delenv("CONSILIENCE_LANES")
         assert host() == found
 
@@ -69,14 +68,14 @@ class TestHost:
 
 class TestTarget:
     def test_is_a_value(self) -> None:
-        again = {name: dataclasses.replace(target) for name, target in CROSS.items()}
+        again = {name: replace(target) for name, target in CROSS.items()}
         assert again == CROSS
         assert len(set(CROSS.values())) == len(CROSS)
 
     @pytest.mark.parametrize("lanes", [0, 3, 16])
     def test_refuses_widths_no_code_is_made_for(self, lanes: int) -> None:
         with pytest.raises(NativeError, match=f"not {lanes}"):
-            dataclasses.replace(CROSS["apple-m1"], lanes=lanes)
+            replace(CROSS["apple-m1"], lanes=lanes)
 
     def test_names_the_architecture_in_one_way(self) -> None:
         assert {name: target.architecture for name, target in CROSS.items()} == {
@@ -91,7 +90,7 @@ class TestTarget:
 class TestRunsHere:
     def test_the_host_runs_here_at_any_width(self) -> None:
         for lanes in LANES:
-            assert runs_here(dataclasses.replace(host(), lanes=lanes))
+            assert runs_here(replace(host(), lanes=lanes))
 
     def test_another_architecture_does_not(self) -> None:
         foreign = [target for target in CROSS.values() if target.architecture != host().architecture]
@@ -111,7 +110,7 @@ class TestRunsHere:
         assert not any(runs_here(CROSS[name]) for name in names)
 
     def test_an_unknown_processor_does_not(self) -> None:
-        assert not runs_here(dataclasses.replace(host(), cpu="some-cpu"))
+        assert not runs_here(replace(host(), cpu="some-cpu"))
 
 
 class TestMachine:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
@@ -25,7 +23,6 @@ from consilience.transforms.gradient import (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Unheard(Op):
     """An op no table knows."""
 

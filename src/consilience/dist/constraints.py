@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from consilience.record import Record
 from typing import ClassVar, Final, TypeAlias
 
 import numpy as np
@@ -39,8 +39,7 @@ SUM_TOLERANCE: Final = 1e-5
 SYMMETRY_TOLERANCE: Final = 1e-8
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(Record):
     """A set of numbers, vectors or matrices.
 
     `rule` completes the sentence "sigma must be …". `event_rank` is the rank of one element of the set;
@@ -72,7 +71,6 @@ class Constraint:
         return None
 
 
-@dataclass(frozen=True, slots=True)
 class Real(Constraint):
     """All real numbers."""
 
@@ -84,7 +82,6 @@ class Real(Constraint):
         return isfinite(value)
 
 
-@dataclass(frozen=True, slots=True)
 class Interval(Constraint):
     """Real numbers between two bounds; each end belongs to the set or not. Infinity never does."""
 
@@ -124,7 +121,6 @@ class Interval(Constraint):
         return Interval(lower, upper, self.lower_included, self.upper_included)
 
 
-@dataclass(frozen=True, slots=True)
 class Whole(Constraint):
     """Whole numbers from `lower` to `upper`, both included."""
 
@@ -154,7 +150,6 @@ class Whole(Constraint):
         return Whole(_named(self.lower, parameters), _named(self.upper, parameters))
 
 
-@dataclass(frozen=True, slots=True)
 class RealVector(Constraint):
     """Vectors of real numbers."""
 
@@ -168,7 +163,6 @@ class RealVector(Constraint):
         return reduce("all", isfinite(value), -1)
 
 
-@dataclass(frozen=True, slots=True)
 class PositiveVector(Constraint):
     """Vectors of positive numbers."""
 
@@ -185,7 +179,6 @@ class PositiveVector(Constraint):
         return reduce("all", positive.admits(value), -1)
 
 
-@dataclass(frozen=True, slots=True)
 class Ordered(Constraint):
     """Vectors whose elements increase."""
 
@@ -200,7 +193,6 @@ class Ordered(Constraint):
         return logical_and(steps, reduce("all", isfinite(value), -1))
 
 
-@dataclass(frozen=True, slots=True)
 class Simplex(Constraint):
     """Vectors of numbers >= 0 that sum to 1."""
 
@@ -216,7 +208,6 @@ class Simplex(Constraint):
         return logical_and(not_negative, less_equal(absolute(total - 1.0), SUM_TOLERANCE))
 
 
-@dataclass(frozen=True, slots=True)
 class PositiveDefinite(Constraint):
     """Symmetric positive definite matrices.
 
@@ -249,7 +240,6 @@ class PositiveDefinite(Constraint):
         return None
 
 
-@dataclass(frozen=True, slots=True)
 class CholeskyFactor(Constraint):
     """Lower triangular matrices with a positive diagonal; what stands above the diagonal is not read."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from consilience.record import Record
 from typing import Any, NoReturn, Self, TypeAlias
 
 from consilience.dist.constraints import Constraint, Whole, real, real_vector
@@ -18,8 +18,7 @@ from consilience.transforms.vectorize.signature import parse_signature
 Formula: TypeAlias = Callable[..., TensorLike]
 
 
-@dataclass(frozen=True, slots=True)
-class Formulas:
+class Formulas(Record):
     """What the user gave, with the rank of one value of each parameter and the shape of one event."""
 
     title: str

@@ -10,7 +10,7 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from consilience.record import Record
 from typing import Any, TypeAlias, overload
 
 import numpy as np
@@ -96,8 +96,7 @@ def derived(formula: Callable[[Any], Node]) -> Parameter:
     return _Derived(formula)
 
 
-@dataclass(frozen=True)
-class Alternative:
+class Alternative(Record):
     """Other parameters that the user may give in place of some canonical ones."""
 
     replaced: tuple[str, ...]
@@ -118,26 +117,18 @@ def instead_of(
     return Alternative((replaced,) if isinstance(replaced, str) else replaced, convert, constraints)
 
 
-@dataclass(frozen=True)
-class Signature:
-    """One accepted combination: canonical parameters not replaced, and the alternative's."""
+class Signature(Record):
+    """One accepted combination: canonical parameters not replaced, and the alternative's.
+
+    names      all names of the combination
+    required   names without a default
+    """
 
     form: type[Any]
     canonical: tuple[Parameter, ...]
     alternatives: tuple[Alternative, ...]
-
-    @functools.cached_property
-    def names(self) -> tuple[str, ...]:
-        """All names of the combination."""
-        replaced = {name for a in self.alternatives for name in a.replaced}
-        kept = tuple(p.name for p in self.canonical if p.name not in replaced)
-        return kept + tuple(name for a in self.alternatives for name in a.constraints)
-
-    @functools.cached_property
-    def required(self) -> frozenset[str]:
-        """Names without a default."""
-        optional = {p.name for p in self.canonical if p.default is not None}
-        return frozenset(n for n in self.names if n not in optional)
+    names: tuple[str, ...]
+    required: frozenset[str]
 
     def accepts(self, given: Mapping[str, object]) -> bool:
         """Whether the given names are this combination."""
@@ -150,9 +141,19 @@ def signatures(forms: tuple[type[Any], ...]) -> tuple[Signature, ...]:
     found = []
     for form in forms:
         canonical: tuple[Parameter, ...] = form.parameters
-        found.append(Signature(form, canonical, ()))
-        found += [Signature(form, canonical, (a,)) for a in form.alternatives]
+        found.append(_signature(form, canonical, ()))
+        found += [_signature(form, canonical, (a,)) for a in form.alternatives]
     return tuple(found)
+
+
+def _signature(
+    form: type[Any], canonical: tuple[Parameter, ...], alternatives: tuple[Alternative, ...]
+) -> Signature:
+    replaced = {name for a in alternatives for name in a.replaced}
+    names = tuple(p.name for p in canonical if p.name not in replaced)
+    names += tuple(name for a in alternatives for name in a.constraints)
+    optional = {p.name for p in canonical if p.default is not None}
+    return Signature(form, canonical, alternatives, names, frozenset(n for n in names if n not in optional))
 
 
 @functools.cache

@@ -7,7 +7,6 @@ draws are `drawing`'s.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +25,6 @@ from consilience.ops.reduce import reduce
 from consilience.ops.shape import expand_dims
 
 
-@dataclass(frozen=True, slots=True)
 class RandomVariable(Op):
     """A draw from a distribution; inputs are a random key, then the canonical parameters.
 

@@ -6,7 +6,6 @@ import hashlib
 import itertools
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from consilience.ir.types import DTYPES, TensorType, dtype_name, dtype_of, numpy
 _serials = itertools.count()
 
 
-@dataclass(frozen=True, slots=True)
 class Input(Op):
     """A value given when a function is called; `serial` tells two inputs of equal type apart."""
 
@@ -32,7 +30,6 @@ class Input(Op):
         return self.of
 
 
-@dataclass(frozen=True, slots=True)
 class Shared(Op):
     """A named slot whose value lives in a context, not in the graph."""
 
@@ -43,7 +40,6 @@ class Shared(Op):
         return self.of
 
 
-@dataclass(frozen=True, slots=True)
 class Parameter(Op):
     """The value at `position` of the region that holds this node."""
 
@@ -57,13 +53,8 @@ class Parameter(Op):
 class Constant(Op):
     """A fixed array, compared by dtype, shape and bits: 0.0 is not -0.0, 1 is not True."""
 
-    __slots__ = ("array", "key")
-
-    def __init__(self, array: npt.NDArray[Any]) -> None:
-        contents = array.tobytes()
-        bits = contents if len(contents) <= 64 else hashlib.blake2b(contents, digest_size=32).digest()
-        self.array = array
-        self.key = (dtype_name(array.dtype), array.shape, bits)
+    array: npt.NDArray[Any]
+    key: tuple[str, tuple[int, ...], bytes]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Constant) and self.key == other.key
@@ -126,7 +117,9 @@ def constant(value: Node | npt.ArrayLike, dtype: str | None = None) -> Node:
     kind = dtype_of(array) if dtype is None else dtype
     stored = np.array(array, dtype=numpy_dtype(kind), order="C", copy=True)
     stored.setflags(write=False)
-    return Node(Constant(stored))
+    contents = stored.tobytes()
+    bits = contents if len(contents) <= 64 else hashlib.blake2b(contents, digest_size=32).digest()
+    return Node(Constant(stored, (dtype_name(stored.dtype), stored.shape, bits)))
 
 
 def is_masked(value: object) -> bool:

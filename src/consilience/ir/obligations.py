@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from consilience.ir import side_tables
 from consilience.ir.dimension import Dim
 from consilience.ir.traversal import topological
+from consilience.record import Record
 
 if TYPE_CHECKING:
     from consilience.ir.node import Node
 
 
-@dataclass(frozen=True, slots=True)
-class Obligation:
+class Obligation(Record):
     """`left` and `right` must be the same length; `reason` says which rule asks for it."""
 
     left: Dim
@@ -28,8 +27,7 @@ class Obligation:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Debt:
+class Debt(Record):
     """An obligation with the place where it was incurred, for the message at entry."""
 
     obligation: Obligation

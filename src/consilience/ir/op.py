@@ -5,22 +5,23 @@ No derivative, no backend code, no in-place flag: those are rows of tables elsew
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from consilience.ir.obligations import Obligation
 from consilience.ir.types import Type
+from consilience.record import Record
 
 if TYPE_CHECKING:
     from consilience.ir.node import Node
 
 
-class Op:
-    """Base of all ops; subclasses are frozen dataclasses of plain, hashable parameters."""
+class Op(Record):
+    """Base of all ops; subclasses are records of plain, hashable parameters."""
 
     # Every op class by its name, so that program text can be parsed.
     classes: ClassVar[dict[str, type[Op]]] = {}
 
-    def __init_subclass__(cls, **arguments: object) -> None:
+    def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         Op.classes[cls.__name__] = cls
 

@@ -12,7 +12,6 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from consilience.ir.op import Op
 from consilience.ir.region import Region
 from consilience.ir.side_tables import without_sources
 from consilience.ir.types import DTYPES, TensorType, TupleType, numpy_dtype
+from consilience.record import Record
 
 _NODE = re.compile(r"%(\d+) = (.*?)((?: %\d+)*) : (.+)")
 _LENGTH = re.compile(r"length (n\d+)(?: (.+))?")
@@ -38,15 +38,15 @@ _BINARY: dict[type[ast.operator], Callable[[Dim, Dim], Dim]] = {
 }
 
 
-@dataclass
 class _Block:
     """A program or region being read."""
 
-    indent: int
-    name: str = ""
-    parameters: tuple[TensorType, ...] = ()
-    nodes: list[Node] = field(default_factory=list)
-    inputs: list[Node] = field(default_factory=list)
+    def __init__(self, indent: int, name: str = "", parameters: tuple[TensorType, ...] = ()) -> None:
+        self.indent = indent
+        self.name = name
+        self.parameters = parameters
+        self.nodes: list[Node] = []
+        self.inputs: list[Node] = []
 
 
 class _Reader:
@@ -208,7 +208,7 @@ class _Reader:
         return found
 
     def _value(self, tree: ast.expr) -> Any:
-        """Static parameters: literals, lengths, types, regions, constructors of dataclasses."""
+        """Static parameters: literals, lengths, types, regions, constructors of records."""
         if isinstance(tree, ast.Constant):
             return tree.value
         if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
@@ -256,7 +256,7 @@ _expression = functools.lru_cache(maxsize=1024)(_tree)
 
 
 def _parameter_classes() -> dict[str, type[Any]]:
-    """Frozen dataclasses beside the ops, such as the entries of an index, by name."""
+    """Records beside the ops, such as the entries of an index, by name."""
     modules = {op.__module__ for op in Op.classes.values()}
     return _classes_in(frozenset(modules))
 
@@ -266,7 +266,7 @@ def _classes_in(modules: frozenset[str]) -> dict[str, type[Any]]:
     found: dict[str, type[Any]] = {}
     for name in sorted(modules):
         for value in vars(sys.modules[name]).values():
-            if isinstance(value, type) and is_dataclass(value) and value.__module__ == name:
+            if isinstance(value, type) and issubclass(value, Record) and value.__module__ == name:
                 found.setdefault(value.__name__, value)
     return found
 

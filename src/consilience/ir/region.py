@@ -6,17 +6,16 @@ A region is an ordinary hashable value: parameters, results, nothing captured im
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from consilience.errors import GraphError
 from consilience.ir.leaves import Parameter, is_leaf
 from consilience.ir.node import Node
 from consilience.ir.traversal import substitute, topological
 from consilience.ir.types import TensorType
+from consilience.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Record):
     """`results` as functions of `parameters`, whose nodes are `Parameter(0), Parameter(1), …`."""
 
     parameters: tuple[TensorType, ...]

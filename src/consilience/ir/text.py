@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from consilience.ir.region import Region
 from consilience.ir.side_tables import name_of
 from consilience.ir.traversal import topological
 from consilience.ir.types import TensorType, TupleType, Type
+from consilience.record import Record, field_names
 
 # Constants up to this many elements are written as numbers, larger ones as their bytes.
 INLINE = 16
@@ -86,7 +86,7 @@ class Printer:
         return f" {name!r}" if self.names and name is not None else ""
 
     def _plain(self, value: Any, new: list[Region]) -> str:
-        """Static parameters: plain data and frozen dataclasses of it."""
+        """Static parameters: plain data and records of it."""
         if value is None or isinstance(value, bool | str | int):
             return repr(value)
         if isinstance(value, float):
@@ -103,8 +103,8 @@ class Printer:
         if isinstance(value, tuple):
             parts = [self._plain(v, new) for v in value]
             return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
-        if is_dataclass(value) and not isinstance(value, type):
-            parts = [f"{f.name}={self._plain(getattr(value, f.name), new)}" for f in fields(value)]
+        if isinstance(value, Record):
+            parts = [f"{name}={self._plain(getattr(value, name), new)}" for name in field_names(value)]
             return f"{type(value).__name__}({', '.join(parts)})"
         kind = "op" if isinstance(value, Op) else "parameter"
         raise GraphError(f"the {kind} {value!r} is not plain data and cannot be written as text.")

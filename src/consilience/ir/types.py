@@ -5,13 +5,13 @@ Types are frozen and compare by value. A tuple type describes ops with several r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from consilience.errors import DtypeError
 from consilience.ir.dimension import Dim, product
+from consilience.record import Record
 
 FLOATS = ("float64", "float32")
 INTEGERS = ("int64", "int32")
@@ -20,8 +20,7 @@ DTYPES = (*FLOATS, *INTEGERS, "bool", "key")
 Shape: TypeAlias = tuple[Dim, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TensorType:
+class TensorType(Record):
     """An array: `dtype` is one of DTYPES, `shape` a tuple of integers or symbolic lengths.
 
     Rank 0 is a tensor type like any other. `key` is the seed of a random stream, one int64.
@@ -52,8 +51,7 @@ class TensorType:
         return f"{self.dtype}[{', '.join(map(repr, self.shape))}]"
 
 
-@dataclass(frozen=True, slots=True)
-class TupleType:
+class TupleType(Record):
     """Several values at once, taken apart by `Item`."""
 
     items: tuple[TensorType, ...]

@@ -6,8 +6,6 @@ Outputs in, nothing out, or a VerificationError that shows the program with the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, is_dataclass
-from typing import Any
 
 from consilience.errors import GraphError, VerificationError
 from consilience.ir.leaves import Input, Parameter, Shared
@@ -16,6 +14,7 @@ from consilience.ir.op import Op
 from consilience.ir.region import Region
 from consilience.ir.text import Printer
 from consilience.ir.traversal import topological
+from consilience.record import field_names
 
 # Lines shown before and after the line at fault.
 AROUND = 12
@@ -38,10 +37,7 @@ def verify(outputs: Sequence[Node]) -> None:
 
 
 def _regions(op: Op) -> list[Region]:
-    parameters: Any = op
-    if not is_dataclass(parameters):
-        return []
-    values = [getattr(op, f.name) for f in fields(parameters)]
+    values = [getattr(op, name) for name in field_names(op)]
     return [v for v in values if isinstance(v, Region)]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from consilience.errors import Status
 from consilience.ir import Node, constant_value
@@ -27,6 +26,7 @@ from consilience.native.loops import Builder, Module, Type, Value, Variable, i64
 from consilience.native.target import Target
 from consilience.native.vectormath import FUNCTIONS, define
 from consilience.ops import Cast, Elementwise, Index, Key, Reduce
+from consilience.record import Record, replace
 
 # Programs with more loops than this get a function per distinct loop: code generation stays linear.
 INLINE_LOOPS = 6
@@ -36,8 +36,7 @@ LONG_LOOP = 256
 TABLES = [("inputs", ptr), ("outputs", ptr), ("workspace", ptr), ("constants", ptr)]
 
 
-@dataclass
-class Code:
+class Code(Record):
     """A module with its entry, and what it needs to run."""
 
     module: Module

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from consilience.ir import Constant, Node, TensorType, is_leaf, users
 from consilience.lower import segments
@@ -39,18 +38,18 @@ TUPLE = "tuple"  # several results of a step
 ANYWHERE = Storage("workspace", -1, "float64", 0)
 
 
-@dataclass
 class Forms:
     """The decisions about a graph."""
 
-    order: list[Node]
-    outputs: list[Node]
-    form: dict[Node, str] = field(default_factory=dict)
-    level: dict[Node, int] = field(default_factory=dict)
-    users: dict[Node, list[Node]] = field(default_factory=dict)
-    stored: set[Node] = field(default_factory=set)
-    layouts: dict[Node, View] = field(default_factory=dict)
-    grouped: dict[Node, Node] = field(default_factory=dict)
+    def __init__(self, order: list[Node], outputs: list[Node]) -> None:
+        self.order = order
+        self.outputs = outputs
+        self.form: dict[Node, str] = {}
+        self.level: dict[Node, int] = {}
+        self.users: dict[Node, list[Node]] = {}
+        self.stored: set[Node] = set()
+        self.layouts: dict[Node, View] = {}
+        self.grouped: dict[Node, Node] = {}
 
     @functools.cached_property
     def wanted(self) -> set[Node]:

@@ -6,7 +6,6 @@ Nodes of one level and one loop space in, LoopKernel values with their views and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from consilience.lower.scalar_code import HEAVY
 from consilience.lower.views import IOTA, Lengths, View, broadcast, proved_inside, static
 from consilience.ops import Cast, Elementwise, Index, Reduce
 from consilience.ops.index import At, Gather, NewAxis, Slice, gather_place
+from consilience.record import Record
 
 # Weight of one kernel beyond which independent parts get loops of their own; a math call weighs more.
 FULL = 96
@@ -27,8 +27,7 @@ HEAVY_WEIGHT = 12
 MANY_PARTS = 24
 
 
-@dataclass
-class KernelStep:
+class KernelStep(Record):
     """A kernel with what its arguments stand for."""
 
     kernel: LoopKernel

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 
 from consilience.errors import Status
 from consilience.lower.loop_kernel import Instruction, Leaf, LoopKernel, Operand, Reduction, Store
@@ -61,19 +60,27 @@ def across(b: Builder, kind: str, x: Value) -> Value:
     return b.reduce({"sum": "add", "prod": "mul", "max": "max", "min": "min"}[kind], x)
 
 
-@dataclass
 class _Nest:
     """What is known while the loops are being written."""
 
-    b: Builder
-    kernel: LoopKernel
-    memories: Sequence[Value]
-    uniforms: Sequence[Value]
-    status: Variable | None
-    lanes: int
-    indices: list[Value] = field(default_factory=list)
-    values: dict[tuple[Operand, int], Value] = field(default_factory=dict)
-    pointers: dict[tuple[int, tuple[int, ...], int], Value] = field(default_factory=dict)
+    def __init__(
+        self,
+        b: Builder,
+        kernel: LoopKernel,
+        memories: Sequence[Value],
+        uniforms: Sequence[Value],
+        status: Variable | None,
+        lanes: int,
+    ) -> None:
+        self.b = b
+        self.kernel = kernel
+        self.memories = memories
+        self.uniforms = uniforms
+        self.status = status
+        self.lanes = lanes
+        self.indices: list[Value] = []
+        self.values: dict[tuple[Operand, int], Value] = {}
+        self.pointers: dict[tuple[int, tuple[int, ...], int], Value] = {}
 
 
 def _depth_of_strides(strides: Sequence[int]) -> int:

@@ -7,16 +7,15 @@ A kernel is plain data with local numbers, so equal loops are equal values and a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from consilience.lower.views import Lengths
+from consilience.record import Record
 
 # Operands inside a kernel: ("leaf", i), ("uniform", i) or ("body", i).
 Operand = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Record):
     """Elements read from memory, or made from the loop indices (iota).
 
     memory   number of the memory argument (offset included), or -1 for iota
@@ -29,8 +28,7 @@ class Leaf:
     start: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(Record):
     """One computed value: a scalar function, "cast", or "gather".
 
     detail   for a gather (memory number, affine strides, ((length, stride, proved), …) per index operand); from
@@ -43,8 +41,7 @@ class Instruction:
     detail: tuple[object, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(Record):
     """A value written to memory; `mode` is "set" or "add"."""
 
     value: Operand
@@ -54,8 +51,7 @@ class Store:
     mode: str = "set"
 
 
-@dataclass(frozen=True, slots=True)
-class Reduction:
+class Reduction(Record):
     """A value combined over `axes`: to a register when memory is -1 (all axes), else to memory.
 
     strides are 0 along reduced axes.
@@ -72,8 +68,7 @@ class Reduction:
 Root = Store | Reduction
 
 
-@dataclass(frozen=True, slots=True)
-class LoopKernel:
+class LoopKernel(Record):
     """A nest over `domain`; the last axis runs in vectors.
 
     uniforms   dtypes of the scalar arguments

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from consilience.ir import Node, Op, TensorType, TupleType
 
 
-@dataclass(frozen=True, slots=True)
 class LUFactor(Op):
     """P A = L U: the packed factors and the row exchanged with each row (int32, from 0)."""
 
@@ -16,7 +13,6 @@ class LUFactor(Op):
         return TupleType((x.tensor_type, TensorType("int32", x.static_shape[:-1])))
 
 
-@dataclass(frozen=True, slots=True)
 class LUPivotSign(Op):
     """-1 for an odd number of row exchanges, 1 for an even one."""
 
@@ -24,7 +20,6 @@ class LUPivotSign(Op):
         return TensorType("float64", inputs[0].static_shape[:-1])
 
 
-@dataclass(frozen=True, slots=True)
 class LUSolve(Op):
     """y with A y = b from packed factors, row exchanges and a matrix b. A zero pivot fails."""
 
@@ -32,7 +27,6 @@ class LUSolve(Op):
         return inputs[2].tensor_type
 
 
-@dataclass(frozen=True, slots=True)
 class CholeskyInverse(Op):
     """(L L')^-1 from the lower factor L, both triangles filled."""
 

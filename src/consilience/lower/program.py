@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,27 +34,25 @@ from consilience.ops import (
     SolveTriangular,
     Squeeze,
 )
+from consilience.record import Record
 
 Array: TypeAlias = npt.NDArray[Any]
 
 
-@dataclass
-class ScalarStep:
+class ScalarStep(Record):
     """Scalars to compute, in order; each ends in a register."""
 
     nodes: list[Node]
 
 
-@dataclass
-class KeepStep:
+class KeepStep(Record):
     """A scalar written to memory."""
 
     node: Node
     target: View
 
 
-@dataclass
-class CallStep:
+class CallStep(Record):
     """An op done by a routine of its own (`routines`): sources and targets are contiguous views."""
 
     node: Node
@@ -63,8 +60,7 @@ class CallStep:
     targets: list[View]
 
 
-@dataclass
-class ScatterStep:
+class ScatterStep(Record):
     """Values written or added to places given by index arrays."""
 
     node: Node
@@ -73,8 +69,7 @@ class ScatterStep:
     indices: list[View]
 
 
-@dataclass
-class BranchStep:
+class BranchStep(Record):
     """One of two step lists, chosen by a scalar.
 
     homes   places of the values that live inside one branch only, for each of the two
@@ -94,7 +89,6 @@ class BranchStep:
 Step: TypeAlias = ScalarStep | KeepStep | KernelStep | CallStep | ScatterStep | BranchStep
 
 
-@dataclass
 class Program:
     """Everything `entry` needs.
 
@@ -104,13 +98,14 @@ class Program:
     blocks      workspace blocks (`Storage.number` counts them); `plan` gives them places
     """
 
-    inputs: list[Node]
-    outputs: list[Node]
-    data: list[Node] = field(default_factory=list)
-    constants: list[Array] = field(default_factory=list)
-    blocks: list[Storage] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
-    homes: dict[Node, View] = field(default_factory=dict)
+    def __init__(self, inputs: list[Node], outputs: list[Node], data: list[Node]) -> None:
+        self.inputs = inputs
+        self.outputs = outputs
+        self.data = data
+        self.constants: list[Array] = []
+        self.blocks: list[Storage] = []
+        self.steps: list[Step] = []
+        self.homes: dict[Node, View] = {}
 
     def __str__(self) -> str:
         return "\n".join(_Printer(self).lines(self.steps, ""))

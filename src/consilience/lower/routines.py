@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from consilience.errors import MissingRuleError, Status
 from consilience.ir import Node
@@ -18,10 +17,10 @@ from consilience.lower.scalar_code import MEMORY, from_memory, register_type, to
 from consilience.lower.views import View, row_major
 from consilience.native.loops import Builder, Value, f64, i8, i32, i64, ptr
 from consilience.ops import ArgReduce, Cholesky, Cumulative, MatMul, SolveTriangular
+from consilience.record import Record
 
 
-@dataclass
-class Argument:
+class Argument(Record):
     """A contiguous view and the address of its first element."""
 
     view: View

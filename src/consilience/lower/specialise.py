@@ -7,13 +7,13 @@ true entries of a mask) stays symbolic and is reported by the caller.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from consilience.ir import Dim, Dimension, Input, Node, Op, Parameter, Region, Shared, TensorType, constant, topological
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import name_of, set_name
 from consilience.ops import LengthOf
+from consilience.record import field_names, replace
 
 
 def specialise(outputs: Sequence[Node], lengths: Mapping[dims.Atom, Dim]) -> tuple[list[Node], dict[Node, Node]]:
@@ -39,19 +39,13 @@ def _static_op(op: Op, lengths: Mapping[dims.Atom, Dim]) -> Op:
     if isinstance(op, Input | Shared | Parameter):
         of = _static(op.of, lengths)
         return op if of is op.of else replace(op, of=of)
-    parameters: Any = op
-    if not is_dataclass(parameters):
-        return op
     changed: dict[str, Any] = {}
-    for field in fields(parameters):
-        value = getattr(op, field.name)
+    for name in field_names(op):
+        value = getattr(op, name)
         new = _static(value, lengths)
         if new is not value:
-            changed[field.name] = new
-    if not changed:
-        return op
-    result: Op = replace(op, **changed)  # type: ignore[type-var]  # ops are dataclasses
-    return result
+            changed[name] = new
+    return replace(op, **changed) if changed else op
 
 
 def _static(value: Any, lengths: Mapping[dims.Atom, Dim]) -> Any:

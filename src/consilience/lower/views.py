@@ -6,17 +6,16 @@ Views are plain data. A view of the storage IOTA is no memory: its elements are 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from consilience.ir import Node, constant_value
 from consilience.ops import BroadcastTo, ExpandDims, Index, Reshape, Squeeze, Transpose
 from consilience.ops.index import At, Gather, NewAxis, Slice
+from consilience.record import Record
 
 Lengths = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Storage:
+class Storage(Record):
     """A contiguous block: `place` is "inputs", "outputs", "constants", "workspace" or "iota".
 
     number   position in its table, or the workspace block
@@ -32,8 +31,7 @@ class Storage:
 IOTA = Storage("iota", 0, "int64", 0)
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Record):
     """Elements of a storage: element (i, j, …) lies at offset + i * strides[0] + j * strides[1] + …"""
 
     storage: Storage

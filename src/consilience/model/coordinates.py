@@ -6,7 +6,6 @@ A dimension has labels, a fixed length, or a length that data decide (a symbolic
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,10 +17,10 @@ from consilience.ir import Dim, Dimension, symbol
 Labels: TypeAlias = Sequence[Any] | npt.NDArray[Any] | None
 
 
-@dataclass
 class _Axis:
-    length: Dim
-    labels: tuple[Any, ...] | None
+    def __init__(self, length: Dim, labels: tuple[Any, ...] | None) -> None:
+        self.length = length
+        self.labels = labels
 
 
 class Coordinates:

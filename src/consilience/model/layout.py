@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,10 @@ import numpy.typing as npt
 
 from consilience.errors import ModelError, ShapeError
 from consilience.model.variables import FreeVariable
+from consilience.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Record):
     """One variable's part of the vector: elements start, …, start + size - 1 in row-major order."""
 
     variable: FreeVariable
@@ -34,8 +33,7 @@ class Stretch:
         return slice(self.start, self.start + self.size)
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Record):
     """All stretches, in the order in which the variables were declared."""
 
     stretches: tuple[Stretch, ...]

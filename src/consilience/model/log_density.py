@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -35,6 +34,7 @@ from consilience.model.variables import ModelVariables
 from consilience.ops import Elementwise, cast
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import concatenate, reshape
+from consilience.record import Record
 from consilience.rewrite.facts import assume
 from consilience.rules import simplify
 from consilience.transforms.gradient import gradient
@@ -46,8 +46,7 @@ Made = TypeVar("Made")
 KEPT: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(Record):
     """The pieces of a log density over one value node per free variable.
 
     values         unconstrained value of each free variable

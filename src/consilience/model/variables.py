@@ -7,7 +7,6 @@ predictions are made of them by the other files of this folder; `model` gives us
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,12 +21,12 @@ from consilience.ir.side_tables import name_of, set_name
 from consilience.model import observation
 from consilience.model.coordinates import Coordinates, Labels
 from consilience.ops.elementwise import TensorLike
+from consilience.record import Record
 
 DimensionNames = str | Sequence[str | None] | None
 
 
-@dataclass(frozen=True, slots=True)
-class FreeVariable:
+class FreeVariable(Record):
     """A random variable to be inferred.
 
     transform   bijection to the unconstrained line; None when the variable is unconstrained
@@ -43,8 +42,7 @@ class FreeVariable:
     inside: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedVariable:
+class ObservedVariable(Record):
     """A random variable with data: a constant or a shared slot."""
 
     name: str

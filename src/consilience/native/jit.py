@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from consilience.errors import NativeError
 from consilience.native import cache
+from consilience.native.beside import Beside
 from consilience.native.target import Target, host, llvm, machine, runs_here
 
 if TYPE_CHECKING:
@@ -134,11 +135,15 @@ def load(
     with gate:  # two threads that want the same code: one compiles, the other waits
         code = _loaded.get(key)
         if code is None:
-            symbols, dependencies = _resolve(text, imports or {}, target)
             image = cache.get(digest)
             if image is None:
+                # What the program calls may have to be compiled too, which goes on beside.
+                resolved = Beside(lambda: _resolve(text, imports or {}, target))
                 image = _compile(text, target, level, passes)
                 cache.put(digest, image)
+                symbols, dependencies = resolved.result()
+            else:
+                symbols, dependencies = _resolve(text, imports or {}, target)
             code = _link(image, names, symbols, dependencies)
             _loaded[key] = code
     return Library(code)

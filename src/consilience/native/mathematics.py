@@ -10,12 +10,11 @@ import ctypes
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Final
 
 from consilience.native.loops import Builder
 from consilience.native.program import Type, Value, f64, i1, i64
+from consilience.record import Record
 
 e: Final = math.e
 inf: Final = math.inf
@@ -25,8 +24,7 @@ pi: Final = math.pi
 _c: Final = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Record):
     """How a function is written in loops: its operands' types, its result's type, and its instructions."""
 
     parameters: tuple[Type, ...]
@@ -127,6 +125,8 @@ def fma(x: float, y: float, z: float) -> float:
     """x * y + z with one rounding (two on machines without the instruction)."""
     if not (isfinite(x) and isfinite(y) and isfinite(z)) or x == 0.0 or y == 0.0:
         return x * y + z
+    from fractions import Fraction  # takes 3 ms to load, and machine code does not need it
+
     exact = Fraction(x) * Fraction(y) + Fraction(z)
     if exact == 0:
         return x * y + z

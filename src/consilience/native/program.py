@@ -271,7 +271,7 @@ def literal(element: Type, number: Number) -> tuple[str, int | float]:
         if kind == "f32":
             real = ctypes.c_float(real).value
         return f"0x{struct.unpack('<Q', struct.pack('<d', real))[0]:016X}", real
-    if isinstance(number, SupportsIndex):
+    if isinstance(number, (int, SupportsIndex)):  # the protocol alone takes a hundred times longer
         whole = number.__index__()
     elif float(number).is_integer():
         whole = int(float(number))

@@ -10,11 +10,11 @@ import functools
 import os
 import sys
 import threading
-from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from consilience.errors import NativeError
+from consilience.record import Record, replace
 
 if TYPE_CHECKING:
     from llvmlite.binding import TargetMachine
@@ -25,8 +25,7 @@ _lock = threading.Lock()
 _ready: set[str] = set()
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Record):
     """A processor: what code may use and how wide its vectors are.
 
     `features` is LLVM's list, as in "+avx2,-avx512f"; empty means those of `cpu`. `lanes` is the number

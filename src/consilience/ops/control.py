@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from consilience.errors import DtypeError, GraphError, ShapeError
@@ -13,7 +12,6 @@ from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
 
 
-@dataclass(frozen=True, slots=True)
 class Item(Op):
     """One member of a tuple."""
 
@@ -26,7 +24,6 @@ class Item(Op):
         return of.items[self.position]
 
 
-@dataclass(frozen=True, slots=True)
 class Cond(Op):
     """The results of one of two regions, chosen by a bool scalar; the other one is not computed.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -85,7 +84,6 @@ def _mismatch(nodes: Sequence[Node], left: Dim, right: Dim, axis: int) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
 class Elementwise(Op):
     """`function`, a row of the scalar table, on every element of the broadcast operands."""
 
@@ -106,7 +104,6 @@ class Elementwise(Op):
         return self.function
 
 
-@dataclass(frozen=True, slots=True)
 class Cast(Op):
     """Change of element type. Float to integer truncates; NaN and out of range saturate (NaN to 0)."""
 
@@ -119,7 +116,6 @@ class Cast(Op):
         return f"cast({self.dtype})"
 
 
-@dataclass(frozen=True, slots=True)
 class StopGradient(Op):
     """The value itself; derivatives do not pass."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,10 +20,10 @@ from consilience.ir.side_tables import describe
 from consilience.ir.types import INTEGERS, Shape
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_shape, cast
 from consilience.ops.shape import broadcast_to, expand_dims, length_of
+from consilience.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Record):
     """`start:stop:step` of one axis; `None` as in NumPy."""
 
     start: int | None = None
@@ -40,20 +39,17 @@ class Slice:
         return range(of)[self.start : self.stop : self.step]
 
 
-@dataclass(frozen=True, slots=True)
-class At:
+class At(Record):
     """One static position of an axis, which vanishes; may count from the end."""
 
     position: int
 
 
-@dataclass(frozen=True, slots=True)
-class NewAxis:
+class NewAxis(Record):
     """An axis of length 1 in the result."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gather:
+class Gather(Record):
     """The next index array of the op's inputs, on one axis."""
 
 
@@ -104,7 +100,6 @@ def _check_positions(x: Node, specification: Specification) -> None:
         axis += 1
 
 
-@dataclass(frozen=True, slots=True)
 class Index(Op):
     """`x[specification]`; inputs are x and one integer array per Gather entry, broadcast together.
 
@@ -127,7 +122,6 @@ class Index(Op):
         return f"index[{', '.join(map(_text, self.specification))}]"
 
 
-@dataclass(frozen=True, slots=True)
 class IndexUpdate(Op):
     """x with `x[specification]` set to (mode "set") or increased by (mode "inc") the values.
 
@@ -161,7 +155,6 @@ class IndexUpdate(Op):
         return f"{self.mode}[{', '.join(map(_text, self.specification))}]"
 
 
-@dataclass(frozen=True, slots=True)
 class MaskPositions(Op):
     """Flat row-major positions (int64) where a bool tensor is True; `count`, their number, is known only when run."""
 

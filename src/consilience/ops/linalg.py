@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from consilience.errors import ShapeError
 from consilience.ir import Dim, Node, Op, TensorType
 from consilience.ir.obligations import Obligation
@@ -40,7 +38,6 @@ def _batch_pairs(left: Shape, right: Shape) -> tuple[Shape, tuple[tuple[Dim, Dim
     return tuple(shape), tuple(pairs)
 
 
-@dataclass(frozen=True, slots=True)
 class MatMul(Op):
     """NumPy's matmul: vectors, matrices, or batches of matrices."""
 
@@ -74,14 +71,11 @@ def _square(x: Node, what: str) -> None:
 class _Square(Op):
     """Shared by ops on square matrices."""
 
-    __slots__ = ()
-
     def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
         rows, columns = inputs[0].static_shape[-2:]
         return _pair(rows, columns, "a square matrix has equal lengths")
 
 
-@dataclass(frozen=True, slots=True)
 class Cholesky(_Square):
     """Lower triangular L with L L' = x for symmetric positive definite x; reads the lower triangle.
 
@@ -93,7 +87,6 @@ class Cholesky(_Square):
         return inputs[0].tensor_type
 
 
-@dataclass(frozen=True, slots=True)
 class SolveTriangular(_Square):
     """y with A y = b (A' y = b when `transposed`) for triangular A; b is a matrix with A's batch shape."""
 
@@ -107,7 +100,6 @@ class SolveTriangular(_Square):
         return _solve_obligations(inputs)
 
 
-@dataclass(frozen=True, slots=True)
 class Solve(_Square):
     """y with A y = b; b is a matrix with A's batch shape. `assume` is "general" or "positive definite"."""
 
@@ -138,7 +130,6 @@ def _solve_obligations(inputs: tuple[Node, ...]) -> tuple[Obligation, ...]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
 class InverseQuadratic(_Square):
     """b' A^-1 b for every column b of a matrix; A is symmetric positive definite, with the matrix' batch shape."""
 
@@ -150,7 +141,6 @@ class InverseQuadratic(_Square):
         return _solve_obligations(inputs)
 
 
-@dataclass(frozen=True, slots=True)
 class Inverse(_Square):
     """Matrix inverse. `assume` is "general" or "positive definite" (then symmetric, by Cholesky)."""
 
@@ -161,7 +151,6 @@ class Inverse(_Square):
         return inputs[0].tensor_type
 
 
-@dataclass(frozen=True, slots=True)
 class LogAbsDet(_Square):
     """Logarithm of the determinant's absolute value. `assume` is "general" or "positive definite"."""
 
@@ -172,7 +161,6 @@ class LogAbsDet(_Square):
         return inputs[0].tensor_type.with_shape(inputs[0].static_shape[:-2])
 
 
-@dataclass(frozen=True, slots=True)
 class DetSign(_Square):
     """Sign of the determinant: -1, 0 or 1."""
 
@@ -181,7 +169,6 @@ class DetSign(_Square):
         return inputs[0].tensor_type.with_shape(inputs[0].static_shape[:-2])
 
 
-@dataclass(frozen=True, slots=True)
 class Det(_Square):
     """Determinant."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from consilience.errors import DtypeError
 from consilience.ir import Node, Op, TensorType
 from consilience.ir import dimension as dims
@@ -12,7 +10,6 @@ from consilience.ops.elementwise import TensorLike, apply, as_tensor
 from consilience.ops.shape import Iota, as_shape, reshape
 
 
-@dataclass(frozen=True, slots=True)
 class Key(Op):
     """The key with a fixed seed: where a stream of random numbers starts."""
 

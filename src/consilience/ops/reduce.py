@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Node, Op, TensorType
@@ -33,7 +32,6 @@ def _axis(axis: int, rank: int) -> int:
     return axis % rank
 
 
-@dataclass(frozen=True, slots=True)
 class Reduce(Op):
     """`kind` over `axes` (sorted, non-negative); the axes vanish.
 
@@ -54,7 +52,6 @@ class Reduce(Op):
         return f"{self.kind}(axes={self.axes})"
 
 
-@dataclass(frozen=True, slots=True)
 class ArgReduce(Op):
     """Position (int64) of the first extreme element along `axis`; `kind` is "max" or "min". NaN counts as extreme."""
 
@@ -72,7 +69,6 @@ class ArgReduce(Op):
         return f"arg{self.kind}(axis={self.axis})"
 
 
-@dataclass(frozen=True, slots=True)
 class Cumulative(Op):
     """Running `kind` ("sum" or "prod") along `axis`; `reverse` runs from the end."""
 

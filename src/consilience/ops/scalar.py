@@ -7,19 +7,19 @@ that own them (`transforms`, `lower`), under the same names.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from consilience.record import Record
 
 Array = npt.NDArray[Any]
 Interval = tuple[float, float]
 REAL: Interval = (-np.inf, np.inf)
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarFunction:
+class ScalarFunction(Record):
     """One scalar function of `arity` arguments (0: any number from two on).
 
     result     "same": dtype of the promoted arguments; "float": at least float; "bool"; "float64"; "int64"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Dim, Dimension, Node, Op, TensorType, constant, constant_value
@@ -15,7 +14,6 @@ from consilience.ir.types import Shape
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_shape, cast, promote
 
 
-@dataclass(frozen=True, slots=True)
 class Reshape(Op):
     """The same elements in row-major order under another shape."""
 
@@ -33,7 +31,6 @@ class Reshape(Op):
         return () if before is after or before == after else (Obligation(before, after, "reshape keeps the size"),)
 
 
-@dataclass(frozen=True, slots=True)
 class Transpose(Op):
     """Axes in another order: axis i of the result is axis `axes[i]` of the input."""
 
@@ -44,7 +41,6 @@ class Transpose(Op):
         return inputs[0].tensor_type.with_shape(tuple(shape[a] for a in self.axes))
 
 
-@dataclass(frozen=True, slots=True)
 class ExpandDims(Op):
     """Axes of length 1 at the positions `axes` of the result (sorted)."""
 
@@ -57,7 +53,6 @@ class ExpandDims(Op):
         return inputs[0].tensor_type.with_shape(shape)
 
 
-@dataclass(frozen=True, slots=True)
 class Squeeze(Op):
     """Drop the axes `axes` (sorted), which have length 1."""
 
@@ -75,7 +70,6 @@ class Squeeze(Op):
         return tuple(Obligation(shape[a], 1, "a squeezed axis has length 1") for a in self.axes if shape[a] != 1)
 
 
-@dataclass(frozen=True, slots=True)
 class BroadcastTo(Op):
     """Repeat along missing leading axes and axes of static length 1, up to `shape`."""
 
@@ -100,7 +94,6 @@ class BroadcastTo(Op):
         )
 
 
-@dataclass(frozen=True, slots=True)
 class Concatenate(Op):
     """Join along `axis`; the other lengths are equal."""
 
@@ -130,7 +123,6 @@ class Concatenate(Op):
         )
 
 
-@dataclass(frozen=True, slots=True)
 class Iota(Op):
     """The integers 0, 1, …, length - 1 as int64."""
 
@@ -140,7 +132,6 @@ class Iota(Op):
         return TensorType("int64", (self.length,))
 
 
-@dataclass(frozen=True, slots=True)
 class LengthOf(Op):
     """A symbolic length as an int64 scalar."""
 

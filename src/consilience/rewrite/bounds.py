@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,12 +33,12 @@ from consilience.ops import (
     StopGradient,
     Transpose,
 )
+from consilience.record import Record
 
 INF = math.inf
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Record):
     """Closed interval that holds every element which is not NaN, with what else is known of all elements.
 
     nonzero   0 is excluded

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy.typing as npt
 from consilience.errors import ConsilienceError
 from consilience.ir import Constant, Node, constant, tensor_input, topological
 from consilience.ops import Elementwise
+from consilience.record import Record
 from consilience.rewrite.engine import Rewriting
 from consilience.rewrite.facts import assume
 from consilience.rewrite.pattern import Call, Condition, Wildcard, instantiate, wildcards_of
@@ -54,8 +54,7 @@ EPSILON = np.finfo("float64").eps
 SHAPES: tuple[tuple[int, ...], ...] = ((), (7,), (1,), (4, 7), (4, 1))
 
 
-@dataclass(frozen=True, slots=True)
-class Application:
+class Application(Record):
     """A rule made `after` of `before`."""
 
     rule: Rule

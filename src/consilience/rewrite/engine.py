@@ -6,14 +6,13 @@ node. Obligations of the original graph are its callers' to keep.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from consilience.errors import MissingRuleError, VerificationError
-from consilience.ir import Constant, Node, Op, Region, TensorType, is_leaf, side_tables, topological
+from consilience.ir import Constant, Node, Region, TensorType, is_leaf, side_tables, topological
 from consilience.ops import Elementwise, cast
 from consilience.ops.shape import broadcast_to
+from consilience.record import Record, field_names, replace
 from consilience.rewrite.facts import Facts, pass_on_assumptions
 from consilience.rewrite.pattern import SUMS, SYMMETRIC
 from consilience.rewrite.rule import Rule, RuleTable
@@ -24,8 +23,7 @@ _FAMILIES = {"add": "sum", "sub": "sum", "neg": "sum", "mul": "product"}
 CHAIN = 400
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Record):
     """A rule was applied while `origin`, a node of the graph as it was given, was being simplified."""
 
     rule: str
@@ -205,11 +203,11 @@ class Rewriting:
         return known if known.type == node.type else node
 
     def _with_simple_regions(self, node: Node) -> Node:
-        names = _region_fields(type(node.op))
+        names = [name for name in field_names(node.op) if isinstance(getattr(node.op, name), Region)]
         if not names:
             return node
         changed = {name: self._simple_region(getattr(node.op, name)) for name in names}
-        op = dataclasses.replace(node.op, **changed)  # type: ignore[type-var]  # ops are dataclasses
+        op = replace(node.op, **changed)
         return node if op == node.op else Node(op, *node.inputs)
 
     def _simple_region(self, region: Region) -> Region:
@@ -238,19 +236,6 @@ def _readers(order: Sequence[Node], outputs: Sequence[Node]) -> dict[Node, int]:
 def _family(node: Node) -> str | None:
     op = node.op
     return _FAMILIES.get(op.function) if isinstance(op, Elementwise) else None
-
-
-_fields_with_regions: dict[type[Op], tuple[str, ...]] = {}
-
-
-def _region_fields(op: type[Op]) -> tuple[str, ...]:
-    """Names of the parameters of an op class that hold a region."""
-    known = _fields_with_regions.get(op)
-    if known is None:
-        fields: dict[str, dataclasses.Field[object]] = getattr(op, "__dataclass_fields__", {})
-        known = tuple(name for name, field in fields.items() if field.type in (Region, "Region"))
-        _fields_with_regions[op] = known
-    return known
 
 
 def fit(result: Node, node: Node, rule: Rule) -> Node:

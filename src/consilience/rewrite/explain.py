@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from consilience.ir.side_tables import source_of
+from consilience.record import Record
 from consilience.rewrite.engine import Step
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Record):
     """A rule with the number of its applications and the places (`file:line`) it changed."""
 
     rule: str

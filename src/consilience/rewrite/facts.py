@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from consilience.errors import GraphError
 from consilience.ir import Node, TensorType, constant_value, topological
+from consilience.record import Record, replace
 from consilience.rewrite.bounds import UNKNOWN, Bounds, bounds_of
 from consilience.rewrite.structure import STRUCTURES, has_structure
 
 _assumed: weakref.WeakKeyDictionary[Node, Assumption] = weakref.WeakKeyDictionary()
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
+class Assumption(Record):
     """What the user asserted of one value."""
 
     bounds: Bounds = UNKNOWN

@@ -8,12 +8,12 @@ negatives stand before products, 1 / x is `reciprocal(x)`, x ** 2 is `square(x)`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from consilience.errors import GraphError
 from consilience.ir import Constant, Node
 from consilience.ops import TABLE, Elementwise, apply
+from consilience.record import Record
 from consilience.rewrite.facts import Facts
 
 Bindings: TypeAlias = Mapping[str, Node]
@@ -35,10 +35,8 @@ SYMMETRIC = (
 )
 
 
-class Term:
+class Term(Record):
     """Base of patterns: wildcards, numbers and applied functions."""
-
-    __slots__ = ()
 
     def __add__(self, other: Written) -> Term:
         return _sum(self, as_term(other))
@@ -77,7 +75,6 @@ class Term:
         return Call("neg", (self,))
 
 
-@dataclass(frozen=True, slots=True)
 class Wildcard(Term):
     """Any value; one name stands for one value. `number` restricts it to constants of one element."""
 
@@ -88,7 +85,6 @@ class Wildcard(Term):
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
 class Number(Term):
     """A constant of one element, compared by value."""
 
@@ -98,7 +94,6 @@ class Number(Term):
         return f"{self.value:g}"
 
 
-@dataclass(frozen=True, slots=True)
 class Call(Term):
     """A row of the scalar table on terms."""
 
@@ -265,8 +260,7 @@ def instantiate(term: Term, bound: Bindings) -> Node | float:
     return apply(term.function, *(instantiate(operand, bound) for operand in term.operands))
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Record):
     """A fact some terms must have; `holds` is asked with the nodes bound to them."""
 
     text: str

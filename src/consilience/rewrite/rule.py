@@ -6,7 +6,6 @@ Rules and tables of rules come out; applying them over a graph is the engine's p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
 
@@ -15,6 +14,7 @@ import numpy as np
 from consilience.errors import GraphError
 from consilience.ir import Node, Op, constant, numpy_dtype
 from consilience.ops import Elementwise, apply
+from consilience.record import Record
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.pattern import (
     SUMS,
@@ -42,8 +42,7 @@ def key_of(node: Node) -> Key:
     return op.function if isinstance(op, Elementwise) else type(op)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rule:
+class Rule(Record, eq=False):
     """A rewrite: `apply(node, facts)` gives an equal value, or None where the rule says nothing.
 
     roots      keys of the nodes it may apply to; `Elementwise` stands for every scalar function

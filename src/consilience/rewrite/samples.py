@@ -7,7 +7,6 @@ attribute is a row of the scalar table or a function of the ops.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,14 +15,14 @@ import numpy.typing as npt
 
 from consilience.ir import Node, constant, tensor_input
 from consilience.ops import TABLE, apply, linalg, reduce, shape
+from consilience.record import Record
 from consilience.rewrite.facts import assume
 
 Array = npt.NDArray[Any]
 Generator = np.random.Generator
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Record):
     """How an input looks and how its values are drawn; `real` inputs are also given extreme values."""
 
     dtype: str

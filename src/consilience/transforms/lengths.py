@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from consilience.ir import Dim, Dimension, Node, Op, Region, TensorType, is_leaf, topological
 from consilience.ir import dimension as dims
+from consilience.record import field_names
 
 
 def with_lengths(
@@ -43,8 +43,8 @@ def _replaced(value: Any, values: Mapping[dims.Atom, Dim]) -> Any:
         results = tuple(with_lengths(value.results, values))
         same = parameters is value.parameters and all(a is b for a, b in zip(results, value.results, strict=True))
         return value if same else Region(parameters, results)
-    if isinstance(value, TensorType | Op) and dataclasses.is_dataclass(value):
-        before = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, TensorType | Op):
+        before = {name: getattr(value, name) for name in field_names(value)}
         after = {name: _replaced(member, values) for name, member in before.items()}
         return value if all(after[name] is before[name] for name in before) else type(value)(**after)
     return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 from consilience.dist.mathematics import exp, log, logit, minimum, sigmoid, softplus
@@ -12,7 +11,6 @@ from consilience.ir import Node
 from consilience.ops.elementwise import apply
 
 
-@dataclass(frozen=True, slots=True)
 class Log(Transform):
     """(0, inf) to R by y = log x."""
 
@@ -28,7 +26,6 @@ class Log(Transform):
         return unconstrained
 
 
-@dataclass(frozen=True, slots=True)
 class LogOdds(Transform):
     """(0, 1) to R by y = log(x / (1 - x))."""
 
@@ -45,7 +42,6 @@ class LogOdds(Transform):
         return unconstrained - 2.0 * softplus(unconstrained)
 
 
-@dataclass(frozen=True, slots=True)
 class Interval(Transform):
     """An interval to R; bounds are numbers or tensors that broadcast against the value, None for infinity.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from consilience.dist.mathematics import exp, log
@@ -12,7 +11,6 @@ from consilience.ops.reduce import cumulative, reduce
 from consilience.ops.shape import concatenate
 
 
-@dataclass(frozen=True, slots=True)
 class Ordered(Transform):
     """Increasing vectors to R^n: the first element, then the logarithms of the steps."""
 

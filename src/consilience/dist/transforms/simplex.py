@@ -6,7 +6,6 @@ simplex are with respect to its first n - 1 elements.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from consilience.dist.mathematics import exp, log
@@ -17,7 +16,6 @@ from consilience.ops.reduce import count, mean, reduce
 from consilience.ops.shape import concatenate
 
 
-@dataclass(frozen=True, slots=True)
 class Simplex(Transform):
     """Positive vectors of sum 1 to R^(n-1): z = log x - mean(log x) without its last element."""
 

@@ -5,15 +5,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from consilience.record import Record
 from typing import ClassVar
 
 from consilience.ir import Node, Shape
 from consilience.ops.reduce import reduce
 
 
-@dataclass(frozen=True, slots=True)
-class Transform:
+class Transform(Record):
     """A bijection. `name` marks transformed variables (`sigma_log__`), `event_rank` is one event's rank."""
 
     name: ClassVar[str] = ""
@@ -40,7 +39,6 @@ class Transform:
         return self.event_rank
 
 
-@dataclass(frozen=True, slots=True)
 class Chain(Transform):
     """Bijections one after the other; `steps[0]` is nearest to the constrained value."""
 

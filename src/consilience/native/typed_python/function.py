@@ -11,12 +11,12 @@ import functools
 import inspect
 import linecache
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from consilience.errors import NativeError
 from consilience.native.typed_python.native_types import NativeType, native_type, u64
+from consilience.record import Record
 
 if TYPE_CHECKING:
     from consilience.native.typed_python.library import Compiled
@@ -28,8 +28,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Record):
     """Where a function stands: its file, the lines of that file, and the function's syntax tree."""
 
     file: str

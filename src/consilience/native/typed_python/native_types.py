@@ -7,7 +7,6 @@ callables (`i64(x)`, `u64(x)`) that convert exactly as the machine does. Outside
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -26,6 +25,7 @@ import numpy as np
 
 from consilience.errors import NativeError
 from consilience.native import program
+from consilience.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable as Function
@@ -48,8 +48,7 @@ __all__ = [
 Element = TypeVar("Element")
 
 
-@dataclass(frozen=True)
-class NativeType:
+class NativeType(Record):
     """A type of typed Python.
 
     `kind`: f64 f32 i64 i32 i8 u64 boolean, array (of `element`), function (`parameters` -> `result`), record

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import builtins
 import types
-from dataclasses import dataclass, field
 from typing import Any
 
 from consilience.errors import NativeError
@@ -17,10 +16,10 @@ from consilience.native.loops import Builder, Module
 from consilience.native.program import Value, Variable
 from consilience.native.typed_python.function import NativeFunction, Source
 from consilience.native.typed_python.native_types import NativeType
+from consilience.record import Record
 
 
-@dataclass(frozen=True)
-class Typed:
+class Typed(Record):
     """A value and its type; `constant` is the number of a literal; `parts` are the values of a tuple."""
 
     value: Value | None
@@ -29,8 +28,7 @@ class Typed:
     parts: tuple[Typed, ...] = ()
 
 
-@dataclass
-class Local:
+class Local(Record):
     """A local name: its register, its type, and the line that decided the type."""
 
     variable: Variable
@@ -38,13 +36,13 @@ class Local:
     line: int
 
 
-@dataclass
 class Program:
     """The functions translated together, and those still to be translated."""
 
-    module: Module = field(default_factory=Module)
-    symbols: dict[NativeFunction[..., Any], str] = field(default_factory=dict)
-    waiting: list[NativeFunction[..., Any]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.module = Module()
+        self.symbols: dict[NativeFunction[..., Any], str] = {}
+        self.waiting: list[NativeFunction[..., Any]] = []
 
     def symbol(self, function: NativeFunction[..., Any]) -> str:
         """The symbol of `function`, which is put on the list when it is new."""

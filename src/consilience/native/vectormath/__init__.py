@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from consilience.errors import NativeError
@@ -31,12 +30,12 @@ from consilience.native.vectormath import (
     trigonometric,
 )
 from consilience.native.vectormath.notation import Elementary
+from consilience.record import Record
 
 __all__ = ["FUNCTIONS", "Function", "VectorLibrary", "define", "library", "symbol", "symbols"]
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Record):
     """A row of the table: the name, the number of float64 arguments, and what writes the instructions."""
 
     name: str

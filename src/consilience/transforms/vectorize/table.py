@@ -6,17 +6,16 @@ The files beside this one fill the table by op family; `engine` reads it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from consilience.errors import MissingRuleError
 from consilience.ir import Node, Op
 from consilience.ir.types import Shape
 from consilience.ops.shape import broadcast_to, expand_dims
+from consilience.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(Record):
     """An input in its batched form.
 
     core     the input of the node as it was written
