@@ -195,7 +195,7 @@ def test_events_reach_the_callback() -> None:
     assert isinstance(events[0], RunStarted)
     assert (events[0].chains, events[0].draws, events[0].tune) == (2, 60, 80)
     assert isinstance(events[-1], RunEnded)
-    assert not events[-1].interrupted
+    assert (events[-1].status, events[-1].draws) == ("not_converged", 60)
 
 
 def test_log_likelihood_on_request() -> None:
@@ -211,7 +211,7 @@ def test_init_without_jitter_starts_all_chains_alike() -> None:
         moved = pm.sample(draws=1, tune=0, chains=3, step=pm.Metropolis(scale=1e-12), random_seed=1, **QUIET)
     assert np.ptp(still.posterior["mu"].values) < 1e-9
     assert np.ptp(moved.posterior["mu"].values) > 1e-3
-    assert np.abs(moved.posterior["mu"]).max() <= 1.0
+    assert np.abs(moved.posterior["mu"]).max() <= 2.0
 
 
 def test_convergence_is_checked_unless_told_otherwise() -> None:
@@ -244,7 +244,7 @@ def test_convergence_is_checked_unless_told_otherwise() -> None:
         ({"target_accept": 1.0}, "target_accept"),
         ({"target_accept": -0.1}, "target_accept"),
         ({"max_treedepth": 0}, "max_treedepth"),
-        ({"init": "advi"}, "`init` must be one of 'auto', 'jitter.adapt_diag', 'adapt_diag', got 'advi'"),
+        ({"init": "advi"}, "`init` must be one of 'descent', 'auto', 'jitter.adapt_diag', 'adapt_diag', got 'advi'"),
         ({"step": "nuts"}, r"`step` must be a kernel such as pm\.NUTS\(\)"),
         ({"idata_kwargs": {"log_prior": True}}, r"'log_likelihood' only, got \['log_prior'\]"),
     ],
@@ -282,13 +282,16 @@ INTERRUPTED = """
     import os, signal, threading
     import numpy as np
     import consilience as pm
+    from consilience.run import Progress
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start what runs in the background without
     with pm.Model():
         x = pm.Normal("x", shape=200)
         pm.Deterministic("total", x.sum())
         def stop(event):
-            if not started.is_set() and getattr(event, "done", 0) > {least}:
+            if started.is_set() or not isinstance(event, Progress):
+                return
+            if all(chain.done > {least} and chain.phase == "{phase}" for chain in event.chains):
                 started.set()
                 threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
         started = threading.Event()
@@ -296,6 +299,7 @@ INTERRUPTED = """
         tree = pm.sample(draws={draws}, tune={tune}, chains=2, random_seed=1, **quiet)
     count = tree.posterior.sizes["draw"]
     assert tree.posterior.attrs["interrupted"] == 1
+    assert tree.status == "interrupted"
     assert 0 <= count < {draws}
     assert tree.posterior["x"].shape == (2, count, 200)
     np.testing.assert_allclose(tree.posterior["total"], tree.posterior["x"].sum("x_dim_0"))
@@ -304,8 +308,8 @@ INTERRUPTED = """
 """
 
 
-def run_interrupted(least: int, draws: int, tune: int) -> int:
-    code = textwrap.dedent(INTERRUPTED.format(least=least, draws=draws, tune=tune))
+def run_interrupted(least: int, phase: str, draws: int, tune: int) -> int:
+    code = textwrap.dedent(INTERRUPTED.format(least=least, phase=phase, draws=draws, tune=tune))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert done.returncode != -signal.SIGINT
@@ -314,11 +318,11 @@ def run_interrupted(least: int, draws: int, tune: int) -> int:
 
 
 def test_interrupt_keeps_the_draws_made_so_far() -> None:
-    assert run_interrupted(least=300, draws=5_000_000 // 200, tune=100) > 0
+    assert run_interrupted(least=300, phase="sampling", draws=5_000_000 // 200, tune=100) > 0
 
 
 def test_interrupt_during_tuning_keeps_nothing_but_ends_well() -> None:
-    assert run_interrupted(least=0, draws=10, tune=5_000_000 // 200) == 0
+    assert run_interrupted(least=0, phase="tuning", draws=10, tune=5_000_000 // 200) == 0
 
 
 # ---- resources

@@ -48,6 +48,7 @@ class Watched:
         self.number = number
         self.hook = hook
         self.made = 0  # transitions, those of rounds made anew counted again
+        self.begun = 0  # those made before the present round
         self.reseeded = 0
 
     def begin(self, descend: bool = False) -> None:
@@ -57,6 +58,7 @@ class Watched:
         self.inner.obey(orders)
 
     def write_to(self, rows: Rows) -> None:
+        self.begun = self.made
         self.inner.write_to(rows)
 
     def advance(self, count: int) -> int:

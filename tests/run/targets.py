@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from consilience.inference.density import Inputs, Outputs
-from consilience.native.mathematics import exp, inf, log
+from consilience.native.mathematics import exp, inf, log, sqrt
 from consilience.native.typed_python import Array, f64, i64, native
 from tests.inference.targets import Constants
 
@@ -38,4 +38,17 @@ def with_switch(inputs: Inputs, outputs: Outputs, workspace: Array[f64], constan
     outputs.logp[0] = -0.5 * total
     if constants.mean[0] != 0.0:
         outputs.logp[0] = inf - inf
+    return 0
+
+
+@native
+def long_tailed(inputs: Inputs, outputs: Outputs, workspace: Array[f64], constants: Constants) -> i64:
+    """Tails that fall as slowly as exp(-|x|), in every coordinate."""
+    x = inputs.position
+    total = 0.0
+    for i in range(constants.dimension):
+        size = sqrt(1.0 + x[i] * x[i])
+        total += size
+        outputs.gradient[i] = -x[i] / size
+    outputs.logp[0] = -total
     return 0

@@ -16,7 +16,15 @@ from consilience.inference.density import Density, LogDensity
 from consilience.inference.hmc import Hmc, hmc_transition, new_hmc
 from consilience.inference.kernel import Tuning
 from consilience.inference.metric import installed
-from consilience.inference.native_chain import NO_ROWS, NativeChain, compile_pair, new_state, open_density
+from consilience.inference.native_chain import (
+    NO_ROWS,
+    NativeChain,
+    compile_pair,
+    compiling,
+    compiling_numbers,
+    new_state,
+    open_density,
+)
 from consilience.inference.settings import check_fraction, check_positive
 from consilience.inference.vectors import Vectors
 from consilience.inference.warmup import Warmup, adapt, begin, new_warmup
@@ -126,6 +134,12 @@ class HmcKernel:
         check_positive("initial_step", self.initial_step)
         if self.max_steps < 1:
             raise SamplingError(f"max_steps needs an integer of at least 1, got {self.max_steps}.")
+
+    def prepare(self) -> None:
+        """Begin to compile on threads of their own what chains need; see `kernel.Kernel.prepare`."""
+        if self.compiled:
+            compiling_numbers()
+            compiling(start_hmc, advance_hmc)
 
     def chain(
         self,

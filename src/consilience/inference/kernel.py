@@ -168,6 +168,10 @@ class Kernel(Protocol):
         """Whether its chains obey all orders, so that a run can tune them together."""
         ...
 
+    def prepare(self) -> None:
+        """Begin to prepare for `chain` beside what the caller does next, such as compiling a model."""
+        ...
+
     def chain(
         self,
         density: LogDensity,

@@ -16,7 +16,15 @@ from consilience.inference.density import Density, LogDensity, evaluate
 from consilience.inference.kernel import Tuning
 from consilience.inference.metric import diagonal
 from consilience.inference.metropolis import Metropolis, metropolis_transition, new_metropolis, tune_scale
-from consilience.inference.native_chain import NO_ROWS, NativeChain, compile_pair, new_state, open_density
+from consilience.inference.native_chain import (
+    NO_ROWS,
+    NativeChain,
+    compile_pair,
+    compiling,
+    compiling_numbers,
+    new_state,
+    open_density,
+)
 from consilience.inference.settings import check_positive
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import isfinite
@@ -104,6 +112,12 @@ class MetropolisKernel:
         check_positive("scale", self.scale)
         for deviation in self.deviations or ():
             check_positive("each of deviations", deviation)
+
+    def prepare(self) -> None:
+        """Begin to compile on threads of their own what chains need; see `kernel.Kernel.prepare`."""
+        if self.compiled:
+            compiling_numbers()
+            compiling(start_metropolis, advance_metropolis)
 
     def chain(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar, cast
 
@@ -19,6 +18,7 @@ from consilience.inference.kernel import Divergences, Orders, Rows, Snapshot, Tu
 from consilience.inference.normal_numbers import normal_numbers
 from consilience.inference.streams import RESTART, purpose_key
 from consilience.inference.vectors import Vectors
+from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.typed_python import Array, NativeFunction, Record, f64
 from consilience.native.typed_python.library import compile_native
 from consilience.native.typed_python.records import release
@@ -43,7 +43,7 @@ def new_state(key: int, position: NDArray[np.float64], vectors: Vectors, compile
     """A chain before its first transition, at a copy of `position`; `compiled` as in the kernels."""
     return State(
         key=key,
-        normals=normal_numbers.compiled if compiled else normal_numbers,
+        normals=compiling_numbers().result() if compiled else normal_numbers,
         transition=0,
         dimension=vectors.dimension,
         stride=vectors.stride,
@@ -53,11 +53,25 @@ def new_state(key: int, position: NDArray[np.float64], vectors: Vectors, compile
     )
 
 
-@functools.cache
-def compile_pair(
-    start: NativeFunction[[Any], int], step: NativeFunction[[Any, int], int]
-) -> tuple[Callable[[Any], int], Callable[[Any, int], int]]:
+Pair = tuple[Callable[[Any], int], Callable[[Any, int], int]]
+
+
+def compile_pair(start: NativeFunction[[Any], int], step: NativeFunction[[Any, int], int]) -> Pair:
     """Both functions of a kernel as machine code of one library; calls release the interpreter's lock."""
+    return compiling(start, step).result()
+
+
+def compiling(start: NativeFunction[[Any], int], step: NativeFunction[[Any, int], int]) -> Beside[Pair]:
+    """`compile_pair` on a thread of its own, begun now unless it was before: a program has other things to do."""
+    return WORKSHOP.begin((start.name, step.name), lambda: _compiled(start, step))
+
+
+def compiling_numbers() -> Beside[Any]:
+    """`normal_numbers` as machine code, in the same way."""
+    return WORKSHOP.begin(normal_numbers.name, lambda: normal_numbers.compiled)
+
+
+def _compiled(start: NativeFunction[[Any], int], step: NativeFunction[[Any, int], int]) -> Pair:
     library = compile_native([start, step])
     native_start = library.function(start.name, ctypes.c_int64, ctypes.c_void_p)
     native_step = library.function(step.name, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)

@@ -21,7 +21,15 @@ from consilience.inference.dual_averaging import learn
 from consilience.inference.jumps import Jumps, jump_around, new_jumps
 from consilience.inference.kernel import Learning, Orders, Snapshot, Tuning
 from consilience.inference.metric import install, installed
-from consilience.inference.native_chain import NO_ROWS, NativeChain, compile_pair, new_state, open_density
+from consilience.inference.native_chain import (
+    NO_ROWS,
+    NativeChain,
+    compile_pair,
+    compiling,
+    compiling_numbers,
+    new_state,
+    open_density,
+)
 from consilience.inference.nuts import Nuts, new_nuts, transition
 from consilience.inference.settings import check_fraction, check_positive
 from consilience.inference.streams import TREE, purpose_key
@@ -181,6 +189,12 @@ class NutsKernel:
         check_positive("initial_step", self.initial_step)
         if not 1 <= self.max_treedepth <= DEEPEST:
             raise SamplingError(f"max_treedepth needs an integer from 1 to {DEEPEST}, got {self.max_treedepth}.")
+
+    def prepare(self) -> None:
+        """Begin to compile on threads of their own what chains need; see `kernel.Kernel.prepare`."""
+        if self.compiled:
+            compiling_numbers()
+            compiling(start_nuts, advance_nuts)
 
     def chain(
         self,

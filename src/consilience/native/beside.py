@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 Made = TypeVar("Made")
 
@@ -35,3 +35,22 @@ class Beside(Generic[Made]):
         if self._error is not None:
             raise self._error
         return self._made[0]
+
+
+class Workshop:
+    """What is made once per process, perhaps beside something else and before anybody needs it."""
+
+    def __init__(self) -> None:
+        self._begun: dict[object, Beside[Any]] = {}
+        self._lock = threading.Lock()
+
+    def begin(self, key: object, make: Callable[[], Made]) -> Beside[Made]:
+        """Begin to make what has this key, unless that was begun before."""
+        with self._lock:
+            known = self._begun.get(key)
+            if known is None:
+                known = self._begun[key] = Beside(make)
+            return known
+
+
+WORKSHOP: Final = Workshop()

@@ -5,7 +5,7 @@ Blocks of draws enter a watch of convergence; names of scalars and verdicts leav
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,12 +34,16 @@ class Monitor:
     """A watch over the chains of one attempt to sample.
 
     chains      those that are watched
-    constants   derived scalars that do not vary; they are not watched
+    known       places of derived scalars of which it is known that they vary
+    constants   derived scalars that have not varied so far; they are not watched
+    surprise    whether one of these has varied meanwhile: then another monitor is needed, from the first draw on
     """
 
-    def __init__(self, monitored: Monitored, chains: Sequence[int]) -> None:
+    def __init__(self, monitored: Monitored, chains: Sequence[int], known: Collection[int] = ()) -> None:
         self.monitored = monitored
         self.chains = tuple(chains)
+        self.known = frozenset(known)
+        self.surprise = False
         self.constants: tuple[str, ...] = ()
         self.varying: list[int] | None = None
         self.watch: Watch | None = None
@@ -62,7 +66,9 @@ class Monitor:
         names = self.monitored.derived
         if names:
             values = np.concatenate([columns[2] for columns in parts])
-            varies = (values != values[0]).any(axis=0)  # NaN differs from itself: it is watched and said
+            self.first = values[0]
+            varies = (values != self.first).any(axis=0)  # NaN differs from itself: it is watched and said
+            varies[list(self.known)] = True
             self.varying = [i for i in range(len(names)) if varies[i]]
             self.constants = tuple(name for name, moves in zip(names, varies, strict=True) if not moves)
         self.names = (
@@ -73,7 +79,14 @@ class Monitor:
         self.watch = Watch(len(self.chains), len(self.names))
 
     def _chosen(self, columns: list[Matrix]) -> list[Matrix]:
-        return columns if self.varying is None else [*columns[:2], columns[2][:, self.varying]]
+        if self.varying is None:
+            return columns
+        moved = np.flatnonzero((columns[2] != self.first).any(axis=0))
+        unknown = set(moved.tolist()).difference(self.varying)
+        if unknown:
+            self.surprise = True
+            self.known = self.known | unknown
+        return [*columns[:2], columns[2][:, self.varying]]
 
     def check(self, rule: Rule) -> Failure | None:
         """The first scalar found for which the rule does not hold."""

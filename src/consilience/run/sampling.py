@@ -214,6 +214,9 @@ class Sampling:
         lp = self.plan.statistics.index("lp")
         for some in windows:
             self.monitor.extend({c: w.draws for c, w in some.items()}, {c: w.statistics[lp] for c, w in some.items()})
+        if self.monitor.surprise:
+            self.monitor = Monitor(self.monitored, self.chains, self.monitor.known)
+            self._extend(self.windows)
 
     def column(self, name: str, chain: int) -> NDArray[np.float64]:
         """A statistic of one chain's draws so far; empty if the kernel has no such statistic."""

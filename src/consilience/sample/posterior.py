@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from consilience import storage
+from consilience.diagnostics import watch
 from consilience.diagnostics.watch import Rule
 from consilience.errors import SamplingError
 from consilience.inference import Kernel, NutsKernel
@@ -162,6 +163,8 @@ def sample(
     seed = seed_from(random_seed)
     keep = wanted(var_names, [v.name for v in owner.free] + list(owner.deterministics))
     storage.prepare()
+    kernel.prepare()
+    watch.prepare()
     began = time.perf_counter()
     density = model_density(owner)
     compile_seconds = time.perf_counter() - began

@@ -6,7 +6,6 @@ The work per draw is machine code without the interpreter's lock; when to look, 
 from __future__ import annotations
 
 import ctypes
-import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -35,6 +34,7 @@ from consilience.diagnostics.watch.sorting import BINS, DIGITS
 from consilience.diagnostics.watch.variance_ratio import largest_ratio
 from consilience.diagnostics.watch.verdict import Criterion, Failure, Figures, Rule
 from consilience.errors import ShapeError
+from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.typed_python import NativeFunction, address
 from consilience.native.typed_python.library import compile_native
 
@@ -52,9 +52,17 @@ CRITERIA: Final[dict[int, Criterion]] = {
 }
 
 
-@functools.cache
 def machine_code() -> dict[str, Callable[..., Any]]:
     """The functions called from here, compiled into one library; numbers and addresses go in."""
+    return prepare().result()
+
+
+def prepare() -> Beside[dict[str, Callable[..., Any]]]:
+    """Begin to compile them beside what the caller does next."""
+    return WORKSHOP.begin("watch", _compiled)
+
+
+def _compiled() -> dict[str, Callable[..., Any]]:
     word, place = ctypes.c_int64, ctypes.c_void_p
     functions: dict[NativeFunction[..., Any], tuple[Any, ...]] = {
         store: (None, place, word, word, word, word, place, word, word, word, place, place, place),

@@ -1,0 +1,271 @@
+"""What a run decides: its verdicts, when it tunes again, when chains disagree, and that it looks at fixed lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from consilience.diagnostics.watch import Failure, Rule
+from consilience.inference import NutsKernel
+from consilience.run import CheckFigures, Event, Options, Restarted, Run, monitor, run_chains, stopping
+from consilience.run.course import RETUNED_ACCEPT
+from consilience.run.sampling import JUMPS
+from tests.inference.targets import Target, correlated_normal, funnel, standard
+from tests.run.targets import two_normals
+
+NORMAL = correlated_normal(5, 1)
+FUNNEL = Target(funnel, 4, np.zeros(4), np.ones(4))
+SCHEDULE = [100, 126, 158, 196, 246, 306, 382, 478, 598, 746, 932]
+
+
+def points(dimension: int, chains: int = 4) -> NDArray[np.float64]:
+    return np.random.default_rng(0).uniform(-2.0, 2.0, (chains, dimension))
+
+
+def run(target: Target, options: Options, start: Any = None, **others: Any) -> Run:
+    start = points(target.dimension) if start is None else start
+    return run_chains(target, NutsKernel(), start, options, seed=3, **others)
+
+
+# --- a verdict on draws that pass --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("divergences", "draws", "retuned", "low_energy", "status"),
+    [
+        (0, 400, False, False, "converged"),
+        (0, 400, True, False, "converged"),
+        (0, 400, False, True, "converged_with_divergences"),
+        (1, 10_000, False, False, "converged_with_divergences"),
+        (1, 10_000, True, True, "converged_with_divergences"),
+        (1, 1000, True, False, "converged_with_divergences"),
+        (2, 1000, False, False, "converged_with_divergences"),
+        (11, 10_000, True, False, "not_converged"),
+        (3, 1000, False, False, "not_converged"),
+        (3, 1000, True, False, "not_converged"),
+        (400, 400, False, False, "not_converged"),
+    ],
+)
+def test_verdicts_on_draws_that_pass(
+    divergences: int, draws: int, retuned: bool, low_energy: bool, status: str
+) -> None:
+    """Up to 0.2 % before another tuning, up to 0.1 % after it; only a clean run is silent."""
+    verdict = stopping.of_passing(divergences, draws, retuned, low_energy)
+    assert verdict.status == status
+    assert (verdict.reason == "") == (status == "converged")
+    if divergences:
+        assert f"{divergences} of {draws} draws" in verdict.reason
+    elif low_energy:
+        assert "E-BFMI" in verdict.reason
+
+
+def test_low_energy_is_that_of_the_worst_chain() -> None:
+    noise = np.random.default_rng(0).standard_normal(1000)
+    assert not stopping.energy_is_low([noise, noise])
+    assert stopping.energy_is_low([noise, np.cumsum(noise)])
+    assert not stopping.energy_is_low([noise[:3]])
+
+
+# --- a watch that says what the test wants -----------------------------------------------------------------------
+
+
+class Scripted:
+    """In place of a watch: passes, and disagrees, as functions of the number of draws."""
+
+    passes: Callable[[int], bool] = staticmethod(lambda count: False)
+    apart: Callable[[int], bool] = staticmethod(lambda count: False)
+    checked: list[int]
+
+    def __init__(self, chains: int, scalars: int) -> None:
+        self.chains = chains
+        self.count = 0
+
+    def extend(self, draws: NDArray[np.float64]) -> None:
+        assert draws.shape[0] == self.chains
+        self.count += draws.shape[1]
+
+    def check(self, rule: Rule) -> Failure | None:
+        self.checked.append(self.count)
+        return None if self.passes(self.count) else Failure(0, "bulk ess", 10.0, 400.0)
+
+    def disagreeing(self, rhat: float, size: float) -> list[int]:
+        return [0] if self.apart(self.count) else []
+
+    def nearest_to_failing(self) -> int:
+        return 0
+
+    def measure(self, scalars: Sequence[int] | None = None) -> Any:
+        class Figures:
+            rhat = ess_bulk = ess_tail = np.ones(1)
+
+        return Figures
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"a watch that says what the test wants has no {name!r}")
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> type[Scripted]:
+    class Fresh(Scripted):
+        checked: list[int] = []  # noqa: RUF012  # a class for each test
+
+    monkeypatch.setattr(monitor, "Watch", Fresh)
+    return Fresh
+
+
+@pytest.mark.parametrize("wanted", SCHEDULE[:6])
+def test_a_run_ends_at_the_first_check_that_passes(script: type[Scripted], wanted: int) -> None:
+    script.passes = staticmethod(lambda count: count >= wanted)
+    result = run(NORMAL, Options())
+    assert result.draws.shape[1] == wanted
+    assert result.verdict == stopping.Verdict("converged")
+    assert script.checked == SCHEDULE[: SCHEDULE.index(wanted) + 1]
+
+
+def test_the_last_check_is_where_the_run_ends(script: type[Scripted]) -> None:
+    result = run(NORMAL, Options(max_draws=333))
+    assert script.checked == [*SCHEDULE[:6], 333]
+    assert result.verdict.status == "not_converged"
+    assert result.verdict.worst == "x[0]"
+    assert "13400 draws per chain would do" in result.verdict.reason
+    assert "(max_draws=333)" in result.verdict.reason
+
+
+def test_fixed_lengths_are_looked_at_once(script: type[Scripted]) -> None:
+    """They end where they were told to, whatever is found."""
+    result = run(NORMAL, Options(draws=500))
+    assert result.draws.shape[1] == 500
+    assert result.restarts == ()
+    assert set(script.checked) == {500}
+
+
+def test_disagreement_is_believed_at_the_second_check_in_a_row(script: type[Scripted]) -> None:
+    """From 400 draws on, which is the check at 478; one alone is not enough."""
+    script.apart = staticmethod(lambda count: True)
+    assert run(NORMAL, Options()).draws.shape[1] == 598
+    script.apart = staticmethod(lambda count: count not in {598})
+    result = run(NORMAL, Options())
+    assert result.draws.shape[1] == 932
+    assert result.verdict.status == "chains_disagree"
+    assert result.verdict.worst == "x[0]"
+    for c in range(4):
+        level = result.statistics["lp"][c].mean()
+        assert f"chain {c}: {level:.1f}" in result.verdict.reason
+
+
+def test_disagreement_at_the_end_is_said_at_once(script: type[Scripted]) -> None:
+    script.apart = staticmethod(lambda count: True)
+    for options in (Options(max_draws=450), Options(draws=450), Options(draws=450, jumps="auto")):
+        result = run(NORMAL, options)
+        assert (result.verdict.status, result.draws.shape[1]) == ("chains_disagree", 450)
+        assert result.restarts == ()
+    assert run(NORMAL, Options(draws=399)).verdict.status == "not_converged"
+
+
+def test_disagreement_turns_jumps_on_once(script: type[Scripted]) -> None:
+    """The draws begin anew, with jumps; chains that still disagree are said to."""
+    script.apart = staticmethod(lambda count: True)
+    events: list[Event] = []
+    result = run(NORMAL, Options(jumps="auto"), listeners=[events.append])
+    assert result.restarts == ("jumps",)
+    assert result.verdict.status == "chains_disagree"
+    assert result.draws.shape[1] == 598
+    assert [type(e) for e in events].count(Restarted) == 1
+    without = run(NORMAL, Options())
+    spent = [sum(r.evaluations) for r in (without, result)]
+    assert spent[1] > spent[0] + 4 * 598 * JUMPS
+
+
+def test_figures_of_every_check_are_told(script: type[Scripted]) -> None:
+    script.passes = staticmethod(lambda count: count >= 158)
+    events: list[Event] = []
+    run(NORMAL, Options(), listeners=[events.append])
+    figures = [event for event in events if isinstance(event, CheckFigures)]
+    assert [f.draws for f in figures] == [100, 126, 158]
+    assert [f.passed for f in figures] == [False, False, True]
+    assert [f.next_check for f in figures[:2]] == [126, 158]
+    assert {f.target_ess for f in figures} == {400.0}
+
+
+# --- tuning again ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pool", [True, False])
+def test_divergences_lead_to_one_more_tuning(pool: bool) -> None:
+    """With smaller steps; the store begins anew; a funnel is still not certified."""
+    result = run(FUNNEL, Options(max_draws=400, pool=pool, tune=None if pool else 200))
+    assert result.restarts.count("divergences") == 1
+    before = run(FUNNEL, Options(max_draws=400, pool=pool, tune=None if pool else 200, escalate=False))
+    assert "divergences" not in before.restarts
+    assert before.draws.shape[1] == 400
+    steps = [np.mean([t.step_size for t in r.tuning]) for r in (before, result)]
+    assert steps[1] < 0.8 * steps[0]
+    late = result.statistics["mean_tree_accept"].mean()
+    assert late > before.statistics["mean_tree_accept"].mean()
+    assert late > RETUNED_ACCEPT - 0.1
+    for r in (before, result):
+        assert r.verdict.status != "converged"
+
+
+def test_a_metric_that_the_draws_contradict_is_made_anew(script: type[Scripted]) -> None:
+    """Tuning that ended after the first window knows little of a posterior in which all scales differ."""
+    rng = np.random.default_rng(1)
+    from tests.inference.targets import normal
+
+    target = normal(np.zeros(40), np.exp(rng.uniform(-6, 6, 40)))
+    start = np.random.default_rng(0).standard_normal((4, 40)) * target.deviation
+    options = Options(max_tune=16, max_draws=500, descend=False)
+    result = run(target, options, start)
+    assert result.restarts.count("metric") <= 1
+    assert "metric" in result.restarts
+    well = run(target, Options(max_draws=500), start)
+    assert "metric" not in well.restarts
+
+
+# --- two modes ---------------------------------------------------------------------------------------------------
+
+
+def two_modes(distance: float) -> Target:
+    return Target(two_normals, 2, np.zeros(2), np.ones(2), number=distance)
+
+
+APART = np.array([[-8.0, 0.1], [8.0, 0.2], [-8.0, 0.3], [8.0, 0.4]])
+
+
+def test_chains_in_two_far_modes_disagree() -> None:
+    """Never certified; said with the coordinate, and each chain's mean log density."""
+    result = run(two_modes(16.0), Options(), APART)
+    assert result.verdict.status == "chains_disagree"
+    assert result.verdict.worst == "x[0]"
+    assert "sit in different regions of `x[0]`" in result.verdict.reason
+    assert result.draws.shape[1] < 1000
+
+
+def test_jumps_join_two_far_modes() -> None:
+    """Both are visited by every chain, and weighted as they should be."""
+    result = run(two_modes(16.0), Options(jumps="auto"), APART)
+    assert result.restarts == ("jumps",)
+    assert result.verdict.status == "converged", result.verdict
+    share = (result.draws[..., 0] > 0).mean(axis=1)
+    assert ((share > 0.1) & (share < 0.9)).all()
+    assert abs(share.mean() - 0.5) < 0.1
+
+
+# --- strictness --------------------------------------------------------------------------------------------------
+
+
+def test_strictness_asks_for_more() -> None:
+    """The draws of a strict run have the R-hat it says, and are not fewer."""
+    from consilience.diagnostics.examination import examine
+
+    loose = run(standard(30), Options(rule=Rule(target_ess=100.0, target_rhat=1.005)))
+    strict = run(standard(30), Options(rule=Rule(target_ess=100.0, target_rhat=1.005, strict=True)))
+    assert strict.verdict.status == "converged"
+    assert strict.draws.shape[1] >= loose.draws.shape[1]
+    worst = [max(examine(r.draws[..., [i]]).r_hat.max() for i in range(30)) for r in (loose, strict)]
+    assert worst[1] < 1.005
+    assert worst[0] < 1.045

@@ -1,0 +1,432 @@
+"""`pm.sample` without numbers, `pm.resume`, `extend` and runs in the background, as a user of models sees them."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import consilience as pm
+from consilience.run import DrawsMade, Event, Progress
+from consilience.errors import StorageError
+from tests.test_sample import QUIET, assert_same_draws
+
+LONG: dict[str, Any] = {"random_seed": 3, "target_ess": 1e9, "max_draws": 300, **QUIET}
+
+
+def model() -> pm.Model:
+    """A posterior near to a normal one, under the names that `assert_same_draws` knows."""
+    with pm.Model(coords={"group": ["a", "b", "c"]}) as result:
+        x = pm.Data("x", [1.0, 2.0, 3.0], dims="group")
+        mu = pm.Normal("mu", 0, 2)
+        s = pm.HalfNormal("s", 1.0)
+        z = pm.Normal("z", 0, 1, dims="group")
+        pm.Deterministic("theta", z * x, dims="group")
+        pm.Normal("y", mu + s + z, 1.0, observed=[0.5, 1.0, 2.0], dims="group")
+    return result
+
+
+def contents(place: Path) -> dict[str, bytes]:
+    return {entry.name: entry.read_bytes() for entry in sorted(place.iterdir())}
+
+
+# ---- the default
+
+
+def test_without_numbers_a_run_ends_when_it_is_good_enough() -> None:
+    with model():
+        tree = pm.sample(random_seed=1, progressbar=False)
+    assert (tree.status, tree.reason, tree.worst) == ("converged", "", "")
+    count = tree.posterior.sizes["draw"]
+    assert tree.posterior.sizes["chain"] == 4
+    assert 100 <= count < 2000
+    attributes = tree.posterior.attrs
+    assert 50 <= attributes["tuning_steps"] < 400
+    assert 0 < attributes["gradients_warmup"] < attributes["gradients"]
+    windows = json.loads(attributes["warmup_windows"])
+    assert windows[-1]["transitions"] == attributes["tuning_steps"]
+    assert [window["arrived"] for window in windows] == [[0, 1, 2, 3]] * len(windows)
+    options = json.loads(attributes["options"])
+    assert (options["target_accept"], options["draws"]) == (0.8, None)
+
+
+def test_shorter_runs_begin_longer_ones() -> None:
+    with model():
+        small = pm.sample(random_seed=1, target_ess=100, **QUIET)
+        large = pm.sample(random_seed=1, target_ess=900, **QUIET)
+        fixed = pm.sample(draws=50, random_seed=1, **QUIET)
+    for short in (small, fixed):
+        count = short.posterior.sizes["draw"]
+        assert count < large.posterior.sizes["draw"]
+        np.testing.assert_array_equal(short.posterior["theta"], large.posterior["theta"].isel(draw=slice(count)))
+
+
+@pytest.mark.parametrize("how", [{"target_ess": 900}, {"draws": 333}])
+def test_an_extended_result_is_the_longer_run(how: dict[str, int]) -> None:
+    with model():
+        tree = pm.sample(random_seed=1, target_ess=100, **QUIET)
+        wanted = pm.sample(random_seed=1, **{"target_ess": 100, **how}, **QUIET)
+    longer = tree.extend(**how, progressbar=False)
+    assert_same_draws(longer, wanted)
+    assert longer.status == wanted.status
+    assert_same_draws(longer.extend(draws=1500, progressbar=False), tree.extend(draws=1500, progressbar=False))
+
+
+def test_what_cannot_be_extended_is_said() -> None:
+    with model():
+        tree = pm.sample(random_seed=1, target_ess=100, **QUIET)
+    with pytest.raises(pm.SamplingError, match="say how far to extend"):
+        tree.extend()
+    with pytest.raises(pm.SamplingError, match="`draws` counts those there are"):
+        tree.extend(draws=1)
+    with pytest.raises(pm.SamplingError, match="`max_draws` counts those there are"):
+        tree.extend(target_ess=1000, max_draws=10)
+
+
+def test_draws_beyond_reach_are_said_with_the_name_of_the_worst() -> None:
+    with model(), pytest.warns(pm.ConvergenceWarning, match=r"has not converged.*1000000 are asked for") as caught:
+        tree = pm.sample(random_seed=1, target_ess=1_000_000, max_draws=150, progressbar=False)
+    assert tree.status == "not_converged"
+    assert tree.worst in {"mu", "s", "z[a]", "z[b]", "z[c]", "log density"}
+    assert f"`{tree.worst}`" in tree.reason
+    assert "draws per chain would do" in tree.reason
+    assert caught[0].filename == __file__
+
+
+def test_one_chain_far_away_is_waited_for() -> None:
+    """`initvals` of its own put it there; the filter is shown in the result."""
+    with pm.Model():
+        pm.Normal("x", shape=10)
+        starts = [{"x": np.zeros(10)}] * 3 + [{"x": np.full(10, 1e9)}]
+        tree = pm.sample(random_seed=1, initvals=starts, init="adapt_diag", progressbar=False, max_tune=400,
+                         target_ess=200)  # fmt: skip
+    windows = json.loads(tree.posterior.attrs["warmup_windows"])
+    assert windows[0]["arrived"] == [0, 1, 2]
+    assert windows[-1]["arrived"] == [0, 1, 2, 3]
+    assert tree.status == "converged"
+
+
+# ---- bad input
+
+
+def test_a_model_without_data() -> None:
+    with pm.Model():
+        pm.Normal("x", 0, 2)
+        tree = pm.sample(random_seed=1, progressbar=False)
+    assert tree.status == "converged"
+    assert set(tree.children) == {"posterior", "sample_stats"}
+
+
+def test_a_model_without_free_variables() -> None:
+    with pm.Model():
+        pm.Normal("y", 0, 1, observed=[1.0])
+        with pytest.raises(pm.ModelError):
+            pm.sample(random_seed=1, **QUIET)
+
+
+def test_a_constant_deterministic_is_said_and_blocks_nothing() -> None:
+    with pm.Model():
+        x = pm.Normal("x")
+        pm.Deterministic("zero", x * 0.0)
+        pm.Deterministic("square", x**2)
+        with pytest.warns(pm.ConsilienceWarning, match="`zero` has the same value in all draws"):
+            tree = pm.sample(random_seed=1, monitor=["zero", "square"], progressbar=False)
+    assert tree.status == "converged"
+
+
+def test_an_unknown_name_to_monitor_is_refused_before_anything_is_touched(tmp_path: Path) -> None:
+    with model():
+        pm.sample(checkpoint=tmp_path / "c", **LONG)
+        before = contents(tmp_path / "c")
+        with pytest.raises(pm.ModelError, match=r"`monitor` names \['w'\]"):
+            pm.sample(monitor="w", checkpoint=tmp_path / "c", overwrite=True, **QUIET)
+    assert contents(tmp_path / "c") == before
+
+
+def test_a_start_that_is_not_finite_names_the_variable() -> None:
+    with pm.Model():
+        pm.Normal("x")
+        pm.HalfNormal("s")
+        for starts in ({"s": -1.0}, [{"s": 1.0}, {"s": -1.0}]):
+            with pytest.raises(pm.ConsilienceError, match="`s`"):
+                pm.sample(random_seed=1, chains=2, initvals=starts, **QUIET)
+
+
+def test_starts_that_are_finite_nowhere_name_the_variable() -> None:
+    with pm.Model():
+        x = pm.Normal("x")
+        pm.Potential("never", pm.math.log(-1.0 - x**2))
+        with pytest.raises(pm.InitialPointError, match="never"):
+            pm.sample(random_seed=1, **QUIET)
+
+
+@pytest.mark.parametrize("chains", [1, 2, 7])
+def test_any_number_of_chains(chains: int) -> None:
+    with model():
+        tree = pm.sample(random_seed=1, chains=chains, cores=2, **QUIET)
+    assert tree.status in {"converged", "converged_with_divergences"}
+    assert tree.posterior.sizes["chain"] == chains
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"target_ess": -1}, "`target_ess` must be positive"),
+        ({"target_rhat": 0.9}, "`target_rhat` must lie between 1 and 2"),
+        ({"rhat": "plain"}, "`rhat` must be one of 'noise-adjusted', 'strict', got 'plain'"),
+        ({"metric": "full"}, "`metric` must be one of"),
+        ({"jumps": -2}, "`jumps` must be an integer of at least 0"),
+        ({"max_time": -1}, "`max_time` must be a number of seconds of at least 0"),
+        ({"min_draws": 1}, "`min_draws` must be an integer of at least 4"),
+        ({"max_tune": 0}, "`max_tune` must be an integer of at least 1"),
+        ({"window_budget": 0}, "`window_budget` must be an integer of at least 1"),
+    ],
+)
+def test_arguments_out_of_range(arguments: dict[str, Any], message: str) -> None:
+    with model(), pytest.raises(pm.SamplingError, match=message):
+        pm.sample(**arguments, random_seed=1, **QUIET)
+
+
+def test_jumps_with_a_kernel_that_makes_none() -> None:
+    """It samples without them, or says that it cannot; it does not fail on the way."""
+    with model():
+        tree = pm.sample(step=pm.Metropolis(), jumps="auto", random_seed=1, draws=50, tune=50, **QUIET)
+    assert tree.posterior.sizes["draw"] == 50
+
+
+def test_no_time_at_all() -> None:
+    with model():
+        tree = pm.sample(random_seed=1, max_time=0, **QUIET)
+    assert tree.status == "not_converged"
+    assert "max_time=0 seconds were over" in tree.reason
+    assert tree.posterior.sizes["draw"] == 0
+
+
+def test_an_exception_in_the_callback_leaves_the_draws_alone() -> None:
+    def clumsy(event: Event) -> None:
+        raise ValueError("no more")
+
+    with model():
+        with pytest.warns(pm.ConsilienceWarning, match="clumsy raised ValueError: no more") as caught:
+            tree = pm.sample(callback=clumsy, **LONG)
+        assert_same_draws(tree, pm.sample(**LONG))
+    assert caught[0].filename == __file__
+
+
+def test_keyboard_interrupt_in_the_callback_ends_the_run() -> None:
+    def enough(event: Event) -> None:
+        if isinstance(event, DrawsMade):
+            raise KeyboardInterrupt
+
+    with model():
+        tree = pm.sample(draws=200_000, tune=100, random_seed=1, callback=enough, **QUIET)
+    assert tree.status == "interrupted"
+    assert 0 < tree.posterior.sizes["draw"] < 200_000
+
+
+# ---- resume
+
+
+def test_a_run_resumed_at_any_moment_is_the_unbroken_one(tmp_path: Path) -> None:
+    """Stopped through the callback at its n-th event, again and again."""
+    with model() as m:
+        unbroken = pm.sample(**LONG)
+    attempts = 0
+
+    def stopping(number: int) -> Any:
+        count = iter(range(number))
+
+        def listen(event: Event) -> None:
+            if isinstance(event, DrawsMade) and next(count, None) is None:
+                raise KeyboardInterrupt
+
+        return listen
+
+    tree = pm.sample(model=m, checkpoint=tmp_path / "c", callback=stopping(0), **LONG)
+    while tree.status == "interrupted":
+        attempts += 1
+        assert attempts < 50
+        tree = pm.resume(tmp_path / "c", m, cores=1 + attempts % 3, callback=stopping(attempts), progressbar=False)
+    assert_same_draws(tree, unbroken)
+    for name in ("status", "reason", "worst", "gradients", "warmup_windows", "step_size", "tuning_steps", "options"):
+        assert np.array_equal(tree.posterior.attrs[name], unbroken.posterior.attrs[name]), name
+
+
+def test_a_run_that_had_ended_gives_its_result(tmp_path: Path) -> None:
+    with model():
+        tree = pm.sample(random_seed=1, checkpoint=tmp_path / "c", **QUIET)
+    with model():
+        again = pm.resume(tmp_path / "c", progressbar=False)
+    assert_same_draws(tree, again)
+    assert again.status == "converged"
+    longer = again.extend(target_ess=900, progressbar=False)
+    assert_same_draws(longer, pm.resume(tmp_path / "c", model(), progressbar=False))
+
+
+def test_another_model_or_other_data_are_refused(tmp_path: Path) -> None:
+    """With what differs; the checkpoint stays as it is."""
+    with model():
+        pm.sample(random_seed=1, checkpoint=tmp_path / "c", target_ess=100, **QUIET)
+    before = contents(tmp_path / "c")
+    changed = model()
+    with changed:
+        pm.set_data({"x": [1.0, 2.0, 4.0]})
+    with pm.Model() as other:
+        pm.Normal("mu", 0, 3)
+    with pytest.raises(pm.SamplingError, match=r"cannot be resumed with the same draws: data was .* and is"):
+        pm.resume(tmp_path / "c", changed, progressbar=False)
+    with pytest.raises(pm.SamplingError, match=r"cannot be resumed with the same draws: .*model was .* and is"):
+        pm.resume(tmp_path / "c", other, progressbar=False)
+    assert contents(tmp_path / "c") == before
+
+
+def test_a_checkpoint_is_not_replaced_by_accident(tmp_path: Path) -> None:
+    with model():
+        first = pm.sample(random_seed=1, checkpoint=tmp_path / "c", target_ess=100, **QUIET)
+        before = contents(tmp_path / "c")
+        with pytest.raises(StorageError, match="holds the checkpoint of another run"):
+            pm.sample(random_seed=2, checkpoint=tmp_path / "c", **QUIET)
+        assert contents(tmp_path / "c") == before
+        second = pm.sample(random_seed=2, checkpoint=tmp_path / "c", target_ess=100, overwrite=True, **QUIET)
+        kept = pm.resume(tmp_path / "c", progressbar=False)
+        with pytest.raises(StorageError, match="holds no checkpoint"):
+            pm.resume(tmp_path / "nowhere", progressbar=False)
+    assert_same_draws(kept, second)
+    assert not np.array_equal(first.posterior["mu"], second.posterior["mu"])
+
+
+KILLED = """
+    import os, sys
+    from pathlib import Path
+    import consilience as pm
+    from tests.test_sample_runs import LONG, model
+
+    place = Path(sys.argv[1])
+    print("begun", flush=True)
+    more = {**LONG, "callback": lambda event: __import__("time").sleep(0.01)}
+    if (place / "state.sealed").exists():
+        pm.resume(place, model(), progressbar=False)
+    else:
+        pm.sample(model=model(), checkpoint=place, **more)
+"""
+
+
+def check_kills(place: Path, delays: list[float]) -> None:
+    with model():
+        unbroken = pm.sample(**LONG)
+    for delay in delays:
+        code = textwrap.dedent(KILLED)
+        process = subprocess.Popen([sys.executable, "-c", code, str(place)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(delay)
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        if (place / "state.sealed").exists():
+            copy = place.with_name("copy")
+            shutil.copytree(place, copy)
+            assert_same_draws(pm.resume(copy, model(), progressbar=False), unbroken)
+            shutil.rmtree(copy)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="kill works differently there")
+def test_killed_and_resumed(tmp_path: Path) -> None:
+    check_kills(tmp_path / "c", [0.5, 0.8])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(os.name == "nt", reason="kill works differently there")
+def test_killed_often_and_resumed(tmp_path: Path) -> None:
+    for number in range(10):
+        check_kills(tmp_path / f"c{number}", [0.3 + 0.03 * number, 0.35 + 0.05 * number, 0.6])
+
+
+INTERRUPTED = """
+    import os, random, signal, sys, threading
+    import consilience as pm
+    from consilience.run import RunStarted
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with pm.Model():
+        pm.Normal("x", shape=50)
+        def begin(event):
+            if isinstance(event, RunStarted):
+                threading.Timer(float(sys.argv[1]), os.kill, (os.getpid(), signal.SIGINT)).start()
+        tree = pm.sample(draws=1_000_000, tune=200, random_seed=1, progressbar=False, callback=begin)
+    assert tree.status == "interrupted", tree.status
+    print("kept", tree.posterior.sizes["draw"])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals work differently there")
+def test_ctrl_c_at_any_moment_returns_the_draws() -> None:
+    kept = []
+    for delay in (0.0, 0.02, 0.3):
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(INTERRUPTED), str(delay)],
+            capture_output=True, text=True, timeout=100, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        kept.append(int(done.stdout.split("kept")[-1]))
+    assert kept[-1] > 0
+
+
+# ---- in the background
+
+
+def test_a_run_in_the_background_is_the_same_run() -> None:
+    with model():
+        run = pm.sample(blocking=False, **LONG)
+        assert isinstance(run.progress, Progress)
+        assert_same_draws(run.wait(), pm.sample(**LONG))
+    assert run.finished
+    assert "finished: 4 chains, 300 draws each" in repr(run)
+    assert run.wait() is run.draws()
+
+
+def test_draws_so_far_begin_the_final_ones() -> None:
+    with model():
+        run = pm.sample(draws=60_000, tune=100, random_seed=1, blocking=False, **QUIET)
+        while min(chain.draws for chain in run.progress.chains) == 0:
+            time.sleep(0.001)
+        early = run.draws()
+        run.pause()
+        assert run.progress.paused
+        run.resume()
+        final = run.stop()
+    assert early.status == "interrupted"
+    assert final.status in {"interrupted", "not_converged", "converged"}
+    count = early.posterior.sizes["draw"]
+    np.testing.assert_array_equal(early.posterior["mu"], final.posterior["mu"].isel(draw=slice(count)))
+
+
+def test_the_main_thread_may_leave_a_run_alone() -> None:
+    """No thread stays when it is over."""
+    threads = set(threading.enumerate())
+    with model():
+        for _ in range(3):
+            run = pm.sample(blocking=False, **LONG)
+            run.wait()
+    gc.collect()
+    assert set(threading.enumerate()) == threads
+
+
+def test_signal_handlers_are_as_before() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with model():
+        pm.sample(**LONG)
+    assert signal.getsignal(signal.SIGINT) is before
