@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 import consilience as pm
-from consilience.run import DrawsMade, Event, Progress
 from consilience.errors import StorageError
+from consilience.run import DrawsMade, Event, Progress
 from tests.test_sample import QUIET, assert_same_draws
 
 LONG: dict[str, Any] = {"random_seed": 3, "target_ess": 1e9, "max_draws": 300, **QUIET}

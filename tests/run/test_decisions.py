@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from consilience.diagnostics.examination import examine
 from consilience.diagnostics.watch import Failure, Rule
 from consilience.inference import NutsKernel
 from consilience.run import CheckFigures, Event, Options, Restarted, Run, monitor, run_chains, stopping
-from consilience.run.course import RETUNED_ACCEPT
 from consilience.run.sampling import JUMPS
-from tests.inference.targets import Target, correlated_normal, funnel, standard
+from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
 from tests.run.targets import two_normals
 
 NORMAL = correlated_normal(5, 1)
@@ -100,7 +100,7 @@ class Scripted:
 
     def measure(self, scalars: Sequence[int] | None = None) -> Any:
         class Figures:
-            rhat = ess_bulk = ess_tail = np.ones(1)
+            rhat, ess_bulk, ess_tail = np.ones(1), np.full(1, 10.0), np.full(1, 20.0)
 
         return Figures
 
@@ -204,24 +204,22 @@ def test_divergences_lead_to_one_more_tuning(pool: bool) -> None:
     assert before.draws.shape[1] == 400
     steps = [np.mean([t.step_size for t in r.tuning]) for r in (before, result)]
     assert steps[1] < 0.8 * steps[0]
-    late = result.statistics["mean_tree_accept"].mean()
-    assert late > before.statistics["mean_tree_accept"].mean()
-    assert late > RETUNED_ACCEPT - 0.1
     for r in (before, result):
         assert r.verdict.status != "converged"
 
 
-def test_a_metric_that_the_draws_contradict_is_made_anew(script: type[Scripted]) -> None:
-    """Tuning that ended after the first window knows little of a posterior in which all scales differ."""
+@pytest.mark.usefixtures("script")
+def test_a_metric_that_the_draws_contradict_is_made_anew() -> None:
+    """Tuning of two transitions knows little of a posterior with forty scales along directions of no coordinate."""
     rng = np.random.default_rng(1)
-    from tests.inference.targets import normal
-
-    target = normal(np.zeros(40), np.exp(rng.uniform(-6, 6, 40)))
-    start = np.random.default_rng(0).standard_normal((4, 40)) * target.deviation
-    options = Options(max_tune=16, max_draws=500, descend=False)
+    axes, _ = np.linalg.qr(rng.standard_normal((40, 40)))
+    variances = np.exp(rng.uniform(-5.0, 5.0, 40))
+    deviation = np.sqrt(np.diag(axes * variances @ axes.T))
+    target = Target(correlated, 40, np.zeros(40), deviation, (axes / variances) @ axes.T)
+    start = rng.standard_normal((4, 40)) * np.sqrt(variances) @ axes.T
+    options = Options(max_tune=2, max_draws=500, descend=False)
     result = run(target, options, start)
-    assert result.restarts.count("metric") <= 1
-    assert "metric" in result.restarts
+    assert result.restarts.count("metric") == 1
     well = run(target, Options(max_draws=500), start)
     assert "metric" not in well.restarts
 
@@ -260,8 +258,6 @@ def test_jumps_join_two_far_modes() -> None:
 
 def test_strictness_asks_for_more() -> None:
     """The draws of a strict run have the R-hat it says, and are not fewer."""
-    from consilience.diagnostics.examination import examine
-
     loose = run(standard(30), Options(rule=Rule(target_ess=100.0, target_rhat=1.005)))
     strict = run(standard(30), Options(rule=Rule(target_ess=100.0, target_rhat=1.005, strict=True)))
     assert strict.verdict.status == "converged"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import math
 import threading
 import time
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from consilience.diagnostics.examination import examine
 from consilience.diagnostics.watch import Rule
 from consilience.errors import ConsilienceWarning, InitialPointError, SamplingError
 from consilience.inference import MetropolisKernel, NutsKernel
@@ -146,7 +148,7 @@ def test_a_density_that_is_finite_nowhere_any_more_ends_the_run() -> None:
         if chain.made > 60:
             target.mean[0] = 1.0
 
-    with pytest.raises(SamplingError, match="no chain is left.*not finite at every one of"):
+    with pytest.raises(SamplingError, match=r"no chain is left.*not finite at every one of"):
         run_chains(target, WatchedKernel(hook), points(4, 3), LONG, seed=4)
 
 
@@ -186,7 +188,7 @@ def test_a_budget_counts_one_window_however_far_chains_run_ahead() -> None:
     assert probe.notes == ()
     spent = probe.statistics["n_steps"]
     ends = [0, 100, 126, 158, 196, 200]
-    largest = max(int(spent[:, a:b].sum(axis=1).max()) for a, b in zip(ends, ends[1:], strict=False))
+    largest = max(int(spent[:, a:b].sum(axis=1).max()) for a, b in itertools.pairwise(ends))
     for seed in range(6):
         tight = Options(rule=LONG.rule, max_draws=200, window_budget=max(largest, 1200))
         run = run_chains(NORMAL, sleepy(seed, 0.002), points(), tight, seed=4, cores=4)
@@ -331,6 +333,20 @@ def test_a_target_beyond_reach() -> None:
     assert run.draws.shape[1] == 200
 
 
+@pytest.mark.parametrize("target_ess", [900.0, 1300.0])
+def test_the_scalar_that_is_named_is_the_worst(target_ess: float) -> None:
+    """Not the first one found to fail, so that the number of draws would do for all."""
+    options = Options(rule=Rule(target_ess=target_ess), max_draws=400)
+    run = run_chains(correlated_normal(30, 1), NutsKernel(), points(4, 30), options, seed=3)
+    scalars = np.concatenate([run.draws, run.statistics["lp"][..., None]], axis=2)
+    sizes = [
+        float(np.fmin(found.ess_bulk, found.ess_tail)[0]) for found in (examine(scalars[..., i]) for i in range(31))
+    ]
+    worst = int(np.argmin(sizes))
+    assert run.verdict.worst == [*(f"x[{i}]" for i in range(30)), "log density"][worst]
+    assert f"is {sizes[worst]:.0f}, and {target_ess:.0f} are asked for" in run.verdict.reason
+
+
 def test_without_a_target_size_only_agreement_is_asked_for() -> None:
     run = run_chains(NORMAL, NutsKernel(), points(), Options(rule=Rule(target_ess=None)), seed=4)
     assert run.verdict.status == "converged"
@@ -458,7 +474,7 @@ def test_waiting_has_an_end() -> None:
     release = threading.Event()
     running = launch(NORMAL, WatchedKernel(lambda chain: release.wait(60.0) and None), points(), LONG, seed=4)
     running.start(background=True)
-    with pytest.raises(TimeoutError, match="not over after 0.01 seconds; it goes on"):
+    with pytest.raises(TimeoutError, match=r"not over after 0\.01 seconds; it goes on"):
         running.wait(0.01)
     release.set()
     assert running.wait(60.0).draws.shape[1] == 200

@@ -30,7 +30,7 @@ from consilience.run import (
     run_chains,
 )
 from tests.inference.targets import Target, correlated_normal, funnel, standard
-from tests.run.support import finish, fingerprint, sleepy
+from tests.run.support import fingerprint, finish, sleepy
 from tests.run.targets import two_normals
 
 ADAPTIVE = Options(rule=Rule(target_ess=300.0))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,7 +58,7 @@ def test_checks_are_even_and_a_quarter_farther_each_time(first: int, last: int) 
     assert all(n % 2 == 0 for n in found[:-1])
     if len(found) > 1:
         assert found[0] == first + first % 2
-    for before, after in zip(found[:-2], found[1:-1], strict=True):
+    for before, after in itertools.pairwise(found[:-1]):
         assert after <= CHECK_GROWTH * before + 3
         assert after >= CHECK_GROWTH * (before - 2)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from consilience.diagnostics.watch import Failure, Rule, Watch
+from consilience.diagnostics.watch.verdict import Criterion
 from consilience.run.messages import Matrix
 
 LOG_DENSITY = "log density"
@@ -92,6 +93,26 @@ class Monitor:
         """The first scalar found for which the rule does not hold."""
         assert self.watch is not None
         return self.watch.check(rule)
+
+    def worst(self, failure: Failure, rule: Rule) -> Failure:
+        """Of all scalars for which the rule does not hold, the worst; `failure` is the one that was found first.
+
+        Which one is found first depends on what was looked at before; this does not.
+        """
+        assert self.watch is not None
+        if failure.criterion in {"constant", "not finite"}:
+            return failure
+        figures = self.watch.measure()
+        sizes = np.fmin(figures.ess_bulk, figures.ess_tail)
+        if rule.target_ess is not None and np.nanmin(sizes, initial=np.inf) < rule.target_ess:
+            scalar = int(np.nanargmin(sizes))
+            kind: Criterion = "bulk ess" if sizes[scalar] == figures.ess_bulk[scalar] else "tail ess"
+            return Failure(scalar, kind, float(sizes[scalar]), rule.target_ess)
+        if failure.criterion in {"rhat", "rhat excess"} and not np.isnan(figures.rhat).all():
+            scalar = int(np.nanargmax(figures.rhat))
+            if failure.criterion == "rhat" and figures.rhat[scalar] >= failure.bound:
+                return Failure(scalar, "rhat", float(figures.rhat[scalar]), failure.bound)
+        return failure
 
     def figures(self, failure: Failure | None) -> tuple[str, float, float]:
         """Name, R-hat and effective size (the smaller of bulk and tail) of the scalar in the worst state."""

@@ -275,7 +275,8 @@ class Sampling:
         self.disagreed = apart is not None
         if at_end:
             limit = f"draws={plan.length}" if fixed else f"max_draws={plan.most}"
-            self.verdict = stopping.of_failing(self.monitor, failure, plan.rule, self.count, limit)
+            worst = self.monitor.worst(failure, plan.rule)
+            self.verdict = stopping.of_failing(self.monitor, worst, plan.rule, self.count, limit)
 
     def _wishes(self) -> Wish | None:
         """What the draws so far say against the way they were made."""
