@@ -12,7 +12,21 @@ from pathlib import Path
 from benchmarks.report import KEPT, MISSED
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = ["startup", "compile_time", "run_time", "overhead", "threads", "memory"]
+NAMES = [
+    "startup",
+    "compile_time",
+    "run_time",
+    "overhead",
+    "threads",
+    "memory",
+    "vectormath",
+    "watch",
+    "convergence.table",
+    "convergence.coverage",
+    "convergence.certificates",
+    "convergence.posteriors",
+    "convergence.large",
+]
 
 
 def processor() -> str:

@@ -26,6 +26,7 @@ with pm.Model(coords=coords) as model:
     result = pm.sample_posterior_predictive(result, random_seed=1)
 
 print(pm.summary(result))
+print("status:", result.status)
 print("divergences:", int(result["sample_stats"]["diverging"].sum()))
 
 steps = result["posterior"].attrs

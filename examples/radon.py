@@ -57,6 +57,7 @@ def main() -> None:
 
     effects = ["intercept", "uranium_effect", "floor_effect", "sigma_intercept", "sigma_floor", "sigma"]
     print(pm.summary(result, var_names=effects))
+    print("status:", result.status)
     print("divergences:", int(result["sample_stats"]["diverging"].sum()))
 
     steps = result["posterior"].attrs

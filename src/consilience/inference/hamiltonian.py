@@ -68,29 +68,36 @@ def leapfrog(
 ) -> tuple[f64, f64]:
     """One leapfrog step of size `step` (negative: back in time).
 
-    Gives log density and kinetic energy at its end. `momentum` and `velocity` are carried along in place;
-    `position`, `gradient` and `drift` stay as they are. Where the density or its gradient is not finite, the
-    log density is -inf or the kinetic energy is no finite number.
+    Gives log density and kinetic energy at its end. Drifts are read and written only where the metric has
+    directions. `momentum` and `velocity` are carried along in place; `position`, `gradient` and `drift` stay as they
+    are. Where the density or its gradient is not finite, the log density is -inf or the kinetic energy is no finite
+    number.
     """
     n = metric.dimension
     half = 0.5 * step
+    if metric.rank > 0:
+        for i in range(n):
+            momentum[i] += half * gradient[i]
+            moving = velocity[i] + half * drift[i]
+            velocity[i] = moving
+            next_position[i] = position[i] + step * moving
+        logp = evaluate(density, next_position, next_gradient)
+        velocity_of(metric, next_gradient, next_drift)
+        return logp, kick(half, next_gradient, next_drift, momentum, velocity, n)
+    # without directions a drift is quicker made than fetched
+    variance = metric.variance
     for i in range(n):
-        momentum[i] += half * gradient[i]
-        moving = velocity[i] + half * drift[i]
+        slope = half * gradient[i]
+        momentum[i] += slope
+        moving = velocity[i] + variance[i] * slope
         velocity[i] = moving
         next_position[i] = position[i] + step * moving
     logp = evaluate(density, next_position, next_gradient)
-    if metric.rank > 0:
-        velocity_of(metric, next_gradient, next_drift)
-        return logp, kick(half, next_gradient, next_drift, momentum, velocity, n)
-    # the same without directions, in one pass
     twice_kinetic = 0.0
     for i in range(n):
-        slope = next_gradient[i]
-        drifting = metric.variance[i] * slope
-        next_drift[i] = drifting
-        pushed = momentum[i] + half * slope
-        moving = velocity[i] + half * drifting
+        slope = half * next_gradient[i]
+        pushed = momentum[i] + slope
+        moving = velocity[i] + variance[i] * slope
         momentum[i] = pushed
         velocity[i] = moving
         twice_kinetic += pushed * moving

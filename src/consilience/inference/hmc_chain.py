@@ -157,7 +157,7 @@ class HmcKernel:
         hmc = new_hmc(opened, state, warmup.metric, vectors, self.path_length, self.max_steps)
         memory = HmcChain(density=opened, state=state, block=new_block(NO_ROWS), warmup=warmup, hmc=hmc)
         first, further = compile_pair(start_hmc, advance_hmc) if self.compiled else (start_hmc, advance_hmc)
-        return NativeChain(memory, first, further, learnt)
+        return NativeChain(memory, first, further, learnt, density)
 
 
 def learnt(chain: HmcChain) -> Tuning:

@@ -148,7 +148,7 @@ class MetropolisKernel:
             if self.compiled
             else (start_metropolis, advance_metropolis)
         )
-        return NativeChain(memory, first, further, learnt)
+        return NativeChain(memory, first, further, learnt, density)
 
 
 def learnt(chain: MetropolisChain) -> Tuning:

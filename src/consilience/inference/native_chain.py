@@ -114,6 +114,7 @@ class NativeChain(Generic[Memory]):
     start     evaluates the starting point; 0 means that its log density or gradient is not finite
     step      makes up to so many transitions and gives their number
     learnt    reads what was learnt off the record
+    target    the density; the record holds addresses only, which are good as long as it is there
     """
 
     def __init__(
@@ -122,8 +123,10 @@ class NativeChain(Generic[Memory]):
         start: Callable[[Memory], int],
         step: Callable[[Memory, int], int],
         learnt: Callable[[Memory], Tuning],
+        target: LogDensity,
     ) -> None:
         self.memory = memory
+        self.target = target
         self._start = start
         self._step = step
         self._learnt = learnt

@@ -255,9 +255,8 @@ def spans_turn(
 
 @native
 def copy_motion(source: Array[f64], target: Array[f64], dimension: i64, stride: i64) -> None:
-    """Copy a momentum and its velocity."""
-    copy(source, target, dimension)
-    copy(source[stride:], target[stride:], dimension)
+    """Copy a momentum and its velocity, and what lies between them."""
+    copy(source, target, stride + dimension)
 
 
 @native
@@ -430,7 +429,8 @@ def transition(nuts: Nuts, step_size: f64) -> boolean:
     copy(motion, trajectory.momentum_sum, n)
     copy(state.position, trajectory.positions, n)
     copy(state.gradient, trajectory.gradients, n)
-    velocity_of(metric, trajectory.gradients, trajectory.drifts)
+    if metric.rank > 0:
+        velocity_of(metric, trajectory.gradients, trajectory.drifts)
     start_energy = kinetic_energy(motion, motion[stride:], n) - state.logp
 
     for side in range(2):

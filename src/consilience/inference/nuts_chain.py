@@ -222,7 +222,7 @@ class NutsKernel:
             searching=False,
         )
         first, further = compile_pair(start_nuts, advance_nuts) if self.compiled else (start_nuts, advance_nuts)
-        return NutsChainAtWork(memory, first, further, learnt)
+        return NutsChainAtWork(memory, first, further, learnt, density)
 
 
 class NutsChainAtWork(NativeChain[NutsChain]):

@@ -46,7 +46,8 @@ class Storing:
         """The store of a run that goes on: the draws of its checkpoint are written anew, others are dropped."""
         from consilience.storage.zarr_store import ZarrStore
 
-        storing = cls(work, ZarrStore.reopen(path, 0))
+        model = work.model
+        storing = cls(work, ZarrStore.reopen(path, 0, coords=model.coords, dims=model.named_vars_to_dims))
         sampling = work.running.supervisor.course.sampling
         if sampling is not None and sampling.count:
             so_far = work.running.supervisor.so_far()
@@ -58,7 +59,10 @@ class Storing:
         from consilience.storage.zarr_store import ZarrStore
 
         if self.fault is None:
-            self.store = ZarrStore.reopen(self.store.path, self.store.draws)
+            model = self.work.model
+            self.store = ZarrStore.reopen(
+                self.store.path, self.store.draws, coords=model.coords, dims=model.named_vars_to_dims
+            )
 
     def __call__(self, event: Event) -> None:
         if self.fault is not None:
