@@ -28,7 +28,7 @@ MOST_RUNS = 200
 # Coverage needs a truth whose own error is small beside that of a run with an effective size of 400 to 1000.
 EFFECTIVE = 200_000
 EFFECTIVE_LARGE = 40_000  # where one scalar costs hundreds of gradients per effective draw
-LARGE = 400
+LARGE = 100
 DIGITS = 7
 
 

@@ -102,7 +102,7 @@ def main() -> None:
         target = TARGETS[name]()
         outcomes = outcomes_of(target, options.runs or target.runs, options.seed)
         fixed = [
-            np.mean([fixed_gradients(target, options.seed + i, tune, draws) for i in range(FIXED_RUNS)])
+            float(np.mean([fixed_gradients(target, options.seed + i, tune, draws) for i in range(FIXED_RUNS)]))
             for tune, draws in FIXED
         ]
         table.row(name, measured(outcomes, target.paper, fixed))

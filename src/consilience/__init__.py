@@ -27,7 +27,7 @@ _NAMES: Final = {
     """,
     "consilience.errors": """
         ConsilienceError ConsilienceWarning ConvergenceWarning InitialPointError ModelError ParameterError
-        SamplingError ShapeError SupportError
+        SamplingError SealError ShapeError StorageError SupportError
     """,
     "consilience.inference": "HamiltonianMC Metropolis NUTS",
     "consilience.model": "Data Deterministic Model Potential modelcontext set_data",
@@ -86,7 +86,9 @@ if TYPE_CHECKING:
     from consilience.errors import ModelError as ModelError
     from consilience.errors import ParameterError as ParameterError
     from consilience.errors import SamplingError as SamplingError
+    from consilience.errors import SealError as SealError
     from consilience.errors import ShapeError as ShapeError
+    from consilience.errors import StorageError as StorageError
     from consilience.errors import SupportError as SupportError
     from consilience.inference import NUTS as NUTS
     from consilience.inference import HamiltonianMC as HamiltonianMC

@@ -52,6 +52,13 @@ def field_names(record: Record | type[Record]) -> tuple[str, ...]:
     return record.__match_args__
 
 
+def as_plain(value: Any) -> Any:
+    """The record as a dictionary of its fields, records within included; what else comes stays as it is."""
+    if isinstance(value, Record):
+        return {name: as_plain(getattr(value, name)) for name in field_names(value)}
+    return value
+
+
 def replace(record: R, /, **changes: Any) -> R:
     """The record with some fields changed."""
     kept = {name: getattr(record, name) for name in field_names(record) if name not in changes}

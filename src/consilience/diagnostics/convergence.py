@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -19,6 +18,7 @@ from consilience.diagnostics.examination import Examination, examine_all
 from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.variables import Draws, Variable, gather
 from consilience.errors import ConvergenceWarning, ShapeError
+from consilience.record import Record
 
 LARGEST_RHAT = 1.01
 SMALLEST_ESS_PER_CHAIN = 100
@@ -29,8 +29,7 @@ FEWEST_DRAWS = 100
 REFERENCE = "https://arxiv.org/abs/1903.08008"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Record):
     """One thing to know about a run.
 
     kind     what was looked at, such as "divergences" or "rhat"

@@ -6,7 +6,6 @@ Sorting, ranks and effective sizes are shared, so this costs little more than on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +13,10 @@ import numpy.typing as npt
 from consilience.diagnostics import effective_sample_size, split_rhat, standard_error
 from consilience.diagnostics.measurement import Measure, measure
 from consilience.diagnostics.sample import FloatArray, Sample
+from consilience.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Examination:
+class Examination(Record):
     """Diagnostics of P parameters, each an array (P,); NaN where a diagnostic is not defined.
 
     r_hat      rank-normalised split R-hat

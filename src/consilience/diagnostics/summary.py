@@ -6,7 +6,6 @@ Means, intervals and diagnostics are computed together, in one pass over the dra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from consilience.diagnostics.examination import DIAGNOSTICS
 from consilience.diagnostics.measurement import Measure, measure
 from consilience.diagnostics.sample import FloatArray, Sample
 from consilience.diagnostics.variables import Draws, Filter, gather
+from consilience.record import Record
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]  # pandas carries no annotations
@@ -32,8 +32,7 @@ INTERVALS: dict[str, Callable[[Sample, float], FloatArray]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SummaryTable:
+class SummaryTable(Record, eq=False):
     """Numbers per parameter: `columns` maps a name to an array (P,), `labels` names the P rows.
 
     `print(table)` shows it as text, `table["r_hat"]` is a column, `table.row("theta[A]")` a row,

@@ -6,13 +6,13 @@ import itertools
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import ShapeError
+from consilience.record import Record
 
 if TYPE_CHECKING:
     import xarray
@@ -24,8 +24,7 @@ Filter = Literal["like", "regex"] | None
 SAMPLE_DIMENSIONS = ("chain", "draw")
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Record):
     """Draws (chain, draw, *shape) of a variable, with the label of each place along each axis of `shape`."""
 
     name: str

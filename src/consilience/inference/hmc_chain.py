@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -29,6 +28,7 @@ from consilience.inference.settings import check_fraction, check_positive
 from consilience.inference.vectors import Vectors
 from consilience.inference.warmup import Warmup, adapt, begin, new_warmup
 from consilience.native.typed_python import f64, i64, native, record
+from consilience.record import Record
 
 
 @record
@@ -97,8 +97,7 @@ def advance_hmc(chain: HmcChain, count: i64) -> i64:
     return done
 
 
-@dataclass(frozen=True, slots=True)
-class HmcKernel:
+class HmcKernel(Record):
     """Hamiltonian Monte Carlo with a diagonal metric learnt while tuning.
 
     path_length     mean integration time, positive; the learnt metric's scale is its unit

@@ -7,7 +7,6 @@ memory; it is driven by one thread at a time. What passes between a chain and it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Protocol
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from consilience.inference.density import LogDensity
 from consilience.inference.metric import Scales
+from consilience.record import Record
 
 Snapshot = Mapping[str, Any]  # numbers and arrays by name; see `snapshot`
 
@@ -29,8 +29,7 @@ class Learning(IntEnum):
     STEP = 3  # the step size; the metric comes from the run
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Record):
     """The memory a chain writes to, allocated by whoever runs it.
 
     draws        float64 (transition, coordinate), C-contiguous
@@ -43,8 +42,7 @@ class Rows:
     gradients: NDArray[np.float64] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Divergences:
+class Divergences(Record):
     """The divergences of one chain in one window.
 
     transitions   int64 (divergence,): rows of the window
@@ -57,8 +55,7 @@ class Divergences:
     ends: NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Tuning:
+class Tuning(Record):
     """What a chain has learnt.
 
     step_size   step size (for Metropolis: scale of the proposal)
@@ -74,8 +71,7 @@ class Tuning:
         return self.scales.variance
 
 
-@dataclass(frozen=True, slots=True)
-class Averaging:
+class Averaging(Record):
     """A state of dual averaging: see `dual_averaging.StepSize`."""
 
     step: float
@@ -83,8 +79,7 @@ class Averaging:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Orders:
+class Orders(Record):
     """What a run tells a chain between two windows. What is None stays as it is.
 
     learning        what is learnt from now on

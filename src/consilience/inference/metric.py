@@ -8,21 +8,19 @@ diagonal; with as many as coordinates, dense. What the numbers are is learnt els
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import isnan, sqrt
 from consilience.native.typed_python import Array, f64, i64, native, record
+from consilience.record import Record
 
 SMALLEST_VARIANCE = 1e-20
 LARGEST_VARIANCE = 1e20
 
 
-@dataclass(frozen=True, slots=True)
-class Scales:
+class Scales(Record):
     """A metric as a message: scale per coordinate, orthonormal directions of the scaled space, eigenvalues.
 
     scale         standard deviations s, float64 (coordinate,)

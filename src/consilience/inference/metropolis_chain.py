@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -29,6 +28,7 @@ from consilience.inference.settings import check_positive
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import isfinite
 from consilience.native.typed_python import f64, i64, native, record
+from consilience.record import Record
 
 
 @record
@@ -86,8 +86,7 @@ def advance_metropolis(chain: MetropolisChain, count: i64) -> i64:
     return done
 
 
-@dataclass(frozen=True, slots=True)
-class MetropolisKernel:
+class MetropolisKernel(Record):
     """Random-walk Metropolis with normal proposals whose scale is tuned.
 
     scale        factor on all deviations at the beginning, positive

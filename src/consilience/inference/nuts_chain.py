@@ -6,7 +6,6 @@ Which thread calls, and how many transitions at a time, changes nothing in the r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -37,6 +36,7 @@ from consilience.inference.vectors import Vectors
 from consilience.inference.warmup import Warmup, adapt, adapt_alone, begin, new_warmup, search
 from consilience.native.typed_python import boolean, f64, i64, native, record
 from consilience.native.typed_python.records import release
+from consilience.record import Record
 
 DEEPEST = 20  # 2**20 leapfrog steps per transition
 
@@ -150,8 +150,7 @@ def advance_nuts(chain: NutsChain, count: i64) -> i64:
     return done
 
 
-@dataclass(frozen=True, slots=True)
-class NutsKernel:
+class NutsKernel(Record):
     """The No-U-Turn Sampler.
 
     target_accept   mean acceptance probability to tune the step size for, between 0 and 1

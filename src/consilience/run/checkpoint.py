@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,11 +17,13 @@ from numpy.typing import NDArray
 
 from consilience.errors import StorageError
 from consilience.inference.kernel import Divergences
+from consilience.record import replace
 from consilience.run.course import Course
 from consilience.run.lanes import Lane
 from consilience.run.messages import Window
 from consilience.run.stopping import Verdict
 from consilience.storage.draw_log import DrawLog
+from consilience.storage.lock import Lock
 from consilience.storage.sealed import seal, unseal
 
 STATE: Final = "state.sealed"
@@ -44,9 +45,11 @@ class Checkpoint:
         identity: Mapping[str, Any],
         about: Mapping[str, Any],
         log: DrawLog,
+        lock: Lock,
         interval: float = INTERVAL,
     ) -> None:
         self.path = path
+        self.lock = lock
         self.identity = dict(identity)
         self.about = dict(about)
         self.log = log
@@ -78,12 +81,18 @@ class Checkpoint:
             )
         try:
             place.mkdir(parents=True, exist_ok=True)
-            (place / STATE).unlink(missing_ok=True)
         except OSError as error:
             raise StorageError(
                 f"the directory {str(place)!r} for the checkpoint cannot be written: {error}."
             ) from error
-        return cls(place, identity, about, DrawLog.create(place / LOG, {}, overwrite=True), interval)
+        lock = Lock.acquire(place.resolve())
+        try:
+            log = DrawLog.create(place / LOG, {}, overwrite=True)
+            (place / STATE).unlink(missing_ok=True)
+        except BaseException:
+            lock.release()
+            raise
+        return cls(place, identity, about, log, lock, interval)
 
     def __call__(self, course: Course, lanes: list[Lane], windows: Mapping[int, Window], last: bool) -> None:
         """Note the windows of a round, and write if it is time to or nothing more will come."""
@@ -103,6 +112,7 @@ class Checkpoint:
 
     def _write(self, course: Course, lanes: list[Lane]) -> None:
         if self._closed and self._pending:  # a run that is extended
+            self.lock = Lock.acquire(self.path.resolve())
             self.log = DrawLog.open(self.path / LOG, self.log.length)
             self._closed = False
         while self._pending:
@@ -137,6 +147,7 @@ class Checkpoint:
     def close(self) -> None:
         """Close the log; a further window opens it again."""
         self.log.close()
+        self.lock.release()
         self._closed = True
 
 
@@ -160,13 +171,18 @@ def resume(
 ) -> Checkpoint:
     """Put course and chains into the state that was read; the checkpoint goes on from there."""
     place = Path(path)
-    log = DrawLog.open(place / LOG, state["log"])
+    lock = Lock.acquire(place.resolve())
     try:
-        _put_back(log, state, course, lanes)
+        log = DrawLog.open(place / LOG, state["log"])
+        try:
+            _put_back(log, state, course, lanes)
+        except BaseException:
+            log.close()
+            raise
     except BaseException:
-        log.close()
+        lock.release()
         raise
-    return Checkpoint(place, identity, about, log)
+    return Checkpoint(place, identity, about, log, lock)
 
 
 def _put_back(log: DrawLog, state: Mapping[str, Any], course: Course, lanes: list[Lane]) -> None:

@@ -7,11 +7,11 @@ windows alone, so a course that is saved and loaded goes on as it would have.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from consilience.record import Record, replace
 from consilience.run.events import Event, Restarted
 from consilience.run.messages import Round, Window
 from consilience.run.monitor import Monitored
@@ -33,8 +33,7 @@ REASONS: dict[Wish, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Record):
     """What a course has to know of the chains.
 
     chains, dimension   their number and their coordinates

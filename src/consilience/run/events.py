@@ -8,11 +8,12 @@ on.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from consilience.record import Record
 
 Phase: TypeAlias = Literal["waiting", "tuning", "sampling", "done", "stopped", "failed"]
 Status: TypeAlias = Literal[
@@ -20,8 +21,7 @@ Status: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class RunStarted:
+class RunStarted(Record):
     """A run begins.
 
     chains, threads        numbers of chains and of threads that work on them
@@ -43,8 +43,7 @@ class RunStarted:
     max_tune: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChainProgress:
+class ChainProgress(Record):
     """Where one chain is.
 
     done          transitions so far, those of tuning included
@@ -67,8 +66,7 @@ class ChainProgress:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class CheckFigures:
+class CheckFigures(Record):
     """What the last check of convergence found: the worst figures it came to know.
 
     draws                 draws of each chain that it saw
@@ -90,8 +88,7 @@ class CheckFigures:
     passed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Record):
     """Where all chains are, about ten times a second; `check` is None before the first check."""
 
     chains: tuple[ChainProgress, ...]
@@ -100,8 +97,7 @@ class Progress:
     paused: bool
 
 
-@dataclass(frozen=True, slots=True)
-class DrawsMade:
+class DrawsMade(Record):
     """Draws first, first + 1, … of all chains, final unless the run starts again (`Restarted`).
 
     draws        float64 (chain, draw, coordinate), unconstrained
@@ -113,23 +109,20 @@ class DrawsMade:
     statistics: Mapping[str, NDArray[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Restarted:
+class Restarted(Record):
     """All draws so far have become part of the tuning."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChainLost:
+class ChainLost(Record):
     """A chain failed a second time and is left out from now on, with all its draws."""
 
     chain: int
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunEnded:
+class RunEnded(Record):
     """All chains have stopped.
 
     status    how the run ended: see `consilience.sample.sample`

@@ -5,19 +5,18 @@ Messages are immutable; a window holds all that may be known of the work done, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference.kernel import Divergences, Orders, Snapshot
+from consilience.record import Record
 
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(Record):
     """What all chains do next.
 
     phase       "tuning": the draws are not kept
@@ -38,8 +37,7 @@ class Round:
     ahead: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Record):
     """What one chain did in one round.
 
     draws         float64 (transition, coordinate)
@@ -59,4 +57,4 @@ class Window:
     step_size: float
     evaluations: int
     seconds: float
-    snapshot: Snapshot = field(repr=False)
+    snapshot: Snapshot

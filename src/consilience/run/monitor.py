@@ -6,19 +6,18 @@ Blocks of draws enter a watch of convergence; names of scalars and verdicts leav
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from consilience.diagnostics.watch import Failure, Rule, Watch
 from consilience.diagnostics.watch.verdict import Criterion
+from consilience.record import Record
 from consilience.run.messages import Matrix
 
 LOG_DENSITY = "log density"
 
 
-@dataclass(frozen=True, slots=True)
-class Monitored:
+class Monitored(Record):
     """What to watch.
 
     names     of the coordinates, in their order

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
 from consilience.diagnostics.watch import Rule
 from consilience.errors import SamplingError
 from consilience.inference.fisher_metric import Form
+from consilience.record import Record
 
 FEWEST_TUNE_FOR_TWO = 85  # two chains know less of each other
 SOLO_TUNE = 400  # transitions of a chain that tunes by itself
@@ -15,8 +15,7 @@ LEAST = {"draws": 0, "tune": 0, "min_tune": 0, "max_tune": 1, "min_draws": 4, "m
 FORMS = ("auto", "diag", "lowrank", "dense")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Record):
     """What is asked of a run.
 
     draws, tune          transitions of each chain to keep, and to tune with before; None: the run decides
@@ -37,7 +36,7 @@ class Options:
 
     draws: int | None = None
     tune: int | None = None
-    rule: Rule = field(default_factory=Rule)
+    rule: Rule = Rule()
     min_tune: int = 50
     max_tune: int = 1500
     min_draws: int = 100

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from consilience.inference.kernel import Averaging, Learning, Orders
 from consilience.inference.metric import Scales, diagonal
 from consilience.inference.metric_change import log_ratios
 from consilience.inference.step_size_regression import step_size_for
+from consilience.record import Record
 from consilience.run.messages import Matrix, Round, Window
 from consilience.run.schedule import ALONE, next_tuning_window
 
@@ -31,8 +31,7 @@ STEADY_STEP = 0.3  # standard deviation over chains of the mean log step size
 SETTLED_SHARE = 2 / 3  # of a window, whose transitions decide on the step size
 
 
-@dataclass(frozen=True, slots=True)
-class TuningPlan:
+class TuningPlan(Record):
     """What is asked of a pooled tuning.
 
     chains, dimension
@@ -59,8 +58,7 @@ class TuningPlan:
     descend: bool
 
 
-@dataclass(frozen=True, slots=True)
-class WindowReport:
+class WindowReport(Record):
     """One pooled window, for the record.
 
     transitions   of each chain so far

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference.kernel import Divergences, Tuning
+from consilience.record import Record
 from consilience.run.events import CheckFigures
 from consilience.run.pooled_tuning import WindowReport
 from consilience.run.stopping import Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Record):
     """The result of a run.
 
     chains              numbers of the chains that are part of it; the first axes below follow them

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +18,7 @@ from consilience.inference import fisher_metric
 from consilience.inference.kernel import Averaging, Learning, Orders
 from consilience.inference.metric import Scales
 from consilience.inference.metric_change import log_ratios
+from consilience.record import Record, replace
 from consilience.run import stopping
 from consilience.run.events import CheckFigures
 from consilience.run.messages import Matrix, Round, Window
@@ -37,8 +37,7 @@ JUMPS = 4  # where disagreement turns them on
 Wish = Literal["divergences", "metric", "jumps"]
 
 
-@dataclass(frozen=True, slots=True)
-class SamplingPlan:
+class SamplingPlan(Record):
     """What is asked of sampling.
 
     length          draws of each chain, or None to stop by the rule
@@ -65,8 +64,7 @@ class SamplingPlan:
     directions: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Frozen:
+class Frozen(Record):
     """What chains sample with.
 
     scales, steps   metric and step size by chain; empty: each chain's own, as it is

@@ -11,10 +11,7 @@ CHECK_GROWTH = 1.25
 
 def tuning_window(number: int) -> int:
     """Length of the pooled window of this number, from 0: 15, 22, 33, 50, 75, …"""
-    length = ALONE
-    for _ in range(number):
-        length = int(length * WINDOW_GROWTH)
-    return length
+    return int(ALONE * WINDOW_GROWTH**number)
 
 
 def next_tuning_window(number: int, done: int, total: int | None) -> int:

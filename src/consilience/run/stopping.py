@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.watch import Failure, Rule
+from consilience.record import Record
 from consilience.run.events import Status
 from consilience.run.monitor import Monitor
 
@@ -26,8 +26,7 @@ ALONE_SIZE = 50.0  # effective draws of every chain alone, for a disagreement to
 FEWEST_DISAGREEING = 400  # draws of each chain
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Record):
     """What a run comes to.
 
     status   see `consilience.sample.sample`

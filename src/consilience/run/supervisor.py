@@ -11,7 +11,6 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference.kernel import Divergences
 from consilience.native.blas import single_threaded
+from consilience.record import replace
 from consilience.run.course import Course
 from consilience.run.events import ChainLost, CheckFigures, DrawsMade, Event, Progress, RunEnded
 from consilience.run.lanes import FEWEST_BROKEN, Lane

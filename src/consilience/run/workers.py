@@ -11,8 +11,8 @@ import heapq
 import os
 import queue
 import threading
-from dataclasses import dataclass, replace
 
+from consilience.record import Record, replace
 from consilience.run.lanes import Lane
 from consilience.run.messages import Window
 
@@ -24,8 +24,7 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(Record):
     """What a lane hands over: a window of a round, or what went wrong in it.
 
     life    of the lane when it did the work: see `Lane`

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
 
 from consilience import storage
 from consilience.diagnostics import watch
@@ -18,6 +19,7 @@ from consilience.model.log_density import model_density
 from consilience.model.model import Model, modelcontext
 from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
+from consilience.record import replace
 from consilience.run import Listener, Options, launch
 from consilience.run import checkpoint as checkpoints
 from consilience.sample.arguments import extras, kernel_of, seed_from, wanted, whole_number
@@ -159,7 +161,7 @@ def sample(
     with_likelihood = extras(idata_kwargs)
     kernel = kernel_of(step, target_accept, max_treedepth)
     if isinstance(step, NutsKernel):
-        options = dataclasses.replace(options, max_treedepth=step.max_treedepth, target_accept=step.target_accept)
+        options = replace(options, max_treedepth=step.max_treedepth, target_accept=step.target_accept)
     seed = seed_from(random_seed)
     keep = wanted(var_names, [v.name for v in owner.free] + list(owner.deterministics))
     storage.prepare()
@@ -233,6 +235,7 @@ def resume(
     model: Model | None = None,
     *,
     cores: int | None = None,
+    max_time: float | None = None,
     progressbar: bool = True,
     callback: Listener | None = None,
     blocking: bool = True,
@@ -243,6 +246,7 @@ def resume(
 
     path      the directory given as `checkpoint`
     model     the same model with the same data, defined as then
+    max_time  seconds for what is left of the run; the limit of the run that was cut off does not count any more
     returns   as `sample`; the other arguments are as there
     raises    StorageError where there is no checkpoint or it is damaged; SamplingError, with the reasons, where model,
               data, version or machine differ
@@ -263,10 +267,8 @@ def resume(
             f"the run in {str(path)!r} cannot be resumed with the same draws: {'; '.join(differences)}. Define the "
             "model and its data as they were, or sample anew with `overwrite=True`."
         )
-    # Where chains begin does not matter any more, unless the run was cut off before their first transition.
-    points = starting_positions(
-        density, chains, seed, None, jitter=True, attempts=100, width=WIDE if options.descend else 1.0
-    )
+    options = replace(options, max_time=max_time)
+    points = np.zeros((chains, density.dimension))  # where chains began does not matter: they go on where they were
     running = launch(
         density,
         kernel,

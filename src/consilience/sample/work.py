@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import copy
 import importlib.metadata
 import json
 import time
@@ -23,8 +23,10 @@ from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKerne
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
 from consilience.native import target
+from consilience.record import as_plain, replace
 from consilience.run import Listener, Options, Run, Running
 from consilience.run.checkpoint import Checkpoint
+from consilience.run.interrupt import interrupts_stop
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.parallel import in_parallel
 from consilience.sample.predictive import compute_log_likelihood
@@ -68,11 +70,13 @@ class Work:
 
     def run(self, progressbar: bool, stacklevel: int) -> Posterior:
         """Start the run, wait for its end, and give its result."""
-        with reporter(progressbar) as report:
-            self.running.listeners.add([report, *self._own_listeners()])
-            self.running.start(background=False)
-            run = self.running.wait()
-        return self.finish(run, stacklevel + 1)
+        # Ctrl-C while the result is made would lose it: it asks the run to stop, and that is over by then.
+        with interrupts_stop(self.running.stop):
+            with reporter(progressbar) as report:
+                self.running.listeners.add([report, *self._own_listeners()])
+                self.running.start(background=False)
+                run = self.running.wait()
+            return self.finish(run, stacklevel + 1)
 
     def start(self) -> None:
         """Start the run in the background."""
@@ -134,15 +138,15 @@ class Work:
         if draws is not None:
             if draws < sampling.count:
                 raise SamplingError(f"`draws` counts those there are, which are {sampling.count}; got {draws}.")
-            options = dataclasses.replace(options, draws=draws)
+            options = replace(options, draws=draws)
         else:
-            rule = dataclasses.replace(options.rule, target_ess=target_ess)
+            rule = replace(options.rule, target_ess=target_ess)
             most = options.max_draws if max_draws is None else max_draws
             if max_draws is not None and max_draws < sampling.count:
                 raise SamplingError(f"`max_draws` counts those there are, which are {sampling.count}; got {max_draws}.")
             if max_draws is None and sampling.count >= most:
                 most += sampling.count
-            options = dataclasses.replace(options, draws=None, rule=rule, max_draws=most)
+            options = replace(options, draws=None, rule=rule, max_draws=most)
         if self.checkpoint is not None:
             self.checkpoint.identity["options"] = plain_options(options)
         if self.store is not None:
@@ -151,7 +155,9 @@ class Work:
             running = self.running.again(options, [report, *self._own_listeners()])
             running.start(background=False)
             run = running.wait()
-        return dataclasses.replace(self, running=running, options=options).finish(run, stacklevel=3)
+        further = copy.copy(self)
+        further.running, further.options = running, options
+        return further.finish(run, stacklevel=3)
 
     def tree(self, run: Run) -> Posterior:
         """The draws and all that is known of the run."""
@@ -225,14 +231,14 @@ class Work:
             "retuned": int("divergences" in run.restarts),
             "restarts": json.dumps(run.restarts),
             "notes": json.dumps(run.notes),
-            "warmup_windows": json.dumps([dataclasses.asdict(w) for w in run.windows]),
-            "last_check": json.dumps(None if run.check is None else dataclasses.asdict(run.check)),
+            "warmup_windows": json.dumps([as_plain(w) for w in run.windows]),
+            "last_check": json.dumps(None if run.check is None else as_plain(run.check)),
             "metric_rank": run.rank,
             "step_size": [t.step_size for t in run.tuning],
             "seed": run.seed,
             "sampler": type(self.kernel).__name__,
             "settings": repr(self.kernel),
-            "options": json.dumps(dataclasses.asdict(self.options)),
+            "options": json.dumps(as_plain(self.options)),
             "vector_lanes": target.host().lanes,
             "interrupted": int(run.interrupted),
             "sampling_time": run.seconds,
@@ -311,7 +317,7 @@ def identity(
     """What has to be equal for a run to be resumed with the same draws."""
     return {
         **model_signature,
-        "kernel": [type(kernel).__name__, dataclasses.asdict(kernel)],  # type: ignore[call-overload]  # all are dataclasses
+        "kernel": [type(kernel).__name__, as_plain(kernel)],
         "options": plain_options(options),
         "chains": chains,
         "seed": seed,
@@ -322,7 +328,7 @@ def identity(
 
 def plain_options(options: Options) -> dict[str, Any]:
     """Options as numbers and text; `options_from` has them back."""
-    plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(options)))
+    plain: dict[str, Any] = json.loads(json.dumps(as_plain(options)))
     return plain
 
 

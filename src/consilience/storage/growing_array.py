@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import StorageError
+from consilience.record import Record
 from consilience.storage import zarr_format
 from consilience.storage.files import write_all
 from consilience.storage.zarr_format import Array, Metadata
@@ -24,8 +24,7 @@ CHUNK_BYTES = 1 << 22
 """A chunk has at most so many draws and, unless one draw has more, bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Growing:
+class Growing(Record):
     """A variable whose axis of draws grows; the coordinate `draw` of each group is one, too.
 
     before, after   lengths of the axes before and after that of the draws

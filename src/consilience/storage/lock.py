@@ -14,12 +14,12 @@ import os
 import platform
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from consilience.errors import StorageError
+from consilience.record import Record, as_plain
 from consilience.storage.files import failure
 
 if sys.platform == "win32":
@@ -34,8 +34,7 @@ FAR = 1 << 30
 _held: dict[Path, Lock] = {}
 
 
-@dataclass(frozen=True)
-class Holder:
+class Holder(Record):
     """Who holds a lock.
 
     process   its number
@@ -137,7 +136,7 @@ def _take(descriptor: int, file: Path, path: Path) -> bool:
         return False
     number = os.getpid()
     since = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-    text = json.dumps(asdict(Holder(number, start_of(number), platform.node(), since))).encode()
+    text = json.dumps(as_plain(Holder(number, start_of(number), platform.node(), since))).encode()
     os.ftruncate(descriptor, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.write(descriptor, text)

@@ -7,7 +7,6 @@ whole after the chunks are written. So they see the draws before or after a bloc
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import StorageError
+from consilience.record import replace
 from consilience.storage import files, zarr_format
 from consilience.storage.datatree import OF_THE_RUN, Attributes, Coordinates, Dimensions, storable, tree_of
 from consilience.storage.growing_array import Growing, growing
@@ -199,7 +199,7 @@ class ZarrStore:
                 draws = variable.read(self.path, old, self._draws)
                 if variable.before:
                     draws = draws[chosen]
-                    variable = dataclasses.replace(variable, before=draws.shape[:1])
+                    variable = replace(variable, before=draws.shape[:1])
                 variable.write(self.path, new, 0, draws)
                 smaller[path] = variable
             labels = {

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from consilience.record import Record
+
 Criterion = Literal["not finite", "constant", "bulk ess", "tail ess", "rhat", "rhat excess"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Record):
     """When draws suffice.
 
     target_ess   least effective size of bulk and tails over all chains; None: not asked
@@ -26,8 +26,7 @@ class Rule:
     strict: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Record):
     """A scalar that does not pass.
 
     criterion      value                                          what it should be
@@ -48,8 +47,7 @@ class Failure:
     bound: float
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(Record):
     """Diagnostics of p scalars, each float64[p]; NaN where `diagnostics.examine` gives NaN.
 
     rhat      larger of rank-normalised and folded split R-hat
