@@ -34,7 +34,7 @@ demo: $(STAMP) ## two posteriors: eight schools and radon
 	@$(BIN)/python examples/radon.py
 
 test: $(STAMP) ## all tests but the slow ones, with coverage
-	$(BIN)/python -m pytest -m "not slow" --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n auto -m "not slow" --cov --cov-report=term:skip-covered
 
 test-slow: $(STAMP) ## the slow tests: posteriors with published reference draws
 	$(BIN)/python -m pytest -m slow --timeout=3600 -rA

@@ -325,7 +325,7 @@ def test_a_target_beyond_reach() -> None:
     options = Options(rule=Rule(target_ess=1e6), max_draws=200)
     run = run_chains(NORMAL, NutsKernel(), points(), options, seed=4, monitored=names)
     assert run.verdict.status == "not_converged"
-    assert run.verdict.worst in {"a", "b", "c", "d", "e", "log density"}
+    assert run.verdict.worst in {"a", "b", "c", "d", "e"}
     assert f"`{run.verdict.worst}`" in run.verdict.reason
     assert "1000000 are asked for" in run.verdict.reason
     needed = int(run.verdict.reason.split("about ")[1].split()[0])
@@ -333,17 +333,16 @@ def test_a_target_beyond_reach() -> None:
     assert run.draws.shape[1] == 200
 
 
-@pytest.mark.parametrize("target_ess", [900.0, 1300.0])
+@pytest.mark.parametrize("target_ess", [2000.0, 5000.0])
 def test_the_scalar_that_is_named_is_the_worst(target_ess: float) -> None:
     """Not the first one found to fail, so that the number of draws would do for all."""
     options = Options(rule=Rule(target_ess=target_ess), max_draws=400)
     run = run_chains(correlated_normal(30, 1), NutsKernel(), points(4, 30), options, seed=3)
-    scalars = np.concatenate([run.draws, run.statistics["lp"][..., None]], axis=2)
     sizes = [
-        float(np.fmin(found.ess_bulk, found.ess_tail)[0]) for found in (examine(scalars[..., i]) for i in range(31))
+        float(np.fmin(found.ess_bulk, found.ess_tail)[0]) for found in (examine(run.draws[..., i]) for i in range(30))
     ]
     worst = int(np.argmin(sizes))
-    assert run.verdict.worst == [*(f"x[{i}]" for i in range(30)), "log density"][worst]
+    assert run.verdict.worst == f"x[{worst}]"
     assert f"is {sizes[worst]:.0f}, and {target_ess:.0f} are asked for" in run.verdict.reason
 
 

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import textwrap
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from consilience.diagnostics.watch import Rule
 from consilience.errors import StorageError
 from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
+from consilience.record import replace
 from consilience.run import DrawsMade, Monitored, Options, Run, launch, run_chains
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint

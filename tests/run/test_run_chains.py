@@ -86,7 +86,7 @@ def test_sleeping_threads_change_nothing(story: str) -> None:
     start = points(4, target.dimension)
     plain = run_chains(target, NutsKernel(), start, options, seed=3, cores=1)
     if "retuned" in story:
-        assert plain.restarts == ("divergences",)
+        assert "divergences" in plain.restarts
     for number, cores in enumerate((1, 2, 3, 4, 8)):
         restless = run_chains(target, sleepy(number), start, options, seed=3, cores=cores)
         assert fingerprint(restless) == fingerprint(plain), cores
@@ -306,10 +306,10 @@ def test_draws_that_became_tuning_are_told_to_be_forgotten() -> None:
     events: list[Event] = []
     run = run_chains(target, NutsKernel(), points(4, 4), options, seed=3, listeners=[events.append])
     kinds = [type(event) for event in events if isinstance(event, DrawsMade | Restarted)]
-    assert kinds.count(Restarted) == 1
-    told = next(event for event in events if isinstance(event, Restarted))
-    assert "divergences" in told.reason
-    after = [e for e in events[events.index(told) :] if isinstance(e, DrawsMade)]
+    told = [event for event in events if isinstance(event, Restarted)]
+    assert kinds.count(Restarted) == len(run.restarts) >= 1
+    assert "divergences" in told[0].reason
+    after = [e for e in events[events.index(told[-1]) :] if isinstance(e, DrawsMade)]
     assert after[0].first == 0
     np.testing.assert_array_equal(np.concatenate([e.draws for e in after], axis=1), run.draws)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import platform
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from consilience.errors import StorageError
+from consilience.record import as_plain, replace
 from consilience.storage import lock
 from consilience.storage.lock import Holder, Lock
 
@@ -51,7 +51,7 @@ def holding(path: Path) -> subprocess.Popen[str]:
 def me(**changes: object) -> Holder:
     """This process as the holder of a lock, with changes."""
     own = Holder(os.getpid(), lock.start_of(os.getpid()), platform.node(), "2026-01-01T00:00:00+00:00")
-    return dataclasses.replace(own, **changes)  # type: ignore[arg-type] # the table of tests names fields
+    return replace(own, **changes)  # type: ignore[arg-type] # the table of tests names fields
 
 
 def lock_file_of(path: Path) -> Path:
@@ -102,7 +102,7 @@ def test_a_lock_of_another_machine_is_respected(tmp_path: Path) -> None:
     """Its process cannot be asked, so the error says which file to delete."""
     path = tmp_path / "store"
     file = lock_file_of(path)
-    file.write_text(json.dumps(dataclasses.asdict(me(host="elsewhere", process=77))))
+    file.write_text(json.dumps(as_plain(me(host="elsewhere", process=77))))
     with pytest.raises(StorageError, match=r"process 77 on 'elsewhere'.*when it has ended, delete '.*\.store\.lock'"):
         Lock.acquire(path)
     file.unlink()
@@ -126,7 +126,7 @@ def test_without_locks_of_the_filesystem_the_file_decides(
     monkeypatch.setattr(lock, "lock_file", lambda _: None)
     path = tmp_path / "store"
     holder = {"running": me(), "ended": me(process=ended()), "number used again": me(started="other")}[case]
-    lock_file_of(path).write_text(json.dumps(dataclasses.asdict(holder)))
+    lock_file_of(path).write_text(json.dumps(as_plain(holder)))
     if case == "running":
         with pytest.raises(StorageError, match="is being written by another run"):
             Lock.acquire(path)

@@ -11,7 +11,7 @@ import numpy as np
 
 from consilience.diagnostics.watch import Failure, Rule, Watch
 from consilience.diagnostics.watch.verdict import Criterion
-from consilience.record import Record
+from consilience.record import Record, replace
 from consilience.run.messages import Matrix
 
 LOG_DENSITY = "log density"
@@ -33,6 +33,9 @@ class Monitored(Record):
 class Monitor:
     """A watch over the chains of one attempt to sample.
 
+    The log density has to agree between the chains as all scalars have to; effective draws are asked of the others
+    only. Its own are fewer, and to wait for them took a fifth more draws without finding a wrong run.
+
     chains      those that are watched
     known       places of derived scalars of which it is known that they vary
     constants   derived scalars that have not varied so far; they are not watched
@@ -47,12 +50,13 @@ class Monitor:
         self.constants: tuple[str, ...] = ()
         self.varying: list[int] | None = None
         self.watch: Watch | None = None
+        self.levels = Watch(len(self.chains), 1)  # of the log density
 
     def extend(self, draws: Mapping[int, Matrix], lp: Mapping[int, Matrix]) -> None:
         """Take in further draws of each chain, (draw, coordinate), and their log densities (draw,)."""
         parts = []
         for c in self.chains:
-            columns = [draws[c], lp[c][:, None]]
+            columns = [draws[c]]
             if self.monitored.derive is not None:
                 columns.append(self.monitored.derive(draws[c]))
             parts.append(columns)
@@ -61,37 +65,38 @@ class Monitor:
         assert self.watch is not None
         block = np.stack([np.concatenate(self._chosen(columns), axis=1) for columns in parts])
         self.watch.extend(block)
+        self.levels.extend(np.stack([lp[c][:, None] for c in self.chains]))
 
     def _begin(self, parts: list[list[Matrix]]) -> None:
         names = self.monitored.derived
         if names:
-            values = np.concatenate([columns[2] for columns in parts])
+            values = np.concatenate([columns[1] for columns in parts])
             self.first = values[0]
             varies = (values != self.first).any(axis=0)  # NaN differs from itself: it is watched and said
             varies[list(self.known)] = True
             self.varying = [i for i in range(len(names)) if varies[i]]
             self.constants = tuple(name for name, moves in zip(names, varies, strict=True) if not moves)
-        self.names = (
-            *self.monitored.names,
-            LOG_DENSITY,
-            *(names[i] for i in self.varying or ()),
-        )
-        self.watch = Watch(len(self.chains), len(self.names))
+        self.names = (*self.monitored.names, *(names[i] for i in self.varying or ()), LOG_DENSITY)
+        self.watch = Watch(len(self.chains), len(self.names) - 1)
 
     def _chosen(self, columns: list[Matrix]) -> list[Matrix]:
         if self.varying is None:
             return columns
-        moved = np.flatnonzero((columns[2] != self.first).any(axis=0))
+        moved = np.flatnonzero((columns[1] != self.first).any(axis=0))
         unknown = set(moved.tolist()).difference(self.varying)
         if unknown:
             self.surprise = True
             self.known = self.known | unknown
-        return [*columns[:2], columns[2][:, self.varying]]
+        return [columns[0], columns[1][:, self.varying]]
 
     def check(self, rule: Rule) -> Failure | None:
         """The first scalar found for which the rule does not hold."""
         assert self.watch is not None
-        return self.watch.check(rule)
+        failure = self.watch.check(rule)
+        if failure is None:
+            of_level = self.levels.check(replace(rule, target_ess=None))
+            failure = None if of_level is None else replace(of_level, scalar=len(self.names) - 1)
+        return failure
 
     def worst(self, failure: Failure, rule: Rule) -> Failure:
         """Of all scalars for which the rule does not hold, the worst; `failure` is the one that was found first.
@@ -99,7 +104,7 @@ class Monitor:
         Which one is found first depends on what was looked at before; this does not.
         """
         assert self.watch is not None
-        if failure.criterion in {"constant", "not finite"}:
+        if failure.criterion in {"constant", "not finite"} or self.names[failure.scalar] == LOG_DENSITY:
             return failure
         figures = self.watch.measure()
         sizes = np.fmin(figures.ess_bulk, figures.ess_tail)
@@ -117,5 +122,6 @@ class Monitor:
         """Name, R-hat and effective size (the smaller of bulk and tail) of the scalar in the worst state."""
         assert self.watch is not None
         scalar = self.watch.nearest_to_failing() if failure is None else failure.scalar
-        found = self.watch.measure([scalar])
+        of_level = self.names[scalar] == LOG_DENSITY
+        found = self.levels.measure() if of_level else self.watch.measure([scalar])
         return self.names[scalar], float(found.rhat[0]), float(np.fmin(found.ess_bulk[0], found.ess_tail[0]))
