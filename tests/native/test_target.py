@@ -6,7 +6,7 @@ import pytest
 
 from consilience.errors import NativeError
 from consilience.native import target as module
-from consilience.native.target import CROSS, LANES, Target, host, llvm, machine, runs_here, versions
+from consilience.native.target import CROSS, LANES, Target, host, llvm, new_machine, runs_here, versions
 from consilience.record import replace
 
 
@@ -117,18 +117,17 @@ class TestMachine:
     @pytest.mark.parametrize("name", CROSS)
     def test_llvm_knows_every_named_processor(self, name: str, capfd: pytest.CaptureFixture[str]) -> None:
         """LLVM answers an unknown processor with a complaint on stderr and a slower one in its place."""
-        machine.cache_clear()
-        assert machine(CROSS[name], 2).triple.startswith(CROSS[name].triple)
+        assert new_machine(CROSS[name], 2).triple.startswith(CROSS[name].triple)
         assert capfd.readouterr() == ("", "")
 
     @pytest.mark.parametrize("level", [-1, 4, 2.5])
     def test_refuses_levels_that_do_not_exist(self, level: int) -> None:
         with pytest.raises(NativeError, match="level of the code generator"):
-            machine(host(), level)
+            new_machine(host(), level)
 
     def test_refuses_a_triple_that_does_not_exist(self) -> None:
         with pytest.raises(NativeError, match="LLVM knows no target 'abacus-unknown-none'"):
-            machine(Target("abacus-unknown-none", "", "", 1, False), 2)
+            new_machine(Target("abacus-unknown-none", "", "", 1, False), 2)
 
 
 def test_versions_are_all_known() -> None:

@@ -74,7 +74,7 @@ def put_point(block: Block, row: i64, position: Array[f64], gradient: Array[f64]
         copy(gradient, block.gradients[row * dimension :], dimension)
 
 
-@native
+@native(rare=True)
 def put_divergence(block: Block, row: i64, begin: Array[f64], end: Array[f64], dimension: i64) -> None:
     """Store the two ends of the leapfrog step that diverged in transition `row`."""
     at = block.divergences

@@ -34,7 +34,7 @@ class State:
     gradient: Array[f64]
 
 
-@native
+@native(rare=True)
 def finite(values: Array[f64], dimension: i64) -> boolean:
     """Whether all of them are finite numbers."""
     result = True
@@ -43,7 +43,7 @@ def finite(values: Array[f64], dimension: i64) -> boolean:
     return result
 
 
-@native
+@native(rare=True)
 def start(state: State, density: Density) -> boolean:
     """Evaluate the density at the chain's position; False if it or its gradient is not finite."""
     state.logp = evaluate(density, state.position, state.gradient)

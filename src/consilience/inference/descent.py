@@ -59,7 +59,7 @@ def new_descent(vectors: Vectors) -> Descent:
     )
 
 
-@native
+@native(rare=True)
 def inner(x: Array[f64], y: Array[f64], dimension: i64) -> f64:
     """x' y."""
     total = 0.0
@@ -68,7 +68,7 @@ def inner(x: Array[f64], y: Array[f64], dimension: i64) -> f64:
     return total
 
 
-@native
+@native(rare=True)
 def point_uphill(descent: Descent, state: State) -> None:
     """direction = H gradient, by the two loops over the pairs (Nocedal 1980)."""
     n = state.dimension
@@ -100,7 +100,7 @@ def point_uphill(descent: Descent, state: State) -> None:
             direction[i] += weight * move[i]
 
 
-@native
+@native(rare=True)
 def remember(descent: Descent, state: State) -> None:
     """Store the pair from the state to the point reached, if the density curves the right way there."""
     n = state.dimension
@@ -116,7 +116,7 @@ def remember(descent: Descent, state: State) -> None:
         descent.pairs += 1
 
 
-@native
+@native(rare=True)
 def descend(descent: Descent, density: Density, state: State) -> None:
     """Climb from the state, whose log density and gradient are finite, towards the typical set."""
     n = state.dimension

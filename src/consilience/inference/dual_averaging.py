@@ -35,7 +35,7 @@ class StepSize:
     count: i64
 
 
-@native
+@native(rare=True)
 def restart(state: StepSize, step: f64) -> None:
     """Forget what was learnt and begin again at `step`."""
     state.step = step
@@ -45,7 +45,7 @@ def restart(state: StepSize, step: f64) -> None:
     state.count = 0
 
 
-@native
+@native(rare=True)
 def learn(state: StepSize, acceptance: f64) -> None:
     """Take in the acceptance probability of one transition and set the next step size."""
     state.count += 1
@@ -58,7 +58,7 @@ def learn(state: StepSize, acceptance: f64) -> None:
     state.average = exp(forget * log_step + (1.0 - forget) * log(state.average))
 
 
-@native
+@native(rare=True)
 def settle(state: StepSize) -> None:
     """End of tuning: from now on the step size is the average."""
     state.step = state.average

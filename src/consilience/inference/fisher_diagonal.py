@@ -45,7 +45,7 @@ def new_estimators(dimension: int) -> Estimators:
     )
 
 
-@native
+@native(rare=True)
 def guess(metric: Metric, gradient: Array[f64]) -> None:
     """First metric, from one gradient alone: variance 1 / |gradient|, and 1 where the gradient is zero."""
     for i in range(metric.dimension):
@@ -63,7 +63,7 @@ def accumulate(means: Array[f64], squares: Array[f64], values: Array[f64], count
         squares[i] += before * (values[i] - means[i])
 
 
-@native
+@native(rare=True)
 def observe(estimators: Estimators, position: Array[f64], gradient: Array[f64]) -> None:
     """Show one draw and its gradient to both estimators."""
     n = estimators.dimension
@@ -76,7 +76,7 @@ def observe(estimators: Estimators, position: Array[f64], gradient: Array[f64]) 
         accumulate(estimators.means[scores:], estimators.squares[scores:], gradient, count, n)
 
 
-@native
+@native(rare=True)
 def switch(estimators: Estimators) -> None:
     """The younger estimator takes over; the older one is emptied and becomes the younger."""
     n = estimators.dimension
@@ -94,7 +94,7 @@ def younger_count(estimators: Estimators) -> i64:
     return estimators.counts[1 - estimators.foreground]
 
 
-@native
+@native(rare=True)
 def refresh(estimators: Estimators, metric: Metric) -> boolean:
     """Set the metric from the estimator in use; False, with nothing changed, if it has seen too few draws."""
     n = estimators.dimension

@@ -45,7 +45,7 @@ def new_jumps(vectors: Vectors) -> Jumps:
     return Jumps(0, 0, np.zeros(1), 0, vectors.vector(), vectors.vector())
 
 
-@native
+@native(rare=True)
 def jump(jumps: Jumps, density: Density, state: State, stage: i64) -> None:
     """One Metropolis step with a proposal from the archive; `stage` counts those of one transition."""
     n = state.dimension
@@ -70,7 +70,7 @@ def jump(jumps: Jumps, density: Density, state: State, stage: i64) -> None:
         jumps.accepted += 1
 
 
-@native
+@native(rare=True)
 def jump_around(jumps: Jumps, density: Density, state: State) -> None:
     """All jumps that follow one transition."""
     if jumps.points >= 2:

@@ -67,7 +67,7 @@ class NutsChain:
     searching: boolean
 
 
-@native
+@native(rare=True)
 def write_nuts(nuts: Nuts, warmup: Warmup, block: Block, row: i64, used_step: f64) -> None:
     """Store what the last transition did in row `row`."""
     info = nuts.info
@@ -95,7 +95,7 @@ def write_nuts(nuts: Nuts, warmup: Warmup, block: Block, row: i64, used_step: f6
         put_divergence(block, row, begins, ends, n)
 
 
-@native
+@native(rare=True)
 def start_nuts(chain: NutsChain) -> i64:
     """Evaluate the starting point and find a first metric and step size; 0 if the point is not finite."""
     if not start(chain.state, chain.density):
@@ -106,7 +106,7 @@ def start_nuts(chain: NutsChain) -> i64:
     return 1
 
 
-@native
+@native(rare=True)
 def learn_from(chain: NutsChain) -> None:
     """Let the last transition teach what it may."""
     warmup = chain.warmup

@@ -36,7 +36,7 @@ def new_probe(vectors: Vectors) -> Probe:
     return Probe(*(vectors.vector() for _ in range(6)))
 
 
-@native
+@native(rare=True)
 def keeps_energy(density: Density, state: State, metric: Metric, probe: Probe, step: f64, trial: i64) -> boolean:
     """Whether one leapfrog of this size, with the momentum of this trial, is accepted often enough."""
     n = state.dimension
@@ -60,7 +60,7 @@ def keeps_energy(density: Density, state: State, metric: Metric, probe: Probe, s
     return energy - (kinetic - logp) > log(THRESHOLD)  # False if the new energy is no number
 
 
-@native(shared=True)
+@native(rare=True)
 def search_step_size(density: Density, state: State, metric: Metric, probe: Probe, step: f64) -> f64:
     """Step size at which keeping the energy turns into losing it, to a factor of 2, searched from `step`."""
     growing = keeps_energy(density, state, metric, probe, step, 0)

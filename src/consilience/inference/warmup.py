@@ -81,21 +81,21 @@ def new_warmup(vectors: Vectors, length: int, target_accept: float, initial_step
     )
 
 
-@native
+@native(rare=True)
 def search(warmup: Warmup, density: Density, state: State) -> None:
     """Restart the step size from a search under the metric as it is."""
     step = warmup.step
     restart(step, search_step_size(density, state, warmup.metric, warmup.probe, step.step))
 
 
-@native
+@native(rare=True)
 def begin(warmup: Warmup, density: Density, state: State) -> None:
     """First metric and first step size, from a state whose log density and gradient are finite."""
     guess(warmup.metric, state.gradient)
     search(warmup, density, state)
 
 
-@native
+@native(rare=True)
 def keep_haven(warmup: Warmup, state: State, acceptance: f64) -> None:
     """Remember the state if the step size to come would have reached it.
 
@@ -109,7 +109,7 @@ def keep_haven(warmup: Warmup, state: State, acceptance: f64) -> None:
         warmup.found = True
 
 
-@native
+@native(rare=True)
 def return_to_haven(warmup: Warmup, state: State) -> None:
     """Put the state back where the settled step size works."""
     copy(warmup.haven, state.position, state.dimension)
@@ -117,7 +117,7 @@ def return_to_haven(warmup: Warmup, state: State) -> None:
     state.logp = warmup.haven_logp
 
 
-@native
+@native(rare=True)
 def adapt(warmup: Warmup, density: Density, state: State, acceptance: f64, informative: boolean) -> None:
     """Learn from the tuning transition that led to `state`.
 
@@ -152,7 +152,7 @@ def adapt(warmup: Warmup, density: Density, state: State, acceptance: f64, infor
             return_to_haven(warmup, state)
 
 
-@native
+@native(rare=True)
 def adapt_alone(warmup: Warmup, density: Density, state: State, acceptance: f64, informative: boolean) -> None:
     """Learn from a transition of the early phase, which ends when somebody else says so; as `adapt`."""
     estimators = warmup.estimators

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
 GROUPS: Final = ("nounwind", "nounwind willreturn memory(none)", "nounwind alwaysinline",
                  "nounwind willreturn alwaysinline memory(none)", "nounwind noinline",
-                 "nounwind willreturn noinline memory(none)")  # fmt: skip
+                 "nounwind willreturn noinline memory(none)", "nounwind noinline minsize optsize",
+                 "nounwind willreturn noinline minsize optsize memory(none)")  # fmt: skip
 
 
 def emit(module: Module, target: Target) -> str:
@@ -111,7 +112,7 @@ class _Emitter(Instructions):
             f"{parameter_text(p.type)}{' noalias' if name in function.noalias else ''} {p.reference}"
             for name, p in zip(function.parameter_names, function.parameters, strict=True)
         )
-        group = 2 * (1 if function.inline else 2 if function.shared else 0) + function.pure
+        group = 2 * (1 if function.inline else 3 if function.rare else 2 if function.shared else 0) + function.pure
         self.groups.add(group)
         linkage = "" if function.export else "internal "
         head.append(

@@ -13,16 +13,17 @@ import re
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from consilience.errors import NativeError
 from consilience.native import cache
 from consilience.native.beside import Beside
-from consilience.native.target import Target, host, llvm, machine, runs_here
+from consilience.native.target import Target, host, llvm, new_machine, runs_here
 
 if TYPE_CHECKING:
-    from llvmlite.binding import LLJIT, ModulePassManager, ModuleRef, ResourceTracker
+    from llvmlite.binding import LLJIT, ModulePassManager, ModuleRef, ResourceTracker, TargetMachine
 
     from consilience.native.loops import Module
 
@@ -166,12 +167,11 @@ def _emit(module: Module, target: Target) -> str:
 def _compile(text: str, target: Target, level: int, passes: Passes) -> bytes:
     if passes not in ("light", "full"):
         raise NativeError(f'passes are "light" or "full", not {passes!r}')
-    generator = machine(target, level)
     binding = llvm()
-    # Sizes and alignments are decided while reading, so the layout must precede the text; on the same
-    # line, so that numbers of lines in errors stay true. The triple comes last and wins.
-    head = f'target datalayout = "{generator.target_data}" '
-    with binding.create_context() as context:
+    with borrowed(target, level) as generator, binding.create_context() as context:
+        # Sizes and alignments are decided while reading, so the layout must precede the text; on the same
+        # line, so that numbers of lines in errors stay true. The triple comes last and wins.
+        head = f'target datalayout = "{generator.target_data}" '
         try:
             module = binding.parse_assembly(head + text, context)
         except RuntimeError as error:
@@ -182,11 +182,55 @@ def _compile(text: str, target: Target, level: int, passes: Passes) -> bytes:
             except RuntimeError as error:
                 raise NativeError(f"the program breaks LLVM's rules: {error}") from None
             module.triple = generator.triple
-            _optimise(module, target, level, passes)
-            return bytes(generator.emit_object(module))
+            _optimise(module, generator, passes)
+            return _object_of(module, generator)
 
 
-def _optimise(module: ModuleRef, target: Target, level: int, passes: Passes) -> None:
+@contextmanager
+def borrowed(target: Target, level: int) -> Iterator[TargetMachine]:
+    """A code generator for one thread at a time."""
+    idle = _machines.setdefault((target, level), [])
+    try:
+        generator = idle.pop()
+    except IndexError:
+        generator = new_machine(target, level)
+    try:
+        yield generator
+    finally:
+        idle.append(generator)
+
+
+_machines: dict[tuple[Target, int], list[TargetMachine]] = {}
+
+
+def _unlocked(name: str) -> Callable[..., Any]:
+    """A function of LLVM without the lock that llvmlite takes for every call.
+
+    The lock lets one thread at a time into LLVM. What works on a module of its own context, with a code generator
+    of its own, needs no such care, and these calls are most of the time of a compilation.
+    """
+    from llvmlite.binding import ffi
+
+    function: Callable[..., Any] = getattr(ffi.lib, name)
+    bare: Callable[..., Any] = getattr(function, "_cfn", function)
+    return bare
+
+
+def _object_of(module: ModuleRef, generator: TargetMachine) -> bytes:
+    """The module as an object file."""
+    from llvmlite.binding import ffi
+
+    with ffi.OutputString() as complaint:
+        buffer = _unlocked("LLVMPY_TargetMachineEmitToMemory")(generator, module, 1, complaint)
+        if not buffer:
+            raise NativeError(f"LLVM cannot make an object file: {complaint}")
+    try:
+        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def _optimise(module: ModuleRef, generator: TargetMachine, passes: Passes) -> None:
     binding = llvm()
     # Measured on NUTS: what is left out here, LLVM's second level and more inlining than of tiny functions
     # included, takes as long again to compile and changes nothing beyond 10 ns a step.
@@ -194,7 +238,7 @@ def _optimise(module: ModuleRef, target: Target, level: int, passes: Passes) -> 
     options.inlining_threshold = 25
     options.loop_vectorization, options.slp_vectorization, options.loop_interleaving = True, False, False
     # A manager serves once: a second run of LLVM's own pipeline aborts the process.
-    with options, binding.create_pass_builder(machine(target, level), options) as builder:
+    with options, binding.create_pass_builder(generator, options) as builder:
         if passes == "full":
             manager = builder.getModulePassManager()
         else:
@@ -204,7 +248,7 @@ def _optimise(module: ModuleRef, target: Target, level: int, passes: Passes) -> 
             manager.add_instruction_combine_pass()
             manager.add_simplify_cfg_pass()
         try:
-            manager.run(module, builder)
+            _unlocked("LLVMPY_RunNewModulePassManager")(manager, module, builder)
         finally:
             _dispose(manager)
 
@@ -292,7 +336,7 @@ def _link(image: bytes, exports: tuple[str, ...], symbols: Mapping[str, int], de
         builder.export_symbol(name)
     with _lock:
         if _jit is None or _libraries % _LIBRARIES_PER_JIT == 0:
-            _jit = binding.create_lljit_compiler(machine(host(), 2), suppress_errors=True)
+            _jit = binding.create_lljit_compiler(new_machine(host(), 2), suppress_errors=True)
         jit = _jit
         _libraries += 1
         library = f"consilience{_libraries}"

@@ -74,6 +74,7 @@ class Module:
         pure: bool = False,
         inline: bool = False,
         shared: bool = False,
+        rare: bool = False,
         noalias: Sequence[str] = (),
     ) -> Builder:
         """Begin function `name`; see `Function` for the flags. Returns the builder of its body."""
@@ -88,7 +89,7 @@ class Module:
         values = tuple(Value(type, "parameter", (), parameter, f"%{parameter}") for parameter, type in parameters)
         function = Function(name, values, names, void if result is None else result)
         function.export, function.contract, function.pure = export, contract, pure
-        function.inline, function.shared = inline, shared
+        function.inline, function.shared, function.rare = inline, shared, rare
         function.noalias = frozenset(noalias)
         known = self.imports.get(name)
         if known is not None and known != function.signature:

@@ -65,7 +65,7 @@ class _Printer:
             f"{p.type} {n}{' noalias' if n in f.noalias else ''}"
             for n, p in zip(f.parameter_names, f.parameters, strict=True)
         )
-        flags = [flag for flag in ("export", "contract", "pure", "inline", "shared") if getattr(f, flag)]
+        flags = [flag for flag in ("export", "contract", "pure", "inline", "shared", "rare") if getattr(f, flag)]
         yield f"function {f.name}({parameters}) -> {f.result} [{' '.join(flags)}]\n"
         yield from self.block(f.body, "  ")
 

@@ -207,12 +207,12 @@ class Function:
 
     `export`: visible outside the module. `contract`: a product and a sum may fuse into one rounding where the
     machine can. `pure`: reads and writes no memory of others and always returns. `inline`: always inlined.
-    `shared`: never inlined, one copy for all callers.
+    `shared`: never inlined, one copy for all callers. `rare`: the same, and short code counts more than fast code.
     `noalias`: names of pointer parameters whose memory no other parameter reaches.
     """
 
     __slots__ = ("body", "contract", "export", "inline", "name", "noalias", "parameter_names", "parameters",
-                 "pure", "result", "shared")  # fmt: skip
+                 "pure", "rare", "result", "shared")  # fmt: skip
 
     def __init__(
         self, name: str, parameters: tuple[Value, ...], parameter_names: tuple[str, ...], result: Type
@@ -227,6 +227,7 @@ class Function:
         self.pure = False
         self.inline = False
         self.shared = False
+        self.rare = False
         self.noalias: frozenset[str] = frozenset()
 
     @property

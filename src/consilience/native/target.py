@@ -138,9 +138,8 @@ def versions() -> Versions:
     return Versions(own, llvmlite.__version__, ".".join(map(str, llvm().llvm_version_info)))
 
 
-@functools.cache
-def machine(target: Target, level: int) -> TargetMachine:
-    """LLVM's code generator for `target`; `level` runs from 0 (fastest to compile) to 3."""
+def new_machine(target: Target, level: int) -> TargetMachine:
+    """A code generator of LLVM for `target`; `level` runs from 0 (fastest to compile) to 3."""
     if level not in (0, 1, 2, 3):
         raise NativeError(f"the level of the code generator is 0, 1, 2 or 3, not {level!r}")
     binding = llvm(every_target=target.architecture != _detect().architecture)

@@ -10,7 +10,6 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from consilience import storage
-from consilience.diagnostics import watch
 from consilience.diagnostics.watch import Rule
 from consilience.errors import SamplingError
 from consilience.inference import Kernel, NutsKernel
@@ -22,6 +21,7 @@ from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.record import replace
 from consilience.run import Listener, Options, launch
 from consilience.run import checkpoint as checkpoints
+from consilience.sample.ahead import prepare_sampler
 from consilience.sample.arguments import extras, kernel_of, seed_from, wanted, whole_number
 from consilience.sample.background import Sampling
 from consilience.sample.monitoring import monitored_of
@@ -165,8 +165,7 @@ def sample(
     seed = seed_from(random_seed)
     keep = wanted(var_names, [v.name for v in owner.free] + list(owner.deterministics))
     storage.prepare()
-    kernel.prepare()
-    watch.prepare()
+    prepare_sampler(kernel)
     began = time.perf_counter()
     density = model_density(owner)
     compile_seconds = time.perf_counter() - began

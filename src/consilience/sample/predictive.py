@@ -12,6 +12,7 @@ from consilience import storage
 from consilience.errors import ConsilienceWarning, ModelError
 from consilience.model.model import Model, modelcontext
 from consilience.model.predictive import log_likelihood, predict, redrawn
+from consilience.sample.ahead import prepare_sampler
 from consilience.sample.arguments import seed_from, wanted, whole_number
 from consilience.sample.data import constant_data, observed_data
 from consilience.storage.datatree import tree_of
@@ -43,6 +44,7 @@ def sample_prior_predictive(
     observed = [v.name for v in owner.observed]
     names = wanted(var_names, free + observed)
     storage.prepare()
+    prepare_sampler()
     redrawn(owner, names, [])
     if owner.potentials:
         _without_potentials(owner)

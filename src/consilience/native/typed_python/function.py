@@ -62,7 +62,7 @@ class NativeFunction(Generic[Parameters, Result]):
     `reassociate`: sums accumulated in `for` loops (`total += x`) may be reordered, so that they run on
     vectors; the last bits then differ from CPython. `contract`: products and sums may fuse (same remark).
     `inline`: copied into every caller. `shared`: one copy for all callers, which keeps compiling short where loops
-    have several.
+    have several. `rare`: so seldom called that it is compiled for shortness, which compiles several times as fast.
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class NativeFunction(Generic[Parameters, Result]):
         contract: bool,
         inline: bool,
         shared: bool,
+        rare: bool = False,
     ) -> None:
         if not isinstance(function, FunctionType):
             raise NativeError(f"only functions made by `def` can be native, got {function!r}")
@@ -83,6 +84,7 @@ class NativeFunction(Generic[Parameters, Result]):
         self.contract = contract
         self.inline = inline
         self.shared = shared
+        self.rare = rare
 
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         if self._unsigned:
@@ -151,7 +153,7 @@ class NativeFunction(Generic[Parameters, Result]):
 def native(function: Callable[Parameters, Result], /) -> NativeFunction[Parameters, Result]: ...
 @overload
 def native(
-    *, reassociate: bool = False, contract: bool = False, inline: bool = False, shared: bool = False
+    *, reassociate: bool = False, contract: bool = False, inline: bool = False, shared: bool = False, rare: bool = False
 ) -> Callable[[Callable[Parameters, Result]], NativeFunction[Parameters, Result]]: ...
 def native(
     function: Callable[..., Any] | None = None,
@@ -161,8 +163,9 @@ def native(
     contract: bool = False,
     inline: bool = False,
     shared: bool = False,
+    rare: bool = False,
 ) -> Any:
     """Mark an annotated function as typed Python; see `NativeFunction` for the options."""
     if function is not None:
-        return NativeFunction(function, reassociate, contract, inline, shared)
-    return lambda f: NativeFunction(f, reassociate, contract, inline, shared)
+        return NativeFunction(function, reassociate, contract, inline, shared, rare)
+    return lambda f: NativeFunction(f, reassociate, contract, inline, shared, rare)

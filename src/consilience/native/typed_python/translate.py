@@ -60,6 +60,7 @@ def _function(program: Program, function: NativeFunction[..., Any], export: bool
         contract=function.contract,
         inline=function.inline,
         shared=function.shared,
+        rare=function.rare,
     )
     body = Statements(program, function, builder)
     body.result = result
