@@ -298,7 +298,7 @@ class Work:
                     "chains mix badly."
                 )
         statistics = run.statistics
-        if "reached_max_treedepth" in statistics:
+        if "reached_max_treedepth" in statistics and run.draws.shape[1]:
             full = diagnostics.inspect({}, {"reached_max_treedepth": statistics["reached_max_treedepth"]})
             yield from (finding.message for finding in full if finding.level == "warning")
 
