@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference.kernel import Divergences
@@ -379,22 +380,12 @@ class Supervisor:
         sampling = course.sampling
         chains = tuple(lane.index for lane in self._living() if sampling is None or lane.index in sampling.chains)
         dimension = course.setting.dimension
-        empty = np.empty((len(chains), 0, dimension))
-        nothing = np.empty((len(chains), len(self.statistics), 0))
         windows = [] if sampling is None else list(sampling.windows)
         if self.partial:
             windows.append(self.partial)
-        draws = np.stack([np.concatenate([w[c].draws for w in windows]) for c in chains]) if windows else empty
-        table = (
-            np.stack([np.concatenate([w[c].statistics for w in windows], axis=1) for c in chains])
-            if windows
-            else nothing
-        )
         tuning = [some for some in course.tuning_windows if all(c in some for c in chains)]
-        warm = np.stack([np.concatenate([w[c].draws for w in tuning]) for c in chains]) if tuning else empty
-        warm_table = (
-            np.stack([np.concatenate([w[c].statistics for w in tuning], axis=1) for c in chains]) if tuning else nothing
-        )
+        draws, table = _joined_chains(windows, chains, dimension, len(self.statistics))
+        warm, warm_table = _joined_chains(tuning, chains, dimension, len(self.statistics))
         by_chain = {lane.index: lane for lane in self.lanes}
         report = course.metric_report
         monitor = None if sampling is None else sampling.monitor
@@ -433,6 +424,24 @@ def _notes(lane: Lane) -> Iterator[str]:
         yield f"chain {lane.index} failed once and went on from its last state ({words})"
     if lane.lost:
         yield f"chain {lane.index} was left out ({lane.failures[-1]})"
+
+
+def _joined_chains(
+    windows: list[dict[int, Window]], chains: tuple[int, ...], dimension: int, columns: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draws (chain, transition, coordinate) and statistics (chain, statistic, transition) of all windows, copied once.
+
+    Windows of tuning may have statistics only.
+    """
+    if not windows:
+        return np.empty((len(chains), 0, dimension)), np.empty((len(chains), columns, 0))
+    first = chains[0]
+    draws = np.empty((len(chains), sum(len(some[first].draws) for some in windows), dimension))
+    table = np.empty((len(chains), columns, sum(some[first].statistics.shape[1] for some in windows)))
+    for place, c in enumerate(chains):
+        np.concatenate([some[c].draws for some in windows], out=draws[place])
+        np.concatenate([some[c].statistics for some in windows], axis=1, out=table[place])
+    return draws, table
 
 
 def _cut(window: Window, count: int) -> Window:
