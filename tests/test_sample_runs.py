@@ -12,11 +12,13 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import xarray
 
 import consilience as pm
 from consilience.errors import StorageError
@@ -353,6 +355,77 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
 def test_killed_often_and_resumed(tmp_path: Path) -> None:
     for number in range(10):
         check_kills(tmp_path / f"c{number}", [0.3 + 0.03 * number, 0.35 + 0.05 * number, 0.6])
+
+
+STORED = """
+    import sys
+    from pathlib import Path
+    import consilience as pm
+    from tests.test_sample_runs import VERY_LONG, model
+
+    place = Path(sys.argv[1])
+    print("begun", flush=True)
+    if (place / "c" / "state.sealed").exists():
+        pm.resume(place / "c", model(), progressbar=False)
+    else:
+        pm.sample(model=model(), checkpoint=place / "c", store=place / "s.zarr", overwrite=True, **VERY_LONG)
+"""
+VERY_LONG = {"draws": 40_000, "tune": 100, "random_seed": 1, "target_ess": None, **QUIET}
+
+
+def check_store(path: Path, unbroken: Any) -> int:
+    """Draws in a store that a killed run left; they begin the unbroken run's."""
+    if not (path / "zarr.json").exists():
+        return 0
+    with xarray.open_datatree(path, engine="zarr") as found:
+        if "posterior" not in found.children:
+            return 0
+        count = found["posterior"].sizes["draw"]
+        for name, values in found["posterior"].data_vars.items():
+            np.testing.assert_array_equal(values, unbroken["posterior"][name][:, :count])
+        assert count == 0 or found["sample_stats"].sizes["draw"] == count
+    return count
+
+
+def check_kills_of_storing(place: Path, delays: Sequence[float]) -> list[int]:
+    """Kill a run, and the ones that resume it, after so many seconds; the last one comes to its end."""
+    with model():
+        unbroken = pm.sample(**VERY_LONG)
+    seen = []
+    for delay in delays:
+        code = textwrap.dedent(STORED)
+        process = subprocess.Popen([sys.executable, "-c", code, str(place)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(delay)
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        seen.append(check_store(place / "s.zarr", unbroken))
+    if (place / "c" / "state.sealed").exists():
+        assert_same_draws(pm.resume(place / "c", model(), progressbar=False), unbroken)
+        assert check_store(place / "s.zarr", unbroken) == VERY_LONG["draws"]
+    return seen
+
+
+@pytest.mark.skipif(os.name == "nt", reason="kill works differently there")
+def test_a_killed_run_leaves_a_store_that_begins_the_final_draws(tmp_path: Path) -> None:
+    check_kills_of_storing(tmp_path, [0.6, 0.9])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(os.name == "nt", reason="kill works differently there")
+def test_runs_killed_often_leave_stores_that_begin_the_final_draws(tmp_path: Path) -> None:
+    """100 kills at random moments."""
+    generator = np.random.default_rng(1)
+    seen = [
+        count
+        for number in range(20)
+        for count in check_kills_of_storing(tmp_path / str(number), 0.25 + 0.6 * generator.random(5))
+    ]
+    assert len(seen) == 100
+    assert len({*seen}) > 10
 
 
 INTERRUPTED = """
