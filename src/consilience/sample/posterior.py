@@ -296,8 +296,12 @@ def resume(
         checkpoint=keeper,
         listeners=[] if callback is None else [callback],
     )
-    if about["store"] is not None:
-        work.reopen_store(about["store"])
+    try:
+        if about["store"] is not None:
+            work.reopen_store(about["store"])
+    except BaseException:
+        keeper.close()  # or its lock would outlive the failed call
+        raise
     if blocking:
         return work.run(progressbar, stacklevel=2)
     work.start()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import xarray
 
+from consilience.errors import SamplingError
+
 if TYPE_CHECKING:
     from consilience.sample.work import Work
 
@@ -76,8 +78,6 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
         raises       SamplingError for a tree that was read from disk or derived from another one, which knows
                      its run no more
         """
-        from consilience.errors import SamplingError
-
         work: Work | None = getattr(self, "_work", None)
         if work is None:
             raise SamplingError(
