@@ -16,7 +16,7 @@ import numpy as np
 from consilience.inference import NutsKernel, Rows
 from consilience.inference.density import Inputs, Outputs
 from consilience.inference.streams import chain_key
-from consilience.native.typed_python import Array, Record, f64, i64, native, record
+from consilience.native.typed_python import Array, Record, f64, i64, native, record, simd
 
 TUNE = 1000
 REPEATS = 7
@@ -29,13 +29,13 @@ class Size:
     dimension: i64
 
 
-@native(reassociate=True, contract=True)
+@native(contract=True)
 def standard_normal(inputs: Inputs, outputs: Outputs, workspace: Array[f64], constants: Size) -> i64:
     """Log density -x'x/2 and its gradient."""
     position = inputs.position
     gradient = outputs.gradient
     total = 0.0
-    for i in range(constants.dimension):
+    for i in simd(constants.dimension):
         total += position[i] * position[i]
         gradient[i] = -position[i]
     outputs.logp[0] = -0.5 * total

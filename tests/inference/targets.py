@@ -24,7 +24,7 @@ class Constants:
     number: f64
 
 
-@native(reassociate=True, contract=True)
+@native(contract=True)
 def independent(inputs: Inputs, outputs: Outputs, workspace: Array[f64], constants: Constants) -> i64:
     """Independent normals with means `mean` and precisions on the first row of `matrix`."""
     x = inputs.position

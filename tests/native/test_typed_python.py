@@ -406,23 +406,6 @@ def test_functions_are_values() -> None:
         apply.compiled(lambda x, n: x, 1.0)
 
 
-@native(reassociate=True)
-def dot(x: Array[f64], y: Array[f64], n: i64) -> f64:
-    total = 0.0
-    for i in range(n):
-        total += x[i] * y[i]
-    return total
-
-
-def test_reassociated_sums_run_on_vectors_and_stay_accurate() -> None:
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=1003), rng.normal(size=1003)
-    exact = math.fsum(float(a) * float(b) for a, b in zip(x, y, strict=True))
-    assert abs(dot.compiled(x, y, 1003) - exact) < 1e-12
-    x[500] = inf
-    assert math.isinf(dot.compiled(x, y, 1003))
-
-
 # ---- mathematics
 
 ONE: Final = [

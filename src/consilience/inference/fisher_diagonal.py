@@ -12,7 +12,7 @@ import numpy as np
 
 from consilience.inference.metric import Metric, set_variance
 from consilience.native.mathematics import sqrt
-from consilience.native.typed_python import Array, boolean, f64, i64, native, record
+from consilience.native.typed_python import Array, boolean, f64, i64, native, record, simd
 
 FEWEST_DRAWS = 3  # draws needed before an estimate is used
 
@@ -57,7 +57,7 @@ def guess(metric: Metric, gradient: Array[f64]) -> None:
 def accumulate(means: Array[f64], squares: Array[f64], values: Array[f64], count: i64, dimension: i64) -> None:
     """Add the `count`-th observation to running means and squared deviations (Welford 1962)."""
     share = 1.0 / float(count)
-    for i in range(dimension):
+    for i in simd(dimension):
         before = values[i] - means[i]
         means[i] += share * before
         squares[i] += before * (values[i] - means[i])

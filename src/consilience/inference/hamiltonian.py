@@ -11,21 +11,21 @@ from consilience.inference.chain_state import State
 from consilience.inference.density import Density, evaluate
 from consilience.inference.metric import Metric, scale_momentum, velocity_of
 from consilience.inference.streams import normal_vector
-from consilience.native.typed_python import Array, f64, i64, native
+from consilience.native.typed_python import Array, f64, i64, native, simd
 
 
 @native(shared=True)
 def copy(source: Array[f64], target: Array[f64], dimension: i64) -> None:
     """target[:dimension] = source[:dimension]; the two do not overlap."""
-    for i in range(dimension):
+    for i in simd(dimension):
         target[i] = source[i]
 
 
-@native(reassociate=True, contract=True)
+@native(contract=True)
 def kinetic_energy(momentum: Array[f64], velocity: Array[f64], dimension: i64) -> f64:
     """p' M^-1 p / 2."""
     total = 0.0
-    for i in range(dimension):
+    for i in simd(dimension):
         total += momentum[i] * velocity[i]
     return 0.5 * total
 
@@ -37,13 +37,13 @@ def draw_momentum(state: State, metric: Metric, purpose: i64, first: i64, moment
     scale_momentum(metric, momentum)
 
 
-@native(reassociate=True, contract=True)
+@native(contract=True)
 def kick(
     half: f64, gradient: Array[f64], drift: Array[f64], momentum: Array[f64], velocity: Array[f64], dimension: i64
 ) -> f64:
     """Half a step of momentum and velocity; gives the kinetic energy afterwards."""
     twice_kinetic = 0.0
-    for i in range(dimension):
+    for i in simd(dimension):
         pushed = momentum[i] + half * gradient[i]
         moving = velocity[i] + half * drift[i]
         momentum[i] = pushed
@@ -52,7 +52,7 @@ def kick(
     return 0.5 * twice_kinetic
 
 
-@native(reassociate=True, contract=True, shared=True)
+@native(contract=True, shared=True)
 def leapfrog(
     density: Density,
     metric: Metric,
@@ -76,7 +76,7 @@ def leapfrog(
     n = metric.dimension
     half = 0.5 * step
     if metric.rank > 0:
-        for i in range(n):
+        for i in simd(n):
             momentum[i] += half * gradient[i]
             moving = velocity[i] + half * drift[i]
             velocity[i] = moving
@@ -86,7 +86,7 @@ def leapfrog(
         return logp, kick(half, next_gradient, next_drift, momentum, velocity, n)
     # without directions a drift is quicker made than fetched
     variance = metric.variance
-    for i in range(n):
+    for i in simd(n):
         slope = half * gradient[i]
         momentum[i] += slope
         moving = velocity[i] + variance[i] * slope
@@ -94,7 +94,7 @@ def leapfrog(
         next_position[i] = position[i] + step * moving
     logp = evaluate(density, next_position, next_gradient)
     twice_kinetic = 0.0
-    for i in range(n):
+    for i in simd(n):
         slope = half * next_gradient[i]
         pushed = momentum[i] + slope
         moving = velocity[i] + variance[i] * slope

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import isnan, sqrt
-from consilience.native.typed_python import Array, f64, i64, native, record
+from consilience.native.typed_python import Array, f64, i64, native, record, simd
 from consilience.record import Record
 
 SMALLEST_VARIANCE = 1e-20
@@ -117,16 +117,16 @@ def set_variance(metric: Metric, i: i64, variance: f64) -> None:
     metric.mass_deviation[i] = 1.0 / sqrt(variance)
 
 
-@native(reassociate=True, contract=True)
+@native(contract=True)
 def along(direction: Array[f64], vector: Array[f64], dimension: i64) -> f64:
     """Inner product."""
     total = 0.0
-    for i in range(dimension):
+    for i in simd(dimension):
         total += direction[i] * vector[i]
     return total
 
 
-@native(reassociate=True, contract=True)
+@native(contract=True)
 def along_four(directions: Array[f64], vector: Array[f64], dimension: i64, stride: i64) -> tuple[f64, f64, f64, f64]:
     """Inner products with four neighbouring directions: the vector is read once."""
     second = directions[stride:]
@@ -136,7 +136,7 @@ def along_four(directions: Array[f64], vector: Array[f64], dimension: i64, strid
     b = 0.0
     c = 0.0
     d = 0.0
-    for i in range(dimension):
+    for i in simd(dimension):
         x = vector[i]
         a += directions[i] * x
         b += second[i] * x
@@ -153,7 +153,7 @@ def add_four(
     second = directions[stride:]
     third = directions[2 * stride :]
     fourth = directions[3 * stride :]
-    for i in range(dimension):
+    for i in simd(dimension):
         result[i] += a * directions[i] + b * second[i] + (c * third[i] + d * fourth[i])
 
 
@@ -171,7 +171,7 @@ def add_directions(metric: Metric, weights: Array[f64], vector: Array[f64], resu
     while j < metric.rank:
         row = metric.directions[j * stride :]
         share = weights[j] * along(row, vector, n)
-        for i in range(n):
+        for i in simd(n):
             result[i] += share * row[i]
         j += 1
 
@@ -179,7 +179,7 @@ def add_directions(metric: Metric, weights: Array[f64], vector: Array[f64], resu
 @native(contract=True)
 def velocity_of(metric: Metric, momentum: Array[f64], velocity: Array[f64]) -> None:
     """velocity = inverse mass times momentum; the two do not overlap."""
-    for i in range(metric.dimension):
+    for i in simd(metric.dimension):
         velocity[i] = metric.variance[i] * momentum[i]
     if metric.rank > 0:
         add_directions(metric, metric.stretches, momentum, velocity)
@@ -195,11 +195,11 @@ def scale_momentum(metric: Metric, momentum: Array[f64]) -> None:
     if metric.rank > 0:
         scaled = metric.scratch
         shifts = metric.scratch[metric.stride :]
-        for i in range(metric.dimension):
+        for i in simd(metric.dimension):
             scaled[i] = deviation[i] * momentum[i]
             shifts[i] = 0.0
         add_directions(metric, metric.shrinkages, scaled, shifts)
-        for i in range(metric.dimension):
+        for i in simd(metric.dimension):
             momentum[i] += deviation[i] * shifts[i]
-    for i in range(metric.dimension):
+    for i in simd(metric.dimension):
         momentum[i] *= deviation[i]

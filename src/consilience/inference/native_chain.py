@@ -20,7 +20,7 @@ from consilience.inference.streams import RESTART, purpose_key
 from consilience.inference.vectors import Vectors
 from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.typed_python import Array, NativeFunction, Record, f64
-from consilience.native.typed_python.library import compile_native
+from consilience.native.typed_python.library import Compiled, compile_native
 from consilience.native.typed_python.records import release
 
 
@@ -67,8 +67,8 @@ def compiling(start: NativeFunction[[Any], int], step: NativeFunction[[Any, int]
 
 
 def compiling_numbers() -> Beside[Any]:
-    """`normal_numbers` as machine code, in the same way."""
-    return WORKSHOP.begin(normal_numbers.name, lambda: normal_numbers.compiled)
+    """`normal_numbers` as machine code, in the same way; its loops over integers need LLVM to become vectors."""
+    return WORKSHOP.begin(normal_numbers.name, lambda: Compiled(normal_numbers, passes="full"))
 
 
 def _compiled(start: NativeFunction[[Any], int], step: NativeFunction[[Any, int], int]) -> Pair:

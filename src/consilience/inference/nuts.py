@@ -17,7 +17,7 @@ from consilience.inference.metric import Metric, velocity_of
 from consilience.inference.streams import MOMENTUM, TREE, purpose_key, two_uniforms, uniform
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import exp, inf, isnan, log1p, trailing_zeros
-from consilience.native.typed_python import Array, boolean, f64, i64, native, record
+from consilience.native.typed_python import Array, boolean, f64, i64, native, record, simd
 
 GREATEST_ENERGY_ERROR = 1000.0  # beyond it the integrator has left the level set: a divergence
 DOUBLING_BLOCKS = 1 << 31  # leaves use the blocks below, one each
@@ -191,14 +191,14 @@ def log_add_exp(x: f64, y: f64) -> f64:
     return high + log1p(exp(low - high))
 
 
-@native(reassociate=True, contract=True)
+@native(contract=True)
 def leaves_turn(first: Array[f64], second: Array[f64], total: Array[f64], dimension: i64, stride: i64) -> boolean:
     """Join two neighbouring leaves, given as motions: total = sum of momenta; True if they turn to each other."""
     first_velocity = first[stride:]
     second_velocity = second[stride:]
     first_advance = 0.0
     second_advance = 0.0
-    for i in range(dimension):
+    for i in simd(dimension):
         joined = first[i] + second[i]
         first_advance += first_velocity[i] * joined
         second_advance += second_velocity[i] * joined
@@ -206,7 +206,7 @@ def leaves_turn(first: Array[f64], second: Array[f64], total: Array[f64], dimens
     return not (first_advance > 0.0 and second_advance > 0.0)
 
 
-@native(reassociate=True, contract=True, shared=True)
+@native(contract=True, shared=True)
 def spans_turn(
     begin: Array[f64],
     end: Array[f64],
@@ -232,7 +232,7 @@ def spans_turn(
     left_end = 0.0
     right_begin = 0.0
     right_end = 0.0
-    for i in range(dimension):
+    for i in simd(dimension):
         joined = total[i] + next_total[i]
         left = total[i] + next_begin[i]
         right = end[i] + next_total[i]

@@ -151,8 +151,9 @@ def trailing_zeros(n: int) -> int:
     return (n & -n).bit_length() - 1
 
 
-def _finite(b: Builder, x: Value) -> Value:
-    return b.cmp("lt", b.abs(x), b.const(f64, inf))
+def below_infinity(b: Builder, x: Value) -> Value:
+    """Instructions of `isfinite`."""
+    return b.cmp("lt", b.abs(x), b.const(x.type, inf))
 
 
 def _trailing_zeros(b: Builder, n: Value) -> Value:
@@ -172,7 +173,7 @@ NATIVE.update(
         # The C function writes a global (the sign), so vectormath's is called: the last bits may differ.
         lgamma: Row((f64,), f64, lambda b, x: b.math("lgamma", x)),
         isnan: Row((f64,), i1, Builder.isnan),
-        isfinite: Row((f64,), i1, _finite),
+        isfinite: Row((f64,), i1, below_infinity),
         minimum: Row((f64, f64), f64, Builder.minimum),
         maximum: Row((f64, f64), f64, Builder.maximum),
         divide: Row((f64, f64), f64, Builder.div),

@@ -6,7 +6,7 @@ A series lies by half chains, `stride` numbers apart, with zeros behind each, so
 from __future__ import annotations
 
 from consilience.native.mathematics import divide, floor, inf, log10, maximum, sqrt
-from consilience.native.typed_python import Array, f64, i32, i64, native, record, u64
+from consilience.native.typed_python import Array, f64, i32, i64, native, record, simd, u64
 
 LAGS = 8  # covariances computed together; as many zeros lie behind every half chain
 
@@ -162,7 +162,7 @@ def indicators(plan: Plan, order: Array[i32], least: i64) -> i64:
     return ones
 
 
-@native(shared=True, reassociate=True, contract=True)
+@native(shared=True, contract=True)
 def centre(plan: Plan, work: Work) -> None:
     """Subtract its mean from each half chain of the series; note the means, and the variances within and between.
 
@@ -175,11 +175,11 @@ def centre(plan: Plan, work: Work) -> None:
         x = plan.series[c * plan.stride :]
         origin = x[0]
         moves = 0.0
-        for i in range(half):
+        for i in simd(half):
             moves += x[i] - origin
         mean = moves / f64(half)
         own = 0.0
-        for i in range(half):
+        for i in simd(half):
             y = x[i] - origin - mean
             x[i] = y
             own += y * y
@@ -199,7 +199,7 @@ def centre(plan: Plan, work: Work) -> None:
     work.lags = 0
 
 
-@native(shared=True, reassociate=True, contract=True)
+@native(shared=True, contract=True)
 def more_lags(plan: Plan, work: Work) -> None:
     """The next `LAGS` autocovariances, mean over the half chains: sums of products over the number of draws."""
     first = work.lags
@@ -214,7 +214,7 @@ def more_lags(plan: Plan, work: Work) -> None:
     for c in range(2 * plan.chains):
         x = plan.series[c * plan.stride :]
         y = plan.series[c * plan.stride + first :]
-        for i in range(plan.half - first):
+        for i in simd(plan.half - first):
             here = x[i]
             s0 += here * y[i]
             s1 += here * y[i + 1]

@@ -8,10 +8,11 @@ when read and are rounded or wrapped when written); `Array[element]`, `Function[
 classes, and `tuple[...]` as the result of a function.
 
 Statements: assignment to names, elements, fields and tuples of these; augmented assignment; if, while, for
-over range (whose step is a literal), break, continue, return, pass, calls. Expressions: numbers, arithmetic,
-comparisons, and/or/not, bit operations, `x if c else y`, `a[i]`, `a[start:]`, fields, conversions such as
-i64(x), abs, min, max, `stack(f64, 8)`, functions of `consilience.native.mathematics`, other native functions,
-function values. Globals may be numbers, native functions, and modules that hold these.
+over range (whose step is a literal) or simd (turns side by side), break, continue, return, pass, calls.
+Expressions: numbers, arithmetic, comparisons, and/or/not, bit operations, `x if c else y`, `a[i]`, `a[start:]`,
+fields, conversions such as i64(x), abs, min, max, `stack(f64, 8)`, functions of
+`consilience.native.mathematics`, other native functions, function values. Globals may be numbers, native
+functions, and modules that hold these.
 
 A name has one type in the whole function, that of its first assignment; write 0.0 for a sum of floats. An
 integer becomes f64 where one is needed; nothing else is converted silently.
@@ -26,8 +27,8 @@ Both worlds agree in every bit, but for what follows.
   code does not notice.
 * Elements read from arrays are NumPy numbers under CPython: write u64(a[i]) or f64(a[i]) before arithmetic
   on elements that are not f64 or i64.
-* `@native(reassociate=True)` lets `total += x` in loops run on vectors, `contract=True` lets products and
-  sums fuse; both change the last bits.
+* Sums in `for i in simd(n)` are added up in eight parts, and `@native(contract=True)` lets products and sums
+  fuse; both change the last bits.
 """
 
 from consilience.native.typed_python.function import NativeFunction, native
@@ -41,6 +42,7 @@ from consilience.native.typed_python.native_types import (
     i8,
     i32,
     i64,
+    simd,
     stack,
     u64,
 )
@@ -62,6 +64,7 @@ __all__ = [
     "i64",
     "native",
     "record",
+    "simd",
     "stack",
     "u64",
 ]

@@ -59,16 +59,14 @@ def _functions(lines: tuple[str, ...]) -> dict[int, ast.FunctionDef]:
 class NativeFunction(Generic[Parameters, Result]):
     """A function that runs under CPython and compiles to machine code.
 
-    `reassociate`: sums accumulated in `for` loops (`total += x`) may be reordered, so that they run on
-    vectors; the last bits then differ from CPython. `contract`: products and sums may fuse (same remark).
-    `inline`: copied into every caller. `shared`: one copy for all callers, which keeps compiling short where loops
-    have several. `rare`: so seldom called that it is compiled for shortness, which compiles several times as fast.
+    `contract`: products and sums may fuse; the last bits then differ from CPython. `inline`: copied into every
+    caller. `shared`: one copy for all callers, which keeps compiling short where loops have several. `rare`: so
+    seldom called that it is compiled for shortness, which compiles several times as fast.
     """
 
     def __init__(
         self,
         function: Callable[Parameters, Result],
-        reassociate: bool,
         contract: bool,
         inline: bool,
         shared: bool,
@@ -80,7 +78,6 @@ class NativeFunction(Generic[Parameters, Result]):
         self.function: Callable[Parameters, Result] = function
         self.python: FunctionType = function
         self.name = function.__name__
-        self.reassociate = reassociate
         self.contract = contract
         self.inline = inline
         self.shared = shared
@@ -153,13 +150,12 @@ class NativeFunction(Generic[Parameters, Result]):
 def native(function: Callable[Parameters, Result], /) -> NativeFunction[Parameters, Result]: ...
 @overload
 def native(
-    *, reassociate: bool = False, contract: bool = False, inline: bool = False, shared: bool = False, rare: bool = False
+    *, contract: bool = False, inline: bool = False, shared: bool = False, rare: bool = False
 ) -> Callable[[Callable[Parameters, Result]], NativeFunction[Parameters, Result]]: ...
 def native(
     function: Callable[..., Any] | None = None,
     /,
     *,
-    reassociate: bool = False,
     contract: bool = False,
     inline: bool = False,
     shared: bool = False,
@@ -167,5 +163,5 @@ def native(
 ) -> Any:
     """Mark an annotated function as typed Python; see `NativeFunction` for the options."""
     if function is not None:
-        return NativeFunction(function, reassociate, contract, inline, shared, rare)
-    return lambda f: NativeFunction(f, reassociate, contract, inline, shared, rare)
+        return NativeFunction(function, contract, inline, shared, rare)
+    return lambda f: NativeFunction(f, contract, inline, shared, rare)

@@ -37,13 +37,15 @@ CTYPES: Final[dict[str, Any]] = {
 def compile_native(
     functions: Iterable[NativeFunction[..., Any]] = (),
     exports: Mapping[str, NativeFunction[..., Any]] | None = None,
-    passes: Literal["light", "full"] = "full",
+    passes: Literal["light", "full"] = "light",
 ) -> Library:
     """Compile native functions, and all they call, into one library.
 
     Each of `functions` is exported under its own name, each of `exports` under the name given. Calls follow
     the C convention: numbers by value, arrays, records and functions as addresses; a function that returns a
     tuple returns nothing and takes one more argument, the address of an 8-byte slot per result.
+
+    `passes` as for `jit.load`: "full" is for loops over `range` that LLVM is to turn into vectors.
     """
     named = {function.name: function for function in functions}
     named.update(exports or {})
@@ -61,11 +63,11 @@ class Compiled:
     as addresses. The interpreter's lock is released during the call.
     """
 
-    def __init__(self, function: NativeFunction[..., Any]) -> None:
+    def __init__(self, function: NativeFunction[..., Any], passes: Literal["light", "full"] = "light") -> None:
         self.function = function
         self.name = function.name
         self.parameters, self.result = function.signature
-        self.library = compile_native([function])
+        self.library = compile_native([function], passes=passes)
         self.address = self.library.address(function.name)
         types = [CTYPES.get(t.kind, ctypes.c_void_p) for t in self.parameters.values()]
         restype = CTYPES.get(self.result.kind, ctypes.c_void_p)

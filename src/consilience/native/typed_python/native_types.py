@@ -41,6 +41,7 @@ __all__ = [
     "i32",
     "i64",
     "native_type",
+    "simd",
     "stack",
     "u64",
 ]
@@ -257,3 +258,13 @@ def stack(element: type[Element], count: int) -> Array[Element]:
     """`count` elements that live as long as the call; `count` a constant. Not initialised natively."""
     memory: Any = np.zeros(count, DTYPES[native_type(element).kind])
     return cast("Array[Element]", memory)
+
+
+def simd(count: int) -> range:
+    """`for i in simd(count)`: turns that may run side by side, eight at a time.
+
+    The author promises that arrays of the loop are the same or do not overlap. Turns read and write elements
+    `a[i]` or `a[i + k]`, assign to names of their own, and add to sums (`total += x`), which are added up in
+    eight parts: their last bits differ from CPython's, where this is `range(count)`.
+    """
+    return range(count)

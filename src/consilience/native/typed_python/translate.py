@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from consilience.native.loops import Module
 from consilience.native.program import Value, i64, ptr
-from consilience.native.typed_python.calls import Calls
 from consilience.native.typed_python.expressions import SYMBOLS
 from consilience.native.typed_python.function import NativeFunction
-from consilience.native.typed_python.native_types import F64, I64, NONE, NativeType, native_type
+from consilience.native.typed_python.native_types import F64, I64, NONE, NativeType, native_type, simd
 from consilience.native.typed_python.scope import Local, Program, Typed
+from consilience.native.typed_python.side_by_side import SIDES, WIDE, SideBySide, Turns, sums_of, whole_eights
 
 HINTS: Final = {
     "Assert": "return a status instead",
@@ -79,7 +79,7 @@ def _function(program: Program, function: NativeFunction[..., Any], export: bool
         builder.ret()
 
 
-class Statements(Calls):
+class Statements(SideBySide):
     """Translates statements; each method says whether control can go on behind it."""
 
     result: NativeType = NONE
@@ -160,6 +160,9 @@ class Statements(Calls):
     def _assign_name(self, node: ast.stmt, name: str, got: Typed) -> None:
         if got.value is None:
             raise self.error(node, f"`{name}` must be one value, got {got.type}")
+        if self.turns is not None:
+            self.keep(node, self.turns, name, got)
+            return
         local = self.locals.get(name)
         if local is None:
             self.locals[name] = Local(self.b.variable(got.value), got.type, self.line(node))
@@ -190,15 +193,11 @@ class Statements(Calls):
         symbol = SYMBOLS[type(node.op)]
         match node.target:
             case ast.Name():
+                if self.turns is not None and node.target.id in self.turns.sums:
+                    self.add_to_sum(node, self.turns.sums[node.target.id])
+                    return
                 old = self.name(ast.copy_location(ast.Name(node.target.id, ast.Load()), node))
-                new = self.expression(node.value)
-                if self.function.reassociate and symbol in ("+", "-") and old.type is F64 and old.value:
-                    term = self.to(node, new, F64, "the term")
-                    term = self.b.neg(term) if symbol == "-" else term
-                    total = self.b.add_reassociated(old.value, term)
-                    self._assign_name(node, node.target.id, Typed(total, F64))
-                else:
-                    self._assign_name(node, node.target.id, self.operation(node, symbol, old, new))
+                self._assign_name(node, node.target.id, self.operation(node, symbol, old, self.expression(node.value)))
             case ast.Subscript():
                 array = self.expression(node.target.value)
                 if array.type.kind != "array" or array.type.element is None:
@@ -279,12 +278,32 @@ class Statements(Calls):
             self.assigned = set.intersection(*breaks)
         return not endless or bool(breaks)
 
+    def _side_by_side(self, node: ast.For, index: str, count: Value) -> Value:
+        """All turns of a simd loop that make whole eights; the number of these turns."""
+        if self.turns is not None:
+            raise self.error(node, "a simd loop holds no other loop")
+        b = self.b
+        self.check_turns(node, index)
+        whole = whole_eights(b, count)
+        sums = {name: b.variable(b.const(WIDE, 0.0)) for name in sums_of(node.body, self.assigned)}
+        locals, assigned = dict(self.locals), set(self.assigned)
+        with b.for_(b.const(i64, 0), whole, SIDES) as first:
+            self.turns = Turns(index, first, sums)
+            self.block(node.body)
+            self.turns = None
+        self.locals, self.assigned = locals, assigned
+        for name, variable in sums.items():
+            total = self.locals[name].variable
+            b.set(total, b.add(b.get(total), b.reduce("add", b.get(variable))))
+        return whole
+
     def _for(self, node: ast.For) -> None:
         if node.orelse:
             raise self.error(node, "loops have no else; use a flag")
-        counting = isinstance(node.iter, ast.Call) and self.constant(node.iter.func) is range
+        counter = self.constant(node.iter.func) if isinstance(node.iter, ast.Call) else None
+        counting = counter is range or counter is simd
         if not counting or not isinstance(node.iter, ast.Call) or not isinstance(node.target, ast.Name):
-            raise self.error(node, "for loops count: `for i in range(...)`")
+            raise self.error(node, "for loops count: `for i in range(...)` or `for i in simd(...)`")
         name = node.target.id
         bounds = [self.expression(a) for a in node.iter.args]
         if not 1 <= len(bounds) <= 3 or node.iter.keywords:
@@ -292,6 +311,10 @@ class Statements(Calls):
         values = [self.to(node, x, I64, "a bound of range") for x in bounds]
         b = self.b
         start, stop = (b.const(i64, 0), values[0]) if len(values) == 1 else (values[0], values[1])
+        if counter is simd:
+            if len(values) != 1:
+                raise self.error(node, "simd takes one integer, the number of turns; slice arrays to begin elsewhere")
+            start = self._side_by_side(node, name, stop)
         step = bounds[2].constant if len(bounds) == 3 else 1
         if not isinstance(step, int) or step == 0:
             raise self.error(node, "the step of range is an integer literal other than 0")
