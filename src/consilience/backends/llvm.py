@@ -40,8 +40,9 @@ from consilience.lower.program import Program, lower
 from consilience.lower.sharing import share_exponentials
 from consilience.lower.specialise import specialise
 from consilience.lower.views import static
-from consilience.native import blas, jit, target
+from consilience.native import blas, jit, target, vectormath
 from consilience.native.batch import run_batch
+from consilience.native.beside import Beside
 from consilience.native.emit import emit
 from consilience.ops import Elementwise, MaskPositions
 from consilience.ops.scalar import DRAWS
@@ -76,6 +77,9 @@ class Compiled:
             cut, leaves, self._prepared = prepare(primitive, self._data)
             self.program: Program = lower(inputs, cut, leaves)
         host = target.host()
+        called = entry.called(self.program.steps)
+        if called:  # they are compiled beside what is left to do here, or loaded
+            Beside(lambda: vectormath.library(host).prepare(vectormath.symbol(name, host.lanes) for name in called))
         code = entry.write(self.program, host)
         self.workspace = code.workspace + ALIGNMENT
         names = sorted(n for n in code.module.imports if n.startswith("blas_"))

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from consilience.errors import Status
 from consilience.lower.loop_kernel import Instruction, Leaf, LoopKernel, Operand, Reduction, Store
 from consilience.lower.scalar_code import (
+    HEAVY,
     MEMORY,
     code,
     convert,
@@ -23,8 +24,10 @@ from consilience.native.loops import Builder, Value, Variable, i64
 
 # Value an empty reduction has.
 IDENTITY = {"sum": 0, "prod": 1, "any": 0, "all": 1}
-# Bodies up to this many instructions run with several accumulators, to hide the latency of additions.
+# Long loops with bodies up to this many instructions run with several accumulators, to hide the latency of
+# additions. Calls of mathematics and reads from scattered places take longer than an addition themselves.
 SHORT_BODY = 10
+LONG_LOOP = 256
 ACCUMULATORS = 4
 
 
@@ -200,9 +203,11 @@ def _copies(kernel: LoopKernel, rank: int, fixed: bool) -> int:
     if kernel.borders >= 0:
         return 1
     short = len(kernel.body) + len(kernel.leaves) <= SHORT_BODY
+    slow = any(step.function in HEAVY or step.function == "gather" for step in kernel.body)
+    slow = slow or any(leaf.strides[-1] not in (0, 1) for leaf in kernel.leaves)
     reduces = any(isinstance(r, Reduction) and rank - 1 in r.axes for r in kernel.roots)
-    long_enough = not fixed or kernel.domain[-1] >= 128
-    return ACCUMULATORS if short and reduces and long_enough else 1
+    long_enough = not fixed or kernel.domain[-1] >= LONG_LOOP
+    return ACCUMULATORS if short and reduces and long_enough and not slow else 1
 
 
 def _vector_loop(

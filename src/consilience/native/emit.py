@@ -167,18 +167,30 @@ class _Emitter(Instructions):
         )
 
     def loop(self, s: For) -> None:
+        turns = _turns(s)
+        if turns == 0:
+            return
         # Tested at the bottom behind a guard: one branch per turn, and the first turn dominates the rest.
         body, latch, after = self.label("for"), self.label("next"), self.label("after")
-        before = self.label("guard")
         index, start, stop = s.index.reference, s.start.reference, s.stop.reference
-        self.start(before)
-        guard = self.temporary(f"icmp slt i64 {start}, {stop}")
-        self.out.append(f"  br i1 {guard}, label %{body}, label %{after}\n{body}:\n")
-        self.out.append(f"  {index} = phi i64 [ {start}, %{before} ], [ {index}.next, %{latch} ]\n")
+        if turns == 1:
+            self.start(body)
+            self.out.append(f"  {index} = add i64 {start}, 0\n")
+        else:
+            before = self.label("guard")
+            self.start(before)
+            guard = f"label %{body}"
+            if turns is None:
+                guard = f"i1 {self.temporary(f'icmp slt i64 {start}, {stop}')}, {guard}, label %{after}"
+            self.out.append(f"  br {guard}\n{body}:\n")
+            self.out.append(f"  {index} = phi i64 [ {start}, %{before} ], [ {index}.next, %{latch} ]\n")
         self.loops.append((after, latch))
         self.block(s.body)
         self.loops.pop()
         self.start(latch)
+        if turns == 1:
+            self.start(after)
+            return
         again = f"{index}.again"
         self.out.append(
             f"  {index}.next = add nsw i64 {index}, {s.step.reference}\n"
@@ -238,6 +250,14 @@ class _Emitter(Instructions):
     def ret(self, s: Return) -> None:
         self.out.append("  ret void\n" if s.value is None else f"  ret {typed(s.value)}\n")
         self.open = False
+
+
+def _turns(s: For) -> int | None:
+    """How often a loop with constant bounds runs; None where the bounds are computed."""
+    if not s.start.op == s.stop.op == s.step.op == "const":
+        return None
+    bounds = [value.detail for value in (s.start, s.stop, s.step)]
+    return len(range(*(int(bound) for bound in bounds)))  # type: ignore[arg-type]  # constants of i64 hold integers
 
 
 HANDLERS: Final[dict[str, Callable[[_Emitter, Any], None]]] = {
