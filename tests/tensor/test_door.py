@@ -127,6 +127,8 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[..., Any], list[Array]]] = {
         [X],
     ),
     "set": (lambda x: x[x > 0].set(0.0), lambda x: np.minimum(x, 0.0), [X]),
+    "set of all": (lambda x, y: x[:].set(y), lambda x, y: y, [X, Y]),
+    "inc of all": (lambda x: x[...].inc(3.0), lambda x: x + 3.0, [X]),
     "inc": (lambda x: x[..., -1].inc(3.0), lambda x: x + np.array([0, 0, 0, 3.0]), [X]),
     "cholesky": (pt.linalg.cholesky, np.linalg.cholesky, [POSITIVE]),
     "solve": (pt.linalg.solve, np.linalg.solve, [SQUARE, POSITIVE]),
@@ -277,7 +279,7 @@ def test_listed_names_exist_and_nothing_public_is_unlisted() -> None:
 
 def test_every_promised_name_is_in_one_of_the_tables() -> None:
     """The tables of this file name functions of the door, or methods of tensors."""
-    methods = {"set", "inc"}
+    methods = {"set", "set of all", "inc", "inc of all"}
     for name in {*SCALAR_FUNCTIONS, *CALLS, *MADE, *COVERED_ELSEWHERE} - methods:
         assert hasattr(pt, name) or hasattr(pt.linalg, name), name
 

@@ -329,8 +329,6 @@ def _unravelled(flat: Node, shape: Shape) -> list[Node]:
 def getitem(value: TensorLike, index: Any) -> Node:
     """`value[index]` with NumPy's meaning; slice bounds and mask shapes are static."""
     x, specification, arrays = parse_index(as_tensor(value), index)
-    if not arrays and all(entry == FULL for entry in specification):
-        return x
     return Node(Index(specification), x, *arrays)
 
 
