@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.diagnostics.examination import examine
-from consilience.diagnostics.watch.columns import Columns, store
+from consilience.diagnostics.watch.columns import Chunk, Columns, store
 from consilience.diagnostics.watch.judgement import (
     BULK_ESS,
     NOISE_UNKNOWN,
@@ -85,6 +85,11 @@ def pointer(array: npt.NDArray[Any]) -> int:
     return int(array.ctypes.data)
 
 
+def largest_rhat(rule: Rule) -> float:
+    """What no R-hat may reach."""
+    return rule.target_rhat + (0.0 if rule.strict else ALLOWANCE)
+
+
 class Watch:
     """The draws of a run so far, and whether they suffice.
 
@@ -123,6 +128,8 @@ class Watch:
         self._work: Work | None = None
         self._room = 0
         self._plans: dict[tuple[int, int], Plan] = {}
+        self._asked: tuple[Rule, Question, Question] | None = None
+        self._lying: tuple[Chunk, Shelf] | None = None
 
     @property
     def count(self) -> int:
@@ -195,37 +202,28 @@ class Watch:
                 return Failure(scalar, missed, float(values[scalar]) if missed == "not finite" else 0.0, 0.0)
         if not self.scalars:
             return None
-        largest = rule.target_rhat + (0.0 if rule.strict else ALLOWANCE)
         if self.count < FEWEST_DRAWS:
             if rule.target_ess is not None:
                 return Failure(0, "bulk ess", math.nan, rule.target_ess)
-            return Failure(0, "rhat", math.nan, largest)
-        question = Question(
-            target_ess=0.0 if rule.target_ess is None else rule.target_ess,
-            rhat=largest,
-            target_rhat=math.inf if rule.strict else rule.target_rhat,
-            noise=math.nan,
-            missed=0,
-            value=0.0,
-            bound=0.0,
-            badness=0.0,
-        )
-        sufficient = Question(
-            target_ess=AMPLE * question.target_ess,
-            rhat=rule.target_rhat,
-            target_rhat=math.inf,
-            noise=math.nan,
-            missed=0,
-            value=0.0,
-            bound=0.0,
-            badness=0.0,
-        )
+            return Failure(0, "rhat", math.nan, largest_rhat(rule))
+        question, sufficient = self._questions(rule)
         some = self._draws_for_a_first_look(rule)
         failure = self._first_failing(question, sufficient, some, np.array([self._last_failed]))
         if failure is None:
             order = np.argsort(-self._badness, kind="stable")
             failure = self._first_failing(question, sufficient, some, order[order != self._last_failed])
         return failure
+
+    def _questions(self, rule: Rule) -> tuple[Question, Question]:
+        """What is asked of all draws, and of some; kept until another rule comes."""
+        if self._asked is not None and self._asked[0] == rule:
+            return self._asked[1:]
+        target = 0.0 if rule.target_ess is None else rule.target_ess
+        unexplained = math.inf if rule.strict else rule.target_rhat
+        question = Question(target, largest_rhat(rule), unexplained, math.nan, 0, 0.0, 0.0, 0.0)
+        sufficient = Question(AMPLE * target, rule.target_rhat, math.inf, math.nan, 0, 0.0, 0.0, 0.0)
+        self._asked = rule, question, sufficient
+        return question, sufficient
 
     def _draws_for_a_first_look(self, rule: Rule) -> int:
         """How many draws of each chain may do; all of them, if fewer would not save much."""
@@ -405,13 +403,17 @@ class Watch:
         return self._work
 
     def _shelf(self) -> Shelf:
-        """The draws and orders as machine code sees them, for as long as the caller holds the record."""
+        """The draws and orders as machine code sees them; kept until there are more chunks."""
         columns = self._columns
-        return Shelf(
-            chunk=columns.chunks[0],
-            chunks=len(columns.chunks),
-            slots=columns.slots,
-            slot=columns.slot,
-            ordered=columns.ordered,
-            taken=columns.taken,
-        )
+        newest = columns.chunks[0]
+        if self._lying is None or self._lying[0] is not newest:
+            shelf = Shelf(
+                chunk=newest,
+                chunks=len(columns.chunks),
+                slots=columns.slots,
+                slot=columns.slot,
+                ordered=columns.ordered,
+                taken=columns.taken,
+            )
+            self._lying = newest, shelf
+        return self._lying[1]
