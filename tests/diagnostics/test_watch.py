@@ -403,7 +403,7 @@ def test_what_failed_is_looked_at_first_and_nothing_else_then() -> None:
 
 
 def test_some_draws_suffice_only_where_all_do() -> None:
-    """Of 6,000 scalars from slow to fast, each watched alone, none passes that the rule fails; many take no full look."""
+    """Of 6,000 scalars from slow to fast, watched alone, none passes that the rule fails; many need no full look."""
     rng = np.random.default_rng(12)
     rule = Rule(target_ess=100)
     settled = 0

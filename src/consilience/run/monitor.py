@@ -63,8 +63,8 @@ class Monitor:
         if self.watch is None:
             self._begin(parts)
         assert self.watch is not None
-        self.watch.extend(np.stack([self._chosen(columns) for columns in parts]))
-        self.levels.extend(np.stack([lp[c][:, None] for c in self.chains]))
+        self.watch.extend([self._chosen(columns) for columns in parts])
+        self.levels.extend([lp[c][:, None] for c in self.chains])
 
     def _begin(self, parts: list[list[Matrix]]) -> None:
         names = self.monitored.derived

@@ -7,6 +7,7 @@ from consilience.native.typed_python import Array, f64, i64, native
 
 NEAR = -0.425  # distance of a probability from 1/2, from which on the approximation near the median serves
 
+
 @native(inline=True)
 def near_median(q: f64) -> f64:
     """Normal quantile of the probability 1/2 + q, |q| <= 0.425."""

@@ -163,8 +163,9 @@ def sort_positions(
 ) -> None:
     """Order the positions begin <= k < end by values[k], into order[begin:end] and ascending[begin:end].
 
-    Numbers that lie evenly are sorted by equal steps. Else distances of the values' bits from the least are sorted by their upper 32 significant bits; the few that share
-    these are inserted. Where they are many, a pass over all lower bits goes first.
+    Numbers that lie evenly are sorted by equal steps. Else distances of the values' bits from the least are sorted by
+    their upper 32 significant bits; the few that share these are inserted. Where they are many, a pass over all lower
+    bits goes first.
     """
     count = end - begin
     if count <= FEW:

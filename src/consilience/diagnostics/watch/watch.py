@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.diagnostics.examination import examine
-from consilience.diagnostics.watch.columns import Chunk, Columns, store
+from consilience.diagnostics.watch.columns import Chunk, Columns, note, store
 from consilience.diagnostics.watch.judgement import (
     BULK_ESS,
     NOISE_UNKNOWN,
@@ -66,7 +66,8 @@ def prepare() -> Beside[dict[str, Callable[..., Any]]]:
 def _compiled() -> dict[str, Callable[..., Any]]:
     word, place = ctypes.c_int64, ctypes.c_void_p
     functions: dict[NativeFunction[..., Any], tuple[Any, ...]] = {
-        store: (None, place, word, word, word, word, place, word, word, word, place, place, place),
+        store: (None, place, word, word, word, word, word, place, word, word),
+        note: (None, place, word, word, word, word, place, place, place),
         score_table: (None, word, place),
         first_failing: (word, place, place, place, place, place, place, place, word, place),
         measure_all: (None, place, place, place, place, word, place, place, place),
@@ -136,42 +137,43 @@ class Watch:
         """Draws per chain so far."""
         return self._columns.count
 
-    def extend(self, draws: npt.NDArray[Any]) -> None:
-        """Take the next draws (chain, n, scalar), n >= 0, real numbers in any memory layout; they are copied.
+    def extend(self, draws: npt.NDArray[Any] | Sequence[npt.NDArray[Any]]) -> None:
+        """Take the next draws: (chain, n, scalar), n >= 0, real numbers in any memory layout; they are copied.
 
-        Raises ShapeError for other numbers of chains or scalars, TypeError for elements that are no real numbers.
+        They may come as one array for each chain. Raises ShapeError for other numbers of chains or scalars, TypeError
+        for elements that are no real numbers.
         """
-        if draws.ndim != 3 or draws.shape[0] != self.chains or draws.shape[2] != self.scalars:
+        shapes = {own.shape for own in draws}
+        if len(draws) != self.chains or [shape[1:] for shape in shapes] != [(self.scalars,)]:
+            came = draws.shape if isinstance(draws, np.ndarray) else [own.shape for own in draws]
             raise ShapeError(
                 f"draws need the shape (chain, draw, scalar) with {self.chains} chains and {self.scalars} scalars; "
-                f"{draws.shape} came"
+                f"{came} came"
             )
-        if draws.dtype.kind not in "biuf":
-            raise TypeError(f"draws need to be real numbers or booleans; their element type is {draws.dtype}")
-        source = np.asarray(draws, np.float64)
-        if any(step % source.itemsize for step in source.strides) or not source.flags.aligned:
-            source = source.copy()
+        for own in draws:
+            if own.dtype.kind not in "biuf":
+                raise TypeError(f"draws need to be real numbers or booleans; their element type is {own.dtype}")
+        sources = [np.asarray(own, np.float64) for own in draws]
+        for c, source in enumerate(sources):
+            if any(step % source.itemsize for step in source.strides) or not source.flags.aligned:
+                sources[c] = source.copy()
         columns = self._columns
-        steps = [step // source.itemsize for step in source.strides]
-        arrays = [pointer(array) for array in (columns.origin, columns.moved, columns.unusable)]
-        done, wanted = 0, source.shape[1]
         self._plans = {key: plan for key, plan in self._plans.items() if key[1] != columns.count}
+        code = machine_code()
+        done, wanted = 0, len(sources[0])
         while done < wanted:
             if columns.count == columns.capacity:
                 columns.grow(wanted - done)
-            step = min(wanted - done, columns.capacity - columns.count)
-            machine_code()["store"](
-                address(columns.chunks[0]),
-                self.chains,
-                self.scalars,
-                columns.count,
-                step,
-                pointer(source) + done * source.strides[1],
-                *steps,
-                *arrays,
-            )
-            columns.count += step
-            done += step
+            count = min(wanted - done, columns.capacity - columns.count)
+            place = address(columns.chunks[0])
+            for c, source in enumerate(sources):
+                begin = pointer(source) + done * source.strides[0]
+                steps = [step // source.itemsize for step in source.strides]
+                code["store"](place, self.chains, c, self.scalars, columns.count, count, begin, *steps)
+            arrays = [pointer(array) for array in (columns.origin, columns.moved, columns.unusable)]
+            code["note"](place, self.chains, self.scalars, columns.count, count, *arrays)
+            columns.count += count
+            done += count
 
     def check(self, rule: Rule) -> Failure | None:
         """The first scalar found that does not pass, or None if all do.
