@@ -420,6 +420,18 @@ def test_some_draws_suffice_only_where_all_do() -> None:
     assert settled > 1000
 
 
+def test_the_scalar_nearest_to_failing_is_found_by_all_its_draws() -> None:
+    """Of many that some draws settle, the one whose effective size is least; that of others need not be known."""
+    rng = np.random.default_rng(13)
+    draws = rng.normal(size=(4, 800, 60))
+    draws[:, :, 41] = autoregressive(draws[:, :, 41], 0.4)
+    watch = watched(draws)
+    assert watch.nearest_to_failing() == 0
+    assert watch.check(Rule(target_ess=400)) is None
+    assert (watch._columns.ordered > 0).sum() < 5
+    assert watch.nearest_to_failing() == 41
+
+
 def test_chains_alone_are_worth_what_the_diagnostics_say() -> None:
     """Bulk effective size of each chain as of a run of one chain, for every kind of draws."""
     for shape in ((3, 200), (2, 51), (1, 5)):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from consilience.native.mathematics import log, sqrt
 from consilience.native.typed_python import Array, f64, i64, native
 
-NEAR = -0.425  # distance of a probability from 1/2, from which on the approximation near the median serves
-
 
 @native(inline=True)
 def near_median(q: f64) -> f64:
@@ -60,7 +58,7 @@ def normal_quantile(p: f64) -> f64:
     Source: Wichura (1988), Algorithm AS 241: The percentage points of the normal distribution, PPND16.
     """
     q = p - 0.5
-    if q >= NEAR:
+    if q >= -0.425:
         return near_median(q)
     r = sqrt(-log(p))
     if r <= 5.0:
@@ -76,14 +74,8 @@ def score_table(count: i64, table: Array[f64]) -> None:
     Source: Blom (1958), Statistical Estimates and Transformed Beta-Variables.
     """
     last = 2 * count - 2
-    i = 0
-    while i < count - 1 and (0.625 + f64(i) / 2.0) / (f64(count) + 0.25) - 0.5 < NEAR:
+    for i in range(count - 1):
         score = normal_quantile((0.625 + f64(i) / 2.0) / (f64(count) + 0.25))
         table[i] = score
         table[last - i] = -score
-        i += 1
-    for k in range(i, count - 1):  # most of them, several at a time
-        score = near_median((0.625 + f64(k) / 2.0) / (f64(count) + 0.25) - 0.5)
-        table[k] = score
-        table[last - k] = -score
     table[count - 1] = 0.0

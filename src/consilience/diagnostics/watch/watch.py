@@ -40,6 +40,7 @@ from consilience.native.typed_python.library import compile_native
 
 FEWEST_DRAWS = 4
 ALLOWANCE: Final = 0.04
+WORST = 8  # scalars, settled perhaps by some draws, of which the worst is sought in all draws
 AMPLE = 1.25  # effective size of some draws, over what is asked for, at which all are not looked at
 THIN_DRAWS = 64
 THIN_SHARE = 0.25
@@ -235,9 +236,17 @@ class Watch:
         return some if 2 * some <= self.count else self.count
 
     def nearest_to_failing(self) -> int:
-        """The scalar that was in the worst state when last looked at, of those that were."""
+        """The scalar in the worst state: of the worst ones when last looked at, the one with the worst figures now."""
+        if self._asked is None:
+            return 0
+        rule = self._asked[0]
         known = np.where(np.isfinite(self._badness), self._badness, -np.inf)
-        return int(np.argmax(known)) if self.scalars else 0
+        worst = np.argsort(-known, kind="stable")[:WORST]
+        figures = self.measure(worst)
+        missing = (figures.rhat - 1.0) / (largest_rhat(rule) - 1.0)
+        if rule.target_ess is not None:
+            missing = np.fmax(missing, rule.target_ess / np.fmin(figures.ess_bulk, figures.ess_tail))
+        return int(worst[np.argmax(np.where(np.isnan(missing), -np.inf, missing))]) if len(worst) else 0
 
     def measure(self, scalars: Sequence[int] | npt.NDArray[np.integer[Any]] | None = None) -> Figures:
         """Figures of some scalars, in their sequence, or of all."""
