@@ -21,6 +21,7 @@ NAMES = [
     "memory",
     "vectormath",
     "watch",
+    "decisions",
     "convergence.table",
     "convergence.coverage",
     "convergence.certificates",

@@ -18,6 +18,7 @@ from consilience.diagnostics.autocovariance import mean_autocovariance
 from consilience.diagnostics.sample import Sample
 from consilience.diagnostics.split_rhat import scale_reduction
 from consilience.diagnostics.watch import Failure, Figures, Rule, Watch
+from consilience.diagnostics.watch.watch import UNKNOWN
 from consilience.errors import ShapeError
 
 Draws = np.ndarray
@@ -374,7 +375,7 @@ def test_a_run_without_scalars_passes() -> None:
 
 
 def test_what_failed_is_looked_at_first_and_nothing_else_then() -> None:
-    """Only the scalars looked at are brought in order; the next check begins where the last one failed."""
+    """All draws are brought in order of scalars that some draws do not settle; a check begins where the last failed."""
     rng = np.random.default_rng(8)
     draws = rng.normal(size=(4, 400, 50))
     draws[:, :, 30] = autoregressive(draws[:, :, 30], 0.97)
@@ -383,7 +384,9 @@ def test_what_failed_is_looked_at_first_and_nothing_else_then() -> None:
     first = watch.check(Rule(target_ess=150))
     assert first is not None
     assert first.scalar == 30
-    assert np.flatnonzero(watch._columns.ordered).tolist() == list(range(31))
+    assert np.flatnonzero(watch._badness != UNKNOWN).tolist() == list(range(31))
+    assert watch._columns.ordered[30] == 200
+    assert not watch._columns.ordered[31:].any()
     watch.extend(draws[:, 200:])
     second = watch.check(Rule(target_ess=150))
     assert second is not None
@@ -392,10 +395,41 @@ def test_what_failed_is_looked_at_first_and_nothing_else_then() -> None:
     # Now scalar 30 does not fail any more: those not looked at yet come next.
     third = watch.check(Rule(target_ess=second.value / 2, target_rhat=1.5))
     assert third is None
-    assert (watch._columns.ordered == 400).all()
+    assert (watch._badness != UNKNOWN).all()
+    assert (watch._columns.ordered[[*range(30), *range(31, 50)]] < 400).all()
     fourth = watch.check(Rule(target_ess=1600))
     assert fourth is not None
     assert fourth.scalar == 30
+
+
+def test_some_draws_suffice_only_where_all_do() -> None:
+    """Of 6,000 scalars from slow to fast, watched alone, none passes that the rule fails; many need no full look."""
+    rng = np.random.default_rng(12)
+    rule = Rule(target_ess=100)
+    settled = 0
+    for coefficient in (0.0, 0.5, 0.7, 0.8, 0.85, 0.9):
+        noise = rng.standard_t(4, size=(4, 400, 1000)) if coefficient > 0.6 else rng.normal(size=(4, 400, 1000))
+        draws = autoregressive(noise, coefficient)
+        figures = diagnostics.examine(draws)
+        for scalar in range(1000):
+            watch = watched(draws[:, :, scalar : scalar + 1])
+            if watch.check(rule) is None:
+                assert min(figures.ess_bulk[scalar], figures.ess_tail[scalar]) >= 100
+                assert figures.r_hat[scalar] < 1.05
+                settled += watch._columns.ordered[0] == 0
+    assert settled > 1000
+
+
+def test_the_scalar_nearest_to_failing_is_found_by_all_its_draws() -> None:
+    """Of many that some draws settle, the one whose effective size is least; that of others need not be known."""
+    rng = np.random.default_rng(13)
+    draws = rng.normal(size=(4, 800, 60))
+    draws[:, :, 41] = autoregressive(draws[:, :, 41], 0.4)
+    watch = watched(draws)
+    assert watch.nearest_to_failing() == 0
+    assert watch.check(Rule(target_ess=400)) is None
+    assert (watch._columns.ordered > 0).sum() < 5
+    assert watch.nearest_to_failing() == 41
 
 
 def test_chains_alone_are_worth_what_the_diagnostics_say() -> None:

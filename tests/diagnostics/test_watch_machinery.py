@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -123,7 +125,9 @@ def test_cpython_judges_and_measures_the_same() -> None:
             (measure_all.compiled if compiled else measure_all)(shelf, plan, work, np.arange(4), 4, *figures)
             question = Question(30.0, 1.05, 1.01, 3.0, PASSES, 0.0, 0.0, 0.0)
             first = first_failing.compiled if compiled else first_failing
-            place = first(shelf, plan, work, question, np.arange(4), 4, np.zeros(4))
+            ample = Question(38.0, 1.01, math.inf, math.nan, PASSES, 0.0, 0.0, 0.0)
+            thin = watch._plan(2, 20)
+            place = first(shelf, plan, work, question, thin, ample, np.arange(4), 4, np.zeros(4))
             suspects = np.full(4, -1)
             look = screen.compiled if compiled else screen
             number = look(shelf, watch.count, watch._plan(2, 20), work, 4, 1.05, np.zeros(4, np.int64), suspects)

@@ -85,9 +85,9 @@ class Scripted:
         self.of_level = scalars == 1  # the one of the log density always passes
         self.count = 0
 
-    def extend(self, draws: NDArray[np.float64]) -> None:
-        assert draws.shape[0] == self.chains
-        self.count += draws.shape[1]
+    def extend(self, draws: Sequence[NDArray[np.float64]]) -> None:
+        assert len(draws) == self.chains
+        self.count += len(draws[0])
 
     def check(self, rule: Rule) -> Failure | None:
         if self.of_level:

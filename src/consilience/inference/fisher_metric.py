@@ -22,6 +22,7 @@ REGULARISATION = 1e-5  # gamma: weight of the identity beside the sums of square
 CUTOFF = 2.0  # directions with a variance between 1 / CUTOFF and CUTOFF are left out
 FEWEST_DRAWS = 4
 RESOLUTION = 1e-14  # least ratio of two singular values that means anything
+SQUARE_RESOLUTION = 1e-10  # of two eigenvalues, down to which a product with its transpose keeps the lesser one
 
 
 def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", most: int | None = None) -> Scales | None:
@@ -48,10 +49,11 @@ def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", most: int | 
         if form == "diag" or most == 0:
             return plain
         unit = np.sqrt(variance)
+        centred /= unit
+        slopes *= unit
+        centred[:, ~known] = slopes[:, ~known] = 0.0
         try:
-            vectors, eigenvalues = geometric_mean(
-                np.where(known, centred / unit, 0.0), np.where(known, slopes * unit, 0.0)
-            )
+            vectors, eigenvalues = geometric_mean(centred, slopes)
         except (np.linalg.LinAlgError, ValueError):  # not finite, or not positive
             return plain
     effect = np.abs(np.log(eigenvalues))
@@ -70,7 +72,9 @@ def geometric_mean(draws: Matrix, gradients: Matrix) -> tuple[Matrix, NDArray[np
     """Eigenvectors (coordinate, direction) and eigenvalues of C # S^-1, C and S the covariances of scaled draws and
     gradients, regularised; outside the span of both it is the identity.
 
-    With B = L L' and L' A L = V w V', the geometric mean A # B^-1 is W W' with W = L^-T V w^(1/4): never negative.
+    With A = R R' and R' B R = V w V', the geometric mean A # B^-1 is W W' with W = R V w^(-1/4): never negative.
+    Its eigenvectors are those of W W', or the left singular vectors of W, which costs thrice as much, where the
+    eigenvalues differ so much that the product would lose the least ones.
     Raises LinAlgError if the numbers do not allow it.
     """
     count, dimension = draws.shape
@@ -78,15 +82,27 @@ def geometric_mean(draws: Matrix, gradients: Matrix) -> tuple[Matrix, NDArray[np
     if dimension > 2 * count:
         basis, _ = np.linalg.qr(np.concatenate([draws, gradients]).T)
         draws, gradients = draws @ basis, gradients @ basis
-    size = draws.shape[1]
-    of_draws = draws.T @ draws / REGULARISATION + np.eye(size)
-    of_gradients = gradients.T @ gradients / REGULARISATION + np.eye(size)
-    lower = np.linalg.cholesky(of_gradients)
-    weights, vectors = np.linalg.eigh(lower.T @ of_draws @ lower)
+    # Memory that is touched for the first time costs more than a product: what has served is written over.
+    of_draws, of_gradients = regularised(draws), regularised(gradients)
+    lower = np.linalg.cholesky(of_draws)
+    half = np.matmul(lower.T, of_gradients, out=of_draws)
+    weights, vectors = np.linalg.eigh(np.matmul(half, lower, out=of_gradients))
     if not weights[0] > 0:
         raise np.linalg.LinAlgError("the covariances are not positive definite in double precision")
-    root = np.linalg.solve(lower.T, vectors * weights**0.25)
-    left, singular, _ = np.linalg.svd(root)
-    if not singular[-1] > RESOLUTION * singular[0]:
-        raise np.linalg.LinAlgError("the smallest eigenvalues are lost beside the largest in double precision")
-    return (left if basis is None else basis @ left), singular**2
+    vectors *= weights**-0.25
+    root = np.matmul(lower, vectors, out=of_draws)
+    eigenvalues, left = np.linalg.eigh(np.matmul(root, root.T, out=of_gradients))
+    if not eigenvalues[0] > SQUARE_RESOLUTION * eigenvalues[-1]:
+        left, singular, _ = np.linalg.svd(root)
+        if not singular[-1] > RESOLUTION * singular[0]:
+            raise np.linalg.LinAlgError("the smallest eigenvalues are lost beside the largest in double precision")
+        eigenvalues = singular**2
+    return (left if basis is None else basis @ left), eigenvalues
+
+
+def regularised(points: Matrix) -> Matrix:
+    """Sums of products over the regularisation, plus the identity."""
+    sums = points.T @ points
+    sums /= REGULARISATION
+    sums.flat[:: len(sums) + 1] += 1.0
+    return sums

@@ -63,9 +63,8 @@ class Monitor:
         if self.watch is None:
             self._begin(parts)
         assert self.watch is not None
-        block = np.stack([np.concatenate(self._chosen(columns), axis=1) for columns in parts])
-        self.watch.extend(block)
-        self.levels.extend(np.stack([lp[c][:, None] for c in self.chains]))
+        self.watch.extend([self._chosen(columns) for columns in parts])
+        self.levels.extend([lp[c][:, None] for c in self.chains])
 
     def _begin(self, parts: list[list[Matrix]]) -> None:
         names = self.monitored.derived
@@ -79,15 +78,15 @@ class Monitor:
         self.names = (*self.monitored.names, *(names[i] for i in self.varying or ()), LOG_DENSITY)
         self.watch = Watch(len(self.chains), len(self.names) - 1)
 
-    def _chosen(self, columns: list[Matrix]) -> list[Matrix]:
+    def _chosen(self, columns: list[Matrix]) -> Matrix:
         if self.varying is None:
-            return columns
+            return columns[0]
         moved = np.flatnonzero((columns[1] != self.first).any(axis=0))
         unknown = set(moved.tolist()).difference(self.varying)
         if unknown:
             self.surprise = True
             self.known = self.known | unknown
-        return [columns[0], columns[1][:, self.varying]]
+        return np.concatenate([columns[0], columns[1][:, self.varying]], axis=1)
 
     def check(self, rule: Rule) -> Failure | None:
         """The first scalar found for which the rule does not hold."""

@@ -215,10 +215,11 @@ class PooledTuning:
             for c in self.arrived:
                 if c in kept:
                     x, g, lp = kept[c]
-                    good = lp >= self.threshold
-                    good[: max(0, begin - first)] = False
-                    draws.append(x[good])
-                    gradients.append(g[good])
+                    late = max(0, begin - first)
+                    good = lp[late:] >= self.threshold
+                    all_good = good.all()
+                    draws.append(x[late:] if all_good else x[late:][good])
+                    gradients.append(g[late:] if all_good else g[late:][good])
         if not draws:
             return None
         plan = self.plan

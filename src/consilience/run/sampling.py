@@ -18,6 +18,7 @@ from consilience.inference import fisher_metric
 from consilience.inference.kernel import Averaging, Learning, Orders
 from consilience.inference.metric import Scales
 from consilience.inference.metric_change import log_ratios
+from consilience.inference.metric_error import error_bound
 from consilience.record import Record, replace
 from consilience.run import stopping
 from consilience.run.events import CheckFigures
@@ -28,8 +29,8 @@ from consilience.run.stopping import Verdict
 
 GRADIENTS_KEPT = 400  # draws of each chain, whose gradients may be needed for a new metric
 LARGEST_METRIC_ERROR = 1.0  # root mean square of log variances
-MANY = 200  # coordinates, beyond which the metric is checked
-ENOUGH = 200  # with at most so many draws
+MANY = 200  # coordinates, beyond which a metric to compare with is learnt
+ENOUGH = 200  # from at most so many draws; a bound on the metric's error always is
 JUMPING_WINDOW = 50  # draws between two changes of the archive
 ARCHIVE = 1000  # points at most
 JUMPS = 4  # where disagreement turns them on
@@ -299,32 +300,38 @@ class Sampling:
         if self.count and self._next_check(self.count - 1) == self.count:
             self._check()
 
-    def points(self) -> dict[int, tuple[Matrix, Matrix]]:
-        """Draws and gradients by chain, as far as gradients were kept."""
+    def points(self, every: int = 1) -> dict[int, tuple[Matrix, Matrix]]:
+        """Draws and gradients by chain, as far as gradients were kept: all, or one of `every` so many."""
         kept = [windows for windows in self.windows if all(w.gradients is not None for w in windows.values())]
         if not kept:  # the first draws were made for a fixed length
             nothing = np.empty((0, self.windows[0][self.chains[0]].draws.shape[1]))
             return dict.fromkeys(self.chains, (nothing, nothing))
+        begins = np.cumsum([0, *(len(windows[self.chains[0]].draws) for windows in kept[:-1])])
+        places = [slice(int(-begin % every), None, every) for begin in begins]
         result = {}
         for c in self.chains:
-            gradients = [g for windows in kept if (g := windows[c].gradients) is not None]
-            result[c] = np.concatenate([windows[c].draws for windows in kept]), np.concatenate(gradients)
+            own = [(windows[c].draws, windows[c].gradients, rows) for windows, rows in zip(kept, places, strict=True)]
+            result[c] = (
+                np.concatenate([draws[rows] for draws, _, rows in own]),
+                np.concatenate([gradients[rows] for _, gradients, rows in own if gradients is not None]),
+            )
         return result
 
+    def _together(self, every: int) -> tuple[Matrix, Matrix]:
+        points = self.points(every)
+        return np.concatenate([points[c][0] for c in self.chains]), np.concatenate([points[c][1] for c in self.chains])
+
     def _metric_is_wrong(self) -> bool:
-        points = self.points()
         present = self.frozen.scales.get(self.chains[0])
-        if (
-            not len(points[self.chains[0]][0])
-            or present is None
-            or any(self.frozen.scales.get(c) is not present for c in self.chains)
-        ):
+        if present is None or any(self.frozen.scales.get(c) is not present for c in self.chains):
             return False
-        draws = np.concatenate([points[c][0] for c in self.chains])
-        gradients = np.concatenate([points[c][1] for c in self.chains])
+        draws, gradients = self._together(math.ceil(self.count * len(self.chains) / ENOUGH))
+        if not len(draws) or error_bound(draws, gradients, present) <= LARGEST_METRIC_ERROR**2:
+            return False
         # In many dimensions the estimate's cost grows with the cube of the draws, and some suffice to contradict.
-        every = 1 if draws.shape[1] <= MANY else math.ceil(len(draws) / ENOUGH)
-        learnt = fisher_metric.estimate(draws[::every], gradients[::every], self.plan.form, self.plan.directions)
+        if len(present.scale) <= MANY:
+            draws, gradients = self._together(1)
+        learnt = fisher_metric.estimate(draws, gradients, self.plan.form, self.plan.directions)
         if learnt is None:
             return False
         ratios = log_ratios(learnt, present)

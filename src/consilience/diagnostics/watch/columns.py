@@ -50,44 +50,52 @@ class Nowhere(Chunk):
 def store(
     chunk: Chunk,
     chains: i64,
+    chain: i64,
     scalars: i64,
     first: i64,
     count: i64,
     source: Array[f64],
-    chain_step: i64,
     draw_step: i64,
     scalar_step: i64,
+) -> None:
+    """Copy draws first <= i < first + count of a chain into their chunk.
+
+    Draw (i, s) of `source` is at (i - first) * draw_step + s * scalar_step.
+    """
+    values = chunk.values
+    width = chunk.capacity * chains
+    begin = (first - chunk.first) * chains + chain
+    for tile in range(0, scalars, TILE):
+        end = min(tile + TILE, scalars)
+        for i in range(count):
+            for s in range(tile, end):
+                values[s * width + begin + i * chains] = source[i * draw_step + s * scalar_step]
+
+
+@native
+def note(
+    chunk: Chunk,
+    chains: i64,
+    scalars: i64,
+    first: i64,
+    count: i64,
     origin: Array[f64],
     moved: Array[i64],
     unusable: Array[i64],
 ) -> None:
-    """Copy draws first <= i < first + count into their chunk; note the very first, what moves, what is not finite.
-
-    Draw (c, i, s) of `source` is at c * chain_step + (i - first) * draw_step + s * scalar_step.
-    """
-    values = chunk.values
-    width = chunk.capacity * chains
-    begin = (first - chunk.first) * chains
-    for tile in range(0, scalars, TILE):
-        end = min(tile + TILE, scalars)
-        for i in range(count):
-            for c in range(chains):
-                here = c * chain_step + i * draw_step
-                place = begin + i * chains + c
-                for s in range(tile, end):
-                    values[s * width + place] = source[here + s * scalar_step]
-        for s in range(tile, end):
-            row = values[s * width + begin :]
-            if first == 0:
-                origin[s] = row[0]
-            start = origin[s]
-            moves = 0
-            wrong = 0
-            for k in range(count * chains):
-                moves += 0 if row[k] == start else 1
-                wrong += 0 if isfinite(row[k]) else 1
-            moved[s] += moves
-            unusable[s] += wrong
+    """Note of draws first <= i < first + count the very first, how many differ from it, how many are not finite."""
+    for s in range(scalars):
+        row = chunk.values[(s * chunk.capacity + first - chunk.first) * chains :]
+        if first == 0:
+            origin[s] = row[0]
+        start = origin[s]
+        moves = 0
+        wrong = 0
+        for k in range(count * chains):
+            moves += 0 if row[k] == start else 1
+            wrong += 0 if isfinite(row[k]) else 1
+        moved[s] += moves
+        unusable[s] += wrong
 
 
 @native

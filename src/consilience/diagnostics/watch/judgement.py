@@ -170,7 +170,7 @@ def misses_agreement(question: Question, plan: Plan, work: Work, rhat: f64) -> i
     return misses(question, RHAT_EXCESS, not ratio < bound, ratio, bound, ratio / bound)
 
 
-@native
+@native(shared=True)
 def judge(question: Question, plan: Plan, work: Work) -> i64:
     """The criterion that the scalar brought in order misses first, or `PASSES`."""
     question.badness = 0.0
@@ -199,17 +199,50 @@ def judge(question: Question, plan: Plan, work: Work) -> i64:
     return misses_agreement(question, plan, work, rhat)
 
 
+@native(shared=True)
+def bring_some_in_order(shelf: Shelf, draws: i64, thin: Plan, work: Work, scalar: i64) -> None:
+    """As `bring_in_order`, for `thin.draws` of the draws, evenly spread; the order is not kept."""
+    fetch_thinned(shelf.chunk, shelf.chunks, scalar, thin.chains, draws, thin.draws, work.row)
+    end = thin.chains * thin.draws
+    sort_positions(work.row, 0, end, work.order, work.ascending, work.pairs, work.other, work.places)
+    if thin.total < end:
+        leave_out_middle(thin, work)
+
+
 @native
 def first_failing(
-    shelf: Shelf, plan: Plan, work: Work, question: Question, candidates: Array[i64], count: i64, badness: Array[f64]
+    shelf: Shelf,
+    plan: Plan,
+    work: Work,
+    question: Question,
+    thin: Plan,
+    sufficient: Question,
+    candidates: Array[i64],
+    count: i64,
+    badness: Array[f64],
 ) -> i64:
-    """Place among the candidates of the first that fails, with the criterion in `question`; `count` if none does."""
+    """Place among the candidates of the first that fails, with the criterion in `question`; `count` if none does.
+
+    Where some draws alone pass what is asked in `sufficient`, all draws are not looked at. `thin` says how many; if
+    they are all draws, there is no such look.
+    """
+    looks = 1 if thin.draws == plan.draws else 2
     for k in range(count):
         scalar = candidates[k]
-        bring_in_order(shelf, plan, work, scalar)
-        question.missed = judge(question, plan, work)
-        badness[scalar] = question.badness
-        if question.missed != PASSES:
+        missed = NOISE_UNKNOWN
+        look = 0
+        while look < looks and missed != PASSES:
+            look += 1
+            at_all = look == looks
+            if at_all:
+                bring_in_order(shelf, plan, work, scalar)
+            else:
+                bring_some_in_order(shelf, plan.draws, thin, work, scalar)
+            asked = question if at_all else sufficient
+            missed = judge(asked, plan if at_all else thin, work)
+            badness[scalar] = asked.badness
+        if missed != PASSES:
+            question.missed = missed
             return k
     return count
 
@@ -267,11 +300,7 @@ def screen(
     count = 0
     for scalar in range(scalars):
         if unusable[scalar] == 0:
-            fetch_thinned(shelf.chunk, shelf.chunks, scalar, thin.chains, draws, thin.draws, work.row)
-            end = thin.chains * thin.draws
-            sort_positions(work.row, 0, end, work.order, work.ascending, work.pairs, work.other, work.places)
-            if thin.total < end:
-                leave_out_middle(thin, work)
+            bring_some_in_order(shelf, draws, thin, work, scalar)
             score_bulk(thin, work)
             large = scale_reduction(thin, work) > rhat
             if not large:

@@ -6,13 +6,15 @@ they came in. The values are finite.
 
 from __future__ import annotations
 
-from consilience.native.mathematics import float_bits
+from consilience.native.mathematics import float_bits, inf
 from consilience.native.typed_python import Array, boolean, f64, i32, i64, native, u64
 
 BINS = 256  # of one digit: 8 bits
 DIGITS = 4
 FEW = 40  # so many numbers are inserted one by one
 MOVES_PER_NUMBER = 4  # more insertions than that cost more than dealing again
+CROWD = 8  # a first digit that more than one in so many numbers have tells that they do not lie evenly
+GRADES = 65535  # as two digits hold: equal steps from the least number to the greatest
 LOW_HALF = 0xFFFFFFFF
 
 
@@ -87,6 +89,67 @@ def read_out(
         ascending[begin + k] = values[position]
 
 
+@native
+def spread_of(values: Array[f64], begin: i64, end: i64) -> tuple[f64, f64]:
+    """The least and the greatest value; three at a time, so that none waits for the one before."""
+    least = values[begin]
+    most = least
+    least_second = least
+    most_second = least
+    least_third = least
+    most_third = least
+    k = begin
+    while k + 3 <= end:
+        least = min(least, values[k])
+        most = max(most, values[k])
+        least_second = min(least_second, values[k + 1])
+        most_second = max(most_second, values[k + 1])
+        least_third = min(least_third, values[k + 2])
+        most_third = max(most_third, values[k + 2])
+        k += 3
+    while k < end:
+        least = min(least, values[k])
+        most = max(most, values[k])
+        k += 1
+    return min(least, min(least_second, least_third)), max(most, max(most_second, most_third))
+
+
+@native
+def sort_by_grade(
+    values: Array[f64],
+    begin: i64,
+    end: i64,
+    order: Array[i32],
+    ascending: Array[f64],
+    pairs: Array[u64],
+    other: Array[u64],
+    places: Array[i64],
+) -> boolean:
+    """Sort where the numbers lie evenly enough between the least and the greatest; False: they do not.
+
+    Two passes bring them in order of their grades, which grow with the numbers; those of one grade are inserted.
+    """
+    count = end - begin
+    least, most = spread_of(values, begin, end)
+    step = f64(GRADES) / (most - least)
+    if not (step > 0.0 and step < inf):
+        return False
+    for digit in range(2 * BINS):
+        places[digit] = 0
+    for k in range(count):
+        grade = i64((values[begin + k] - least) * step)
+        places[grade & (BINS - 1)] += 1
+        places[BINS + (grade >> 8)] += 1
+        pairs[k] = (u64(grade) << 32) | u64(begin + k)
+    for digit in range(BINS):
+        if places[BINS + digit] * CROWD > count:
+            return False
+    deal(pairs, other, count, 32, places)
+    deal(other, pairs, count, 40, places[BINS:])
+    read_out(values, pairs, order, ascending, begin, count)
+    return settle(order, ascending, begin, end, MOVES_PER_NUMBER * count)
+
+
 @native(shared=True)
 def sort_positions(
     values: Array[f64],
@@ -100,8 +163,9 @@ def sort_positions(
 ) -> None:
     """Order the positions begin <= k < end by values[k], into order[begin:end] and ascending[begin:end].
 
-    Distances of the values' bits from the least are sorted by their upper 32 significant bits; the few that share
-    these are inserted. Where they are many, a pass over all lower bits goes first.
+    Numbers that lie evenly are sorted by equal steps. Else distances of the values' bits from the least are sorted by
+    their upper 32 significant bits; the few that share these are inserted. Where they are many, a pass over all lower
+    bits goes first.
     """
     count = end - begin
     if count <= FEW:
@@ -109,6 +173,8 @@ def sort_positions(
             order[k] = k
             ascending[k] = values[k]
         settle(order, ascending, begin, end, count * count)
+        return
+    if sort_by_grade(values, begin, end, order, ascending, pairs, other, places):
         return
     low = ordered_bits(values[begin])
     high = low

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.diagnostics.examination import examine
-from consilience.diagnostics.watch.columns import Columns, store
+from consilience.diagnostics.watch.columns import Chunk, Columns, note, store
 from consilience.diagnostics.watch.judgement import (
     BULK_ESS,
     NOISE_UNKNOWN,
@@ -40,9 +40,11 @@ from consilience.native.typed_python.library import compile_native
 
 FEWEST_DRAWS = 4
 ALLOWANCE: Final = 0.04
+WORST = 8  # scalars, settled perhaps by some draws, of which the worst is sought in all draws
+AMPLE = 1.25  # effective size of some draws, over what is asked for, at which all are not looked at
 THIN_DRAWS = 64
 THIN_SHARE = 0.25
-UNKNOWN = 1.0  # badness of a scalar not looked at yet: between those that fail and those that pass
+UNKNOWN: Final = 1.0  # badness of a scalar not looked at yet: between those that fail and those that pass
 
 CRITERIA: Final[dict[int, Criterion]] = {
     BULK_ESS: "bulk ess",
@@ -65,9 +67,10 @@ def prepare() -> Beside[dict[str, Callable[..., Any]]]:
 def _compiled() -> dict[str, Callable[..., Any]]:
     word, place = ctypes.c_int64, ctypes.c_void_p
     functions: dict[NativeFunction[..., Any], tuple[Any, ...]] = {
-        store: (None, place, word, word, word, word, place, word, word, word, place, place, place),
+        store: (None, place, word, word, word, word, word, place, word, word),
+        note: (None, place, word, word, word, word, place, place, place),
         score_table: (None, word, place),
-        first_failing: (word, place, place, place, place, place, word, place),
+        first_failing: (word, place, place, place, place, place, place, place, word, place),
         measure_all: (None, place, place, place, place, word, place, place, place),
         sizes_of_chains: (None, place, place, place, place, word, place),
         screen: (word, place, word, place, place, word, ctypes.c_double, place, place),
@@ -82,6 +85,11 @@ def _compiled() -> dict[str, Callable[..., Any]]:
 def pointer(array: npt.NDArray[Any]) -> int:
     """Where an array begins."""
     return int(array.ctypes.data)
+
+
+def largest_rhat(rule: Rule) -> float:
+    """What no R-hat may reach."""
+    return rule.target_rhat + (0.0 if rule.strict else ALLOWANCE)
 
 
 class Watch:
@@ -122,48 +130,51 @@ class Watch:
         self._work: Work | None = None
         self._room = 0
         self._plans: dict[tuple[int, int], Plan] = {}
+        self._asked: tuple[Rule, Question, Question] | None = None
+        self._lying: tuple[Chunk, Shelf] | None = None
 
     @property
     def count(self) -> int:
         """Draws per chain so far."""
         return self._columns.count
 
-    def extend(self, draws: npt.NDArray[Any]) -> None:
-        """Take the next draws (chain, n, scalar), n >= 0, real numbers in any memory layout; they are copied.
+    def extend(self, draws: npt.NDArray[Any] | Sequence[npt.NDArray[Any]]) -> None:
+        """Take the next draws: (chain, n, scalar), n >= 0, real numbers in any memory layout; they are copied.
 
-        Raises ShapeError for other numbers of chains or scalars, TypeError for elements that are no real numbers.
+        They may come as one array for each chain. Raises ShapeError for other numbers of chains or scalars, TypeError
+        for elements that are no real numbers.
         """
-        if draws.ndim != 3 or draws.shape[0] != self.chains or draws.shape[2] != self.scalars:
+        shapes = {own.shape for own in draws}
+        if len(draws) != self.chains or [shape[1:] for shape in shapes] != [(self.scalars,)]:
+            came = draws.shape if isinstance(draws, np.ndarray) else [own.shape for own in draws]
             raise ShapeError(
                 f"draws need the shape (chain, draw, scalar) with {self.chains} chains and {self.scalars} scalars; "
-                f"{draws.shape} came"
+                f"{came} came"
             )
-        if draws.dtype.kind not in "biuf":
-            raise TypeError(f"draws need to be real numbers or booleans; their element type is {draws.dtype}")
-        source = np.asarray(draws, np.float64)
-        if any(step % source.itemsize for step in source.strides) or not source.flags.aligned:
-            source = source.copy()
+        for own in draws:
+            if own.dtype.kind not in "biuf":
+                raise TypeError(f"draws need to be real numbers or booleans; their element type is {own.dtype}")
+        sources = [np.asarray(own, np.float64) for own in draws]
+        for c, source in enumerate(sources):
+            if any(step % source.itemsize for step in source.strides) or not source.flags.aligned:
+                sources[c] = source.copy()
         columns = self._columns
-        steps = [step // source.itemsize for step in source.strides]
-        arrays = [pointer(array) for array in (columns.origin, columns.moved, columns.unusable)]
-        done, wanted = 0, source.shape[1]
-        self._plans.clear()
+        self._plans = {key: plan for key, plan in self._plans.items() if key[1] != columns.count}
+        code = machine_code()
+        done, wanted = 0, len(sources[0])
         while done < wanted:
             if columns.count == columns.capacity:
                 columns.grow(wanted - done)
-            step = min(wanted - done, columns.capacity - columns.count)
-            machine_code()["store"](
-                address(columns.chunks[0]),
-                self.chains,
-                self.scalars,
-                columns.count,
-                step,
-                pointer(source) + done * source.strides[1],
-                *steps,
-                *arrays,
-            )
-            columns.count += step
-            done += step
+            count = min(wanted - done, columns.capacity - columns.count)
+            place = address(columns.chunks[0])
+            for c, source in enumerate(sources):
+                begin = pointer(source) + done * source.strides[0]
+                steps = [step // source.itemsize for step in source.strides]
+                code["store"](place, self.chains, c, self.scalars, columns.count, count, begin, *steps)
+            arrays = [pointer(array) for array in (columns.origin, columns.moved, columns.unusable)]
+            code["note"](place, self.chains, self.scalars, columns.count, count, *arrays)
+            columns.count += count
+            done += count
 
     def check(self, rule: Rule) -> Failure | None:
         """The first scalar found that does not pass, or None if all do.
@@ -178,6 +189,11 @@ class Watch:
           explains: h Var(means) / (W tau), with half chains of h draws, variance W within them and their
           autocorrelation time tau, is below the 1 - 0.01 / (2 scalars) quantile of F(2 chains - 1, 200).
 
+        A scalar of which some draws pass with room to spare is not looked at in all of them: of evenly spread draws,
+        at most every second one and as many in all as make twice the size asked for, the effective size is a quarter
+        larger than it should be and R-hat is below `target_rhat`. All draws are worth more than some of them.
+        Source: MacEachern and Berliner (1994), Subsampling the Gibbs sampler.
+
         With `strict` R-hat is below `target_rhat` instead of the last two. With one chain its two halves are compared.
         """
         columns = self._columns
@@ -189,32 +205,48 @@ class Watch:
                 return Failure(scalar, missed, float(values[scalar]) if missed == "not finite" else 0.0, 0.0)
         if not self.scalars:
             return None
-        largest = rule.target_rhat + (0.0 if rule.strict else ALLOWANCE)
         if self.count < FEWEST_DRAWS:
             if rule.target_ess is not None:
                 return Failure(0, "bulk ess", math.nan, rule.target_ess)
-            return Failure(0, "rhat", math.nan, largest)
-        question = Question(
-            target_ess=0.0 if rule.target_ess is None else rule.target_ess,
-            rhat=largest,
-            target_rhat=math.inf if rule.strict else rule.target_rhat,
-            noise=math.nan,
-            missed=0,
-            value=0.0,
-            bound=0.0,
-            badness=0.0,
-        )
-        first = np.array([self._last_failed])
-        failure = self._first_failing(question, first)
+            return Failure(0, "rhat", math.nan, largest_rhat(rule))
+        question, sufficient = self._questions(rule)
+        some = self._draws_for_a_first_look(rule)
+        failure = self._first_failing(question, sufficient, some, np.array([self._last_failed]))
         if failure is None:
             order = np.argsort(-self._badness, kind="stable")
-            failure = self._first_failing(question, order[order != self._last_failed])
+            failure = self._first_failing(question, sufficient, some, order[order != self._last_failed])
         return failure
 
+    def _questions(self, rule: Rule) -> tuple[Question, Question]:
+        """What is asked of all draws, and of some; kept until another rule comes."""
+        if self._asked is not None and self._asked[0] == rule:
+            return self._asked[1:]
+        target = 0.0 if rule.target_ess is None else rule.target_ess
+        unexplained = math.inf if rule.strict else rule.target_rhat
+        question = Question(target, largest_rhat(rule), unexplained, math.nan, 0, 0.0, 0.0, 0.0)
+        sufficient = Question(AMPLE * target, rule.target_rhat, math.inf, math.nan, 0, 0.0, 0.0, 0.0)
+        self._asked = rule, question, sufficient
+        return question, sufficient
+
+    def _draws_for_a_first_look(self, rule: Rule) -> int:
+        """How many draws of each chain may do; all of them, if fewer would not save much."""
+        if rule.target_ess is None or rule.strict:
+            return self.count
+        some = max(THIN_DRAWS, 2 * math.ceil(rule.target_ess / self.chains))
+        return some if 2 * some <= self.count else self.count
+
     def nearest_to_failing(self) -> int:
-        """The scalar that was in the worst state when last looked at, of those that were."""
+        """The scalar in the worst state: of the worst ones when last looked at, the one with the worst figures now."""
+        if self._asked is None:
+            return 0
+        rule = self._asked[0]
         known = np.where(np.isfinite(self._badness), self._badness, -np.inf)
-        return int(np.argmax(known)) if self.scalars else 0
+        worst = np.argsort(-known, kind="stable")[:WORST]
+        figures = self.measure(worst)
+        missing = (figures.rhat - 1.0) / (largest_rhat(rule) - 1.0)
+        if rule.target_ess is not None:
+            missing = np.fmax(missing, rule.target_ess / np.fmin(figures.ess_bulk, figures.ess_tail))
+        return int(worst[np.argmax(np.where(np.isnan(missing), -np.inf, missing))]) if len(worst) else 0
 
     def measure(self, scalars: Sequence[int] | npt.NDArray[np.integer[Any]] | None = None) -> Figures:
         """Figures of some scalars, in their sequence, or of all."""
@@ -291,9 +323,12 @@ class Watch:
         apart = suspects[self.measure(suspects).rhat > rhat]
         return [int(scalar) for scalar in apart if (self.chain_sizes(int(scalar)) >= size).all()]
 
-    def _first_failing(self, question: Question, candidates: npt.NDArray[np.int64]) -> Failure | None:
+    def _first_failing(
+        self, question: Question, sufficient: Question, some: int, candidates: npt.NDArray[np.int64]
+    ) -> Failure | None:
         """Look at candidates in sequence."""
         plan, shelf, work = self._plan(self.chains, self.count), self._shelf(), self._memory()
+        thin = self._plan(self.chains, some)
         begin = 0
         while begin < len(candidates):
             begin += machine_code()["first_failing"](
@@ -301,6 +336,8 @@ class Watch:
                 address(plan),
                 address(work),
                 address(question),
+                address(thin),
+                address(sufficient),
                 pointer(candidates) + begin * candidates.itemsize,
                 len(candidates) - begin,
                 pointer(self._badness),
@@ -377,13 +414,17 @@ class Watch:
         return self._work
 
     def _shelf(self) -> Shelf:
-        """The draws and orders as machine code sees them, for as long as the caller holds the record."""
+        """The draws and orders as machine code sees them; kept until there are more chunks."""
         columns = self._columns
-        return Shelf(
-            chunk=columns.chunks[0],
-            chunks=len(columns.chunks),
-            slots=columns.slots,
-            slot=columns.slot,
-            ordered=columns.ordered,
-            taken=columns.taken,
-        )
+        newest = columns.chunks[0]
+        if self._lying is None or self._lying[0] is not newest:
+            shelf = Shelf(
+                chunk=newest,
+                chunks=len(columns.chunks),
+                slots=columns.slots,
+                slot=columns.slot,
+                ordered=columns.ordered,
+                taken=columns.taken,
+            )
+            self._lying = newest, shelf
+        return self._lying[1]
