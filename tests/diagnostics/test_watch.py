@@ -424,7 +424,7 @@ def test_the_scalar_nearest_to_failing_is_found_by_all_its_draws() -> None:
     """Of many that some draws settle, the one whose effective size is least; that of others need not be known."""
     rng = np.random.default_rng(13)
     draws = rng.normal(size=(4, 800, 60))
-    draws[:, :, 41] = autoregressive(draws[:, :, 41], 0.4)
+    draws[:, :, 41] = autoregressive(draws[:, :, 41], 0.65)
     watch = watched(draws)
     assert watch.nearest_to_failing() == 0
     assert watch.check(Rule(target_ess=400)) is None

@@ -88,11 +88,13 @@ def new_metric(vectors: Vectors) -> Metric:
 
 
 def install(metric: Metric, scales: Scales) -> None:
-    """Put a learnt metric in place."""
-    for i, scale in enumerate(scales.scale.tolist()):
-        set_variance(metric, i, scale * scale)
+    """Put a learnt metric in place; variances as `set_variance` keeps them."""
+    wanted = scales.scale * scales.scale
+    variance, mass_deviation = np.asarray(metric.variance), np.asarray(metric.mass_deviation)
+    variance[:] = np.clip(np.where(np.isnan(wanted), 1.0, wanted), SMALLEST_VARIANCE, LARGEST_VARIANCE)
+    mass_deviation[:] = 1.0 / np.sqrt(variance)
     rows = np.zeros((max(1, scales.rank), metric.stride))
-    rows[: scales.rank, : metric.dimension] = scales.directions * np.sqrt(np.asarray(metric.variance))
+    rows[: scales.rank, : metric.dimension] = scales.directions * np.sqrt(variance)
     metric.directions = rows.reshape(-1)
     metric.stretches = np.append(scales.eigenvalues - 1.0, 0.0)
     metric.shrinkages = np.append(scales.eigenvalues**-0.5 - 1.0, 0.0)
