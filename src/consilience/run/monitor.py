@@ -15,6 +15,7 @@ from consilience.record import Record, replace
 from consilience.run.messages import Matrix
 
 LOG_DENSITY = "log density"
+PIECE = 1 << 18  # numbers of each chain that are copied at a time
 
 
 class Monitored(Record):
@@ -63,8 +64,11 @@ class Monitor:
         if self.watch is None:
             self._begin(parts)
         assert self.watch is not None
-        block = np.stack([np.concatenate(self._chosen(columns), axis=1) for columns in parts])
-        self.watch.extend(block)
+        chosen = [self._chosen(columns) for columns in parts]
+        step = max(1, PIECE // max(1, len(self.names)))
+        for begin in range(0, len(chosen[0][0]), step):
+            piece = slice(begin, begin + step)
+            self.watch.extend(np.stack([np.concatenate([c[piece] for c in columns], axis=1) for columns in chosen]))
         self.levels.extend(np.stack([lp[c][:, None] for c in self.chains]))
 
     def _begin(self, parts: list[list[Matrix]]) -> None:
@@ -88,6 +92,11 @@ class Monitor:
             self.surprise = True
             self.known = self.known | unknown
         return [columns[0], columns[1][:, self.varying]]
+
+    def rest(self) -> None:
+        """Let the draws go; what was found of them stays."""
+        self.watch = None
+        self.levels = Watch(len(self.chains), 1)
 
     def check(self, rule: Rule) -> Failure | None:
         """The first scalar found for which the rule does not hold."""

@@ -188,6 +188,7 @@ class Sampling:
     def take(self, windows: Mapping[int, Window]) -> None:
         """Take in the windows of a round, and check if it is time to."""
         self.begun = True
+        self._watch_again()
         lost = [c for c in self.chains if c not in windows]
         if lost:
             self._leave_out(lost)
@@ -297,11 +298,24 @@ class Sampling:
         self.verdict = None
         self.disagreed = False
         if self.count and self._next_check(self.count - 1) == self.count:
+            self._watch_again()
             self._check()
+
+    def rest(self) -> None:
+        """Let go what the windows give back: whoever keeps a result need not keep what watched it come."""
+        self.monitor.rest()
+
+    def _watch_again(self) -> None:
+        if self.windows and self.monitor.watch is None:
+            self.monitor = Monitor(self.monitored, self.chains, self.monitor.known)
+            self._extend(self.windows)
+
+    def _with_gradients(self) -> list[dict[int, Window]]:
+        return [windows for windows in self.windows if all(w.gradients is not None for w in windows.values())]
 
     def points(self) -> dict[int, tuple[Matrix, Matrix]]:
         """Draws and gradients by chain, as far as gradients were kept."""
-        kept = [windows for windows in self.windows if all(w.gradients is not None for w in windows.values())]
+        kept = self._with_gradients()
         if not kept:  # the first draws were made for a fixed length
             nothing = np.empty((0, self.windows[0][self.chains[0]].draws.shape[1]))
             return dict.fromkeys(self.chains, (nothing, nothing))
@@ -312,19 +326,17 @@ class Sampling:
         return result
 
     def _metric_is_wrong(self) -> bool:
-        points = self.points()
+        kept = [windows[c] for c in self.chains for windows in self._with_gradients()]
         present = self.frozen.scales.get(self.chains[0])
-        if (
-            not len(points[self.chains[0]][0])
-            or present is None
-            or any(self.frozen.scales.get(c) is not present for c in self.chains)
-        ):
+        if not kept or present is None or any(self.frozen.scales.get(c) is not present for c in self.chains):
             return False
-        draws = np.concatenate([points[c][0] for c in self.chains])
-        gradients = np.concatenate([points[c][1] for c in self.chains])
         # In many dimensions the estimate's cost grows with the cube of the draws, and some suffice to contradict.
-        every = 1 if draws.shape[1] <= MANY else math.ceil(len(draws) / ENOUGH)
-        learnt = fisher_metric.estimate(draws[::every], gradients[::every], self.plan.form, self.plan.directions)
+        ends = np.cumsum([len(w.draws) for w in kept])
+        every = 1 if kept[0].draws.shape[1] <= MANY else math.ceil(int(ends[-1]) / ENOUGH)
+        chosen = [(w, slice(int(len(w.draws) - end) % every, None, every)) for w, end in zip(kept, ends, strict=True)]
+        draws = np.concatenate([w.draws[part] for w, part in chosen])
+        gradients = np.concatenate([w.gradients[part] for w, part in chosen if w.gradients is not None])
+        learnt = fisher_metric.estimate(draws, gradients, self.plan.form, self.plan.directions)
         if learnt is None:
             return False
         ratios = log_ratios(learnt, present)
