@@ -99,9 +99,9 @@ class Bound:
     def __init__(self, compiled: Compiled, arrays: Sequence[Array]) -> None:
         self.compiled = compiled
         self._arrays = arrays
-        self._table = (ctypes.c_void_p * max(1, len(arrays)))(*[a.ctypes.data for a in arrays])
+        self._table = np.array([a.ctypes.data for a in arrays] or [0], np.uint64)
         self.entry = compiled.address
-        self.constants = ctypes.addressof(self._table)
+        self.constants: int = self._table.ctypes.data
         self.workspace = compiled.workspace
 
     def map(self, inputs: Sequence[tuple[Array, bool]], count: int) -> tuple[list[Array], int]:

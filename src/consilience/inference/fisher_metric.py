@@ -48,10 +48,12 @@ def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", most: int | 
         if form == "diag" or most == 0:
             return plain
         unit = np.sqrt(variance)
+        centred /= unit  # in place, here and below: with many coordinates each copy counts
+        slopes *= unit
+        centred[:, ~known] = 0.0
+        slopes[:, ~known] = 0.0
         try:
-            vectors, eigenvalues = geometric_mean(
-                np.where(known, centred / unit, 0.0), np.where(known, slopes * unit, 0.0)
-            )
+            vectors, eigenvalues = geometric_mean(centred, slopes)
         except (np.linalg.LinAlgError, ValueError):  # not finite, or not positive
             return plain
     effect = np.abs(np.log(eigenvalues))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from consilience.errors import SamplingError
 from consilience.inference.kernel import Chain, Rows, Snapshot
 from consilience.run.messages import Round, Window
+from consilience.run.pages import pages
 
 CHUNK_SECONDS = 0.01  # of one native call: long against the cost of a call, short against a user's patience
 LARGEST_GROWTH = 4  # of the number of transitions per call
@@ -114,9 +115,9 @@ class Lane:
             self.chain.obey(round.orders[self.index])
         shape = (round.count, self.dimension)
         self.rows = Rows(
-            np.empty(shape),
+            pages(shape),
             np.empty((self.columns, round.count)),
-            np.empty(shape) if round.gradients else None,
+            pages(shape) if round.gradients else None,
         )
         self.chain.write_to(self.rows)
         self.ready = True

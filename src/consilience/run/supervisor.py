@@ -386,6 +386,8 @@ class Supervisor:
             lane.drop_rows()
         self._arrived = {}
         self._early.clear()
+        while not self.workers.deliveries.empty():  # of rounds that were given up
+            self.workers.deliveries.get()
 
     def _result(self, verdict: Verdict, last: bool = False) -> Run:
         """What there is; `last`: the windows become parts of its arrays, so that there is one copy of the draws."""

@@ -189,7 +189,7 @@ class Columns:
                 "can be watched on; thin the draws"
             )
         if first + capacity > self.room:
-            self.room = max(first + capacity, self.room + self.room // 2)
+            self.room = max(first + capacity, self.room + max(self.room // 2, FIRST_CAPACITY))
         slots = min(self.scalars, self.memory // (4 * self.chains * self.room))
         lying = [(chunk.first, chunk.capacity, chunk.values) for chunk in reversed(self.chunks)]
         if slots < self.slots or not self.chunks:
