@@ -485,7 +485,7 @@ def test_orders_take_no_more_memory_than_given() -> None:
             orders = [np.asarray(chunk.order) for chunk in watch._columns.chunks]
             assert sum(order.nbytes for order in orders if order.size > 1) <= memory
             kept.append(int((watch._columns.slot >= 0).sum()))
-            assert kept[-1] == min(15, memory // (4 * 3 * watch._columns.capacity))
+            assert kept[-1] == min(15, memory // (4 * 3 * watch._columns.room))
         assert kept[-1] == {0: 0, 50_000: 1, 200_000: 6, 1 << 28: 15}[memory]
         same(watch.measure(), watched(draws).measure())
 

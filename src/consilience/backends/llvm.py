@@ -36,7 +36,7 @@ from consilience.ir.side_tables import describe, without_sources
 from consilience.lower import entry
 from consilience.lower.expand import expand
 from consilience.lower.prepare import prepare
-from consilience.lower.program import Program, lower
+from consilience.lower.program import lower
 from consilience.lower.sharing import share_exponentials
 from consilience.lower.specialise import specialise
 from consilience.lower.views import static
@@ -75,19 +75,19 @@ class Compiled:
         with without_sources():
             primitive = fold(share_exponentials(expand(outputs)))
             cut, leaves, self._prepared = prepare(primitive, self._data)
-            self.program: Program = lower(inputs, cut, leaves)
+            program = lower(inputs, cut, leaves)
         host = target.host()
-        called = entry.called(self.program.steps)
+        called = entry.called(program.steps)
         if called:  # they are compiled beside what is left to do here, or loaded
             Beside(lambda: vectormath.library(host).prepare(vectormath.symbol(name, host.lanes) for name in called))
-        code = entry.write(self.program, host)
+        code = entry.write(program, host)
         self.workspace = code.workspace + ALIGNMENT
         names = sorted(n for n in code.module.imports if n.startswith("blas_"))
         imports = blas.imports([n.removeprefix("blas_") for n in names]) if names else {}
-        self.text = emit(code.module, host)
-        self.library = jit.load(self.text, [code.entry], imports, level=level)
+        self.library = jit.load(emit(code.module, host), [code.entry], imports, level=level)
         self.address = self.library.address(code.entry)
-        self._arrays = [aligned(array) for array in self.program.constants]
+        self._arrays = [aligned(array) for array in program.constants]
+        self.outputs = [(static(o.static_shape), numpy_dtype(o.dtype)) for o in program.outputs]
 
     def bind(self, values: Sequence[Array] = ()) -> Bound:
         """The code with a table of constants, for given values of the data leaves."""
@@ -103,9 +103,9 @@ class Bound:
     def __init__(self, compiled: Compiled, arrays: Sequence[Array]) -> None:
         self.compiled = compiled
         self._arrays = arrays
-        self._table = (ctypes.c_void_p * max(1, len(arrays)))(*[a.ctypes.data for a in arrays])
+        self._table = np.array([a.ctypes.data for a in arrays] or [0], np.uint64)
         self.entry = compiled.address
-        self.constants = ctypes.addressof(self._table)
+        self.constants: int = self._table.ctypes.data
         self.workspace = compiled.workspace
 
     def map(self, inputs: Sequence[tuple[Array, bool]], count: int) -> tuple[list[Array], int]:
@@ -116,9 +116,7 @@ class Bound:
         """
         kept = [(np.ascontiguousarray(a), per_draw) for a, per_draw in inputs]
         ins = [(a.ctypes.data, a.nbytes // max(1, count) if per_draw else 0) for a, per_draw in kept]
-        results = [
-            np.empty((count, *static(o.static_shape)), numpy_dtype(o.dtype)) for o in self.compiled.program.outputs
-        ]
+        results = [np.empty((count, *shape), dtype) for shape, dtype in self.compiled.outputs]
         outs = [(r.ctypes.data, r.nbytes // max(1, count)) for r in results]
         scratch = workspace_address(self.workspace)
         return results, run_batch(self.entry, self.constants, scratch, count, ins, outs)

@@ -49,9 +49,10 @@ def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", most: int | 
         if form == "diag" or most == 0:
             return plain
         unit = np.sqrt(variance)
-        centred /= unit
+        centred /= unit  # in place, here and below: with many coordinates each copy counts
         slopes *= unit
-        centred[:, ~known] = slopes[:, ~known] = 0.0
+        centred[:, ~known] = 0.0
+        slopes[:, ~known] = 0.0
         try:
             vectors, eigenvalues = geometric_mean(centred, slopes)
         except (np.linalg.LinAlgError, ValueError):  # not finite, or not positive

@@ -133,6 +133,7 @@ class Course:
             case PooledTuning() if stage.finished:
                 self.metric_report = stage
                 self._sample(self._frozen_by(stage))
+                stage.history.clear()  # has served
             case SoloTuning() if stage.finished:
                 steps = {c: w.step_size for c, w in windows.items()} if self.setting.poolable else {}
                 self._sample(Frozen({}, steps, self.living))

@@ -7,6 +7,7 @@ supervisor while no worker has it.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,11 @@ from numpy.typing import NDArray
 from consilience.errors import SamplingError
 from consilience.inference.kernel import Chain, Rows, Snapshot
 from consilience.run.messages import Round, Window
+from consilience.run.pages import pages
 
 CHUNK_SECONDS = 0.01  # of one native call: long against the cost of a call, short against a user's patience
 LARGEST_GROWTH = 4  # of the number of transitions per call
+RECENT = 50  # transitions over which the progress of a chain is averaged
 FEWEST_BROKEN = 10  # transitions without a single finite energy, after which a chain counts as broken
 
 
@@ -24,6 +27,7 @@ class Lane:
     """A chain and its present work.
 
     index     the chain's number
+    make      makes the chain; once more where a lane that rested goes on
     round     what it is to do, or None
     number    number of that round
     done      transitions made in it
@@ -32,9 +36,12 @@ class Lane:
     lost      whether it is left out
     """
 
-    def __init__(self, index: int, chain: Chain, stop: NDArray[np.int64], columns: int, dimension: int) -> None:
+    def __init__(
+        self, index: int, make: Callable[[], Chain], stop: NDArray[np.int64], columns: int, dimension: int
+    ) -> None:
         self.index = index
-        self.chain = chain
+        self.make = make
+        self._chain: Chain | None = make()
         self.stop = stop
         self.columns = columns
         self.dimension = dimension
@@ -48,7 +55,7 @@ class Lane:
         self.seconds = 0.0
         self.round_seconds = 0.0
         self.life = 0  # changes when the chain goes back: what it delivered before does not count any more
-        self.origin = chain.snapshot()  # before its first evaluation
+        self.origin = self.chain.snapshot()  # before its first evaluation
         self.snapshot: Snapshot | None = None  # after the last window that was taken in
         self.after: tuple[int, int] = (0, 0)  # transitions and evaluations then
         self.evaluations_before = 0  # of the present round
@@ -56,6 +63,20 @@ class Lane:
         self.settled_failures = 0  # those of rounds that were taken in
         self.lost = False
         self.budget: int | None = None
+        self._evaluations = 0  # when it began to rest
+
+    @property
+    def chain(self) -> Chain:
+        """The chain, made anew in its last state where the lane has rested."""
+        if self._chain is None:
+            self._chain = self.make()
+            self._chain.restore(self.origin if self.snapshot is None else self.snapshot)
+        return self._chain
+
+    @property
+    def evaluations(self) -> int:
+        """Of the log density so far."""
+        return self._evaluations if self._chain is None else self._chain.evaluations
 
     def give(self, round: Round, number: int) -> None:
         """Set the work to do."""
@@ -94,9 +115,9 @@ class Lane:
             self.chain.obey(round.orders[self.index])
         shape = (round.count, self.dimension)
         self.rows = Rows(
-            np.empty(shape),
+            pages(shape),
             np.empty((self.columns, round.count)),
-            np.empty(shape) if round.gradients else None,
+            pages(shape) if round.gradients else None,
         )
         self.chain.write_to(self.rows)
         self.ready = True
@@ -136,6 +157,18 @@ class Lane:
         self.done = 0
         self.ready = False
         self.chain.restore(self.origin if self.snapshot is None else self.snapshot)
+
+    def drop_rows(self) -> None:
+        """Let the rows of the last round go but for those statistics that tell where the chain is."""
+        if self.rows is not None:
+            nothing = np.empty((0, self.dimension))
+            self.rows = Rows(nothing, self.rows.statistics[:, : self.done][:, -RECENT:].copy())
+            self.chain.write_to(Rows(nothing, np.empty((self.columns, 0))))
+
+    def drop_chain(self) -> None:
+        """Let the chain go, which its last state gives back."""
+        self._evaluations = self.chain.evaluations
+        self._chain = None
 
     def begin_again(self, round: Round, number: int) -> None:
         """Return there with other random numbers, and do the work of this round once more."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 
 import numpy as np
@@ -68,8 +69,8 @@ def launch(
     lanes = []
     for c in range(chains):
         stop = np.zeros(1, np.int64)
-        chain = kernel.chain(density, points[c], chain_key(seed, c), course.solo_length, stop)
-        lanes.append(Lane(c, chain, stop, len(kernel.statistics), dimension))
+        make = functools.partial(kernel.chain, density, points[c], chain_key(seed, c), course.solo_length, stop)
+        lanes.append(Lane(c, make, stop, len(kernel.statistics), dimension))
     threads = min(chains, usable_cores() if cores is None else max(1, cores))
     supervisor = Supervisor(course, lanes, threads, dict(kernel.statistics), seed, lambda event: None, keep)
     running = Running(supervisor, listeners)

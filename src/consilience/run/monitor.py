@@ -15,6 +15,7 @@ from consilience.record import Record, replace
 from consilience.run.messages import Matrix
 
 LOG_DENSITY = "log density"
+PIECE = 1 << 18  # numbers of each chain that are copied at a time
 
 
 class Monitored(Record):
@@ -63,7 +64,11 @@ class Monitor:
         if self.watch is None:
             self._begin(parts)
         assert self.watch is not None
-        self.watch.extend([self._chosen(columns) for columns in parts])
+        chosen = [self._chosen(columns) for columns in parts]
+        step = max(1, PIECE // max(1, len(self.names)))
+        for begin in range(0, len(chosen[0][0]), step):
+            piece = slice(begin, begin + step)
+            self.watch.extend([_beside([c[piece] for c in columns]) for columns in chosen])
         self.levels.extend([lp[c][:, None] for c in self.chains])
 
     def _begin(self, parts: list[list[Matrix]]) -> None:
@@ -78,15 +83,20 @@ class Monitor:
         self.names = (*self.monitored.names, *(names[i] for i in self.varying or ()), LOG_DENSITY)
         self.watch = Watch(len(self.chains), len(self.names) - 1)
 
-    def _chosen(self, columns: list[Matrix]) -> Matrix:
+    def _chosen(self, columns: list[Matrix]) -> list[Matrix]:
         if self.varying is None:
-            return columns[0]
+            return columns[:1]
         moved = np.flatnonzero((columns[1] != self.first).any(axis=0))
         unknown = set(moved.tolist()).difference(self.varying)
         if unknown:
             self.surprise = True
             self.known = self.known | unknown
-        return np.concatenate([columns[0], columns[1][:, self.varying]], axis=1)
+        return [columns[0], columns[1][:, self.varying]]
+
+    def rest(self) -> None:
+        """Let the draws go; what was found of them stays."""
+        self.watch = None
+        self.levels = Watch(len(self.chains), 1)
 
     def check(self, rule: Rule) -> Failure | None:
         """The first scalar found for which the rule does not hold."""
@@ -124,3 +134,8 @@ class Monitor:
         of_level = self.names[scalar] == LOG_DENSITY
         found = self.levels.measure() if of_level else self.watch.measure([scalar])
         return self.names[scalar], float(found.rhat[0]), float(np.fmin(found.ess_bulk[0], found.ess_tail[0]))
+
+
+def _beside(columns: list[Matrix]) -> Matrix:
+    """All columns in one matrix; the only one itself."""
+    return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)

@@ -7,9 +7,7 @@ import math
 import numpy as np
 
 from consilience.run.events import ChainProgress, CheckFigures, Phase, Progress
-from consilience.run.lanes import Lane
-
-RECENT = 50  # transitions over which the depth of trees is averaged
+from consilience.run.lanes import RECENT, Lane
 
 
 def progress(
@@ -59,7 +57,7 @@ def _chain(
         divergences=divergences.get(lane.index, 0) + fresh,
         step_size=recent(("step_size", "scaling"), 1),
         tree_depth=recent(("depth",), RECENT),
-        gradients=lane.chain.evaluations,
+        gradients=lane.evaluations,
         seconds=lane.seconds,
     )
 

@@ -189,6 +189,7 @@ class Sampling:
     def take(self, windows: Mapping[int, Window]) -> None:
         """Take in the windows of a round, and check if it is time to."""
         self.begun = True
+        self._watch_again()
         lost = [c for c in self.chains if c not in windows]
         if lost:
             self._leave_out(lost)
@@ -298,7 +299,17 @@ class Sampling:
         self.verdict = None
         self.disagreed = False
         if self.count and self._next_check(self.count - 1) == self.count:
+            self._watch_again()
             self._check()
+
+    def rest(self) -> None:
+        """Let go what the windows give back: whoever keeps a result need not keep what watched it come."""
+        self.monitor.rest()
+
+    def _watch_again(self) -> None:
+        if self.windows and self.monitor.watch is None:
+            self.monitor = Monitor(self.monitored, self.chains, self.monitor.known)
+            self._extend(self.windows)
 
     def points(self, every: int = 1) -> dict[int, tuple[Matrix, Matrix]]:
         """Draws and gradients by chain, as far as gradients were kept: all, or one of `every` so many."""

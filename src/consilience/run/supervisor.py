@@ -139,7 +139,10 @@ class Supervisor:
                 if self.keep is not None:
                     self.keep.close()
         self.ended = True
-        run = self._result(verdict)
+        self._rest()
+        run = self._result(verdict, last=True)
+        for lane in self.lanes:
+            lane.drop_chain()
         self.send(self.progress())
         self.send(RunEnded(verdict.status, verdict.reason, run.draws.shape[1], run.seconds))
         return run
@@ -375,7 +378,19 @@ class Supervisor:
             )
         return _joined(complete)
 
-    def _result(self, verdict: Verdict) -> Run:
+    def _rest(self) -> None:
+        """Let go what only further rounds need."""
+        if self.course.sampling is not None:
+            self.course.sampling.rest()
+        for lane in self.lanes:
+            lane.drop_rows()
+        self._arrived = {}
+        self._early.clear()
+        while not self.workers.deliveries.empty():  # of rounds that were given up
+            self.workers.deliveries.get()
+
+    def _result(self, verdict: Verdict, last: bool = False) -> Run:
+        """What there is; `last`: the windows become parts of its arrays, so that there is one copy of the draws."""
         course = self.course
         sampling = course.sampling
         chains = tuple(lane.index for lane in self._living() if sampling is None or lane.index in sampling.chains)
@@ -384,8 +399,8 @@ class Supervisor:
         if self.partial:
             windows.append(self.partial)
         tuning = [some for some in course.tuning_windows if all(c in some for c in chains)]
-        draws, table = _joined_chains(windows, chains, dimension, len(self.statistics))
-        warm, warm_table = _joined_chains(tuning, chains, dimension, len(self.statistics))
+        draws, table = _joined_chains(windows, chains, dimension, len(self.statistics), last)
+        warm, warm_table = _joined_chains(tuning, chains, dimension, len(self.statistics), last)
         by_chain = {lane.index: lane for lane in self.lanes}
         report = course.metric_report
         monitor = None if sampling is None else sampling.monitor
@@ -427,11 +442,12 @@ def _notes(lane: Lane) -> Iterator[str]:
 
 
 def _joined_chains(
-    windows: list[dict[int, Window]], chains: tuple[int, ...], dimension: int, columns: int
+    windows: list[dict[int, Window]], chains: tuple[int, ...], dimension: int, columns: int, share: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draws (chain, transition, coordinate) and statistics (chain, statistic, transition) of all windows, copied once.
 
-    Windows of tuning may have statistics only.
+    Windows of tuning may have statistics only. `share`: as soon as a chain is copied its windows are made views of
+    the copy, so that both are there for one chain at a time only.
     """
     if not windows:
         return np.empty((len(chains), 0, dimension)), np.empty((len(chains), columns, 0))
@@ -441,7 +457,21 @@ def _joined_chains(
     for place, c in enumerate(chains):
         np.concatenate([some[c].draws for some in windows], out=draws[place])
         np.concatenate([some[c].statistics for some in windows], axis=1, out=table[place])
+        if share:
+            _make_views(windows, c, draws[place], table[place])
     return draws, table
+
+
+def _make_views(
+    windows: list[dict[int, Window]], chain: int, draws: NDArray[np.float64], table: NDArray[np.float64]
+) -> None:
+    """Let the windows of a chain be parts of these arrays, which hold the same numbers."""
+    row = column = 0
+    for some in windows:
+        window = some[chain]
+        next_row, next_column = row + len(window.draws), column + window.statistics.shape[1]
+        some[chain] = replace(window, draws=draws[row:next_row], statistics=table[:, column:next_column])
+        row, column = next_row, next_column
 
 
 def _cut(window: Window, count: int) -> Window:

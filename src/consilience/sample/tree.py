@@ -23,9 +23,9 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
     __slots__ = ("_work",)
 
     @classmethod
-    def of(cls, tree: xarray.DataTree, work: Work | None) -> Posterior:
-        """The same groups, with the run they come from."""
-        result = cls(children={str(name): child for name, child in tree.children.items()})
+    def of(cls, groups: Mapping[str, xarray.DataTree], work: Work | None) -> Posterior:
+        """A tree of these groups, with the run they come from."""
+        result = cls(children=groups)
         object.__setattr__(result, "_work", work)
         return result
 

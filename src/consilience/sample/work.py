@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience import diagnostics, storage
+from consilience import diagnostics
 from consilience.diagnostics.divergence_location import describe
 from consilience.diagnostics.watch import Rule
 from consilience.errors import ConsilienceWarning, ConvergenceWarning, SamplingError
@@ -31,6 +31,7 @@ from consilience.sample.data import constant_data, observed_data
 from consilience.sample.parallel import in_parallel
 from consilience.sample.predictive import compute_log_likelihood
 from consilience.sample.storing import Storing
+from consilience.storage.datatree import branches
 from consilience.storage.deferred import Deferred
 from consilience.ui import reporter
 
@@ -166,24 +167,20 @@ class Work:
         began = time.perf_counter()
         named = self.named(run.draws, self.lazily)
         attributes = self.attributes(run, time.perf_counter() - began)
-        warmup: dict[str, Any] = {}
-        if not self.discard_tuned and run.warmup_draws.shape[1]:
-            warmup = {
-                "warmup_posterior": self.named(run.warmup_draws, self.lazily),
-                "warmup_sample_stats": dict(run.warmup_statistics),
-            }
         model = self.model
-        tree = storage.build(
-            named,
-            dict(run.statistics),
-            observed_data(model),
-            constant_data(model),
-            {**model.coords, "chain": list(run.chains)},
-            model.named_vars_to_dims,
-            attributes,
-            **warmup,
-        )
-        return Posterior.of(tree, self)
+        groups = {
+            "posterior": named,
+            "sample_stats": run.statistics,
+            "observed_data": observed_data(model),
+            "constant_data": constant_data(model),
+        }
+        if not self.discard_tuned and run.warmup_draws.shape[1]:
+            groups |= {
+                "warmup_posterior": self.named(run.warmup_draws, self.lazily),
+                "warmup_sample_stats": run.warmup_statistics,
+            }
+        coords = {**model.coords, "chain": list(run.chains)}
+        return Posterior.of(branches(groups, coords, model.named_vars_to_dims, attributes), self)
 
     def named(self, draws: Array, lazily: bool = False) -> dict[str, Any]:
         """Draws (chain, draw, coordinate) as named arrays (chain, draw, …).

@@ -111,8 +111,20 @@ def tree_of(
     """A tree of groups of any name; the rest is as in `build`."""
     import xarray
 
+    return xarray.DataTree(children=branches(groups, coords, dims, attributes))
+
+
+def branches(
+    groups: Mapping[str, Arrays],
+    coords: Coordinates | None = None,
+    dims: Dimensions | None = None,
+    attributes: Attributes | None = None,
+) -> dict[str, xarray.DataTree]:
+    """Groups of any name, each by itself: a tree may be made of them; the rest is as in `build`."""
+    import xarray
+
     origin = origin_of_now()
-    children = {
+    return {
         name: xarray.DataTree(
             dataset(
                 arrays,
@@ -124,8 +136,8 @@ def tree_of(
             )
         )
         for name, arrays in groups.items()
+        if arrays
     }
-    return xarray.DataTree(children=children)
 
 
 def extend(

@@ -1,6 +1,6 @@
 """Draws kept by scalar: blocks of draws enter; rows of one scalar, and its order as far as it is known, leave.
 
-The draws of a scalar lie in chunks, each as long as half of all before it, so nothing is ever copied again. Orders
+The draws of a scalar lie in chunks, each a quarter as long as all before it, so nothing is ever copied again. Orders
 (int32) lie beside them for as many scalars as the memory given allows.
 """
 
@@ -174,6 +174,7 @@ class Columns:
         self.chunks: list[Chunk] = []
         self.count = 0
         self.slots = 0
+        self.room = 0  # draws per chain that as many orders are meant for
         self.slot = np.full(scalars, -1, np.int64)
         self.ordered = np.zeros(scalars, np.int64)
         self.taken = np.zeros(1, np.int64)
@@ -189,13 +190,15 @@ class Columns:
     def grow(self, least: int) -> None:
         """Make room for `least` more draws per chain behind a full last chunk."""
         first = self.capacity
-        capacity = max(least, first // 2, FIRST_CAPACITY)
+        capacity = max(least, first // 4, FIRST_CAPACITY if first == 0 else 0)
         if (first + capacity) * self.chains > MOST_DRAWS:
             raise ShapeError(
                 f"{first + capacity} draws of {self.chains} chains are more than the {MOST_DRAWS} that convergence "
                 "can be watched on; thin the draws"
             )
-        slots = min(self.scalars, self.memory // (4 * self.chains * (first + capacity)))
+        if first + capacity > self.room:
+            self.room = max(first + capacity, self.room + max(self.room // 2, FIRST_CAPACITY))
+        slots = min(self.scalars, self.memory // (4 * self.chains * self.room))
         lying = [(chunk.first, chunk.capacity, chunk.values) for chunk in reversed(self.chunks)]
         if slots < self.slots or not self.chunks:
             # Fewer orders fit than before: all are dropped, and those asked for first are kept again.
