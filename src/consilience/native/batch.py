@@ -9,6 +9,8 @@ import ctypes
 import functools
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from consilience.errors import Status
 from consilience.native import jit
 from consilience.native.loops import Module, i8, i64, ptr
@@ -54,14 +56,10 @@ def run_batch(
     workspace         address of 64-byte aligned scratch memory
     returns           all statuses, combined bit by bit
     """
-
-    def table(values: Sequence[int]) -> ctypes.Array[ctypes.c_int64]:
-        return (ctypes.c_int64 * max(1, len(values)))(*values)
-
-    in_bases, in_strides = table([a for a, _ in inputs]), table([s for _, s in inputs])
-    out_bases, out_strides = table([a for a, _ in outputs]), table([s for _, s in outputs])
-    in_table, out_table = table([0] * len(inputs)), table([0] * len(outputs))
-    return _driver()(
-        entry, in_bases, in_strides, in_table, out_bases, out_strides, out_table, workspace, constants,
-        count, len(inputs), len(outputs),
-    )  # fmt: skip
+    tables = [
+        np.array([*values, 0], np.int64)  # one more, so that none is empty
+        for side in (inputs, outputs)
+        for values in ([address for address, _ in side], [stride for _, stride in side], [0] * len(side))
+    ]
+    places = [table.ctypes.data for table in tables]
+    return _driver()(entry, *places, workspace, constants, count, len(inputs), len(outputs))

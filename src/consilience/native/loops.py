@@ -466,7 +466,7 @@ class Builder:
             got = "nothing" if value is None else value.type
             raise VerificationError(f"{self.function.name} returns {result}, got {got}")
         self._append(Return(value))
-        self._append = self._unreachable
+        self._append = _unreachable
 
     @property
     def terminated(self) -> bool:
@@ -582,7 +582,8 @@ class Builder:
         if not self._loops:
             raise VerificationError(f"{name} needs a loop around it, in function {self.function.name!r}")
         self._append(statement)
-        self._append = self._unreachable
+        self._append = _unreachable
 
-    def _unreachable(self, statement: Statement) -> NoReturn:
-        raise VerificationError(f"{statement.op} can never run: it follows return, break or continue")
+
+def _unreachable(statement: Statement) -> NoReturn:
+    raise VerificationError(f"{statement.op} can never run: it follows return, break or continue")

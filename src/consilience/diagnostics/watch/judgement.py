@@ -223,8 +223,8 @@ def first_failing(
 ) -> i64:
     """Place among the candidates of the first that fails, with the criterion in `question`; `count` if none does.
 
-    Where some draws alone pass what is asked in `sufficient`, all draws are not looked at. `thin` says how many; if
-    they are all draws, there is no such look.
+    Where some draws alone pass what is asked in `sufficient`, all draws are not looked at: there is room to spare, and
+    `badness` is below 0. `thin` says how many; if they are all draws, there is no such look.
     """
     looks = 1 if thin.draws == plan.draws else 2
     for k in range(count):
@@ -240,7 +240,7 @@ def first_failing(
                 bring_some_in_order(shelf, plan.draws, thin, work, scalar)
             asked = question if at_all else sufficient
             missed = judge(asked, plan if at_all else thin, work)
-            badness[scalar] = asked.badness
+            badness[scalar] = asked.badness - (0.0 if at_all else 1.0)
         if missed != PASSES:
             question.missed = missed
             return k
