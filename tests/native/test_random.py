@@ -29,6 +29,7 @@ from consilience.native.random import (
     random_uniform,
 )
 from consilience.native.random import library as random_library
+from consilience.native.random.library import normals
 from consilience.native.random.masses import binomial_log_mass, deviance, poisson_log_mass, stirling_error
 from consilience.native.random.philox import HALF_STEP, unit_interval
 from consilience.native.typed_python import NativeFunction
@@ -110,6 +111,42 @@ def test_a_fill_gives_what_single_draws_give(first: int, n: int) -> None:
     random_normals.compiled(KEY, first, out, n)
     assert out[:n].tolist() == [random_normal(KEY, first + i) for i in range(n)]
     assert (out[n:] == -1.0).all()
+
+
+@given(st.integers(-(2**63), 2**63 - 1), st.integers(-(2**40), 2**62), st.integers(0, 150))
+@settings(max_examples=60, deadline=None)
+def test_a_fill_on_vectors_gives_single_draws_and_nothing_behind_them(key: int, first: int, n: int) -> None:
+    out = np.full(n + 3, -1.0)
+    normals()(key, first, out, n)
+    np.testing.assert_allclose(out[:n], [random_normal(key, first + i) for i in range(n)], rtol=2e-15)
+    assert (out[n:] == -1.0).all()
+
+
+def test_a_fill_is_the_same_on_every_width() -> None:
+    found = []
+    for lanes in random_library.LANES:
+        name = random_library.symbol("random_normals", lanes)
+        function = jit.load(random_library.fill(lanes), [name]).function(
+            name, None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64
+        )
+        for first, n in ((0, 100), (5, 77)):
+            out = np.zeros(n)
+            function(KEY, first, out.ctypes.data, n)
+            found.append(out)
+    for k in range(2, len(found)):
+        np.testing.assert_array_equal(found[k], found[k % 2])
+
+
+def test_filled_normals_are_standard_normal_and_independent() -> None:
+    """A million numbers: Kolmogorov-Smirnov, moments, and no correlation between neighbours."""
+    x = np.empty(1_000_000)
+    normals()(1, 0, x, len(x))
+    assert stats.kstest(x, "norm").pvalue > 1e-3
+    root = np.sqrt(len(x))
+    for power, moment, variance in [(1, 0.0, 1.0), (2, 1.0, 2.0), (3, 0.0, 15.0), (4, 3.0, 96.0)]:
+        assert abs((x**power).mean() - moment) < 4.0 * np.sqrt(variance) / root
+    for lag in (1, 2, 8, 16, 128):
+        assert abs((x[lag:] * x[:-lag]).mean()) < 4.0 / root
 
 
 # ---- distributions

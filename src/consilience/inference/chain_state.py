@@ -15,7 +15,7 @@ class State:
     """A point of a chain.
 
     key          the chain's key for random numbers
-    normals      `normal_numbers`: fills an array with standard normals, given key, counter, array and length
+    normals      `random_normals`: fills an array with standard normals, given key, counter, array and length
     transition   transitions done so far; the counter of the next one's random numbers
     dimension    number of coordinates
     stride       distance between rows of the chain's scratch memory, see `vectors`

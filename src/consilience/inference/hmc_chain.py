@@ -20,7 +20,7 @@ from consilience.inference.native_chain import (
     NativeChain,
     compile_pair,
     compiling,
-    compiling_numbers,
+    compiling_normals,
     new_state,
     open_density,
 )
@@ -137,7 +137,7 @@ class HmcKernel(Record):
     def prepare(self) -> None:
         """Begin to compile on threads of their own what chains need; see `kernel.Kernel.prepare`."""
         if self.compiled:
-            compiling_numbers()
+            compiling_normals()
             compiling(start_hmc, advance_hmc)
 
     def chain(

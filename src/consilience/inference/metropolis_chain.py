@@ -20,7 +20,7 @@ from consilience.inference.native_chain import (
     NativeChain,
     compile_pair,
     compiling,
-    compiling_numbers,
+    compiling_normals,
     new_state,
     open_density,
 )
@@ -115,7 +115,7 @@ class MetropolisKernel(Record):
     def prepare(self) -> None:
         """Begin to compile on threads of their own what chains need; see `kernel.Kernel.prepare`."""
         if self.compiled:
-            compiling_numbers()
+            compiling_normals()
             compiling(start_metropolis, advance_metropolis)
 
     def chain(

@@ -15,12 +15,13 @@ from consilience.inference.block import Block, new_block
 from consilience.inference.chain_state import State
 from consilience.inference.density import Density, Inputs, LogDensity, Outputs
 from consilience.inference.kernel import Divergences, Orders, Rows, Snapshot, Tuning
-from consilience.inference.normal_numbers import normal_numbers
 from consilience.inference.streams import RESTART, purpose_key
 from consilience.inference.vectors import Vectors
 from consilience.native.beside import WORKSHOP, Beside
+from consilience.native.random import random_normals
+from consilience.native.random.library import Normals, normals
 from consilience.native.typed_python import Array, NativeFunction, Record, f64
-from consilience.native.typed_python.library import Compiled, compile_native
+from consilience.native.typed_python.library import compile_native
 from consilience.native.typed_python.records import release
 
 
@@ -43,7 +44,7 @@ def new_state(key: int, position: NDArray[np.float64], vectors: Vectors, compile
     """A chain before its first transition, at a copy of `position`; `compiled` as in the kernels."""
     return State(
         key=key,
-        normals=compiling_numbers().result() if compiled else normal_numbers,
+        normals=compiling_normals().result() if compiled else random_normals,
         transition=0,
         dimension=vectors.dimension,
         stride=vectors.stride,
@@ -66,9 +67,9 @@ def compiling(start: NativeFunction[[Any], int], step: NativeFunction[[Any, int]
     return WORKSHOP.begin((start.name, step.name), lambda: _compiled(start, step))
 
 
-def compiling_numbers() -> Beside[Any]:
-    """`normal_numbers` as machine code, in the same way; its loops over integers need LLVM to become vectors."""
-    return WORKSHOP.begin(normal_numbers.name, lambda: Compiled(normal_numbers, passes="full"))
+def compiling_normals() -> Beside[Normals]:
+    """`random_normals` as machine code, in the same way."""
+    return WORKSHOP.begin("normals", normals)
 
 
 def _compiled(start: NativeFunction[[Any], int], step: NativeFunction[[Any, int], int]) -> Pair:

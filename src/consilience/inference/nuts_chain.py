@@ -25,7 +25,7 @@ from consilience.inference.native_chain import (
     NativeChain,
     compile_pair,
     compiling,
-    compiling_numbers,
+    compiling_normals,
     new_state,
     open_density,
 )
@@ -192,7 +192,7 @@ class NutsKernel(Record):
     def prepare(self) -> None:
         """Begin to compile on threads of their own what chains need; see `kernel.Kernel.prepare`."""
         if self.compiled:
-            compiling_numbers()
+            compiling_normals()
             compiling(start_nuts, advance_nuts)
 
     def chain(

@@ -52,7 +52,7 @@ def purpose_key(chain: i64, purpose: i64) -> i64:
 def normal_vector(state: State, purpose: i64, first: i64, target: Array[f64]) -> None:
     """Fill `target` with standard normals, one per coordinate; every block from `first` on gives two."""
     key = purpose_key(state.key, purpose)
-    state.normals(key, counter(state.transition, first), target, state.dimension)
+    state.normals(key, 2 * counter(state.transition, first), target, state.dimension)
 
 
 def chain_key(seed: int, chain: int) -> int:

@@ -6,8 +6,11 @@ same number on every width. Outside: the draws themselves.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from typing import Any, Final
+
+import numpy as np
 
 from consilience.native import jit
 from consilience.native.jit import Library
@@ -20,11 +23,13 @@ from consilience.native.random.continuous import (
     random_exponential,
     random_gamma,
     random_normal,
+    random_normals,
     random_uniform,
 )
 from consilience.native.random.discrete import random_binomial, random_poisson
 from consilience.native.random.philox import fold_in, random_bits
-from consilience.native.typed_python import NativeFunction
+from consilience.native.target import host
+from consilience.native.typed_python import Array, NativeFunction, f64
 from consilience.native.typed_python.translate import translate
 from consilience.native.typed_python.translations import written
 
@@ -65,6 +70,35 @@ def library(wanted: str) -> Library | None:
     text = written({wanted: DRAWS[name]}, lambda: _program(name, lanes))
     # Vectors are written as such: more passes would take three times as long and gain nothing.
     return jit.load(text, [wanted], LIBRARY, passes="light" if name in vectors.VECTORS else "full")
+
+
+class Normals:
+    """`random_normals` on vectors: the same numbers to the last bits. `address` is what native code calls."""
+
+    def __init__(self) -> None:
+        name = symbol("random_normals", host().lanes)
+        text = written({name: random_normals}, lambda: fill(host().lanes))
+        self._library = jit.load(text, [name], LIBRARY)
+        self.address = self._library.address(name)
+        word, place = ctypes.c_int64, ctypes.c_void_p
+        self._call = self._library.function(name, None, word, word, place, word)
+
+    def __call__(self, key: int, counter: int, out: Array[f64], n: int) -> None:
+        """out[i] = random_normal(key, counter + i) for i < n; `out` is a contiguous array that holds n numbers."""
+        self._call(key, counter, np.asarray(out).ctypes.data, n)
+
+
+@functools.cache
+def normals() -> Normals:
+    """The one of this process."""
+    return Normals()
+
+
+def fill(lanes: int) -> Module:
+    """The program of `Normals`."""
+    module = Module()
+    vectors.write_normals(module, symbol("random_normals", lanes), lanes)
+    return module
 
 
 def _program(name: str, lanes: int) -> Module:

@@ -11,7 +11,7 @@ import math
 from typing import Final
 
 from consilience.native.loops import Builder, Module
-from consilience.native.program import Type, Value, f64, i64
+from consilience.native.program import Type, Value, f64, i64, ptr
 from consilience.native.random.continuous import QUARTER, TWO_PI
 from consilience.native.random.philox import (
     DRAWS,
@@ -34,6 +34,39 @@ def write(module: Module, name: str, symbol: str, lanes: int) -> None:
     result = whole if name in ("random_bits", "random_fold_in") else f64.vector(lanes)
     b = module.function(symbol, [("key", whole), ("counter", whole)], result, contract=False, pure=True)
     b.ret(VECTORS[name](b, *b.parameters))
+
+
+def write_normals(module: Module, symbol: str, lanes: int) -> None:
+    """Add to `module`, under `symbol`, what fills memory as `continuous.random_normals` does."""
+    parameters = [("key", i64), ("counter", i64), ("out", ptr), ("n", i64)]
+    b = module.function(symbol, parameters, None, contract=False)
+    key, counter, out, n = b.parameters
+    one, zero, size = b.const(i64, 1), b.const(i64, 0), b.const(i64, 2 * lanes)
+    skipped = b.and_(counter, one)  # a fill that begins with a second number leaves out the first
+    end = b.add(n, skipped)
+    group = b.stack(f64, 2 * lanes)
+    with b.for_(0, end, 2 * lanes) as begin:
+        block = b.splat(b.add(b.ashr(counter, one), b.ashr(begin, one)), lanes)
+        block = b.add(block, b.iota(block.type)) if lanes > 1 else block
+        pair = _normal_pairs(b, b.splat(key, lanes), block)
+        for half, numbers in enumerate(_in_turn(b, *pair)):
+            b.store(numbers, b.offset(group, b.const(i64, half * lanes), f64))
+        rest = b.sub(end, begin)
+        last = b.select(b.cmp("lt", rest, size), rest, size)
+        first = b.select(b.cmp("lt", begin, skipped), skipped, zero)
+        with b.for_(first, last) as k:
+            place = b.sub(b.add(begin, k), skipped)
+            b.store(b.load(f64, b.offset(group, k, f64)), b.offset(out, place, f64))
+    b.ret()
+
+
+def _in_turn(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
+    """x0 y0 x1 y1 ... in two vectors."""
+    lanes = x.type.lanes
+    if lanes == 1:
+        return x, y
+    order = [k // 2 + lanes * (k % 2) for k in range(2 * lanes)]
+    return b.shuffle(x, y, order[:lanes]), b.shuffle(x, y, order[lanes:])
 
 
 def _philox(b: Builder, key: Value, counter: Value, last: int) -> tuple[Value, Value, Value, Value]:
@@ -95,18 +128,22 @@ def _exponential(b: Builder, key: Value, counter: Value) -> Value:
 
 
 def _normal(b: Builder, key: Value, counter: Value) -> Value:
-    whole = counter.type
-    one = b.const(whole, 1)
-    words = _philox(b, key, b.ashr(counter, one), DRAWS)
+    one = b.const(counter.type, 1)
+    first, second = _normal_pairs(b, key, b.ashr(counter, one))
+    return b.select(b.cmp("ne", b.and_(counter, one), b.const(counter.type, 0)), second, first)
+
+
+def _normal_pairs(b: Builder, key: Value, block: Value) -> tuple[Value, Value]:
+    """Two normals of each block; see `continuous.normal_pair`."""
+    words = _philox(b, key, block, DRAWS)
     u, v = _unit_interval(b, *words[:2]), _unit_interval(b, *words[2:])
-    odd = b.cmp("ne", b.and_(counter, one), b.const(whole, 0))
-    turn = b.select(odd, b.sub(v, b.const(v.type, QUARTER)), v)
     radius = b.sqrt(b.mul(b.const(u.type, -2.0), b.math("log", u)))
-    return b.mul(radius, _cosine_of_turn(b, turn))
+    cosine, sine = _circle(b, v)
+    return b.mul(radius, cosine), b.mul(radius, sine)
 
 
-def _cosine_of_turn(b: Builder, turn: Value) -> Value:
-    """See `continuous.cosine_of_turn`.
+def _circle(b: Builder, turn: Value) -> tuple[Value, Value]:
+    """Cosine and sine of 2 pi turn for 0 <= turn < 1; see `continuous.cosine_of_turn`.
 
     The general cosine is five times as long, because it has to reduce angles of any size. Taylor's series do for the
     eighth of a turn that is left here.
@@ -115,16 +152,17 @@ def _cosine_of_turn(b: Builder, turn: Value) -> Value:
     def number(x: float) -> Value:
         return b.const(turn.type, x)
 
+    def one_of(x: float, y: float) -> Value:
+        return b.or_(b.cmp("eq", quarter, number(x)), b.cmp("eq", quarter, number(y)))
+
     quarter = b.floor(b.add(b.mul(number(4.0), turn), number(0.5)))
     angle = b.mul(number(TWO_PI), b.sub(turn, b.mul(number(QUARTER), quarter)))
     square = b.mul(angle, angle)
     sine = b.mul(angle, _series(b, square, 1))
     cosine = _series(b, square, 0)
-    half = b.mul(number(0.5), quarter)
-    odd = b.cmp("ne", b.floor(half), half)
-    left = b.or_(b.cmp("eq", quarter, number(1.0)), b.cmp("eq", quarter, number(2.0)))
-    size = b.select(odd, sine, cosine)
-    return b.select(left, b.neg(size), size)
+    odd = one_of(1.0, 3.0)
+    across, along = b.select(odd, sine, cosine), b.select(odd, cosine, sine)
+    return b.select(one_of(1.0, 2.0), b.neg(across), across), b.select(one_of(2.0, 3.0), b.neg(along), along)
 
 
 def _series(b: Builder, square: Value, first: int) -> Value:

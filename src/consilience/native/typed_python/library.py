@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from _ctypes import CFuncPtr
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from consilience.errors import NativeError
 from consilience.native import jit
@@ -37,15 +37,12 @@ CTYPES: Final[dict[str, Any]] = {
 def compile_native(
     functions: Iterable[NativeFunction[..., Any]] = (),
     exports: Mapping[str, NativeFunction[..., Any]] | None = None,
-    passes: Literal["light", "full"] = "light",
 ) -> Library:
     """Compile native functions, and all they call, into one library.
 
     Each of `functions` is exported under its own name, each of `exports` under the name given. Calls follow
     the C convention: numbers by value, arrays, records and functions as addresses; a function that returns a
     tuple returns nothing and takes one more argument, the address of an 8-byte slot per result.
-
-    `passes` as for `jit.load`: "full" is for loops over `range` that LLVM is to turn into vectors.
     """
     named = {function.name: function for function in functions}
     named.update(exports or {})
@@ -53,7 +50,7 @@ def compile_native(
         raise NativeError("compile_native needs at least one function")
     if len(set(map(id, named.values()))) != len(named):
         raise NativeError(f"one function is exported under two names: {', '.join(named)}")
-    return jit.load(written(named, lambda: translate(named)), named, LIBRARY, passes=passes)
+    return jit.load(written(named, lambda: translate(named)), named, LIBRARY)
 
 
 class Compiled:
@@ -63,11 +60,11 @@ class Compiled:
     as addresses. The interpreter's lock is released during the call.
     """
 
-    def __init__(self, function: NativeFunction[..., Any], passes: Literal["light", "full"] = "light") -> None:
+    def __init__(self, function: NativeFunction[..., Any]) -> None:
         self.function = function
         self.name = function.name
         self.parameters, self.result = function.signature
-        self.library = compile_native([function], passes=passes)
+        self.library = compile_native([function])
         self.address = self.library.address(function.name)
         types = [CTYPES.get(t.kind, ctypes.c_void_p) for t in self.parameters.values()]
         restype = CTYPES.get(self.result.kind, ctypes.c_void_p)
