@@ -1,8 +1,8 @@
 """Time from a model in hand to a callable log density and gradient, with an empty object cache.
 
 Each measurement is a process of its own, and there are two kinds. In the first the process has compiled another,
-small model before: LLVM is loaded, its pages are touched, and exp and log of the vector math library are there. In
-the second the model is the first thing that the process compiles.
+small model before: LLVM is loaded and its pages are touched. In the second the model is the first thing that the
+process compiles. Either way the functions of the vector math library that it calls are compiled with it.
 """
 
 from __future__ import annotations
