@@ -160,6 +160,36 @@ def _erfinv_error(x: mp.mpf, got: mp.mpf) -> mp.mpf:
     return mp.sign(x) * ((1 - abs(x)) - mp.erfc(abs(got))) / density
 
 
+def _gamma_quantile_error(tail: int) -> Callable[..., mp.mpf]:
+    """For P (0) or Q (1)."""
+
+    def error(a: mp.mpf, probability: mp.mpf, got: mp.mpf) -> mp.mpf:
+        with mp.workdps(90):
+            density = mp.exp((a - 1) * mp.log(got) - got - mp.loggamma(a))
+            return (_gammainc(a, got)[tail] - probability) / density
+
+    return error
+
+
+def _betaincinv_error(a: mp.mpf, b: mp.mpf, p: mp.mpf, got: mp.mpf) -> mp.mpf:
+    if got == 1:  # right if the quantile is not below the number before
+        return mp.mpf(_betainc(a, b, 1 - mp.mpf(2) ** -53) > p)
+    return (_betainc(a, b, got) - p) / _beta_density(a, b, got)
+
+
+def _betainccinv_error(a: mp.mpf, b: mp.mpf, q: mp.mpf, got: mp.mpf) -> mp.mpf:
+    if got == 1:
+        return mp.mpf(_betainc(b, a, mp.mpf(2) ** -53) < q)
+    if q > 0.5:
+        return _betaincinv_error(a, b, 1 - q, got)
+    return (_betainc(b, a, 1 - got) - q) / _beta_density(a, b, got)
+
+
+def _beta_density(a: mp.mpf, b: mp.mpf, x: mp.mpf) -> mp.mpf:
+    log_beta = mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
+    return mp.exp((a - 1) * mp.log(x) + (b - 1) * mp.log1p(-x) - log_beta)
+
+
 # ---- points
 
 
@@ -256,6 +286,25 @@ def _beta_points(low: float, high: float, count: int = 60) -> tuple[Array, Array
     choice = np.arange(count) % 3
     x = np.select([choice == 0, choice == 1], [np.clip(near, 1e-6, 1 - 1e-6), far], rng.uniform(0, 1, count))
     return a, b, x
+
+
+def _probabilities(rng: np.random.Generator, count: int) -> Array:
+    """In the middle, and towards both ends as far as float64 goes."""
+    kinds = [rng.uniform(0, 1, count), 10.0 ** rng.uniform(-300, 0, count), 1 - 10.0 ** rng.uniform(-15.9, -0.3, count)]
+    return np.asarray(np.choose(np.arange(count) % 3, kinds))
+
+
+def _gamma_probabilities(low: float, high: float, count: int = 30) -> tuple[Array, Array]:
+    """Shapes and probabilities whose quantile is a normal float64."""
+    rng = _generator()
+    a, p = 10.0 ** rng.uniform(low, high, count), _probabilities(rng, count)
+    return a, np.where(np.log(p) < -600.0 * a, np.exp(-600.0 * a * rng.uniform(0, 1, count)), p)
+
+
+def _beta_probabilities(low: float, high: float, count: int = 24) -> tuple[Array, Array, Array]:
+    """The same for two shapes."""
+    a, p = _gamma_probabilities(low, high, count)
+    return a, np.random.default_rng(6).permutation(a), p
 
 
 def _several(points: Callable[[float, float], tuple[Array, ...]], *ranges: tuple[float, float]) -> tuple[Array, ...]:
@@ -368,4 +417,32 @@ CASES = [
         "relative",
     ),
     Case("betainc", ONE_DIGIT_LESS, _several(_beta_points, (-2, 1), (0, 2), (1, 4)), _betainc, "relative"),
+    Case(
+        "gammaincinv",
+        ONE_DIGIT_LESS,
+        _several(_gamma_probabilities, (-3.0, -1.0), (-1.0, 1.0), (1.0, 3.0), (3.0, 5.0)),
+        unit="relative",
+        error=_gamma_quantile_error(0),
+    ),
+    Case(
+        "gammainccinv",
+        ONE_DIGIT_LESS,
+        _several(_gamma_probabilities, (-1.0, 1.0), (1.0, 3.0), (3.0, 5.0)),
+        unit="relative",
+        error=_gamma_quantile_error(1),
+    ),
+    Case(
+        "betaincinv",
+        ONE_DIGIT_LESS,
+        _several(_beta_probabilities, (-3.0, -1.0), (-1.0, 1.0), (0.0, 3.0), (3.0, 5.0)),
+        unit="relative",
+        error=_betaincinv_error,
+    ),
+    Case(
+        "betainccinv",
+        ONE_DIGIT_LESS,
+        _several(_beta_probabilities, (-1.0, 1.0), (0.0, 3.0), (3.0, 5.0)),
+        unit="relative",
+        error=_betainccinv_error,
+    ),
 ]

@@ -177,6 +177,10 @@ row("trigamma", 1, _trigamma, domain=(POSITIVE,))
 row("gammainc", 2, special("gammainc"), domain=(POSITIVE, POSITIVE))
 row("gammaincc", 2, special("gammaincc"), domain=(POSITIVE, POSITIVE))
 row("betainc", 3, special("betainc"), domain=(POSITIVE, POSITIVE, UNIT))
+row("gammaincinv", 2, special("gammaincinv"), domain=(POSITIVE, UNIT))
+row("gammainccinv", 2, special("gammainccinv"), domain=(POSITIVE, UNIT))
+row("betaincinv", 3, special("betaincinv"), domain=(POSITIVE, POSITIVE, UNIT))
+row("betainccinv", 3, special("betainccinv"), domain=(POSITIVE, POSITIVE, UNIT))
 
 # Comparisons and logic.
 row("eq", 2, np.equal, "bool", ANY)
