@@ -65,6 +65,9 @@ def reliable(name: str, grid: Sequence[Array]) -> Array:
         for shape in grid[:-1]:
             good &= ((np.abs(shape) > 1e-10) & (np.abs(shape) < 1e10)) | np.isnan(shape)
         good &= (grid[-1] == 0) | (np.abs(grid[-1]) > 1e-100) | np.isnan(grid[-1])
+    if name.endswith("_quantile"):  # sizes that whole numbers do not resolve
+        for x in grid:
+            good &= ~((np.abs(x) >= 1e10) & np.isfinite(x))
     return good
 
 

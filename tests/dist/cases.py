@@ -31,7 +31,6 @@ class Case:
     parameters: Callable[[Generator, tuple[int, ...]], dict[str, Array]]
     scipy: Callable[..., Any]
     edges: tuple[float, ...]
-    missing: tuple[str, ...] = ()
 
     @property
     def discrete(self) -> bool:
@@ -147,9 +146,9 @@ CASES = [
     ),
     Case(pd.Bernoulli, named(p=unit), lambda p: scipy.stats.bernoulli(p), (-1, 0, 1, 2)),
     Case(pd.Bernoulli, named(logit_p=real), _logit, (-1, 0, 1, 2)),
-    Case(pd.Binomial, named(n=trials, p=unit), lambda n, p: scipy.stats.binom(n, p), COUNTS, ("icdf",)),
-    Case(pd.Poisson, named(mu=scale), lambda mu: scipy.stats.poisson(mu), COUNTS, ("icdf",)),
-    Case(pd.NegativeBinomial, named(mu=scale, alpha=scale), _negative_binomial, COUNTS, ("icdf",)),
+    Case(pd.Binomial, named(n=trials, p=unit), lambda n, p: scipy.stats.binom(n, p), COUNTS),
+    Case(pd.Poisson, named(mu=scale), lambda mu: scipy.stats.poisson(mu), COUNTS),
+    Case(pd.NegativeBinomial, named(mu=scale, alpha=scale), _negative_binomial, COUNTS),
 ]
 
 

@@ -16,6 +16,7 @@ from consilience.native.loops import Module
 from consilience.native.program import f64
 from consilience.native.target import CROSS, LANES, Target, host, runs_here
 from consilience.native.vectormath import FUNCTIONS, define, library, symbol
+from consilience.ops import count_quantile
 from tests.native.vectormath_cases import CASES, Case, apply
 
 WITHOUT_FMA = Target(host().triple, "x86-64-v2", "", 2, False)
@@ -167,6 +168,9 @@ MEANING = {
     "betainc": scipy.special.betainc,
     "betainccinv": scipy.special.betainccinv,
     "betaincinv": scipy.special.betaincinv,
+    "binomial_quantile": count_quantile.binomial_quantile,
+    "negative_binomial_quantile": count_quantile.negative_binomial_quantile,
+    "poisson_quantile": count_quantile.poisson_quantile,
     "digamma": scipy.special.digamma,
     "erf": scipy.special.erf,
     "erfc": scipy.special.erfc,
@@ -190,7 +194,7 @@ MEANING = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_extreme_arguments_mean_what_numpy_and_scipy_say(name: str) -> None:
     """NaN, infinities and zeros come back where NumPy or SciPy gives them, with the same sign."""
-    values = PARAMETERS if name.startswith(("betainc", "gammainc")) else EXTREMES
+    values = PARAMETERS if name.startswith(("betainc", "gammainc")) or name.endswith("_quantile") else EXTREMES
     grid = np.array(list(itertools.product(values, repeat=FUNCTIONS[name].arity))).T
     if name in BETTER:
         grid = grid[:, ~BETTER[name](*grid)]

@@ -190,6 +190,44 @@ def _beta_density(a: mp.mpf, b: mp.mpf, x: mp.mpf) -> mp.mpf:
     return mp.exp((a - 1) * mp.log(x) + (b - 1) * mp.log1p(-x) - log_beta)
 
 
+def _count_error(tails: Callable[..., tuple[mp.mpf, mp.mpf]]) -> Callable[..., mp.mpf]:
+    """0 for the smallest count whose probability reaches q, else 1; what rounding leaves open may go either way.
+
+    tails   of parameters and a count k: P(X <= k) and P(X > k)
+    """
+
+    def error(*arguments: mp.mpf) -> mp.mpf:
+        *parameters, q, got = arguments
+
+        def excess(k: mp.mpf) -> mp.mpf:
+            if k < 0:
+                return mp.mpf(-1)
+            below, beyond = tails(*parameters, k)
+            with mp.workdps(400):
+                return (below - q) / q if q <= 0.5 else ((1 - q) - beyond) / (1 - q + mp.mpf(2) ** -54)
+
+        slack = mp.mpf(2) ** -40 if q <= 0.5 else mp.mpf(2) ** -40 + mp.mpf(2) ** -53 / (1 - q)
+        return mp.mpf(int(got != mp.floor(got) or excess(got) < -slack or excess(got - 1) > slack))
+
+    return error
+
+
+def _poisson_tails(mu: mp.mpf, k: mp.mpf) -> tuple[mp.mpf, mp.mpf]:
+    beyond, below = _gammainc(k + 1, mu)
+    return below, beyond
+
+
+def _binomial_tails(n: mp.mpf, p: mp.mpf, k: mp.mpf) -> tuple[mp.mpf, mp.mpf]:
+    if k >= n:
+        return mp.mpf(1), mp.mpf(0)
+    return _betainc(n - k, k + 1, 1 - p), _betainc(k + 1, n - k, p)
+
+
+def _negative_binomial_tails(mu: mp.mpf, alpha: mp.mpf, k: mp.mpf) -> tuple[mp.mpf, mp.mpf]:
+    p = alpha / (mu + alpha)
+    return _betainc(alpha, k + 1, p), _betainc(k + 1, alpha, 1 - p)
+
+
 # ---- points
 
 
@@ -305,6 +343,12 @@ def _beta_probabilities(low: float, high: float, count: int = 24) -> tuple[Array
     """The same for two shapes."""
     a, p = _gamma_probabilities(low, high, count)
     return a, np.random.default_rng(6).permutation(a), p
+
+
+def _trials(low: float, high: float) -> tuple[Array, Array, Array]:
+    """Whole numbers of trials, success probabilities, probabilities."""
+    n, p = _gamma_probabilities(low, high)
+    return np.ceil(n), np.random.default_rng(5).uniform(0, 1, n.size), p
 
 
 def _several(points: Callable[[float, float], tuple[Array, ...]], *ranges: tuple[float, float]) -> tuple[Array, ...]:
@@ -444,5 +488,20 @@ CASES = [
         _several(_beta_probabilities, (-1.0, 1.0), (0.0, 3.0), (3.0, 5.0)),
         unit="relative",
         error=_betainccinv_error,
+    ),
+    Case(
+        "poisson_quantile",
+        0.0,
+        _several(_gamma_probabilities, (-2.0, 1.0), (1.0, 4.0)),
+        unit="mixed",
+        error=_count_error(_poisson_tails),
+    ),
+    Case("binomial_quantile", 0.0, _several(_trials, (0.0, 4.0)), unit="mixed", error=_count_error(_binomial_tails)),
+    Case(
+        "negative_binomial_quantile",
+        0.0,
+        _several(_beta_probabilities, (-1.0, 1.0), (0.0, 3.0)),
+        unit="mixed",
+        error=_count_error(_negative_binomial_tails),
     ),
 ]

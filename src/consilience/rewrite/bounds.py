@@ -442,6 +442,10 @@ ELEMENTWISE: dict[str, Transfer] = {
     "gammainccinv": lambda a, q: Bounds(0.0, INF),
     "betaincinv": lambda a, b, p: Bounds(0.0, 1.0),
     "betainccinv": lambda a, b, q: Bounds(0.0, 1.0),
+    **dict.fromkeys(
+        ("poisson_quantile", "binomial_quantile", "negative_binomial_quantile"),
+        lambda *_: Bounds(0.0, INF, whole=True),
+    ),
     "maximum": _greater,
     "minimum": _less,
     "floor": _rounded,

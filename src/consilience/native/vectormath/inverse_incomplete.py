@@ -92,7 +92,7 @@ def _halley(value: Lanes, target: Lanes, log_target: Lanes, density: Lanes, lean
     return clamp(step, -300.0, 300.0), ~(abs(step) * scaled * scaled > CUBIC_ERROR)
 
 
-def _gamma_quantile(a: Lanes, tail: Lanes, lower: Lanes) -> Lanes:
+def gamma_quantile(a: Lanes, tail: Lanes, lower: Lanes) -> Lanes:
     """x with P(a, x) = tail (lower) or Q(a, x) = tail (not lower); 0 < a < infinity, 0 < tail <= 1/2."""
     log_tail = logarithm(tail)
     log_lower = choose(lower, log_tail, logarithm_of_sum(-tail))
@@ -141,7 +141,7 @@ def _gamma_inverse(a: Lanes, probability: Lanes, lower: bool) -> Lanes:
     with builder.if_((inside & (a > 0.0) & (a < math.inf)).value):
         small = probability <= 0.5
         tail = choose(small, probability, 1.0 - probability)
-        result.set(_gamma_quantile(a, tail, small if lower else ~small))
+        result.set(gamma_quantile(a, tail, small if lower else ~small))
     with builder.else_():
         ends = choose(probability.equals(0.0 if lower else 1.0), a.constant(0.0), math.inf)
         defined = (a >= 0.0) & (probability.equals(0.0) | probability.equals(1.0))

@@ -281,7 +281,10 @@ derivative(
 # Choice.
 derivative("where", None, lambda g, y, c, a, b: keep(c, g), lambda g, y, c, a, b: keep(c, g, inverted=True))
 
-for _name in ("sign", "floor", "ceil", "trunc", "round", "floor_div"):
+for _name in (
+    "sign", "floor", "ceil", "trunc", "round", "floor_div",
+    "poisson_quantile", "binomial_quantile", "negative_binomial_quantile",
+):  # fmt: skip
     no_derivative(_name, "piecewise constant: the slope is 0 wherever there is one")
 for _name in (
     "eq", "neq", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "signbit",
