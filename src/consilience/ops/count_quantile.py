@@ -1,5 +1,4 @@
-"""What the quantiles of counts mean: NumPy formulas of the rows poisson_quantile, binomial_quantile,
-negative_binomial_quantile.
+"""What the quantiles of counts mean in NumPy: Poisson, binomial and negative binomial.
 
 In: arrays of parameters and probabilities. Out: float64 arrays of whole numbers. A probability has reached q if it
 comes within 2**-42 of it relatively, in the smaller tail, or rounds to it: q may itself be a computed probability.
