@@ -27,6 +27,10 @@ REPETITIONS = 20
 TYPICAL: dict[str, tuple[tuple[float, float], ...]] = {
     "arccos": ((-1, 1),), "arccosh": ((1, 20),), "arcsin": ((-1, 1),), "arctanh": ((-1, 1),),
     "arctan2": ((-5, 5), (-5, 5)), "betainc": ((0.5, 20), (0.5, 20), (0, 1)), "digamma": ((0.1, 20),),
+    "betainccinv": ((0.5, 20), (0.5, 20), (0, 1)), "betaincinv": ((0.5, 20), (0.5, 20), (0, 1)),
+    "binomial_quantile": ((1, 100), (0, 1), (0, 1)), "poisson_quantile": ((0.1, 100), (0, 1)),
+    "negative_binomial_quantile": ((0.1, 100), (0.5, 20), (0, 1)),
+    "gammainccinv": ((0.5, 20), (0, 1)), "gammaincinv": ((0.5, 20), (0, 1)),
     "erfinv": ((-1, 1),), "gammainc": ((0.5, 20), (0.1, 30)), "gammaincc": ((0.5, 20), (0.1, 30)),
     "gammaln": ((0.1, 20),), "lgamma": ((0.1, 20),), "log": ((0.1, 20),), "log10": ((0.1, 20),),
     "log1mexp": ((-10, 0),), "log1p": ((-0.9, 20),), "log2": ((0.1, 20),), "ndtri": ((0, 1),),

@@ -37,6 +37,10 @@ ACCURACY = {
     "gammainc": 1e-11,
     "gammaincc": 1e-11,
     "betainc": 1e-11,
+    "gammaincinv": 1e-11,
+    "gammainccinv": 1e-11,
+    "betaincinv": 1e-11,
+    "betainccinv": 1e-11,
     "trigamma": 1e-11,
     "log_ndtr": 1e-11,
     "erfcx": 1e-11,
@@ -57,6 +61,13 @@ def reliable(name: str, grid: Sequence[Array]) -> Array:
             good &= (x == 0) | (np.abs(x) > TINY) | np.isnan(x)
     if name == "betainc":  # parameters of 1e300 are outside the range of either algorithm
         good &= (np.abs(grid[0]) < 1e10) & (np.abs(grid[1]) < 1e10)
+    if name.endswith("cinv"):  # SciPy's quantiles jump for shapes next to 0 and infinity, and stop at 2e-308
+        for shape in grid[:-1]:
+            good &= ((np.abs(shape) > 1e-10) & (np.abs(shape) < 1e10)) | np.isnan(shape)
+        good &= (grid[-1] == 0) | (np.abs(grid[-1]) > 1e-100) | np.isnan(grid[-1])
+    if name.endswith("_quantile"):  # sizes that whole numbers do not resolve
+        for x in grid:
+            good &= ~((np.abs(x) >= 1e10) & np.isfinite(x))
     return good
 
 

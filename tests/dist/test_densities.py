@@ -53,16 +53,12 @@ def test_logcdf_is_that_of_scipy(case: Case) -> None:
 
 
 @over_all
-def test_icdf_is_that_of_scipy_or_says_what_is_missing(case: Case) -> None:
+def test_icdf_is_that_of_scipy(case: Case) -> None:
     """Also at 0 and 1; NaN outside."""
     rng = np.random.default_rng(3)
     parameters, frozen = case.sample(rng, (7,))
     rv = case.distribution.dist(**parameters)
     q = np.array([1e-12, 1e-4, 0.1, 0.49, 0.5, 0.51, 0.9, 0.9999, 1 - 1e-12])[:, None]
-    if "icdf" in case.missing:
-        with pytest.raises(MissingRuleError, match="has no `icdf`; available are logp, logcdf, draw"):
-            pd.icdf(rv, q)
-        return
     result = value_of(pd.icdf(rv, q))
     if case.discrete:
         assert_array_equal(result, frozen.ppf(q))
@@ -79,14 +75,74 @@ def test_icdf_is_that_of_scipy_or_says_what_is_missing(case: Case) -> None:
 @over_continuous
 def test_quantile_of_the_probability_of_a_value_is_the_value(case: Case) -> None:
     """icdf(exp(logcdf(x))) = x."""
-    if "icdf" in case.missing:
-        return
     rng = np.random.default_rng(4)
     parameters, frozen = case.sample(rng, (7,))
     rv = case.distribution.dist(**parameters)
     values = frozen.ppf(np.linspace(0.05, 0.95, 19)[:, None])
     q = np.exp(value_of(pd.logcdf(rv, values)))
     assert_allclose(value_of(pd.icdf(rv, q)), values, rtol=1e-9, atol=1e-11)
+
+
+@over_continuous
+def test_probability_of_the_quantile_of_a_probability_is_the_probability(case: Case) -> None:
+    """logcdf(icdf(q)) = log(q), as far as float64 resolves the quantile."""
+    parameters, _ = case.sample(np.random.default_rng(9), (7,))
+    rv = case.distribution.dist(**parameters)
+    q = np.concatenate([10.0 ** np.linspace(-5.0, -0.5, 10), np.linspace(0.4, 0.999, 9)])[:, None]
+    quantiles = value_of(pd.icdf(rv, q))
+    room = np.exp(value_of(pd.logp(rv, quantiles))) * np.spacing(np.abs(quantiles))
+    assert (np.abs(np.exp(value_of(pd.logcdf(rv, quantiles))) - q) <= 1e-9 * q + room).all()
+
+
+@pytest.mark.parametrize(
+    "case",
+    [c for c in CONTINUOUS if c.distribution in (pd.StudentT, pd.Gamma, pd.InverseGamma, pd.Beta)],
+    ids=name_of,
+)
+@pytest.mark.parametrize("backend", ["reference", "llvm"])
+def test_quantiles_reach_far_into_both_tails(case: Case, backend: str) -> None:
+    """The smaller of the two tail probabilities comes back with its digits."""
+    rng = np.random.default_rng(10)
+    shapes = {p: np.exp(rng.normal(1.0, 0.5, 5)) for p in case.parameters(rng, ())}
+    if "mu" in shapes:
+        shapes["mu"] = np.zeros(5)
+    frozen = case.scipy(**shapes)
+    q = tensor_input("float64", (15, 1), "q")
+    quantile = function([q], pd.icdf(case.distribution.dist(**shapes), q), backend=backend)
+    tail = 10.0 ** -np.linspace(1.0, 15.0, 15)[:, None]
+    assert_allclose(frozen.cdf(quantile(tail)), np.broadcast_to(tail, (15, 5)), rtol=1e-10)
+    upper = 1.0 - tail
+    room = np.abs(frozen.pdf(quantile(upper)) * np.spacing(quantile(upper))) / (1.0 - upper)
+    error = frozen.sf(quantile(upper)) / (1.0 - upper) - 1.0
+    assert (np.abs(error) <= 1e-10 + room).all()
+
+
+@over_discrete
+def test_quantile_jumps_at_the_probabilities_of_whole_numbers(case: Case) -> None:
+    """icdf is k up to the probability of k and k + 1 beyond it."""
+    parameters, _ = case.sample(np.random.default_rng(11), (5,))
+    rv = case.distribution.dist(**parameters)
+    k = np.broadcast_to(np.arange(0, 12)[:, None], (12, 5))
+    q = np.exp(value_of(pd.logcdf(rv, k)))
+    mass = np.exp(value_of(pd.logp(rv, k))) / q
+    ordinary = (q < 0.99) & (mass > 1e-6)
+    assert ordinary.any()
+    assert_array_equal(value_of(pd.icdf(rv, q * (1.0 - 1e-10)))[ordinary], k[ordinary])
+    assert_array_equal(value_of(pd.icdf(rv, q * (1.0 + 1e-10)))[ordinary], k[ordinary] + 1)
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in DISCRETE if c.distribution in (pd.Poisson, pd.Binomial, pd.NegativeBinomial)], ids=name_of
+)
+@pytest.mark.parametrize("backend", ["reference", "llvm"])
+def test_quantile_of_the_probability_of_a_count_is_the_count(case: Case, backend: str) -> None:
+    """icdf(exp(logcdf(k))) = k: what rounding takes off or adds to a probability does not move it."""
+    parameters, frozen = case.sample(np.random.default_rng(12), (7,))
+    rv = case.distribution.dist(**parameters)
+    k = frozen.ppf(np.linspace(0.01, 0.99, 40)[:, None])
+    q = tensor_input("float64", k.shape, "q")
+    quantile = function([q], pd.icdf(rv, q), backend=backend)
+    assert_array_equal(quantile(np.exp(value_of(pd.logcdf(rv, k)))), k)
 
 
 @over_continuous

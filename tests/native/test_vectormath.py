@@ -16,6 +16,7 @@ from consilience.native.loops import Module
 from consilience.native.program import f64
 from consilience.native.target import CROSS, LANES, Target, host, runs_here
 from consilience.native.vectormath import FUNCTIONS, define, library, symbol
+from consilience.ops import count_quantile
 from tests.native.vectormath_cases import CASES, Case, apply
 
 WITHOUT_FMA = Target(host().triple, "x86-64-v2", "", 2, False)
@@ -124,10 +125,21 @@ PARAMETERS = EXTREMES[
 ]
 """For families with parameters, without sizes at which SciPy itself gives NaN for finite probabilities."""
 
+
+def at_an_end(shape: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Shapes next to 0 and infinite ones."""
+    return (np.abs(shape) < 1e-10) | np.isinf(shape)
+
+
 BETTER = {
     "gammaln": lambda x: (np.abs(x) < 1e-306) & (x != 0),  # SciPy overflows; log|gamma(5e-324)| is 744.4
     "lgamma": lambda x: (np.abs(x) < 1e-306) & (x != 0),
     "erfinv": lambda x: (x == 0) & np.signbit(x),  # SciPy's erfinv(-0.0) is 0.0; an odd function keeps the sign
+    # Next to the shapes 0 and infinity SciPy's answer changes from one probability to the next.
+    "gammaincinv": lambda a, p: at_an_end(a),
+    "gammainccinv": lambda a, q: at_an_end(a),
+    "betaincinv": lambda a, b, p: at_an_end(a) | at_an_end(b),
+    "betainccinv": lambda a, b, q: at_an_end(a) | at_an_end(b),
 }
 
 MEANING = {
@@ -154,6 +166,11 @@ MEANING = {
     "tan": np.tan,
     "tanh": np.tanh,
     "betainc": scipy.special.betainc,
+    "betainccinv": scipy.special.betainccinv,
+    "betaincinv": scipy.special.betaincinv,
+    "binomial_quantile": count_quantile.binomial_quantile,
+    "negative_binomial_quantile": count_quantile.negative_binomial_quantile,
+    "poisson_quantile": count_quantile.poisson_quantile,
     "digamma": scipy.special.digamma,
     "erf": scipy.special.erf,
     "erfc": scipy.special.erfc,
@@ -161,6 +178,8 @@ MEANING = {
     "erfinv": scipy.special.erfinv,
     "gammainc": scipy.special.gammainc,
     "gammaincc": scipy.special.gammaincc,
+    "gammainccinv": scipy.special.gammainccinv,
+    "gammaincinv": scipy.special.gammaincinv,
     "gammaln": scipy.special.gammaln,
     "lgamma": scipy.special.gammaln,
     "log_ndtr": scipy.special.log_ndtr,
@@ -175,16 +194,47 @@ MEANING = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_extreme_arguments_mean_what_numpy_and_scipy_say(name: str) -> None:
     """NaN, infinities and zeros come back where NumPy or SciPy gives them, with the same sign."""
-    values = PARAMETERS if name in ("betainc", "gammainc", "gammaincc") else EXTREMES
+    values = PARAMETERS if name.startswith(("betainc", "gammainc")) or name.endswith("_quantile") else EXTREMES
     grid = np.array(list(itertools.product(values, repeat=FUNCTIONS[name].arity))).T
     if name in BETTER:
-        grid = grid[:, ~BETTER[name](grid[0])]
+        grid = grid[:, ~BETTER[name](*grid)]
     got = apply(name, *grid)
     with np.errstate(all="ignore"):
         expected = np.asarray(MEANING[name](*grid), np.float64)
     np.testing.assert_array_equal(np.isnan(got), np.isnan(expected))
     special = np.isinf(expected) | (expected == 0)
     np.testing.assert_array_equal(bits(got[special]), bits(expected[special]))
+
+
+def test_quantiles_at_the_ends_are_the_ends_of_the_support() -> None:
+    """Whatever the shape; a beta variable with an infinite shape has all its mass at one end."""
+    shapes = np.array([1e-300, 1e-3, 1.0, 1e5, 1e300])
+    for zero, one, lower, upper in ((0.0, 1.0, "gammaincinv", "betaincinv"), (1.0, 0.0, "gammainccinv", "betainccinv")):
+        np.testing.assert_array_equal(apply(lower, shapes, zero), 0.0)
+        np.testing.assert_array_equal(apply(lower, shapes, one), np.inf)
+        np.testing.assert_array_equal(apply(upper, shapes, shapes[::-1], zero), 0.0)
+        np.testing.assert_array_equal(apply(upper, shapes, shapes[::-1], one), 1.0)
+        np.testing.assert_array_equal(apply(upper, shapes, np.inf, 0.3), 0.0)
+        np.testing.assert_array_equal(apply(upper, np.inf, shapes, 0.3), 1.0)
+    for outside in (-0.1, -5e-324, 1.0 + 2.0**-52, np.inf, np.nan):
+        for name in ("gammaincinv", "gammainccinv"):
+            assert np.isnan(apply(name, shapes, outside)).all()
+        for name in ("betaincinv", "betainccinv"):
+            assert np.isnan(apply(name, shapes, shapes[::-1], outside)).all()
+
+
+@pytest.mark.parametrize("name", ["gammaincinv", "gammainccinv", "betaincinv", "betainccinv"])
+def test_quantiles_are_monotone_in_the_probability(name: str) -> None:
+    """Over all magnitudes of both tails, and where one tail takes over from the other."""
+    tails = 10.0 ** np.linspace(-300.0, -1.0, 300)
+    middle = np.concatenate([np.linspace(0.1, 0.9, 161), 0.5 + np.linspace(-1e-9, 1e-9, 41)])
+    probabilities = np.unique(np.concatenate([tails, middle, 1.0 - 10.0 ** np.linspace(-15.9, -1.0, 150)]))
+    shapes = np.array([1e-3, 0.03, 0.5, 1.0, 2.5, 40.0, 1e3, 1e5])
+    sign = -1.0 if "cc" in name else 1.0
+    for pair in itertools.product(shapes, repeat=FUNCTIONS[name].arity - 1):
+        result = sign * apply(name, *pair, probabilities)
+        slack = 1e-12 * np.abs(result[:-1])
+        assert (np.diff(result) >= -slack).all(), pair
 
 
 @pytest.mark.parametrize("base", [2.0, 10.0])

@@ -160,6 +160,74 @@ def _erfinv_error(x: mp.mpf, got: mp.mpf) -> mp.mpf:
     return mp.sign(x) * ((1 - abs(x)) - mp.erfc(abs(got))) / density
 
 
+def _gamma_quantile_error(tail: int) -> Callable[..., mp.mpf]:
+    """For P (0) or Q (1)."""
+
+    def error(a: mp.mpf, probability: mp.mpf, got: mp.mpf) -> mp.mpf:
+        with mp.workdps(90):
+            density = mp.exp((a - 1) * mp.log(got) - got - mp.loggamma(a))
+            return (_gammainc(a, got)[tail] - probability) / density
+
+    return error
+
+
+def _betaincinv_error(a: mp.mpf, b: mp.mpf, p: mp.mpf, got: mp.mpf) -> mp.mpf:
+    if got == 1:  # right if the quantile is not below the number before
+        return mp.mpf(_betainc(a, b, 1 - mp.mpf(2) ** -53) > p)
+    return (_betainc(a, b, got) - p) / _beta_density(a, b, got)
+
+
+def _betainccinv_error(a: mp.mpf, b: mp.mpf, q: mp.mpf, got: mp.mpf) -> mp.mpf:
+    if got == 1:
+        return mp.mpf(_betainc(b, a, mp.mpf(2) ** -53) < q)
+    if q > 0.5:
+        return _betaincinv_error(a, b, 1 - q, got)
+    return (_betainc(b, a, 1 - got) - q) / _beta_density(a, b, got)
+
+
+def _beta_density(a: mp.mpf, b: mp.mpf, x: mp.mpf) -> mp.mpf:
+    log_beta = mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
+    return mp.exp((a - 1) * mp.log(x) + (b - 1) * mp.log1p(-x) - log_beta)
+
+
+def _count_error(tails: Callable[..., tuple[mp.mpf, mp.mpf]]) -> Callable[..., mp.mpf]:
+    """0 for the smallest count whose probability reaches q, else 1; what rounding leaves open may go either way.
+
+    tails   of parameters and a count k: P(X <= k) and P(X > k)
+    """
+
+    def error(*arguments: mp.mpf) -> mp.mpf:
+        *parameters, q, got = arguments
+
+        def excess(k: mp.mpf) -> mp.mpf:
+            if k < 0:
+                return mp.mpf(-1)
+            below, beyond = tails(*parameters, k)
+            with mp.workdps(400):
+                return (below - q) / q if q <= 0.5 else ((1 - q) - beyond) / (1 - q + mp.mpf(2) ** -54)
+
+        slack = mp.mpf(2) ** -40 if q <= 0.5 else mp.mpf(2) ** -40 + mp.mpf(2) ** -53 / (1 - q)
+        return mp.mpf(int(got != mp.floor(got) or excess(got) < -slack or excess(got - 1) > slack))
+
+    return error
+
+
+def _poisson_tails(mu: mp.mpf, k: mp.mpf) -> tuple[mp.mpf, mp.mpf]:
+    beyond, below = _gammainc(k + 1, mu)
+    return below, beyond
+
+
+def _binomial_tails(n: mp.mpf, p: mp.mpf, k: mp.mpf) -> tuple[mp.mpf, mp.mpf]:
+    if k >= n:
+        return mp.mpf(1), mp.mpf(0)
+    return _betainc(n - k, k + 1, 1 - p), _betainc(k + 1, n - k, p)
+
+
+def _negative_binomial_tails(mu: mp.mpf, alpha: mp.mpf, k: mp.mpf) -> tuple[mp.mpf, mp.mpf]:
+    p = alpha / (mu + alpha)
+    return _betainc(alpha, k + 1, p), _betainc(k + 1, alpha, 1 - p)
+
+
 # ---- points
 
 
@@ -256,6 +324,31 @@ def _beta_points(low: float, high: float, count: int = 60) -> tuple[Array, Array
     choice = np.arange(count) % 3
     x = np.select([choice == 0, choice == 1], [np.clip(near, 1e-6, 1 - 1e-6), far], rng.uniform(0, 1, count))
     return a, b, x
+
+
+def _probabilities(rng: np.random.Generator, count: int) -> Array:
+    """In the middle, and towards both ends as far as float64 goes."""
+    kinds = [rng.uniform(0, 1, count), 10.0 ** rng.uniform(-300, 0, count), 1 - 10.0 ** rng.uniform(-15.9, -0.3, count)]
+    return np.asarray(np.choose(np.arange(count) % 3, kinds))
+
+
+def _gamma_probabilities(low: float, high: float, count: int = 30) -> tuple[Array, Array]:
+    """Shapes and probabilities whose quantile is a normal float64."""
+    rng = _generator()
+    a, p = 10.0 ** rng.uniform(low, high, count), _probabilities(rng, count)
+    return a, np.where(np.log(p) < -600.0 * a, np.exp(-600.0 * a * rng.uniform(0, 1, count)), p)
+
+
+def _beta_probabilities(low: float, high: float, count: int = 24) -> tuple[Array, Array, Array]:
+    """The same for two shapes."""
+    a, p = _gamma_probabilities(low, high, count)
+    return a, np.random.default_rng(6).permutation(a), p
+
+
+def _trials(low: float, high: float) -> tuple[Array, Array, Array]:
+    """Whole numbers of trials, success probabilities, probabilities."""
+    n, p = _gamma_probabilities(low, high)
+    return np.ceil(n), np.random.default_rng(5).uniform(0, 1, n.size), p
 
 
 def _several(points: Callable[[float, float], tuple[Array, ...]], *ranges: tuple[float, float]) -> tuple[Array, ...]:
@@ -368,4 +461,47 @@ CASES = [
         "relative",
     ),
     Case("betainc", ONE_DIGIT_LESS, _several(_beta_points, (-2, 1), (0, 2), (1, 4)), _betainc, "relative"),
+    Case(
+        "gammaincinv",
+        ONE_DIGIT_LESS,
+        _several(_gamma_probabilities, (-3.0, -1.0), (-1.0, 1.0), (1.0, 3.0), (3.0, 5.0)),
+        unit="relative",
+        error=_gamma_quantile_error(0),
+    ),
+    Case(
+        "gammainccinv",
+        ONE_DIGIT_LESS,
+        _several(_gamma_probabilities, (-1.0, 1.0), (1.0, 3.0), (3.0, 5.0)),
+        unit="relative",
+        error=_gamma_quantile_error(1),
+    ),
+    Case(
+        "betaincinv",
+        ONE_DIGIT_LESS,
+        _several(_beta_probabilities, (-3.0, -1.0), (-1.0, 1.0), (0.0, 3.0), (3.0, 5.0)),
+        unit="relative",
+        error=_betaincinv_error,
+    ),
+    Case(
+        "betainccinv",
+        ONE_DIGIT_LESS,
+        _several(_beta_probabilities, (-1.0, 1.0), (0.0, 3.0), (3.0, 5.0)),
+        unit="relative",
+        error=_betainccinv_error,
+    ),
+    Case(
+        "poisson_quantile",
+        0.0,
+        _several(_gamma_probabilities, (-2.0, 1.0), (1.0, 4.0)),
+        unit="mixed",
+        error=_count_error(_poisson_tails),
+    ),
+    Case("binomial_quantile", 0.0, _several(_trials, (0.0, 4.0)), unit="mixed", error=_count_error(_binomial_tails)),
+    Case(
+        "negative_binomial_quantile",
+        0.0,
+        _several(_beta_probabilities, (-1.0, 1.0), (0.0, 3.0)),
+        unit="mixed",
+        error=_count_error(_negative_binomial_tails),
+    ),
 ]

@@ -18,6 +18,7 @@ from consilience.dist.constraints import (
 from consilience.dist.declaration import Discrete, derived, instead_of, parameter
 from consilience.dist.mathematics import (
     betainc,
+    binomial_quantile,
     exp,
     floor,
     gammainc,
@@ -30,6 +31,8 @@ from consilience.dist.mathematics import (
     log_factorial,
     maximum,
     minimum,
+    negative_binomial_quantile,
+    poisson_quantile,
     round_even,
     sigmoid,
     softplus,
@@ -113,6 +116,9 @@ class Binomial(Discrete):
         beyond = betainc(value + 1.0, self.n - value, self.p)
         return where(less(value, self.mean()), log(below), log1p(-beyond))
 
+    def icdf(self, q: Node) -> Node:
+        return binomial_quantile(self.n, self.p, q)
+
     def draw(self, key: Node, shape: Shape) -> Node:
         return draw("random_binomial", key, shape, self.n, self.p)
 
@@ -152,6 +158,9 @@ class Poisson(Discrete):
     def logcdf(self, value: Node) -> Node:
         below, beyond = gammaincc(value + 1.0, self.mu), gammainc(value + 1.0, self.mu)
         return where(less(value, self.mu), log(below), log1p(-beyond))
+
+    def icdf(self, q: Node) -> Node:
+        return poisson_quantile(self.mu, q)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return draw("random_poisson", key, shape, self.mu)
@@ -196,6 +205,9 @@ class NegativeBinomial(Discrete):
         below = betainc(self.alpha, value + 1.0, self.alpha / (self.mu + self.alpha))
         beyond = betainc(value + 1.0, self.alpha, self.mu / (self.mu + self.alpha))
         return where(less(value, self.mu), log(below), log1p(-beyond))
+
+    def icdf(self, q: Node) -> Node:
+        return negative_binomial_quantile(self.mu, self.alpha, q)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         rate = draw("random_gamma", fold_in(key, 0), shape, self.alpha) * (self.mu / self.alpha)

@@ -21,6 +21,8 @@ from consilience.dist.mathematics import (
     expm1,
     gammainc,
     gammaincc,
+    gammainccinv,
+    gammaincinv,
     gammaln,
     greater,
     less,
@@ -186,6 +188,9 @@ class Gamma(Continuous):
         x = self.beta * value
         return where(less(x, self.alpha), log(gammainc(self.alpha, x)), log1p(-gammaincc(self.alpha, x)))
 
+    def icdf(self, q: Node) -> Node:
+        return gammaincinv(self.alpha, q) / self.beta
+
     def draw(self, key: Node, shape: Shape) -> Node:
         return draw("random_gamma", key, shape, self.alpha) / self.beta
 
@@ -221,6 +226,9 @@ class InverseGamma(Continuous):
     def logcdf(self, value: Node) -> Node:
         x = self.beta / value
         return where(less(self.alpha, x), log(gammaincc(self.alpha, x)), log1p(-gammainc(self.alpha, x)))
+
+    def icdf(self, q: Node) -> Node:
+        return self.beta / gammainccinv(self.alpha, q)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return self.beta / draw("random_gamma", key, shape, self.alpha)

@@ -14,6 +14,8 @@ from consilience.dist.mathematics import (
     absolute,
     arctan2,
     betainc,
+    betainccinv,
+    betaincinv,
     exp,
     gammaln,
     greater,
@@ -21,6 +23,7 @@ from consilience.dist.mathematics import (
     log,
     log1p,
     log_ndtr,
+    minimum,
     ndtri,
     reciprocal,
     sqrt,
@@ -93,6 +96,13 @@ class StudentT(Continuous):
         middle = 0.5 * betainc(0.5, 0.5 * self.nu, square(z) / (self.nu + square(z)))
         centre = where(less(z, 0.0), log(0.5 - middle), log(0.5 + middle))
         return where(less(square(z), 1.0), centre, tail)
+
+    def icdf(self, q: Node) -> Node:
+        # z^2 / nu is the odds of a beta variable; both parts are quantiles, so that neither tail loses digits.
+        both = 2.0 * minimum(q, 1.0 - q)
+        inner, outer = betaincinv(0.5 * self.nu, 0.5, both), betainccinv(0.5, 0.5 * self.nu, both)
+        z = sqrt(self.nu * outer / inner)
+        return self.mu + self.sigma * where(less(q, 0.5), -z, z)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         mixing = draw("random_gamma", fold_in(key, 1), shape, 0.5 * self.nu) / (0.5 * self.nu)

@@ -6,6 +6,7 @@ from consilience.dist.constraints import open_unit_interval, positive, unit_inte
 from consilience.dist.declaration import Continuous, instead_of, parameter
 from consilience.dist.mathematics import (
     betainc,
+    betaincinv,
     gammaln,
     less,
     log,
@@ -47,6 +48,9 @@ class Beta(Continuous):
     def logcdf(self, value: Node) -> Node:
         below, above = betainc(self.alpha, self.beta, value), betainc(self.beta, self.alpha, 1.0 - value)
         return where(less(value, self.mean()), log(below), log1p(-above))
+
+    def icdf(self, q: Node) -> Node:
+        return betaincinv(self.alpha, self.beta, q)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         ones, zeros = (

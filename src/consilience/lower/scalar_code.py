@@ -205,6 +205,8 @@ for _name in (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "log1mexp", "pow", "cbrt", "sin", "cos", "tan", "arcsin",
     "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "erf", "erfc", "erfcx",
     "erfinv", "ndtri", "log_ndtr", "gammaln", "digamma", "trigamma", "gammainc", "gammaincc", "betainc",
+    "gammaincinv", "gammainccinv", "betaincinv", "betainccinv",
+    "poisson_quantile", "binomial_quantile", "negative_binomial_quantile",
 ):  # fmt: skip
     CODE[_name] = _math(_name)
 

@@ -34,6 +34,10 @@ WEIGHTS: Final = {
     """,
     5.0: "true_div sqrt reciprocal floor_div mod fmod",
     80.0: "gammaln digamma trigamma gammainc gammaincc betainc erfinv ndtri log_ndtr",
+    300.0: """
+        gammaincinv gammainccinv betaincinv betainccinv
+        poisson_quantile binomial_quantile negative_binomial_quantile
+    """,
 }
 WEIGHT: Final = {name: weight for weight, names in WEIGHTS.items() for name in names.split()}
 USUAL: Final = 20.0

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from consilience.ops import count_quantile
 from consilience.record import Record
 
 Array = npt.NDArray[Any]
@@ -52,18 +53,28 @@ def row(
     TABLE[name] = ScalarFunction(name, arity, numpy, result, accepts, intervals)
 
 
+def in_double_precision(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of float64 arrays for those of float32 as well."""
+
+    def call(*arguments: Any) -> Any:
+        result = function(*(np.asarray(a, "float64") for a in arguments))
+        narrow = all(np.asarray(a).dtype == np.float32 for a in arguments)
+        return result.astype("float32") if narrow else result
+
+    call.__name__ = function.__name__
+    return call
+
+
 def special(name: str) -> Callable[..., Any]:
     """A function of scipy.special, imported when first used; float32 is computed in double precision."""
 
     def call(*arguments: Any) -> Any:
         import scipy.special
 
-        result = getattr(scipy.special, name)(*(np.asarray(a, "float64") for a in arguments))
-        narrow = all(np.asarray(a).dtype == np.float32 for a in arguments)
-        return result.astype("float32") if narrow else result
+        return getattr(scipy.special, name)(*arguments)
 
     call.__name__ = name
-    return call
+    return in_double_precision(call)
 
 
 def _n_ary(binary: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -177,6 +188,20 @@ row("trigamma", 1, _trigamma, domain=(POSITIVE,))
 row("gammainc", 2, special("gammainc"), domain=(POSITIVE, POSITIVE))
 row("gammaincc", 2, special("gammaincc"), domain=(POSITIVE, POSITIVE))
 row("betainc", 3, special("betainc"), domain=(POSITIVE, POSITIVE, UNIT))
+row("gammaincinv", 2, special("gammaincinv"), domain=(POSITIVE, UNIT))
+row("gammainccinv", 2, special("gammainccinv"), domain=(POSITIVE, UNIT))
+row("betaincinv", 3, special("betaincinv"), domain=(POSITIVE, POSITIVE, UNIT))
+row("betainccinv", 3, special("betainccinv"), domain=(POSITIVE, POSITIVE, UNIT))
+
+# Quantiles of counts, which no closed form leads to.
+row("poisson_quantile", 2, in_double_precision(count_quantile.poisson_quantile), domain=(POSITIVE, UNIT))
+row("binomial_quantile", 3, in_double_precision(count_quantile.binomial_quantile), domain=(POSITIVE, UNIT, UNIT))
+row(
+    "negative_binomial_quantile",
+    3,
+    in_double_precision(count_quantile.negative_binomial_quantile),
+    domain=(POSITIVE, POSITIVE, UNIT),
+)
 
 # Comparisons and logic.
 row("eq", 2, np.equal, "bool", ANY)

@@ -17,11 +17,13 @@ from consilience.native.loops import Builder, Module
 from consilience.native.program import Value, f64
 from consilience.native.target import LANES, Target, host
 from consilience.native.vectormath import (
+    count_quantile,
     error_function,
     exponential,
     gamma,
     hyperbolic,
     incomplete,
+    inverse_incomplete,
     inverse_trigonometric,
     logarithm,
     logistic,
@@ -57,6 +59,9 @@ FUNCTIONS: Final[dict[str, Function]] = dict(
         _row("arctan2", inverse_trigonometric.arctan2, 2),
         _row("arctanh", hyperbolic.arctanh),
         _row("betainc", incomplete.betainc, 3),
+        _row("betainccinv", inverse_incomplete.betainccinv, 3),
+        _row("betaincinv", inverse_incomplete.betaincinv, 3),
+        _row("binomial_quantile", count_quantile.binomial_quantile, 3),
         _row("cbrt", power.cbrt),
         _row("cos", trigonometric.cos),
         _row("cosh", hyperbolic.cosh),
@@ -70,6 +75,8 @@ FUNCTIONS: Final[dict[str, Function]] = dict(
         _row("expm1", exponential.expm1),
         _row("gammainc", incomplete.gammainc, 2),
         _row("gammaincc", incomplete.gammaincc, 2),
+        _row("gammainccinv", inverse_incomplete.gammainccinv, 2),
+        _row("gammaincinv", inverse_incomplete.gammaincinv, 2),
         _row("gammaln", gamma.gammaln),
         _row("lgamma", gamma.gammaln),  # C's name
         _row("log", logarithm.log),
@@ -79,6 +86,8 @@ FUNCTIONS: Final[dict[str, Function]] = dict(
         _row("log2", logarithm.log2),
         _row("log_ndtr", normal.log_ndtr),
         _row("ndtri", normal.ndtri),
+        _row("negative_binomial_quantile", count_quantile.negative_binomial_quantile, 3),
+        _row("poisson_quantile", count_quantile.poisson_quantile, 2),
         _row("pow", power.pow, 2),
         _row("sigmoid", logistic.sigmoid),
         _row("sin", trigonometric.sin),

@@ -78,14 +78,14 @@ class Cell:
         self.lanes.builder.set(self.variable, stored.value)
 
 
-def until_converged(start: Lanes, turn: Callable[[Lanes], Lanes]) -> Lanes:
-    """Run turn(k), k = 0, 1, ..., until the mask it returns holds. Gives whether that happened in time."""
+def until_converged(start: Lanes, turn: Callable[[Lanes], Lanes], limit: int = TERMS) -> Lanes:
+    """Run turn(k), k = 0, 1, ..., until the mask it returns holds. Gives whether it did before turn(limit)."""
     builder = start.builder
     done = builder.variable(builder.const(Type("i1"), 0))
     count = builder.variable(builder.const(i64, 0))
     with builder.while_() as loop:
         unfinished = builder.not_(builder.get(done))
-        loop.check(builder.and_(unfinished, builder.cmp("lt", builder.get(count), builder.const(i64, TERMS))))
+        loop.check(builder.and_(unfinished, builder.cmp("lt", builder.get(count), builder.const(i64, limit))))
         k = builder.get(count)
         builder.set(done, turn(start.of(builder.cast(k, f64))).value)
         builder.set(count, builder.add(k, builder.const(i64, 1)))
@@ -109,7 +109,7 @@ def stirling_rest(x: Lanes) -> Lanes:
     return inverse * polynomial(inverse * inverse, STIRLING)
 
 
-def _gamma_density(a: Lanes, x: Lanes) -> Lanes:
+def gamma_density(a: Lanes, x: Lanes) -> Lanes:
     """x**a exp(-x) / gamma(a + 1), a and x positive and finite."""
     large = a >= STIRLING_FROM
     big = choose(large, a, STIRLING_FROM)
@@ -186,7 +186,7 @@ def _asymptotic(a: Lanes, x: Lanes) -> tuple[Lanes, Lanes]:
     return choose(above, 1.0 - smaller, smaller), choose(above, smaller, 1.0 - smaller)
 
 
-def _incomplete_gamma(a: Lanes, x: Lanes) -> tuple[Cell, Cell]:
+def incomplete_gamma(a: Lanes, x: Lanes) -> tuple[Cell, Cell]:
     """Cells of P(a, x) and Q(a, x)."""
     builder = x.builder
     p, q = Cell(x.constant(math.nan)), Cell(x.constant(math.nan))
@@ -200,12 +200,12 @@ def _incomplete_gamma(a: Lanes, x: Lanes) -> tuple[Cell, Cell]:
         with builder.else_():
             below = (x < a + 1.0) | (x <= 1.5)
             with builder.if_(below.value):
-                p.set(_gamma_density(a, x) * _series(a, x))
+                p.set(gamma_density(a, x) * _series(a, x))
                 q.set(1.0 - p.get())
                 with builder.if_(((a <= 1.0) & (x <= 1.5)).value):
                     q.set(_complement_for_small(a, x))
             with builder.else_():
-                q.set(_gamma_density(a, x) * a * _fraction(a, x))
+                q.set(gamma_density(a, x) * a * _fraction(a, x))
                 p.set(1.0 - q.get())
     with builder.else_():
         # Limits: all mass at 0 for a = 0, at infinity for a = infinity.
@@ -222,12 +222,12 @@ def _incomplete_gamma(a: Lanes, x: Lanes) -> tuple[Cell, Cell]:
 
 def _lower(a: Lanes, x: Lanes) -> Lanes:
     """P(a, x), the probability that a gamma variable of shape a is below x; NaN for negative arguments."""
-    return _incomplete_gamma(a, x)[0].get()
+    return incomplete_gamma(a, x)[0].get()
 
 
 def _upper(a: Lanes, x: Lanes) -> Lanes:
     """Q(a, x) = 1 - P(a, x), accurate in the upper tail; NaN for negative arguments."""
-    return _incomplete_gamma(a, x)[1].get()
+    return incomplete_gamma(a, x)[1].get()
 
 
 def _log_gamma_ratio(a: Lanes, b: Lanes) -> Lanes:
@@ -236,7 +236,18 @@ def _log_gamma_ratio(a: Lanes, b: Lanes) -> Lanes:
     return fma(b - 0.5, logarithm_of_sum(a / b), a * (logarithm(sum) - 1.0)) + stirling_rest(sum) - stirling_rest(b)
 
 
-def _beta_density(a: Lanes, b: Lanes, x: Lanes, y: Lanes) -> Lanes:
+def log_small_beta(small: Lanes, large: Lanes) -> Lanes:
+    """log(small B(small, large)), 0 < small <= large."""
+    stirling = large >= STIRLING_FROM
+    ratio = choose(
+        stirling,
+        _log_gamma_ratio(small, choose(stirling, large, STIRLING_FROM)),
+        gammaln_of_positive(small + large) - gammaln_of_positive(large),
+    )
+    return gammaln_of_positive(small + 1.0) - ratio
+
+
+def beta_density(a: Lanes, b: Lanes, x: Lanes, y: Lanes) -> Lanes:
     """x**a y**b / B(a, b), x + y = 1; x and y may be rounded, the smaller one is exact."""
     builder = x.builder
     result = Cell(x.constant(0.0))
@@ -256,13 +267,7 @@ def _beta_density(a: Lanes, b: Lanes, x: Lanes, y: Lanes) -> Lanes:
         result.set((a * (b / n) * (1 / (2 * math.pi))).sqrt() * exponential(exponent))
     with builder.else_():
         small, large = choose(a < b, a, b), choose(a < b, b, a)
-        stirling = large >= STIRLING_FROM
-        ratio = choose(
-            stirling,
-            _log_gamma_ratio(small, choose(stirling, large, STIRLING_FROM)),
-            gammaln_of_positive(small + large) - gammaln_of_positive(large),
-        )
-        log_beta = gammaln_of_positive(small + 1.0) - ratio  # log(small B)
+        log_beta = log_small_beta(small, large)
         log_x = choose(x <= y, logarithm(x), logarithm_of_sum(-y))
         log_y = choose(x <= y, logarithm_of_sum(-x), logarithm(y))
         result.set(small * exponential(fma(a, log_x, fma(b, log_y, -log_beta))))
@@ -295,6 +300,15 @@ def _beta_fraction(a: Lanes, b: Lanes, x: Lanes) -> Lanes:
     return choose(until_converged(x, turn), value.get(), math.nan)
 
 
+def regular_beta(a: Lanes, b: Lanes, x: Lanes, y: Lanes) -> Lanes:
+    """I_x(a, b), all positive and finite, x + y = 1; x and y may be rounded, the smaller one is exact."""
+    mirrored = x * (a + b + 2.0) > a + 1.0
+    first, second = choose(mirrored, b, a), choose(mirrored, a, b)
+    at, rest = choose(mirrored, y, x), choose(mirrored, x, y)
+    value = beta_density(first, second, at, rest) * _beta_fraction(first, second, at) / first
+    return choose(mirrored, 1.0 - value, value)
+
+
 def _beta(a: Lanes, b: Lanes, x: Lanes) -> Lanes:
     """I_x(a, b), the probability that a beta variable is below x; NaN unless a, b >= 0 and 0 <= x <= 1.
 
@@ -305,12 +319,7 @@ def _beta(a: Lanes, b: Lanes, x: Lanes) -> Lanes:
     result = Cell(x.constant(math.nan))
     finite = (a > 0.0) & (b > 0.0) & (a < math.inf) & (b < math.inf)
     with builder.if_((finite & (x > 0.0) & (x < 1.0)).value):
-        y = 1.0 - x
-        mirrored = x * (a + b + 2.0) > a + 1.0
-        first, second = choose(mirrored, b, a), choose(mirrored, a, b)
-        at, rest = choose(mirrored, y, x), choose(mirrored, x, y)
-        value = _beta_density(first, second, at, rest) * _beta_fraction(first, second, at) / first
-        result.set(choose(mirrored, 1.0 - value, value))
+        result.set(regular_beta(a, b, x, 1.0 - x))
     with builder.else_():
         # Limits: all mass at 0 for a = 0 or b = infinity, at 1 for b = 0 or a = infinity.
         at_zero = (a.equals(0.0) & (b > 0.0)) | ((a >= 0.0) & (a < math.inf) & b.equals(math.inf))

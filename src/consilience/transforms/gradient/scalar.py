@@ -254,11 +254,37 @@ derivative(
     unknown("betainc with respect to its second shape parameter", _INTEGRATE),
     lambda g, y, a, b, x: g * _beta_density(x, a, b),
 )
+# The slope of an inverse is one over the slope of the function, which is the density at the result.
+derivative(
+    "gammaincinv",
+    unknown("gammaincinv with respect to its shape parameter", _INTEGRATE),
+    lambda g, x, a, p: g / _gamma_density(x, a),
+)
+derivative(
+    "gammainccinv",
+    unknown("gammainccinv with respect to its shape parameter", _INTEGRATE),
+    lambda g, x, a, q: -g / _gamma_density(x, a),
+)
+derivative(
+    "betaincinv",
+    unknown("betaincinv with respect to its first shape parameter", _INTEGRATE),
+    unknown("betaincinv with respect to its second shape parameter", _INTEGRATE),
+    lambda g, x, a, b, p: g / _beta_density(x, a, b),
+)
+derivative(
+    "betainccinv",
+    unknown("betainccinv with respect to its first shape parameter", _INTEGRATE),
+    unknown("betainccinv with respect to its second shape parameter", _INTEGRATE),
+    lambda g, x, a, b, q: -g / _beta_density(x, a, b),
+)
 
 # Choice.
 derivative("where", None, lambda g, y, c, a, b: keep(c, g), lambda g, y, c, a, b: keep(c, g, inverted=True))
 
-for _name in ("sign", "floor", "ceil", "trunc", "round", "floor_div"):
+for _name in (
+    "sign", "floor", "ceil", "trunc", "round", "floor_div",
+    "poisson_quantile", "binomial_quantile", "negative_binomial_quantile",
+):  # fmt: skip
     no_derivative(_name, "piecewise constant: the slope is 0 wherever there is one")
 for _name in (
     "eq", "neq", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "signbit",
