@@ -48,6 +48,7 @@ def new_estimators(dimension: int) -> Estimators:
 @native(rare=True)
 def guess(metric: Metric, gradient: Array[f64]) -> None:
     """First metric, from one gradient alone: variance 1 / |gradient|, and 1 where the gradient is zero."""
+    metric.rank = 0
     for i in range(metric.dimension):
         slope = abs(gradient[i])
         set_variance(metric, i, 1.0 / slope if slope > 0.0 else 1.0)
@@ -96,7 +97,10 @@ def younger_count(estimators: Estimators) -> i64:
 
 @native(rare=True)
 def refresh(estimators: Estimators, metric: Metric) -> boolean:
-    """Set the metric from the estimator in use; False, with nothing changed, if it has seen too few draws."""
+    """Set the metric from the estimator in use; False, with nothing changed, if it has seen too few draws.
+
+    Directions that the metric had belong to other scales, and go: with both, momenta would not have its mass.
+    """
     n = estimators.dimension
     if estimators.counts[estimators.foreground] < FEWEST_DRAWS:
         return False
@@ -106,4 +110,5 @@ def refresh(estimators: Estimators, metric: Metric) -> boolean:
         if draws[i] > 0.0 and scores[i] > 0.0:  # else this coordinate has taught nothing yet
             # both sums of squares have the same divisor, which cancels
             set_variance(metric, i, sqrt(draws[i] / scores[i]))
+    metric.rank = 0
     return True

@@ -13,7 +13,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from consilience.inference.metric import LARGEST_VARIANCE, SMALLEST_VARIANCE, Scales
+from consilience.inference.metric import (
+    LARGEST_EIGENVALUE,
+    LARGEST_VARIANCE,
+    SMALLEST_EIGENVALUE,
+    SMALLEST_VARIANCE,
+    Scales,
+)
 
 Matrix = NDArray[np.float64]
 Form = Literal["auto", "diag", "lowrank", "dense"]
@@ -57,6 +63,7 @@ def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", most: int | 
             vectors, eigenvalues = geometric_mean(centred, slopes)
         except (np.linalg.LinAlgError, ValueError):  # not finite, or not positive
             return plain
+    eigenvalues = np.clip(eigenvalues, SMALLEST_EIGENVALUE, LARGEST_EIGENVALUE)
     effect = np.abs(np.log(eigenvalues))
     keep = np.ones(len(effect), bool) if form == "dense" else effect > np.log(CUTOFF)
     order = np.argsort(-effect, kind="stable")

@@ -18,6 +18,11 @@ from consilience.record import Record
 
 SMALLEST_VARIANCE = 1e-20
 LARGEST_VARIANCE = 1e20
+# A velocity is its momentum plus (eigenvalue - 1) times the part along a direction: what is left of a small eigenvalue
+# there is lost when the momentum, of size eigenvalue ** -1/2, is rounded, and kinetic energies come out wrong by up to
+# 2e-16 / eigenvalue.
+SMALLEST_EIGENVALUE = 1e-10
+LARGEST_EIGENVALUE = 1e10
 
 
 class Scales(Record):
