@@ -33,7 +33,16 @@ from consilience.inference.nuts import Nuts, new_nuts, transition
 from consilience.inference.settings import check_fraction, check_positive
 from consilience.inference.streams import TREE, purpose_key
 from consilience.inference.vectors import Vectors
-from consilience.inference.warmup import Warmup, adapt, adapt_alone, begin, new_warmup, search
+from consilience.inference.warmup import (
+    Warmup,
+    adapt,
+    adapt_alone,
+    begin,
+    keep_haven,
+    new_warmup,
+    return_to_haven,
+    search,
+)
 from consilience.native.typed_python import boolean, f64, i64, native, record
 from consilience.native.typed_python.records import release
 from consilience.record import Record
@@ -114,6 +123,7 @@ def learn_from(chain: NutsChain) -> None:
     info = chain.nuts.info
     informative = info.place != 0 and not info.diverging
     if chain.learning == STEP:
+        keep_haven(warmup, state, info.symmetric)
         learn(warmup.step, info.symmetric)
     elif chain.learning == ALONE:
         adapt_alone(warmup, chain.density, state, info.acceptance, informative)
@@ -233,6 +243,9 @@ class NutsChainAtWork(NativeChain[NutsChain]):
     def obey(self, orders: Orders) -> None:
         memory, step = self.memory, self.memory.warmup.step
         if orders.learning is not None:
+            if orders.learning == Learning.NOTHING and memory.learning == Learning.STEP and memory.warmup.found:
+                return_to_haven(memory.warmup, memory.state)
+            memory.warmup.found = False
             memory.learning = orders.learning
         if orders.max_treedepth is not None:
             memory.nuts.max_treedepth = orders.max_treedepth
