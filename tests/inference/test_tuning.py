@@ -9,16 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from consilience.inference import HmcKernel, Kernel, NutsKernel
+from consilience.inference import HmcKernel, Kernel, NutsKernel, Rows
 from consilience.inference.chain_state import State, start
 from consilience.inference.dual_averaging import StepSize, learn, restart, settle
 from consilience.inference.fisher_diagonal import guess, new_estimators, observe, refresh, switch, younger_count
+from consilience.inference.kernel import Learning, Orders
 from consilience.inference.metric import LARGEST_VARIANCE, SMALLEST_VARIANCE, new_metric
 from consilience.inference.native_chain import new_state, open_density
 from consilience.inference.step_size_search import new_probe, search_step_size
+from consilience.inference.streams import chain_key
 from consilience.inference.vectors import Vectors
 from consilience.inference.warmup import adapt, new_warmup
 from tests.inference.chains import run_chain
+from tests.inference.metrics import random_scales
 from tests.inference.targets import Target, correlated_normal, half_space, normal, standard, student
 
 
@@ -133,6 +136,26 @@ def test_coordinates_that_never_moved_keep_their_variance() -> None:
     np.testing.assert_allclose(np.asarray(metric.variance), [1.0, 1.0, 1.0])
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_chain_that_learns_scales_alone_drops_the_directions_of_others(seed: int) -> None:
+    """Momenta keep the kinetic energy of their metric: half the dimension in the mean, 4 of its deviations at most."""
+    target = standard(10)
+    rows = Rows(np.empty((200, 10)), np.empty((len(NutsKernel.statistics), 200)))
+    chain = NutsKernel().chain(target, np.ones(10), chain_key(seed, 0), 200, np.zeros(1, np.int64))
+    chain.begin()
+    chain.write_to(rows)
+    chain.obey(Orders(learning=Learning.STEP, scales=random_scales(seed, 10, 8, 3.0)))
+    assert chain.advance(20) == 20
+    chain.obey(Orders(learning=Learning.ALONE))
+    assert chain.advance(180) == 180
+    names = list(NutsKernel.statistics)
+    energy, error, lp = (rows.statistics[names.index(name)] for name in ("energy", "energy_error", "lp"))
+    kinetic = (energy - error)[1:] + lp[:-1]
+    assert (kinetic > 0).all()
+    assert (kinetic < 5.0 + 6.0 * np.sqrt(5.0)).all()
+    assert abs(kinetic.mean() - 5.0) < 4.0 * np.sqrt(5.0 / len(kinetic))
+
+
 def test_first_metric_is_the_inverse_gradient_within_bounds() -> None:
     """A zero gradient counts as 1; extremes are clipped."""
     metric = new_metric(Vectors(5))
@@ -196,6 +219,29 @@ def test_sampling_begins_where_a_step_of_the_settled_size_has_been() -> None:
     assert 85 < state.position[0] <= 91  # the 91st transition was made with what the 90th had taught
     assert state.gradient[0] == -state.position[0]
     assert state.logp == -0.5 * state.position[0] ** 2
+
+
+def test_chains_tuned_together_begin_to_sample_where_the_settled_step_works() -> None:
+    """When learning of the step ends, and at no other order, a chain goes back to where such a step has been."""
+    chain = NutsKernel().chain(standard(2), np.ones(2), chain_key(1, 0), 50, np.zeros(1, np.int64))
+    rows = Rows(np.empty((50, 2)), np.empty((len(NutsKernel.statistics), 50)))
+    chain.begin()
+    chain.write_to(rows)
+    chain.obey(Orders(learning=Learning.STEP))
+    assert chain.advance(50) == 50
+    memory = chain.memory
+    assert memory.warmup.found
+    haven = np.asarray(memory.warmup.haven).copy()
+    assert (rows.draws == haven).all(axis=1).any()
+    memory.state.position[0] = 7.0
+    chain.obey(Orders(max_treedepth=5))
+    assert memory.state.position[0] == 7.0
+    chain.obey(Orders(learning=Learning.NOTHING))
+    np.testing.assert_array_equal(np.asarray(memory.state.position), haven)
+    assert memory.state.logp == memory.warmup.haven_logp
+    memory.state.position[0] = 7.0
+    chain.obey(Orders(learning=Learning.NOTHING))
+    assert memory.state.position[0] == 7.0
 
 
 def test_where_no_step_of_the_average_size_worked_sampling_begins_at_the_end_of_tuning() -> None:
