@@ -32,10 +32,8 @@ class Vectors:
 
     def rows(self, count: int) -> NDArray[np.float64]:
         """`count` vectors of zeros, float64[count * stride]."""
-        # Short ones only have to begin at a line: a page more for each would be most of a small chain's memory.
-        border = PAGE if self.dimension > SHORT else LINE
-        memory = np.zeros(count * self.stride + border)
-        skipped = (self._place - memory.ctypes.data // 8) % border
+        memory = np.zeros(count * self.stride + PAGE)
+        skipped = (self._place - memory.ctypes.data // 8) % PAGE
         self._place = (self._place + count * self.stride) % PAGE
         return memory[skipped : skipped + count * self.stride]
 
