@@ -309,6 +309,18 @@ def test_a_checkpoint_is_not_replaced_by_accident(tmp_path: Path) -> None:
     assert not np.array_equal(first.posterior["mu"], second.posterior["mu"])
 
 
+def killed_after(seconds: float, script: str, place: Path) -> None:
+    """Run a script that says when it begins, and kill it so many seconds later."""
+    code = textwrap.dedent(script)
+    process = subprocess.Popen([sys.executable, "-c", code, str(place)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    time.sleep(seconds)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
 KILLED = """
     import os, sys
     from pathlib import Path
@@ -329,14 +341,7 @@ def check_kills(place: Path, delays: list[float]) -> None:
     with model():
         unbroken = pm.sample(**LONG)
     for delay in delays:
-        code = textwrap.dedent(KILLED)
-        process = subprocess.Popen([sys.executable, "-c", code, str(place)], stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
-        time.sleep(delay)
-        process.kill()
-        process.wait()
-        process.stdout.close()
+        killed_after(delay, KILLED, place)
         if (place / "state.sealed").exists():
             copy = place.with_name("copy")
             shutil.copytree(place, copy)
@@ -393,14 +398,7 @@ def check_kills_of_storing(place: Path, delays: Sequence[float]) -> list[int]:
         unbroken = pm.sample(**VERY_LONG)
     seen = []
     for delay in delays:
-        code = textwrap.dedent(STORED)
-        process = subprocess.Popen([sys.executable, "-c", code, str(place)], stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
-        time.sleep(delay)
-        process.kill()
-        process.wait()
-        process.stdout.close()
+        killed_after(delay, STORED, place)
         seen.append(check_store(place / "s.zarr", unbroken))
     if (place / "c" / "state.sealed").exists():
         assert_same_draws(pm.resume(place / "c", model(), progressbar=False), unbroken)

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from consilience.inference.fisher_metric import CUTOFF, FEWEST_DRAWS, Form, estimate, geometric_mean
-from consilience.inference.metric import LARGEST_VARIANCE, SMALLEST_VARIANCE, Scales
+from consilience.inference.metric import (
+    LARGEST_EIGENVALUE,
+    LARGEST_VARIANCE,
+    SMALLEST_EIGENVALUE,
+    SMALLEST_VARIANCE,
+    Scales,
+    scale_momentum,
+    velocity_of,
+)
 from consilience.inference.metric_change import log_ratios, matrix
 from tests.inference.metrics import inverse_mass, metric_of, scales_of
 
@@ -234,6 +242,26 @@ def test_scales_out_of_bounds_are_clipped_not_forgotten(exponent: int) -> None:
     scales = learnt(draws * unit, -draws / unit)
     bound = SMALLEST_VARIANCE if exponent < 0 else LARGEST_VARIANCE
     np.testing.assert_allclose(scales.scale**2, [1.0, bound, 1.0], rtol=1e-10)
+
+
+@pytest.mark.parametrize("exponent", [0, 4, 8, 12, 16])
+def test_momenta_have_the_kinetic_energy_of_their_metric_however_narrow_the_draws(exponent: int) -> None:
+    """Half the squared length of the normal numbers they are made of, up to the rounding that the bounds allow."""
+    rng = np.random.default_rng(exponent)
+    wide = rng.standard_normal((400, 2))
+    draws = np.column_stack([wide[:, 0], wide[:, 0] + 10.0**-exponent * wide[:, 1]])
+    narrow = 10.0**exponent * wide[:, 1]
+    found = estimate(draws, np.column_stack([narrow - wide[:, 0], -narrow]), "dense")
+    assert found is not None
+    assert (found.eigenvalues >= SMALLEST_EIGENVALUE).all()
+    assert (found.eigenvalues <= LARGEST_EIGENVALUE).all()
+    metric = metric_of(found)
+    for _ in range(20):
+        numbers = rng.standard_normal(2)
+        momentum, velocity = numbers.copy(), np.zeros(2)
+        scale_momentum.compiled(metric, momentum)
+        velocity_of.compiled(metric, momentum, velocity)
+        assert momentum @ velocity == pytest.approx(numbers @ numbers, rel=1e-4)
 
 
 def test_no_metric_from_too_few_draws() -> None:

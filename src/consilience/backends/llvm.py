@@ -40,9 +40,8 @@ from consilience.lower.program import lower
 from consilience.lower.sharing import share_exponentials
 from consilience.lower.specialise import specialise
 from consilience.lower.views import static
-from consilience.native import blas, jit, target, vectormath
+from consilience.native import blas, jit, target
 from consilience.native.batch import run_batch
-from consilience.native.beside import Beside
 from consilience.native.emit import emit
 from consilience.ops import Elementwise, MaskPositions
 from consilience.ops.scalar import DRAWS
@@ -77,9 +76,6 @@ class Compiled:
             cut, leaves, self._prepared = prepare(primitive, self._data)
             program = lower(inputs, cut, leaves)
         host = target.host()
-        called = entry.called(program.steps)
-        if called:  # they are compiled beside what is left to do here, or loaded
-            Beside(lambda: vectormath.library(host).prepare(vectormath.symbol(name, host.lanes) for name in called))
         code = entry.write(program, host)
         self.workspace = code.workspace + ALIGNMENT
         names = sorted(n for n in code.module.imports if n.startswith("blas_"))

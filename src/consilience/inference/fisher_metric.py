@@ -37,6 +37,8 @@ def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", most: int | 
     draws, gradients   float64 (draw, coordinate), of all chains; they need not be finite
     form               "diag": no directions; "dense": all of them; else those beyond the cutoff
     most               at most so many directions, those of greatest effect
+
+    Variances and eigenvalues stay within the bounds of `metric`, beyond which momenta lose their mass to rounding.
     """
     count, dimension = draws.shape
     if count < FEWEST_DRAWS:

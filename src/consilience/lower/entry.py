@@ -330,13 +330,6 @@ def inlined(steps: Sequence[Step]) -> list[str]:
     return sorted(set(calls)) if len(calls) <= FEW_CALLS else []
 
 
-def called(steps: Sequence[Step]) -> list[str]:
-    """Vector functions that the loops call."""
-    kernels = [step.kernel for step in steps if isinstance(step, KernelStep) and math.prod(step.kernel.domain) > 1]
-    names = {i.function for kernel in kernels for i in kernel.body if i.function in FUNCTIONS}
-    return sorted(names.difference(inlined(steps)))
-
-
 def _count_loops(steps: Sequence[Step]) -> int:
     total = 0
     for step in steps:

@@ -232,8 +232,8 @@ def _object_of(module: ModuleRef, generator: TargetMachine) -> bytes:
 
 def _optimise(module: ModuleRef, generator: TargetMachine, passes: Passes) -> None:
     binding = llvm()
-    # Measured on NUTS: what is left out here, LLVM's second level and more inlining than of tiny functions
-    # included, takes as long again to compile and changes nothing beyond 10 ns a step.
+    # For "full". What is left out, LLVM's second level and more inlining than of tiny functions included, takes as
+    # long again to compile; on NUTS, before its loops were written as vectors, it changed nothing beyond 10 ns a step.
     options = binding.create_pipeline_tuning_options(speed_level=1)
     options.inlining_threshold = 25
     options.loop_vectorization, options.slp_vectorization, options.loop_interleaving = True, False, False
