@@ -164,6 +164,22 @@ def whole_numbers(x: Array[f64], n: i64) -> None:
         x[i + k] = 0.0
 
 
+@native
+def counted(x: Array[f64], n: i64) -> i64:
+    count = 0
+    for i in simd(n):
+        count += 1
+        x[i] = 0.0
+    return count
+
+
+@native
+def nested(x: Array[f64], n: i64) -> None:
+    for i in simd(n):
+        for j in simd(n):
+            x[j] = x[i]
+
+
 REFUSED: list[tuple[NativeFunction[..., Any], str]] = [
     (integer_sum, r"elements of Array\[f64\]"),
     (carried, "`last` has a value before the loop"),
@@ -175,6 +191,8 @@ REFUSED: list[tuple[NativeFunction[..., Any], str]] = [
     (c_function, "`exp` has no form for turns side by side"),
     (native_call, "`dot` has no form for turns side by side"),
     (begins_elsewhere, "simd takes one integer"),
+    (counted, "a sum in a simd loop is f64, `count` is i64"),
+    (nested, "assigns to names and elements, nothing else"),
     (whole_numbers, "a name in a simd loop holds f64"),
 ]
 

@@ -280,12 +280,14 @@ class Statements(SideBySide):
 
     def _side_by_side(self, node: ast.For, index: str, count: Value) -> Value:
         """All turns of a simd loop that make whole eights; the number of these turns."""
-        if self.turns is not None:
-            raise self.error(node, "a simd loop holds no other loop")
         b = self.b
         self.check_turns(node, index)
         whole = whole_eights(b, count)
         sums = {name: b.variable(b.const(WIDE, 0.0)) for name in sums_of(node.body, self.assigned)}
+        for name in sums:
+            if self.locals[name].type is not F64:
+                got = self.locals[name].type
+                raise self.error(node, f"a sum in a simd loop is f64, `{name}` is {got}; let it start as 0.0")
         locals, assigned = dict(self.locals), set(self.assigned)
         with b.for_(b.const(i64, 0), whole, SIDES) as first:
             self.turns = Turns(index, first, sums)
