@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 import threading
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -48,6 +49,15 @@ def test_constants_are_told_apart_by_dtype_shape_and_bits() -> None:
     nodes = [constant(v) for v in values]
     assert len(set(nodes)) == len(values)
     assert [constant(v) for v in values] == nodes
+
+
+def test_long_constants_are_told_apart_by_their_bits_whatever_the_checksum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays beyond 64 bytes are found by a checksum, and compared bit by bit where it agrees."""
+    monkeypatch.setattr(zlib, "crc32", lambda _: 1)
+    arrays = [np.zeros(100), -np.zeros(100), np.zeros(100, "int64"), np.full(100, np.nan), np.arange(100.0)]
+    nodes = [constant(a) for a in arrays]
+    assert len(set(nodes)) == len(arrays)
+    assert [constant(a.copy()) for a in arrays] == nodes
     assert constant(np.arange(1000.0)) is constant(np.arange(1000.0))
     assert constant(np.arange(1000.0)) is not constant(np.arange(1000.0)[::-1])
 

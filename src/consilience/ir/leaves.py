@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import sys
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +16,8 @@ from consilience.ir import dimension, side_tables
 from consilience.ir.node import Node
 from consilience.ir.op import Op
 from consilience.ir.types import DTYPES, TensorType, dtype_name, dtype_of, numpy_dtype
+
+SHORT = 64  # bytes of an array that is its own key
 
 _serials = itertools.count()
 
@@ -51,13 +53,20 @@ class Parameter(Op):
 
 
 class Constant(Op):
-    """A fixed array, compared by dtype, shape and bits: 0.0 is not -0.0, 1 is not True."""
+    """A fixed array, compared by dtype, shape and bits: 0.0 is not -0.0, 1 is not True.
+
+    key   dtype, shape, and the bits of a short array or a checksum of the bits of a longer one
+    """
 
     array: npt.NDArray[Any]
-    key: tuple[str, tuple[int, ...], bytes]
+    key: tuple[str, tuple[int, ...], bytes | int]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Constant) and self.key == other.key
+        if self is other:
+            return True
+        if not isinstance(other, Constant) or self.key != other.key:
+            return False
+        return isinstance(self.key[2], bytes) or self.array.tobytes() == other.array.tobytes()
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -117,8 +126,7 @@ def constant(value: Node | npt.ArrayLike, dtype: str | None = None) -> Node:
     kind = dtype_of(array) if dtype is None else dtype
     stored = np.array(array, dtype=numpy_dtype(kind), order="C", copy=True)
     stored.setflags(write=False)
-    contents = stored.tobytes()
-    bits = contents if len(contents) <= 64 else hashlib.blake2b(contents, digest_size=32).digest()
+    bits = stored.tobytes() if stored.nbytes <= SHORT else zlib.crc32(stored.data)
     return Node(Constant(stored, (dtype_name(stored.dtype), stored.shape, bits)))
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _known: weakref.WeakValueDictionary[tuple[object, ...], Node] = weakref.WeakValueDictionary()
 _lock = threading.RLock()
+_set = object.__setattr__
 
 
 class Node(Arithmetic):
@@ -36,17 +37,14 @@ class Node(Arithmetic):
 
     def __new__(cls, op: Op, *inputs: Node) -> Node:
         key = (op, *inputs)
-        known = _known.get(key)
-        if known is not None:
-            return known
-        result_type = op.result_type(*inputs)
-        with _lock:
+        with _lock:  # one look, not one before and one inside: hashing the key is most of the work
             known = _known.get(key)
             if known is None:
+                result_type = op.result_type(*inputs)
                 known = object.__new__(cls)
-                object.__setattr__(known, "op", op)
-                object.__setattr__(known, "inputs", inputs)
-                object.__setattr__(known, "type", result_type)
+                _set(known, "op", op)
+                _set(known, "inputs", inputs)
+                _set(known, "type", result_type)
                 _known[key] = known
                 side_tables.record_source(known)
         return known

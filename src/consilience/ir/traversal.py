@@ -16,23 +16,21 @@ def topological(outputs: Iterable[Node], stop: Callable[[Node], bool] | None = N
     """
     order: list[Node] = []
     done: set[Node] = set()
-    for output in outputs:
-        if output in done:
+    stack = list(outputs)
+    stack.reverse()
+    while stack:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
             continue
-        stack: list[tuple[Node, int]] = [(output, 0)]
-        while stack:
-            node, position = stack.pop()
-            if node in done:
-                continue
-            inputs = () if stop is not None and stop(node) else node.inputs
-            while position < len(inputs) and inputs[position] in done:
-                position += 1
-            if position < len(inputs):
-                stack.append((node, position + 1))
-                stack.append((inputs[position], 0))
-            else:
-                done.add(node)
-                order.append(node)
+        waiting = [] if stop is not None and stop(node) else [i for i in node.inputs if i not in done]
+        if waiting:
+            waiting.reverse()  # the first input is visited first
+            stack += waiting
+        else:
+            stack.pop()
+            done.add(node)
+            order.append(node)
     return order
 
 
@@ -58,6 +56,4 @@ def substitute(outputs: Iterable[Node], replacements: Mapping[Node, Node]) -> li
 
 def rebuild(node: Node, inputs: tuple[Node, ...]) -> Node:
     """The node's op applied to other inputs; the node itself when they are the same."""
-    if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
-        return node
-    return type(node)(node.op, *inputs)
+    return node if inputs == node.inputs else type(node)(node.op, *inputs)

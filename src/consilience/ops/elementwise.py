@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -104,6 +105,10 @@ class Elementwise(Op):
         return self.function
 
 
+elementwise = functools.cache(Elementwise)
+"""The op of a scalar function, one object for each: equal ops that are the same are found equal at once."""
+
+
 class Cast(Op):
     """Change of element type. Float to integer truncates; NaN and out of range saturate (NaN to 0)."""
 
@@ -148,11 +153,13 @@ def promote(values: Sequence[TensorLike]) -> tuple[list[Node], str]:
         for v, node in zip(values, nodes, strict=True)
         if node is None
     ]
-    strong = [n.dtype for n in (*nodes, *others) if isinstance(n, Node)]
+    strong = {n.dtype for n in (*nodes, *others) if isinstance(n, Node)}
     if "key" in strong:
         raise DtypeError("a random key is no number; use `fold_in` and the random functions on it.")
-    weak = [v for v in others if not isinstance(v, Node)]
-    dtype = np.result_type(*[numpy_dtype(d) for d in strong], *weak).name
+    dtype = next(iter(strong)) if len(strong) == 1 else ""
+    if dtype not in FLOATS:  # one type of floats holds what Python's numbers are beside it
+        weak = [v for v in others if not isinstance(v, Node)]
+        dtype = np.result_type(*[numpy_dtype(d) for d in strong], *weak).name
     remaining = iter(others)
     result = []
     for node in nodes:
@@ -177,7 +184,7 @@ def apply(function: str, *values: TensorLike) -> Node:
         if condition.dtype != "bool":
             condition = apply("neq", condition, 0)
         branches, _ = promote(values[1:])
-        return Node(Elementwise(function), condition, *branches)
+        return Node(elementwise(function), condition, *branches)
     nodes, dtype = promote(values)
     kind = kind_of(dtype)
     if kind not in entry.accepts:
@@ -189,7 +196,7 @@ def apply(function: str, *values: TensorLike) -> Node:
             nodes = [cast(node, "int64") for node in nodes]
         else:
             raise DtypeError(f"`{function}` is not defined for {dtype}; it takes {', '.join(entry.accepts)} values.")
-    return Node(Elementwise(function), *nodes)
+    return Node(elementwise(function), *nodes)
 
 
 def _draw(function: str, values: Sequence[TensorLike]) -> Node:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from consilience.errors import MissingRuleError, VerificationError
-from consilience.ir import Constant, Node, Region, TensorType, is_leaf, side_tables, topological
+from consilience.ir import Constant, Node, Region, TensorType, is_leaf, rebuild, side_tables, topological
 from consilience.ops import Elementwise, cast
 from consilience.ops.shape import broadcast_to
 from consilience.record import Record, field_names, replace
@@ -72,7 +72,7 @@ class Rewriting:
         with side_tables.without_sources():
             for node in order:
                 self._origin = node
-                here = _with_inputs(node, tuple([found[i] for i in node.inputs]))
+                here = rebuild(node, tuple([found[i] for i in node.inputs]))
                 if node in inner:
                     self.facts.open_nodes.add(here)
                     found[node] = here
@@ -144,7 +144,7 @@ class Rewriting:
                     else:
                         self._looped(node)
                     continue
-                following = _with_inputs(node, tuple([normal.get(i, i) for i in node.inputs]))
+                following = rebuild(node, tuple([normal.get(i, i) for i in node.inputs]))
                 if following is node:
                     after = self._fire(node)
                     if after is None:
@@ -218,10 +218,6 @@ class Rewriting:
             self.steps += inner.steps
             self._regions[region] = self._regions[known] = known
         return known
-
-
-def _with_inputs(node: Node, inputs: tuple[Node, ...]) -> Node:
-    return node if inputs == node.inputs else Node(node.op, *inputs)
 
 
 def _readers(order: Sequence[Node], outputs: Sequence[Node]) -> dict[Node, int]:

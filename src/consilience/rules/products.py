@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from consilience.ir import INTEGERS, Constant, Node, constant
 from consilience.ops import Elementwise, apply
@@ -159,7 +158,7 @@ def collect_product(node: Node, facts: Facts) -> Node | None:
     exact = dtype in INTEGERS
     sign, factors = _factors(node, facts)
     coefficient: Any = np.ones((), dtype)
-    constants: list[npt.NDArray[Any]] = []
+    constants: list[Node] = []
     kept: list[Node] = []
     with np.errstate(all="ignore"):
         for x in factors:
@@ -168,7 +167,7 @@ def collect_product(node: Node, facts: Facts) -> Node | None:
             elif is_number(x):
                 coefficient = coefficient * value_of(x)
             else:
-                constants.append(value_of(x))
+                constants.append(x)
     if not exact and not usable(coefficient):
         return None
     if coefficient == 0 and (exact or all(facts.finite(x) for x in kept)):
@@ -188,12 +187,14 @@ def collect_product(node: Node, facts: Facts) -> Node | None:
     return None if result is node else result
 
 
-def _folded(arrays: list[npt.NDArray[Any]]) -> list[Node]:
+def _folded(constants: list[Node]) -> list[Node]:
     """Array constants of one shape multiplied."""
-    products: dict[tuple[int, ...], npt.NDArray[Any]] = {}
-    for array in arrays:
-        products[array.shape] = products[array.shape] * array if array.shape in products else array
-    return [constant(array) for array in products.values()]
+    products: dict[tuple[int, ...], Node] = {}
+    for x in constants:
+        shape = value_of(x).shape
+        known = products.get(shape)
+        products[shape] = x if known is None else constant(value_of(known) * value_of(x))
+    return list(products.values())
 
 
 def _exponentials(factors: list[Node]) -> list[Node]:
