@@ -15,7 +15,6 @@ from consilience.record import Record, replace
 from consilience.run.messages import Matrix
 
 LOG_DENSITY = "log density"
-PIECE = 1 << 18  # numbers of each chain that are copied at a time
 
 
 class Monitored(Record):
@@ -64,11 +63,7 @@ class Monitor:
         if self.watch is None:
             self._begin(parts)
         assert self.watch is not None
-        chosen = [self._chosen(columns) for columns in parts]
-        step = max(1, PIECE // max(1, len(self.names)))
-        for begin in range(0, len(chosen[0][0]), step):
-            piece = slice(begin, begin + step)
-            self.watch.extend([_beside([c[piece] for c in columns]) for columns in chosen])
+        self.watch.extend([_beside(self._chosen(columns)) for columns in parts])
         self.levels.extend([lp[c][:, None] for c in self.chains])
 
     def _begin(self, parts: list[list[Matrix]]) -> None:

@@ -5,7 +5,7 @@ All loops over scalars and draws are here or below, in machine code; what is wor
 
 from __future__ import annotations
 
-from consilience.diagnostics.watch.columns import Chunk, fetch_order, fetch_row, fetch_thinned, keep_order
+from consilience.diagnostics.watch.columns import Block, Chunk, fetch_order, fetch_row, fetch_thinned, keep_order
 from consilience.diagnostics.watch.series import (
     Plan,
     Work,
@@ -36,8 +36,10 @@ NOISE_UNKNOWN = 5  # the bound of the variance ratio is needed and was not given
 
 @record
 class Shelf:
-    """All draws: the newest chunk, how many there are, and the orders kept; see `Columns`."""
+    """All draws: the newest block and the newest chunk, how many there are, and the orders kept; see `Columns`."""
 
+    block: Block
+    blocks: i64
     chunk: Chunk
     chunks: i64
     slots: i64
@@ -75,7 +77,7 @@ def bring_in_order(shelf: Shelf, plan: Plan, work: Work, scalar: i64) -> None:
     """Row, order and sorted draws of a scalar; what is new since its order was kept is sorted and merged."""
     chains = plan.chains
     draws = plan.draws
-    fetch_row(shelf.chunk, shelf.chunks, scalar, chains, draws, work.row)
+    fetch_row(shelf.block, shelf.blocks, scalar, chains, work.row)
     slot = shelf.slot[scalar]
     if slot < 0 and shelf.taken[0] < shelf.slots:
         slot = shelf.taken[0]
@@ -202,7 +204,7 @@ def judge(question: Question, plan: Plan, work: Work) -> i64:
 @native(shared=True)
 def bring_some_in_order(shelf: Shelf, draws: i64, thin: Plan, work: Work, scalar: i64) -> None:
     """As `bring_in_order`, for `thin.draws` of the draws, evenly spread; the order is not kept."""
-    fetch_thinned(shelf.chunk, shelf.chunks, scalar, thin.chains, draws, thin.draws, work.row)
+    fetch_thinned(shelf.block, shelf.blocks, scalar, thin.chains, draws, thin.draws, work.row)
     end = thin.chains * thin.draws
     sort_positions(work.row, 0, end, work.order, work.ascending, work.pairs, work.other, work.places)
     if thin.total < end:
@@ -294,12 +296,12 @@ def sizes_of_chains(shelf: Shelf, plan: Plan, single: Plan, work: Work, scalar: 
 
 @native
 def screen(
-    shelf: Shelf, draws: i64, thin: Plan, work: Work, scalars: i64, rhat: f64, unusable: Array[i64], found: Array[i64]
+    shelf: Shelf, draws: i64, thin: Plan, work: Work, scalars: i64, rhat: f64, unusable: Array[f64], found: Array[i64]
 ) -> i64:
     """The scalars whose R-hat of `thin.draws` of their draws exceeds `rhat`; gives their number."""
     count = 0
     for scalar in range(scalars):
-        if unusable[scalar] == 0:
+        if unusable[scalar] == 0.0:
             bring_some_in_order(shelf, draws, thin, work, scalar)
             score_bulk(thin, work)
             large = scale_reduction(thin, work) > rhat

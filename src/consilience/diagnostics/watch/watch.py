@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.diagnostics.examination import examine
-from consilience.diagnostics.watch.columns import Chunk, Columns, note, store
+from consilience.diagnostics.watch.columns import Block, Columns, note
 from consilience.diagnostics.watch.judgement import (
     BULK_ESS,
     NOISE_UNKNOWN,
@@ -67,8 +67,7 @@ def prepare() -> Beside[dict[str, Callable[..., Any]]]:
 def _compiled() -> dict[str, Callable[..., Any]]:
     word, place = ctypes.c_int64, ctypes.c_void_p
     functions: dict[NativeFunction[..., Any], tuple[Any, ...]] = {
-        store: (None, place, word, word, word, word, word, place, word, word),
-        note: (None, place, word, word, word, word, place, place, place),
+        note: (None, place, word, place, place, place),
         score_table: (None, word, place),
         first_failing: (word, place, place, place, place, place, place, place, word, place),
         measure_all: (None, place, place, place, place, word, place, place, place),
@@ -99,7 +98,7 @@ class Watch:
     memory            bytes for what is kept besides the draws
     count             draws per chain so far
 
-    Draws are kept by scalar. A scalar that is looked at is brought in order: sorted when first asked for, its new
+    Draws are read where they lie. A scalar that is looked at is brought in order: sorted when first asked for, its new
     draws merged in later. The order, 4 bytes per draw, is kept as long as those of all scalars fit into `memory`, in
     the sequence in which scalars are first looked at; where they do not fit, the others are sorted again each time
     they are asked for. When more draws leave room for fewer orders, all are dropped and come back one by one.
@@ -131,7 +130,7 @@ class Watch:
         self._room = 0
         self._plans: dict[tuple[int, int], Plan] = {}
         self._asked: tuple[Rule, Question, Question] | None = None
-        self._lying: tuple[Chunk, Shelf] | None = None
+        self._lying: tuple[Block, Shelf] | None = None
 
     @property
     def count(self) -> int:
@@ -139,10 +138,11 @@ class Watch:
         return self._columns.count
 
     def extend(self, draws: npt.NDArray[Any] | Sequence[npt.NDArray[Any]]) -> None:
-        """Take the next draws: (chain, n, scalar), n >= 0, real numbers in any memory layout; they are copied.
+        """Take the next draws: (chain, n, scalar), n >= 0, real numbers in any memory layout.
 
-        They may come as one array for each chain. Raises ShapeError for other numbers of chains or scalars, TypeError
-        for elements that are no real numbers.
+        They may come as one array for each chain. They are read where they lie, so they must stay as they are; what
+        is not float64 in C order is copied. Raises ShapeError for other numbers of chains or scalars, TypeError for
+        elements that are no real numbers.
         """
         shapes = {own.shape for own in draws}
         if len(draws) != self.chains or [shape[1:] for shape in shapes] != [(self.scalars,)]:
@@ -154,27 +154,13 @@ class Watch:
         for own in draws:
             if own.dtype.kind not in "biuf":
                 raise TypeError(f"draws need to be real numbers or booleans; their element type is {own.dtype}")
-        sources = [np.asarray(own, np.float64) for own in draws]
-        for c, source in enumerate(sources):
-            if any(step % source.itemsize for step in source.strides) or not source.flags.aligned:
-                sources[c] = source.copy()
-        columns = self._columns
-        self._plans = {key: plan for key, plan in self._plans.items() if key[1] != columns.count}
-        code = machine_code()
-        done, wanted = 0, len(sources[0])
-        while done < wanted:
-            if columns.count == columns.capacity:
-                columns.grow(wanted - done)
-            count = min(wanted - done, columns.capacity - columns.count)
-            place = address(columns.chunks[0])
-            for c, source in enumerate(sources):
-                begin = pointer(source) + done * source.strides[0]
-                steps = [step // source.itemsize for step in source.strides]
-                code["store"](place, self.chains, c, self.scalars, columns.count, count, begin, *steps)
+        columns, length = self._columns, len(draws[0])
+        if length:
+            columns.make_room(length)
+            self._plans = {key: plan for key, plan in self._plans.items() if key[1] != columns.count}
+            columns.add([np.require(own, np.float64, ("C", "A")) for own in draws])
             arrays = [pointer(array) for array in (columns.origin, columns.moved, columns.unusable)]
-            code["note"](place, self.chains, self.scalars, columns.count, count, *arrays)
-            columns.count += count
-            done += count
+            machine_code()["note"](address(columns.blocks[-1]), self.chains, *arrays)
 
     def check(self, rule: Rule) -> Failure | None:
         """The first scalar found that does not pass, or None if all do.
@@ -414,17 +400,24 @@ class Watch:
         return self._work
 
     def _shelf(self) -> Shelf:
-        """The draws and orders as machine code sees them; kept until there are more chunks."""
+        """The draws and orders as machine code sees them; kept until there are more draws."""
         columns = self._columns
-        newest = columns.chunks[0]
-        if self._lying is None or self._lying[0] is not newest:
+        newest = columns.blocks[-1]
+        if self._lying is None:
             shelf = Shelf(
-                chunk=newest,
+                block=newest,
+                blocks=len(columns.blocks),
+                chunk=columns.chunks[0],
                 chunks=len(columns.chunks),
                 slots=columns.slots,
                 slot=columns.slot,
                 ordered=columns.ordered,
                 taken=columns.taken,
             )
+            self._lying = newest, shelf
+        elif self._lying[0] is not newest:
+            shelf = self._lying[1]
+            shelf.block, shelf.blocks = newest, len(columns.blocks)
+            shelf.chunk, shelf.chunks, shelf.slots = columns.chunks[0], len(columns.chunks), columns.slots
             self._lying = newest, shelf
         return self._lying[1]

@@ -67,6 +67,20 @@ class _Layout:
                     )
         return self._types
 
+    def in_order(self, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """A value for every field, from those given in order, those given by name, and defaults."""
+        names, owner = self.names, self.owner.__name__
+        if len(values) > len(names):
+            raise TypeError(f"{owner} has {len(names)} fields, got {len(values)} values")
+        given = dict(zip(names, values, strict=False))
+        if repeated := given.keys() & named.keys():
+            raise TypeError(f"{owner} got {sorted(repeated)} twice")
+        given = self.defaults | given | named
+        if given.keys() != set(names):
+            wrong = sorted(set(names) ^ given.keys())
+            raise TypeError(f"{owner} has the fields {names}; missing or unknown: {wrong}")
+        return tuple([given[name] for name in names])
+
 
 def layout(cls: type) -> _Layout:
     """Names and types of the fields of a record class."""
@@ -77,32 +91,27 @@ class Record:
     """Base of all record classes."""
 
     _slots: npt.NDArray[np.int64]
+    _address: int
     _objects: list[tuple[int, Any] | None]  # address and object last seen in each pointer slot
     _kept: dict[int, Any]  # all objects that were put into the record, by address
 
     def __init__(self, *values: Any, **named: Any) -> None:
         fields = layout(type(self))
-        if len(values) > len(fields.names):
-            raise TypeError(f"{type(self).__name__} has {len(fields.names)} fields, got {len(values)} values")
-        given = dict(zip(fields.names, values, strict=False))
-        if repeated := given.keys() & named.keys():
-            raise TypeError(f"{type(self).__name__} got {sorted(repeated)} twice")
-        given = fields.defaults | given | named
-        if given.keys() != set(fields.names):
-            wrong = sorted(set(fields.names) ^ given.keys())
-            raise TypeError(f"{type(self).__name__} has the fields {fields.names}; missing or unknown: {wrong}")
-        self._slots = np.zeros(len(fields.names), np.int64)
+        if named or len(values) != len(fields.names):
+            values = fields.in_order(values, named)
+        self._slots = np.zeros(len(values), np.int64)
         self._floats = self._slots.view(np.float64)
-        self._objects = [None] * len(fields.names)
+        self._address = int(self._slots.ctypes.data)  # kept: NumPy takes as long to tell as to make the array
+        self._objects = [None] * len(values)
         self._kept = {}
-        _records[self.address] = self
-        for name in fields.names:
-            setattr(self, name, given[name])
+        _records[self._address] = self
+        for position, type_ in enumerate(fields.types):
+            _write(self, position, type_, values[position])
 
     @property
     def address(self) -> int:
         """Where the slots lie; what compiled code takes for this record."""
-        return int(self._slots.ctypes.data)
+        return self._address
 
     def __reduce__(self) -> tuple[type[Record], tuple[Any, ...]]:
         # Copies and pickles are made of the fields' values: copied slots would point into the original.
@@ -147,21 +156,25 @@ def _field(position: int, name: str) -> property:
                 return _object(self, position, name, type_)
 
     def write(self: Record, value: Any) -> None:
-        type_ = layout(type(self)).types[position]
-        match type_.kind:
-            case "f64":
-                self._floats[position] = value
-            case "i64" | "boolean":
-                self._slots[position] = value
-            case "u64":
-                self._slots[position] = signed(int(value))
-            case _:
-                self._slots[position] = pointer(value, type_, f"{type(self).__name__}.{name}")
-                address = int(self._slots[position])
-                self._objects[position] = (address, value)
-                self._kept[address] = value
+        _write(self, position, layout(type(self)).types[position], value)
 
     return property(read, write)
+
+
+def _write(record: Record, position: int, type_: NativeType, value: Any) -> None:
+    """Put a value into a field."""
+    match type_.kind:
+        case "f64":
+            record._floats[position] = value
+        case "i64" | "boolean":
+            record._slots[position] = value
+        case "u64":
+            record._slots[position] = signed(int(value))
+        case _:
+            address = pointer(value, type_, record, position)
+            record._slots[position] = address
+            record._objects[position] = (address, value)
+            record._kept[address] = value
 
 
 def signed(value: int) -> int:
@@ -170,19 +183,22 @@ def signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def pointer(value: Any, type_: NativeType, what: str) -> int:
-    """Address of an argument or field: an array of the right dtype, a record, or a function."""
+def pointer(value: Any, type_: NativeType, what: str | Record, position: int = 0) -> int:
+    """Address of an array of the right dtype, a record, or a function.
+
+    what   for errors: an argument in words, or a record with the position of a field
+    """
     if type_.kind == "array":
         dtype = DTYPES[cast("NativeType", type_.element).kind]
         if not isinstance(value, np.ndarray) or value.dtype != dtype or not value.flags.c_contiguous:
             got = f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__
-            raise NativeError(f"{what} needs a C-contiguous array of {dtype}, got {got}")
+            raise NativeError(f"{_place(what, position)} needs a C-contiguous array of {dtype}, got {got}")
         address = int(value.ctypes.data)
         _arrays[address] = value
         return address
     if type_.kind == "record":
         if type_.record is None or not isinstance(value, type_.record):
-            raise NativeError(f"{what} needs a {type_}, got {type(value).__name__}")
+            raise NativeError(f"{_place(what, position)} needs a {type_}, got {type(value).__name__}")
         return cast("Record", value).address
     address_of: Callable[[], int] | int | None = getattr(value, "address", None)
     if isinstance(value, int):
@@ -191,7 +207,11 @@ def pointer(value: Any, type_: NativeType, what: str) -> int:
         return address_of
     if callable(value):
         return 0  # a plain Python callable: usable under CPython only
-    raise NativeError(f"{what} needs a function or an address, got {type(value).__name__}")
+    raise NativeError(f"{_place(what, position)} needs a function or an address, got {type(value).__name__}")
+
+
+def _place(what: str | Record, position: int) -> str:
+    return what if isinstance(what, str) else f"{type(what).__name__}.{layout(type(what)).names[position]}"
 
 
 def _object(self: Record, position: int, name: str, type_: NativeType) -> Any:
