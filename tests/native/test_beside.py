@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from consilience.native.beside import Beside
+from consilience.native.beside import Beside, Workshop, hand_over
 
 
 def test_work_begins_at_once_on_another_thread() -> None:
@@ -35,3 +35,44 @@ def test_an_error_comes_out_where_the_result_is_asked_for() -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="no luck"):
             work.result()
+
+
+def test_works_take_turns_until_they_hand_over() -> None:
+    """One is in its first part at a time; what follows `hand_over` goes on beside the others."""
+    workshop, inside, finish = Workshop(), [], threading.Event()
+    most = [0]
+
+    def make() -> int:
+        inside.append(1)
+        most[0] = max(most[0], len(inside))
+        finish.wait(0.01)
+        inside.pop()
+        hand_over()
+        hand_over()  # said again it means nothing
+        assert finish.wait(10)
+        return 7
+
+    works = [workshop.begin(key, make) for key in range(5)]
+    workshop.wait()  # none is finished, all have handed over
+    assert most == [1]
+    finish.set()
+    assert [work.result() for work in works] == [7] * 5
+    assert workshop.begin(3, make) is works[3]
+
+
+def test_a_work_that_fails_gives_its_turn_back() -> None:
+    """Before it handed over, and after."""
+    workshop = Workshop()
+
+    def fail_early() -> None:
+        raise ValueError("early")
+
+    def fail_late() -> None:
+        hand_over()
+        raise ValueError("late")
+
+    for key, make in enumerate([fail_early, fail_late, fail_early]):
+        with pytest.raises(ValueError, match="early|late"):
+            workshop.begin(key, make).result()
+    workshop.wait()
+    assert workshop.begin("another", lambda: 1).result() == 1

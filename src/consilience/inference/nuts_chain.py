@@ -202,8 +202,8 @@ class NutsKernel(Record):
     def prepare(self) -> None:
         """Begin to compile on threads of their own what chains need; see `kernel.Kernel.prepare`."""
         if self.compiled:
+            compiling(start_nuts, advance_nuts)  # first, since it takes longest
             compiling_normals()
-            compiling(start_nuts, advance_nuts)
 
     def chain(
         self,

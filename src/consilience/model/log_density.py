@@ -16,6 +16,7 @@ import numpy.typing as npt
 from consilience.backends import contexts
 from consilience.backends.llvm import Bound, Compiled
 from consilience.backends.shapes import Lengths, bind_lengths
+from consilience.collection import collection_paused
 from consilience.dist.random_variable import RandomVariable, density
 from consilience.dist.random_variable import logp as checked_density
 from consilience.dist.transforms import label
@@ -27,7 +28,6 @@ from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model import observation
 from consilience.model.batches import values_of_draws
-from consilience.model.collection import collection_paused
 from consilience.model.layout import Layout, Stretch
 from consilience.model.operations import operations
 from consilience.model.variables import ModelVariables

@@ -1,6 +1,7 @@
 """One computation beside another: a function enters, its result or its exception leaves when asked for.
 
-Only what releases the interpreter's lock, as LLVM does, gains by it.
+Only what releases the interpreter's lock, as LLVM does, gains by it. So what is begun ahead takes turns at what needs
+the interpreter: one that is through with it keeps another processor busy, where several at once only wait.
 """
 
 from __future__ import annotations
@@ -10,6 +11,14 @@ from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
 Made = TypeVar("Made")
+_here = threading.local()
+
+
+def hand_over() -> None:
+    """Say that what follows in this thread hardly needs the interpreter: it is the turn of others."""
+    turn: _Turn | None = getattr(_here, "turn", None)
+    if turn is not None:
+        turn.end()
 
 
 class Beside(Generic[Made]):
@@ -37,11 +46,40 @@ class Beside(Generic[Made]):
         return self._made[0]
 
 
+class _Turn:
+    """The part of a work that needs the interpreter; it begins when no other one is under way."""
+
+    _lock = threading.Lock()
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+
+    def take(self, make: Callable[[], Made]) -> Made:
+        """`make()`, of which the part up to `hand_over` is the turn."""
+        _here.turn = self
+        self._lock.acquire()
+        try:
+            return make()
+        finally:
+            self.end()
+            _here.turn = None
+
+    def end(self) -> None:
+        """The turn is over; said again it means nothing."""
+        if not self.over.is_set():
+            self.over.set()
+            self._lock.release()
+
+
 class Workshop:
-    """What is made once per process, perhaps beside something else and before anybody needs it."""
+    """What is made once per process, perhaps beside something else and before anybody needs it.
+
+    No work waits for another before it has handed over.
+    """
 
     def __init__(self) -> None:
         self._begun: dict[object, Beside[Any]] = {}
+        self._turns: list[_Turn] = []
         self._lock = threading.Lock()
 
     def begin(self, key: object, make: Callable[[], Made]) -> Beside[Made]:
@@ -49,8 +87,15 @@ class Workshop:
         with self._lock:
             known = self._begun.get(key)
             if known is None:
-                known = self._begun[key] = Beside(make)
+                turn = _Turn()
+                self._turns.append(turn)
+                known = self._begun[key] = Beside(lambda: turn.take(make))
             return known
+
+    def wait(self) -> None:
+        """Return when no work begun so far needs the interpreter much."""
+        for turn in list(self._turns):
+            turn.over.wait()
 
 
 WORKSHOP: Final = Workshop()

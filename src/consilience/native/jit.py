@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from consilience.errors import NativeError
 from consilience.native import cache
-from consilience.native.beside import Beside
+from consilience.native.beside import Beside, hand_over
 from consilience.native.target import Target, host, llvm, new_machine, runs_here
 
 if TYPE_CHECKING:
@@ -140,6 +140,7 @@ def load(
             if image is None:
                 # What the program calls may have to be compiled too, which goes on beside.
                 resolved = Beside(lambda: _resolve(text, imports or {}, target))
+                hand_over()
                 image = _compile(text, target, level, passes)
                 cache.put(digest, image)
                 symbols, dependencies = resolved.result()

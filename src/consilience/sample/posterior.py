@@ -164,8 +164,8 @@ def sample(
         options = replace(options, max_treedepth=step.max_treedepth, target_accept=step.target_accept)
     seed = seed_from(random_seed)
     keep = wanted(var_names, [v.name for v in owner.free] + list(owner.deterministics))
-    storage.prepare()
     prepare_sampler(kernel)
+    storage.prepare()
     began = time.perf_counter()
     density = model_density(owner)
     compile_seconds = time.perf_counter() - began

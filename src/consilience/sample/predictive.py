@@ -43,8 +43,8 @@ def sample_prior_predictive(
     free = [v.name for v in owner.free] + list(owner.deterministics)
     observed = [v.name for v in owner.observed]
     names = wanted(var_names, free + observed)
-    storage.prepare()
     prepare_sampler()
+    storage.prepare()
     redrawn(owner, names, [])
     if owner.potentials:
         _without_potentials(owner)

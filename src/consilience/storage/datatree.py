@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from consilience.collection import collection_paused
 from consilience.errors import ShapeError
+from consilience.native.beside import WORKSHOP
 from consilience.storage.deferred import Deferred, lazily
 
 if TYPE_CHECKING:
@@ -45,15 +47,20 @@ OF_THE_RUN = frozenset(
 
 
 def prepare() -> None:
-    """Begin to load xarray beside what the caller does next, such as compiling; it takes 0.3 s once."""
+    """Begin to load xarray beside what the caller does next, such as compiling; it takes 0.3 s once.
+
+    What is being translated for the compiler goes first, so that the compiler has work meanwhile.
+    """
     # Not a daemon: a process that ends meanwhile must not tear down what a C extension is setting up.
     if "xarray" not in sys.modules:
         threading.Thread(target=_load, name="consilience-xarray").start()
 
 
 def _load() -> None:
+    WORKSHOP.wait()
     # What fails here fails again where xarray is imported to be used, or the process is about to end.
-    with contextlib.suppress(Exception):
+    # It makes a hundred thousand objects that stay, which the collector would walk through several times.
+    with contextlib.suppress(Exception), collection_paused():
         importlib.import_module("xarray")
 
 

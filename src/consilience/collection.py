@@ -1,7 +1,8 @@
-"""Python's collector of cycles, paused while graphs are built.
+"""Python's collector of cycles, paused while many objects are made that stay.
 
-Graphs are trees of small objects that all stay alive until they are compiled. The collector would walk through
-them again and again and find nothing, a sixth of the time for a thousand terms.
+Graphs are trees of small objects that all stay alive until they are compiled, and large libraries make as many while
+they load. The collector would walk through them again and again and find nothing, a sixth of the time for a thousand
+terms.
 """
 
 from __future__ import annotations
