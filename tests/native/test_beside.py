@@ -72,7 +72,7 @@ def test_a_work_that_fails_gives_its_turn_back() -> None:
         raise ValueError("late")
 
     for key, make in enumerate([fail_early, fail_late, fail_early]):
-        with pytest.raises(ValueError, match="early|late"):
+        with pytest.raises(ValueError, match=r"early|late"):
             workshop.begin(key, make).result()
     workshop.wait()
     assert workshop.begin("another", lambda: 1).result() == 1
