@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from consilience.errors import Status
-from consilience.ir import Node, constant_value
+from consilience.ir import Constant, Node
 from consilience.lower import fusion, kernel_code, routines
 from consilience.lower.chunks import crossing, cut
 from consilience.lower.fusion import KernelStep
@@ -73,6 +73,9 @@ class _Writer:
         self.loops: dict[tuple[LoopKernel, bool], str] = {}
         self.outline = _count_loops(program.steps) > INLINE_LOOPS
         self.slots: dict[Node, int] = {}
+        # Numbers stand in the code.
+        homes = program.homes.items()
+        self.in_memory = {n: h for n, h in homes if not (isinstance(n.op, Constant) and n.op.array.size == 1)}
 
     def run(self, name: str) -> Code:
         for function in inlined(self.program.steps):
@@ -110,7 +113,7 @@ class _Writer:
         frame.slots = b.offset(tables["workspace"], b.const(i64, self.arena), MEMORY["bool"])
         used: dict[Storage, None] = {}
         for step in steps:
-            for view in views_of(step, self.program.homes):
+            for view in views_of(step, self.in_memory):
                 used[view.storage] = None
         for storage in used:
             if storage.place == "workspace":
@@ -136,9 +139,8 @@ class _Writer:
         known = frame.registers.get(node)
         if known is None:
             b = frame.b
-            fixed = constant_value(node)
-            if fixed is not None and fixed.size == 1:
-                known = b.const(register_type(node.dtype), fixed.item())
+            if isinstance(node.op, Constant) and node.op.array.size == 1:
+                known = b.const(register_type(node.dtype), node.op.array.item())
             elif node in self.slots:
                 known = from_memory(b, node.dtype, b.load(MEMORY[node.dtype], self._slot(frame, node)))
             else:

@@ -41,6 +41,8 @@ from consilience.ops.shape import broadcast_to, concatenate, expand_dims, eye, f
 
 # A product with at most this many columns becomes a sum of scaled columns inside the loop over rows.
 FEW_COLUMNS = 32
+MANY_OPERANDS = 64
+GROUP = 32
 
 Expansion = Callable[..., Node]
 SCALARS: dict[str, Expansion] = {}
@@ -78,6 +80,24 @@ def _sigmoid(x: Node) -> Node:
 
 def _decay(x: Node) -> Node:
     return apply("exp", -apply("abs", x))
+
+
+@expands("add")
+def _add(*terms: Node) -> Node:
+    return _in_groups(Elementwise("add"), terms)
+
+
+@expands("mul")
+def _mul(*factors: Node) -> Node:
+    return _in_groups(Elementwise("mul"), factors)
+
+
+def _in_groups(op: Elementwise, operands: Sequence[Node]) -> Node:
+    """One op of very many operands as a tree, so that few of them have to be held at a time."""
+    while len(operands) > MANY_OPERANDS:
+        groups = [operands[i : i + GROUP] for i in range(0, len(operands), GROUP)]
+        operands = [Node(op, *group) if len(group) > 1 else group[0] for group in groups]
+    return Node(op, *operands)
 
 
 @expands("logaddexp")
