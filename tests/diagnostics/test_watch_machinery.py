@@ -130,7 +130,7 @@ def test_cpython_judges_and_measures_the_same() -> None:
             place = first(shelf, plan, work, question, thin, ample, np.arange(4), 4, np.zeros(4))
             suspects = np.full(4, -1)
             look = screen.compiled if compiled else screen
-            number = look(shelf, watch.count, watch._plan(2, 20), work, 4, 1.05, np.zeros(4, np.int64), suspects)
+            number = look(shelf, watch.count, watch._plan(2, 20), work, 4, 1.05, np.zeros(4), suspects)
             answers += [figures, place, question.missed, question.value, question.badness, number, suspects]
         found.append(answers)
     for native, plain in zip(*found, strict=True):

@@ -50,7 +50,8 @@ class Monitor:
         self.constants: tuple[str, ...] = ()
         self.varying: list[int] | None = None
         self.watch: Watch | None = None
-        self.levels = Watch(len(self.chains), 1)  # of the log density
+        self._levels = Watch(len(self.chains), 1)  # of the log density
+        self._to_come: list[list[Matrix]] = []  # log densities that it was not given yet
 
     def extend(self, draws: Mapping[int, Matrix], lp: Mapping[int, Matrix]) -> None:
         """Take in further draws of each chain, (draw, coordinate), and their log densities (draw,)."""
@@ -64,7 +65,15 @@ class Monitor:
             self._begin(parts)
         assert self.watch is not None
         self.watch.extend([_beside(self._chosen(columns)) for columns in parts])
-        self.levels.extend([lp[c][:, None] for c in self.chains])
+        self._to_come.append([lp[c] for c in self.chains])
+
+    @property
+    def levels(self) -> Watch:
+        """A watch of the log density, which is asked for only when all else passes."""
+        if self._to_come:
+            self._levels.extend([np.concatenate(parts)[:, None] for parts in zip(*self._to_come, strict=True)])
+            self._to_come = []
+        return self._levels
 
     def _begin(self, parts: list[list[Matrix]]) -> None:
         names = self.monitored.derived
@@ -91,7 +100,8 @@ class Monitor:
     def rest(self) -> None:
         """Let the draws go; what was found of them stays."""
         self.watch = None
-        self.levels = Watch(len(self.chains), 1)
+        self._levels = Watch(len(self.chains), 1)
+        self._to_come = []
 
     def check(self, rule: Rule) -> Failure | None:
         """The first scalar found for which the rule does not hold."""

@@ -5,6 +5,7 @@ A series lies by half chains, `stride` numbers apart, with zeros behind each, so
 
 from __future__ import annotations
 
+from consilience.diagnostics.watch.normal_quantile import score_table
 from consilience.native.mathematics import divide, floor, inf, log10, maximum, sqrt
 from consilience.native.typed_python import Array, f64, i32, i64, native, record, simd, u64
 
@@ -60,6 +61,20 @@ class Work:
     pairs: Array[u64]
     other: Array[u64]
     places: Array[i64]
+
+
+@native
+def lay_out(plan: Plan) -> None:
+    """Fill in the place of every draw and the scores of all ranks."""
+    score_table(plan.total, plan.scores)
+    chains = plan.chains
+    half = plan.half
+    second = plan.draws - half
+    for i in range(plan.draws):
+        within = i if i < half else i - second
+        for c in range(chains):
+            start = 2 * c * plan.stride + (0 if i < half else plan.stride)
+            plan.place[i * chains + c] = start + within if i < half or i >= second else -1
 
 
 @native

@@ -28,8 +28,7 @@ from consilience.diagnostics.watch.judgement import (
     screen,
     sizes_of_chains,
 )
-from consilience.diagnostics.watch.normal_quantile import score_table
-from consilience.diagnostics.watch.series import LAGS, Plan, Work
+from consilience.diagnostics.watch.series import LAGS, Plan, Work, lay_out
 from consilience.diagnostics.watch.sorting import BINS, DIGITS
 from consilience.diagnostics.watch.variance_ratio import largest_ratio
 from consilience.diagnostics.watch.verdict import Criterion, Failure, Figures, Rule
@@ -68,7 +67,7 @@ def _compiled() -> dict[str, Callable[..., Any]]:
     word, place = ctypes.c_int64, ctypes.c_void_p
     functions: dict[NativeFunction[..., Any], tuple[Any, ...]] = {
         note: (None, place, word, place, place, place),
-        score_table: (None, word, place),
+        lay_out: (None, place),
         first_failing: (word, place, place, place, place, place, place, place, word, place),
         measure_all: (None, place, place, place, place, word, place, place, place),
         sizes_of_chains: (None, place, place, place, place, word, place),
@@ -354,22 +353,17 @@ class Watch:
         half = draws // 2
         stride = -(-(half + LAGS) // LAGS) * LAGS
         total = 2 * chains * half
-        place = np.full((draws, chains), -1, np.int32)
-        starts = stride * np.arange(0, 2 * chains, 2)
-        place[:half] = starts + np.arange(half)[:, None]
-        place[draws - half :] = starts + stride + np.arange(half)[:, None]
-        scores = np.empty(2 * total - 1)
-        machine_code()["score_table"](total, pointer(scores))
         plan = Plan(
             chains=chains,
             draws=draws,
             half=half,
             stride=stride,
             total=total,
-            place=place.reshape(-1),
-            scores=scores,
+            place=np.empty(draws * chains, np.int32),
+            scores=np.empty(2 * total - 1),
             series=np.zeros(2 * chains * stride),
         )
+        machine_code()["lay_out"](address(plan))
         self._plans[chains, draws] = plan
         return plan
 
