@@ -94,6 +94,17 @@ def test_probability_of_the_quantile_of_a_probability_is_the_probability(case: C
     assert (np.abs(np.exp(value_of(pd.logcdf(rv, quantiles))) - q) <= 1e-9 * q + room).all()
 
 
+@over_continuous
+def test_slope_of_the_quantile_is_one_over_the_density(case: Case) -> None:
+    """Also at the median, where the quantile of a symmetric law is made of two tails."""
+    parameters, _ = case.sample(np.random.default_rng(11), ())
+    rv = case.distribution.dist(**parameters)
+    q = tensor_input("float64", (7,), "q")
+    quantile = pd.icdf(rv, q)
+    x, slope = function([q], [quantile, gradient(reduce("sum", quantile, (0,)), q)])(np.array([0.01, 0.3, 0.4999, 0.5, 0.5001, 0.7, 0.99]))
+    assert_allclose(slope, np.exp(-value_of(pd.logp(rv, x))), rtol=1e-8)
+
+
 @pytest.mark.parametrize(
     "case",
     [c for c in CONTINUOUS if c.distribution in (pd.StudentT, pd.Gamma, pd.InverseGamma, pd.Beta)],

@@ -99,10 +99,14 @@ class StudentT(Continuous):
 
     def icdf(self, q: Node) -> Node:
         # z^2 / nu is the odds of a beta variable; both parts are quantiles, so that neither tail loses digits.
-        both = 2.0 * minimum(q, 1.0 - q)
+        # Close to the median they meet in a square root of nothing, and z is (q - 1/2) over the density.
+        close = less(absolute(q - 0.5), 1e-9)
+        beyond = where(close, 0.25, q)
+        both = 2.0 * minimum(beyond, 1.0 - beyond)
         inner, outer = betaincinv(0.5 * self.nu, 0.5, both), betainccinv(0.5, 0.5 * self.nu, both)
         z = sqrt(self.nu * outer / inner)
-        return self.mu + self.sigma * where(less(q, 0.5), -z, z)
+        spread = exp(0.5 * LOG_PI + gammaln(0.5 * self.nu) - gammaln(0.5 * (self.nu + 1.0))) * sqrt(self.nu)
+        return self.mu + self.sigma * where(close, (q - 0.5) * spread, where(less(q, 0.5), -z, z))
 
     def draw(self, key: Node, shape: Shape) -> Node:
         mixing = draw("random_gamma", fold_in(key, 1), shape, 0.5 * self.nu) / (0.5 * self.nu)

@@ -196,7 +196,7 @@ class Columns:
             self.origin[:] = sources[0][0]
         before = self.blocks[-1] if self.blocks else NoBlock()
         for chain, source in enumerate(sources):
-            before = Block(self.count, length, chain, self.scalars, source, before)
+            before = Block(self.count, length, chain, self.scalars, source.reshape(-1), before)
             self.blocks.append(before)
         self.count += length
 
@@ -232,6 +232,6 @@ class Columns:
         """Draws (chain, draw, scalar) of some scalars."""
         found = np.empty((self.chains, self.count, len(scalars)))
         for block in self.blocks:
-            rows = np.asarray(block.values)[:, scalars]
+            rows = np.asarray(block.values).reshape(block.count, self.scalars)[:, scalars]
             found[block.chain, block.first : block.first + block.count] = rows
         return found
