@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -35,6 +38,24 @@ def test_an_error_comes_out_where_the_result_is_asked_for() -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="no luck"):
             work.result()
+
+
+FORKING = """
+import os, sys, time
+from consilience.native.beside import Beside
+work = Beside(lambda: time.sleep(0.2) or 7)
+inside = os.fork() == 0
+print(work.result(), flush=True)
+if not inside:
+    os.wait()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_inherits_what_was_under_way_finished() -> None:
+    """Threads are not inherited; a result that nobody goes on to make would be lost, and locks never freed."""
+    run = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING]
+    assert subprocess.run(run, capture_output=True, text=True, timeout=60, check=True).stdout == "7\n7\n"
 
 
 def test_works_take_turns_until_they_hand_over() -> None:

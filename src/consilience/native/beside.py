@@ -6,6 +6,7 @@ the interpreter: one that is through with it keeps another processor busy, where
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
@@ -31,12 +32,17 @@ class Beside(Generic[Made]):
         # Not a daemon: a process that ends meanwhile must not tear down what native code is in the middle of.
         self._thread = threading.Thread(target=self._run, name="consilience-beside")
         self._thread.start()
+        _under_way.add(self)
+        if self._made or self._error is not None:  # over already, perhaps too early to be found in there
+            _under_way.discard(self)
 
     def _run(self) -> None:
         try:
             self._made.append(self._make())
         except BaseException as error:
             self._error = error
+        finally:
+            _under_way.discard(self)
 
     def result(self) -> Made:
         """What `make` returned, as soon as it has; raises what it raised."""
@@ -44,6 +50,20 @@ class Beside(Generic[Made]):
         if self._error is not None:
             raise self._error
         return self._made[0]
+
+
+_under_way: Final[set[Beside[Any]]] = set()
+
+
+def _finish() -> None:
+    """Wait for all that is under way: a process that is forked would inherit its locks, but no thread to free them."""
+    for work in list(_under_way):
+        if work._thread is not threading.current_thread():
+            work._thread.join()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_finish)
 
 
 class _Turn:

@@ -9,7 +9,6 @@ import contextlib
 import datetime as dt
 import importlib
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,7 +17,7 @@ import numpy.typing as npt
 
 from consilience.collection import collection_paused
 from consilience.errors import ShapeError
-from consilience.native.beside import WORKSHOP
+from consilience.native.beside import WORKSHOP, Beside
 from consilience.storage.deferred import Deferred, lazily
 
 if TYPE_CHECKING:
@@ -51,9 +50,8 @@ def prepare() -> None:
 
     What is being translated for the compiler goes first, so that the compiler has work meanwhile.
     """
-    # Not a daemon: a process that ends meanwhile must not tear down what a C extension is setting up.
     if "xarray" not in sys.modules:
-        threading.Thread(target=_load, name="consilience-xarray").start()
+        Beside(_load)
 
 
 def _load() -> None:
