@@ -6,6 +6,7 @@ All numbers are small integers in whatever dtype, so every order of summation gi
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ from hypothesis import strategies as st
 
 from consilience.backends.function import function
 from consilience.errors import OutOfBoundsError
-from consilience.ir import Node, constant, tensor_input
+from consilience.ir import Node, constant, tensor_input, topological
+from consilience.lower import forms
+from consilience.lower.expand import expand
 from consilience.ops import Cumulative, Iota, apply, as_tensor, cast, cond
 from consilience.ops.elementwise import broadcast_shape
 from consilience.ops.index import index_inc, index_set
@@ -283,6 +286,34 @@ def test_function_of_the_graph(seed: int, steps: int) -> None:
     """Rewriting and lowering: what users get."""
     arrays, inputs, outputs = random_graph(seed, steps)
     equal(function(inputs, outputs)(*arrays), run_reference(inputs, outputs, arrays))
+
+
+@EXAMPLES
+@given(st.integers(0, 2**32), st.integers(10, 60), st.integers(1, 5))
+def test_loops_taken_apart_compute_the_same(seed: int, steps: int, longest: int) -> None:
+    """Bodies of very few nodes: what one loop makes, those behind it read from memory."""
+    arrays, inputs, outputs = random_graph(seed, steps)
+    with patch.object(forms, "LONGEST_BODY", longest):
+        found = run_llvm(inputs, outputs, arrays)
+    equal(found, run_reference(inputs, outputs, arrays))
+
+
+def test_no_loop_has_a_very_long_body() -> None:
+    """Time to compile grows with the length of the program, not with its square."""
+    x = tensor_input("float64", (100,))
+    wide = reduce("sum", apply("add", *(apply("sin", x * float(i)) for i in range(1, 3000))))
+    deep = x
+    for i in range(3000):
+        deep = apply("sin", deep) + float(i)
+    order = topological(expand([wide, reduce("max", deep)]))
+    decided = forms.decide(order, [order[-1]], {})
+    assert decided.ends
+    loops: dict[object, list[Node]] = {}
+    for node in order:
+        if decided.form[node] in (forms.LOOP, forms.REDUCE):
+            loops.setdefault((decided.level[node], forms.domain_of(node)), []).append(node)
+    bodies = [body for group in loops.values() for body in forms.components(decided, group)]
+    assert max(map(len, bodies)) <= forms.LONGEST_BODY
 
 
 @settings(EXAMPLES, max_examples=100)

@@ -45,7 +45,7 @@ import os, sys, time
 from consilience.native.beside import Beside
 work = Beside(lambda: time.sleep(0.2) or 7)
 inside = os.fork() == 0
-print(work.result(), flush=True)
+os.write(1, f"{work.result()}\\n".encode())  # at once: both write to one pipe
 if not inside:
     os.wait()
 """

@@ -35,6 +35,9 @@ LEAF = "leaf"  # given: input, constant, iota
 STEP = "step"  # made by a step of its own: library call, scatter, join, branch
 TUPLE = "tuple"  # several results of a step
 
+# Nodes in the body of one loop, beyond which LLVM's time grows faster than the body.
+LONGEST_BODY = 500
+
 ANYWHERE = Storage("workspace", -1, "float64", 0)
 
 
@@ -50,6 +53,7 @@ class Forms:
         self.stored: set[Node] = set()
         self.layouts: dict[Node, View] = {}
         self.grouped: dict[Node, Node] = {}
+        self.ends: frozenset[Node] = frozenset()  # loop values that are stored and read again to end a long body
 
     @functools.cached_property
     def wanted(self) -> set[Node]:
@@ -81,12 +85,25 @@ def decide(order: list[Node], outputs: Sequence[Node], given: Mapping[Node, View
 
     given   nodes whose values exist already, with their places
     """
-    forms = _decide(order, outputs, given, segments.find(order))
-    return forms if _reorderable(forms) else _decide(order, outputs, given, segments.find(order, unsorted=False))
+    grouped = segments.find(order)
+    forms = _decide(order, outputs, given, grouped)
+    if not _reorderable(forms):
+        grouped = segments.find(order, unsorted=False)
+        forms = _decide(order, outputs, given, grouped)
+    if len(order) > LONGEST_BODY and (ends := _ends_of_bodies(forms)):
+        forms = _decide(order, outputs, given, grouped, ends)
+    return forms
 
 
-def _decide(order: list[Node], outputs: Sequence[Node], given: Mapping[Node, View], grouped: dict[Node, Node]) -> Forms:
+def _decide(
+    order: list[Node],
+    outputs: Sequence[Node],
+    given: Mapping[Node, View],
+    grouped: dict[Node, Node],
+    ends: frozenset[Node] = frozenset(),
+) -> Forms:
     forms = Forms(order, list(outputs))
+    forms.ends = ends
     present = set(given)
     forms.layouts.update(given)
     forms.grouped = grouped
@@ -98,6 +115,44 @@ def _decide(order: list[Node], outputs: Sequence[Node], given: Mapping[Node, Vie
     _sink(forms)
     forms.stored = {node for node in order if node not in present and _must_store(forms, node)}
     return forms
+
+
+def components(forms: Forms, nodes: Sequence[Node]) -> list[list[Node]]:
+    """Nodes of one loop space in independent parts, each in the order given."""
+    parent: dict[Node, Node] = {node: node for node in nodes}
+
+    def root(node: Node) -> Node:
+        while parent[node] is not node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    for node in nodes:
+        for operand in node.inputs:
+            if operand in parent and fused(forms, node, operand):
+                parent[root(operand)] = root(node)
+    found: dict[Node, list[Node]] = {}
+    for node in nodes:
+        found.setdefault(root(node), []).append(node)
+    return list(found.values())
+
+
+def _ends_of_bodies(forms: Forms) -> frozenset[Node]:
+    """Values at which loops with very long bodies are taken apart: one loop stores them, those behind it read them.
+
+    The nodes of a loop are divided where they stand in the order of the graph, in which few values are used far
+    behind the place where they are made.
+    """
+    loops: dict[tuple[int, Lengths], list[Node]] = {}
+    for node in forms.order:
+        if forms.form[node] in (LOOP, REDUCE):
+            loops.setdefault((forms.level[node], domain_of(node)), []).append(node)
+    ends: set[Node] = set()
+    for group in loops.values():
+        for nodes in components(forms, group) if len(group) > LONGEST_BODY else ():
+            piece = {node: number // LONGEST_BODY for number, node in enumerate(nodes)}
+            ends.update(i for n in nodes for i in n.inputs if i in piece and piece[i] < piece[n] and fused(forms, n, i))
+    return frozenset(ends)
 
 
 def _reorderable(forms: Forms) -> bool:
@@ -187,7 +242,7 @@ def _view_form(forms: Forms, node: Node) -> str:
 
 def fused(forms: Forms, consumer: Node, operand: Node) -> bool:
     """Whether a loop value is used element by element in a loop over the same space."""
-    if forms.form[operand] != LOOP or forms.form[consumer] not in (LOOP, REDUCE):
+    if operand in forms.ends or forms.form[operand] != LOOP or forms.form[consumer] not in (LOOP, REDUCE):
         return False
     if isinstance(consumer.op, Index) and consumer.inputs[0] is operand:
         return False

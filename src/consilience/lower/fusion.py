@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from consilience.ir import Node
 from consilience.lower import segments
-from consilience.lower.forms import LOOP, Forms, fused
+from consilience.lower.forms import LOOP, Forms, components, fused
 from consilience.lower.loop_kernel import Instruction, Leaf, LoopKernel, Operand, Reduction, Root, Store, collapse
 from consilience.lower.scalar_code import HEAVY
 from consilience.lower.views import IOTA, Lengths, View, broadcast, proved_inside, static
@@ -45,26 +45,12 @@ def weight(node: Node) -> int:
 
 def parts(forms: Forms, nodes: list[Node]) -> list[list[Node]]:
     """Independent parts of a group, packed into loops of bounded weight."""
-    parent: dict[Node, Node] = {node: node for node in nodes}
-
-    def root(node: Node) -> Node:
-        while parent[node] is not node:
-            parent[node] = parent[parent[node]]
-            node = parent[node]
-        return node
-
-    for node in nodes:
-        for operand in node.inputs:
-            if operand in parent and fused(forms, node, operand):
-                parent[root(operand)] = root(node)
-    components: dict[Node, list[Node]] = {}
-    for node in nodes:
-        components.setdefault(root(node), []).append(node)
-    if len(components) >= MANY_PARTS:
-        return list(components.values())
+    independent = components(forms, nodes)
+    if len(independent) >= MANY_PARTS:
+        return independent
     packed: list[list[Node]] = []
     load = 0
-    for component in components.values():
+    for component in independent:
         heavy = sum(weight(n) for n in component)
         if packed and load + heavy <= FULL:
             packed[-1].extend(component)
