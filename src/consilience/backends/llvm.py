@@ -82,7 +82,7 @@ class Compiled:
         imports = blas.imports([n.removeprefix("blas_") for n in names]) if names else {}
         self.library = jit.load(emit(code.module, host), [code.entry], imports, level=level)
         self.address = self.library.address(code.entry)
-        self._arrays = [aligned(array) for array in program.constants]
+        self._arrays = [aligned(array) if array.size > 1 else array for array in program.constants]
         self.outputs = [(static(o.static_shape), numpy_dtype(o.dtype)) for o in program.outputs]
 
     def bind(self, values: Sequence[Array] = ()) -> Bound:

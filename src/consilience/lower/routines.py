@@ -151,35 +151,26 @@ def _solve_triangular(b: Builder, node: Node, sources: Sequence[Argument], targe
     assert isinstance(op, SolveTriangular)
     (a, right), (solution,) = sources, targets
     *batch, n, columns = right.view.shape
-    side, letter = _char(b, "R"), _char(b, "U" if op.lower else "L")
-    size, count = _int(b, n), _int(b, columns)
-    plain, transposed, unit = _char(b, "N"), _char(b, "T"), _char(b, "N")
-    one, step = _double(b, 1.0), _int(b, 1)
+    letter, size, unit = _char(b, "U" if op.lower else "L"), _int(b, n), _char(b, "N")
+    # As columns the matrix is A': a single solution asks for its transpose, several are solved for from the right.
+    form = _char(b, "N" if op.transposed == (columns == 1) else "T")
+    if columns == 1:
+        step = _int(b, 1)
+    else:
+        side, count, one = _char(b, "R"), _int(b, columns), _double(b, 1.0)
     with ExitStack() as loops:
         number = _batch(b, loops, batch)
         matrix = _at(b, a.pointer, b.mul(number, b.const(i64, n * n)))
         offset = b.mul(number, b.const(i64, n * columns))
         target = _at(b, solution.pointer, offset)
         _copy(b, right, solution, offset, n * columns)
-        with b.for_(0, n) as i:
-            pivot = b.load(f64, _at(b, matrix, b.mul(i, b.const(i64, n + 1))))
-            _fail_unless(b, b.cmp("ne", pivot, b.const(f64, 0.0)))
+        if not isinstance(node.inputs[0].op, Cholesky):  # whose diagonal is positive, or it has failed
+            with b.for_(0, n) as i:
+                pivot = b.load(f64, _at(b, matrix, b.mul(i, b.const(i64, n + 1))))
+                _fail_unless(b, b.cmp("ne", pivot, b.const(f64, 0.0)))
         if columns == 1:
-            # As columns the matrix is A': solving with A asks for its transpose.
-            b.call(
-                "blas_dtrsv",
-                None,
-                letter,
-                plain if op.transposed else transposed,
-                unit,
-                size,
-                matrix,
-                size,
-                target,
-                step,
-            )
+            b.call("blas_dtrsv", None, letter, form, unit, size, matrix, size, target, step)
         else:
-            form = transposed if op.transposed else plain
             b.call("blas_dtrsm", None, side, letter, form, unit, count, size, one, matrix, size, target, count)
 
 
