@@ -40,7 +40,7 @@ from consilience.lower.program import lower
 from consilience.lower.sharing import share_exponentials
 from consilience.lower.specialise import specialise
 from consilience.lower.views import static
-from consilience.native import blas, jit, target
+from consilience.native import jit, target
 from consilience.native.batch import run_batch
 from consilience.native.emit import emit
 from consilience.ops import Elementwise, MaskPositions
@@ -78,9 +78,7 @@ class Compiled:
         host = target.host()
         code = entry.write(program, host)
         self.workspace = code.workspace + ALIGNMENT
-        names = sorted(n for n in code.module.imports if n.startswith("blas_"))
-        imports = blas.imports([n.removeprefix("blas_") for n in names]) if names else {}
-        self.library = jit.load(emit(code.module, host), [code.entry], imports, level=level)
+        self.library = jit.load(emit(code.module, host), [code.entry], level=level)
         self.address = self.library.address(code.entry)
         self._arrays = [aligned(array) if array.size > 1 else array for array in program.constants]
         self.outputs = [(static(o.static_shape), numpy_dtype(o.dtype)) for o in program.outputs]

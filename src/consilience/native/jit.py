@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from consilience.errors import NativeError
-from consilience.native import cache
+from consilience.native import blas, cache
 from consilience.native.beside import Beside, hand_over
 from consilience.native.target import Target, host, llvm, new_machine, runs_here
 
@@ -34,6 +34,7 @@ Passes: TypeAlias = Literal["light", "full"]
 _LIBRARIES_PER_JIT = 64
 
 _DECLARED = re.compile(r'^\s*declare\b[^@\n]*@(?:"([^"\n]+)"|([\w.$-]+))', re.MULTILINE)
+_BLAS = "blas_"
 _PARSE_ERROR = re.compile(r"<string>:(\d+):(\d+): error: (.*)")
 
 _lock = threading.Lock()
@@ -117,7 +118,8 @@ def load(
 
     `source` is LLVM text or a loop program. `exports` are the functions to be called from outside,
     `imports` the addresses of symbols the program declares. Other declared symbols are looked up in the
-    vector math library (names that start with "consilience_") and in this process (the C library).
+    vector math library (names that start with "consilience_"), in SciPy's BLAS and LAPACK ("blas_" before the
+    routine's name) and in this process (the C library).
     `level` is that of the code generator, 0 to 3. `passes` is "light" (inlining where asked for, SROA,
     instcombine, simplifycfg), enough for code that is already vectors, or "full" (LLVM's O1, with vectors
     for loops). `target` must be one that this machine can execute.
@@ -278,10 +280,14 @@ def _resolve(text: str, imports: Mapping[str, int], target: Target) -> tuple[dic
     symbols: dict[str, int] = {}
     missing: list[str] = []
     providers: list[Library] = []
-    for quoted, plain in _DECLARED.findall(text):
-        name = quoted or plain
+    declared = [quoted or plain for quoted, plain in _DECLARED.findall(text)]
+    routines = [name.removeprefix(_BLAS) for name in declared if name.startswith(_BLAS) and name not in imports]
+    loading = Beside(lambda: blas.imports(routines)) if routines else None  # a library of 20 MB when first used
+    for name in declared:
         if name in imports:
             symbols[name] = imports[name]
+        elif name.startswith(_BLAS):
+            continue
         elif name.startswith("consilience_"):
             provider = _provider(name, target)
             if provider is not None:
@@ -295,6 +301,8 @@ def _resolve(text: str, imports: Mapping[str, int], target: Target) -> tuple[dic
                 missing.append(name)
             else:
                 symbols[name] = address
+    if loading is not None:
+        symbols |= loading.result()
     if missing:
         raise NativeError(
             f"nothing defines the symbol{'s' if len(missing) > 1 else ''} {', '.join(missing)}; "
