@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+import weakref
 from collections.abc import Callable
 
 import numpy as np
@@ -187,8 +188,14 @@ def test_any_memory_layout_and_number_type_may_come() -> None:
 def test_draws_are_read_where_they_lie() -> None:
     """A run's draws are kept by the run; a second copy would double its memory."""
     draws = all_kinds((2, 50), FINITE)
-    watch = watched(draws)
-    assert all(np.shares_memory(block.values, draws) for block in watch._columns.blocks)
+    blocks = watched(draws, [20])._columns.blocks
+    assert [(block.chain, block.first, block.count) for block in blocks] == [
+        (0, 0, 20),
+        (1, 0, 20),
+        (0, 20, 30),
+        (1, 20, 30),
+    ]
+    assert all(np.shares_memory(block.values, draws) for block in blocks)
 
 
 def literal_failures(draws: Draws, rule: Rule) -> dict[int, set[tuple[str, float]]]:
@@ -477,11 +484,17 @@ def test_orders_take_no_more_memory_than_given() -> None:
     for memory in (0, 50_000, 200_000, 1 << 28):
         watch = Watch(3, 30, memory)
         kept = []
+        ever: dict[int, weakref.ref[Draws]] = {}
         for begin in range(0, 2000, 100):
             watch.extend(draws[:, begin : begin + 100])
             watch.measure(range(0, 30, 2))
             orders = [np.asarray(chunk.order) for chunk in watch._columns.chunks]
             assert sum(order.nbytes for order in orders if order.size > 1) <= memory
+            ever.update({id(order): weakref.ref(order) for order in orders})
+            del orders
+            living = [order for order in (reference() for reference in ever.values()) if order is not None]
+            assert sum(order.nbytes for order in living if order.size > 1) <= memory  # those dropped are freed
+            del living
             kept.append(int((watch._columns.slot >= 0).sum()))
             assert kept[-1] == min(15, memory // (4 * 3 * watch._columns.room))
         assert kept[-1] == {0: 0, 50_000: 1, 200_000: 6, 1 << 28: 15}[memory]

@@ -36,6 +36,7 @@ from consilience.errors import ShapeError
 from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.typed_python import NativeFunction, address
 from consilience.native.typed_python.library import compile_native
+from consilience.native.typed_python.records import release
 
 FEWEST_DRAWS = 4
 ALLOWANCE: Final = 0.04
@@ -413,5 +414,6 @@ class Watch:
             shelf = self._lying[1]
             shelf.block, shelf.blocks = newest, len(columns.blocks)
             shelf.chunk, shelf.chunks, shelf.slots = columns.chunks[0], len(columns.chunks), columns.slots
+            release(shelf)  # orders that were dropped are not to live on in it
             self._lying = newest, shelf
         return self._lying[1]
