@@ -119,6 +119,23 @@ define double @norm(ptr %x, i32 %n) {
         norm = library.function("norm", ctypes.c_double, ctypes.c_void_p, ctypes.c_int)
         assert norm((ctypes.c_double * 3)(1, 2, 3), 3) == 14
 
+    def test_native_code_finds_them_by_name(self) -> None:
+        """Under the prefix alone, and one that SciPy lacks is named."""
+        text = """
+declare double @blas_{}(ptr, ptr, ptr)
+define double @size(ptr %n, ptr %x, ptr %step) {{
+  %found = call double @blas_{}(ptr %n, ptr %x, ptr %step)
+  ret double %found
+}}
+"""
+        size = jit.load(text.format("dasum", "dasum"), ["size"]).function(
+            "size", ctypes.c_double, *[ctypes.c_void_p] * 3
+        )
+        three, one = ctypes.c_int(3), ctypes.c_int(1)
+        assert size(ctypes.addressof(three), (ctypes.c_double * 3)(1, -2, 3), ctypes.addressof(one)) == 6
+        with pytest.raises(NativeError, match="dnothing"):
+            jit.load(text.format("dnothing", "dnothing"), ["size"])
+
     def test_imports_are_named_after_the_routine(self) -> None:
         assert blas.imports(["ddot"]) == {"blas_ddot": blas.address("ddot")}
 

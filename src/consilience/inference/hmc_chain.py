@@ -137,8 +137,8 @@ class HmcKernel(Record):
     def prepare(self) -> None:
         """Begin to compile on threads of their own what chains need; see `kernel.Kernel.prepare`."""
         if self.compiled:
+            compiling(start_hmc, advance_hmc)  # first, since it takes longest
             compiling_normals()
-            compiling(start_hmc, advance_hmc)
 
     def chain(
         self,

@@ -115,8 +115,8 @@ class MetropolisKernel(Record):
     def prepare(self) -> None:
         """Begin to compile on threads of their own what chains need; see `kernel.Kernel.prepare`."""
         if self.compiled:
+            compiling(start_metropolis, advance_metropolis)  # first, since it takes longest
             compiling_normals()
-            compiling(start_metropolis, advance_metropolis)
 
     def chain(
         self,

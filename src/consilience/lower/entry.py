@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from consilience.errors import Status
-from consilience.ir import Constant, Node
+from consilience.ir import Node, constant_value
 from consilience.lower import fusion, kernel_code, routines
 from consilience.lower.chunks import crossing, cut
 from consilience.lower.fusion import KernelStep
@@ -73,9 +73,7 @@ class _Writer:
         self.loops: dict[tuple[LoopKernel, bool], str] = {}
         self.outline = _count_loops(program.steps) > INLINE_LOOPS
         self.slots: dict[Node, int] = {}
-        # Numbers stand in the code.
-        homes = program.homes.items()
-        self.in_memory = {n: h for n, h in homes if not (isinstance(n.op, Constant) and n.op.array.size == 1)}
+        self.in_memory = {node: home for node, home in program.homes.items() if _number(node) is None}
 
     def run(self, name: str) -> Code:
         for function in inlined(self.program.steps):
@@ -139,8 +137,9 @@ class _Writer:
         known = frame.registers.get(node)
         if known is None:
             b = frame.b
-            if isinstance(node.op, Constant) and node.op.array.size == 1:
-                known = b.const(register_type(node.dtype), node.op.array.item())
+            number = _number(node)
+            if number is not None:
+                known = b.const(register_type(node.dtype), number)
             elif node in self.slots:
                 known = from_memory(b, node.dtype, b.load(MEMORY[node.dtype], self._slot(frame, node)))
             else:
@@ -330,6 +329,13 @@ def inlined(steps: Sequence[Step]) -> list[str]:
                 return []
             calls += own
     return sorted(set(calls)) if len(calls) <= FEW_CALLS else []
+
+
+def _number(node: Node) -> bool | int | float | None:
+    """The number of a constant of one element, which stands in the code; None for all other nodes."""
+    fixed = constant_value(node)
+    found: bool | int | float | None = None if fixed is None or fixed.size != 1 else fixed.item()
+    return found
 
 
 def _count_loops(steps: Sequence[Step]) -> int:

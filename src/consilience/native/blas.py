@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _MODULES = ("cython_blas", "cython_lapack")
 
+PREFIX = "blas_"
+"""Of the symbols under which machine code calls routines."""
+
 # Spelling in SciPy's signatures -> C. Whatever else appears there, such as 64-bit integers, is refused.
 _SCALARS = {
     "char": "char",
@@ -72,7 +75,7 @@ def signature(name: str) -> str:
 
 def imports(names: Iterable[str]) -> dict[str, int]:
     """Addresses for `jit.load(imports=...)`: the routine `dgemm` under the symbol `blas_dgemm`."""
-    return {f"blas_{name}": address(name) for name in names}
+    return {f"{PREFIX}{name}": address(name) for name in names}
 
 
 @contextlib.contextmanager

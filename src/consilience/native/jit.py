@@ -34,7 +34,6 @@ Passes: TypeAlias = Literal["light", "full"]
 _LIBRARIES_PER_JIT = 64
 
 _DECLARED = re.compile(r'^\s*declare\b[^@\n]*@(?:"([^"\n]+)"|([\w.$-]+))', re.MULTILINE)
-_BLAS = "blas_"
 _PARSE_ERROR = re.compile(r"<string>:(\d+):(\d+): error: (.*)")
 
 _lock = threading.Lock()
@@ -281,12 +280,12 @@ def _resolve(text: str, imports: Mapping[str, int], target: Target) -> tuple[dic
     missing: list[str] = []
     providers: list[Library] = []
     declared = [quoted or plain for quoted, plain in _DECLARED.findall(text)]
-    routines = [name.removeprefix(_BLAS) for name in declared if name.startswith(_BLAS) and name not in imports]
+    routines = [n.removeprefix(blas.PREFIX) for n in declared if n.startswith(blas.PREFIX) and n not in imports]
     loading = Beside(lambda: blas.imports(routines)) if routines else None  # a library of 20 MB when first used
     for name in declared:
         if name in imports:
             symbols[name] = imports[name]
-        elif name.startswith(_BLAS):
+        elif name.startswith(blas.PREFIX):
             continue
         elif name.startswith("consilience_"):
             provider = _provider(name, target)

@@ -48,28 +48,24 @@ class Chunk:
     previous: Chunk
 
 
-class NoBlock(Block):
+class Nowhere:
+    """A record that is none."""
+
+    def __init__(self) -> None:
+        pass
+
+    @property
+    def address(self) -> int:
+        """No address."""
+        return 0
+
+
+class NoBlock(Nowhere, Block):
     """What the oldest block names as the one before it."""
 
-    def __init__(self) -> None:
-        pass
 
-    @property
-    def address(self) -> int:
-        """No address."""
-        return 0
-
-
-class NoChunk(Chunk):
+class NoChunk(Nowhere, Chunk):
     """What the oldest chunk names as the one before it."""
-
-    def __init__(self) -> None:
-        pass
-
-    @property
-    def address(self) -> int:
-        """No address."""
-        return 0
 
 
 @native
