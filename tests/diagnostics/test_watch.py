@@ -188,14 +188,13 @@ def test_any_memory_layout_and_number_type_may_come() -> None:
 def test_draws_are_read_where_they_lie() -> None:
     """A run's draws are kept by the run; a second copy would double its memory."""
     draws = all_kinds((2, 50), FINITE)
-    blocks = watched(draws, [20])._columns.blocks
-    assert [(block.chain, block.first, block.count) for block in blocks] == [
-        (0, 0, 20),
-        (1, 0, 20),
-        (0, 20, 30),
-        (1, 20, 30),
-    ]
-    assert all(np.shares_memory(block.values, draws) for block in blocks)
+    columns = watched(draws, [20])._columns
+    block, found = columns.block(), []
+    for _ in range(columns.blocks):
+        found.append((block.chain, block.first, block.count))
+        assert np.shares_memory(block.values, draws)
+        block = block.previous if len(found) < columns.blocks else block
+    assert found == [(1, 20, 30), (0, 20, 30), (1, 0, 20), (0, 0, 20)]
 
 
 def literal_failures(draws: Draws, rule: Rule) -> dict[int, set[tuple[str, float]]]:
@@ -389,7 +388,7 @@ def test_what_failed_is_looked_at_first_and_nothing_else_then() -> None:
     first = watch.check(Rule(target_ess=150))
     assert first is not None
     assert first.scalar == 30
-    assert np.flatnonzero(watch._badness != UNKNOWN).tolist() == list(range(31))
+    assert np.flatnonzero(watch._badness != UNKNOWN).tolist() == list(range(32))  # they are fetched by eights
     assert watch._columns.ordered[30] == 200
     assert not watch._columns.ordered[31:].any()
     watch.extend(draws[:, 200:])
@@ -431,10 +430,13 @@ def test_the_scalar_nearest_to_failing_is_found_by_all_its_draws() -> None:
     draws = rng.normal(size=(4, 800, 60))
     draws[:, :, 41] = autoregressive(draws[:, :, 41], 0.65)
     watch = watched(draws)
-    assert watch.nearest_to_failing() == 0
+    assert watch.nearest_to_failing()[0] == 0
     assert watch.check(Rule(target_ess=400)) is None
     assert (watch._columns.ordered > 0).sum() < 5
-    assert watch.nearest_to_failing() == 41
+    scalar, rhat, size = watch.nearest_to_failing()
+    figures = diagnostics.examine(draws[:, :, [41]])
+    assert scalar == 41
+    np.testing.assert_allclose([rhat, size], [figures.r_hat[0], min(figures.ess_bulk[0], figures.ess_tail[0])])
 
 
 def test_chains_alone_are_worth_what_the_diagnostics_say() -> None:

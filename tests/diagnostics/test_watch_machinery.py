@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special
+from scipy import special, stats
 
 from consilience import diagnostics
 from consilience.diagnostics.rank_normalisation import scores_of_half_ranks
 from consilience.diagnostics.watch import Rule, Watch
 from consilience.diagnostics.watch import watch as module
-from consilience.diagnostics.watch.judgement import PASSES, Question, first_failing, measure_all, screen
+from consilience.diagnostics.watch.grades import CROWD, GRADES, grade, indicators_of_grades, series_of_grades
+from consilience.diagnostics.watch.judgement import GROUP, PASSES, Question, first_failing, measure_all
 from consilience.diagnostics.watch.normal_quantile import normal_quantile, score_table
+from consilience.diagnostics.watch.screening import screen
 from consilience.diagnostics.watch.sorting import BINS, DIGITS, merge_behind, sort_positions
 from consilience.diagnostics.watch.variance_ratio import largest_ratio, upper_tail
 
@@ -120,23 +122,85 @@ def test_cpython_judges_and_measures_the_same() -> None:
         answers: list[object] = []
         for begin, end in ((0, 50), (50, 61)):
             watch.extend(draws[:, begin:end])
-            plan, work, shelf = watch._plan(2, watch.count), watch._memory(), watch._shelf()
+            plan, work, shelf = watch._plan("all", 2, watch.count), watch._memory(), watch._shelf()
             figures = np.empty((3, 4))
             (measure_all.compiled if compiled else measure_all)(shelf, plan, work, np.arange(4), 4, *figures)
             question = Question(30.0, 1.05, 1.01, 3.0, PASSES, 0.0, 0.0, 0.0)
             first = first_failing.compiled if compiled else first_failing
             ample = Question(38.0, 1.01, math.inf, math.nan, PASSES, 0.0, 0.0, 0.0)
-            thin = watch._plan(2, 20)
-            place = first(shelf, plan, work, question, thin, ample, np.arange(4), 4, np.zeros(4))
+            thin, looked = watch._plan("some", 2, 20), np.zeros(4, np.int64)
+            place = first(shelf, plan, work, question, thin, ample, np.arange(4), 4, GROUP, np.zeros(4), looked)
             suspects = np.full(4, -1)
             look = screen.compiled if compiled else screen
-            number = look(shelf, watch.count, watch._plan(2, 20), work, 4, 1.05, np.zeros(4), suspects)
+            number = look(shelf, work, 2, watch.count, 20, 4, 0.05, np.zeros(4), suspects)
+            answers += [looked, question.found_rhat, question.found_size]
             answers += [figures, place, question.missed, question.value, question.badness, number, suspects]
         found.append(answers)
     for native, plain in zip(*found, strict=True):
         np.testing.assert_allclose(native, plain, rtol=1e-12)
     expected = diagnostics.examine(draws)
-    np.testing.assert_allclose(found[1][7][0], expected.r_hat, rtol=1e-9)
+    np.testing.assert_allclose(found[1][13][0], expected.r_hat, rtol=1e-9)
+
+
+def graded(values: Numbers) -> tuple[Watch, Numbers, bool]:
+    """A watch after a look at grades of (chain, draw), in the sequence of half chains, and whether they do."""
+    chains, draws = values.shape
+    watch = Watch(chains, 1)
+    watch.extend(values[:, :, None])
+    plan, work = watch._plan("some", chains, draws), watch._memory()
+    flat = np.ascontiguousarray(values).reshape(-1)
+    return watch, flat, bool(grade.compiled(plan, work, flat, 0.05, 0.95))
+
+
+def series_of(watch: Watch, values: Numbers) -> Numbers:
+    """The series in memory, (half chain, draw)."""
+    chains, draws = values.shape
+    plan = watch._plan("some", chains, draws)
+    rows = np.asarray(plan.series)[: 2 * chains * plan.stride].reshape(2 * chains, plan.stride)
+    assert not rows[:, plan.half :].any()
+    return rows[:, : plan.half].copy()
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(1, 6), st.sampled_from([32, 64, 200]), st.integers(0, 10_000), st.floats(0.3, 3.0))
+def test_scores_of_grades_are_normal_scores_of_rounded_draws(chains: int, draws: int, seed: int, power: float) -> None:
+    """Ranks, distances and tails are those of draws rounded to equal steps of their range; crowds are refused."""
+    rng = np.random.default_rng(seed)
+    values = np.sign(noise := rng.normal(size=(chains, draws))) * np.abs(noise) ** power
+    watch, flat, usable = graded(values)
+    step = (flat.max() - flat.min()) / (GRADES - 1)
+    rounded = np.round((flat - flat.min()) / step)
+    counts = np.unique(rounded, return_counts=True)[1]
+    if counts.max() * CROWD > len(flat):
+        assert not usable
+        return
+    if not usable:  # a tail ends nowhere near a step's end
+        below = np.array([(rounded <= g).mean() for g in range(GRADES)])
+        assert max(abs(below - 0.05).min(), abs(below - 0.95).min()) >= 0.02 - 1e-9
+        return
+    plan, work = watch._plan("some", chains, draws), watch._memory()
+    series_of_grades.compiled(plan, work.grades, work.grade_scores)
+    table = scores_of_half_ranks(len(flat))
+    expected = table[(2 * stats.rankdata(rounded)).astype(int) - 2].reshape(2 * chains, -1)
+    np.testing.assert_allclose(series_of(watch, values), expected, rtol=1e-12, atol=1e-12)
+    series_of_grades.compiled(plan, work.grades, work.folded_scores)
+    folded = series_of(watch, values).reshape(-1)
+    # Of steps without draws between the halves, the last one where fewer lie below, else the first.
+    excess = np.array([(rounded <= g).sum() for g in range(-1, GRADES)]) - len(flat) // 2
+    sides = [(abs(e), e > 0, g if e > 0 else -g) for g, e in enumerate(excess)]
+    distances = np.abs(rounded - (sides.index(min(sides)) - 0.5))
+    np.testing.assert_allclose(folded, table[(2 * stats.rankdata(distances)).astype(int) - 2], rtol=1e-12, atol=1e-12)
+    for end, share in ((work.below_lower, 0.05), (work.below_upper, 0.95)):
+        indicators_of_grades.compiled(plan, work.grades, end)
+        ones = series_of(watch, values).reshape(-1)
+        np.testing.assert_array_equal(ones, rounded < end)
+        assert abs(ones.mean() - share) < 0.02
+
+
+@pytest.mark.parametrize("values", [np.ones((2, 64)), np.full((2, 64), 1e308) * [[1.0], [-1.0]], np.eye(2, 64)])
+def test_draws_without_grades_are_left_to_sorting(values: Numbers) -> None:
+    """All equal, farther apart than numbers reach, or nearly all equal."""
+    assert not graded(values)[2]
 
 
 def test_machine_code_is_made_once() -> None:

@@ -41,6 +41,7 @@ from consilience.native.typed_python import (
     stack,
     u64,
 )
+from consilience.native.typed_python.records import Rows
 from consilience.native.typed_python.translate import translate
 
 SCALE: Final = 2.5
@@ -356,6 +357,45 @@ def test_the_address_of_a_record_is_where_its_fields_are() -> None:
     assert list(slots)[:2] == [5, 1]
     slots[0] = -1
     assert inner.bits == 2**64 - 1
+
+
+@record
+class Link:
+    length: i64
+    values: Array[f64]
+    before: Link
+
+
+@native
+def sum_of_links(link: Link, links: i64) -> f64:
+    total = 0.0
+    for _ in range(links):
+        for i in range(link.length):
+            total += link.values[i]
+        link = link.before
+    return total
+
+
+def test_records_in_rows_are_records_in_both_worlds() -> None:
+    """By their addresses, and as objects, which share the memory."""
+    rows, newest = Rows(Link, 3), 0
+    for k in range(3):
+        values = np.full(k + 1, float(k))
+        assert rows.next == newest + 24 or not newest
+        newest = rows.append((k + 1, values.ctypes.data, newest or rows.next), values, values.ctypes.data)
+        del values
+    last = rows.at(newest)
+    assert last is not None
+    assert (last.length, last.before.length, last.before.before.length) == (3, 2, 1)
+    assert last.before.before.before.length == 1
+    np.testing.assert_array_equal(last.before.values, [1.0, 1.0])
+    assert sum_of_links(last, 3) == sum_of_links.compiled(last, 3) == 8.0
+    last.length = 2
+    assert sum_of_links.compiled(last, 1) == 4.0
+    assert rows.at(newest + 8) is None
+    assert rows.at(rows.next) is None
+    with pytest.raises(NativeError, match="memory for 3 records of Link is full"):
+        rows.append((0, 0, 0), np.zeros(1), 0)
 
 
 @native

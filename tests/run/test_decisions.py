@@ -78,9 +78,11 @@ class Scripted:
 
     passes: Callable[[int], bool] = staticmethod(lambda count: False)
     apart: Callable[[int], bool] = staticmethod(lambda count: False)
+    size = 300.0  # effective draws of the scalar that fails
     checked: list[int]
+    found: dict[str, Any] = {}  # noqa: RUF012  # nothing
 
-    def __init__(self, chains: int, scalars: int) -> None:
+    def __init__(self, chains: int, scalars: int, lender: object = None) -> None:
         self.chains = chains
         self.of_level = scalars == 1  # the one of the log density always passes
         self.count = 0
@@ -94,17 +96,17 @@ class Scripted:
             assert rule.target_ess is None
             return None
         self.checked.append(self.count)
-        return None if self.passes(self.count) else Failure(0, "bulk ess", 10.0, 400.0)
+        return None if self.passes(self.count) else Failure(0, "bulk ess", self.size, 400.0)
 
     def disagreeing(self, rhat: float, size: float) -> list[int]:
         return [0] if self.apart(self.count) else []
 
-    def nearest_to_failing(self) -> int:
-        return 0
+    def nearest_to_failing(self) -> tuple[int, float, float]:
+        return 0, 1.0, self.size
 
     def measure(self, scalars: Sequence[int] | None = None) -> Any:
         class Figures:
-            rhat, ess_bulk, ess_tail = np.ones(1), np.full(1, 10.0), np.full(1, 20.0)
+            rhat, ess_bulk, ess_tail = np.ones(1), np.full(1, self.size), np.full(1, self.size)
 
         return Figures
 
@@ -135,7 +137,7 @@ def test_the_last_check_is_where_the_run_ends(script: type[Scripted]) -> None:
     assert script.checked == [*SCHEDULE[:6], 333]
     assert result.verdict.status == "not_converged"
     assert result.verdict.worst == "x[0]"
-    assert "13400 draws per chain would do" in result.verdict.reason
+    assert "500 draws per chain would do" in result.verdict.reason
     assert "(max_draws=333)" in result.verdict.reason
 
 
@@ -193,6 +195,24 @@ def test_figures_of_every_check_are_told(script: type[Scripted]) -> None:
     assert [f.passed for f in figures] == [False, False, True]
     assert [f.next_check for f in figures[:2]] == [126, 158]
     assert {f.target_ess for f in figures} == {400.0}
+
+
+@pytest.mark.parametrize("size", [10.0, 0.0])
+def test_what_is_far_from_enough_is_not_looked_at_often(script: type[Scripted], size: float) -> None:
+    """Not before half of the draws it takes, or twice those there are; from 400 on chains may disagree."""
+    script.size = size
+    events: list[Event] = []
+    run(NORMAL, Options(max_draws=1300), listeners=[events.append])
+    figures = [event for event in events if isinstance(event, CheckFigures)]
+    assert script.checked == [100, 246, 478, 1166, 1300]
+    assert [f.next_check for f in figures[:4]] == script.checked[1:]
+
+
+def test_chains_that_may_disagree_are_looked_at_again_soon(script: type[Scripted]) -> None:
+    script.size = 10.0
+    script.apart = staticmethod(lambda count: count == 478)
+    run(NORMAL, Options(max_draws=1300))
+    assert script.checked == [100, 246, 478, 598, 1300]
 
 
 # --- tuning again ------------------------------------------------------------------------------------------------

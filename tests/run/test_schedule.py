@@ -7,7 +7,15 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from consilience.run.schedule import ALONE, CHECK_GROWTH, WINDOW_GROWTH, check_after, next_tuning_window, tuning_window
+from consilience.run.schedule import (
+    ALONE,
+    CHECK_GROWTH,
+    WINDOW_GROWTH,
+    check_after,
+    look_again_after,
+    next_tuning_window,
+    tuning_window,
+)
 
 COUNTS = st.integers(0, 5000)
 
@@ -81,3 +89,13 @@ def test_checks_of_the_default() -> None:
     assert checks(100, 4000) == [
         100, 126, 158, 196, 246, 306, 382, 478, 598, 746, 932, 1166, 1456, 1820, 2274, 2844, 3554, 4000,
     ]  # fmt: skip
+
+
+@given(draws=st.integers(4, 10_000), size=st.floats(0, 1e6), target=st.floats(1, 1e6))
+def test_looks_are_left_out_only_where_they_are_hopeless(draws: int, size: float, target: float) -> None:
+    """Where half of what it takes at the present rate is not there yet, and within twice the draws."""
+    until = look_again_after(draws, size, target)
+    assert until <= 2 * draws
+    if size > 0:
+        assert until * size <= draws * target / 2 * (1 + 1e-12)
+        assert until == 2 * draws or (until + 1) * size > draws * target / 2 * (1 - 1e-12)

@@ -5,11 +5,12 @@ Blocks of draws enter a watch of convergence; names of scalars and verdicts leav
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
-from consilience.diagnostics.watch import Failure, Rule, Watch
+from consilience.diagnostics.watch import Failure, Found, Rule, Watch
 from consilience.diagnostics.watch.verdict import Criterion
 from consilience.record import Record, replace
 from consilience.run.messages import Matrix
@@ -38,11 +39,14 @@ class Monitor:
 
     chains      those that are watched
     known       places of derived scalars of which it is known that they vary
+    found       what another watch of as many scalars found of them; see `Watch.found`
     constants   derived scalars that have not varied so far; they are not watched
     surprise    whether one of these has varied meanwhile: then another monitor is needed, from the first draw on
     """
 
-    def __init__(self, monitored: Monitored, chains: Sequence[int], known: Collection[int] = ()) -> None:
+    def __init__(
+        self, monitored: Monitored, chains: Sequence[int], known: Collection[int] = (), found: Found | None = None
+    ) -> None:
         self.monitored = monitored
         self.chains = tuple(chains)
         self.known = frozenset(known)
@@ -50,7 +54,8 @@ class Monitor:
         self.constants: tuple[str, ...] = ()
         self.varying: list[int] | None = None
         self.watch: Watch | None = None
-        self._levels = Watch(len(self.chains), 1)  # of the log density
+        self._found = found
+        self._levels: Watch | None = None  # of the log density
         self._to_come: list[list[Matrix]] = []  # log densities that it was not given yet
 
     def extend(self, draws: Mapping[int, Matrix], lp: Mapping[int, Matrix]) -> None:
@@ -70,6 +75,8 @@ class Monitor:
     @property
     def levels(self) -> Watch:
         """A watch of the log density, which is asked for only when all else passes."""
+        if self._levels is None:
+            self._levels = Watch(len(self.chains), 1, lender=self.watch)
         if self._to_come:
             self._levels.extend([np.concatenate(parts)[:, None] for parts in zip(*self._to_come, strict=True)])
             self._to_come = []
@@ -86,6 +93,8 @@ class Monitor:
             self.constants = tuple(name for name, moves in zip(names, varies, strict=True) if not moves)
         self.names = (*self.monitored.names, *(names[i] for i in self.varying or ()), LOG_DENSITY)
         self.watch = Watch(len(self.chains), len(self.names) - 1)
+        if self._found is not None:
+            self.watch.begin_with(self._found)
 
     def _chosen(self, columns: list[Matrix]) -> list[Matrix]:
         if self.varying is None:
@@ -97,11 +106,16 @@ class Monitor:
             self.known = self.known | unknown
         return [columns[0], columns[1][:, self.varying]]
 
-    def rest(self) -> None:
-        """Let the draws go; what was found of them stays."""
-        self.watch = None
-        self._levels = Watch(len(self.chains), 1)
-        self._to_come = []
+    @property
+    def found(self) -> Found | None:
+        """What there is to begin another watch with, so that it names the same scalars."""
+        return self._found if self.watch is None else self.watch.found
+
+    def anew(self) -> Monitor:
+        """A monitor of the same that has seen no draws, but knows what this one found."""
+        other = Monitor(self.monitored, self.chains, self.known, self.found)
+        other.constants = self.constants
+        return other
 
     def check(self, rule: Rule) -> Failure | None:
         """The first scalar found for which the rule does not hold."""
@@ -135,10 +149,14 @@ class Monitor:
     def figures(self, failure: Failure | None) -> tuple[str, float, float]:
         """Name, R-hat and effective size (the smaller of bulk and tail) of the scalar in the worst state."""
         assert self.watch is not None
-        scalar = self.watch.nearest_to_failing() if failure is None else failure.scalar
-        of_level = self.names[scalar] == LOG_DENSITY
-        found = self.levels.measure() if of_level else self.watch.measure([scalar])
-        return self.names[scalar], float(found.rhat[0]), float(np.fmin(found.ess_bulk[0], found.ess_tail[0]))
+        if failure is None:
+            scalar, rhat, size = self.watch.nearest_to_failing()
+            return self.names[scalar], rhat, size
+        name = self.names[failure.scalar]
+        if math.isnan(failure.rhat):
+            found = self.levels.measure() if name == LOG_DENSITY else self.watch.measure([failure.scalar])
+            return name, float(found.rhat[0]), float(np.fmin(found.ess_bulk[0], found.ess_tail[0]))
+        return name, failure.rhat, failure.ess
 
 
 def _beside(columns: list[Matrix]) -> Matrix:

@@ -24,8 +24,8 @@ from consilience.run import stopping
 from consilience.run.events import CheckFigures
 from consilience.run.messages import Matrix, Round, Window
 from consilience.run.monitor import Monitor, Monitored
-from consilience.run.schedule import check_after
-from consilience.run.stopping import Verdict
+from consilience.run.schedule import check_after, look_again_after
+from consilience.run.stopping import FEWEST_DISAGREEING, Verdict
 
 GRADIENTS_KEPT = 400  # draws of each chain, whose gradients may be needed for a new metric
 LARGEST_METRIC_ERROR = 1.0  # root mean square of log variances
@@ -128,8 +128,10 @@ class Sampling:
         self.begun = False
         self.windows: list[dict[int, Window]] = []
         self.monitor = Monitor(monitored, self.chains)
+        self.watched = 0  # windows that the monitor was given
         self.disagreed = False
         self.checked = 0
+        self.hopeless_before = 0  # draws, of which it is known from fewer that they will not do
         self.check: CheckFigures | None = None
         self.verdict: Verdict | None = None
         self.wish: Wish | None = None
@@ -189,14 +191,12 @@ class Sampling:
     def take(self, windows: Mapping[int, Window]) -> None:
         """Take in the windows of a round, and check if it is time to."""
         self.begun = True
-        self._watch_again()
         lost = [c for c in self.chains if c not in windows]
         if lost:
             self._leave_out(lost)
         self.windows.append({c: self._kept(windows[c]) for c in self.chains})
         check = self._next_check(self.count)
         self.count += len(windows[self.chains[0]].draws)
-        self._extend([self.windows[-1]])
         if self.count >= check:
             self._check()
 
@@ -206,17 +206,23 @@ class Sampling:
 
     def _leave_out(self, lost: Sequence[int]) -> None:
         self.chains = tuple(c for c in self.chains if c not in lost)
-        self.monitor = Monitor(self.monitored, self.chains)
         self.windows = [{c: w for c, w in windows.items() if c in self.chains} for windows in self.windows]
-        self._extend(self.windows)
+        self.hopeless_before = 0
+        self._watch_anew(Monitor(self.monitored, self.chains))
 
-    def _extend(self, windows: Sequence[Mapping[int, Window]]) -> None:
+    def _watch_anew(self, monitor: Monitor) -> None:
+        self.monitor = monitor
+        self.watched = 0
+
+    def _catch_up(self) -> None:
+        """Give the monitor the windows that it has not seen."""
         lp = self.plan.statistics.index("lp")
-        for some in windows:
+        while self.watched < len(self.windows):
+            some = self.windows[self.watched]
             self.monitor.extend({c: w.draws for c, w in some.items()}, {c: w.statistics[lp] for c, w in some.items()})
-        if self.monitor.surprise:
-            self.monitor = Monitor(self.monitored, self.chains, self.monitor.known)
-            self._extend(self.windows)
+            self.watched += 1
+            if self.monitor.surprise:
+                self._watch_anew(self.monitor.anew())
 
     def column(self, name: str, chain: int) -> NDArray[np.float64]:
         """A statistic of one chain's draws so far; empty if the kernel has no such statistic."""
@@ -240,10 +246,14 @@ class Sampling:
         due = not fixed and self._scheduled
         if due:
             self.checked = self.count
+        at_end = self.count >= self.last
+        if not at_end and self.count < self.hopeless_before:
+            return
+        self._catch_up()
         failure = self.monitor.check(plan.rule)
         draws = self.count * len(self.chains)
-        at_end = self.count >= self.last
         name, rhat, size = self.monitor.figures(failure)
+        self.hopeless_before = 0 if failure is None or at_end else self._hopeless_before(size)
         self.check = CheckFigures(
             draws=self.count,
             rhat=rhat,
@@ -252,7 +262,7 @@ class Sampling:
             ess_name=name,
             target_ess=plan.rule.target_ess,
             target_rhat=plan.rule.target_rhat,
-            next_check=self._next_check(self.count),
+            next_check=self._next_check(max(self.count, self.hopeless_before - 1)),
             passed=failure is None,
         )
         if failure is None:
@@ -273,10 +283,20 @@ class Sampling:
             self.verdict = apart
             return
         self.disagreed = apart is not None
+        if self.disagreed:
+            self.hopeless_before = 0
         if at_end:
             limit = f"draws={plan.length}" if fixed else f"max_draws={plan.most}"
             worst = self.monitor.worst(failure, plan.rule)
             self.verdict = stopping.of_failing(self.monitor, worst, plan.rule, self.count, limit)
+
+    def _hopeless_before(self, size: float) -> int:
+        """Draws that will not do, as a scalar is worth `size` now; chains that disagree are not overlooked by it."""
+        target = self.plan.rule.target_ess
+        if target is None or not size < target:
+            return 0
+        until = look_again_after(self.count, size, target)
+        return min(until, FEWEST_DISAGREEING) if self.count < FEWEST_DISAGREEING else until
 
     def _wishes(self) -> Wish | None:
         """What the draws so far say against the way they were made."""
@@ -298,18 +318,15 @@ class Sampling:
         """
         self.verdict = None
         self.disagreed = False
+        self.hopeless_before = 0
         if self.count and self._next_check(self.count - 1) == self.count:
-            self._watch_again()
             self._check()
 
     def rest(self) -> None:
         """Let go what the windows give back: whoever keeps a result need not keep what watched it come."""
-        self.monitor.rest()
-
-    def _watch_again(self) -> None:
-        if self.windows and self.monitor.watch is None:
-            self.monitor = Monitor(self.monitored, self.chains, self.monitor.known)
-            self._extend(self.windows)
+        if self.monitored.derive is not None:
+            self._catch_up()  # for the names of constants
+        self._watch_anew(self.monitor.anew())
 
     def points(self, every: int = 1) -> dict[int, tuple[Matrix, Matrix]]:
         """Draws and gradients by chain, as far as gradients were kept: all, or one of `every` so many."""
@@ -359,6 +376,8 @@ class Sampling:
             "jumps": self.jumps,
             "disagreed": self.disagreed,
             "checked": self.checked,
+            "hopeless_before": self.hopeless_before,
+            "found": self.monitor.found,
             "frozen": self.frozen.save(),
         }
 
@@ -386,6 +405,8 @@ class Sampling:
         sampling.begun = state["begun"]
         sampling.disagreed = state["disagreed"]
         sampling.checked = state["checked"]
+        sampling.hopeless_before = state["hopeless_before"]
         sampling.windows = [{c: w for c, w in some.items() if c in sampling.chains} for some in windows]
-        sampling._extend(sampling.windows)
+        sampling._watch_anew(Monitor(monitored, sampling.chains, found=state["found"]))
+        sampling._catch_up()
         return sampling

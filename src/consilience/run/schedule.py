@@ -7,6 +7,7 @@ import math
 ALONE = 15  # transitions each chain makes by itself at first
 WINDOW_GROWTH = 1.5
 CHECK_GROWTH = 1.25
+HOPE = 0.5
 
 
 def tuning_window(number: int) -> int:
@@ -37,3 +38,12 @@ def check_after(draws: int, first: int, last: int) -> int:
         if at > draws:
             return at
         stage += 1
+
+
+def look_again_after(draws: int, size: float, target: float) -> int:
+    """Draws before which no further look is worth it, where so many are worth `size` and `target` is asked for.
+
+    Half of those that it takes if draws go on to be worth what they were, and never more than twice those there are:
+    sizes are estimates, and those of few draws are poor ones.
+    """
+    return int(min(2.0 * draws, HOPE * draws * target / size)) if size > 0 else 2 * draws

@@ -13,9 +13,11 @@ import numpy.typing as npt
 
 from consilience.errors import ShapeError
 from consilience.native.mathematics import isfinite
-from consilience.native.typed_python import Array, f64, i32, i64, native, record, simd
+from consilience.native.typed_python import Array, boolean, f64, i32, i64, native, record, simd
+from consilience.native.typed_python.records import Rows
 
 FIRST_CAPACITY = 250  # draws per chain of the first chunk; rows a power of two apart would share cache lines
+FIRST_BLOCKS = 64
 MOST_DRAWS = (1 << 31) - 1  # positions are int32
 
 
@@ -23,7 +25,7 @@ MOST_DRAWS = (1 << 31) - 1  # positions are int32
 class Block:
     """Draws first <= i < first + count of one chain, as they came: draw i of scalar s at (i - first) * scalars + s.
 
-    previous  the block before it, of another chain or of earlier draws; the oldest block's is not to be followed
+    previous  the block before it, of another chain or of earlier draws; the oldest block names itself
     """
 
     first: i64
@@ -48,8 +50,8 @@ class Chunk:
     previous: Chunk
 
 
-class Nowhere:
-    """A record that is none."""
+class NoChunk(Chunk):
+    """What the oldest chunk names as the one before it."""
 
     def __init__(self) -> None:
         pass
@@ -60,31 +62,67 @@ class Nowhere:
         return 0
 
 
-class NoBlock(Nowhere, Block):
-    """What the oldest block names as the one before it."""
-
-
-class NoChunk(Nowhere, Chunk):
-    """What the oldest chunk names as the one before it."""
-
-
 @native
-def note(block: Block, chains: i64, origin: Array[f64], moved: Array[f64], unusable: Array[f64]) -> None:
-    """Note of the newest draws of all chains how many differ from the very first, and how many are not finite."""
+def all_finite(block: Block, sums: Array[f64]) -> boolean:
+    """Whether all draws of a block are finite; `sums` is memory for as many numbers as there are scalars."""
     scalars = block.scalars
-    for _ in range(chains):
-        for i in range(block.count):
-            row = block.values[i * scalars :]
-            for s in simd(scalars):
-                moved[s] += 0.0 if row[s] == origin[s] else 1.0
-                unusable[s] += 0.0 if isfinite(row[s]) else 1.0
-        block = block.previous
+    for s in simd(scalars):
+        sums[s] = 0.0
+    i = 0
+    while i + 4 <= block.count:
+        first = block.values[i * scalars :]
+        second = block.values[(i + 1) * scalars :]
+        third = block.values[(i + 2) * scalars :]
+        fourth = block.values[(i + 3) * scalars :]
+        for s in simd(scalars):  # 0 for what is finite, NaN for what is not
+            sums[s] += ((first[s] - first[s]) + (second[s] - second[s])) + (
+                (third[s] - third[s]) + (fourth[s] - fourth[s])
+            )
+        i += 4
+    while i < block.count:
+        row = block.values[i * scalars :]
+        for s in simd(scalars):
+            sums[s] += row[s] - row[s]
+        i += 1
+    total = 0.0
+    for s in simd(scalars):
+        total += sums[s]
+    return total == 0.0
 
 
 @native
-def fetch_row(block: Block, blocks: i64, scalar: i64, chains: i64, row: Array[f64]) -> None:
-    """The draws of all chains of a scalar, in one piece: draw i of chain c at i * chains + c."""
+def note(
+    block: Block, blocks: i64, origin: Array[f64], moved: Array[f64], unusable: Array[f64], sums: Array[f64]
+) -> i64:
+    """Note of the newest blocks which scalars differ from the very first draw, and how many draws are not finite.
+
+    Gives the number of scalars none of whose draws differ, or some of whose are not finite.
+    """
+    scalars = block.scalars
     for _ in range(blocks):
+        still = 0.0
+        for s in simd(scalars):
+            still += 1.0 if moved[s] == 0.0 else 0.0
+        if still > 0.0 or not all_finite(block, sums):
+            for i in range(block.count):
+                row = block.values[i * scalars :]
+                for s in simd(scalars):
+                    moved[s] = moved[s] if row[s] == origin[s] else 1.0
+                    unusable[s] += 0.0 if isfinite(row[s]) else 1.0
+        block = block.previous
+    failing = 0.0
+    for s in simd(scalars):
+        failing += 1.0 if moved[s] == 0.0 else 0.0
+        failing += 1.0 if unusable[s] > 0.0 else 0.0
+    return i64(failing)
+
+
+@native
+def fetch_row(block: Block, blocks: i64, scalar: i64, chains: i64, held: i64, row: Array[f64]) -> None:
+    """The draws of all chains of a scalar, in one piece: draw i of chain c at i * chains + c. `held` are there."""
+    for _ in range(blocks):
+        if block.first < held:
+            break
         values = block.values[scalar:]
         step = block.scalars
         begin = block.first * chains + block.chain
@@ -94,24 +132,31 @@ def fetch_row(block: Block, blocks: i64, scalar: i64, chains: i64, row: Array[f6
 
 
 @native
-def fetch_thinned(
-    block: Block, blocks: i64, scalar: i64, chains: i64, count: i64, wanted: i64, row: Array[f64]
+def fetch_some(
+    block: Block, blocks: i64, scalar: i64, scalars: i64, chains: i64, count: i64, wanted: i64, rows: Array[f64]
 ) -> None:
-    """`wanted` of `count` draws of all chains, evenly spread: draw (2 i + 1) count / (2 wanted) becomes draw i."""
+    """`wanted` of `count` draws of neighbouring scalars: draw (2 i + 1) count / (2 wanted) becomes draw i.
+
+    Draw i of chain c of the scalar `scalar` + s lies at (s * chains + c) * `wanted` + i.
+    """
     whole = count // wanted
     part = 2 * (count - whole * wanted)
     last = wanted - 1
     draw_of_last = ((2 * last + 1) * count) // (2 * wanted)
     rest_of_last = (2 * last + 1) * count - draw_of_last * 2 * wanted
+    room = chains * wanted
     for _ in range(blocks):
         values = block.values[scalar:]
         step = block.scalars
         first = block.first
+        target = rows[block.chain * wanted :]
         i = last
         draw = draw_of_last
         rest = rest_of_last
         while i >= 0 and draw >= first:
-            row[i * chains + block.chain] = values[(draw - first) * step]
+            own = values[(draw - first) * step :]
+            for s in range(scalars):
+                target[s * room + i] = own[s]
             i -= 1
             draw -= whole
             rest -= part
@@ -152,7 +197,8 @@ def keep_order(chunk: Chunk, chunks: i64, slot: i64, chains: i64, count: i64, or
 class Columns:
     """The draws of all scalars.
 
-    blocks    one of each chain for each time that draws came, oldest first
+    newest    the newest block, of which there is one of each chain for each time that draws came
+    blocks    how many there are
     chunks    of orders, newest first
     count     draws per chain
     slots     orders that there is memory for
@@ -160,17 +206,21 @@ class Columns:
     ordered   int64[scalars], how many draws per chain that order covers
     taken     int64[1], slots given away
     origin    float64[scalars], the very first draw
-    moved     float64[scalars], how many draws differ from it
+    moved     float64[scalars], 1 if a draw differs from it
     unusable  float64[scalars], how many draws are not finite
+    sums      float64[scalars], memory
     """
 
     def __init__(self, chains: int, scalars: int, memory: int) -> None:
         self.chains = chains
         self.scalars = scalars
         self.memory = memory
-        self.blocks: list[Block] = []
+        self.newest = 0  # its address
+        self.blocks = 0
         self.chunks: list[Chunk] = []
         self.count = 0
+        self._rows: list[Rows[Block]] = []
+        self._sources: list[tuple[int, int, npt.NDArray[np.float64]]] = []
         self.slots = 0
         self.room = 0  # draws per chain that as many orders are meant for
         self.slot = np.full(scalars, -1, np.int64)
@@ -179,6 +229,7 @@ class Columns:
         self.origin = np.zeros(scalars)
         self.moved = np.zeros(scalars)
         self.unusable = np.zeros(scalars)
+        self.sums = np.zeros(scalars)
 
     @property
     def capacity(self) -> int:
@@ -190,11 +241,21 @@ class Columns:
         length = len(sources[0])
         if not self.blocks:
             self.origin[:] = sources[0][0]
-        before = self.blocks[-1] if self.blocks else NoBlock()
         for chain, source in enumerate(sources):
-            before = Block(self.count, length, chain, self.scalars, source.reshape(-1), before)
-            self.blocks.append(before)
+            if not self._rows or self._rows[-1].count == self._rows[-1].capacity:
+                self._rows.append(Rows(Block, max(FIRST_BLOCKS, self.blocks)))
+            rows, values = self._rows[-1], source.ctypes.data
+            slots = (self.count, length, chain, self.scalars, values, self.newest or rows.next)
+            self.newest = rows.append(slots, source.reshape(-1), values)
+            self._sources.append((chain, self.count, source))
+        self.blocks += len(sources)
         self.count += length
+
+    def block(self) -> Block:
+        """The newest block, from which one comes to the others."""
+        block = self._rows[-1].at(self.newest)
+        assert block is not None
+        return block
 
     def make_room(self, length: int) -> None:
         """Make room for the orders of so many draws of each chain."""
@@ -227,7 +288,6 @@ class Columns:
     def draws(self, scalars: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Draws (chain, draw, scalar) of some scalars."""
         found = np.empty((self.chains, self.count, len(scalars)))
-        for block in self.blocks:
-            rows = np.asarray(block.values).reshape(block.count, self.scalars)[:, scalars]
-            found[block.chain, block.first : block.first + block.count] = rows
+        for chain, first, source in self._sources:
+            found[chain, first : first + len(source)] = source[:, scalars]
         return found

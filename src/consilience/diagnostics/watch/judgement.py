@@ -5,7 +5,8 @@ All loops over scalars and draws are here or below, in machine code; what is wor
 
 from __future__ import annotations
 
-from consilience.diagnostics.watch.columns import Block, Chunk, fetch_order, fetch_row, fetch_thinned, keep_order
+from consilience.diagnostics.watch.columns import Block, Chunk, fetch_order, fetch_row, fetch_some, keep_order
+from consilience.diagnostics.watch.grades import grade, indicators_of_grades, series_of_grades
 from consilience.diagnostics.watch.series import (
     Plan,
     Work,
@@ -33,11 +34,20 @@ RHAT = 3
 RHAT_EXCESS = 4
 NOISE_UNKNOWN = 5  # the bound of the variance ratio is needed and was not given
 
+SETTLED = 1  # what some draws say of a scalar: it passes, or it has to be looked at closely
+OPEN = 2
+
+GROUP = 32  # neighbouring scalars of which some draws are fetched together: as many share a cache line
+
 
 @record
 class Shelf:
-    """All draws: the newest block and the newest chunk, how many there are, and the orders kept; see `Columns`."""
+    """All draws: the newest block and the newest chunk, how many there are, and the orders kept; see `Columns`.
 
+    watch   a number of its own
+    """
+
+    watch: i64
     block: Block
     blocks: i64
     chunk: Chunk
@@ -60,6 +70,8 @@ class Question:
     value        what was found of the criterion that was missed
     bound        what it should have been
     badness      how much the worst criterion looked at was missed by, as a ratio; above 1: it was missed
+    found_rhat   R-hat of the scalar that was found to fail
+    found_size   the smaller of its effective sizes
     """
 
     target_ess: f64
@@ -70,25 +82,32 @@ class Question:
     value: f64
     bound: f64
     badness: f64
+    found_rhat: f64 = 0.0
+    found_size: f64 = 0.0
 
 
 @native(shared=True)
 def bring_in_order(shelf: Shelf, plan: Plan, work: Work, scalar: i64) -> None:
-    """Row, order and sorted draws of a scalar; what is new since its order was kept is sorted and merged."""
+    """Row, order and sorted draws of a scalar; what is new since its order was known is sorted and merged."""
+    work.graded = False
     chains = plan.chains
     draws = plan.draws
-    fetch_row(shelf.block, shelf.blocks, scalar, chains, work.row)
+    held = work.held if work.watch == shelf.watch and work.scalar == scalar else 0
+    if held == draws:
+        return
+    fetch_row(shelf.block, shelf.blocks, scalar, chains, held, work.row)
     slot = shelf.slot[scalar]
     if slot < 0 and shelf.taken[0] < shelf.slots:
         slot = shelf.taken[0]
         shelf.slot[scalar] = slot
         shelf.taken[0] = slot + 1
     known = shelf.ordered[scalar] if slot >= 0 else 0
+    known = max(known, held)
     if 4 * known < 3 * draws:  # sorting everything takes no longer than merging a long run
         known = 0
     begin = known * chains
     end = draws * chains
-    if known > 0:
+    if known > held:
         fetch_order(shelf.chunk, shelf.chunks, slot, chains, known, work.order)
         for r in range(begin):
             work.ascending[r] = work.row[work.order[r]]
@@ -99,6 +118,9 @@ def bring_in_order(shelf: Shelf, plan: Plan, work: Work, scalar: i64) -> None:
         if slot >= 0:
             keep_order(shelf.chunk, shelf.chunks, slot, chains, draws, work.order)
             shelf.ordered[scalar] = draws
+    work.watch = shelf.watch
+    work.scalar = scalar
+    work.held = draws
     if plan.total < end:
         leave_out_middle(plan, work)
 
@@ -106,6 +128,10 @@ def bring_in_order(shelf: Shelf, plan: Plan, work: Work, scalar: i64) -> None:
 @native(shared=True)
 def score_bulk(plan: Plan, work: Work) -> i64:
     """The centred series of rank-normalised draws; 1 if all of them are equal, otherwise 0."""
+    if work.graded:
+        series_of_grades(plan, work.grades, work.grade_scores)
+        centre(plan, work)
+        return 0
     order = work.order
     ascending = work.ascending
     if plan.total < plan.chains * plan.draws:
@@ -119,6 +145,10 @@ def score_bulk(plan: Plan, work: Work) -> i64:
 @native(shared=True)
 def score_folded(plan: Plan, work: Work) -> None:
     """The centred series of rank-normalised distances from the median."""
+    if work.graded:
+        series_of_grades(plan, work.grades, work.folded_scores)
+        centre(plan, work)
+        return
     order = work.order
     ascending = work.ascending
     if plan.total < plan.chains * plan.draws:
@@ -132,6 +162,10 @@ def score_folded(plan: Plan, work: Work) -> None:
 @native(shared=True)
 def size_of_tail(plan: Plan, work: Work, probability: f64) -> f64:
     """Effective size of a quantile: that of the indicators of not exceeding it."""
+    if work.graded:
+        indicators_of_grades(plan, work.grades, work.below_lower if probability < 0.5 else work.below_upper)
+        centre(plan, work)
+        return effective_size(plan, work)
     least = count_up_to_quantile(work.ascending, plan.chains * plan.draws, probability)
     ones = indicators(plan, work.order, least)
     if ones == 0 or ones == plan.total:
@@ -201,14 +235,69 @@ def judge(question: Question, plan: Plan, work: Work) -> i64:
     return misses_agreement(question, plan, work, rhat)
 
 
+@native
+def score_some(plan: Plan, work: Work, place: i64) -> None:
+    """Prepare to judge the scalar at `place` among those fetched, by grades of its draws, or sorted where they blur."""
+    chains = plan.chains
+    draws = plan.draws
+    values = work.some[place * chains * draws :]
+    work.graded = False
+    if plan.total == chains * draws:
+        work.graded = grade(plan, work, values, LOWER_TAIL, UPPER_TAIL)
+    if not work.graded:
+        work.held = 0
+        for c in range(chains):
+            for i in range(draws):
+                work.row[i * chains + c] = values[c * draws + i]
+        end = chains * draws
+        sort_positions(work.row, 0, end, work.order, work.ascending, work.pairs, work.other, work.places)
+        if plan.total < end:
+            leave_out_middle(plan, work)
+
+
 @native(shared=True)
-def bring_some_in_order(shelf: Shelf, draws: i64, thin: Plan, work: Work, scalar: i64) -> None:
-    """As `bring_in_order`, for `thin.draws` of the draws, evenly spread; the order is not kept."""
-    fetch_thinned(shelf.block, shelf.blocks, scalar, thin.chains, draws, thin.draws, work.row)
-    end = thin.chains * thin.draws
-    sort_positions(work.row, 0, end, work.order, work.ascending, work.pairs, work.other, work.places)
-    if thin.total < end:
-        leave_out_middle(thin, work)
+def figures(plan: Plan, work: Work) -> tuple[f64, f64, f64]:
+    """R-hat and both effective sizes of the scalar at hand."""
+    constant = score_bulk(plan, work)
+    of_ranks = scale_reduction(plan, work)
+    bulk = f64(plan.total) if constant == 1 else effective_size(plan, work)
+    tail = min(size_of_tail(plan, work, LOWER_TAIL), size_of_tail(plan, work, UPPER_TAIL))
+    score_folded(plan, work)
+    of_distances = scale_reduction(plan, work)
+    return of_distances if of_distances > of_ranks else of_ranks, bulk, tail
+
+
+@native
+def note_figures(question: Question, plan: Plan, work: Work) -> None:
+    """Note the figures of the scalar at hand, which fails."""
+    rhat, bulk, tail = figures(plan, work)
+    question.found_rhat = rhat
+    question.found_size = min(bulk, tail)
+
+
+@native(shared=True)
+def settle_by_some(
+    shelf: Shelf,
+    draws: i64,
+    thin: Plan,
+    work: Work,
+    sufficient: Question,
+    scalar: i64,
+    scalars: i64,
+    badness: Array[f64],
+    looked: Array[i64],
+) -> None:
+    """Look at some draws of neighbouring scalars that were not looked at so, and note in `looked` what they say.
+
+    Where they pass what is asked in `sufficient`, `badness` is below 0.
+    """
+    fetch_some(shelf.block, shelf.blocks, scalar, scalars, thin.chains, draws, thin.draws, work.some)
+    for s in range(scalars):
+        if looked[scalar + s] == 0:
+            score_some(thin, work, s)
+            missed = judge(sufficient, thin, work)
+            looked[scalar + s] = SETTLED if missed == PASSES else OPEN
+            badness[scalar + s] = sufficient.badness - 1.0
 
 
 @native
@@ -221,31 +310,30 @@ def first_failing(
     sufficient: Question,
     candidates: Array[i64],
     count: i64,
+    group: i64,
     badness: Array[f64],
+    looked: Array[i64],
 ) -> i64:
     """Place among the candidates of the first that fails, with the criterion in `question`; `count` if none does.
 
-    Where some draws alone pass what is asked in `sufficient`, all draws are not looked at: there is room to spare, and
-    `badness` is below 0. `thin` says how many; if they are all draws, there is no such look.
+    Where some draws tell that a scalar passes with room to spare, it is not looked at closely. `thin` says how many,
+    and `group` how many scalars are looked at so together; 0: none.
     """
-    looks = 1 if thin.draws == plan.draws else 2
     for k in range(count):
         scalar = candidates[k]
-        missed = NOISE_UNKNOWN
-        look = 0
-        while look < looks and missed != PASSES:
-            look += 1
-            at_all = look == looks
-            if at_all:
-                bring_in_order(shelf, plan, work, scalar)
-            else:
-                bring_some_in_order(shelf, plan.draws, thin, work, scalar)
-            asked = question if at_all else sufficient
-            missed = judge(asked, plan if at_all else thin, work)
-            badness[scalar] = asked.badness - (0.0 if at_all else 1.0)
-        if missed != PASSES:
-            question.missed = missed
-            return k
+        if group > 0 and looked[scalar] == 0:
+            first = scalar - scalar % group
+            scalars = min(group, shelf.block.scalars - first)
+            settle_by_some(shelf, plan.draws, thin, work, sufficient, first, scalars, badness, looked)
+        if looked[scalar] != SETTLED:
+            bring_in_order(shelf, plan, work, scalar)
+            missed = judge(question, plan, work)
+            badness[scalar] = question.badness
+            if missed != PASSES:
+                question.missed = missed
+                if missed != NOISE_UNKNOWN:
+                    note_figures(question, plan, work)
+                return k
     return count
 
 
@@ -263,13 +351,7 @@ def measure_all(
     """R-hat and both effective sizes of the candidates."""
     for k in range(count):
         bring_in_order(shelf, plan, work, candidates[k])
-        constant = score_bulk(plan, work)
-        of_ranks = scale_reduction(plan, work)
-        bulk[k] = f64(plan.total) if constant == 1 else effective_size(plan, work)
-        tail[k] = min(size_of_tail(plan, work, LOWER_TAIL), size_of_tail(plan, work, UPPER_TAIL))
-        score_folded(plan, work)
-        of_distances = scale_reduction(plan, work)
-        rhat[k] = of_distances if of_distances > of_ranks else of_ranks
+        rhat[k], bulk[k], tail[k] = figures(plan, work)
 
 
 @native
@@ -277,6 +359,7 @@ def sizes_of_chains(shelf: Shelf, plan: Plan, single: Plan, work: Work, scalar: 
     """Bulk effective size of each chain alone; `single` is the plan of one chain with as many draws."""
     chains = plan.chains
     bring_in_order(shelf, plan, work, scalar)
+    work.held = 0
     for c in range(chains):
         count = 0
         for r in range(chains * plan.draws):
@@ -292,23 +375,3 @@ def sizes_of_chains(shelf: Shelf, plan: Plan, single: Plan, work: Work, scalar: 
             rank_scores(single, work.halves_order, work.halves_ascending)
             centre(single, work)
             sizes[c] = effective_size(single, work)
-
-
-@native
-def screen(
-    shelf: Shelf, draws: i64, thin: Plan, work: Work, scalars: i64, rhat: f64, unusable: Array[f64], found: Array[i64]
-) -> i64:
-    """The scalars whose R-hat of `thin.draws` of their draws exceeds `rhat`; gives their number."""
-    count = 0
-    for scalar in range(scalars):
-        if unusable[scalar] == 0.0:
-            bring_some_in_order(shelf, draws, thin, work, scalar)
-            score_bulk(thin, work)
-            large = scale_reduction(thin, work) > rhat
-            if not large:
-                score_folded(thin, work)
-                large = scale_reduction(thin, work) > rhat
-            if large:
-                found[count] = scalar
-                count += 1
-    return count

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from consilience.diagnostics.watch.normal_quantile import score_table
 from consilience.native.mathematics import divide, floor, inf, log10, maximum, sqrt
-from consilience.native.typed_python import Array, f64, i32, i64, native, record, simd, u64
+from consilience.native.typed_python import Array, boolean, f64, i32, i64, native, record, simd, u64
 
-LAGS = 8  # covariances computed together; as many zeros lie behind every half chain
+LAGS = 4  # covariances computed together
+PADDING = 16  # zeros at least behind every half chain
+TURNS = 8  # of a loop side by side
 
 
 @record
@@ -17,11 +19,11 @@ class Plan:
     """What all scalars with the same chains and draws share.
 
     half     draws in half a chain; of an odd number of draws the middle one is in neither half
-    stride   distance of half chains in a series, at least `half` + `LAGS`
+    stride   distance of half chains in a series, at least `half` + `PADDING`
     total    draws in all half chains
     place    where the draw at i * chains + c has its place in a series; -1 for a middle draw
     scores   normal scores of the ranks 1, 3/2, 2, ..., total
-    series   memory for a series; what no half chain covers stays zero
+    series   memory for a series; what no half chain covers is zero
     """
 
     chains: i64
@@ -38,14 +40,23 @@ class Plan:
 class Work:
     """Memory for one scalar at a time.
 
+    watch, scalar, held                 of which watch and scalar, and how many draws per chain of it
     row, order, ascending               draws, the positions in their order, the draws in that order
     halves_order, halves_ascending      the same without middle draws
     folded_order, folded                positions by distance from the median, and these distances
     means, covariance                   of a series: the means of its half chains, its covariance at `lags` lags
     within, between                     mean variance within half chains; variance of their means
     pairs, other, places                memory for sorting
+    graded                              whether scores are those of grades (see `grades`): then nothing is sorted
+    grades, counts                      grade of each draw, draws of each grade
+    grade_scores, folded_scores         normal scores of grades, and of their distances from the median
+    below_lower, below_upper            grades below the ends of both tails
+    some                                some draws of a few neighbouring scalars
     """
 
+    watch: i64
+    scalar: i64
+    held: i64
     row: Array[f64]
     order: Array[i32]
     ascending: Array[f64]
@@ -61,16 +72,30 @@ class Work:
     pairs: Array[u64]
     other: Array[u64]
     places: Array[i64]
+    graded: boolean
+    grades: Array[i32]
+    counts: Array[i64]
+    grade_scores: Array[f64]
+    folded_scores: Array[f64]
+    below_lower: i64
+    below_upper: i64
+    some: Array[f64]
 
 
 @native
-def lay_out(plan: Plan) -> None:
-    """Fill in the place of every draw and the scores of all ranks."""
+def lay_out(plan: Plan, chains: i64, draws: i64) -> None:
+    """Plan for so many chains and draws, in memory that is large enough."""
+    half = draws // 2
+    plan.chains = chains
+    plan.draws = draws
+    plan.half = half
+    plan.stride = half + PADDING + (-half) % TURNS
+    plan.total = 2 * chains * half
+    for k in range(2 * chains * plan.stride):
+        plan.series[k] = 0.0
     score_table(plan.total, plan.scores)
-    chains = plan.chains
-    half = plan.half
-    second = plan.draws - half
-    for i in range(plan.draws):
+    second = draws - half
+    for i in range(draws):
         within = i if i < half else i - second
         for c in range(chains):
             start = 2 * c * plan.stride + (0 if i < half else plan.stride)
@@ -222,33 +247,26 @@ def more_lags(plan: Plan, work: Work) -> None:
     s1 = 0.0
     s2 = 0.0
     s3 = 0.0
-    s4 = 0.0
-    s5 = 0.0
-    s6 = 0.0
-    s7 = 0.0
-    for c in range(2 * plan.chains):
+    pieces = 2 * plan.chains
+    length = (plan.half - first + TURNS - 1) // TURNS * TURNS  # zeros make the last turns whole
+    if first + LAGS <= PADDING:  # products across half chains are with zeros
+        length = pieces * plan.stride - PADDING
+        pieces = 1
+    for c in range(pieces):
         x = plan.series[c * plan.stride :]
         y = plan.series[c * plan.stride + first :]
-        for i in simd(plan.half - first):
+        for i in simd(length):
             here = x[i]
             s0 += here * y[i]
             s1 += here * y[i + 1]
             s2 += here * y[i + 2]
             s3 += here * y[i + 3]
-            s4 += here * y[i + 4]
-            s5 += here * y[i + 5]
-            s6 += here * y[i + 6]
-            s7 += here * y[i + 7]
     scale = 1.0 / f64(2 * plan.chains * plan.half)
     covariance = work.covariance[first:]
     covariance[0] = s0 * scale
     covariance[1] = s1 * scale
     covariance[2] = s2 * scale
     covariance[3] = s3 * scale
-    covariance[4] = s4 * scale
-    covariance[5] = s5 * scale
-    covariance[6] = s6 * scale
-    covariance[7] = s7 * scale
     work.lags = first + LAGS
 
 

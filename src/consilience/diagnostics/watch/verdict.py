@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -39,12 +40,16 @@ class Failure(Record):
                    means to what their autocorrelation explains
 
     Of the two values of R-hat, or of the ratio, it is the first that misses. NaN with fewer than four draws per chain.
+
+    rhat, ess   R-hat and the smaller of both effective sizes; NaN where they are not known
     """
 
     scalar: int
     criterion: Criterion
     value: float
     bound: float
+    rhat: float = math.nan
+    ess: float = math.nan
 
 
 class Figures(Record):
