@@ -29,6 +29,7 @@ from consilience.run import (
     launch,
     run_chains,
 )
+from consilience.run.lanes import RECENT
 from tests.inference.targets import Target, correlated_normal, funnel, standard
 from tests.run.support import fingerprint, finish, sleepy
 from tests.run.targets import two_normals
@@ -298,6 +299,18 @@ def test_events_tell_the_whole_story() -> None:
     assert [event.first for event in made] == list(np.cumsum([0] + [e.draws.shape[1] for e in made[:-1]]))
     np.testing.assert_array_equal(np.concatenate([e.draws for e in made], axis=1), run.draws)
     np.testing.assert_array_equal(np.concatenate([e.statistics["lp"] for e in made], axis=1), run.statistics["lp"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_last_progress_is_of_the_last_draws(seed: int) -> None:
+    """Whatever chains had begun beyond them when the rule ended the run, and had to give up."""
+    events: list[Event] = []
+    run = run_chains(standard(5), NutsKernel(), points(4, 5), ADAPTIVE, seed=seed, cores=2, listeners=[events.append])
+    last = [event for event in events if isinstance(event, Progress)][-1]
+    length = min(RECENT, [event for event in events if isinstance(event, DrawsMade)][-1].draws.shape[1])
+    for chain, own in enumerate(last.chains):
+        assert own.step_size == run.statistics["step_size"][chain, -1]
+        np.testing.assert_allclose(own.tree_depth, run.statistics["depth"][chain, -length:].mean())
 
 
 def test_draws_that_became_tuning_are_told_to_be_forgotten() -> None:

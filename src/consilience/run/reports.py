@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
 from consilience.run.events import ChainProgress, CheckFigures, Phase, Progress
 from consilience.run.lanes import RECENT, Lane
+from consilience.run.messages import Window
 
 
 def progress(
     lanes: list[Lane],
     statistics: tuple[str, ...],
     drawn: int,
+    taken: Mapping[int, Window],
     divergences: dict[int, int],
     check: CheckFigures | None,
     seconds: float,
@@ -24,24 +27,37 @@ def progress(
     """The state of all chains.
 
     drawn, divergences   draws of each chain in the windows taken in, and their divergences by chain
+    taken                the last of these windows
     """
     return Progress(
-        tuple(_chain(lane, statistics, drawn, divergences, stopping, ended) for lane in lanes), check, seconds, paused
+        tuple(_chain(lane, statistics, drawn, taken.get(lane.index), divergences, stopping, ended) for lane in lanes),
+        check,
+        seconds,
+        paused,
     )
 
 
 def _chain(
-    lane: Lane, statistics: tuple[str, ...], drawn: int, divergences: dict[int, int], stopping: bool, ended: bool
+    lane: Lane,
+    statistics: tuple[str, ...],
+    drawn: int,
+    taken: Window | None,
+    divergences: dict[int, int],
+    stopping: bool,
+    ended: bool,
 ) -> ChainProgress:
     # Read once, the rows first: a worker may be changing them, and new rows are empty.
     round, rows, done = lane.round, lane.rows, lane.done
     sampling = round is not None and round.phase == "sampling" and lane.ready
     table = None if rows is None or not lane.ready else rows.statistics[:, :done]
 
+    # At the end, and where a round has only begun, the last window tells.
+    latest = taken.statistics if taken is not None and (ended or table is None or not table.shape[1]) else table
+
     def recent(names: tuple[str, ...], count: int) -> float:
         for name in names:
-            if name in statistics and table is not None and table.shape[1]:
-                return float(np.mean(table[statistics.index(name), -count:]))
+            if name in statistics and latest is not None and latest.shape[1]:
+                return float(np.mean(latest[statistics.index(name), -count:]))
         return math.nan
 
     # What was not taken in yet; the rows stay in place after that.

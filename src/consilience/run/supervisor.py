@@ -105,6 +105,7 @@ class Supervisor:
             self.lanes,
             self.statistics,
             0 if sampling is None else sampling.count,
+            sampling.windows[-1] if sampling is not None and sampling.windows else {},
             self.divergences,
             self.last_check,
             self.seconds,
