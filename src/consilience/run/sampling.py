@@ -324,8 +324,6 @@ class Sampling:
 
     def rest(self) -> None:
         """Let go what the windows give back: whoever keeps a result need not keep what watched it come."""
-        if self.monitored.derive is not None:
-            self._catch_up()  # for the names of constants
         self._watch_anew(self.monitor.anew())
 
     def points(self, every: int = 1) -> dict[int, tuple[Matrix, Matrix]]:
