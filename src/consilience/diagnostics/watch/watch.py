@@ -146,8 +146,7 @@ class Watch:
         self._last_failed = 0
         self._work: Work | None = None
         self._room = 0
-        self._noted = 0  # blocks
-        self._unsound = False
+        self._unsound = False  # some draws are not finite, or those of a scalar all equal
         self._plans: dict[str, tuple[Plan, int, int, int]] = {}
         self._asked: tuple[Rule, Question, Question] | None = None
         self._lying: tuple[int, Shelf] | None = None
@@ -185,20 +184,12 @@ class Watch:
         for own in draws:
             if own.dtype.kind not in "biuf":
                 raise TypeError(f"draws need to be real numbers or booleans; their element type is {own.dtype}")
-        length = len(draws[0])
+        columns, length = self._columns, len(draws[0])
         if length:
-            self._columns.make_room(length)
-            self._columns.add([_as_they_lie(own) for own in draws])
-
-    def _take_note(self) -> bool:
-        """Take note of new draws; whether all draws are finite, and those of no scalar all equal."""
-        columns = self._columns
-        new = columns.blocks - self._noted
-        if new:
+            columns.make_room(length)
+            columns.add([_as_they_lie(own) for own in draws])
             arrays = [pointer(array) for array in (columns.origin, columns.moved, columns.unusable, columns.sums)]
-            self._unsound = bool(machine_code()["note"](columns.newest, new, *arrays))
-            self._noted += new
-        return not self._unsound
+            self._unsound = bool(machine_code()["note"](columns.newest, self.chains, *arrays))
 
     def check(self, rule: Rule) -> Failure | None:
         """The first scalar found that does not pass, or None if all do.
@@ -221,7 +212,7 @@ class Watch:
 
         With `strict` R-hat is below `target_rhat` instead of the last two. With one chain its two halves are compared.
         """
-        if not self._take_note():
+        if self._unsound:
             return self._unsound_scalar()
         if not self.scalars:
             return None
@@ -289,7 +280,7 @@ class Watch:
         figures = Figures(*(np.full(len(wanted), np.nan) for _ in range(3)))
         if self.count == 0:
             return figures
-        usable = np.full(len(wanted), True) if self._take_note() else self._columns.unusable[wanted] == 0
+        usable = self._columns.unusable[wanted] == 0
         if self.count >= FEWEST_DRAWS and usable.any():
             those = np.ascontiguousarray(wanted[usable])
             found = [np.empty(len(those)) for _ in range(3)]
@@ -318,7 +309,7 @@ class Watch:
         (wanted,) = self._chosen([scalar])
         if self.count < FEWEST_DRAWS:
             return sizes
-        if not self._take_note() and self._columns.unusable[wanted]:
+        if self._columns.unusable[wanted]:
             draws = self._columns.draws(np.array([wanted]))
             return np.array([examine(draws[c : c + 1]).ess_bulk[0] for c in range(self.chains)])
         shelf = self._shelf()
@@ -344,7 +335,6 @@ class Watch:
         if self.chains == 1 or self.count < FEWEST_DRAWS:
             return []
         found = np.empty(self.scalars, np.int64)
-        self._take_note()
         number = machine_code()["screen"](
             address(self._shelf()),
             address(self._memory()),
