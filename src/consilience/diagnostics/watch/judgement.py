@@ -34,6 +34,10 @@ RHAT = 3
 RHAT_EXCESS = 4
 NOISE_UNKNOWN = 5  # the bound of the variance ratio is needed and was not given
 
+NONE_FOUND = 0
+BULK_FOUND = 1
+TAILS_FOUND = 2
+
 SETTLED = 1  # what some draws say of a scalar: it passes, or it has to be looked at closely
 OPEN = 2
 
@@ -70,8 +74,9 @@ class Question:
     value        what was found of the criterion that was missed
     bound        what it should have been
     badness      how much the worst criterion looked at was missed by, as a ratio; above 1: it was missed
-    found_rhat   R-hat of the scalar that was found to fail
-    found_size   the smaller of its effective sizes
+    figures      which of a scalar's figures were found on the way: `NONE_FOUND`, `BULK_FOUND`, `TAILS_FOUND`
+    found_rhat   R-hat, as far as found
+    found_size   the smaller of the effective sizes, as far as found
     """
 
     target_ess: f64
@@ -82,6 +87,7 @@ class Question:
     value: f64
     bound: f64
     badness: f64
+    figures: i64 = 0
     found_rhat: f64 = 0.0
     found_size: f64 = 0.0
 
@@ -210,6 +216,7 @@ def misses_agreement(question: Question, plan: Plan, work: Work, rhat: f64) -> i
 def judge(question: Question, plan: Plan, work: Work) -> i64:
     """The criterion that the scalar brought in order misses first, or `PASSES`."""
     question.badness = 0.0
+    question.figures = NONE_FOUND
     sized = question.target_ess > 0.0
     constant = score_bulk(plan, work)
     rhat = scale_reduction(plan, work)
@@ -217,6 +224,9 @@ def judge(question: Question, plan: Plan, work: Work) -> i64:
     size = 0.0
     if sized:
         size = f64(plan.total) if constant == 1 else effective_size(plan, work)
+        question.figures = BULK_FOUND
+        question.found_rhat = rhat
+        question.found_size = size
         missed = misses_size(question, BULK_ESS, size)
         if missed != PASSES:
             return missed
@@ -225,6 +235,8 @@ def judge(question: Question, plan: Plan, work: Work) -> i64:
         return missed
     if sized:
         size = min(size_of_tail(plan, work, LOWER_TAIL), size_of_tail(plan, work, UPPER_TAIL))
+        question.figures = TAILS_FOUND
+        question.found_size = min(question.found_size, size)
         missed = misses_size(question, TAIL_ESS, size)
         if missed != PASSES:
             return missed
@@ -269,10 +281,19 @@ def figures(plan: Plan, work: Work) -> tuple[f64, f64, f64]:
 
 @native
 def note_figures(question: Question, plan: Plan, work: Work) -> None:
-    """Note the figures of the scalar at hand, which fails."""
-    rhat, bulk, tail = figures(plan, work)
-    question.found_rhat = rhat
-    question.found_size = min(bulk, tail)
+    """Complete the figures of the scalar at hand, which was judged and fails."""
+    if question.figures == NONE_FOUND:
+        rhat, bulk, tail = figures(plan, work)
+        question.found_rhat = rhat
+        question.found_size = min(bulk, tail)
+        return
+    if question.figures == BULK_FOUND:
+        tail = min(size_of_tail(plan, work, LOWER_TAIL), size_of_tail(plan, work, UPPER_TAIL))
+        question.found_size = min(question.found_size, tail)
+    score_folded(plan, work)
+    of_distances = scale_reduction(plan, work)
+    if of_distances > question.found_rhat:
+        question.found_rhat = of_distances
 
 
 @native(shared=True)
