@@ -406,6 +406,32 @@ def test_what_failed_is_looked_at_first_and_nothing_else_then() -> None:
     assert fourth.scalar == 30
 
 
+def test_a_watch_goes_on_with_what_another_found() -> None:
+    """It names the scalar that the other one names next; what was found of another number of scalars is of no use."""
+    rng = np.random.default_rng(15)
+    draws = rng.normal(size=(4, 400, 30))
+    for scalar in (3, 20, 27):
+        draws[:, :, scalar] = autoregressive(draws[:, :, scalar], 0.97)
+    rule = Rule(target_ess=300)
+    unbroken, fresh, broken = watched(draws[:, :200, 12:]), watched(draws[:, :200, 12:]), Watch(4, 18)
+    unbroken._last_failed = 15
+    broken.begin_with(unbroken.found)
+    broken.extend(draws[:, :200, 12:])
+    first = unbroken.check(rule)
+    assert first is not None
+    assert broken.check(rule) == first
+    other = fresh.check(rule)
+    assert other is not None
+    assert (first.scalar, other.scalar) == (15, 8)
+    for watch in (unbroken, broken):
+        watch.extend(draws[:, 200:, 12:])
+    assert unbroken.check(rule) == broken.check(rule)
+    np.testing.assert_array_equal(unbroken.found["badness"], broken.found["badness"])
+    smaller = Watch(4, 5)
+    smaller.begin_with(unbroken.found)
+    assert smaller.found["last_failed"] == 0
+
+
 def test_some_draws_suffice_only_where_all_do() -> None:
     """Of 6,000 scalars from slow to fast, watched alone, none passes that the rule fails; many need no full look."""
     rng = np.random.default_rng(12)

@@ -211,8 +211,10 @@ def test_what_is_far_from_enough_is_not_looked_at_often(script: type[Scripted], 
 def test_chains_that_may_disagree_are_looked_at_again_soon(script: type[Scripted]) -> None:
     script.size = 10.0
     script.apart = staticmethod(lambda count: count == 478)
-    run(NORMAL, Options(max_draws=1300))
+    events: list[Event] = []
+    run(NORMAL, Options(max_draws=1300), listeners=[events.append])
     assert script.checked == [100, 246, 478, 598, 1300]
+    assert [event.next_check for event in events if isinstance(event, CheckFigures)][:4] == script.checked[1:]
 
 
 # --- tuning again ------------------------------------------------------------------------------------------------

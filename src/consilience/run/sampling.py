@@ -131,7 +131,7 @@ class Sampling:
         self.watched = 0  # windows that the monitor was given
         self.disagreed = False
         self.checked = 0
-        self.hopeless_before = 0  # draws, of which it is known from fewer that they will not do
+        self.no_look_before = 0  # draws of each chain; fewer will hardly do, as an earlier check told
         self.check: CheckFigures | None = None
         self.verdict: Verdict | None = None
         self.wish: Wish | None = None
@@ -207,7 +207,7 @@ class Sampling:
     def _leave_out(self, lost: Sequence[int]) -> None:
         self.chains = tuple(c for c in self.chains if c not in lost)
         self.windows = [{c: w for c, w in windows.items() if c in self.chains} for windows in self.windows]
-        self.hopeless_before = 0
+        self.no_look_before = 0
         self._watch_anew(Monitor(self.monitored, self.chains))
 
     def _watch_anew(self, monitor: Monitor) -> None:
@@ -247,13 +247,13 @@ class Sampling:
         if due:
             self.checked = self.count
         at_end = self.count >= self.last
-        if not at_end and self.count < self.hopeless_before:
+        if not at_end and self.count < self.no_look_before:
             return
         self._catch_up()
         failure = self.monitor.check(plan.rule)
         draws = self.count * len(self.chains)
         name, rhat, size = self.monitor.figures(failure)
-        self.hopeless_before = 0 if failure is None or at_end else self._hopeless_before(size)
+        self.no_look_before = 0 if failure is None or at_end else self._no_look_before(size)
         self.check = CheckFigures(
             draws=self.count,
             rhat=rhat,
@@ -262,7 +262,7 @@ class Sampling:
             ess_name=name,
             target_ess=plan.rule.target_ess,
             target_rhat=plan.rule.target_rhat,
-            next_check=self._next_check(max(self.count, self.hopeless_before - 1)),
+            next_check=self._next_check(max(self.count, self.no_look_before - 1)),
             passed=failure is None,
         )
         if failure is None:
@@ -284,18 +284,20 @@ class Sampling:
             return
         self.disagreed = apart is not None
         if self.disagreed:
-            self.hopeless_before = 0
+            self.no_look_before = 0
+            self.check = replace(self.check, next_check=self._next_check(self.count))
         if at_end:
             limit = f"draws={plan.length}" if fixed else f"max_draws={plan.most}"
             worst = self.monitor.worst(failure, plan.rule)
             self.verdict = stopping.of_failing(self.monitor, worst, plan.rule, self.count, limit)
 
-    def _hopeless_before(self, size: float) -> int:
-        """Draws that will not do, as a scalar is worth `size` now; chains that disagree are not overlooked by it."""
+    def _no_look_before(self, size: float) -> int:
+        """Draws of each chain before the next look, as a scalar is worth `size` now."""
         target = self.plan.rule.target_ess
         if target is None or not size < target:
             return 0
         until = look_again_after(self.count, size, target)
+        # From there on chains may be found to disagree, which is not to be put off.
         return min(until, FEWEST_DISAGREEING) if self.count < FEWEST_DISAGREEING else until
 
     def _wishes(self) -> Wish | None:
@@ -318,7 +320,7 @@ class Sampling:
         """
         self.verdict = None
         self.disagreed = False
-        self.hopeless_before = 0
+        self.no_look_before = 0
         if self.count and self._next_check(self.count - 1) == self.count:
             self._check()
 
@@ -374,7 +376,7 @@ class Sampling:
             "jumps": self.jumps,
             "disagreed": self.disagreed,
             "checked": self.checked,
-            "hopeless_before": self.hopeless_before,
+            "no_look_before": self.no_look_before,
             "found": self.monitor.found,
             "frozen": self.frozen.save(),
         }
@@ -403,7 +405,7 @@ class Sampling:
         sampling.begun = state["begun"]
         sampling.disagreed = state["disagreed"]
         sampling.checked = state["checked"]
-        sampling.hopeless_before = state["hopeless_before"]
+        sampling.no_look_before = state["no_look_before"]
         sampling.windows = [{c: w for c, w in some.items() if c in sampling.chains} for some in windows]
         sampling._watch_anew(Monitor(monitored, sampling.chains, found=state["found"]))
         sampling._catch_up()

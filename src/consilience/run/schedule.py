@@ -7,7 +7,7 @@ import math
 ALONE = 15  # transitions each chain makes by itself at first
 WINDOW_GROWTH = 1.5
 CHECK_GROWTH = 1.25
-HOPE = 0.5
+EARLY = 0.5  # share of the draws that should suffice, at which to look again
 
 
 def tuning_window(number: int) -> int:
@@ -41,9 +41,9 @@ def check_after(draws: int, first: int, last: int) -> int:
 
 
 def look_again_after(draws: int, size: float, target: float) -> int:
-    """Draws before which no further look is worth it, where so many are worth `size` and `target` is asked for.
+    """Draws of each chain before the next look, where `draws` have an effective size of `size`, of `target` asked for.
 
     Half of those that it takes if draws go on to be worth what they were, and never more than twice those there are:
     sizes are estimates, and those of few draws are poor ones.
     """
-    return int(min(2.0 * draws, HOPE * draws * target / size)) if size > 0 else 2 * draws
+    return int(min(2.0 * draws, EARLY * draws * target / size)) if size > 0 else 2 * draws

@@ -17,7 +17,7 @@ from consilience.native.typed_python import Array, boolean, f64, i32, i64, nativ
 from consilience.native.typed_python.records import Rows
 
 FIRST_CAPACITY = 250  # draws per chain of the first chunk; rows a power of two apart would share cache lines
-FIRST_BLOCKS = 64
+FIRST_BLOCKS = 64  # in the first memory for them
 MOST_DRAWS = (1 << 31) - 1  # positions are int32
 
 
@@ -208,7 +208,7 @@ class Columns:
     origin    float64[scalars], the very first draw
     moved     float64[scalars], 1 if a draw differs from it
     unusable  float64[scalars], how many draws are not finite
-    sums      float64[scalars], memory
+    sums      float64[scalars], memory to look for what is not finite in
     """
 
     def __init__(self, chains: int, scalars: int, memory: int) -> None:

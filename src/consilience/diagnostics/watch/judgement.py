@@ -41,7 +41,7 @@ TAILS_FOUND = 2
 SETTLED = 1  # what some draws say of a scalar: it passes, or it has to be looked at closely
 OPEN = 2
 
-GROUP = 32  # neighbouring scalars of which some draws are fetched together: as many share a cache line
+GROUP = 8  # neighbouring scalars of which some draws are fetched together: as many share a cache line
 
 
 @record
