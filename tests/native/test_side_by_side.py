@@ -49,6 +49,29 @@ def mixed(x: Array[f64], y: Array[f64], out: Array[f64], shift: i64, n: i64) -> 
     return above, below
 
 
+@native
+def extremes(x: Array[f64], n: i64) -> tuple[f64, f64, f64]:
+    """Of elements and of what is made of them; they begin with something else."""
+    least = 1.0
+    most = -1.0
+    widest = 0.25
+    for i in simd(n):
+        least = min(least, x[i])
+        here = abs(x[i])
+        widest = max(widest, here)
+        most = max(most, -x[i])
+    return least, most, widest
+
+
+@given(LENGTHS, st.integers(0, 2**32 - 1), st.sampled_from([0.1, 1.0, 1e300]), st.integers(0, 70))
+@settings(max_examples=200, deadline=None)
+def test_extremes_have_the_bits_of_turns_one_by_one(n: int, seed: int, scale: float, special: int) -> None:
+    """Infinite numbers among them too; what is not a number is neither less nor greater."""
+    x = scale * np.random.default_rng(seed).normal(size=80)
+    x[special] = [math.inf, -math.inf, math.nan, 0.0][seed % 4]
+    assert extremes.compiled(x, n) == extremes(x, n)
+
+
 @given(LENGTHS, st.integers(0, 4), st.integers(0, 2**32 - 1))
 @settings(max_examples=200, deadline=None)
 def test_turns_side_by_side_do_what_turns_one_by_one_do(n: int, shift: int, seed: int) -> None:
@@ -180,6 +203,30 @@ def nested(x: Array[f64], n: i64) -> None:
             x[j] = x[i]
 
 
+@native
+def least_read(x: Array[f64], n: i64) -> None:
+    least = 0.0
+    for i in simd(n):
+        least = min(least, x[i])
+        x[i] = least
+
+
+@native
+def both_ends(x: Array[f64], n: i64) -> None:
+    end = 0.0
+    for i in simd(n):
+        end = min(end, x[i])
+        end = max(end, -x[i])
+
+
+@native
+def whole_least(x: Array[f64], n: i64) -> i64:
+    least = 0
+    for i in simd(n):
+        least = min(least, x[i])  # type: ignore[assignment]  # refused
+    return least
+
+
 REFUSED: list[tuple[NativeFunction[..., Any], str]] = [
     (integer_sum, r"elements of Array\[f64\]"),
     (carried, "`last` has a value before the loop"),
@@ -193,6 +240,9 @@ REFUSED: list[tuple[NativeFunction[..., Any], str]] = [
     (begins_elsewhere, "simd takes one integer"),
     (counted, "a sum in a simd loop is f64, `count` is i64"),
     (nested, "assigns to names and elements, nothing else"),
+    (least_read, "`least` is the extreme over all turns"),
+    (both_ends, "`end` has a value before the loop"),
+    (whole_least, "a min in a simd loop is f64, `least` is i64"),
     (whole_numbers, "a name in a simd loop holds f64"),
 ]
 

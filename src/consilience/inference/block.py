@@ -9,7 +9,7 @@ import numpy as np
 
 from consilience.inference.hamiltonian import copy
 from consilience.inference.kernel import Rows
-from consilience.native.typed_python import Array, boolean, f64, i64, native, record
+from consilience.native.typed_python import Array, boolean, f64, i64, native, record, simd
 
 
 @record
@@ -20,6 +20,7 @@ class Block:
     filled            transitions written so far
     columns           statistics per transition
     draws             f64[rows, dimension]
+    finite            whether all draws written so far are finite
     statistics        f64[columns, rows]; counts and flags are stored as numbers too
     with_gradients    whether gradients are stored as well
     gradients         f64[rows, dimension]
@@ -32,6 +33,7 @@ class Block:
     filled: i64
     columns: i64
     draws: Array[f64]
+    finite: boolean
     statistics: Array[f64]
     with_gradients: boolean
     gradients: Array[f64]
@@ -49,6 +51,7 @@ def new_block(rows: Rows) -> Block:
         filled=0,
         columns=len(rows.statistics),
         draws=rows.draws.reshape(-1),
+        finite=True,
         statistics=rows.statistics.reshape(-1),
         with_gradients=rows.gradients is not None,
         gradients=np.empty(1) if rows.gradients is None else rows.gradients.reshape(-1),
@@ -70,6 +73,11 @@ def put(block: Block, column: i64, row: i64, value: f64) -> None:
 def put_point(block: Block, row: i64, position: Array[f64], gradient: Array[f64], dimension: i64) -> None:
     """Store where a transition led to."""
     copy(position, block.draws[row * dimension :], dimension)
+    remainder = 0.0  # NaN where a number less itself is not 0
+    for i in simd(dimension):
+        remainder += position[i] - position[i]
+    if remainder != 0.0:
+        block.finite = False
     if block.with_gradients:
         copy(gradient, block.gradients[row * dimension :], dimension)
 

@@ -129,6 +129,11 @@ class Chain(Protocol):
         """Evaluations of the log density so far."""
         ...
 
+    @property
+    def finite(self) -> bool:
+        """Whether all draws in the rows written to now are finite; False also where that is not known."""
+        ...
+
     def divergences(self) -> Divergences:
         """Divergences among the rows written to now."""
         ...

@@ -169,6 +169,10 @@ class NativeChain(Generic[Memory]):
     def evaluations(self) -> int:
         return self.memory.density.evaluations
 
+    @property
+    def finite(self) -> bool:
+        return self.memory.block.finite
+
     def divergences(self) -> Divergences:
         block = self.memory.block
         count = block.divergences

@@ -141,6 +141,7 @@ class Lane:
             evaluations=chain.evaluations,
             seconds=self.round_seconds,
             snapshot=chain.snapshot(),
+            finite=chain.finite,
         )
 
     def settle(self, window: Window, total: int) -> None:

@@ -48,6 +48,7 @@ class Window(Record):
     evaluations   of the log density, since the chain was made
     seconds       time spent
     snapshot      the chain's state after it
+    finite        whether all draws are finite; False also where that is not known
     """
 
     draws: Matrix
@@ -58,3 +59,4 @@ class Window(Record):
     evaluations: int
     seconds: float
     snapshot: Snapshot
+    finite: bool = False

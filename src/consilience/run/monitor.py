@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
+from consilience.diagnostics.examination import examine
 from consilience.diagnostics.watch import Failure, Found, Rule, Watch
 from consilience.diagnostics.watch.verdict import Criterion
 from consilience.record import Record, replace
@@ -55,37 +56,33 @@ class Monitor:
         self.varying: list[int] | None = None
         self.watch: Watch | None = None
         self._found = found
-        self._levels: Watch | None = None  # of the log density
-        self._to_come: list[list[Matrix]] = []  # log densities that it was not given yet
+        self._levels: list[list[Matrix]] = []  # log densities, of each chain for each time that draws came
 
-    def extend(self, draws: Mapping[int, Matrix], lp: Mapping[int, Matrix]) -> None:
-        """Take in further draws of each chain, (draw, coordinate), and their log densities (draw,)."""
-        parts = []
-        for c in self.chains:
-            columns = [draws[c]]
-            if self.monitored.derive is not None:
-                columns.append(self.monitored.derive(draws[c]))
-            parts.append(columns)
+    def extend(self, draws: Mapping[int, Matrix], lp: Mapping[int, Matrix], finite: bool = False) -> None:
+        """Take in further draws of each chain, (draw, coordinate), and their log densities (draw,).
+
+        finite   whether it is known that all draws are finite
+        """
+        own = [draws[c] for c in self.chains]
+        derive = self.monitored.derive
+        derived = [] if derive is None else [derive(draws) for draws in own]
         if self.watch is None:
-            self._begin(parts)
+            self._begin(derived)
         assert self.watch is not None
-        self.watch.extend([_beside(self._chosen(columns)) for columns in parts])
-        self._to_come.append([lp[c] for c in self.chains])
+        if derived:
+            own = [np.concatenate([d, self._chosen(v)], axis=1) for d, v in zip(own, derived, strict=True)]
+        self.watch.extend(own, finite=finite and not derived)
+        self._levels.append([lp[c] for c in self.chains])
 
     @property
-    def levels(self) -> Watch:
-        """A watch of the log density, which is asked for only when all else passes."""
-        if self._levels is None:
-            self._levels = Watch(len(self.chains), 1, lender=self.watch)
-        if self._to_come:
-            self._levels.extend([np.concatenate(parts)[:, None] for parts in zip(*self._to_come, strict=True)])
-            self._to_come = []
-        return self._levels
+    def levels(self) -> Matrix:
+        """Log densities (chain, draw); they are asked for only when all else passes."""
+        return np.array([np.concatenate(parts) for parts in zip(*self._levels, strict=True)])
 
-    def _begin(self, parts: list[list[Matrix]]) -> None:
+    def _begin(self, derived: list[Matrix]) -> None:
         names = self.monitored.derived
         if names:
-            values = np.concatenate([columns[1] for columns in parts])
+            values = np.concatenate(derived)
             self.first = values[0]
             varies = (values != self.first).any(axis=0)  # NaN differs from itself: it is watched and said
             varies[list(self.known)] = True
@@ -96,15 +93,15 @@ class Monitor:
         if self._found is not None:
             self.watch.begin_with(self._found)
 
-    def _chosen(self, columns: list[Matrix]) -> list[Matrix]:
-        if self.varying is None:
-            return columns[:1]
-        moved = np.flatnonzero((columns[1] != self.first).any(axis=0))
+    def _chosen(self, derived: Matrix) -> Matrix:
+        """The derived scalars that are watched; others that vary by now are a surprise."""
+        assert self.varying is not None
+        moved = np.flatnonzero((derived != self.first).any(axis=0))
         unknown = set(moved.tolist()).difference(self.varying)
         if unknown:
             self.surprise = True
             self.known = self.known | unknown
-        return [columns[0], columns[1][:, self.varying]]
+        return derived[:, self.varying]
 
     @property
     def found(self) -> Found | None:
@@ -122,8 +119,7 @@ class Monitor:
         assert self.watch is not None
         failure = self.watch.check(rule)
         if failure is None:
-            of_level = self.levels.check(replace(rule, target_ess=None))
-            failure = None if of_level is None else replace(of_level, scalar=len(self.names) - 1)
+            failure = self.watch.check_given(self.levels, replace(rule, target_ess=None))
         return failure
 
     def worst(self, failure: Failure, rule: Rule) -> Failure:
@@ -154,11 +150,9 @@ class Monitor:
             return self.names[scalar], rhat, size
         name = self.names[failure.scalar]
         if math.isnan(failure.rhat):
-            found = self.levels.measure() if name == LOG_DENSITY else self.watch.measure([failure.scalar])
+            if name == LOG_DENSITY:
+                given = examine(self.levels[:, :, None])
+                return name, float(given.r_hat[0]), float(np.fmin(given.ess_bulk[0], given.ess_tail[0]))
+            found = self.watch.measure([failure.scalar])
             return name, float(found.rhat[0]), float(np.fmin(found.ess_bulk[0], found.ess_tail[0]))
         return name, failure.rhat, failure.ess
-
-
-def _beside(columns: list[Matrix]) -> Matrix:
-    """All columns in one matrix; the only one itself."""
-    return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)

@@ -219,7 +219,8 @@ class Sampling:
         lp = self.plan.statistics.index("lp")
         while self.watched < len(self.windows):
             some = self.windows[self.watched]
-            self.monitor.extend({c: w.draws for c, w in some.items()}, {c: w.statistics[lp] for c, w in some.items()})
+            draws, levels = {c: w.draws for c, w in some.items()}, {c: w.statistics[lp] for c, w in some.items()}
+            self.monitor.extend(draws, levels, all(w.finite for w in some.values()))
             self.watched += 1
             if self.monitor.surprise:
                 self._watch_anew(self.monitor.anew())
@@ -274,8 +275,7 @@ class Sampling:
                     "chains_disagree", f"chains {missing} had not come to where the others are when tuning ended"
                 )
             return
-        lp = {c: self.column("lp", c) for c in self.chains}
-        apart = stopping.disagreement(self.monitor, lp)
+        apart = stopping.disagreement(self.monitor)
         if apart is not None and self.disagreed and due and plan.jumps == "auto" and not self.jumps:
             self.wish = "jumps"
             return

@@ -41,7 +41,8 @@ class Verdict(Record):
 
 def energy_is_low(energies: Sequence[NDArray[np.float64]]) -> bool:
     """Whether some chain moves too slowly between energies."""
-    return any(float(np.min(ebfmi(e[None, :]))) < LEAST_EBFMI for e in energies if len(e) >= 4)
+    long = np.array([e for e in energies if len(e) >= 4])  # all chains have made as many draws
+    return len(long) > 0 and bool((ebfmi(long) < LEAST_EBFMI).any())
 
 
 def of_passing(divergences: int, draws: int, retuned: bool, low_energy: bool) -> Verdict:
@@ -86,7 +87,7 @@ def of_failing(monitor: Monitor, failure: Failure, rule: Rule, draws: int, limit
     return Verdict("not_converged", f"{text} ({limit})", name)
 
 
-def disagreement(monitor: Monitor, lp: dict[int, NDArray[np.float64]]) -> Verdict | None:
+def disagreement(monitor: Monitor) -> Verdict | None:
     """Whether chains that each mix well by themselves sit in different places, and where."""
     watch = monitor.watch
     assert watch is not None
@@ -96,7 +97,8 @@ def disagreement(monitor: Monitor, lp: dict[int, NDArray[np.float64]]) -> Verdic
     if not scalars:
         return None
     name = monitor.names[scalars[0]]
-    levels = ", ".join(f"chain {c}: {float(np.mean(lp[c])):.1f}" for c in monitor.chains)
+    means = monitor.levels.mean(axis=1).tolist()
+    levels = ", ".join(f"chain {c}: {mean:.1f}" for c, mean in zip(monitor.chains, means, strict=True))
     return Verdict(
         "chains_disagree",
         f"each chain mixes by itself, but they sit in different regions of `{name}` "

@@ -5,10 +5,11 @@ Draws of one step share their average rank, as equal draws do. Where a step hold
 
 from __future__ import annotations
 
-from consilience.diagnostics.watch.series import Plan, Work
+from consilience.diagnostics.watch.normal_quantile import score_at
+from consilience.diagnostics.watch.series import Plan, Work, note_spread
 from consilience.diagnostics.watch.sorting import spread_of
 from consilience.native.mathematics import float_bits, inf
-from consilience.native.typed_python import Array, boolean, f64, i32, i64, native
+from consilience.native.typed_python import Array, boolean, f64, i32, i64, native, simd
 
 GRADES = 128  # steps from the least draw to the greatest
 WHOLE = 4503599627370496.0  # 2**52: numbers from here on are whole, and end in the bits of what was added to it
@@ -17,16 +18,20 @@ NEAR = 0.02  # distance from the share of a tail, within which the end of a step
 
 
 @native
-def deal_out(values: Array[f64], total: i64, grades: Array[i32], counts: Array[i64]) -> boolean:
+def deal_out(values: Array[f64], total: i64, work: Work) -> boolean:
     """The grade of each value, and how many each grade has; False: the values have no range to divide."""
     least, most = spread_of(values, 0, total)
-    step = f64(GRADES - 1) / (most - least)
-    if not (step > 0.0 and step < inf):
+    per_unit = f64(GRADES - 1) / (most - least)
+    if not (per_unit > 0.0 and per_unit < inf):
         return False
+    work.least = least
+    work.per_unit = per_unit
+    grades = work.grades
+    counts = work.counts
     for grade in range(GRADES):
         counts[grade] = 0
     for k in range(total):
-        grade = float_bits((values[k] - least) * step + WHOLE) & (GRADES - 1)
+        grade = float_bits((values[k] - least) * per_unit + WHOLE) & (GRADES - 1)
         grades[k] = grade
         counts[grade] += 1
     return True
@@ -40,7 +45,7 @@ def score_grades(plan: Plan, counts: Array[i64], scores: Array[f64]) -> boolean:
         count = counts[grade]
         if count * CROWD > plan.total:
             return False
-        scores[grade] = plan.scores[2 * below + count - 1] if count > 0 else 0.0
+        scores[grade] = score_at(plan.total, plan.scores, 2 * below + count - 1) if count > 0 else 0.0
         below += count
     return True
 
@@ -60,7 +65,7 @@ def score_folded_grades(plan: Plan, counts: Array[i64], scores: Array[f64]) -> N
     nearer = 0
     while lower >= 0 or upper < GRADES:
         count = (counts[lower] if lower >= 0 else 0) + (counts[upper] if upper < GRADES else 0)
-        score = plan.scores[2 * nearer + count - 1] if count > 0 else 0.0
+        score = score_at(plan.total, plan.scores, 2 * nearer + count - 1) if count > 0 else 0.0
         if lower >= 0:
             scores[lower] = score
         if upper < GRADES:
@@ -71,36 +76,40 @@ def score_folded_grades(plan: Plan, counts: Array[i64], scores: Array[f64]) -> N
 
 
 @native
-def end_of_share(counts: Array[i64], total: i64, share: f64) -> i64:
-    """How many of the lowest grades hold about `share` of all draws; 0 if no number does."""
+def end_of_share(counts: Array[i64], total: i64, share: f64, begin: i64, step: i64) -> i64:
+    """How many grades, from `begin` on in one direction, hold about `share` of all draws; 0 if no number does."""
     wanted = share * f64(total)
-    below = 0
+    held = 0
     nearest = NEAR * f64(total)
     found = 0
-    for grade in range(GRADES):
-        below += counts[grade]
-        distance = abs(f64(below) - wanted)
+    grade = begin
+    while f64(held) < wanted:
+        held += counts[grade]
+        grade += step
+        distance = abs(f64(held) - wanted)
         if distance < nearest:
             nearest = distance
-            found = grade + 1
+            found = abs(grade - begin)
     return found
 
 
 @native(shared=True)
-def grade(plan: Plan, work: Work, values: Array[f64], lower: f64, upper: f64) -> boolean:
+def grade(plan: Plan, work: Work, values: Array[f64], share: f64) -> boolean:
     """Grades of the values, `plan.total` one half chain after another, and scores by them.
 
-    `lower` and `upper` are the shares of draws at which tails end. False: grades are too blurred to score by.
+    `share` is that of the draws in each tail. False: grades are too blurred to score by.
     """
     total = plan.total
-    if not deal_out(values, total, work.grades, work.counts):
+    if not deal_out(values, total, work):
         return False
     if not score_grades(plan, work.counts, work.grade_scores):
         return False
     score_folded_grades(plan, work.counts, work.folded_scores)
-    work.below_lower = end_of_share(work.counts, total, lower)
-    work.below_upper = end_of_share(work.counts, total, upper)
-    return work.below_lower > 0 and work.below_upper > 0
+    lower = end_of_share(work.counts, total, share, 0, 1)
+    upper = end_of_share(work.counts, total, share, GRADES - 1, -1)
+    work.end_of_lower = lower
+    work.end_of_upper = GRADES - upper
+    return lower > 0 and upper > 0
 
 
 @native(shared=True)
@@ -115,11 +124,23 @@ def series_of_grades(plan: Plan, grades: Array[i32], scores: Array[f64]) -> None
 
 
 @native(shared=True)
-def indicators_of_grades(plan: Plan, grades: Array[i32], end: i64) -> None:
-    """Ones for draws of grades below `end`, zeros for the others."""
+def indicators_of_grades(plan: Plan, work: Work, values: Array[f64], end: i64) -> None:
+    """The centred series of ones for draws of grades below `end` and zeros for the others."""
     half = plan.half
+    least = work.least
+    per_unit = work.per_unit
+    bound = WHOLE + f64(end)
+    squares = 0.0
     for h in range(2 * plan.chains):
         series = plan.series[h * plan.stride :]
-        own = grades[h * half :]
-        for i in range(half):
-            series[i] = 1.0 if i64(own[i]) < end else 0.0
+        own = values[h * half :]
+        ones = 0.0
+        for i in simd(half):
+            ones += 1.0 if (own[i] - least) * per_unit + WHOLE < bound else 0.0
+        mean = ones / f64(half)
+        rest = 1.0 - mean
+        for i in simd(half):
+            series[i] = rest if (own[i] - least) * per_unit + WHOLE < bound else -mean
+        squares += ones * rest
+        work.means[h] = mean
+    note_spread(plan, work, squares)

@@ -5,7 +5,7 @@ All loops over scalars and draws are here or below, in machine code; what is wor
 
 from __future__ import annotations
 
-from consilience.diagnostics.watch.columns import Block, Chunk, fetch_order, fetch_row, fetch_some, keep_order
+from consilience.diagnostics.watch.columns import Block, fetch_row, fetch_some
 from consilience.diagnostics.watch.grades import grade, indicators_of_grades, series_of_grades
 from consilience.diagnostics.watch.series import (
     Plan,
@@ -22,10 +22,9 @@ from consilience.diagnostics.watch.series import (
 )
 from consilience.diagnostics.watch.sorting import merge_behind, sort_positions
 from consilience.native.mathematics import divide, isnan
-from consilience.native.typed_python import Array, boolean, f64, i64, native, record
+from consilience.native.typed_python import Array, boolean, f64, i64, native, record, simd
 
-LOWER_TAIL = 0.05
-UPPER_TAIL = 0.95
+TAIL = 0.05
 
 PASSES = 0
 BULK_ESS = 1
@@ -33,33 +32,17 @@ TAIL_ESS = 2
 RHAT = 3
 RHAT_EXCESS = 4
 NOISE_UNKNOWN = 5  # the bound of the variance ratio is needed and was not given
+UNSOUND = 6
 
 NONE_FOUND = 0
 BULK_FOUND = 1
 TAILS_FOUND = 2
+ALL_FOUND = 3
 
 SETTLED = 1  # what some draws say of a scalar: it passes, or it has to be looked at closely
 OPEN = 2
 
 GROUP = 8  # neighbouring scalars of which some draws are fetched together: as many share a cache line
-
-
-@record
-class Shelf:
-    """All draws: the newest block and the newest chunk, how many there are, and the orders kept; see `Columns`.
-
-    watch   a number of its own
-    """
-
-    watch: i64
-    block: Block
-    blocks: i64
-    chunk: Chunk
-    chunks: i64
-    slots: i64
-    slot: Array[i64]
-    ordered: Array[i64]
-    taken: Array[i64]
 
 
 @record
@@ -74,7 +57,7 @@ class Question:
     value        what was found of the criterion that was missed
     bound        what it should have been
     badness      how much the worst criterion looked at was missed by, as a ratio; above 1: it was missed
-    figures      which of a scalar's figures were found on the way: `NONE_FOUND`, `BULK_FOUND`, `TAILS_FOUND`
+    figures      which of a scalar's figures were found on the way: from `NONE_FOUND` to `ALL_FOUND`
     found_rhat   R-hat, as far as found
     found_size   the smaller of the effective sizes, as far as found
     """
@@ -93,42 +76,39 @@ class Question:
 
 
 @native(shared=True)
-def bring_in_order(shelf: Shelf, plan: Plan, work: Work, scalar: i64) -> None:
-    """Row, order and sorted draws of a scalar; what is new since its order was known is sorted and merged."""
-    work.graded = False
-    chains = plan.chains
-    draws = plan.draws
-    held = work.held if work.watch == shelf.watch and work.scalar == scalar else 0
-    if held == draws:
-        return
-    fetch_row(shelf.block, shelf.blocks, scalar, chains, held, work.row)
-    slot = shelf.slot[scalar]
-    if slot < 0 and shelf.taken[0] < shelf.slots:
-        slot = shelf.taken[0]
-        shelf.slot[scalar] = slot
-        shelf.taken[0] = slot + 1
-    known = shelf.ordered[scalar] if slot >= 0 else 0
-    known = max(known, held)
-    if 4 * known < 3 * draws:  # sorting everything takes no longer than merging a long run
-        known = 0
-    begin = known * chains
-    end = draws * chains
-    if known > held:
-        fetch_order(shelf.chunk, shelf.chunks, slot, chains, known, work.order)
-        for r in range(begin):
-            work.ascending[r] = work.row[work.order[r]]
-    if known < draws:
-        sort_positions(work.row, begin, end, work.order, work.ascending, work.pairs, work.other, work.places)
-        if known > 0:
-            merge_behind(work.order, work.ascending, begin, end, work.folded_order, work.folded)
-        if slot >= 0:
-            keep_order(shelf.chunk, shelf.chunks, slot, chains, draws, work.order)
-            shelf.ordered[scalar] = draws
-    work.watch = shelf.watch
-    work.scalar = scalar
-    work.held = draws
+def sort_rest(plan: Plan, work: Work, known: i64) -> None:
+    """Order of the draws of all chains in the row, of which so many per chain are in order."""
+    begin = known * plan.chains
+    end = plan.draws * plan.chains
+    sort_positions(work.row, begin, end, work.order, work.ascending, work.pairs, work.other, work.places)
+    if known > 0:
+        merge_behind(work.order, work.ascending, begin, end, work.folded_order, work.folded)
     if plan.total < end:
         leave_out_middle(plan, work)
+
+
+@native(shared=True)
+def bring_in_order(block: Block, blocks: i64, plan: Plan, work: Work, scalar: i64) -> None:
+    """Row, order and sorted draws of a scalar; what is new since it was the last to be looked at is merged in."""
+    work.graded = False
+    held = work.held if work.scalar == scalar else 0
+    if held < plan.draws:
+        fetch_row(block, blocks, scalar, plan.chains, held, work.row)
+        # Sorting everything takes no longer than merging a long run.
+        sort_rest(plan, work, held if 4 * held >= 3 * plan.draws else 0)
+        work.scalar = scalar
+        work.held = plan.draws
+
+
+@native(shared=True)
+def bring_given_in_order(values: Array[f64], plan: Plan, work: Work) -> None:
+    """The same for draws given one chain after another."""
+    work.graded = False
+    work.held = 0
+    for c in range(plan.chains):
+        for i in range(plan.draws):
+            work.row[i * plan.chains + c] = values[c * plan.draws + i]
+    sort_rest(plan, work, 0)
 
 
 @native(shared=True)
@@ -169,8 +149,8 @@ def score_folded(plan: Plan, work: Work) -> None:
 def size_of_tail(plan: Plan, work: Work, probability: f64) -> f64:
     """Effective size of a quantile: that of the indicators of not exceeding it."""
     if work.graded:
-        indicators_of_grades(plan, work.grades, work.below_lower if probability < 0.5 else work.below_upper)
-        centre(plan, work)
+        end = work.end_of_lower if probability < 0.5 else work.end_of_upper
+        indicators_of_grades(plan, work, work.some[work.place :], end)
         return effective_size(plan, work)
     least = count_up_to_quantile(work.ascending, plan.chains * plan.draws, probability)
     ones = indicators(plan, work.order, least)
@@ -234,7 +214,7 @@ def judge(question: Question, plan: Plan, work: Work) -> i64:
     if missed != PASSES:
         return missed
     if sized:
-        size = min(size_of_tail(plan, work, LOWER_TAIL), size_of_tail(plan, work, UPPER_TAIL))
+        size = min(size_of_tail(plan, work, TAIL), size_of_tail(plan, work, 1.0 - TAIL))
         question.figures = TAILS_FOUND
         question.found_size = min(question.found_size, size)
         missed = misses_size(question, TAIL_ESS, size)
@@ -242,6 +222,10 @@ def judge(question: Question, plan: Plan, work: Work) -> i64:
             return missed
     score_folded(plan, work)
     rhat = scale_reduction(plan, work)
+    if sized:
+        question.figures = ALL_FOUND
+        if rhat > question.found_rhat:
+            question.found_rhat = rhat
     if isnan(rhat):  # all distances are equal, as for a fair coin: the draws alone decide
         return PASSES
     return misses_agreement(question, plan, work, rhat)
@@ -250,21 +234,12 @@ def judge(question: Question, plan: Plan, work: Work) -> i64:
 @native
 def score_some(plan: Plan, work: Work, place: i64) -> None:
     """Prepare to judge the scalar at `place` among those fetched, by grades of its draws, or sorted where they blur."""
-    chains = plan.chains
-    draws = plan.draws
-    values = work.some[place * chains * draws :]
-    work.graded = False
-    if plan.total == chains * draws:
-        work.graded = grade(plan, work, values, LOWER_TAIL, UPPER_TAIL)
+    size = plan.chains * plan.draws
+    work.place = place * size
+    values = work.some[work.place :]
+    work.graded = plan.total == size and grade(plan, work, values, TAIL)
     if not work.graded:
-        work.held = 0
-        for c in range(chains):
-            for i in range(draws):
-                work.row[i * chains + c] = values[c * draws + i]
-        end = chains * draws
-        sort_positions(work.row, 0, end, work.order, work.ascending, work.pairs, work.other, work.places)
-        if plan.total < end:
-            leave_out_middle(plan, work)
+        bring_given_in_order(values, plan, work)
 
 
 @native(shared=True)
@@ -273,7 +248,7 @@ def figures(plan: Plan, work: Work) -> tuple[f64, f64, f64]:
     constant = score_bulk(plan, work)
     of_ranks = scale_reduction(plan, work)
     bulk = f64(plan.total) if constant == 1 else effective_size(plan, work)
-    tail = min(size_of_tail(plan, work, LOWER_TAIL), size_of_tail(plan, work, UPPER_TAIL))
+    tail = min(size_of_tail(plan, work, TAIL), size_of_tail(plan, work, 1.0 - TAIL))
     score_folded(plan, work)
     of_distances = scale_reduction(plan, work)
     return of_distances if of_distances > of_ranks else of_ranks, bulk, tail
@@ -282,13 +257,15 @@ def figures(plan: Plan, work: Work) -> tuple[f64, f64, f64]:
 @native
 def note_figures(question: Question, plan: Plan, work: Work) -> None:
     """Complete the figures of the scalar at hand, which was judged and fails."""
+    if question.figures == ALL_FOUND:
+        return
     if question.figures == NONE_FOUND:
         rhat, bulk, tail = figures(plan, work)
         question.found_rhat = rhat
         question.found_size = min(bulk, tail)
         return
     if question.figures == BULK_FOUND:
-        tail = min(size_of_tail(plan, work, LOWER_TAIL), size_of_tail(plan, work, UPPER_TAIL))
+        tail = min(size_of_tail(plan, work, TAIL), size_of_tail(plan, work, 1.0 - TAIL))
         question.found_size = min(question.found_size, tail)
     score_folded(plan, work)
     of_distances = scale_reduction(plan, work)
@@ -297,10 +274,37 @@ def note_figures(question: Question, plan: Plan, work: Work) -> None:
 
 
 @native(shared=True)
+def look_closely(question: Question, plan: Plan, work: Work) -> i64:
+    """Judge the scalar brought in order, and note in the question what it misses, with its figures."""
+    question.missed = judge(question, plan, work)
+    if question.missed != PASSES and question.missed != NOISE_UNKNOWN:
+        note_figures(question, plan, work)
+    return question.missed
+
+
+@native
+def judge_given(values: Array[f64], plan: Plan, work: Work, question: Question) -> i64:
+    """The same for draws given one chain after another, which may be `UNSOUND`: not finite, or all equal."""
+    total = plan.chains * plan.draws
+    remainder = 0.0
+    least = values[0]
+    most = values[0]
+    for k in simd(total):
+        remainder += values[k] - values[k]
+        least = min(least, values[k])
+        most = max(most, values[k])
+    if remainder != 0.0 or least == most:
+        return UNSOUND
+    bring_given_in_order(values, plan, work)
+    return look_closely(question, plan, work)
+
+
+@native(shared=True)
 def settle_by_some(
-    shelf: Shelf,
+    block: Block,
+    blocks: i64,
     draws: i64,
-    thin: Plan,
+    some: Plan,
     work: Work,
     sufficient: Question,
     scalar: i64,
@@ -308,59 +312,69 @@ def settle_by_some(
     badness: Array[f64],
     looked: Array[i64],
 ) -> None:
-    """Look at some draws of neighbouring scalars that were not looked at so, and note in `looked` what they say.
+    """Look at some draws of neighbouring scalars that nothing settles yet, and note in `looked` what they say.
 
     Where they pass what is asked in `sufficient`, `badness` is below 0.
     """
-    fetch_some(shelf.block, shelf.blocks, scalar, scalars, thin.chains, draws, thin.draws, work.some)
+    size = some.chains * some.draws
+    fetch_some(block, blocks, scalar, scalars, draws, some.draws, work.some, size, 1)
     for s in range(scalars):
-        if looked[scalar + s] == 0:
-            score_some(thin, work, s)
-            missed = judge(sufficient, thin, work)
+        if looked[scalar + s] != SETTLED:
+            score_some(some, work, s)
+            missed = judge(sufficient, some, work)
             looked[scalar + s] = SETTLED if missed == PASSES else OPEN
             badness[scalar + s] = sufficient.badness - 1.0
 
 
 @native
 def first_failing(
-    shelf: Shelf,
+    block: Block,
+    blocks: i64,
     plan: Plan,
     work: Work,
     question: Question,
-    thin: Plan,
+    some: Plan,
+    more: Plan,
     sufficient: Question,
     candidates: Array[i64],
     count: i64,
     group: i64,
     badness: Array[f64],
+    known: Array[f64],
     looked: Array[i64],
 ) -> i64:
     """Place among the candidates of the first that fails, with the criterion in `question`; `count` if none does.
 
-    Where some draws tell that a scalar passes with room to spare, it is not looked at closely. `thin` says how many,
-    and `group` how many scalars are looked at so together; 0: none.
+    Where some draws tell that a scalar passes with room to spare, or where these leave it open, more of them, it is
+    not looked at closely. The plans say how many, and `group` how many scalars are fetched together; 0: look closely.
+    Of a scalar that is, `known` tells R-hat, the smaller effective size, and of how many draws of each chain.
     """
+    scalars = block.scalars
     for k in range(count):
         scalar = candidates[k]
         if group > 0 and looked[scalar] == 0:
             first = scalar - scalar % group
-            scalars = min(group, shelf.block.scalars - first)
-            settle_by_some(shelf, plan.draws, thin, work, sufficient, first, scalars, badness, looked)
+            together = min(group, scalars - first)
+            settle_by_some(block, blocks, plan.draws, some, work, sufficient, first, together, badness, looked)
+        if looked[scalar] == OPEN and more.draws > some.draws:
+            settle_by_some(block, blocks, plan.draws, more, work, sufficient, scalar, 1, badness, looked)
         if looked[scalar] != SETTLED:
-            bring_in_order(shelf, plan, work, scalar)
-            missed = judge(question, plan, work)
+            bring_in_order(block, blocks, plan, work, scalar)
+            missed = look_closely(question, plan, work)
             badness[scalar] = question.badness
+            if question.figures == ALL_FOUND or (missed != PASSES and missed != NOISE_UNKNOWN):
+                known[scalar] = question.found_rhat
+                known[scalars + scalar] = question.found_size
+                known[2 * scalars + scalar] = f64(plan.draws)
             if missed != PASSES:
-                question.missed = missed
-                if missed != NOISE_UNKNOWN:
-                    note_figures(question, plan, work)
                 return k
     return count
 
 
 @native
 def measure_all(
-    shelf: Shelf,
+    block: Block,
+    blocks: i64,
     plan: Plan,
     work: Work,
     candidates: Array[i64],
@@ -371,15 +385,17 @@ def measure_all(
 ) -> None:
     """R-hat and both effective sizes of the candidates."""
     for k in range(count):
-        bring_in_order(shelf, plan, work, candidates[k])
+        bring_in_order(block, blocks, plan, work, candidates[k])
         rhat[k], bulk[k], tail[k] = figures(plan, work)
 
 
 @native
-def sizes_of_chains(shelf: Shelf, plan: Plan, single: Plan, work: Work, scalar: i64, sizes: Array[f64]) -> None:
+def sizes_of_chains(
+    block: Block, blocks: i64, plan: Plan, single: Plan, work: Work, scalar: i64, sizes: Array[f64]
+) -> None:
     """Bulk effective size of each chain alone; `single` is the plan of one chain with as many draws."""
     chains = plan.chains
-    bring_in_order(shelf, plan, work, scalar)
+    bring_in_order(block, blocks, plan, work, scalar)
     work.held = 0
     for c in range(chains):
         count = 0

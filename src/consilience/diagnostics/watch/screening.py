@@ -1,58 +1,91 @@
 """Whether chains may sit in different places: some draws enter, the scalars worth a closer look leave.
 
-Chains that differ in place or width differ in how many of their draws lie beside a point, or in an interval.
+Chains that differ in place or width differ in how many of their draws lie beside a point, or in an interval. Eight
+neighbouring scalars are looked at side by side: element s of a row belongs to the scalar `first` + s.
 """
 
 from __future__ import annotations
 
-from consilience.diagnostics.watch.columns import fetch_some
-from consilience.diagnostics.watch.judgement import GROUP, Shelf
+from consilience.diagnostics.watch.columns import Block, fetch_some
+from consilience.diagnostics.watch.judgement import GROUP
 from consilience.diagnostics.watch.series import Work
-from consilience.native.mathematics import inf
-from consilience.native.typed_python import Array, f64, i64, native, simd
+from consilience.native.mathematics import maximum
+from consilience.native.typed_python import Array, f64, i64, native, simd, stack
 
 FEW = 32  # draws of all chains, of which the median and quartiles are taken
 
 
-@native(shared=True)
-def difference_of_shares(values: Array[f64], chains: i64, draws: i64, above: f64, upto: f64) -> f64:
-    """Variance of the chains' shares of draws above one number and up to another, over that of one such draw."""
-    total = 0.0
-    squares = 0.0
-    for c in range(chains):
-        own = values[c * draws :]
-        inside = 0.0
-        for i in simd(draws):
-            inside += (1.0 if own[i] > above else 0.0) * (1.0 if own[i] <= upto else 0.0)
-        share = inside / f64(draws)
-        total += share
-        squares += share * share
-    mean = total / f64(chains)
-    within = mean * (1.0 - mean)
-    between = max(0.0, squares - total * mean) / f64(chains - 1)
-    return between / within if within > 0.0 else 0.0
+@native
+def sort_rows(rows: Array[f64], count: i64) -> None:
+    """Bring each scalar's numbers in ascending order; neighbours change places, so that none has to wait."""
+    for turn in range(count):
+        for k in range(turn % 2, count - 1, 2):
+            upper = rows[8 * k :]
+            lower = rows[8 * k + 8 :]
+            for s in simd(8):
+                less = min(upper[s], lower[s])
+                more = max(upper[s], lower[s])
+                upper[s] = less
+                lower[s] = more
 
 
 @native
-def sort_few(values: Array[f64], chains: i64, draws: i64, sorted_ones: Array[f64]) -> i64:
-    """A few evenly spread draws of each chain in ascending order; gives their number."""
+def take_few(rows: Array[f64], chains: i64, draws: i64, few: Array[f64]) -> i64:
+    """Copies of a few evenly spread rows of each chain; gives their number."""
     each = min(draws, max(1, FEW // chains))
-    count = 0
     for c in range(chains):
         for k in range(each):
-            value = values[c * draws + (2 * k + 1) * draws // (2 * each)]
-            place = count
-            while place > 0 and sorted_ones[place - 1] > value:
-                sorted_ones[place] = sorted_ones[place - 1]
-                place -= 1
-            sorted_ones[place] = value
-            count += 1
-    return count
+            row = rows[8 * (c * draws + (2 * k + 1) * draws // (2 * each)) :]
+            copy = few[8 * (c * each + k) :]
+            for s in simd(8):
+                copy[s] = row[s]
+    return chains * each
+
+
+@native(shared=True)
+def differences_of_shares(
+    rows: Array[f64], chains: i64, draws: i64, above: Array[f64], upto: Array[f64], found: Array[f64]
+) -> None:
+    """Variance of the chains' shares of draws above one number and up to another, over that of one such draw."""
+    share = stack(f64, 8)
+    total = stack(f64, 8)
+    squares = stack(f64, 8)
+    for s in simd(8):
+        total[s] = 0.0
+        squares[s] = 0.0
+    part = 1.0 / f64(draws)
+    for c in range(chains):
+        for s in simd(8):
+            share[s] = 0.0
+        i = 0
+        while i + 2 <= draws:
+            row = rows[8 * (c * draws + i) :]
+            for s in simd(8):
+                here = 1.0 if row[s] > above[s] and row[s] <= upto[s] else 0.0
+                share[s] += here + (1.0 if row[8 + s] > above[s] and row[8 + s] <= upto[s] else 0.0)
+            i += 2
+        while i < draws:
+            row = rows[8 * (c * draws + i) :]
+            for s in simd(8):
+                share[s] += 1.0 if row[s] > above[s] and row[s] <= upto[s] else 0.0
+            i += 1
+        for s in simd(8):
+            own = share[s] * part
+            total[s] += own
+            squares[s] += own * own
+    one = 1.0 / f64(chains)
+    others = 1.0 / f64(chains - 1)
+    for s in simd(8):
+        mean = total[s] * one
+        within = mean * (1.0 - mean)
+        between = maximum(0.0, squares[s] - total[s] * mean) * others
+        found[s] = between / within if within > 0.0 else 0.0
 
 
 @native
 def screen(
-    shelf: Shelf,
+    block: Block,
+    blocks: i64,
     work: Work,
     chains: i64,
     draws: i64,
@@ -69,19 +102,26 @@ def screen(
     """
     count = 0
     first = 0
+    lowest = stack(f64, 8)
+    of_place = stack(f64, 8)
+    of_width = stack(f64, 8)
+    for s in simd(8):
+        lowest[s] = -1.7976931348623157e308
+    rows = work.some
+    few_rows = work.some[8 * chains * some :]
     while first < scalars:
         together = min(GROUP, scalars - first)
-        fetch_some(shelf.block, shelf.blocks, first, together, chains, draws, some, work.some)
+        fetch_some(block, blocks, first, together, draws, some, rows, 1, 8)
+        few = take_few(rows, chains, some, few_rows)
+        sort_rows(few_rows, few)
+        median = few_rows[8 * (few // 2) :]
+        lower = few_rows[8 * (few // 4) :]
+        upper = few_rows[8 * (few - 1 - few // 4) :]
+        differences_of_shares(rows, chains, some, lowest, median, of_place)
+        differences_of_shares(rows, chains, some, lower, upper, of_width)
         for s in range(together):
-            if unusable[first + s] == 0.0:
-                values = work.some[s * chains * some :]
-                few = sort_few(values, chains, some, work.folded)
-                median = work.folded[few // 2]
-                lower = work.folded[few // 4]
-                upper = work.folded[few - 1 - few // 4]
-                apart = difference_of_shares(values, chains, some, -inf, median) > difference
-                if apart or difference_of_shares(values, chains, some, lower, upper) > difference:
-                    found[count] = first + s
-                    count += 1
+            if unusable[first + s] == 0.0 and (of_place[s] > difference or of_width[s] > difference):
+                found[count] = first + s
+                count += 1
         first += GROUP
     return count

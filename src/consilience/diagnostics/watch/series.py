@@ -5,7 +5,7 @@ A series lies by half chains, `stride` numbers apart, with zeros behind each, so
 
 from __future__ import annotations
 
-from consilience.diagnostics.watch.normal_quantile import score_table
+from consilience.diagnostics.watch.normal_quantile import score_at, score_table
 from consilience.native.mathematics import divide, floor, inf, log10, maximum, sqrt
 from consilience.native.typed_python import Array, boolean, f64, i32, i64, native, record, simd, u64
 
@@ -22,7 +22,7 @@ class Plan:
     stride   distance of half chains in a series, at least `half` + `PADDING`
     total    draws in all half chains
     place    where the draw at i * chains + c has its place in a series; -1 for a middle draw
-    scores   normal scores of the ranks 1, 3/2, 2, ..., total
+    scores   normal scores of the ranks 1, 3/2, 2, ..., total; see `score_table`
     series   memory for a series; what no half chain covers is zero
     """
 
@@ -40,7 +40,7 @@ class Plan:
 class Work:
     """Memory for one scalar at a time.
 
-    watch, scalar, held                 of which watch and scalar, and how many draws per chain of it
+    scalar, held                        of which scalar, and how many draws per chain of it
     row, order, ascending               draws, the positions in their order, the draws in that order
     halves_order, halves_ascending      the same without middle draws
     folded_order, folded                positions by distance from the median, and these distances
@@ -50,11 +50,11 @@ class Work:
     graded                              whether scores are those of grades (see `grades`): then nothing is sorted
     grades, counts                      grade of each draw, draws of each grade
     grade_scores, folded_scores         normal scores of grades, and of their distances from the median
-    below_lower, below_upper            grades below the ends of both tails
-    some                                some draws of a few neighbouring scalars
+    least, per_unit                     the least draw, and steps per unit
+    end_of_lower, end_of_upper          grades below the ends of both tails
+    some, place                         some draws of a few neighbouring scalars, and where those at hand begin
     """
 
-    watch: i64
     scalar: i64
     held: i64
     row: Array[f64]
@@ -77,9 +77,12 @@ class Work:
     counts: Array[i64]
     grade_scores: Array[f64]
     folded_scores: Array[f64]
-    below_lower: i64
-    below_upper: i64
+    least: f64
+    per_unit: f64
+    end_of_lower: i64
+    end_of_upper: i64
     some: Array[f64]
+    place: i64
 
 
 @native
@@ -91,8 +94,9 @@ def lay_out(plan: Plan, chains: i64, draws: i64) -> None:
     plan.half = half
     plan.stride = half + PADDING + (-half) % TURNS
     plan.total = 2 * chains * half
-    for k in range(2 * chains * plan.stride):
-        plan.series[k] = 0.0
+    series = plan.series
+    for k in simd(2 * chains * plan.stride):
+        series[k] = 0.0
     score_table(plan.total, plan.scores)
     second = draws - half
     for i in range(draws):
@@ -126,10 +130,10 @@ def rank_scores(plan: Plan, order: Array[i32], ascending: Array[f64]) -> None:
     first = 0
     for r in range(total):
         if r + 1 == total or ascending[r + 1] != ascending[r]:
-            score = scores[first + r]
             if first == r:
-                series[place[order[r]]] = score
+                series[place[order[r]]] = scores[2 * r]
             else:
+                score = score_at(total, scores, first + r)
                 for k in range(first, r + 1):
                     series[place[order[k]]] = score
             first = r + 1
@@ -202,29 +206,11 @@ def indicators(plan: Plan, order: Array[i32], least: i64) -> i64:
     return ones
 
 
-@native(shared=True, contract=True)
-def centre(plan: Plan, work: Work) -> None:
-    """Subtract its mean from each half chain of the series; note the means, and the variances within and between.
-
-    Seen from its first number, a half chain that does not move has a variance of exactly zero.
-    """
+@native
+def note_spread(plan: Plan, work: Work, squares: f64) -> None:
+    """Variances within and between half chains, of their means and the sum of all squares about them."""
     halves = 2 * plan.chains
     half = plan.half
-    squares = 0.0
-    for c in range(halves):
-        x = plan.series[c * plan.stride :]
-        origin = x[0]
-        moves = 0.0
-        for i in simd(half):
-            moves += x[i] - origin
-        mean = moves / f64(half)
-        own = 0.0
-        for i in simd(half):
-            y = x[i] - origin - mean
-            x[i] = y
-            own += y * y
-        squares += own
-        work.means[c] = origin + mean
     grand = 0.0
     for c in range(halves):
         grand += work.means[c] - work.means[0]
@@ -237,6 +223,42 @@ def centre(plan: Plan, work: Work) -> None:
     work.between = spread / f64(halves - 1)
     work.covariance[0] = squares / f64(half * halves)
     work.lags = 0
+
+
+@native(shared=True, contract=True)
+def centre(plan: Plan, work: Work) -> None:
+    """Subtract its mean from each half chain of the series; note the means, and the variances within and between.
+
+    Seen from its first number, a half chain that does not move has a variance of exactly zero.
+    """
+    half = plan.half
+    squares = 0.0
+    for c in range(plan.chains):  # both halves of a chain at once: neither waits for its own sums
+        x = plan.series[2 * c * plan.stride :]
+        y = plan.series[(2 * c + 1) * plan.stride :]
+        x_origin = x[0]
+        y_origin = y[0]
+        x_moves = 0.0
+        y_moves = 0.0
+        for i in simd(half):
+            x_moves += x[i] - x_origin
+            y_moves += y[i] - y_origin
+        x_mean = x_moves / f64(half)
+        y_mean = y_moves / f64(half)
+        x_squares = 0.0
+        y_squares = 0.0
+        for i in simd(half):
+            u = x[i] - x_origin - x_mean
+            x[i] = u
+            x_squares += u * u
+            v = y[i] - y_origin - y_mean
+            y[i] = v
+            y_squares += v * v
+        squares += x_squares
+        squares += y_squares
+        work.means[2 * c] = x_origin + x_mean
+        work.means[2 * c + 1] = y_origin + y_mean
+    note_spread(plan, work, squares)
 
 
 @native(shared=True, contract=True)

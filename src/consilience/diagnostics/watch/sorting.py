@@ -7,7 +7,7 @@ they came in. The values are finite.
 from __future__ import annotations
 
 from consilience.native.mathematics import float_bits, inf
-from consilience.native.typed_python import Array, boolean, f64, i32, i64, native, u64
+from consilience.native.typed_python import Array, boolean, f64, i32, i64, native, simd, u64
 
 BINS = 256  # of one digit: 8 bits
 DIGITS = 4
@@ -91,27 +91,14 @@ def read_out(
 
 @native
 def spread_of(values: Array[f64], begin: i64, end: i64) -> tuple[f64, f64]:
-    """The least and the greatest value; three at a time, so that none waits for the one before."""
+    """The least and the greatest value."""
     least = values[begin]
     most = least
-    least_second = least
-    most_second = least
-    least_third = least
-    most_third = least
-    k = begin
-    while k + 3 <= end:
-        least = min(least, values[k])
-        most = max(most, values[k])
-        least_second = min(least_second, values[k + 1])
-        most_second = max(most_second, values[k + 1])
-        least_third = min(least_third, values[k + 2])
-        most_third = max(most_third, values[k + 2])
-        k += 3
-    while k < end:
-        least = min(least, values[k])
-        most = max(most, values[k])
-        k += 1
-    return min(least, min(least_second, least_third)), max(most, max(most_second, most_third))
+    own = values[begin:]
+    for k in simd(end - begin):
+        least = min(least, own[k])
+        most = max(most, own[k])
+    return least, most
 
 
 @native

@@ -6,7 +6,6 @@ The work per draw is machine code without the interpreter's lock; when to look, 
 from __future__ import annotations
 
 import ctypes
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -21,15 +20,18 @@ from consilience.diagnostics.watch.judgement import (
     BULK_ESS,
     GROUP,
     NOISE_UNKNOWN,
+    PASSES,
     RHAT,
     RHAT_EXCESS,
     TAIL_ESS,
+    UNSOUND,
     Question,
-    Shelf,
     first_failing,
+    judge_given,
     measure_all,
     sizes_of_chains,
 )
+from consilience.diagnostics.watch.persistence import guess_times
 from consilience.diagnostics.watch.screening import screen
 from consilience.diagnostics.watch.series import LAGS, PADDING, TURNS, Plan, Work, lay_out
 from consilience.diagnostics.watch.sorting import BINS, DIGITS
@@ -39,7 +41,7 @@ from consilience.errors import ShapeError
 from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.typed_python import NativeFunction, address
 from consilience.native.typed_python.library import compile_native
-from consilience.native.typed_python.records import release
+from consilience.native.typed_python.records import with_memory
 
 FEWEST_DRAWS = 4
 FIRST_ROOM = 1000  # draws of each chain
@@ -49,11 +51,8 @@ AMPLE = 1.25  # effective size of some draws, over what is asked for, at which a
 THIN_DRAWS = 64
 SCREENED_DRAWS = 96
 SCREENED_SHARE = 0.15
-UNKNOWN: Final = 1.0  # badness of a scalar not looked at yet: between those that fail and those that pass
 
-NUMBERS: Final = itertools.count()
-
-Found = dict[str, Any]  # the last scalar that failed, and how near to failing each one was
+Found = dict[str, Any]  # the last scalar that failed, how near to failing each one was, how slowly they seem to move
 
 CRITERIA: Final[dict[int, Criterion]] = {
     BULK_ESS: "bulk ess",
@@ -76,12 +75,14 @@ def prepare() -> Beside[dict[str, Callable[..., Any]]]:
 def _compiled() -> dict[str, Callable[..., Any]]:
     word, place = ctypes.c_int64, ctypes.c_void_p
     functions: dict[NativeFunction[..., Any], tuple[Any, ...]] = {
-        note: (word, place, word, place, place, place, place),
+        note: (word, place, word, word, *(place,) * 4),
+        guess_times: (None, place, word, place, place),
         lay_out: (None, place, word, word),
-        first_failing: (word, place, place, place, place, place, place, place, word, word, place, place),
-        measure_all: (None, place, place, place, place, word, place, place, place),
-        sizes_of_chains: (None, place, place, place, place, word, place),
-        screen: (word, place, place, word, word, word, word, ctypes.c_double, place, place),
+        first_failing: (word, place, word, *(place,) * 7, word, word, place, place, place),
+        judge_given: (word, *(place,) * 4),
+        measure_all: (None, place, word, *(place,) * 3, word, place, place, place),
+        sizes_of_chains: (None, place, word, *(place,) * 3, word, place),
+        screen: (word, place, word, place, word, word, word, word, ctypes.c_double, place, place),
     }
     library = compile_native(functions)
     return {
@@ -99,6 +100,8 @@ def _as_they_lie(draws: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """The same array where machine code can read it."""
     if draws.dtype == np.float64 and draws.flags.c_contiguous and draws.flags.aligned:
         return draws
+    if draws.dtype.kind not in "biuf":
+        raise TypeError(f"draws need to be real numbers or booleans; their element type is {draws.dtype}")
     return np.require(draws, np.float64, ("C", "A"))
 
 
@@ -107,68 +110,102 @@ def largest_rhat(rule: Rule) -> float:
     return rule.target_rhat + (0.0 if rule.strict else ALLOWANCE)
 
 
+def questions(rule: Rule) -> tuple[Question, Question]:
+    """What is asked of all draws, and of some that are to suffice."""
+    target = 0.0 if rule.target_ess is None else rule.target_ess
+    unexplained = math.inf if rule.strict else rule.target_rhat
+    return (
+        Question(target, largest_rhat(rule), unexplained, math.nan, PASSES, 0.0, 0.0, 0.0, 0, 0.0, 0.0),
+        Question(AMPLE * target, rule.target_rhat, math.inf, math.nan, PASSES, 0.0, 0.0, 0.0, 0, 0.0, 0.0),
+    )
+
+
+def failure_of(scalar: int, question: Question) -> Failure:
+    """The answer to a question, in words."""
+    return Failure(
+        scalar,
+        CRITERIA[question.missed],
+        question.value,
+        question.bound,
+        question.found_rhat,
+        question.found_size,
+    )
+
+
+def too_few(scalar: int, rule: Rule) -> Failure:
+    """What is said where there are too few draws to look at."""
+    if rule.target_ess is not None:
+        return Failure(scalar, "bulk ess", math.nan, rule.target_ess)
+    return Failure(scalar, "rhat", math.nan, largest_rhat(rule))
+
+
 class Watch:
     """The draws of a run so far, and whether they suffice.
 
     chains, scalars   how many of each
-    memory            bytes for what is kept besides the draws
-    lender            another watch of as many chains, in whose memory scalars are examined; not by two at once
     count             draws per chain so far
 
-    Draws are read where they lie. A scalar that is looked at is brought in order: sorted when first asked for, its new
-    draws merged in later. The order, 4 bytes per draw, is kept as long as those of all scalars fit into `memory`, in
-    the sequence in which scalars are first looked at; where they do not fit, the others are sorted again each time
-    they are asked for. When more draws leave room for fewer orders, all are dropped and come back one by one.
-    Besides, some 160 bytes per draw of a single scalar are used while one is examined.
+    Draws are read where they lie. The scalar that was looked at last stays in order in memory, and its new draws are
+    merged in; others are sorted when they are looked at. Some 200 bytes per draw of a single scalar are used for it.
 
     Figures are functions of the draws alone, in every bit, however they came in blocks and whatever was asked before.
     So is whether all scalars pass; which of several failing scalars is named depends on what failed before.
 
-    Raises ShapeError if `chains` is not positive, or `scalars` or `memory` is negative.
+    Raises ShapeError if `chains` is not positive, or `scalars` is negative.
     """
 
-    def __init__(self, chains: int, scalars: int, memory: int = 1 << 28, lender: Watch | None = None) -> None:
-        if chains < 1 or scalars < 0 or memory < 0:
+    def __init__(self, chains: int, scalars: int) -> None:
+        if chains < 1 or scalars < 0:
             raise ShapeError(
-                f"a watch needs at least one chain, and numbers of scalars and bytes that are not negative; "
-                f"{chains}, {scalars} and {memory} came"
+                f"a watch needs at least one chain, and a number of scalars that is not negative; "
+                f"{chains} and {scalars} came"
             )
         self.chains = chains
         self.scalars = scalars
-        self.memory = memory
-        self._lender = lender
         self.forget()
 
     def forget(self) -> None:
         """Forget all draws and all that was found of them."""
-        self._columns = Columns(self.chains, self.scalars, self.memory)
-        self._badness = np.full(self.scalars, UNKNOWN)
+        self._columns = Columns(self.chains, self.scalars)
+        self._badness = np.full(self.scalars, math.nan)  # of those that were looked at
+        self._known = np.zeros((3, self.scalars))  # R-hat and size of those looked at closely, and of how many draws
+        self._looked = np.zeros(self.scalars, np.int64)  # what some draws say of each, in the present check
+        self._addresses = [pointer(array) for array in (self._badness, self._known, self._looked)]
+        self._slowness: npt.NDArray[np.float64] | None = None
         self._last_failed = 0
         self._work: Work | None = None
         self._room = 0
         self._unsound = False  # some draws are not finite, or those of a scalar all equal
         self._plans: dict[str, tuple[Plan, int, int, int]] = {}
         self._asked: tuple[Rule, Question, Question] | None = None
-        self._lying: tuple[int, Shelf] | None = None
 
     @property
     def found(self) -> Found:
         """What was found of the scalars, on which it depends which of several failing ones is named."""
-        return {"last_failed": self._last_failed, "badness": self._badness.copy()}
+        slowness = self._slowness
+        return {
+            "last_failed": self._last_failed,
+            "badness": self._badness.copy(),
+            "slowness": None if slowness is None else slowness.copy(),
+        }
 
     def begin_with(self, found: Found) -> None:
         """Look at scalars in the sequence in which the watch that found this would; no effect if it had others."""
         if len(found["badness"]) == self.scalars:
             self._last_failed = int(found["last_failed"])
-            self._badness = np.array(found["badness"], np.float64)
+            self._badness[:] = found["badness"]
+            slowness = found["slowness"]
+            self._slowness = None if slowness is None else np.array(slowness, np.float64)
 
     @property
     def count(self) -> int:
         """Draws per chain so far."""
         return self._columns.count
 
-    def extend(self, draws: npt.NDArray[Any] | Sequence[npt.NDArray[Any]]) -> None:
+    def extend(self, draws: npt.NDArray[Any] | Sequence[npt.NDArray[Any]], *, finite: bool = False) -> None:
         """Take the next draws: (chain, n, scalar), n >= 0, real numbers in any memory layout.
+
+        finite   whether it is known that they all are finite; else that is found out
 
         They may come as one array for each chain. They are read where they lie, so they must stay as they are; what
         is not float64 in C order is copied. Raises ShapeError for other numbers of chains or scalars, TypeError for
@@ -181,15 +218,11 @@ class Watch:
                 f"draws need the shape (chain, draw, scalar) with {self.chains} chains and {self.scalars} scalars; "
                 f"{came} came"
             )
-        for own in draws:
-            if own.dtype.kind not in "biuf":
-                raise TypeError(f"draws need to be real numbers or booleans; their element type is {own.dtype}")
         columns, length = self._columns, len(draws[0])
+        given = [_as_they_lie(own) for own in draws]
         if length:
-            columns.make_room(length)
-            columns.add([_as_they_lie(own) for own in draws])
-            arrays = [pointer(array) for array in (columns.origin, columns.moved, columns.unusable, columns.sums)]
-            self._unsound = bool(machine_code()["note"](columns.newest, self.chains, *arrays))
+            columns.add(given)
+            self._unsound = bool(machine_code()["note"](columns.newest, self.chains, finite, *columns.addresses))
 
     def check(self, rule: Rule) -> Failure | None:
         """The first scalar found that does not pass, or None if all do.
@@ -217,19 +250,49 @@ class Watch:
         if not self.scalars:
             return None
         if self.count < FEWEST_DRAWS:
-            if rule.target_ess is not None:
-                return Failure(0, "bulk ess", math.nan, rule.target_ess)
-            return Failure(0, "rhat", math.nan, largest_rhat(rule))
+            return too_few(0, rule)
         question, sufficient = self._questions(rule)
-        some = self._draws_for_a_first_look(rule)
-        looked = np.zeros(self.scalars, np.int64)
-        last = np.array([self._last_failed])
-        failure = self._first_failing(question, sufficient, some, last, min(some, 1), looked)
+        if self._slowness is None:
+            self._slowness = self._autocorrelation_times()
+            self._last_failed = int(np.argmax(self._slowness))
+        failure = self._first_failing(question, sufficient, 0, np.array([self._last_failed]))
         if failure is None:
-            order = np.argsort(-self._badness, kind="stable")
+            guesses = question.target_ess / (self.chains * self.count) * self._slowness
+            order = np.argsort(-np.where(np.isnan(self._badness), guesses, self._badness), kind="stable")
             others = order[order != self._last_failed]
-            failure = self._first_failing(question, sufficient, some, others, min(some, GROUP), looked)
+            failure = self._first_failing(question, sufficient, self._draws_for_a_first_look(rule), others)
         return failure
+
+    def check_given(self, draws: npt.NDArray[np.float64], rule: Rule) -> Failure | None:
+        """The same for a further scalar, of which all draws are given: float64 (chain, count).
+
+        The failure names the scalar `scalars`.
+        """
+        if draws.shape != (self.chains, self.count):
+            raise ShapeError(
+                f"draws of a further scalar need the shape (chain, draw) of the others, {(self.chains, self.count)}; "
+                f"{draws.shape} came"
+            )
+        number = self.scalars
+        if self.count < FEWEST_DRAWS:
+            return too_few(number, rule)
+        given = _as_they_lie(draws)
+        question, _ = questions(rule)
+        question.noise = largest_ratio(self.chains, 1)
+        plan, work = self._plan("all", self.chains, self.count), self._memory()
+        missed = machine_code()["judge_given"](pointer(given), address(plan), address(work), address(question))
+        if missed == UNSOUND:
+            unusable = np.count_nonzero(~np.isfinite(given))
+            return Failure(number, "not finite" if unusable else "constant", float(unusable), 0.0)
+        return None if missed == PASSES else failure_of(number, question)
+
+    def _autocorrelation_times(self) -> npt.NDArray[np.float64]:
+        """A guess for each scalar, from the newest draws of each chain."""
+        columns, times = self._columns, np.empty(self.scalars)
+        memory = np.empty((5, self.scalars))
+        blocks = min(self.chains, columns.blocks)
+        machine_code()["guess_times"](columns.newest, blocks, pointer(memory), pointer(times))
+        return times
 
     def _unsound_scalar(self) -> Failure:
         """The first scalar that is not finite, or else constant."""
@@ -241,31 +304,33 @@ class Watch:
 
     def _questions(self, rule: Rule) -> tuple[Question, Question]:
         """What is asked of all draws, and of some; kept until another rule comes."""
-        if self._asked is not None and self._asked[0] == rule:
-            return self._asked[1:]
-        target = 0.0 if rule.target_ess is None else rule.target_ess
-        unexplained = math.inf if rule.strict else rule.target_rhat
-        question = Question(target, largest_rhat(rule), unexplained, math.nan, 0, 0.0, 0.0, 0.0)
-        sufficient = Question(AMPLE * target, rule.target_rhat, math.inf, math.nan, 0, 0.0, 0.0, 0.0)
-        self._asked = rule, question, sufficient
-        return question, sufficient
+        if self._asked is None or self._asked[0] != rule:
+            self._asked = rule, *questions(rule)
+        return self._asked[1:]
 
     def _draws_for_a_first_look(self, rule: Rule) -> int:
         """How many draws of each chain may do; 0: none but all, looked at closely."""
         if rule.target_ess is None or rule.strict:
             return 0
-        return min(max(THIN_DRAWS, 2 * math.ceil(rule.target_ess / self.chains)), self.count // 2 * 2)
+        enough = max(THIN_DRAWS, 2 * math.ceil(rule.target_ess / self.chains))
+        return min(-(-enough // (2 * TURNS)) * 2 * TURNS, self.count // 2 * 2)  # half chains of whole turns
 
     def nearest_to_failing(self) -> tuple[int, float, float]:
         """The scalar in the worst state, with R-hat and the smaller of its effective sizes.
 
-        Of the worst ones when last looked at, it is the one with the worst figures now.
+        It is the worst of those that were looked at closely just now. Where some draws settled all, it is the one with
+        the worst figures of the worst ones by these draws.
         """
         if self._asked is None or not self.scalars:
             return 0, math.nan, math.nan
         rule = self._asked[0]
-        known = np.where(np.isfinite(self._badness), self._badness, -np.inf)
-        worst = np.argsort(-known, kind="stable")[:WORST]
+        badness = np.where(np.isfinite(self._badness), self._badness, -np.inf)
+        closely = np.where(self._known[2] == self.count, badness, -np.inf)
+        nearest = int(np.argmax(closely))
+        if closely[nearest] >= 0.0:
+            rhat, size = self._known[:2, nearest].tolist()
+            return nearest, math.nan if self.chains == 1 else rhat, size
+        worst = np.argsort(-badness, kind="stable")[:WORST]
         figures = self.measure(worst)
         sizes = np.fmin(figures.ess_bulk, figures.ess_tail)
         missing = (figures.rhat - 1.0) / (largest_rhat(rule) - 1.0)
@@ -284,9 +349,10 @@ class Watch:
         if self.count >= FEWEST_DRAWS and usable.any():
             those = np.ascontiguousarray(wanted[usable])
             found = [np.empty(len(those)) for _ in range(3)]
-            shelf, plan, work = self._shelf(), self._plan("all", self.chains, self.count), self._memory()
+            plan, work = self._plan("all", self.chains, self.count), self._memory()
             machine_code()["measure_all"](
-                address(shelf),
+                self._columns.newest,
+                self._columns.blocks,
                 address(plan),
                 address(work),
                 pointer(those),
@@ -312,9 +378,9 @@ class Watch:
         if self._columns.unusable[wanted]:
             draws = self._columns.draws(np.array([wanted]))
             return np.array([examine(draws[c : c + 1]).ess_bulk[0] for c in range(self.chains)])
-        shelf = self._shelf()
         machine_code()["sizes_of_chains"](
-            address(shelf),
+            self._columns.newest,
+            self._columns.blocks,
             address(self._plan("all", self.chains, self.count)),
             address(self._plan("single", 1, self.count)),
             address(self._memory()),
@@ -336,7 +402,8 @@ class Watch:
             return []
         found = np.empty(self.scalars, np.int64)
         number = machine_code()["screen"](
-            address(self._shelf()),
+            self._columns.newest,
+            self._columns.blocks,
             address(self._memory()),
             self.chains,
             self.count,
@@ -346,6 +413,8 @@ class Watch:
             pointer(self._columns.unusable),
             pointer(found),
         )
+        if not number:
+            return []
         suspects = found[:number]
         apart = suspects[self.measure(suspects).rhat > rhat]
         return [int(scalar) for scalar in apart if (self.chain_sizes(int(scalar)) >= size).all()]
@@ -356,26 +425,28 @@ class Watch:
         sufficient: Question,
         some: int,
         candidates: npt.NDArray[np.int64],
-        group: int,
-        looked: npt.NDArray[np.int64],
     ) -> Failure | None:
-        """Look at candidates in sequence."""
-        plan, shelf, work = self._plan("all", self.chains, self.count), self._shelf(), self._memory()
-        thin = self._plan("some", self.chains, some) if some else plan
+        """Look at candidates in sequence, first at so many draws of each chain; 0: at all at once."""
+        plan, work = self._plan("all", self.chains, self.count), self._memory()
+        self._looked[:] = 0
+        place = pointer(candidates)
+        plan_of_some = self._plan("some", self.chains, some) if some else plan
+        plan_of_more = self._plan("more", self.chains, min(2 * some, self.count // 2 * 2)) if some else plan
         begin = 0
         while begin < len(candidates):
             begin += machine_code()["first_failing"](
-                address(shelf),
+                self._columns.newest,
+                self._columns.blocks,
                 address(plan),
                 address(work),
                 address(question),
-                address(thin),
+                address(plan_of_some),
+                address(plan_of_more),
                 address(sufficient),
-                pointer(candidates) + begin * candidates.itemsize,
+                place + begin * candidates.itemsize,
                 len(candidates) - begin,
-                group,
-                pointer(self._badness),
-                pointer(looked),
+                min(some, GROUP),
+                *self._addresses,
             )
             if begin == len(candidates):
                 break
@@ -383,14 +454,7 @@ class Watch:
                 question.noise = largest_ratio(self.chains, self.scalars)
                 continue
             self._last_failed = int(candidates[begin])
-            return Failure(
-                self._last_failed,
-                CRITERIA[question.missed],
-                question.value,
-                question.bound,
-                question.found_rhat,
-                question.found_size,
-            )
+            return failure_of(self._last_failed, question)
         return None
 
     def _chosen(self, scalars: Sequence[int] | npt.NDArray[np.integer[Any]] | None) -> npt.NDArray[np.int64]:
@@ -404,86 +468,63 @@ class Watch:
 
     def _plan(self, role: str, chains: int, draws: int) -> Plan:
         """The plan for so many chains and draws, in memory that serves all plans with this role one after another."""
-        if self._lender is not None:
-            return self._lender._plan(role, chains, draws)
         plan, of_chains, of_draws, room = self._plans.get(role, (None, 0, 0, 0))
         if plan is not None and (of_chains, of_draws) == (chains, draws):
             return plan
         if plan is None or draws > room:
             room = max(draws, 2 * room, FIRST_ROOM if role == "all" else 0)
-            plan = Plan(
+            size = room * chains
+            plan = with_memory(
+                Plan,
                 chains=chains,
                 draws=0,
                 half=0,
                 stride=0,
                 total=0,
-                place=np.empty(room * chains, np.int32),
-                scores=np.empty(2 * room * chains),
-                series=np.empty((room + 2 * (PADDING + TURNS)) * chains),
+                place=size,
+                scores=2 * size,
+                series=size + 2 * (PADDING + TURNS) * chains,
             )
         machine_code()["lay_out"](address(plan), chains, draws)
         self._plans[role] = plan, chains, draws, room
         return plan
 
-    def _memory(self, draws: int | None = None) -> Work:
-        """Memory to examine one scalar in, with so many draws of each chain; by default those there are."""
-        draws = self.count if draws is None else draws
-        if self._lender is not None:
-            return self._lender._memory(draws)
+    def _memory(self) -> Work:
+        """Memory to examine one scalar in."""
+        draws = self.count
         if self._work is None or draws > self._room:
             draws = max(draws, 2 * self._room, FIRST_ROOM)
             size = draws * self.chains
-            self._work = Work(
-                watch=-1,
+            self._work = with_memory(
+                Work,
                 scalar=-1,
                 held=0,
-                row=np.empty(size),
-                order=np.empty(size, np.int32),
-                ascending=np.empty(size),
-                halves_order=np.empty(size, np.int32),
-                halves_ascending=np.empty(size),
-                folded_order=np.empty(size, np.int32),
-                folded=np.empty(size),
-                means=np.empty(2 * self.chains),
-                covariance=np.empty(draws + 2 * LAGS),
+                row=size,
+                order=size,
+                ascending=size,
+                halves_order=size,
+                halves_ascending=size,
+                folded_order=size,
+                folded=size,
+                means=2 * self.chains,
+                covariance=draws + 2 * LAGS,
                 lags=0,
                 within=0.0,
                 between=0.0,
-                pairs=np.empty(size, np.uint64),
-                other=np.empty(size, np.uint64),
-                places=np.empty(DIGITS * BINS, np.int64),
+                pairs=size,
+                other=size,
+                places=DIGITS * BINS,
                 graded=False,
-                grades=np.empty(size, np.int32),
-                counts=np.empty(GRADES, np.int64),
-                grade_scores=np.empty(GRADES),
-                folded_scores=np.empty(GRADES),
-                below_lower=0,
-                below_upper=0,
-                some=np.empty(GROUP * size),
+                grades=size,
+                counts=GRADES,
+                grade_scores=GRADES,
+                folded_scores=GRADES,
+                least=0.0,
+                per_unit=0.0,
+                end_of_lower=0,
+                end_of_upper=0,
+                some=GROUP * size,
+                place=0,
             )
             self._room = draws
         return self._work
-
-    def _shelf(self) -> Shelf:
-        """The draws and orders as machine code sees them; kept until there are more draws."""
-        columns = self._columns
-        if self._lying is None:
-            shelf = Shelf(
-                watch=next(NUMBERS),
-                block=columns.block(),
-                blocks=columns.blocks,
-                chunk=columns.chunks[0],
-                chunks=len(columns.chunks),
-                slots=columns.slots,
-                slot=columns.slot,
-                ordered=columns.ordered,
-                taken=columns.taken,
-            )
-            self._lying = columns.newest, shelf
-        elif self._lying[0] != columns.newest:
-            shelf = self._lying[1]
-            shelf.block, shelf.blocks = columns.block(), columns.blocks
-            shelf.chunk, shelf.chunks, shelf.slots = columns.chunks[0], len(columns.chunks), columns.slots
-            release(shelf)  # orders that were dropped are not to live on in it
-            self._lying = columns.newest, shelf
-        return self._lying[1]

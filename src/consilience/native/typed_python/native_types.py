@@ -264,7 +264,8 @@ def simd(count: int) -> range:
     """`for i in simd(count)`: turns that may run side by side, eight at a time.
 
     The author promises that arrays of the loop are the same or do not overlap. Turns read and write elements
-    `a[i]` or `a[i + k]`, assign to names of their own, and add to sums (`total += x`), which are added up in
-    eight parts: their last bits differ from CPython's, where this is `range(count)`.
+    `a[i]` or `a[i + k]`, assign to names of their own, keep extremes (`least = min(least, x)`), and add to sums
+    (`total += x`), which are added up in eight parts: their last bits differ from CPython's, where this is
+    `range(count)`.
     """
     return range(count)

@@ -30,14 +30,18 @@ class Turns:
 
     index, first   name of the loop's index, and its value in the first of them
     sums           what these turns add to, by name
+    extremes       of what they keep the least or the greatest, by name
     own            names assigned in the body so far
     places         addresses of eight neighbouring elements, one for each turn
     """
 
-    def __init__(self, index: str, first: Value, sums: dict[str, Variable]) -> None:
+    def __init__(
+        self, index: str, first: Value, sums: dict[str, Variable], extremes: dict[str, Variable]
+    ) -> None:
         self.index = index
         self.first = first
         self.sums = sums
+        self.extremes = extremes
         self.own: set[str] = set()
         self.places: set[Value] = set()
 
@@ -66,8 +70,9 @@ class SideBySide(Calls):
         if turns is not None:
             if node.id == turns.index:
                 raise self.error(node, f"the index of simd names elements, as in a[{node.id}], and is no number here")
-            if node.id in turns.sums:
-                raise self.error(node, f"`{node.id}` is a sum over all turns, known only after the loop")
+            if node.id in turns.sums or node.id in turns.extremes:
+                kind = "a sum" if node.id in turns.sums else "the extreme"
+                raise self.error(node, f"`{node.id}` is {kind} over all turns, known only after the loop")
         return super().name(node)
 
     def add_to_sum(self, node: ast.AugAssign, total: Variable) -> None:
@@ -76,9 +81,20 @@ class SideBySide(Calls):
         combine = self.b.add if isinstance(node.op, ast.Add) else self.b.sub
         self.b.set(total, combine(self.b.get(total), term))
 
+    def improves(self, node: ast.Assign, turns: Turns) -> bool:
+        """Keep the better, turn by turn, of an extreme and what eight turns have; False: that is not what is asked."""
+        match extreme_of(node):
+            case (name, kind, term) if name in turns.extremes:
+                value = self.spread(self.to(node, self.expression(term), F64, f"what `{name}` is compared with"))
+                best = self.b.get(turns.extremes[name])
+                better = self.b.cmp("lt" if kind == "min" else "gt", value, best)
+                self.b.set(turns.extremes[name], self.b.select(better, value, best))
+                return True
+        return False
+
     def keep(self, node: ast.stmt, turns: Turns, name: str, got: Typed) -> None:
         """Assign to a name that lives for one turn."""
-        if name == turns.index or name in turns.sums or name in self.assigned - turns.own:
+        if name == turns.index or name in {*turns.sums, *turns.extremes} or name in self.assigned - turns.own:
             raise self.error(node, f"`{name}` has a value before the loop: one turn may not hand it to the next")
         if got.type is not F64 or got.value is None:
             raise self.error(node, f"a name in a simd loop holds f64, got {got.type}")
@@ -186,6 +202,24 @@ def sums_of(body: list[ast.stmt], known: set[str]) -> list[str]:
             case ast.AugAssign(target=ast.Name(id=name), op=ast.Add() | ast.Sub()) if name in known:
                 found.append(name)
     return list(dict.fromkeys(found))
+
+
+def extreme_of(statement: ast.stmt) -> tuple[str, str, ast.expr] | None:
+    """Name, kind and term of `name = min(name, term)`, or of `max`."""
+    match statement:
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.Call(func=ast.Name(id="min" | "max" as kind), args=[ast.Name(id=first), term], keywords=[]),
+        ) if first == name:
+            return name, kind, term
+    return None
+
+
+def extremes_of(body: list[ast.stmt], known: set[str]) -> dict[str, str]:
+    """Names with a value before the loop of which the body keeps the extreme, and which; both kinds are neither."""
+    found = [extreme for statement in body if (extreme := extreme_of(statement)) is not None]
+    kinds = {(name, kind) for name, kind, _ in found if name in known}
+    return {name: kind for name, kind in sorted(kinds) if len({k for n, k in kinds if n == name}) == 1}
 
 
 def _mentions(node: ast.expr, name: str) -> bool:

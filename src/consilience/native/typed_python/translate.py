@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any, Final
 
 from consilience.native.loops import Module
@@ -16,7 +17,7 @@ from consilience.native.typed_python.expressions import SYMBOLS
 from consilience.native.typed_python.function import NativeFunction
 from consilience.native.typed_python.native_types import F64, I64, NONE, NativeType, native_type, simd
 from consilience.native.typed_python.scope import Local, Program, Typed
-from consilience.native.typed_python.side_by_side import SIDES, WIDE, SideBySide, Turns, sums_of, whole_eights
+from consilience.native.typed_python.side_by_side import SIDES, WIDE, SideBySide, Turns, extremes_of, sums_of, whole_eights
 
 HINTS: Final = {
     "Assert": "return a status instead",
@@ -95,6 +96,8 @@ class Statements(SideBySide):
             case ast.Assign():
                 if len(node.targets) != 1:
                     raise self.error(node, "assign to one target at a time")
+                if self.turns is not None and self.improves(node, self.turns):
+                    return True
                 self.assign(node, node.targets[0], self.expression(node.value))
             case ast.AnnAssign():
                 self._annotated(node)
@@ -278,25 +281,31 @@ class Statements(SideBySide):
             self.assigned = set.intersection(*breaks)
         return not endless or bool(breaks)
 
-    def _side_by_side(self, node: ast.For, index: str, count: Value) -> Value:
+    def _side_by_side(self, node: ast.For, index: str, count: Value, just_eight: bool) -> Value:
         """All turns of a simd loop that make whole eights; the number of these turns."""
         b = self.b
         self.check_turns(node, index)
         whole = whole_eights(b, count)
         sums = {name: b.variable(b.const(WIDE, 0.0)) for name in sums_of(node.body, self.assigned)}
-        for name in sums:
+        kinds = extremes_of(node.body, self.assigned)
+        for name in (*sums, *kinds):
             if self.locals[name].type is not F64:
-                got = self.locals[name].type
-                raise self.error(node, f"a sum in a simd loop is f64, `{name}` is {got}; let it start as 0.0")
+                got, kind = self.locals[name].type, "a sum" if name in sums else f"a {kinds[name]}"
+                raise self.error(node, f"{kind} in a simd loop is f64, `{name}` is {got}; let it start as 0.0")
+        extremes = {name: b.variable(b.splat(b.get(self.locals[name].variable), SIDES)) for name in kinds}
         locals, assigned = dict(self.locals), set(self.assigned)
-        with b.for_(b.const(i64, 0), whole, SIDES) as first:
-            self.turns = Turns(index, first, sums)
+        zero = b.const(i64, 0)
+        # Eight turns are no loop, which would cost as much as what they do.
+        with nullcontext(zero) if just_eight else b.for_(zero, whole, SIDES) as first:
+            self.turns = Turns(index, first, sums, extremes)
             self.block(node.body)
             self.turns = None
         self.locals, self.assigned = locals, assigned
         for name, variable in sums.items():
             total = self.locals[name].variable
             b.set(total, b.add(b.get(total), b.reduce("add", b.get(variable))))
+        for name, variable in extremes.items():
+            b.set(self.locals[name].variable, b.reduce(kinds[name], b.get(variable)))
         return whole
 
     def _for(self, node: ast.For) -> None:
@@ -316,7 +325,10 @@ class Statements(SideBySide):
         if counter is simd:
             if len(values) != 1:
                 raise self.error(node, "simd takes one integer, the number of turns; slice arrays to begin elsewhere")
-            start = self._side_by_side(node, name, stop)
+            just_eight = bounds[0].constant == SIDES
+            start = self._side_by_side(node, name, stop, just_eight)
+            if just_eight:
+                return
         step = bounds[2].constant if len(bounds) == 3 else 1
         if not isinstance(step, int) or step == 0:
             raise self.error(node, "the step of range is an integer literal other than 0")
