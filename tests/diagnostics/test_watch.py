@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-import weakref
 from collections.abc import Callable
 
 import numpy as np
@@ -19,7 +18,6 @@ from consilience.diagnostics.autocovariance import mean_autocovariance
 from consilience.diagnostics.sample import Sample
 from consilience.diagnostics.split_rhat import scale_reduction
 from consilience.diagnostics.watch import Failure, Figures, Rule, Watch
-from consilience.diagnostics.watch.watch import UNKNOWN
 from consilience.errors import ShapeError
 
 Draws = np.ndarray
@@ -79,9 +77,9 @@ def all_kinds(shape: tuple[int, int], kinds: dict[str, Make] = KINDS) -> Draws:
     return np.stack([make(rng, shape).astype(np.float64) for make in kinds.values()], axis=2)
 
 
-def watched(draws: Draws, ends: list[int] | None = None, memory: int = 1 << 28) -> Watch:
+def watched(draws: Draws, ends: list[int] | None = None) -> Watch:
     """A watch that has seen the draws in blocks."""
-    watch = Watch(draws.shape[0], draws.shape[2], memory)
+    watch = Watch(draws.shape[0], draws.shape[2])
     for begin, end in zip([0, *(ends or [])], [*(ends or []), draws.shape[1]], strict=True):
         watch.extend(draws[:, begin:end])
     return watch
@@ -129,16 +127,15 @@ def test_figures_equal_the_published_implementation(shape: tuple[int, int]) -> N
     st.integers(1, 9),
     st.integers(0, 330),
     st.lists(st.integers(0, 330), max_size=6),
-    st.sampled_from([0, 3000, 20_000, 1 << 28]),
     st.data(),
 )
-def test_figures_do_not_depend_on_blocks_questions_or_memory(
-    chains: int, count: int, cuts: list[int], memory: int, data: st.DataObject
+def test_figures_do_not_depend_on_blocks_or_questions(
+    chains: int, count: int, cuts: list[int], data: st.DataObject
 ) -> None:
-    """In every bit: empty blocks, single draws, orders kept, merged, dropped and made again."""
+    """In every bit: empty blocks, single draws, orders merged and made again."""
     draws = all_kinds((chains, count)) if count else np.zeros((chains, 0, len(KINDS)))
     ends = sorted(min(cut, count) for cut in cuts)
-    watch = Watch(chains, draws.shape[2], memory)
+    watch = Watch(chains, draws.shape[2])
     begin = 0
     for end in [*ends, count]:
         watch.extend(draws[:, begin:end])
@@ -189,7 +186,8 @@ def test_draws_are_read_where_they_lie() -> None:
     """A run's draws are kept by the run; a second copy would double its memory."""
     draws = all_kinds((2, 50), FINITE)
     columns = watched(draws, [20])._columns
-    block, found = columns.block(), []
+    block, found = columns._rows[-1].at(columns.newest), []
+    assert block is not None
     for _ in range(columns.blocks):
         found.append((block.chain, block.first, block.count))
         assert np.shares_memory(block.values, draws)
@@ -388,19 +386,16 @@ def test_what_failed_is_looked_at_first_and_nothing_else_then() -> None:
     first = watch.check(Rule(target_ess=150))
     assert first is not None
     assert first.scalar == 30
-    assert np.flatnonzero(watch._badness != UNKNOWN).tolist() == list(range(32))  # they are fetched by eights
-    assert watch._columns.ordered[30] == 200
-    assert not watch._columns.ordered[31:].any()
+    assert np.flatnonzero(~np.isnan(watch._badness)).tolist() == [30]  # which neighbouring draws tell beforehand
     watch.extend(draws[:, 200:])
     second = watch.check(Rule(target_ess=150))
     assert second is not None
     assert second.scalar == 30
-    assert np.flatnonzero(watch._columns.ordered == 400).tolist() == [30]
+    assert np.flatnonzero(~np.isnan(watch._badness)).tolist() == [30]
     # Now scalar 30 does not fail any more: those not looked at yet come next.
     third = watch.check(Rule(target_ess=second.value / 2, target_rhat=1.5))
     assert third is None
-    assert (watch._badness != UNKNOWN).all()
-    assert (watch._columns.ordered[[*range(30), *range(31, 50)]] < 400).all()
+    assert np.flatnonzero(watch._badness >= 0).tolist() == [30]  # some draws settle the others
     fourth = watch.check(Rule(target_ess=1600))
     assert fourth is not None
     assert fourth.scalar == 30
@@ -414,7 +409,7 @@ def test_a_watch_goes_on_with_what_another_found() -> None:
         draws[:, :, scalar] = autoregressive(draws[:, :, scalar], 0.97)
     rule = Rule(target_ess=300)
     unbroken, fresh, broken = watched(draws[:, :200, 12:]), watched(draws[:, :200, 12:]), Watch(4, 18)
-    unbroken._last_failed = 15
+    unbroken.begin_with({"last_failed": 15, "badness": np.full(18, np.nan), "slowness": np.ones(18)})
     broken.begin_with(unbroken.found)
     broken.extend(draws[:, :200, 12:])
     first = unbroken.check(rule)
@@ -433,7 +428,7 @@ def test_a_watch_goes_on_with_what_another_found() -> None:
 
 
 def test_some_draws_suffice_only_where_all_do() -> None:
-    """Of 6,000 scalars from slow to fast, watched alone, none passes that the rule fails; many need no full look."""
+    """Of 6,000 scalars from slow to fast, none passes that the rule fails; many need no full look."""
     rng = np.random.default_rng(12)
     rule = Rule(target_ess=100)
     settled = 0
@@ -441,12 +436,14 @@ def test_some_draws_suffice_only_where_all_do() -> None:
         noise = rng.standard_t(4, size=(4, 400, 1000)) if coefficient > 0.6 else rng.normal(size=(4, 400, 1000))
         draws = autoregressive(noise, coefficient)
         figures = diagnostics.examine(draws)
+        other = rng.normal(size=(4, 400, 1))
         for scalar in range(1000):
-            watch = watched(draws[:, :, scalar : scalar + 1])
+            watch = watched(np.concatenate([other, draws[:, :, scalar : scalar + 1]], axis=2))
+            watch.begin_with({"last_failed": 0, "badness": np.full(2, np.nan), "slowness": np.ones(2)})
             if watch.check(rule) is None:
                 assert min(figures.ess_bulk[scalar], figures.ess_tail[scalar]) >= 100
                 assert figures.r_hat[scalar] < 1.05
-                settled += watch._columns.ordered[0] == 0
+                settled += watch._badness[1] < 0
     assert settled > 1000
 
 
@@ -458,7 +455,7 @@ def test_the_scalar_nearest_to_failing_is_found_by_all_its_draws() -> None:
     watch = watched(draws)
     assert watch.nearest_to_failing()[0] == 0
     assert watch.check(Rule(target_ess=400)) is None
-    assert (watch._columns.ordered > 0).sum() < 5
+    assert (watch._badness >= 0).sum() < 5
     scalar, rhat, size = watch.nearest_to_failing()
     figures = diagnostics.examine(draws[:, :, [41]])
     assert scalar == 41
@@ -504,29 +501,6 @@ def test_hardly_any_disagreement_is_overlooked() -> None:
     rhat = diagnostics.examine(draws).r_hat
     assert 100 < (rhat > 1.2).sum() < 900
     assert watched(draws).disagreeing(1.2, 1) == np.flatnonzero(rhat > 1.2).tolist()
-
-
-def test_orders_take_no_more_memory_than_given() -> None:
-    """However many draws come; the draws themselves are not counted."""
-    draws = np.random.default_rng(11).normal(size=(3, 2000, 30))
-    for memory in (0, 50_000, 200_000, 1 << 28):
-        watch = Watch(3, 30, memory)
-        kept = []
-        ever: dict[int, weakref.ref[Draws]] = {}
-        for begin in range(0, 2000, 100):
-            watch.extend(draws[:, begin : begin + 100])
-            watch.measure(range(0, 30, 2))
-            orders = [np.asarray(chunk.order) for chunk in watch._columns.chunks]
-            assert sum(order.nbytes for order in orders if order.size > 1) <= memory
-            ever.update({id(order): weakref.ref(order) for order in orders})
-            del orders
-            living = [order for order in (reference() for reference in ever.values()) if order is not None]
-            assert sum(order.nbytes for order in living if order.size > 1) <= memory  # those dropped are freed
-            del living
-            kept.append(int((watch._columns.slot >= 0).sum()))
-            assert kept[-1] == min(15, memory // (4 * 3 * watch._columns.room))
-        assert kept[-1] == {0: 0, 50_000: 1, 200_000: 6, 1 << 28: 15}[memory]
-        same(watch.measure(), watched(draws).measure())
 
 
 def test_forgetting_begins_anew() -> None:

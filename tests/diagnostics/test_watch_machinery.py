@@ -14,9 +14,11 @@ from consilience import diagnostics
 from consilience.diagnostics.rank_normalisation import scores_of_half_ranks
 from consilience.diagnostics.watch import Rule, Watch
 from consilience.diagnostics.watch import watch as module
+from consilience.diagnostics.watch.columns import Block
 from consilience.diagnostics.watch.grades import CROWD, GRADES, grade, indicators_of_grades, series_of_grades
-from consilience.diagnostics.watch.judgement import GROUP, PASSES, Question, first_failing, measure_all
-from consilience.diagnostics.watch.normal_quantile import normal_quantile, score_table
+from consilience.diagnostics.watch.judgement import GROUP, PASSES, Question, first_failing, judge_given, measure_all
+from consilience.diagnostics.watch.normal_quantile import normal_quantile, score_at, score_table
+from consilience.diagnostics.watch.persistence import guess_times
 from consilience.diagnostics.watch.screening import screen
 from consilience.diagnostics.watch.sorting import BINS, DIGITS, merge_behind, sort_positions
 from consilience.diagnostics.watch.variance_ratio import largest_ratio, upper_tail
@@ -84,9 +86,12 @@ def test_cpython_sorts_the_same() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 1001, 20_000])
 def test_normal_scores_are_those_of_the_diagnostics(count: int) -> None:
-    """To 1e-13, and antisymmetric."""
+    """To 1e-13, and antisymmetric; those of half ranks once they are asked for."""
     table = np.empty(2 * count - 1)
     score_table.compiled(count, table)
+    assert not np.isnan(table[::2]).any()
+    for place in np.flatnonzero(np.isnan(table)):
+        assert score_at.compiled(count, table, int(place)) == table[place]
     np.testing.assert_allclose(table, scores_of_half_ranks(count), rtol=1e-13, atol=0)
     np.testing.assert_array_equal(table, -table[::-1])
 
@@ -122,24 +127,40 @@ def test_cpython_judges_and_measures_the_same() -> None:
         answers: list[object] = []
         for begin, end in ((0, 50), (50, 61)):
             watch.extend(draws[:, begin:end])
-            plan, work, shelf = watch._plan("all", 2, watch.count), watch._memory(), watch._shelf()
+            plan, work = watch._plan("all", 2, watch.count), watch._memory()
+            block, blocks = newest_block(watch), watch._columns.blocks
             figures = np.empty((3, 4))
-            (measure_all.compiled if compiled else measure_all)(shelf, plan, work, np.arange(4), 4, *figures)
+            (measure_all.compiled if compiled else measure_all)(block, blocks, plan, work, np.arange(4), 4, *figures)
             question = Question(30.0, 1.05, 1.01, 3.0, PASSES, 0.0, 0.0, 0.0)
             first = first_failing.compiled if compiled else first_failing
             ample = Question(38.0, 1.01, math.inf, math.nan, PASSES, 0.0, 0.0, 0.0)
-            thin, looked = watch._plan("some", 2, 20), np.zeros(4, np.int64)
-            place = first(shelf, plan, work, question, thin, ample, np.arange(4), 4, GROUP, np.zeros(4), looked)
-            suspects = np.full(4, -1)
+            plenty = Question(60.0, 1.01, math.inf, math.nan, PASSES, 0.0, 0.0, 0.0)
+            some, more, looked = watch._plan("some", 2, 20), watch._plan("more", 2, 40), np.zeros(4, np.int64)
+            asked, known = (question, some, more, ample, plenty), np.zeros((3, 4))
+            place = first(
+                block, blocks, plan, work, *asked, np.arange(4), 4, GROUP, np.zeros(4), known.reshape(-1), looked
+            )
+            suspects, times = np.full(4, -1), np.empty(4)
             look = screen.compiled if compiled else screen
-            number = look(shelf, work, 2, watch.count, 20, 4, 0.05, np.zeros(4), suspects)
-            answers += [looked, question.found_rhat, question.found_size]
+            number = look(block, blocks, work, 2, watch.count, 20, 4, 0.05, np.zeros(4), suspects)
+            (guess_times.compiled if compiled else guess_times)(block, 2, np.empty(20), times)
+            given = np.ascontiguousarray(draws[:, : watch.count, 2]).reshape(-1)
+            (judge_given.compiled if compiled else judge_given)(given, plan, work, ample)
+            answers += [looked, question.found_rhat, question.found_size, known, times]
+            answers += [ample.missed, ample.value, ample.found_rhat, ample.found_size]
             answers += [figures, place, question.missed, question.value, question.badness, number, suspects]
         found.append(answers)
     for native, plain in zip(*found, strict=True):
         np.testing.assert_allclose(native, plain, rtol=1e-12)
     expected = diagnostics.examine(draws)
-    np.testing.assert_allclose(found[1][13][0], expected.r_hat, rtol=1e-9)
+    np.testing.assert_allclose(found[1][-7][0], expected.r_hat, rtol=1e-9)
+
+
+def newest_block(watch: Watch) -> Block:
+    """The block from which one comes to all others."""
+    block = watch._columns._rows[-1].at(watch._columns.newest)
+    assert block is not None
+    return block
 
 
 def graded(values: Numbers) -> tuple[Watch, Numbers, bool]:
@@ -149,7 +170,7 @@ def graded(values: Numbers) -> tuple[Watch, Numbers, bool]:
     watch.extend(values[:, :, None])
     plan, work = watch._plan("some", chains, draws), watch._memory()
     flat = np.ascontiguousarray(values).reshape(-1)
-    return watch, flat, bool(grade.compiled(plan, work, flat, 0.05, 0.95))
+    return watch, flat, bool(grade.compiled(plan, work, flat, 0.05))
 
 
 def series_of(watch: Watch, values: Numbers) -> Numbers:
@@ -190,11 +211,14 @@ def test_scores_of_grades_are_normal_scores_of_rounded_draws(chains: int, draws:
     sides = [(abs(e), e > 0, g if e > 0 else -g) for g, e in enumerate(excess)]
     distances = np.abs(rounded - (sides.index(min(sides)) - 0.5))
     np.testing.assert_allclose(folded, table[(2 * stats.rankdata(distances)).astype(int) - 2], rtol=1e-12, atol=1e-12)
-    for end, share in ((work.below_lower, 0.05), (work.below_upper, 0.95)):
-        indicators_of_grades.compiled(plan, work.grades, end)
-        ones = series_of(watch, values).reshape(-1)
-        np.testing.assert_array_equal(ones, rounded < end)
+    for end, share in ((work.end_of_lower, 0.05), (work.end_of_upper, 0.95)):
+        indicators_of_grades.compiled(plan, work, flat, end)
+        ones = (rounded < end).reshape(2 * chains, -1)
         assert abs(ones.mean() - share) < 0.02
+        centred = ones - ones.mean(axis=1, keepdims=True)
+        np.testing.assert_allclose(series_of(watch, values), centred, atol=1e-15)
+        np.testing.assert_allclose(work.within, ones.var(axis=1, ddof=1).mean(), rtol=1e-12)
+        np.testing.assert_allclose(work.between, ones.mean(axis=1).var(ddof=1), rtol=1e-9, atol=1e-15)
 
 
 @pytest.mark.parametrize("values", [np.ones((2, 64)), np.full((2, 64), 1e308) * [[1.0], [-1.0]], np.eye(2, 64)])

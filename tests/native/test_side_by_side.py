@@ -15,7 +15,7 @@ from consilience.errors import NativeError
 from consilience.native.jit import compile_object
 from consilience.native.mathematics import exp, inf, isfinite, isnan, sqrt
 from consilience.native.target import CROSS, Target
-from consilience.native.typed_python import Array, NativeFunction, f64, i64, native, simd
+from consilience.native.typed_python import Array, NativeFunction, f64, i64, native, simd, stack
 from consilience.native.typed_python.translate import translate
 
 LENGTHS = st.integers(-3, 70)
@@ -70,6 +70,31 @@ def test_extremes_have_the_bits_of_turns_one_by_one(n: int, seed: int, scale: fl
     x = scale * np.random.default_rng(seed).normal(size=80)
     x[special] = [math.inf, -math.inf, math.nan, 0.0][seed % 4]
     assert extremes.compiled(x, n) == extremes(x, n)
+
+
+@native
+def just_eight(x: Array[f64], rows: i64) -> tuple[f64, f64]:
+    """Rows of eight numbers each: column by column, and all together."""
+    columns = stack(f64, 8)
+    for s in simd(8):
+        columns[s] = 0.0
+    least = inf
+    for k in range(rows):
+        row = x[8 * k :]
+        for s in simd(8):
+            columns[s] += row[s]
+            least = min(least, row[s])
+    product = 1.0
+    for s in range(8):
+        product *= columns[s]
+    return product, least
+
+
+@given(st.integers(0, 10), st.integers(0, 2**32 - 1))
+@settings(max_examples=50, deadline=None)
+def test_eight_turns_need_no_loop(rows: int, seed: int) -> None:
+    x = np.random.default_rng(seed).normal(size=80)
+    assert just_eight.compiled(x, rows) == just_eight(x, rows)
 
 
 @given(LENGTHS, st.integers(0, 4), st.integers(0, 2**32 - 1))

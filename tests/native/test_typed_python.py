@@ -41,7 +41,7 @@ from consilience.native.typed_python import (
     stack,
     u64,
 )
-from consilience.native.typed_python.records import Rows
+from consilience.native.typed_python.records import Rows, with_memory
 from consilience.native.typed_python.translate import translate
 
 SCALE: Final = 2.5
@@ -396,6 +396,51 @@ def test_records_in_rows_are_records_in_both_worlds() -> None:
     assert rows.at(rows.next) is None
     with pytest.raises(NativeError, match="memory for 3 records of Link is full"):
         rows.append((0, 0, 0), np.zeros(1), 0)
+
+
+@record
+class Sizes:
+    """Arrays of several widths, and numbers between them."""
+
+    first: Array[i32]
+    scale: f64
+    second: Array[f64]
+    count: i64
+    ready: boolean
+    third: Array[u64]
+
+
+@native
+def fill(sizes: Sizes) -> f64:
+    for i in range(sizes.count):
+        sizes.first[i] = i
+        sizes.second[i] = sizes.scale * f64(i)
+        sizes.third[i] = u64(7 * i)
+    total = 0.0
+    for i in range(sizes.count):
+        total += f64(sizes.first[i]) + sizes.second[i] + f64(i64(u64(sizes.third[i])))
+    return total if sizes.ready else -total
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 16, 1000])
+def test_arrays_in_the_memory_of_their_record_are_arrays_in_both_worlds(count: int) -> None:
+    """They do not overlap, and are there as long as the record."""
+    sizes = with_memory(Sizes, first=count, scale=-0.5, second=count, count=count, ready=True, third=count)
+    copy = with_memory(Sizes, first=count, scale=-0.5, second=count, count=count, ready=False, third=count)
+    gc.collect()
+    assert fill.compiled(sizes) == -fill(copy) == 7.5 * (count * (count - 1) // 2)
+    for one in (sizes, copy):
+        np.testing.assert_array_equal(np.asarray(one.first)[:count], np.arange(count))
+        np.testing.assert_array_equal(np.asarray(one.second)[:count], -0.5 * np.arange(count))
+        np.testing.assert_array_equal(np.asarray(one.third)[:count], 7 * np.arange(count))
+
+
+def test_memory_of_a_record_holds_arrays_and_numbers() -> None:
+    """All of its fields are given; a record in it lies elsewhere."""
+    with pytest.raises(TypeError, match="missing or unknown: \\['third'\\]"):
+        with_memory(Sizes, first=1, scale=0.0, second=1, count=1, ready=True)
+    with pytest.raises(NativeError, match="field before of record Link is a Link, which lies in memory of its own"):
+        with_memory(Link, length=1, values=1, before=0)
 
 
 @native

@@ -82,21 +82,23 @@ class Scripted:
     checked: list[int]
     found: dict[str, Any] = {}  # noqa: RUF012  # nothing
 
-    def __init__(self, chains: int, scalars: int, lender: object = None) -> None:
+    def __init__(self, chains: int, scalars: int) -> None:
         self.chains = chains
-        self.of_level = scalars == 1  # the one of the log density always passes
         self.count = 0
 
-    def extend(self, draws: Sequence[NDArray[np.float64]]) -> None:
+    def extend(self, draws: Sequence[NDArray[np.float64]], *, finite: bool) -> None:
+        assert finite
         assert len(draws) == self.chains
         self.count += len(draws[0])
 
     def check(self, rule: Rule) -> Failure | None:
-        if self.of_level:
-            assert rule.target_ess is None
-            return None
         self.checked.append(self.count)
         return None if self.passes(self.count) else Failure(0, "bulk ess", self.size, 400.0)
+
+    def check_given(self, draws: NDArray[np.float64], rule: Rule) -> None:
+        """The log density always passes."""
+        assert draws.shape == (self.chains, self.count)
+        assert rule.target_ess is None
 
     def disagreeing(self, rhat: float, size: float) -> list[int]:
         return [0] if self.apart(self.count) else []

@@ -74,7 +74,8 @@ def note(
 ) -> i64:
     """Note of the newest blocks which scalars differ from the very first draw, and how many draws are not finite.
 
-    `finite` says that all these draws are. Gives the number of scalars none of whose draws differ, or some of whose are not finite.
+    `finite` says that all these draws are. Gives the number of scalars none of whose draws differ, or some of whose are
+    not finite.
     """
     scalars = block.scalars
     for _ in range(blocks):
@@ -180,14 +181,17 @@ class Columns:
         # NumPy takes as long to tell an address as machine code to look at a block.
         self.addresses = tuple(int(a.ctypes.data) for a in (self.origin, self.moved, self.unusable, self.sums))
 
-    def add(self, sources: Sequence[npt.NDArray[np.float64]]) -> None:
-        """The next draws of each chain, at least one, (draw, scalar), in C order."""
-        length = len(sources[0])
+    def check_number(self, length: int) -> None:
+        """Refuse so many more draws of each chain if their positions would not fit."""
         if (self.count + length) * self.chains > MOST_DRAWS:
             raise ShapeError(
                 f"{self.count + length} draws of {self.chains} chains are more than the {MOST_DRAWS} that convergence "
                 "can be watched on; thin the draws"
             )
+
+    def add(self, sources: Sequence[npt.NDArray[np.float64]]) -> None:
+        """The next draws of each chain, at least one, (draw, scalar), in C order."""
+        length = len(sources[0])
         if not self.blocks:
             self.origin[:] = sources[0][0]
         for chain, source in enumerate(sources):

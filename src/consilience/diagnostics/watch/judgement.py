@@ -39,7 +39,7 @@ BULK_FOUND = 1
 TAILS_FOUND = 2
 ALL_FOUND = 3
 
-SETTLED = 1  # what some draws say of a scalar: it passes, or it has to be looked at closely
+SETTLED = 1  # what is known of a scalar in a check: it passes, or some draws leave open whether it does
 OPEN = 2
 
 GROUP = 8  # neighbouring scalars of which some draws are fetched together: as many share a cache line
@@ -312,7 +312,7 @@ def settle_by_some(
     badness: Array[f64],
     looked: Array[i64],
 ) -> None:
-    """Look at some draws of neighbouring scalars that nothing settles yet, and note in `looked` what they say.
+    """Look at some draws of those neighbouring scalars that nothing settles yet, and note in `looked` what they say.
 
     Where they pass what is asked in `sufficient`, `badness` is below 0.
     """
@@ -336,6 +336,7 @@ def first_failing(
     some: Plan,
     more: Plan,
     sufficient: Question,
+    plentiful: Question,
     candidates: Array[i64],
     count: i64,
     group: i64,
@@ -345,9 +346,10 @@ def first_failing(
 ) -> i64:
     """Place among the candidates of the first that fails, with the criterion in `question`; `count` if none does.
 
-    Where some draws tell that a scalar passes with room to spare, or where these leave it open, more of them, it is
-    not looked at closely. The plans say how many, and `group` how many scalars are fetched together; 0: look closely.
-    Of a scalar that is, `known` tells R-hat, the smaller effective size, and of how many draws of each chain.
+    Where some draws tell that a scalar passes with room to spare, or where these leave it open, more of them, with
+    more room, it is not looked at closely. The plans say how many, and `group` how many scalars are fetched together;
+    0: look closely. Of a scalar that is, `known` tells R-hat, the smaller effective size, and of how many draws of
+    each chain.
     """
     scalars = block.scalars
     for k in range(count):
@@ -357,7 +359,7 @@ def first_failing(
             together = min(group, scalars - first)
             settle_by_some(block, blocks, plan.draws, some, work, sufficient, first, together, badness, looked)
         if looked[scalar] == OPEN and more.draws > some.draws:
-            settle_by_some(block, blocks, plan.draws, more, work, sufficient, scalar, 1, badness, looked)
+            settle_by_some(block, blocks, plan.draws, more, work, plentiful, scalar, 1, badness, looked)
         if looked[scalar] != SETTLED:
             bring_in_order(block, blocks, plan, work, scalar)
             missed = look_closely(question, plan, work)
@@ -368,6 +370,7 @@ def first_failing(
                 known[2 * scalars + scalar] = f64(plan.draws)
             if missed != PASSES:
                 return k
+            looked[scalar] = SETTLED
     return count
 
 

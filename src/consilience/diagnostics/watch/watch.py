@@ -48,6 +48,7 @@ FIRST_ROOM = 1000  # draws of each chain
 ALLOWANCE: Final = 0.04
 WORST = 3  # scalars, settled perhaps by some draws, of which the worst is sought in all draws
 AMPLE = 1.25  # effective size of some draws, over what is asked for, at which all are not looked at
+PLENTIFUL = 2.0  # the same for a second look at twice as many, which only luck may have left open
 THIN_DRAWS = 64
 SCREENED_DRAWS = 96
 SCREENED_SHARE = 0.15
@@ -78,7 +79,7 @@ def _compiled() -> dict[str, Callable[..., Any]]:
         note: (word, place, word, word, *(place,) * 4),
         guess_times: (None, place, word, place, place),
         lay_out: (None, place, word, word),
-        first_failing: (word, place, word, *(place,) * 7, word, word, place, place, place),
+        first_failing: (word, place, word, *(place,) * 8, word, word, place, place, place),
         judge_given: (word, *(place,) * 4),
         measure_all: (None, place, word, *(place,) * 3, word, place, place, place),
         sizes_of_chains: (None, place, word, *(place,) * 3, word, place),
@@ -110,14 +111,17 @@ def largest_rhat(rule: Rule) -> float:
     return rule.target_rhat + (0.0 if rule.strict else ALLOWANCE)
 
 
-def questions(rule: Rule) -> tuple[Question, Question]:
-    """What is asked of all draws, and of some that are to suffice."""
+def asking(rule: Rule) -> Question:
+    """What is asked of all draws."""
     target = 0.0 if rule.target_ess is None else rule.target_ess
     unexplained = math.inf if rule.strict else rule.target_rhat
-    return (
-        Question(target, largest_rhat(rule), unexplained, math.nan, PASSES, 0.0, 0.0, 0.0, 0, 0.0, 0.0),
-        Question(AMPLE * target, rule.target_rhat, math.inf, math.nan, PASSES, 0.0, 0.0, 0.0, 0, 0.0, 0.0),
-    )
+    return Question(target, largest_rhat(rule), unexplained, math.nan, PASSES, 0.0, 0.0, 0.0, 0, 0.0, 0.0)
+
+
+def asking_more(rule: Rule, times: float) -> Question:
+    """What is asked of some draws, so that all need not be looked at: so many times the size, and a smaller R-hat."""
+    target = 0.0 if rule.target_ess is None else rule.target_ess
+    return Question(times * target, rule.target_rhat, math.inf, math.nan, PASSES, 0.0, 0.0, 0.0, 0, 0.0, 0.0)
 
 
 def failure_of(scalar: int, question: Question) -> Failure:
@@ -177,7 +181,7 @@ class Watch:
         self._room = 0
         self._unsound = False  # some draws are not finite, or those of a scalar all equal
         self._plans: dict[str, tuple[Plan, int, int, int]] = {}
-        self._asked: tuple[Rule, Question, Question] | None = None
+        self._asked: tuple[Rule, Question, tuple[Question, Question]] | None = None
 
     @property
     def found(self) -> Found:
@@ -219,6 +223,7 @@ class Watch:
                 f"{came} came"
             )
         columns, length = self._columns, len(draws[0])
+        columns.check_number(length)
         given = [_as_they_lie(own) for own in draws]
         if length:
             columns.add(given)
@@ -239,7 +244,8 @@ class Watch:
 
         A scalar of which some draws pass with room to spare is not looked at closely: of evenly spread draws, as many
         in all as make twice the size asked for, or all, the effective size is a quarter larger than it should be and
-        R-hat is below `target_rhat`. All draws are worth more than some of them.
+        R-hat is below `target_rhat`; or of twice as many draws the effective size is twice as large as it should be.
+        All draws are worth more than some of them.
         Source: MacEachern and Berliner (1994), Subsampling the Gibbs sampler. Their ranks are those of 128 equal
         steps of their range, where none of these holds more than a sixteenth of them.
 
@@ -255,12 +261,12 @@ class Watch:
         if self._slowness is None:
             self._slowness = self._autocorrelation_times()
             self._last_failed = int(np.argmax(self._slowness))
+        self._looked[:] = 0
         failure = self._first_failing(question, sufficient, 0, np.array([self._last_failed]))
         if failure is None:
             guesses = question.target_ess / (self.chains * self.count) * self._slowness
             order = np.argsort(-np.where(np.isnan(self._badness), guesses, self._badness), kind="stable")
-            others = order[order != self._last_failed]
-            failure = self._first_failing(question, sufficient, self._draws_for_a_first_look(rule), others)
+            failure = self._first_failing(question, sufficient, self._draws_for_a_first_look(rule), order)
         return failure
 
     def check_given(self, draws: npt.NDArray[np.float64], rule: Rule) -> Failure | None:
@@ -277,7 +283,7 @@ class Watch:
         if self.count < FEWEST_DRAWS:
             return too_few(number, rule)
         given = _as_they_lie(draws)
-        question, _ = questions(rule)
+        question = asking(rule)
         question.noise = largest_ratio(self.chains, 1)
         plan, work = self._plan("all", self.chains, self.count), self._memory()
         missed = machine_code()["judge_given"](pointer(given), address(plan), address(work), address(question))
@@ -302,10 +308,10 @@ class Watch:
             return Failure(scalar, "not finite", float(columns.unusable[scalar]), 0.0)
         return Failure(int(np.flatnonzero(columns.moved == 0)[0]), "constant", 0.0, 0.0)
 
-    def _questions(self, rule: Rule) -> tuple[Question, Question]:
-        """What is asked of all draws, and of some; kept until another rule comes."""
+    def _questions(self, rule: Rule) -> tuple[Question, tuple[Question, Question]]:
+        """What is asked of all draws, and of some in a first and in a second look; kept until another rule comes."""
         if self._asked is None or self._asked[0] != rule:
-            self._asked = rule, *questions(rule)
+            self._asked = rule, asking(rule), (asking_more(rule, AMPLE), asking_more(rule, PLENTIFUL))
         return self._asked[1:]
 
     def _draws_for_a_first_look(self, rule: Rule) -> int:
@@ -422,13 +428,12 @@ class Watch:
     def _first_failing(
         self,
         question: Question,
-        sufficient: Question,
+        sufficient: tuple[Question, Question],
         some: int,
         candidates: npt.NDArray[np.int64],
     ) -> Failure | None:
         """Look at candidates in sequence, first at so many draws of each chain; 0: at all at once."""
         plan, work = self._plan("all", self.chains, self.count), self._memory()
-        self._looked[:] = 0
         place = pointer(candidates)
         plan_of_some = self._plan("some", self.chains, some) if some else plan
         plan_of_more = self._plan("more", self.chains, min(2 * some, self.count // 2 * 2)) if some else plan
@@ -442,7 +447,7 @@ class Watch:
                 address(question),
                 address(plan_of_some),
                 address(plan_of_more),
-                address(sufficient),
+                *map(address, sufficient),
                 place + begin * candidates.itemsize,
                 len(candidates) - begin,
                 min(some, GROUP),

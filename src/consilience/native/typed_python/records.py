@@ -7,8 +7,10 @@ memory, so one object serves plain Python and, by its address, compiled code. Ou
 from __future__ import annotations
 
 import inspect
+import struct
 import weakref
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Final, Generic, TypeVar, cast, dataclass_transform
 
 import numpy as np
@@ -68,6 +70,21 @@ class _Layout:
                         f"boolean, Array, Function or a record, got {type}"
                     )
         return self._types
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Bytes of an element of each field that is an array; 0 for numbers. NativeError if there are other fields."""
+        for name, type in zip(self.names, self.types, strict=True):
+            if type.kind not in ("array", "f64", "i64", "boolean"):
+                raise NativeError(
+                    f"field {name} of record {self.owner.__name__} is a {type}, which lies in memory of its own"
+                )
+        return tuple(DTYPES[t.element.kind].itemsize if t.element is not None else 0 for t in self.types)
+
+    @cached_property
+    def packed(self) -> struct.Struct:
+        """All slots, one after another."""
+        return struct.Struct("=" + "".join("d" if t.kind == "f64" else "q" for t in self.types))
 
     def in_order(self, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """A value for every field, from those given in order, those given by name, and defaults."""
@@ -171,27 +188,25 @@ def with_memory(cls: type[Class], **fields: float) -> Class:
     It is made many times quicker than one whose arrays are made by themselves. The arrays' elements are not set.
     """
     described = layout(cls)
-    values = described.in_order((), fields)
-    begins, end = [], LINE
-    for type_, value in zip(described.types, values, strict=True):
-        if type_.kind not in ("array", "f64", "i64", "boolean"):
-            raise NativeError(f"a {type_} is no number and no array, which the memory of a {cls.__name__} could hold")
-        begins.append(end)
-        if type_.kind == "array":
-            size = int(value) * DTYPES[cast("NativeType", type_.element).kind].itemsize
-            end += -(-size // LINE) * LINE
+    slots: list[float] = []
+    arrays: list[int] = []
+    end = LINE
+    for value, size in zip(described.in_order((), fields), described.sizes, strict=True):
+        if size:
+            arrays.append(len(slots))
+            slots.append(end)
+            end += -(-int(value) * size // LINE) * LINE
+        else:
+            slots.append(value)
     memory = np.empty(end, np.uint8)
     start = int(memory.ctypes.data)
+    _arrays[start] = memory
     start -= start % LINE  # the first line is not used
-    slots = np.zeros(len(values), np.int64)
-    found = _seen(cls, slots, int(slots.ctypes.data), {})
+    for place in arrays:
+        slots[place] += start
+    bits = np.frombuffer(bytearray(described.packed.pack(*slots)), np.int64)
+    found = _seen(cls, bits, int(bits.ctypes.data), {})
     found._memory = memory
-    for place, (type_, value) in enumerate(zip(described.types, values, strict=True)):
-        if type_.kind == "f64":
-            found._floats[place] = value
-        else:
-            slots[place] = start + begins[place] if type_.kind == "array" else value
-    _arrays[int(memory.ctypes.data)] = memory
     return cast("Class", found)
 
 

@@ -35,9 +35,7 @@ class Turns:
     places         addresses of eight neighbouring elements, one for each turn
     """
 
-    def __init__(
-        self, index: str, first: Value, sums: dict[str, Variable], extremes: dict[str, Variable]
-    ) -> None:
+    def __init__(self, index: str, first: Value, sums: dict[str, Variable], extremes: dict[str, Variable]) -> None:
         self.index = index
         self.first = first
         self.sums = sums

@@ -17,7 +17,15 @@ from consilience.native.typed_python.expressions import SYMBOLS
 from consilience.native.typed_python.function import NativeFunction
 from consilience.native.typed_python.native_types import F64, I64, NONE, NativeType, native_type, simd
 from consilience.native.typed_python.scope import Local, Program, Typed
-from consilience.native.typed_python.side_by_side import SIDES, WIDE, SideBySide, Turns, extremes_of, sums_of, whole_eights
+from consilience.native.typed_python.side_by_side import (
+    SIDES,
+    WIDE,
+    SideBySide,
+    Turns,
+    extremes_of,
+    sums_of,
+    whole_eights,
+)
 
 HINTS: Final = {
     "Assert": "return a status instead",
