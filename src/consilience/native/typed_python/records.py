@@ -198,7 +198,7 @@ def with_memory(cls: type[Class], **fields: float) -> Class:
             end += -(-int(value) * size // LINE) * LINE
         else:
             slots.append(value)
-    memory = np.empty(end, np.uint8)
+    memory = np.empty(end + LINE, np.uint8)  # so that an empty array has a place too
     start = int(memory.ctypes.data)
     _arrays[start] = memory
     start -= start % LINE  # the first line is not used
