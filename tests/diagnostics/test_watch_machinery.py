@@ -133,10 +133,9 @@ def test_cpython_judges_and_measures_the_same() -> None:
             (measure_all.compiled if compiled else measure_all)(block, blocks, plan, work, np.arange(4), 4, *figures)
             question = Question(30.0, 1.05, 1.01, 3.0, PASSES, 0.0, 0.0, 0.0)
             first = first_failing.compiled if compiled else first_failing
-            ample = Question(38.0, 1.01, math.inf, math.nan, PASSES, 0.0, 0.0, 0.0)
-            plenty = Question(60.0, 1.01, math.inf, math.nan, PASSES, 0.0, 0.0, 0.0)
+            ample = Question(0.0, 1.01, math.inf, math.nan, PASSES, 0.0, 0.0, 0.0)
             some, more, looked = watch._plan("some", 2, 20), watch._plan("more", 2, 40), np.zeros(4, np.int64)
-            asked, known = (question, some, more, ample, plenty), np.zeros((3, 4))
+            asked, known = (question, some, more, ample), np.zeros((3, 4))
             place = first(
                 block, blocks, plan, work, *asked, np.arange(4), 4, GROUP, np.zeros(4), known.reshape(-1), looked
             )

@@ -7,7 +7,8 @@ import math
 ALONE = 15  # transitions each chain makes by itself at first
 WINDOW_GROWTH = 1.5
 CHECK_GROWTH = 1.25
-EARLY = 0.5  # share of the draws that should suffice, at which to look again
+LEAST_SHARE = 0.5  # of the draws that should suffice, at which to look again however poor the estimate
+UNLIKELY = 1.645  # standard errors that an estimate exceeds in 5 % of cases
 
 
 def tuning_window(number: int) -> int:
@@ -43,7 +44,13 @@ def check_after(draws: int, first: int, last: int) -> int:
 def look_again_after(draws: int, size: float, target: float) -> int:
     """Draws of each chain before the next look, where `draws` have an effective size of `size`, of `target` asked for.
 
-    Half of those that it takes if draws go on to be worth what they were, and never more than twice those there are:
-    sizes are estimates, and those of few draws are poor ones.
+    Those with which it is unlikely that they suffice: as many as it takes if draws go on to be worth what they were,
+    less the error of the estimate, but at least half of them, and never more than twice those there are.
+
+    Source: Sokal (1997), Monte Carlo methods in statistical mechanics, section 3: an autocorrelation time from lags up
+    to M has a relative variance of 2 (2 M + 1) over the number of draws; M is taken as two such times.
     """
-    return int(min(2.0 * draws, EARLY * draws * target / size)) if size > 0 else 2 * draws
+    if not size > 0:
+        return 2 * draws
+    share = max(LEAST_SHARE, 1.0 - UNLIKELY * math.sqrt(8.0 / size))
+    return int(min(2.0 * draws, share * draws * target / size))

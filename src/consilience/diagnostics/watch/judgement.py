@@ -25,6 +25,8 @@ from consilience.native.mathematics import divide, isnan
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record, simd
 
 TAIL = 0.05
+AMPLE = 1.25  # effective size of some draws, over what is asked for, at which all are not looked at
+PLENTIFUL = 2.0  # the same for a second look at twice as many, which only luck may have left open
 
 PASSES = 0
 BULK_ESS = 1
@@ -336,7 +338,6 @@ def first_failing(
     some: Plan,
     more: Plan,
     sufficient: Question,
-    plentiful: Question,
     candidates: Array[i64],
     count: i64,
     group: i64,
@@ -357,9 +358,11 @@ def first_failing(
         if group > 0 and looked[scalar] == 0:
             first = scalar - scalar % group
             together = min(group, scalars - first)
+            sufficient.target_ess = AMPLE * question.target_ess
             settle_by_some(block, blocks, plan.draws, some, work, sufficient, first, together, badness, looked)
         if looked[scalar] == OPEN and more.draws > some.draws:
-            settle_by_some(block, blocks, plan.draws, more, work, plentiful, scalar, 1, badness, looked)
+            sufficient.target_ess = PLENTIFUL * question.target_ess
+            settle_by_some(block, blocks, plan.draws, more, work, sufficient, scalar, 1, badness, looked)
         if looked[scalar] != SETTLED:
             bring_in_order(block, blocks, plan, work, scalar)
             missed = look_closely(question, plan, work)

@@ -47,8 +47,6 @@ FEWEST_DRAWS = 4
 FIRST_ROOM = 1000  # draws of each chain
 ALLOWANCE: Final = 0.04
 WORST = 3  # scalars, settled perhaps by some draws, of which the worst is sought in all draws
-AMPLE = 1.25  # effective size of some draws, over what is asked for, at which all are not looked at
-PLENTIFUL = 2.0  # the same for a second look at twice as many, which only luck may have left open
 THIN_DRAWS = 64
 SCREENED_DRAWS = 96
 SCREENED_SHARE = 0.15
@@ -79,7 +77,7 @@ def _compiled() -> dict[str, Callable[..., Any]]:
         note: (word, place, word, word, *(place,) * 4),
         guess_times: (None, place, word, place, place),
         lay_out: (None, place, word, word),
-        first_failing: (word, place, word, *(place,) * 8, word, word, place, place, place),
+        first_failing: (word, place, word, *(place,) * 7, word, word, place, place, place),
         judge_given: (word, *(place,) * 4),
         measure_all: (None, place, word, *(place,) * 3, word, place, place, place),
         sizes_of_chains: (None, place, word, *(place,) * 3, word, place),
@@ -118,10 +116,9 @@ def asking(rule: Rule) -> Question:
     return Question(target, largest_rhat(rule), unexplained, math.nan, PASSES, 0.0, 0.0, 0.0, 0, 0.0, 0.0)
 
 
-def asking_more(rule: Rule, times: float) -> Question:
-    """What is asked of some draws, so that all need not be looked at: so many times the size, and a smaller R-hat."""
-    target = 0.0 if rule.target_ess is None else rule.target_ess
-    return Question(times * target, rule.target_rhat, math.inf, math.nan, PASSES, 0.0, 0.0, 0.0, 0, 0.0, 0.0)
+def asking_of_some(rule: Rule) -> Question:
+    """What is asked of some draws, so that all need not be looked at; the size depends on how many they are."""
+    return Question(0.0, rule.target_rhat, math.inf, math.nan, PASSES, 0.0, 0.0, 0.0, 0, 0.0, 0.0)
 
 
 def failure_of(scalar: int, question: Question) -> Failure:
@@ -181,7 +178,7 @@ class Watch:
         self._room = 0
         self._unsound = False  # some draws are not finite, or those of a scalar all equal
         self._plans: dict[str, tuple[Plan, int, int, int]] = {}
-        self._asked: tuple[Rule, Question, tuple[Question, Question]] | None = None
+        self._asked: tuple[Rule, Question, Question] | None = None
 
     @property
     def found(self) -> Found:
@@ -226,7 +223,10 @@ class Watch:
         columns.check_number(length)
         given = [_as_they_lie(own) for own in draws]
         if length:
+            first = columns.count == 0
             columns.add(given)
+            if finite and not first and not self._unsound:
+                return  # all scalars have moved before
             self._unsound = bool(machine_code()["note"](columns.newest, self.chains, finite, *columns.addresses))
 
     def check(self, rule: Rule) -> Failure | None:
@@ -308,10 +308,10 @@ class Watch:
             return Failure(scalar, "not finite", float(columns.unusable[scalar]), 0.0)
         return Failure(int(np.flatnonzero(columns.moved == 0)[0]), "constant", 0.0, 0.0)
 
-    def _questions(self, rule: Rule) -> tuple[Question, tuple[Question, Question]]:
-        """What is asked of all draws, and of some in a first and in a second look; kept until another rule comes."""
+    def _questions(self, rule: Rule) -> tuple[Question, Question]:
+        """What is asked of all draws, and of some; kept until another rule comes."""
         if self._asked is None or self._asked[0] != rule:
-            self._asked = rule, asking(rule), (asking_more(rule, AMPLE), asking_more(rule, PLENTIFUL))
+            self._asked = rule, asking(rule), asking_of_some(rule)
         return self._asked[1:]
 
     def _draws_for_a_first_look(self, rule: Rule) -> int:
@@ -428,7 +428,7 @@ class Watch:
     def _first_failing(
         self,
         question: Question,
-        sufficient: tuple[Question, Question],
+        sufficient: Question,
         some: int,
         candidates: npt.NDArray[np.int64],
     ) -> Failure | None:
@@ -447,7 +447,7 @@ class Watch:
                 address(question),
                 address(plan_of_some),
                 address(plan_of_more),
-                *map(address, sufficient),
+                address(sufficient),
                 place + begin * candidates.itemsize,
                 len(candidates) - begin,
                 min(some, GROUP),
