@@ -382,7 +382,8 @@ def test_records_in_rows_are_records_in_both_worlds() -> None:
     for k in range(3):
         values = np.full(k + 1, float(k))
         assert rows.next == newest + 24 or not newest
-        newest = rows.append((k + 1, values.ctypes.data, newest or rows.next), values, values.ctypes.data)
+        place = values.ctypes.data
+        newest = rows.extend([(k + 1, place, newest or rows.next)], {place: values})
         del values
     last = rows.at(newest)
     assert last is not None
@@ -394,8 +395,8 @@ def test_records_in_rows_are_records_in_both_worlds() -> None:
     assert sum_of_links.compiled(last, 1) == 4.0
     assert rows.at(newest + 8) is None
     assert rows.at(rows.next) is None
-    with pytest.raises(NativeError, match="memory for 3 records of Link is full"):
-        rows.append((0, 0, 0), np.zeros(1), 0)
+    with pytest.raises(NativeError, match="memory for 3 records of Link, of which 3 are made, has no room for 1 more"):
+        rows.extend([(0, 0, 0)], {})
 
 
 @record

@@ -23,8 +23,7 @@ def ebfmi(energy: npt.ArrayLike) -> FloatArray:
         raise ShapeError(f"energies need the axes (chain, draw); their shape is {values.shape}")
     if values.shape[1] < 2:
         return np.full(values.shape[0], np.nan)
-    steps = np.square(np.diff(values, axis=1)).sum(axis=1)
-    squares = np.square(values - values.mean(axis=1, keepdims=True)).sum(axis=1)
+    steps, moves = np.diff(values, axis=1), values - values.mean(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        fraction: FloatArray = steps / squares
+        fraction: FloatArray = np.einsum("cd,cd->c", steps, steps) / np.einsum("cd,cd->c", moves, moves)
     return fraction

@@ -194,13 +194,16 @@ class Columns:
         length = len(sources[0])
         if not self.blocks:
             self.origin[:] = sources[0][0]
+        if not self._rows or self._rows[-1].room < len(sources):
+            self._rows.append(Rows(Block, max(FIRST_BLOCKS, self.blocks, len(sources))))
+        rows, first, slots, arrays = self._rows[-1], self.count, [], {}
         for chain, source in enumerate(sources):
-            if not self._rows or self._rows[-1].count == self._rows[-1].capacity:
-                self._rows.append(Rows(Block, max(FIRST_BLOCKS, self.blocks)))
-            rows, values = self._rows[-1], source.ctypes.data
-            slots = (self.count, length, chain, self.scalars, values, self.newest or rows.next)
-            self.newest = rows.append(slots, source.reshape(-1), values)
-            self._sources.append((chain, self.count, source))
+            values = source.ctypes.data
+            before = rows.next + (chain - 1) * rows.step if chain else self.newest or rows.next
+            slots.append((first, length, chain, self.scalars, values, before))
+            arrays[values] = source
+            self._sources.append((chain, first, source))
+        self.newest = rows.extend(slots, arrays)
         self.blocks += len(sources)
         self.count += length
 

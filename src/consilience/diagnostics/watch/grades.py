@@ -5,7 +5,6 @@ Draws of one step share their average rank, as equal draws do. Where a step hold
 
 from __future__ import annotations
 
-from consilience.diagnostics.watch.normal_quantile import score_at
 from consilience.diagnostics.watch.series import Plan, Work, note_spread
 from consilience.diagnostics.watch.sorting import spread_of
 from consilience.native.mathematics import float_bits, inf
@@ -39,13 +38,13 @@ def deal_out(values: Array[f64], total: i64, work: Work) -> boolean:
 
 @native
 def score_grades(plan: Plan, counts: Array[i64], scores: Array[f64]) -> boolean:
-    """Normal scores of grades; False: too blurred."""
+    """Normal scores of grades; False: too blurred. Those without draws get some number."""
     below = 0
     for grade in range(GRADES):
         count = counts[grade]
         if count * CROWD > plan.total:
             return False
-        scores[grade] = score_at(plan.total, plan.scores, 2 * below + count - 1) if count > 0 else 0.0
+        scores[grade] = plan.scores[max(2 * below + count - 1, 0)]
         below += count
     return True
 
@@ -65,7 +64,7 @@ def score_folded_grades(plan: Plan, counts: Array[i64], scores: Array[f64]) -> N
     nearer = 0
     while lower >= 0 or upper < GRADES:
         count = (counts[lower] if lower >= 0 else 0) + (counts[upper] if upper < GRADES else 0)
-        score = score_at(plan.total, plan.scores, 2 * nearer + count - 1) if count > 0 else 0.0
+        score = plan.scores[max(2 * nearer + count - 1, 0)]
         if lower >= 0:
             scores[lower] = score
         if upper < GRADES:

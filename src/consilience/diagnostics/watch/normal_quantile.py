@@ -80,12 +80,14 @@ def score_table(count: i64, table: Array[f64]) -> None:
     """
     last = 2 * count - 2
     size = f64(count) + 0.25
+    part = 1.0 / size
     tail = min(count - 1, i64(0.15 * size))  # from here on, within 0.425 of the median's probability
     for i in range(0, tail, 2):
-        table[i] = normal_quantile((0.625 + f64(i) / 2.0) / size)
+        table[i] = normal_quantile((0.625 + 0.5 * f64(i)) * part)
         table[i + 1] = nan
+    middle = 0.5 * size
     for i in range(tail, count - 1):
-        table[i] = (0.625 + f64(i) / 2.0) / size - 0.5
+        table[i] = (0.625 + 0.5 * f64(i) - middle) * part
     near_median(table[tail:], count - 1 - tail)
     for i in range(count - 1):
         table[last - i] = -table[i]
@@ -97,6 +99,6 @@ def score_at(count: i64, table: Array[f64], place: i64) -> f64:
     """The element of the table of so many ranks at a place, computed where it is not there yet."""
     if isnan(table[place]):
         mirrored = 2 * count - 2 - place
-        score = normal_quantile((0.625 + f64(min(place, mirrored)) / 2.0) / (f64(count) + 0.25))
+        score = normal_quantile((0.625 + 0.5 * f64(min(place, mirrored))) * (1.0 / (f64(count) + 0.25)))
         table[place] = score if place < mirrored else -score
     return table[place]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from consilience.diagnostics.watch.columns import Block
 from consilience.native.typed_python import Array, f64, i64, native, simd
 
-MOST_DRAWS = 100  # of each chain
+MOST_DRAWS = 50  # of each chain
 
 
 @native

@@ -86,8 +86,8 @@ class Work:
 
 
 @native
-def lay_out(plan: Plan, chains: i64, draws: i64) -> None:
-    """Plan for so many chains and draws, in memory that is large enough."""
+def lay_out(plan: Plan, chains: i64, draws: i64, halves: boolean) -> None:
+    """Plan for so many chains and draws, in memory that is large enough; `halves`: with scores of all half ranks."""
     half = draws // 2
     plan.chains = chains
     plan.draws = draws
@@ -98,12 +98,18 @@ def lay_out(plan: Plan, chains: i64, draws: i64) -> None:
     for k in simd(2 * chains * plan.stride):
         series[k] = 0.0
     score_table(plan.total, plan.scores)
+    if halves:
+        for k in range(1, 2 * plan.total - 1, 2):
+            score_at(plan.total, plan.scores, k)
+    place = plan.place
     second = draws - half
-    for i in range(draws):
-        within = i if i < half else i - second
-        for c in range(chains):
-            start = 2 * c * plan.stride + (0 if i < half else plan.stride)
-            plan.place[i * chains + c] = start + within if i < half or i >= second else -1
+    for c in range(chains):
+        start = 2 * c * plan.stride
+        if second > half:
+            place[half * chains + c] = -1
+        for i in range(half):
+            place[i * chains + c] = start + i
+            place[(second + i) * chains + c] = start + plan.stride + i
 
 
 @native

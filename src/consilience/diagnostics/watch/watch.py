@@ -76,7 +76,7 @@ def _compiled() -> dict[str, Callable[..., Any]]:
     functions: dict[NativeFunction[..., Any], tuple[Any, ...]] = {
         note: (word, place, word, word, *(place,) * 4),
         guess_times: (None, place, word, place, place),
-        lay_out: (None, place, word, word),
+        lay_out: (None, place, word, word, word),
         first_failing: (word, place, word, *(place,) * 7, word, word, place, place, place),
         judge_given: (word, *(place,) * 4),
         measure_all: (None, place, word, *(place,) * 3, word, place, place, place),
@@ -490,7 +490,7 @@ class Watch:
                 scores=2 * size,
                 series=size + 2 * (PADDING + TURNS) * chains,
             )
-        machine_code()["lay_out"](address(plan), chains, draws)
+        machine_code()["lay_out"](address(plan), chains, draws, role in ("some", "more"))
         self._plans[role] = plan, chains, draws, room
         return plan
 

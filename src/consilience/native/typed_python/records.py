@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import struct
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar, cast, dataclass_transform
 
@@ -155,28 +155,38 @@ class Rows(Generic[Class]):
         self.count = 0
         self._slots = np.zeros((capacity, len(layout(cls).names)), np.int64)
         self._begin = int(self._slots.ctypes.data)
-        self._step = self._slots.strides[0]
+        self.step = self._slots.strides[0]
         self._kept: dict[int, Any] = {}
         _rows.add(self)
 
     @property
+    def room(self) -> int:
+        """How many more records there is memory for."""
+        return self.capacity - self.count
+
+    @property
     def next(self) -> int:
         """Where the next record will lie."""
-        return self._begin + self.count * self._step
+        return self._begin + self.count * self.step
 
-    def append(self, slots: tuple[int, ...], array: npt.NDArray[Any], address: int) -> int:
-        """Make one more record with these slots, one of which is the address of an array; gives its own address."""
-        if self.count == self.capacity:
-            raise NativeError(f"memory for {self.capacity} records of {self.cls.__name__} is full")
-        made = self.next
-        self._slots[self.count] = slots
-        self._kept[address] = array
-        self.count += 1
-        return made
+    def extend(self, slots: Sequence[Sequence[int]], arrays: Mapping[int, npt.NDArray[Any]]) -> int:
+        """Make more records with these slots, `step` bytes apart; gives the address of the last one.
+
+        arrays   those whose addresses are among the slots, by address
+        """
+        if len(slots) > self.room:
+            raise NativeError(
+                f"memory for {self.capacity} records of {self.cls.__name__}, of which {self.count} are made, has no "
+                f"room for {len(slots)} more"
+            )
+        self._slots[self.count : self.count + len(slots)] = slots
+        self._kept.update(arrays)
+        self.count += len(slots)
+        return self.next - self.step
 
     def at(self, address: int) -> Class | None:
         """The record at an address, as an object; None if it is not here."""
-        row, rest = divmod(address - self._begin, self._step)
+        row, rest = divmod(address - self._begin, self.step)
         if rest or not 0 <= row < self.count:
             return None
         return cast("Class", _seen(self.cls, self._slots[row], address, self._kept))
@@ -322,8 +332,7 @@ def _object(self: Record, position: int, name: str, type_: NativeType) -> Any:
         return kept[1]
     found = self._kept.get(address)
     if type_.kind == "array":
-        if not isinstance(found, np.ndarray):
-            found = _arrays.get(address)
+        found = found.reshape(-1) if isinstance(found, np.ndarray) else _arrays.get(address)
         if found is None:
             found = _inside(address, DTYPES[cast("NativeType", type_.element).kind])
     elif type_.kind == "record":
