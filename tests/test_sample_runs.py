@@ -375,7 +375,7 @@ STORED = """
     else:
         pm.sample(model=model(), checkpoint=place / "c", store=place / "s.zarr", overwrite=True, **VERY_LONG)
 """
-VERY_LONG = {"draws": 40_000, "tune": 100, "random_seed": 1, "target_ess": None, **QUIET}
+VERY_LONG = {"draws": 100_000, "tune": 100, "random_seed": 1, "target_ess": None, **QUIET}
 
 
 def check_store(path: Path, unbroken: Any) -> int:
