@@ -9,8 +9,8 @@ from benchmarks.convergence.targets.target import Floats, Paper, Target
 
 COUNTIES, HOUSES = 85, 919
 # Not published: true values and priors. With these the fixed runs cost what the published ones do, as many draws are
-# needed, non-centred and centred, and a quarter of the centred runs meets divergences as a quarter of the published ones
-# did. How well the centred model mixes hangs on the spread of the slopes: 0.3 takes half as many draws, 0.25 often fails.
+# needed, non-centred and centred, and about a quarter of the centred runs meets divergences, as of the published ones.
+# How well the centred model mixes hangs on the spread of the slopes: 0.3 takes half as many draws, 0.25 often fails.
 SEED = 0
 INTERCEPT, INTERCEPT_SPREAD = 1.5, 0.3
 SLOPE, SLOPE_SPREAD = -0.7, 0.28
