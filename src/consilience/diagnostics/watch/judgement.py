@@ -34,7 +34,7 @@ TAIL_ESS = 2
 RHAT = 3
 RHAT_EXCESS = 4
 NOISE_UNKNOWN = 5  # the bound of the variance ratio is needed and was not given
-UNSOUND = 6
+UNSOUND = 6  # draws that were given are not all finite, or all equal
 
 NONE_FOUND = 0
 BULK_FOUND = 1

@@ -113,12 +113,12 @@ def asking(rule: Rule) -> Question:
     """What is asked of all draws."""
     target = 0.0 if rule.target_ess is None else rule.target_ess
     unexplained = math.inf if rule.strict else rule.target_rhat
-    return Question(target, largest_rhat(rule), unexplained, math.nan, PASSES, 0.0, 0.0, 0.0, 0, 0.0, 0.0)
+    return Question(target, largest_rhat(rule), unexplained, math.nan, PASSES, 0.0, 0.0, 0.0)
 
 
 def asking_of_some(rule: Rule) -> Question:
     """What is asked of some draws, so that all need not be looked at; the size depends on how many they are."""
-    return Question(0.0, rule.target_rhat, math.inf, math.nan, PASSES, 0.0, 0.0, 0.0, 0, 0.0, 0.0)
+    return Question(0.0, rule.target_rhat, math.inf, math.nan, PASSES, 0.0, 0.0, 0.0)
 
 
 def failure_of(scalar: int, question: Question) -> Failure:
@@ -272,7 +272,7 @@ class Watch:
     def check_given(self, draws: npt.NDArray[np.float64], rule: Rule) -> Failure | None:
         """The same for a further scalar, of which all draws are given: float64 (chain, count).
 
-        The failure names the scalar `scalars`.
+        The failure names the scalar `scalars`. Raises ShapeError for other numbers of chains or draws.
         """
         if draws.shape != (self.chains, self.count):
             raise ShapeError(
@@ -293,7 +293,7 @@ class Watch:
         return None if missed == PASSES else failure_of(number, question)
 
     def _autocorrelation_times(self) -> npt.NDArray[np.float64]:
-        """A guess for each scalar, from the newest draws of each chain."""
+        """A guess for each scalar, float64[scalars], from the newest draws of each chain."""
         columns, times = self._columns, np.empty(self.scalars)
         memory = np.empty((5, self.scalars))
         blocks = min(self.chains, columns.blocks)
