@@ -74,11 +74,47 @@ def test_works_take_turns_until_they_hand_over() -> None:
         return 7
 
     works = [workshop.begin(key, make) for key in range(5)]
-    workshop.wait()  # none is finished, all have handed over
+    workshop.begin_behind("behind", lambda: most[0]).result()  # none is finished, all have handed over
     assert most == [1]
     finish.set()
     assert [work.result() for work in works] == [7] * 5
     assert workshop.begin(3, make) is works[3]
+
+
+def test_what_comes_behind_begins_when_the_others_have_handed_over() -> None:
+    """It takes no turn itself: what is begun later does not wait for it."""
+    workshop, turn_over, finish = Workshop(), threading.Event(), threading.Event()
+
+    def make() -> int:
+        assert turn_over.wait(10)
+        hand_over()
+        assert finish.wait(10)
+        return 7
+
+    first = workshop.begin("first", make)
+    behind = workshop.begin_behind("behind", lambda: turn_over.is_set() and finish.wait(10))
+    assert workshop.begin_behind("behind", lambda: False) is behind
+    turn_over.set()
+    assert workshop.begin("later", lambda: 1).result() == 1
+    finish.set()
+    workshop.finish()
+    assert (first.result(), behind.result()) == (7, True)
+
+
+def test_to_finish_is_to_wait_for_all_that_was_begun() -> None:
+    """For what fails too: it says so to whom the result matters."""
+    workshop, finish = Workshop(), threading.Event()
+
+    def fail() -> None:
+        raise ValueError("no")
+
+    failing = workshop.begin("failing", fail)
+    slow = [workshop.begin(key, lambda: (hand_over(), finish.wait(10))[1]) for key in range(3)]
+    threading.Timer(0.05, finish.set).start()
+    workshop.finish()
+    assert finish.is_set() and [work.result() for work in slow] == [True] * 3
+    with pytest.raises(ValueError, match="no"):
+        failing.result()
 
 
 def test_a_work_that_fails_gives_its_turn_back() -> None:
@@ -95,5 +131,5 @@ def test_a_work_that_fails_gives_its_turn_back() -> None:
     for key, make in enumerate([fail_early, fail_late, fail_early]):
         with pytest.raises(ValueError, match=r"early|late"):
             workshop.begin(key, make).result()
-    workshop.wait()
+    assert workshop.begin_behind("behind", lambda: 2).result() == 2
     assert workshop.begin("another", lambda: 1).result() == 1

@@ -44,9 +44,13 @@ class Beside(Generic[Made]):
         finally:
             _under_way.discard(self)
 
+    def wait(self) -> None:
+        """Return when `make` is over."""
+        self._thread.join()
+
     def result(self) -> Made:
         """What `make` returned, as soon as it has; raises what it raised."""
-        self._thread.join()
+        self.wait()
         if self._error is not None:
             raise self._error
         return self._made[0]
@@ -59,7 +63,7 @@ def _finish() -> None:
     """Wait for all that is under way: a process that is forked would inherit its locks, but no thread to free them."""
     for work in list(_under_way):
         if work._thread is not threading.current_thread():
-            work._thread.join()
+            work.wait()
 
 
 if hasattr(os, "register_at_fork"):
@@ -112,10 +116,27 @@ class Workshop:
                 known = self._begun[key] = Beside(lambda: turn.take(make))
             return known
 
-    def wait(self) -> None:
-        """Return when no work begun so far needs the interpreter much."""
-        for turn in list(self._turns):
-            turn.over.wait()
+    def begin_behind(self, key: object, make: Callable[[], Made]) -> Beside[Made]:
+        """The same for what needs the interpreter to its end: it begins when no work begun so far needs it much."""
+        with self._lock:
+            known = self._begun.get(key)
+            if known is None:
+                first = list(self._turns)
+
+                def begin() -> Made:
+                    for turn in first:
+                        turn.over.wait()
+                    return make()
+
+                known = self._begun[key] = Beside(begin)
+            return known
+
+    def finish(self) -> None:
+        """Return when all begun so far is made; what failed says so where its result is asked for."""
+        with self._lock:
+            begun = list(self._begun.values())
+        for work in begun:
+            work.wait()
 
 
 WORKSHOP: Final = Workshop()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 
 from consilience.errors import SamplingError
+from consilience.native.beside import WORKSHOP
 from consilience.run.course import Course
 from consilience.run.events import Listener, Progress, RunStarted
 from consilience.run.interrupt import interrupts_stop
@@ -21,13 +22,15 @@ TICK = 0.1  # seconds between two reports
 class Running:
     """A run at work in a thread of its own.
 
-    supervisor   the run; whoever only wants to use it has no need to know it
+    supervisor       the run; whoever only wants to use it has no need to know it
+    waited_seconds   time until the chains could begin, since what they need was still being compiled
     """
 
     def __init__(self, supervisor: Supervisor, listeners: Iterable[Listener]) -> None:
         self.supervisor = supervisor
         self.listeners = Listeners(listeners, supervisor.stop)
         supervisor.send = self.listeners.post
+        self.waited_seconds = 0.0
         self._result: Run | None = None
         self._failure: BaseException | None = None
         self._over = threading.Event()
@@ -63,6 +66,11 @@ class Running:
 
     def _work(self) -> None:
         try:
+            # Chains that begin before would not be through earlier: they would wait at their first check, and for the
+            # interpreter and the processors until then.
+            began = time.perf_counter()
+            WORKSHOP.finish()
+            self.waited_seconds = time.perf_counter() - began
             self._result = self.supervisor.run()
         except BaseException as failure:  # belongs to whoever waits
             self._failure = failure

@@ -129,6 +129,7 @@ class Supervisor:
 
         Raises what the first chain raised if no chain is left.
         """
+        self.began = time.perf_counter()
         with single_threaded():
             self.workers.start()
             try:

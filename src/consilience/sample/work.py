@@ -240,7 +240,7 @@ class Work:
             "interrupted": int(run.interrupted),
             "sampling_time": run.seconds,
             "time_build": build,
-            "time_compile": self.compile_seconds - build,
+            "time_compile": self.compile_seconds - build + self.running.waited_seconds,
             "time_warmup": tuning,
             "time_sampling": run.seconds - tuning,
             "time_checks": run.check_seconds,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from consilience.collection import collection_paused
 from consilience.errors import ShapeError
-from consilience.native.beside import WORKSHOP, Beside
+from consilience.native.beside import WORKSHOP
 from consilience.storage.deferred import Deferred, lazily
 
 if TYPE_CHECKING:
@@ -51,11 +51,10 @@ def prepare() -> None:
     What is being translated for the compiler goes first, so that the compiler has work meanwhile.
     """
     if "xarray" not in sys.modules:
-        Beside(_load)
+        WORKSHOP.begin_behind("xarray", _load)
 
 
 def _load() -> None:
-    WORKSHOP.wait()
     # What fails here fails again where xarray is imported to be used, or the process is about to end.
     # It makes a hundred thousand objects that stay, which the collector would walk through several times.
     with contextlib.suppress(Exception), collection_paused():
