@@ -153,7 +153,7 @@ def test_figures_do_not_depend_on_blocks_or_questions(
     same(watch.measure(), once.measure())
     for scalar in (0, 7, len(KINDS) - 1):
         np.testing.assert_array_equal(watch.chain_sizes(scalar), once.chain_sizes(scalar))
-    assert watch.disagreeing(1.2, 10) == once.disagreeing(1.2, 10)
+    assert watch.apart(1.2) == once.apart(1.2)
     assert (watch.check(Rule(target_ess=20)) is None) == (once.check(Rule(target_ess=20)) is None)
 
 
@@ -364,7 +364,7 @@ def test_too_few_draws_never_pass(count: int) -> None:
         assert math.isnan(failure.value)
     assert np.isnan(watch.measure().ess_bulk).all()
     assert np.isnan(watch.chain_sizes(1)).all()
-    assert watch.disagreeing(1.2, 50) == []
+    assert watch.apart(1.2) == []
 
 
 def test_a_run_without_scalars_passes() -> None:
@@ -373,7 +373,7 @@ def test_a_run_without_scalars_passes() -> None:
     assert watch.count == 10
     assert watch.check(Rule()) is None
     assert len(watch.measure().rhat) == 0
-    assert watch.disagreeing(1.2, 50) == []
+    assert watch.apart(1.2) == []
 
 
 def test_what_failed_is_looked_at_first_and_nothing_else_then() -> None:
@@ -489,9 +489,10 @@ def test_chains_in_different_places_disagree(count: int) -> None:
     ]
     assert {7, 11} <= set(expected)
     assert 20 not in expected
-    assert watched(draws).disagreeing(1.2, 5) == expected
-    assert watched(draws).disagreeing(1.2, 10 * count) == []
-    assert watched(draws[:1]).disagreeing(1.2, 1) == []
+    watch = watched(draws)
+    assert watch.mixing_alone(watch.apart(1.2), 5) == expected
+    assert watch.mixing_alone(watch.apart(1.2), 10 * count) == []
+    assert watched(draws[:1]).apart(1.2) == []
 
 
 def test_hardly_any_disagreement_is_overlooked() -> None:
@@ -500,7 +501,7 @@ def test_hardly_any_disagreement_is_overlooked() -> None:
     draws = rng.normal(size=(4, 400, 1000)) + 0.75 * rng.normal(size=(4, 1, 1000))
     rhat = diagnostics.examine(draws).r_hat
     assert 100 < (rhat > 1.2).sum() < 900
-    assert watched(draws).disagreeing(1.2, 1) == np.flatnonzero(rhat > 1.2).tolist()
+    assert watched(draws).apart(1.2) == np.flatnonzero(rhat > 1.2).tolist()
 
 
 def test_forgetting_begins_anew() -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from consilience.diagnostics.examination import examine
@@ -73,17 +75,29 @@ def test_low_energy_is_that_of_the_worst_chain() -> None:
 # --- a watch that says what the test wants -----------------------------------------------------------------------
 
 
+def visits(chains: int, draws: int, first: int, persistence: float = 0.0, seed: int = 0) -> NDArray[np.float64]:
+    """Draws (chain, draw), autoregressive; the first few of the last chain are from elsewhere."""
+    noise = np.random.default_rng(seed).standard_normal((chains, draws))
+    for i in range(1, draws):
+        noise[:, i] = persistence * noise[:, i - 1] + np.sqrt(1.0 - persistence**2) * noise[:, i]
+    noise[-1, :first] += 20.0
+    return noise
+
+
 class Scripted:
     """In place of a watch: passes, and disagrees, as functions of the number of draws."""
 
     passes: Callable[[int], bool] = staticmethod(lambda count: False)
-    apart: Callable[[int], bool] = staticmethod(lambda count: False)
+    disagrees: Callable[[int], bool] = staticmethod(lambda count: False)
+    rhat = 1.0  # of the scalar that fails
+    visited_once: Callable[[int], bool] = staticmethod(lambda count: False)
     size = 300.0  # effective draws of the scalar that fails
     checked: list[int]
     found: dict[str, Any] = {}  # noqa: RUF012  # nothing
 
     def __init__(self, chains: int, scalars: int) -> None:
         self.chains = chains
+        self.scalars = scalars
         self.count = 0
 
     def extend(self, draws: Sequence[NDArray[np.float64]], *, finite: bool) -> None:
@@ -93,15 +107,21 @@ class Scripted:
 
     def check(self, rule: Rule) -> Failure | None:
         self.checked.append(self.count)
-        return None if self.passes(self.count) else Failure(0, "bulk ess", self.size, 400.0)
+        return None if self.passes(self.count) else Failure(0, "bulk ess", self.size, 400.0, self.rhat, self.size)
 
     def check_given(self, draws: NDArray[np.float64], rule: Rule) -> None:
         """The log density always passes."""
         assert draws.shape == (self.chains, self.count)
         assert rule.target_ess is None
 
-    def disagreeing(self, rhat: float, size: float) -> list[int]:
-        return [0] if self.apart(self.count) else []
+    def apart(self, rhat: float) -> list[int]:
+        return [0] if self.disagrees(self.count) else []
+
+    def mixing_alone(self, scalars: Sequence[int], size: float) -> Sequence[int]:
+        return scalars
+
+    def draws(self, scalar: int) -> NDArray[np.float64]:
+        return visits(self.chains, self.count, int(self.visited_once(self.count)) * self.count // 8)
 
     def nearest_to_failing(self) -> tuple[int, float, float]:
         return 0, 1.0, self.size
@@ -153,9 +173,9 @@ def test_fixed_lengths_are_looked_at_once(script: type[Scripted]) -> None:
 
 def test_disagreement_is_believed_at_the_second_check_in_a_row(script: type[Scripted]) -> None:
     """From 400 draws on, which is the check at 478; one alone is not enough."""
-    script.apart = staticmethod(lambda count: True)
+    script.disagrees = staticmethod(lambda count: True)
     assert run(NORMAL, Options()).draws.shape[1] == 598
-    script.apart = staticmethod(lambda count: count not in {598})
+    script.disagrees = staticmethod(lambda count: count not in {598})
     result = run(NORMAL, Options())
     assert result.draws.shape[1] == 932
     assert result.verdict.status == "chains_disagree"
@@ -166,7 +186,7 @@ def test_disagreement_is_believed_at_the_second_check_in_a_row(script: type[Scri
 
 
 def test_disagreement_at_the_end_is_said_at_once(script: type[Scripted]) -> None:
-    script.apart = staticmethod(lambda count: True)
+    script.disagrees = staticmethod(lambda count: True)
     for options in (Options(max_draws=450), Options(draws=450), Options(draws=450, jumps="auto")):
         result = run(NORMAL, options)
         assert (result.verdict.status, result.draws.shape[1]) == ("chains_disagree", 450)
@@ -176,7 +196,7 @@ def test_disagreement_at_the_end_is_said_at_once(script: type[Scripted]) -> None
 
 def test_disagreement_turns_jumps_on_once(script: type[Scripted]) -> None:
     """The draws begin anew, with jumps; chains that still disagree are said to."""
-    script.apart = staticmethod(lambda count: True)
+    script.disagrees = staticmethod(lambda count: True)
     events: list[Event] = []
     result = run(NORMAL, Options(jumps="auto"), listeners=[events.append])
     assert result.restarts == ("jumps",)
@@ -212,11 +232,72 @@ def test_what_is_far_from_enough_is_not_looked_at_often(script: type[Scripted], 
 
 def test_chains_that_may_disagree_are_looked_at_again_soon(script: type[Scripted]) -> None:
     script.size = 10.0
-    script.apart = staticmethod(lambda count: count == 478)
+    script.disagrees = staticmethod(lambda count: count == 478)
     events: list[Event] = []
     run(NORMAL, Options(max_draws=1300), listeners=[events.append])
     assert script.checked == [100, 246, 478, 598, 1300]
     assert [event.next_check for event in events if isinstance(event, CheckFigures)][:4] == script.checked[1:]
+
+
+# --- a region that was visited once ------------------------------------------------------------------------------
+
+
+def monitored(draws: NDArray[np.float64]) -> monitor.Monitor:
+    """A monitor that has seen these draws (chain, draw) of `x`, and independent ones of `y`."""
+    found = monitor.Monitor(monitor.Monitored(("x", "y")), range(len(draws)))
+    other = np.random.default_rng(1).standard_normal(draws.shape)
+    pairs = np.stack([draws, other], axis=2)
+    found.extend(dict(enumerate(pairs)), dict(enumerate(other)))
+    return found
+
+
+@given(
+    chains=st.integers(2, 8),
+    draws=st.integers(1500, 4000),
+    share=st.floats(0.03, 0.12),
+    persistence=st.floats(0.0, 0.5),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_region_visited_once_is_seldom_visited(
+    chains: int, draws: int, share: float, persistence: float, seed: int
+) -> None:
+    """However small its share of all draws has become; draws that come and go everywhere pass."""
+    rule = Rule(target_ess=float(chains * draws // 8))
+    once = monitored(visits(chains, draws, int(share * draws), persistence, seed))
+    failure = stopping.seldom_visited(once, {"x", "y"}, rule)
+    assert failure is not None
+    assert (failure.scalar, failure.criterion, failure.bound) == (0, "quantile ess", 0.5 * rule.target_ess)
+    assert failure.value < failure.bound
+    assert stopping.seldom_visited(once, {"y"}, rule) is None
+    assert stopping.seldom_visited(once, {"x"}, Rule(target_ess=None)) is None
+    assert stopping.seldom_visited(monitored(visits(chains, draws, 0, persistence, seed)), {"x", "y"}, rule) is None
+
+
+def test_scalars_in_which_chains_were_apart_have_to_be_visited_everywhere(script: type[Scripted]) -> None:
+    """An R-hat above 1.2 is remembered; the run ends when what was visited once was visited again."""
+    script.passes = staticmethod(lambda count: count >= 158)
+    script.visited_once = staticmethod(lambda count: count < 306)
+    assert run(NORMAL, Options()).draws.shape[1] == 158  # chains were never apart
+    script.rhat = 1.3
+    events: list[Event] = []
+    result = run(NORMAL, Options(), listeners=[events.append])
+    assert (result.verdict.status, result.draws.shape[1]) == ("converged", 306)
+    figures = [event for event in events if isinstance(event, CheckFigures)]
+    assert [(f.draws, f.passed) for f in figures[2:]] == [(158, False), (196, False), (246, False), (306, True)]
+    assert all(f.ess < 200.0 and f.ess_name == "x[0]" for f in figures[2:5])
+
+
+def test_what_was_visited_once_is_said_or_leads_to_jumps(script: type[Scripted]) -> None:
+    script.rhat = 1.3
+    script.passes = staticmethod(lambda count: count >= 158)
+    script.visited_once = staticmethod(lambda count: True)
+    result = run(NORMAL, Options(max_draws=333))
+    assert (result.verdict.status, result.verdict.worst) == ("not_converged", "x[0]")
+    assert "came back too seldom" in result.verdict.reason
+    result = run(NORMAL, Options(max_draws=333, jumps="auto"))
+    assert result.restarts == ("jumps",)
+    assert result.verdict.status == "not_converged"
 
 
 # --- tuning again ------------------------------------------------------------------------------------------------

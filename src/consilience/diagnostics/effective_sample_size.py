@@ -5,6 +5,9 @@ The autocorrelation time is Geyer's initial monotone sequence over all chains.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -71,10 +74,10 @@ def quantile_of_sample(sample: Sample, probability: float) -> FloatArray:
     return effective_size(indicators.astype(np.float64))
 
 
-def tail_of_sample(sample: Sample, tails: tuple[float, float] = TAILS) -> FloatArray:
-    """Smaller effective size of two quantiles of each parameter."""
-    lower, upper = (quantile_of_sample(sample, probability) for probability in tails)
-    return np.minimum(lower, upper)
+def tail_of_sample(sample: Sample, tails: Sequence[float] = TAILS) -> FloatArray:
+    """Smallest effective size of some quantiles of each parameter."""
+    sizes = [quantile_of_sample(sample, probability) for probability in tails]
+    return functools.reduce(np.minimum, sizes)
 
 
 def ess_bulk(draws: npt.ArrayLike) -> FloatArray:
@@ -86,10 +89,10 @@ def ess_bulk(draws: npt.ArrayLike) -> FloatArray:
     return measure_one(draws, bulk_of_sample)
 
 
-def ess_tail(draws: npt.ArrayLike, tails: tuple[float, float] = TAILS) -> FloatArray:
+def ess_tail(draws: npt.ArrayLike, tails: Sequence[float] = TAILS) -> FloatArray:
     """Effective sample size of the tails, for an array (chain, draw, *shape); gives an array of `shape`.
 
-    It is the smaller of the effective sizes of the two quantiles `tails`, probabilities in (0, 1).
+    It is the smallest of the effective sizes of the quantiles `tails`, probabilities in (0, 1).
     Source: Vehtari et al. (2021), section 4.3.
     """
     return measure_one(draws, lambda sample: tail_of_sample(sample, tails))

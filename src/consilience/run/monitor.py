@@ -128,7 +128,7 @@ class Monitor:
         Which one is found first depends on what was looked at before; this does not.
         """
         assert self.watch is not None
-        if failure.criterion in {"constant", "not finite"} or self.names[failure.scalar] == LOG_DENSITY:
+        if failure.criterion in {"constant", "not finite", "quantile ess"} or self.names[failure.scalar] == LOG_DENSITY:
             return failure
         figures = self.watch.measure()
         sizes = np.fmin(figures.ess_bulk, figures.ess_tail)

@@ -129,6 +129,7 @@ class Sampling:
         self.windows: list[dict[int, Window]] = []
         self.monitor = Monitor(monitored, self.chains)
         self.watched = 0  # windows that the monitor was given
+        self.apart: set[str] = set()  # scalars in which a check found chains far from each other
         self.disagreed = False
         self.checked = 0
         self.no_look_before = 0  # draws of each chain; fewer will hardly do, as an earlier check told
@@ -252,9 +253,12 @@ class Sampling:
             return
         self._catch_up()
         failure = self.monitor.check(plan.rule)
+        if failure is None and self.apart:
+            failure = stopping.seldom_visited(self.monitor, self.apart, plan.rule)
+        seldom = failure is not None and failure.criterion == "quantile ess"
         draws = self.count * len(self.chains)
         name, rhat, size = self.monitor.figures(failure)
-        self.no_look_before = 0 if failure is None or at_end else self._no_look_before(size)
+        self.no_look_before = 0 if failure is None or seldom or at_end else self._no_look_before(size)
         self.check = CheckFigures(
             draws=self.count,
             rhat=rhat,
@@ -275,8 +279,12 @@ class Sampling:
                     "chains_disagree", f"chains {missing} had not come to where the others are when tuning ended"
                 )
             return
-        apart = stopping.disagreement(self.monitor)
-        if apart is not None and self.disagreed and due and plan.jumps == "auto" and not self.jumps:
+        scalars = stopping.scalars_apart(self.monitor)
+        self.apart.update(self.monitor.names[s] for s in scalars)
+        if rhat > stopping.DISAGREEING_RHAT:
+            self.apart.add(name)
+        apart = stopping.disagreement(self.monitor, scalars)
+        if ((apart is not None and self.disagreed) or seldom) and due and plan.jumps == "auto" and not self.jumps:
             self.wish = "jumps"
             return
         if apart is not None and (self.disagreed or at_end):
@@ -374,6 +382,7 @@ class Sampling:
             "retuned": self.retuned,
             "metric_checked": self.metric_checked,
             "jumps": self.jumps,
+            "apart": sorted(self.apart),
             "disagreed": self.disagreed,
             "checked": self.checked,
             "no_look_before": self.no_look_before,
@@ -403,6 +412,7 @@ class Sampling:
         )
         sampling.count = state["count"]
         sampling.begun = state["begun"]
+        sampling.apart = set(state["apart"])
         sampling.disagreed = state["disagreed"]
         sampling.checked = state["checked"]
         sampling.no_look_before = state["no_look_before"]

@@ -7,11 +7,12 @@ energy, and chains that disagree. How often one looks is decided elsewhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from consilience.diagnostics.effective_sample_size import ess_tail
 from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.watch import Failure, Rule
 from consilience.record import Record
@@ -24,6 +25,9 @@ LEAST_EBFMI = 0.3
 DISAGREEING_RHAT = 1.2
 ALONE_SIZE = 50.0  # effective draws of every chain alone, for a disagreement to be believed
 FEWEST_DISAGREEING = 400  # draws of each chain
+QUANTILES_SHARE = 0.5  # of the effective size asked for, at every quantile of scalars that chains were apart in
+_SHARES = tuple(0.5 * 0.8**k for k in range(26))
+QUANTILES = (*_SHARES, *(1.0 - share for share in _SHARES[1:]))
 
 
 class Verdict(Record):
@@ -80,6 +84,12 @@ def of_failing(monitor: Monitor, failure: Failure, rule: Rule, draws: int, limit
             if value > 0:
                 needed = math.ceil(draws * bound / value / 100) * 100
                 text += f"; about {needed} draws per chain would do"
+        case "quantile ess":
+            text = (
+                f"chains began far apart in `{name}`, and where some of them were, draws came back too seldom: there "
+                f"they are worth {value:.0f} draws, and {bound:.0f} are asked for. The posterior may have several "
+                'modes: try `jumps="auto"` and more chains'
+            )
         case "rhat":
             text = f"the R-hat of `{name}` is {value:.3f}, above {bound:.2f}"
         case _:
@@ -87,13 +97,42 @@ def of_failing(monitor: Monitor, failure: Failure, rule: Rule, draws: int, limit
     return Verdict("not_converged", f"{text} ({limit})", name)
 
 
-def disagreement(monitor: Monitor) -> Verdict | None:
-    """Whether chains that each mix well by themselves sit in different places, and where."""
+def seldom_visited(monitor: Monitor, names: Collection[str], rule: Rule) -> Failure | None:
+    """The first of some scalars for which draws do not come and go everywhere, or None if they do for all.
+
+    A chain may begin in a region, leave it, and never come back. The longer the run becomes, the smaller its share of
+    the draws, until R-hat and the effective sizes of bulk and tails do not see it any more; but how much that region
+    weighs was never learnt. Then one quantile is known from a single visit. So a scalar in which chains were once apart
+    passes where the effective size of every quantile, from 0.2 to 99.8 %, is half of what is asked of bulk and tails.
+    Source: Vehtari et al. (2021), section 4.3, for the effective size of a quantile.
+    """
+    watch = monitor.watch
+    assert watch is not None
+    if rule.target_ess is None:
+        return None
+    bound = QUANTILES_SHARE * rule.target_ess
+    for scalar in [s for s in range(watch.scalars) if monitor.names[s] in names]:
+        size = float(ess_tail(watch.draws(scalar), QUANTILES))
+        if size < bound:
+            rhat = float(watch.measure([scalar]).rhat[0])
+            return Failure(scalar, "quantile ess", size, bound, rhat, size)
+    return None
+
+
+def scalars_apart(monitor: Monitor) -> list[int]:
+    """Scalars in which chains are far from each other, with as many draws as it takes to say so."""
     watch = monitor.watch
     assert watch is not None
     if watch.count < FEWEST_DISAGREEING or len(monitor.chains) < 2:
-        return None
-    scalars = watch.disagreeing(DISAGREEING_RHAT, ALONE_SIZE)
+        return []
+    return watch.apart(DISAGREEING_RHAT)
+
+
+def disagreement(monitor: Monitor, apart: Sequence[int]) -> Verdict | None:
+    """Whether chains that are apart in some scalars each mix well by themselves, so that they sit in different places."""
+    watch = monitor.watch
+    assert watch is not None
+    scalars = watch.mixing_alone(apart, ALONE_SIZE)
     if not scalars:
         return None
     name = monitor.names[scalars[0]]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from consilience.record import Record
 
-Criterion = Literal["not finite", "constant", "bulk ess", "tail ess", "rhat", "rhat excess"]
+Criterion = Literal["not finite", "constant", "bulk ess", "tail ess", "rhat", "rhat excess", "quantile ess"]
 
 
 class Rule(Record):
@@ -38,6 +38,8 @@ class Failure(Record):
     "rhat"         R-hat of the draws or of their distances       below `bound`
     "rhat excess"  ratio of the variance of the half chains'      below `bound`, a quantile of the F distribution
                    means to what their autocorrelation explains
+    "quantile ess" smallest effective size of many quantiles      at least `bound`; asked of scalars that chains were
+                   apart in, see `consilience.run.stopping`
 
     Of the two values of R-hat, or of the ratio, it is the first that misses. NaN with fewer than four draws per chain.
 

@@ -321,6 +321,10 @@ class Watch:
         enough = max(THIN_DRAWS, 2 * math.ceil(rule.target_ess / self.chains))
         return min(-(-enough // (2 * TURNS)) * 2 * TURNS, self.count // 2 * 2)  # half chains of whole turns
 
+    def draws(self, scalar: int) -> npt.NDArray[np.float64]:
+        """All draws of a scalar so far, (chain, draw)."""
+        return self._columns.draws(self._chosen([scalar]))[:, :, 0]
+
     def nearest_to_failing(self) -> tuple[int, float, float]:
         """The scalar in the worst state, with R-hat and the smaller of its effective sizes.
 
@@ -395,8 +399,12 @@ class Watch:
         )
         return sizes
 
-    def disagreeing(self, rhat: float, size: float) -> list[int]:
-        """Scalars on which the chains disagree: R-hat above `rhat`, but every chain alone is worth `size` draws.
+    def mixing_alone(self, scalars: Sequence[int], size: float) -> list[int]:
+        """Those of some scalars of which every chain alone is worth `size` draws."""
+        return [scalar for scalar in scalars if (self.chain_sizes(scalar) >= size).all()]
+
+    def apart(self, rhat: float) -> list[int]:
+        """Scalars whose R-hat is above `rhat`.
 
         To be cheap when there is none, 96 evenly spread draws of each chain are looked at first: the shares of them
         below a point near the median, and between points near the quartiles. Where neither varies between chains by
@@ -422,8 +430,8 @@ class Watch:
         if not number:
             return []
         suspects = found[:number]
-        apart = suspects[self.measure(suspects).rhat > rhat]
-        return [int(scalar) for scalar in apart if (self.chain_sizes(int(scalar)) >= size).all()]
+        apart: list[int] = suspects[self.measure(suspects).rhat > rhat].tolist()
+        return apart
 
     def _first_failing(
         self,
