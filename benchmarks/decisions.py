@@ -26,8 +26,7 @@ WATCH_LIMIT = 3.0
 PLACES: dict[str, list[tuple[Any, str]]] = {
     "watch": [
         *((Monitor, name) for name in ("extend", "check", "figures", "worst")),
-        (stopping, "disagreement"),
-        (stopping, "energy_is_low"),
+        *((stopping, name) for name in ("scalars_apart", "disagreement", "seldom_visited", "energy_is_low")),
     ],
     "metric": [
         (PooledTuning, "_metric"),
