@@ -1,4 +1,4 @@
-"""Wall time of a whole script, from process start to printed summary, of its sampling phase, and of the import alone."""
+"""Wall time of whole scripts, from process start to their last line, of the sampling phase, and of the import alone."""
 
 from __future__ import annotations
 

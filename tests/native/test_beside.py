@@ -112,7 +112,8 @@ def test_to_finish_is_to_wait_for_all_that_was_begun() -> None:
     slow = [workshop.begin(key, lambda: (hand_over(), finish.wait(10))[1]) for key in range(3)]
     threading.Timer(0.05, finish.set).start()
     workshop.finish()
-    assert finish.is_set() and [work.result() for work in slow] == [True] * 3
+    assert finish.is_set()
+    assert [work.result() for work in slow] == [True] * 3
     with pytest.raises(ValueError, match="no"):
         failing.result()
 

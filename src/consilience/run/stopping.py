@@ -129,7 +129,7 @@ def scalars_apart(monitor: Monitor) -> list[int]:
 
 
 def disagreement(monitor: Monitor, apart: Sequence[int]) -> Verdict | None:
-    """Whether chains that are apart in some scalars each mix well by themselves, so that they sit in different places."""
+    """Whether chains that are apart in some scalars each mix well by themselves: they sit in different places."""
     watch = monitor.watch
     assert watch is not None
     scalars = watch.mixing_alone(apart, ALONE_SIZE)
