@@ -15,7 +15,7 @@ from consilience.diagnostics.examination import examine
 from consilience.diagnostics.watch import Failure, Rule
 from consilience.inference import NutsKernel
 from consilience.run import CheckFigures, Event, Options, Restarted, Run, monitor, run_chains, stopping
-from consilience.run.sampling import JUMPS
+from consilience.run.sampling import JUMPS, Frozen, Sampling
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
 from tests.run.targets import two_normals
 
@@ -272,6 +272,38 @@ def test_a_region_visited_once_is_seldom_visited(
     assert stopping.seldom_visited(once, {"y"}, rule) is None
     assert stopping.seldom_visited(once, {"x"}, Rule(target_ess=None)) is None
     assert stopping.seldom_visited(monitored(visits(chains, draws, 0, persistence, seed)), {"x", "y"}, rule) is None
+
+
+@pytest.mark.parametrize(("share", "passes"), [(0.0, True), (0.04, True), (0.06, False), (1.0, False)])
+def test_draws_have_to_come_back_to_where_an_attempt_before_was(share: float, passes: bool) -> None:
+    """All but one in twenty of what was seen lies among the draws."""
+    seen = np.random.default_rng(2).uniform(-1.0, 1.0, (500, 2))
+    seen[: round(500 * share), 0] += 20.0
+    failure = stopping.seldom_visited(monitored(visits(4, 1000, 0)), {"x"}, Rule(), seen)
+    assert (failure is None) == passes
+    if failure is not None:
+        assert (failure.scalar, failure.criterion, failure.value) == (0, "quantile ess", 0.0)
+
+
+def test_jumps_begin_from_where_chains_were_when_they_were_apart(
+    script: type[Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Later draws have come from one of the places only."""
+    given: list[Frozen] = []
+    plain = Sampling.restarted
+
+    def noted(self: Sampling) -> Frozen:
+        given.append(plain(self))
+        first = np.concatenate([w.draws for w in self.windows[0].values()])
+        np.testing.assert_array_equal(given[-1].points, first)
+        return given[-1]
+
+    monkeypatch.setattr(Sampling, "restarted", noted)
+    script.rhat = 1.3
+    script.passes = staticmethod(lambda count: count >= 158)
+    script.visited_once = staticmethod(lambda count: True)
+    run(NORMAL, Options(max_draws=333, jumps="auto"))
+    assert [frozen.left for frozen in given] == [("x[0]",)]
 
 
 def test_scalars_in_which_chains_were_apart_have_to_be_visited_everywhere(script: type[Scripted]) -> None:

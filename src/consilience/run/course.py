@@ -214,8 +214,7 @@ class Course:
             self._note_tuning(windows)
         if wish == "jumps":
             self.jumps = JUMPS
-            points = np.concatenate([w.draws for windows in stage.windows for w in windows.values()])
-            self._sample(replace(stage.frozen, points=points))
+            self._sample(stage.restarted())
             return
         if wish == "divergences":
             self.target_accept = max(RETUNED_ACCEPT, self.options.target_accept)

@@ -25,7 +25,7 @@ from consilience.run.events import CheckFigures
 from consilience.run.messages import Matrix, Round, Window
 from consilience.run.monitor import Monitor, Monitored
 from consilience.run.schedule import check_after, look_again_after
-from consilience.run.stopping import FEWEST_DISAGREEING, Verdict
+from consilience.run.stopping import DISAGREEING_RHAT, FEWEST_DISAGREEING, Verdict
 
 GRADIENTS_KEPT = 400  # draws of each chain, whose gradients may be needed for a new metric
 LARGEST_METRIC_ERROR = 1.0  # root mean square of log variances
@@ -71,12 +71,15 @@ class Frozen(Record):
     scales, steps   metric and step size by chain; empty: each chain's own, as it is
     arrived         chains that had arrived at the end of tuning
     points          last tuning draws of all chains, (draw, coordinate): the first archive of jumps
+    left            scalars in which chains of the attempt before left places, where `points` are, for good: draws
+                    have to come back there
     """
 
     scales: Mapping[int, Scales]
     steps: Mapping[int, float]
     arrived: tuple[int, ...]
     points: Matrix | None = None
+    left: tuple[str, ...] = ()
 
     def save(self) -> dict[str, Any]:
         """As numbers and arrays; one metric of all chains is stored once."""
@@ -87,6 +90,7 @@ class Frozen(Record):
             "steps": {str(c): step for c, step in self.steps.items()},
             "arrived": list(self.arrived),
             "points": self.points,
+            "left": list(self.left),
         }
 
     @classmethod
@@ -98,6 +102,7 @@ class Frozen(Record):
             {int(c): step for c, step in state["steps"].items()},
             tuple(state["arrived"]),
             state["points"],
+            tuple(state["left"]),
         )
 
 
@@ -129,7 +134,9 @@ class Sampling:
         self.windows: list[dict[int, Window]] = []
         self.monitor = Monitor(monitored, self.chains)
         self.watched = 0  # windows that the monitor was given
-        self.apart: set[str] = set()  # scalars in which a check found chains far from each other
+        self.apart: set[str] = set(frozen.left)  # scalars in which a check found chains far from each other
+        self.first_apart = 0  # draws of each chain then
+        self.seldom = False  # whether draws do not come back to places that they left
         self.disagreed = False
         self.checked = 0
         self.no_look_before = 0  # draws of each chain; fewer will hardly do, as an earlier check told
@@ -254,11 +261,12 @@ class Sampling:
         self._catch_up()
         failure = self.monitor.check(plan.rule)
         if failure is None and self.apart:
-            failure = stopping.seldom_visited(self.monitor, self.apart, plan.rule)
-        seldom = failure is not None and failure.criterion == "quantile ess"
+            seen = self.frozen.points if self.frozen.left else None
+            failure = stopping.seldom_visited(self.monitor, self.apart, plan.rule, seen)
+        self.seldom = failure is not None and failure.criterion == "quantile ess"
         draws = self.count * len(self.chains)
         name, rhat, size = self.monitor.figures(failure)
-        self.no_look_before = 0 if failure is None or seldom or at_end else self._no_look_before(size)
+        self.no_look_before = 0 if failure is None or self.seldom or at_end else self._no_look_before(size)
         self.check = CheckFigures(
             draws=self.count,
             rhat=rhat,
@@ -280,11 +288,9 @@ class Sampling:
                 )
             return
         scalars = stopping.scalars_apart(self.monitor)
-        self.apart.update(self.monitor.names[s] for s in scalars)
-        if rhat > stopping.DISAGREEING_RHAT:
-            self.apart.add(name)
+        self._note_apart([*(self.monitor.names[s] for s in scalars), *([name] if rhat > DISAGREEING_RHAT else [])])
         apart = stopping.disagreement(self.monitor, scalars)
-        if ((apart is not None and self.disagreed) or seldom) and due and plan.jumps == "auto" and not self.jumps:
+        if ((apart is not None and self.disagreed) or self.seldom) and due and plan.jumps == "auto" and not self.jumps:
             self.wish = "jumps"
             return
         if apart is not None and (self.disagreed or at_end):
@@ -298,6 +304,25 @@ class Sampling:
             limit = f"draws={plan.length}" if fixed else f"max_draws={plan.most}"
             worst = self.monitor.worst(failure, plan.rule)
             self.verdict = stopping.of_failing(self.monitor, worst, plan.rule, self.count, limit)
+
+    def _note_apart(self, names: Sequence[str]) -> None:
+        """Remember scalars in which chains are far from each other."""
+        if names and not self.apart:
+            self.first_apart = self.count
+        self.apart.update(names)
+
+    def restarted(self) -> Frozen:
+        """What another attempt begins with, that jumps between the places where chains have been.
+
+        Of places that were left for good there are ever fewer draws: so those count that chains had made when they
+        were first seen to be apart.
+        """
+        points = np.concatenate([w.draws for windows in self.windows for w in windows.values()])
+        if not self.seldom or not self.first_apart:
+            return replace(self.frozen, points=points, left=())
+        by_chain = [np.concatenate([windows[c].draws for windows in self.windows]) for c in self.chains]
+        early = np.concatenate([draws[: self.first_apart] for draws in by_chain])
+        return replace(self.frozen, points=early, left=tuple(sorted(self.apart)))
 
     def _no_look_before(self, size: float) -> int:
         """Draws of each chain before the next look, as a scalar is worth `size` now."""
@@ -383,6 +408,7 @@ class Sampling:
             "metric_checked": self.metric_checked,
             "jumps": self.jumps,
             "apart": sorted(self.apart),
+            "first_apart": self.first_apart,
             "disagreed": self.disagreed,
             "checked": self.checked,
             "no_look_before": self.no_look_before,
@@ -412,7 +438,7 @@ class Sampling:
         )
         sampling.count = state["count"]
         sampling.begun = state["begun"]
-        sampling.apart = set(state["apart"])
+        sampling.apart, sampling.first_apart = set(state["apart"]), state["first_apart"]
         sampling.disagreed = state["disagreed"]
         sampling.checked = state["checked"]
         sampling.no_look_before = state["no_look_before"]

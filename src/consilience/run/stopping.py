@@ -17,6 +17,7 @@ from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.watch import Failure, Rule
 from consilience.record import Record
 from consilience.run.events import Status
+from consilience.run.messages import Matrix
 from consilience.run.monitor import Monitor
 
 RETUNE_RATE = 0.002  # divergences per draw that call for another tuning
@@ -26,6 +27,7 @@ DISAGREEING_RHAT = 1.2
 ALONE_SIZE = 50.0  # effective draws of every chain alone, for a disagreement to be believed
 FEWEST_DISAGREEING = 400  # draws of each chain
 QUANTILES_SHARE = 0.5  # of the effective size asked for, at every quantile of scalars that chains were apart in
+LEFT_BEHIND = 0.05  # of the draws of an attempt before, at most, that may lie beyond all present ones
 _SHARES = tuple(0.5 * 0.8**k for k in range(26))
 QUANTILES = (*_SHARES, *(1.0 - share for share in _SHARES[1:]))
 
@@ -86,9 +88,9 @@ def of_failing(monitor: Monitor, failure: Failure, rule: Rule, draws: int, limit
                 text += f"; about {needed} draws per chain would do"
         case "quantile ess":
             text = (
-                f"chains began far apart in `{name}`, and where some of them were, draws came back too seldom: there "
-                f"they are worth {value:.0f} draws, and {bound:.0f} are asked for. The posterior may have several "
-                'modes: try `jumps="auto"` and more chains'
+                f"chains began far apart in `{name}`, and draws came back too seldom to where some of them were: "
+                f"there they are worth {value:.0f}, and {bound:.0f} are asked for; the posterior may have several "
+                'modes, try `jumps="auto"` or more chains'
             )
         case "rhat":
             text = f"the R-hat of `{name}` is {value:.3f}, above {bound:.2f}"
@@ -97,7 +99,7 @@ def of_failing(monitor: Monitor, failure: Failure, rule: Rule, draws: int, limit
     return Verdict("not_converged", f"{text} ({limit})", name)
 
 
-def seldom_visited(monitor: Monitor, names: Collection[str], rule: Rule) -> Failure | None:
+def seldom_visited(monitor: Monitor, names: Collection[str], rule: Rule, seen: Matrix | None = None) -> Failure | None:
     """The first of some scalars for which draws do not come and go everywhere, or None if they do for all.
 
     A chain may begin in a region, leave it, and never come back. The longer the run becomes, the smaller its share of
@@ -105,6 +107,9 @@ def seldom_visited(monitor: Monitor, names: Collection[str], rule: Rule) -> Fail
     weighs was never learnt. Then one quantile is known from a single visit. So a scalar in which chains were once apart
     passes where the effective size of every quantile, from 0.2 to 99.8 %, is half of what is asked of bulk and tails.
     Source: Vehtari et al. (2021), section 4.3, for the effective size of a quantile.
+
+    seen   draws (draw, coordinate) of an attempt before, where such places are: they are not to lie beyond all present
+           draws, but for one in twenty
     """
     watch = monitor.watch
     assert watch is not None
@@ -112,7 +117,12 @@ def seldom_visited(monitor: Monitor, names: Collection[str], rule: Rule) -> Fail
         return None
     bound = QUANTILES_SHARE * rule.target_ess
     for scalar in [s for s in range(watch.scalars) if monitor.names[s] in names]:
-        size = float(ess_tail(watch.draws(scalar), QUANTILES))
+        draws = watch.draws(scalar)
+        size = float(ess_tail(draws, QUANTILES))
+        if seen is not None and scalar < seen.shape[1]:
+            before = seen[:, scalar]
+            if ((before < draws.min()) | (before > draws.max())).mean() > LEFT_BEHIND:
+                size = 0.0
         if size < bound:
             rhat = float(watch.measure([scalar]).rhat[0])
             return Failure(scalar, "quantile ess", size, bound, rhat, size)
