@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from consilience.diagnostics.watch import Rule
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
+from consilience.native.beside import Workshop, hand_over
 from consilience.run import (
     DrawsMade,
     Event,
@@ -28,8 +29,10 @@ from consilience.run import (
     RunStarted,
     launch,
     run_chains,
+    running,
 )
 from consilience.run.lanes import RECENT
+from consilience.run.supervisor import Supervisor
 from tests.inference.targets import Target, correlated_normal, funnel, standard
 from tests.run.support import fingerprint, finish, sleepy
 from tests.run.targets import two_normals
@@ -49,6 +52,39 @@ def fixed(draws: int, tune: int, **others: Any) -> Options:
 
 def points(chains: int, dimension: int) -> NDArray[np.float64]:
     return np.random.default_rng(0).uniform(-2.0, 2.0, (chains, dimension))
+
+
+# --- a run begins ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_chains_begin_when_all_that_is_made_beside_is_made(monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
+    """And the time until then is no part of the run's; what failed is the business of who needs it."""
+    workshop, begun, made, seen = Workshop(), threading.Event(), threading.Event(), []
+
+    def make() -> None:
+        hand_over()
+        assert begun.wait(60.0)
+        time.sleep(0.2)
+        made.set()
+        if fails:
+            raise ValueError("nobody asks for this")
+
+    plain = Supervisor.run
+
+    def begin(self: Supervisor) -> Run:
+        seen.append(made.is_set())
+        return plain(self)
+
+    monkeypatch.setattr(running, "WORKSHOP", workshop)
+    monkeypatch.setattr(Supervisor, "run", begin)
+    workshop.begin("slow", make)
+    run = launch(correlated_normal(5, 1), NutsKernel(), points(4, 5), fixed(20, 20), seed=1)
+    begun.set()
+    run.start(background=True)
+    assert run.wait(60.0).draws.shape == (4, 20, 5)
+    assert seen == [True]
+    assert run.waited_seconds > 0.1
 
 
 # --- threads and time have no part in the draws ------------------------------------------------------------------

@@ -110,7 +110,7 @@ def sample(
     metric         "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay
     escalate       whether divergences lead to another tuning with smaller steps, once
     jumps          jumps between past points of all chains after each transition, for separate modes; "auto": 4
-                   where chains disagree
+                   where chains disagree, or do not come back to where some of them were
     monitor        names of deterministics to watch besides the free variables
     max_time       seconds for the run; it then ends with the draws it has
     window_budget  evaluations of the log density a chain may spend between two checks; one that spends more
