@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.diagnostics.energy import ebfmi
-from consilience.diagnostics.examination import Examination, examine_all
+from consilience.diagnostics.examination import Examination
+from consilience.diagnostics.figures import figures
 from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.variables import Draws, Variable, gather
+from consilience.diagnostics.watch import Figures
 from consilience.errors import ConvergenceWarning, ShapeError
 from consilience.record import Record
 
@@ -73,15 +75,17 @@ def inspect(
     if count < FEWEST_DRAWS:
         return [*found, *few_draws(count)]
     if examination is None:
-        examination = examine_all([variable.draws for variable in variables])
+        known = figures([variable.draws for variable in variables])
+    else:
+        known = Figures(examination.r_hat, examination.ess_bulk, examination.ess_tail)
     elements = sum(variable.size for variable in variables)
-    if len(examination.r_hat) != elements:
+    if len(known.rhat) != elements:
         raise ShapeError(
-            f"the variables have {elements} elements, but the examination holds {len(examination.r_hat)}; "
+            f"the variables have {elements} elements, but the examination holds {len(known.rhat)}; "
             "pass that of the same variables in the same order"
         )
-    found += large_rhat(variables, examination.r_hat)
-    found += small_ess(variables, examination, chains)
+    found += large_rhat(variables, known.rhat)
+    found += small_ess(variables, known, chains)
     return found
 
 
@@ -190,14 +194,14 @@ def large_rhat(variables: Sequence[Variable], r_hat: FloatArray) -> Iterator[Fin
         )
 
 
-def small_ess(variables: Sequence[Variable], examination: Examination, chains: int) -> Iterator[Finding]:
+def small_ess(variables: Sequence[Variable], known: Figures, chains: int) -> Iterator[Finding]:
     """Parameters whose draws are worth few independent ones."""
-    smaller = np.fmin(examination.ess_bulk, examination.ess_tail)
+    smaller = np.fmin(known.ess_bulk, known.ess_tail)
     count = int((smaller < SMALLEST_ESS_PER_CHAIN * chains).sum())
     if count:
         place = int(np.nanargmin(smaller))
         name, worst = element_name(variables, place), float(smaller[place])
-        part = "bulk" if worst == examination.ess_bulk[place] else "tail"
+        part = "bulk" if worst == known.ess_bulk[place] else "tail"
         yield Finding(
             "ess",
             "warning",

@@ -36,6 +36,13 @@ def measure(variables: Sequence[npt.NDArray[np.generic]], measures: Mapping[str,
     Raises ShapeError for an array without chain and draw axes, or with others than the first one has, and
     TypeError for elements that are no real numbers.
     """
+    return in_blocks(variables, lambda draws: evaluate(Sample(draws), measures))
+
+
+def in_blocks(
+    variables: Sequence[npt.NDArray[np.generic]], of_block: Callable[[FloatArray], dict[str, FloatArray]]
+) -> dict[str, FloatArray]:
+    """Numbers of every parameter, as `measure`, of a function of some parameters' draws (parameter, chain, draw)."""
     flat = [flatten(variable) for variable in variables]
     if len({array.shape[:2] for array in flat}) > 1:
         raise ShapeError(
@@ -48,15 +55,15 @@ def measure(variables: Sequence[npt.NDArray[np.generic]], measures: Mapping[str,
     # Without any parameter one empty block is left; measures tell the shape of their results by it.
     ranges = [range(begin, min(begin + size, total)) for begin in range(0, max(1, total), size)]
 
-    def of_block(here: range) -> dict[str, FloatArray]:
-        return evaluate(Sample(block(flat, here, chains, draws)), measures)
+    def of_range(here: range) -> dict[str, FloatArray]:
+        return of_block(block(flat, here, chains, draws))
 
     if len(ranges) < BLOCKS_FOR_THREADS:
-        parts = list(map(of_block, ranges))
+        parts = list(map(of_range, ranges))
     else:
         with ThreadPoolExecutor(min(len(ranges), usable_processors())) as threads:
-            parts = list(threads.map(of_block, ranges))
-    return {name: np.concatenate([part[name] for part in parts]) for name in measures}
+            parts = list(threads.map(of_range, ranges))
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def measure_one(draws: npt.ArrayLike, function: Measure) -> FloatArray:
