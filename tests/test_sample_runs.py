@@ -86,6 +86,17 @@ def test_an_extended_result_is_the_longer_run(how: dict[str, int]) -> None:
     assert_same_draws(longer.extend(draws=1500, progressbar=False), tree.extend(draws=1500, progressbar=False))
 
 
+def test_an_extended_result_tells_what_was_compiled_for_it() -> None:
+    """The time that chains waited at the beginning stays a part of it."""
+    with model():
+        first = pm.sample(**LONG)
+    before = first._work.running.waited_seconds
+    first._work.running.waited_seconds = before + 5.0
+    second = first.extend(max_draws=400, target_ess=1e9, progressbar=False)
+    gained = second.posterior.attrs["time_compile"] - first.posterior.attrs["time_compile"]
+    assert gained == pytest.approx(5.0, abs=0.5)
+
+
 def test_what_cannot_be_extended_is_said() -> None:
     with model():
         tree = pm.sample(random_seed=1, target_ess=100, **QUIET)

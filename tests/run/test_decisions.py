@@ -258,7 +258,7 @@ def monitored(draws: NDArray[np.float64]) -> monitor.Monitor:
     persistence=st.floats(0.0, 0.5),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, derandomize=True)
 def test_a_region_visited_once_is_seldom_visited(
     chains: int, draws: int, share: float, persistence: float, seed: int
 ) -> None:
@@ -304,6 +304,26 @@ def test_jumps_begin_from_where_chains_were_when_they_were_apart(
     script.visited_once = staticmethod(lambda count: True)
     run(NORMAL, Options(max_draws=333, jumps="auto"))
     assert [frozen.left for frozen in given] == [("x[0]",)]
+
+
+def test_no_more_scalars_are_remembered_than_can_be_looked_at(
+    script: type[Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that failed is among them, however many others chains are apart in."""
+    remembered: list[set[str]] = []
+    plain = Sampling._note_apart
+
+    def noted(self: Sampling, names: Sequence[str]) -> None:
+        plain(self, names)
+        remembered.append(set(self.apart))
+
+    monkeypatch.setattr(Sampling, "_note_apart", noted)
+    script.rhat = 1.3
+    script.apart = lambda self, rhat: list(range(29, -1, -1))  # type: ignore[method-assign]
+    run(standard(30), Options(max_draws=500))
+    assert remembered[0] == {"x[0]"}  # too early to look at all of them
+    assert "x[0]" in remembered[-1]
+    assert len(remembered[-1]) == 20
 
 
 def test_scalars_in_which_chains_were_apart_have_to_be_visited_everywhere(script: type[Scripted]) -> None:

@@ -305,6 +305,18 @@ def test_time_that_is_over_leaves_the_first_draws() -> None:
     np.testing.assert_array_equal(run.draws, plain.draws[:, :count])
 
 
+def test_a_pause_before_chains_begin_is_no_pause_of_the_run() -> None:
+    """Else a run might take longer than `max_time` by it."""
+    running = launch(NORMAL, NutsKernel(), points(), Options(draws=100), seed=4)
+    running.pause()
+    running._paused_at = time.perf_counter() - 100.0
+    running.start(background=True)
+    time.sleep(0.05)
+    running.resume()
+    assert running.wait(60.0).draws.shape[1] == 100
+    assert running.supervisor.paused_seconds <= running.supervisor.seconds
+
+
 def test_a_pause_does_not_count_as_time() -> None:
     """Paused for longer than the run may take."""
     running = launch(NORMAL, NutsKernel(), points(), Options(max_time=5.0, draws=100), seed=4)

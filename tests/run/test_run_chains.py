@@ -301,8 +301,9 @@ def test_moments_of_a_known_target_are_found() -> None:
     np.testing.assert_allclose(run.draws.std(axis=(0, 1)), target.deviation, rtol=0.1)
 
 
-def test_events_tell_the_whole_story() -> None:
+def test_events_tell_the_whole_story(monkeypatch: pytest.MonkeyPatch) -> None:
     """First RunStarted, then Progress that never goes back, last RunEnded; draws once each; in the caller's thread."""
+    monkeypatch.setattr(running, "TICK", 0.005)  # a quick run is over within the usual one
     events: list[Event] = []
     threads: set[int] = set()
 

@@ -61,6 +61,7 @@ class Running:
         supervisor.divergences = old.divergences
         supervisor.tuning_seconds = old.tuning_seconds
         running = Running(supervisor, listeners)
+        running.waited_seconds = self.waited_seconds
         running.listeners.post(started(old.course, old.workers.threads))
         return running
 
@@ -70,7 +71,7 @@ class Running:
             # interpreter and the processors until then.
             began = time.perf_counter()
             WORKSHOP.finish()
-            self.waited_seconds = time.perf_counter() - began
+            self.waited_seconds += time.perf_counter() - began
             self._result = self.supervisor.run()
         except BaseException as failure:  # belongs to whoever waits
             self._failure = failure
@@ -102,7 +103,8 @@ class Running:
     def resume(self) -> None:
         """Go on after a pause."""
         if self._paused_at is not None:
-            self.supervisor.paused_seconds += time.perf_counter() - self._paused_at
+            since = max(self._paused_at, self.supervisor.began)  # before the run began no time was counted
+            self.supervisor.paused_seconds += time.perf_counter() - since
             self._paused_at = None
             self.supervisor.workers.resume()
             self.supervisor.workers.wake()  # time counts again

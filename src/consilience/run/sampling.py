@@ -34,6 +34,7 @@ ENOUGH = 200  # from at most so many draws; a bound on the metric's error always
 JUMPING_WINDOW = 50  # draws between two changes of the archive
 ARCHIVE = 1000  # points at most
 JUMPS = 4  # where disagreement turns them on
+MOST_APART = 20  # scalars remembered; a chain that left a place left it in all of them, and each takes 5 to 25 ms
 
 Wish = Literal["divergences", "metric", "jumps"]
 
@@ -288,7 +289,7 @@ class Sampling:
                 )
             return
         scalars = stopping.scalars_apart(self.monitor)
-        self._note_apart([*(self.monitor.names[s] for s in scalars), *([name] if rhat > DISAGREEING_RHAT else [])])
+        self._note_apart([*([name] if rhat > DISAGREEING_RHAT else []), *(self.monitor.names[s] for s in scalars)])
         apart = stopping.disagreement(self.monitor, scalars)
         if ((apart is not None and self.disagreed) or self.seldom) and due and plan.jumps == "auto" and not self.jumps:
             self.wish = "jumps"
@@ -306,10 +307,11 @@ class Sampling:
             self.verdict = stopping.of_failing(self.monitor, worst, plan.rule, self.count, limit)
 
     def _note_apart(self, names: Sequence[str]) -> None:
-        """Remember scalars in which chains are far from each other."""
+        """Remember scalars in which chains are far from each other, as many as there is time to look at again."""
         if names and not self.apart:
             self.first_apart = self.count
-        self.apart.update(names)
+        new = [name for name in dict.fromkeys(names) if name not in self.apart]
+        self.apart.update(new[: MOST_APART - len(self.apart)])
 
     def restarted(self) -> Frozen:
         """What another attempt begins with, that jumps between the places where chains have been.
@@ -317,12 +319,12 @@ class Sampling:
         Of places that were left for good there are ever fewer draws: so those count that chains had made when they
         were first seen to be apart.
         """
+        if self.seldom and self.first_apart:
+            by_chain = [np.concatenate([windows[c].draws for windows in self.windows]) for c in self.chains]
+            early = np.concatenate([draws[: self.first_apart] for draws in by_chain])
+            return replace(self.frozen, points=early, left=tuple(sorted(self.apart)))
         points = np.concatenate([w.draws for windows in self.windows for w in windows.values()])
-        if not self.seldom or not self.first_apart:
-            return replace(self.frozen, points=points, left=())
-        by_chain = [np.concatenate([windows[c].draws for windows in self.windows]) for c in self.chains]
-        early = np.concatenate([draws[: self.first_apart] for draws in by_chain])
-        return replace(self.frozen, points=early, left=tuple(sorted(self.apart)))
+        return replace(self.frozen, points=points, left=())
 
     def _no_look_before(self, size: float) -> int:
         """Draws of each chain before the next look, as a scalar is worth `size` now."""

@@ -129,7 +129,8 @@ class Supervisor:
 
         Raises what the first chain raised if no chain is left.
         """
-        self.began = time.perf_counter()
+        # Not when it was made: what chains need may have been compiled since.
+        self.began, self.paused_seconds = time.perf_counter(), 0.0
         with single_threaded():
             self.workers.start()
             try:

@@ -112,7 +112,7 @@ def sample(
     jumps          jumps between past points of all chains after each transition, for separate modes; "auto": 4
                    where chains disagree, or do not come back to where some of them were
     monitor        names of deterministics to watch besides the free variables
-    max_time       seconds for the run; it then ends with the draws it has
+    max_time       seconds for the run, from where chains begin; it then ends with the draws it has
     window_budget  evaluations of the log density a chain may spend between two checks; one that spends more
                    is restarted once, then left out
     checkpoint     directory in which the run's state is kept while it goes on; see `pm.resume`
