@@ -16,7 +16,7 @@ import numpy as np
 from consilience.inference import NutsKernel, Rows
 from consilience.inference.density import Inputs, Outputs
 from consilience.inference.streams import chain_key
-from consilience.native.typed_python import Array, Record, f64, i64, native, record, simd
+from consilience.native.typed_python import Array, NativeRecord, f64, i64, native, record, simd
 
 TUNE = 1000
 REPEATS = 7
@@ -76,7 +76,7 @@ def gradient_seconds(dimension: int, size: Size) -> float:
 def measure(dimension: int) -> str:
     """One row of the table."""
     size = Size(dimension)
-    target = Target(dimension, standard_normal.compiled.address, cast("Record", size).address)
+    target = Target(dimension, standard_normal.compiled.address, cast("NativeRecord", size).address)
     kernel = NutsKernel()
     transitions = TUNE + max(1000, 200_000 // dimension)
     best, evaluations = np.inf, 0

@@ -12,7 +12,7 @@ from benchmarks.memory import resident
 from benchmarks.native import one_core
 from benchmarks.report import Row, show
 from consilience.diagnostics import examine
-from consilience.diagnostics.watch import Rule, Watch
+from consilience.diagnostics.watch import StoppingRule, Watch
 
 CHAINS, DRAWS, SCALARS, MANY = 4, 1000, 1000, 10_000
 BLOCK = 200
@@ -38,7 +38,7 @@ def seconds_of(work: Callable[[], object]) -> float:
     return time.perf_counter() - begin
 
 
-def passing(draws: np.ndarray, rule: Rule, earlier: bool) -> float:
+def passing(draws: np.ndarray, rule: StoppingRule, earlier: bool) -> float:
     """Seconds of a check that looks at everything; with `earlier`, after one on all draws but the last block."""
     watch = Watch(CHAINS, draws.shape[2])
     watch.extend(draws[:, : DRAWS - BLOCK])
@@ -54,7 +54,7 @@ def failing(draws: np.ndarray) -> float:
     """Seconds of the check after a failing one and another block of draws."""
     watch = Watch(CHAINS, draws.shape[2])
     watch.extend(draws[:, : DRAWS - BLOCK])
-    rule = Rule(target_ess=1e9)
+    rule = StoppingRule(target_ess=1e9)
     assert watch.check(rule) is not None
     watch.extend(draws[:, DRAWS - BLOCK :])
     return seconds_of(lambda: watch.check(rule))
@@ -66,7 +66,7 @@ def speed() -> list[Row]:
     for coefficient, size in COEFFICIENTS.items():
         draws = autoregression(coefficient, SCALARS)
         kind = f"AR {coefficient}" if coefficient else "independent"
-        rule = Rule(target_ess=size, target_rhat=1.1)
+        rule = StoppingRule(target_ess=size, target_rhat=1.1)
         by_numpy = min(seconds_of(lambda draws=draws: examine(draws)) for _ in range(2))
         for earlier in (False, True):
             best = min(passing(draws, rule, earlier) for _ in range(REPEATS))

@@ -12,10 +12,21 @@ from pathlib import Path
 import pytest
 
 import consilience as pm
-from consilience import dist
+from consilience import distributions
 
 DOOR = Path(pm.__file__)
-ABOVE_THE_TENSORS = {"dist", "logprob", "model", "sample", "inference", "run", "storage", "ui", "diagnostics", "doctor"}
+ABOVE_THE_TENSORS = {
+    "distributions",
+    "logprob",
+    "model",
+    "sample",
+    "inference",
+    "run",
+    "storage",
+    "ui",
+    "diagnostics",
+    "doctor",
+}
 
 
 def in_a_fresh_process(code: str) -> list[str]:
@@ -73,11 +84,11 @@ def test_every_listed_name_exists(name: str) -> None:
 
 
 def test_every_distribution_is_at_the_door() -> None:
-    """What `dist` declares, users find in `consilience`."""
+    """What `distributions` declares, users find in `consilience`."""
     declared = {
         name
-        for name, thing in vars(dist).items()
-        if isinstance(thing, type) and issubclass(thing, dist.Distribution) and name in dist.__all__
+        for name, thing in vars(distributions).items()
+        if isinstance(thing, type) and issubclass(thing, distributions.Distribution) and name in distributions.__all__
     }
     assert declared - {"Continuous", "Discrete", "Distribution"} <= set(pm.__all__)
     assert len(declared) > 20

@@ -26,7 +26,7 @@ COMPILER = [
     {"tensor"},
     {"model"},
     {"logprob"},
-    {"dist"},
+    {"distributions"},
     {"backends"},
     {"lower"},
     {"rules"},
@@ -186,3 +186,14 @@ def test_continuous_integration_runs_the_commands_of_the_readme() -> None:
     continuous = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert "make test" in readme
     assert "make test" in continuous.splitlines()
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    """No two classes of the package share a name, except a class and its stand-in for type checkers."""
+    places: dict[str, set[Path]] = {}
+    for path in FILES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, set()).add(path)
+    twice = {name: sorted(map(str, found)) for name, found in places.items() if len(found) > 1}
+    assert not twice

@@ -20,7 +20,7 @@ __version__ = "0.1.0"
 # instead; tests/test_door.py holds the two together.
 _NAMES: Final = {
     "consilience.diagnostics": "summary",
-    "consilience.dist": """
+    "consilience.distributions": """
         Bernoulli Beta Binomial Categorical Cauchy CustomDist Dirichlet Exponential Flat Gamma HalfCauchy
         HalfFlat HalfNormal InverseGamma Laplace LogNormal Lognormal MvNormal NegativeBinomial Normal Poisson
         StudentT Uniform draw icdf logcdf logp
@@ -37,8 +37,7 @@ _NAMES: Final = {
     "consilience.tensor": "function grad hessian jacobian shared value_and_grad",
 }
 _MODULES: Final = {
-    "dist": "consilience.dist",
-    "distributions": "consilience.dist",
+    "distributions": "consilience.distributions",
     "errors": "consilience.errors",
     "math": "consilience.tensor",
     "tensor": "consilience.tensor",
@@ -48,37 +47,37 @@ _HOME: Final = {name: module for module, names in _NAMES.items() for name in nam
 __all__ = sorted([*_HOME, *_MODULES])
 
 if TYPE_CHECKING:
-    from consilience import dist as dist
+    from consilience import distributions as distributions
     from consilience import errors as errors
     from consilience import tensor as tensor
     from consilience.diagnostics import summary as summary
-    from consilience.dist import Bernoulli as Bernoulli
-    from consilience.dist import Beta as Beta
-    from consilience.dist import Binomial as Binomial
-    from consilience.dist import Categorical as Categorical
-    from consilience.dist import Cauchy as Cauchy
-    from consilience.dist import CustomDist as CustomDist
-    from consilience.dist import Dirichlet as Dirichlet
-    from consilience.dist import Exponential as Exponential
-    from consilience.dist import Flat as Flat
-    from consilience.dist import Gamma as Gamma
-    from consilience.dist import HalfCauchy as HalfCauchy
-    from consilience.dist import HalfFlat as HalfFlat
-    from consilience.dist import HalfNormal as HalfNormal
-    from consilience.dist import InverseGamma as InverseGamma
-    from consilience.dist import Laplace as Laplace
-    from consilience.dist import LogNormal as LogNormal
-    from consilience.dist import Lognormal as Lognormal
-    from consilience.dist import MvNormal as MvNormal
-    from consilience.dist import NegativeBinomial as NegativeBinomial
-    from consilience.dist import Normal as Normal
-    from consilience.dist import Poisson as Poisson
-    from consilience.dist import StudentT as StudentT
-    from consilience.dist import Uniform as Uniform
-    from consilience.dist import draw as draw
-    from consilience.dist import icdf as icdf
-    from consilience.dist import logcdf as logcdf
-    from consilience.dist import logp as logp
+    from consilience.distributions import Bernoulli as Bernoulli
+    from consilience.distributions import Beta as Beta
+    from consilience.distributions import Binomial as Binomial
+    from consilience.distributions import Categorical as Categorical
+    from consilience.distributions import Cauchy as Cauchy
+    from consilience.distributions import CustomDist as CustomDist
+    from consilience.distributions import Dirichlet as Dirichlet
+    from consilience.distributions import Exponential as Exponential
+    from consilience.distributions import Flat as Flat
+    from consilience.distributions import Gamma as Gamma
+    from consilience.distributions import HalfCauchy as HalfCauchy
+    from consilience.distributions import HalfFlat as HalfFlat
+    from consilience.distributions import HalfNormal as HalfNormal
+    from consilience.distributions import InverseGamma as InverseGamma
+    from consilience.distributions import Laplace as Laplace
+    from consilience.distributions import LogNormal as LogNormal
+    from consilience.distributions import Lognormal as Lognormal
+    from consilience.distributions import MvNormal as MvNormal
+    from consilience.distributions import NegativeBinomial as NegativeBinomial
+    from consilience.distributions import Normal as Normal
+    from consilience.distributions import Poisson as Poisson
+    from consilience.distributions import StudentT as StudentT
+    from consilience.distributions import Uniform as Uniform
+    from consilience.distributions import draw as draw
+    from consilience.distributions import icdf as icdf
+    from consilience.distributions import logcdf as logcdf
+    from consilience.distributions import logp as logp
     from consilience.errors import ConsilienceError as ConsilienceError
     from consilience.errors import ConsilienceWarning as ConsilienceWarning
     from consilience.errors import ConvergenceWarning as ConvergenceWarning
@@ -111,7 +110,6 @@ if TYPE_CHECKING:
     from consilience.tensor import shared as shared
     from consilience.tensor import value_and_grad as value_and_grad
 
-    distributions = dist  # PyMC's name
     math = tensor  # PyMC's name
 else:
 

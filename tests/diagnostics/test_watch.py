@@ -17,7 +17,7 @@ from consilience import diagnostics
 from consilience.diagnostics.autocovariance import mean_autocovariance
 from consilience.diagnostics.sample import Sample
 from consilience.diagnostics.split_rhat import scale_reduction
-from consilience.diagnostics.watch import Failure, Figures, Rule, Watch
+from consilience.diagnostics.watch import Failure, Figures, StoppingRule, Watch
 from consilience.errors import ShapeError
 
 Draws = np.ndarray
@@ -142,7 +142,7 @@ def test_figures_do_not_depend_on_blocks_or_questions(
         begin = end
         match data.draw(st.integers(0, 3)):
             case 1:
-                watch.check(Rule())
+                watch.check(StoppingRule())
             case 2:
                 watch.measure(data.draw(st.lists(st.integers(0, len(KINDS) - 1), max_size=5)))
             case 3:
@@ -154,7 +154,7 @@ def test_figures_do_not_depend_on_blocks_or_questions(
     for scalar in (0, 7, len(KINDS) - 1):
         np.testing.assert_array_equal(watch.chain_sizes(scalar), once.chain_sizes(scalar))
     assert watch.apart(1.2) == once.apart(1.2)
-    assert (watch.check(Rule(target_ess=20)) is None) == (once.check(Rule(target_ess=20)) is None)
+    assert (watch.check(StoppingRule(target_ess=20)) is None) == (once.check(StoppingRule(target_ess=20)) is None)
 
 
 def test_any_memory_layout_and_number_type_may_come() -> None:
@@ -195,7 +195,7 @@ def test_draws_are_read_where_they_lie() -> None:
     assert found == [(1, 20, 30), (0, 20, 30), (1, 0, 20), (0, 0, 20)]
 
 
-def literal_failures(draws: Draws, rule: Rule) -> dict[int, set[tuple[str, float]]]:
+def literal_failures(draws: Draws, rule: StoppingRule) -> dict[int, set[tuple[str, float]]]:
     """Every criterion of the rule that every scalar misses, with the value, by its definition."""
     chains, _, scalars = draws.shape
     failures: dict[int, set[tuple[str, float]]] = {}
@@ -261,18 +261,18 @@ def agreeing(rng: np.random.Generator, shape: tuple[int, int], scalars: int) -> 
 
 
 RULES = [
-    Rule(),
-    Rule(target_ess=20),
-    Rule(target_ess=None),
-    Rule(target_ess=20, strict=True),
-    Rule(target_ess=None, target_rhat=1.001),
-    Rule(target_ess=None, target_rhat=1.05, strict=True),
+    StoppingRule(),
+    StoppingRule(target_ess=20),
+    StoppingRule(target_ess=None),
+    StoppingRule(target_ess=20, strict=True),
+    StoppingRule(target_ess=None, target_rhat=1.001),
+    StoppingRule(target_ess=None, target_rhat=1.05, strict=True),
 ]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("shape", [(4, 300), (4, 77), (1, 200), (2, 60)], ids=str)
-def test_a_check_follows_the_rule_literally(shape: tuple[int, int], rule: Rule) -> None:
+def test_a_check_follows_the_rule_literally(shape: tuple[int, int], rule: StoppingRule) -> None:
     """It names a scalar that fails, by a criterion it misses, with its value; None only if none fails."""
     rng = np.random.default_rng(3)
     for draws in (
@@ -308,7 +308,7 @@ def test_all_parts_of_the_rule_can_fail() -> None:
     sound = rng.normal(size=(4, 400))
     shift = np.array([0.0, 0.0, 0.3, 0.3])[:, None]
     widths = np.array([1.0, 1.0, 2.25, 2.25])[:, None]
-    sized, unsized = Rule(target_ess=300), Rule(target_ess=None)
+    sized, unsized = StoppingRule(target_ess=300), StoppingRule(target_ess=None)
     cases = {
         "not finite": (sized, changed(sound, np.inf)),
         "constant": (sized, np.full((4, 400), 2.0)),
@@ -324,8 +324,8 @@ def test_all_parts_of_the_rule_can_fail() -> None:
         assert failure.scalar == 0
         below = criterion in ("constant", "bulk ess", "tail ess")
         assert failure.value <= failure.bound if below else failure.value > failure.bound
-    assert watched(sound[:, :, None]).check(Rule(target_ess=300)) is None
-    assert watched(changed(changed(sound, np.inf), np.nan)[:, :, None]).check(Rule()) == Failure(
+    assert watched(sound[:, :, None]).check(StoppingRule(target_ess=300)) is None
+    assert watched(changed(changed(sound, np.inf), np.nan)[:, :, None]).check(StoppingRule()) == Failure(
         0, "not finite", 1.0, 0.0
     )
 
@@ -335,8 +335,8 @@ def test_noise_explains_what_it_can() -> None:
     draws = np.random.default_rng(5).normal(size=(4, 100, 300))
     watch = watched(draws)
     assert watch.measure().rhat.max() > 1.01
-    assert watch.check(Rule(target_ess=100)) is None
-    strict = watch.check(Rule(target_ess=100, strict=True))
+    assert watch.check(StoppingRule(target_ess=100)) is None
+    strict = watch.check(StoppingRule(target_ess=100, strict=True))
     assert strict is not None
     assert strict.criterion == "rhat"
     assert strict.bound == 1.01
@@ -345,8 +345,8 @@ def test_noise_explains_what_it_can() -> None:
 def test_one_chain_is_judged_by_its_halves() -> None:
     """A trend shows as a large R-hat, although R-hat between chains is not defined."""
     noise = np.random.default_rng(6).normal(size=(1, 2000, 1))
-    assert watched(noise).check(Rule()) is None
-    failure = watched(noise + np.linspace(0, 1, 2000)[:, None]).check(Rule(target_ess=None))
+    assert watched(noise).check(StoppingRule()) is None
+    failure = watched(noise + np.linspace(0, 1, 2000)[:, None]).check(StoppingRule(target_ess=None))
     assert failure is not None
     assert failure.criterion == "rhat"
     assert np.isnan(watched(noise).measure().rhat).all()
@@ -357,7 +357,7 @@ def test_too_few_draws_never_pass(count: int) -> None:
     """Nothing is defined with fewer than four."""
     draws = np.random.default_rng(7).normal(size=(4, count, 2))
     watch = watched(draws)
-    for rule, criterion in ((Rule(), "bulk ess"), (Rule(target_ess=None), "rhat")):
+    for rule, criterion in ((StoppingRule(), "bulk ess"), (StoppingRule(target_ess=None), "rhat")):
         failure = watch.check(rule)
         assert failure is not None
         assert failure.criterion == criterion
@@ -371,7 +371,7 @@ def test_a_run_without_scalars_passes() -> None:
     """Nothing is asked of nothing."""
     watch = watched(np.zeros((4, 10, 0)))
     assert watch.count == 10
-    assert watch.check(Rule()) is None
+    assert watch.check(StoppingRule()) is None
     assert len(watch.measure().rhat) == 0
     assert watch.apart(1.2) == []
 
@@ -383,20 +383,20 @@ def test_what_failed_is_looked_at_first_and_nothing_else_then() -> None:
     draws[:, :, 30] = autoregressive(draws[:, :, 30], 0.97)
     draws[:, :, 40] = autoregressive(draws[:, :, 40], 0.6)
     watch = watched(draws[:, :200])
-    first = watch.check(Rule(target_ess=150))
+    first = watch.check(StoppingRule(target_ess=150))
     assert first is not None
     assert first.scalar == 30
     assert np.flatnonzero(~np.isnan(watch._badness)).tolist() == [30]  # which neighbouring draws tell beforehand
     watch.extend(draws[:, 200:])
-    second = watch.check(Rule(target_ess=150))
+    second = watch.check(StoppingRule(target_ess=150))
     assert second is not None
     assert second.scalar == 30
     assert np.flatnonzero(~np.isnan(watch._badness)).tolist() == [30]
     # Now scalar 30 does not fail any more: those not looked at yet come next.
-    third = watch.check(Rule(target_ess=second.value / 2, target_rhat=1.5))
+    third = watch.check(StoppingRule(target_ess=second.value / 2, target_rhat=1.5))
     assert third is None
     assert np.flatnonzero(watch._badness >= 0).tolist() == [30]  # some draws settle the others
-    fourth = watch.check(Rule(target_ess=1600))
+    fourth = watch.check(StoppingRule(target_ess=1600))
     assert fourth is not None
     assert fourth.scalar == 30
 
@@ -407,7 +407,7 @@ def test_a_watch_goes_on_with_what_another_found() -> None:
     draws = rng.normal(size=(4, 400, 30))
     for scalar in (3, 20, 27):
         draws[:, :, scalar] = autoregressive(draws[:, :, scalar], 0.97)
-    rule = Rule(target_ess=300)
+    rule = StoppingRule(target_ess=300)
     unbroken, fresh, broken = watched(draws[:, :200, 12:]), watched(draws[:, :200, 12:]), Watch(4, 18)
     unbroken.begin_with({"last_failed": 15, "badness": np.full(18, np.nan), "slowness": np.ones(18)})
     broken.begin_with(unbroken.found)
@@ -430,7 +430,7 @@ def test_a_watch_goes_on_with_what_another_found() -> None:
 def test_some_draws_suffice_only_where_all_do() -> None:
     """Of 6,000 scalars from slow to fast, none passes that the rule fails; many need no full look."""
     rng = np.random.default_rng(12)
-    rule = Rule(target_ess=100)
+    rule = StoppingRule(target_ess=100)
     settled = 0
     for coefficient in (0.0, 0.5, 0.7, 0.8, 0.85, 0.9):
         noise = rng.standard_t(4, size=(4, 400, 1000)) if coefficient > 0.6 else rng.normal(size=(4, 400, 1000))
@@ -454,7 +454,7 @@ def test_the_scalar_nearest_to_failing_is_found_by_all_its_draws() -> None:
     draws[:, :, 41] = autoregressive(draws[:, :, 41], 0.65)
     watch = watched(draws)
     assert watch.nearest_to_failing()[0] == 0
-    assert watch.check(Rule(target_ess=400)) is None
+    assert watch.check(StoppingRule(target_ess=400)) is None
     assert (watch._badness >= 0).sum() < 5
     scalar, rhat, size = watch.nearest_to_failing()
     figures = diagnostics.examine(draws[:, :, [41]])
@@ -508,12 +508,12 @@ def test_forgetting_begins_anew() -> None:
     """As if the draws had never been."""
     draws = all_kinds((2, 60), FINITE)
     watch = watched(draws[::-1])
-    watch.check(Rule())
+    watch.check(StoppingRule())
     watch.forget()
     assert watch.count == 0
     watch.extend(draws)
     same(watch.measure(), watched(draws).measure())
-    assert watch.check(Rule()) == watched(draws).check(Rule())
+    assert watch.check(StoppingRule()) == watched(draws).check(StoppingRule())
 
 
 def test_figures_come_in_the_sequence_asked_for() -> None:

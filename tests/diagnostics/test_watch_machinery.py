@@ -12,9 +12,9 @@ from scipy import special, stats
 
 from consilience import diagnostics
 from consilience.diagnostics.rank_normalisation import scores_of_half_ranks
-from consilience.diagnostics.watch import Rule, Watch
+from consilience.diagnostics.watch import StoppingRule, Watch
 from consilience.diagnostics.watch import watch as module
-from consilience.diagnostics.watch.columns import Block
+from consilience.diagnostics.watch.columns import ColumnBlock
 from consilience.diagnostics.watch.grades import CROWD, GRADES, grade, indicators_of_grades, series_of_grades
 from consilience.diagnostics.watch.judgement import GROUP, PASSES, Question, first_failing, judge_given, measure_all
 from consilience.diagnostics.watch.normal_quantile import normal_quantile, score_at, score_table
@@ -160,7 +160,7 @@ def test_cpython_judges_and_measures_the_same() -> None:
     np.testing.assert_allclose(found[1][-7][0], expected.r_hat, rtol=1e-9)
 
 
-def newest_block(watch: Watch) -> Block:
+def newest_block(watch: Watch) -> ColumnBlock:
     """The block from which one comes to all others."""
     block = watch._columns._rows[-1].at(watch._columns.newest)
     assert block is not None
@@ -234,4 +234,4 @@ def test_draws_without_grades_are_left_to_sorting(values: Numbers) -> None:
 def test_machine_code_is_made_once() -> None:
     """All watches share one library."""
     assert module.machine_code() is module.machine_code()
-    assert Watch(1, 1).check(Rule()) is not None
+    assert Watch(1, 1).check(StoppingRule()) is not None

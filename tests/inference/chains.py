@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from consilience.inference import Chain, Kernel, Rows
+from consilience.inference import Kernel, MarkovChain, Rows
 from consilience.inference.streams import chain_key
 
 
@@ -16,7 +16,7 @@ from consilience.inference.streams import chain_key
 class Finished:
     """One chain and what it wrote."""
 
-    chain: Chain
+    chain: MarkovChain
     rows: Rows
     names: tuple[str, ...]
     tune: int

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from consilience.inference.density import Inputs, Outputs
 from consilience.native.mathematics import exp, inf, log, log1p
-from consilience.native.typed_python import Array, NativeFunction, Record, f64, i64, native, record
+from consilience.native.typed_python import Array, NativeFunction, NativeRecord, f64, i64, native, record
 
 
 @record
@@ -158,7 +158,7 @@ class Target:
 
     @property
     def constants(self) -> int:
-        return cast("Record", self.record).address
+        return cast("NativeRecord", self.record).address
 
 
 class PlainTarget:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from consilience.errors import SamplingError
-from consilience.inference import Chain, HmcKernel, Kernel, MetropolisKernel, NutsKernel, Rows
+from consilience.inference import HmcKernel, Kernel, MarkovChain, MetropolisKernel, NutsKernel, Rows
 from consilience.inference.kernel import Averaging, Learning, Orders
 from consilience.inference.streams import chain_key
 from tests.inference.metrics import random_scales
@@ -29,7 +29,7 @@ def rows_for(kernel: Kernel, count: int, dimension: int, gradients: bool = False
     )
 
 
-def begun(kernel: Kernel, target: Target, tune: int = 0) -> Chain:
+def begun(kernel: Kernel, target: Target, tune: int = 0) -> MarkovChain:
     chain = kernel.chain(target, np.maximum(target.mean, 0.1), chain_key(1, 0), tune, np.zeros(1, np.int64))
     chain.begin()
     return chain

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from consilience.errors import SamplingError
-from consilience.inference import Chain, HmcKernel, Kernel, MetropolisKernel, NutsKernel, Rows
+from consilience.inference import HmcKernel, Kernel, MarkovChain, MetropolisKernel, NutsKernel, Rows
 from consilience.inference.density import Inputs, Outputs
 from consilience.inference.kernel import Averaging, Learning, Orders
 from consilience.inference.streams import chain_key
@@ -64,11 +64,11 @@ NUTS = {name: case for name, case in CASES.items() if name.startswith("nuts")}
 all_cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 
 
-def chain_of(case: Case, target: Target = TARGET, seed: int = 1) -> Chain:
+def chain_of(case: Case, target: Target = TARGET, seed: int = 1) -> MarkovChain:
     return case.kernel.chain(target, target.mean + 0.1 * seed, chain_key(seed, 0), case.tune, np.zeros(1, np.int64))
 
 
-def begun(case: Case, seed: int = 1) -> Chain:
+def begun(case: Case, seed: int = 1) -> MarkovChain:
     chain = chain_of(case, seed=seed)
     chain.begin()
     if case.first is not None:
@@ -76,7 +76,7 @@ def begun(case: Case, seed: int = 1) -> Chain:
     return chain
 
 
-def written(case: Case, chain: Chain, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def written(case: Case, chain: MarkovChain, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draws, then gradients beside them, and statistics of the next transitions."""
     rows = Rows(
         np.full((count, 5), np.nan), np.full((len(case.kernel.statistics), count), np.nan), np.full((count, 5), np.nan)

@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.special import expit
 
 import consilience as pm
-from consilience.dist import transforms
+from consilience.distributions import transforms
 
 Values = dict[str, Any]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import consilience as pm
-from consilience.dist import transforms
+from consilience.distributions import transforms
 
 
 def test_parts_of_a_model_are_found_by_name() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import consilience as pm
-from consilience.dist import transforms
+from consilience.distributions import transforms
 from consilience.model import ModelDensity
 from tests.model.densities import CASES, REALS
 

@@ -26,7 +26,7 @@ from consilience.native.loops_text import verify
 from consilience.native.mathematics import exp, inf, log, nan, sqrt
 from consilience.native.typed_python import (
     Array,
-    Function,
+    FunctionPointer,
     NativeFunction,
     address,
     boolean,
@@ -41,7 +41,7 @@ from consilience.native.typed_python import (
     stack,
     u64,
 )
-from consilience.native.typed_python.records import Rows, with_memory
+from consilience.native.typed_python.records import RecordRows, with_memory
 from consilience.native.typed_python.translate import translate
 
 SCALE: Final = 2.5
@@ -245,7 +245,7 @@ class State:
     logp: f64
     count: i64
     inner: Inner
-    step: Function[[f64, i64], f64]
+    step: FunctionPointer[[f64, i64], f64]
 
 
 @native
@@ -378,7 +378,7 @@ def sum_of_links(link: Link, links: i64) -> f64:
 
 def test_records_in_rows_are_records_in_both_worlds() -> None:
     """By their addresses, and as objects, which share the memory."""
-    rows, newest = Rows(Link, 3), 0
+    rows, newest = RecordRows(Link, 3), 0
     for k in range(3):
         values = np.full(k + 1, float(k))
         assert rows.next == newest + 24 or not newest
@@ -474,7 +474,7 @@ def test_array_elements_of_every_width() -> None:
 
 
 @native
-def apply(f: Function[[f64, i64], f64], x: f64) -> f64:
+def apply(f: FunctionPointer[[f64, i64], f64], x: f64) -> f64:
     return f(f(x, 1), 2)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference import Divergences, Kernel, LogDensity, NutsKernel, Rows, Tuning
-from consilience.inference.kernel import Chain, Orders, Snapshot
+from consilience.inference.kernel import MarkovChain, Orders, Snapshot
 from consilience.run import Options, Run, Running, launch
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
@@ -43,7 +43,7 @@ def fingerprint(run: Run) -> str:
 class Watched:
     """A chain that tells `hook` before it advances; the hook may sleep or raise."""
 
-    def __init__(self, inner: Chain, number: int, hook: Hook) -> None:
+    def __init__(self, inner: MarkovChain, number: int, hook: Hook) -> None:
         self.inner = inner
         self.number = number
         self.hook = hook

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from consilience.diagnostics.examination import examine
-from consilience.diagnostics.watch import Failure, Rule
+from consilience.diagnostics.watch import Failure, StoppingRule
 from consilience.inference import NutsKernel
 from consilience.run import CheckFigures, Event, Options, Restarted, Run, monitor, run_chains, stopping
 from consilience.run.sampling import JUMPS, Frozen, Sampling
@@ -105,11 +105,11 @@ class Scripted:
         assert len(draws) == self.chains
         self.count += len(draws[0])
 
-    def check(self, rule: Rule) -> Failure | None:
+    def check(self, rule: StoppingRule) -> Failure | None:
         self.checked.append(self.count)
         return None if self.passes(self.count) else Failure(0, "bulk ess", self.size, 400.0, self.rhat, self.size)
 
-    def check_given(self, draws: NDArray[np.float64], rule: Rule) -> None:
+    def check_given(self, draws: NDArray[np.float64], rule: StoppingRule) -> None:
         """The log density always passes."""
         assert draws.shape == (self.chains, self.count)
         assert rule.target_ess is None
@@ -263,14 +263,14 @@ def test_a_region_visited_once_is_seldom_visited(
     chains: int, draws: int, share: float, persistence: float, seed: int
 ) -> None:
     """However small its share of all draws has become; draws that come and go everywhere pass."""
-    rule = Rule(target_ess=float(chains * draws // 8))
+    rule = StoppingRule(target_ess=float(chains * draws // 8))
     once = monitored(visits(chains, draws, int(share * draws), persistence, seed))
     failure = stopping.seldom_visited(once, {"x", "y"}, rule)
     assert failure is not None
     assert (failure.scalar, failure.criterion, failure.bound) == (0, "quantile ess", 0.5 * rule.target_ess)
     assert failure.value < failure.bound
     assert stopping.seldom_visited(once, {"y"}, rule) is None
-    assert stopping.seldom_visited(once, {"x"}, Rule(target_ess=None)) is None
+    assert stopping.seldom_visited(once, {"x"}, StoppingRule(target_ess=None)) is None
     assert stopping.seldom_visited(monitored(visits(chains, draws, 0, persistence, seed)), {"x", "y"}, rule) is None
 
 
@@ -279,7 +279,7 @@ def test_draws_have_to_come_back_to_where_an_attempt_before_was(share: float, pa
     """All but one in twenty of what was seen lies among the draws."""
     seen = np.random.default_rng(2).uniform(-1.0, 1.0, (500, 2))
     seen[: round(500 * share), 0] += 20.0
-    failure = stopping.seldom_visited(monitored(visits(4, 1000, 0)), {"x"}, Rule(), seen)
+    failure = stopping.seldom_visited(monitored(visits(4, 1000, 0)), {"x"}, StoppingRule(), seen)
     assert (failure is None) == passes
     if failure is not None:
         assert (failure.scalar, failure.criterion, failure.value) == (0, "quantile ess", 0.0)
@@ -419,8 +419,8 @@ def test_jumps_join_two_far_modes() -> None:
 
 def test_strictness_asks_for_more() -> None:
     """The draws of a strict run have the R-hat it says, and are not fewer."""
-    loose = run(standard(30), Options(rule=Rule(target_ess=100.0, target_rhat=1.005)))
-    strict = run(standard(30), Options(rule=Rule(target_ess=100.0, target_rhat=1.005, strict=True)))
+    loose = run(standard(30), Options(rule=StoppingRule(target_ess=100.0, target_rhat=1.005)))
+    strict = run(standard(30), Options(rule=StoppingRule(target_ess=100.0, target_rhat=1.005, strict=True)))
     assert strict.verdict.status == "converged"
     assert strict.draws.shape[1] >= loose.draws.shape[1]
     worst = [max(examine(r.draws[..., [i]]).r_hat.max() for i in range(30)) for r in (loose, strict)]

@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 from consilience.diagnostics.examination import examine
-from consilience.diagnostics.watch import Rule
+from consilience.diagnostics.watch import StoppingRule
 from consilience.errors import ConsilienceWarning, InitialPointError, SamplingError
 from consilience.inference import MetropolisKernel, NutsKernel
 from consilience.run import (
@@ -37,7 +37,7 @@ from tests.run.support import Watched, WatchedKernel, fingerprint, sleepy
 from tests.run.targets import long_tailed, with_switch
 
 NORMAL = correlated_normal(5, 1)
-LONG = Options(rule=Rule(target_ess=1e9), max_draws=200)
+LONG = Options(rule=StoppingRule(target_ess=1e9), max_draws=200)
 
 
 def points(chains: int = 4, dimension: int = 5) -> NDArray[np.float64]:
@@ -58,7 +58,7 @@ def faulty(times: int, number: int = 1, after: int = 0) -> WatchedKernel:
 @pytest.mark.parametrize("pool", [True, False])
 def test_a_chain_that_fails_once_begins_again(pool: bool, after: int) -> None:
     """At its beginning, while tuning, while sampling: noted, with all chains in the result, whatever the threads do."""
-    options = Options(rule=Rule(target_ess=1e9), max_draws=200, pool=pool, tune=None if pool else 60)
+    options = Options(rule=StoppingRule(target_ess=1e9), max_draws=200, pool=pool, tune=None if pool else 60)
     runs = [run_chains(NORMAL, faulty(1, after=after), points(), options, seed=4, cores=cores) for cores in (1, 2, 3)]
     assert runs[0].chains == (0, 1, 2, 3)
     assert runs[0].draws.shape == (4, 200, 5)
@@ -205,7 +205,7 @@ FAR = Target(long_tailed, 5, np.zeros(5), np.ones(5))
 def test_a_chain_far_away_has_no_vote_until_it_arrives() -> None:
     """Without a climb it starts far out in a long tail: the reports show who had arrived, and it is waited for."""
     start = points()
-    options = Options(descend=False, rule=Rule(target_ess=100.0))
+    options = Options(descend=False, rule=StoppingRule(target_ess=100.0))
     near = run_chains(FAR, NutsKernel(), start, options, seed=2)
     start[3] = 60_000.0
     run = run_chains(FAR, NutsKernel(), start, options, seed=2)
@@ -297,7 +297,7 @@ def test_no_time_at_all() -> None:
 
 
 def test_time_that_is_over_leaves_the_first_draws() -> None:
-    options = Options(max_time=0.3, rule=Rule(target_ess=1e9), max_draws=10**7)
+    options = Options(max_time=0.3, rule=StoppingRule(target_ess=1e9), max_draws=10**7)
     run = run_chains(NORMAL, sleepy(2), points(), options, seed=4)
     count = run.draws.shape[1]
     assert "max_time=0.3 seconds were over" in run.verdict.reason
@@ -334,7 +334,7 @@ def test_a_pause_does_not_count_as_time() -> None:
 def test_a_target_beyond_reach() -> None:
     """The worst scalar is named, with what it has and about how many draws would do."""
     names = Monitored(("a", "b", "c", "d", "e"))
-    options = Options(rule=Rule(target_ess=1e6), max_draws=200)
+    options = Options(rule=StoppingRule(target_ess=1e6), max_draws=200)
     run = run_chains(NORMAL, NutsKernel(), points(), options, seed=4, monitored=names)
     assert run.verdict.status == "not_converged"
     assert run.verdict.worst in {"a", "b", "c", "d", "e"}
@@ -348,7 +348,7 @@ def test_a_target_beyond_reach() -> None:
 @pytest.mark.parametrize("target_ess", [2000.0, 5000.0])
 def test_the_scalar_that_is_named_is_the_worst(target_ess: float) -> None:
     """Not the first one found to fail, so that the number of draws would do for all."""
-    options = Options(rule=Rule(target_ess=target_ess), max_draws=400)
+    options = Options(rule=StoppingRule(target_ess=target_ess), max_draws=400)
     run = run_chains(correlated_normal(30, 1), NutsKernel(), points(4, 30), options, seed=3)
     sizes = [
         float(np.fmin(found.ess_bulk, found.ess_tail)[0]) for found in (examine(run.draws[..., i]) for i in range(30))
@@ -359,9 +359,9 @@ def test_the_scalar_that_is_named_is_the_worst(target_ess: float) -> None:
 
 
 def test_without_a_target_size_only_agreement_is_asked_for() -> None:
-    run = run_chains(NORMAL, NutsKernel(), points(), Options(rule=Rule(target_ess=None)), seed=4)
+    run = run_chains(NORMAL, NutsKernel(), points(), Options(rule=StoppingRule(target_ess=None)), seed=4)
     assert run.verdict.status == "converged"
-    strict = run_chains(NORMAL, NutsKernel(), points(), Options(rule=Rule(None, 1.01, strict=True)), seed=4)
+    strict = run_chains(NORMAL, NutsKernel(), points(), Options(rule=StoppingRule(None, 1.01, strict=True)), seed=4)
     assert strict.verdict.status == "converged"
     assert strict.draws.shape[1] >= run.draws.shape[1]
 
@@ -418,7 +418,7 @@ def test_a_derived_quantity_that_varies_late_is_watched_from_then_on() -> None:
     assert late > early  # there is something to see
     bound = 0.5 * (early + late)
     monitored = derived(lambda x: (x[:, :1] > bound).astype(float), "rare")
-    options = Options(rule=Rule(target_ess=1e9), max_draws=600)
+    options = Options(rule=StoppingRule(target_ess=1e9), max_draws=600)
     run = run_chains(NORMAL, NutsKernel(), points(), options, seed=4, monitored=monitored)
     assert run.constants == ()
 

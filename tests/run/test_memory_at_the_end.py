@@ -7,14 +7,14 @@ import weakref
 import numpy as np
 import pytest
 
-from consilience.diagnostics.watch import Rule
+from consilience.diagnostics.watch import StoppingRule
 from consilience.inference import NutsKernel
 from consilience.run import Options, launch
 from consilience.run.pages import LEAST, pages
 from tests.inference.targets import correlated_normal
 from tests.run.support import WatchedKernel, fingerprint
 
-OPTIONS = Options(rule=Rule(target_ess=200.0))
+OPTIONS = Options(rule=StoppingRule(target_ess=200.0))
 
 
 def test_a_run_that_is_over_has_one_copy_of_its_draws() -> None:
@@ -52,7 +52,7 @@ def test_chains_are_gone_with_the_run_and_come_back_for_more() -> None:
     kernel.chains.clear()
     assert [chain() for chain in gone] == [None] * 3
     assert all(chain.gradients > 0 for chain in running.progress.chains)
-    more = Options(rule=Rule(target_ess=600.0))
+    more = Options(rule=StoppingRule(target_ess=600.0))
     further = running.again(more, [])
     further.start(background=False)
     longer = launch(density, NutsKernel(), np.zeros((3, 5)), more, seed=1)

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from consilience.diagnostics.watch import Rule
+from consilience.diagnostics.watch import StoppingRule
 from consilience.errors import StorageError
 from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
 from consilience.record import replace
@@ -46,7 +46,7 @@ def turned() -> Target:
 
 
 TURNED = turned()
-LOW = Rule(target_ess=50.0)
+LOW = StoppingRule(target_ess=50.0)
 STORIES: dict[str, tuple[Target, Kernel, Options, set[str]]] = {
     "plain": (NORMAL, NutsKernel(), Options(), {"PooledTuning", "search", "Sampling", "finished"}),
     "fixed": (NORMAL, NutsKernel(), Options(draws=120, tune=100, keep_tuning=True), {"PooledTuning", "Sampling"}),
@@ -102,7 +102,7 @@ def test_starting_points_do_not_matter_once_a_state_is_there(tmp_path: Path) -> 
 @pytest.mark.parametrize("reason", ["stop", "max_time", "exception"])
 def test_what_ends_a_run_early_does_not_end_it_for_good(reason: str, tmp_path: Path) -> None:
     """Stopped again and again, at whatever moment, it comes to the same draws."""
-    whole = Options(rule=Rule(target_ess=1e9), max_draws=1200)
+    whole = Options(rule=StoppingRule(target_ess=1e9), max_draws=1200)
     generator = random.Random(5)
     calls_left = math.inf
 
@@ -153,7 +153,7 @@ def test_what_ends_a_run_early_does_not_end_it_for_good(reason: str, tmp_path: P
 
 def test_an_extended_run_is_kept_too(tmp_path: Path) -> None:
     """Its checkpoint goes on after the first end, and holds the longer run."""
-    first, second = Options(rule=Rule(target_ess=100.0)), Options(rule=Rule(target_ess=900.0))
+    first, second = Options(rule=StoppingRule(target_ess=100.0)), Options(rule=StoppingRule(target_ess=900.0))
     keep = Checkpoint.create(tmp_path / "c", {}, {}, overwrite=False, interval=0.0)
     running = launch(NORMAL, NutsKernel(), points(5), first, seed=3, keep=keep)
     finish(running)
@@ -176,7 +176,7 @@ def test_faults_are_remembered(failing: int, tmp_path: Path) -> None:
             raise RuntimeError("by chance")
 
     tape = Tape(tmp_path)
-    options = Options(rule=Rule(target_ess=1e9), max_draws=200)
+    options = Options(rule=StoppingRule(target_ess=1e9), max_draws=200)
     unbroken = finish(launch(NORMAL, WatchedKernel(hook), points(5), options, seed=3, cores=2, keep=tape))
     assert len(unbroken.notes) == failing
     assert unbroken.chains == ((0, 1, 2, 3) if failing == 1 else (0, 1, 3))
@@ -202,7 +202,7 @@ def test_a_restart_that_was_not_finished_does_not_count_twice(tmp_path: Path) ->
 
         return WatchedKernel(hook)
 
-    options = Options(rule=Rule(target_ess=1e9), max_draws=200)
+    options = Options(rule=StoppingRule(target_ess=1e9), max_draws=200)
     unbroken = run_chains(NORMAL, kernel(1), points(5), options, seed=3)
     keep = Checkpoint.create(tmp_path / "c", {}, {}, overwrite=False)
     running = launch(NORMAL, kernel(1, lambda: running.stop()), points(5), options, seed=3, cores=1, keep=keep)

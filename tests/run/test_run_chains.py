@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from consilience.diagnostics.watch import Rule
+from consilience.diagnostics.watch import StoppingRule
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
 from consilience.native.beside import Workshop, hand_over
@@ -37,7 +37,7 @@ from tests.inference.targets import Target, correlated_normal, funnel, standard
 from tests.run.support import fingerprint, finish, sleepy
 from tests.run.targets import two_normals
 
-ADAPTIVE = Options(rule=Rule(target_ess=300.0))
+ADAPTIVE = Options(rule=StoppingRule(target_ess=300.0))
 KERNELS: dict[str, Kernel] = {
     "nuts": NutsKernel(),
     "hmc": HmcKernel(),
@@ -109,8 +109,8 @@ def two_modes(distance: float = 12.0) -> Target:
 
 STORIES: dict[str, tuple[Target, Options]] = {
     "pooled": (correlated_normal(5, 1), ADAPTIVE),
-    "retuned": (FUNNEL, Options(max_draws=250, rule=Rule(target_ess=50.0))),
-    "alone, retuned": (FUNNEL, Options(max_draws=250, tune=150, pool=False, rule=Rule(target_ess=50.0))),
+    "retuned": (FUNNEL, Options(max_draws=250, rule=StoppingRule(target_ess=50.0))),
+    "alone, retuned": (FUNNEL, Options(max_draws=250, tune=150, pool=False, rule=StoppingRule(target_ess=50.0))),
     "jumps": (two_modes(), Options(jumps=3, max_draws=220)),
     "fixed": (FUNNEL, fixed(150, 100, jumps=2, keep_tuning=True)),
 }
@@ -132,7 +132,7 @@ def test_sleeping_threads_change_nothing(story: str) -> None:
 def test_pauses_change_nothing() -> None:
     """Pauses at ten moments, each for a while in which no chain moves."""
     target, start = correlated_normal(5, 1), points(4, 5)
-    options = Options(rule=Rule(target_ess=2000.0), max_draws=3000)
+    options = Options(rule=StoppingRule(target_ess=2000.0), max_draws=3000)
     plain = run_chains(target, NutsKernel(), start, options, seed=3)
     running = launch(target, sleepy(1, 0.002), start, options, seed=3, cores=2)
     running.start(background=True)
@@ -188,8 +188,8 @@ def test_shorter_runs_begin_longer_ones(jumps: int) -> None:
 
     longest = run(draws=700)
     runs = [run(draws=n) for n in (1, 49, 50, 70, 99, 100, 101, 120, 126, 311)]
-    runs += [run(rule=Rule(target_ess=ess), max_draws=600) for ess in (100.0, 400.0, 1000.0)]
-    runs += [run(rule=Rule(target_ess=1e9), max_draws=n) for n in (60, 333)]
+    runs += [run(rule=StoppingRule(target_ess=ess), max_draws=600) for ess in (100.0, 400.0, 1000.0)]
+    runs += [run(rule=StoppingRule(target_ess=1e9), max_draws=n) for n in (60, 333)]
     for short in runs:
         assert not short.restarts
         check_begins(short, longest)
@@ -216,11 +216,20 @@ def test_an_extended_run_is_the_longer_one(jumps: int) -> None:
         return Options(jumps=jumps, **given)
 
     table = [
-        (options(rule=Rule(target_ess=100.0)), options(rule=Rule(target_ess=700.0), max_draws=800)),
+        (options(rule=StoppingRule(target_ess=100.0)), options(rule=StoppingRule(target_ess=700.0), max_draws=800)),
         (options(draws=130), options(draws=333)),
-        (options(rule=Rule(target_ess=1e9), max_draws=390), options(rule=Rule(target_ess=1300.0), max_draws=900)),
-        (options(rule=Rule(target_ess=1e9), max_draws=222), options(rule=Rule(target_ess=1e9), max_draws=777)),
-        (options(rule=Rule(target_ess=1e9), max_draws=306), options(rule=Rule(target_ess=1e9), max_draws=600)),
+        (
+            options(rule=StoppingRule(target_ess=1e9), max_draws=390),
+            options(rule=StoppingRule(target_ess=1300.0), max_draws=900),
+        ),
+        (
+            options(rule=StoppingRule(target_ess=1e9), max_draws=222),
+            options(rule=StoppingRule(target_ess=1e9), max_draws=777),
+        ),
+        (
+            options(rule=StoppingRule(target_ess=1e9), max_draws=306),
+            options(rule=StoppingRule(target_ess=1e9), max_draws=600),
+        ),
     ]
     for first, second in table:
         got, wanted = extended(first, second, target)
@@ -230,7 +239,7 @@ def test_an_extended_run_is_the_longer_one(jumps: int) -> None:
 def test_an_interrupted_run_can_be_extended() -> None:
     """The round that was cut short is made anew."""
     target, start = correlated_normal(5, 1), points(4, 5)
-    options = Options(rule=Rule(target_ess=1e9), max_draws=4000)
+    options = Options(rule=StoppingRule(target_ess=1e9), max_draws=4000)
     running = launch(target, sleepy(4), start, options, seed=2, cores=2)
     running.listeners.add([lambda event: running.stop() if isinstance(event, DrawsMade) else None])
     running.supervisor.send = running.listeners.send  # in step with the run
@@ -247,7 +256,7 @@ def test_a_fixed_run_goes_on_by_the_rule() -> None:
     running = launch(FUNNEL, NutsKernel(), points(4, 4), Options(draws=200), seed=3)
     first = finish(running)
     assert first.statistics["diverging"].sum() > 2
-    second = finish(running.again(Options(max_draws=300, rule=Rule(target_ess=50.0)), []))
+    second = finish(running.again(Options(max_draws=300, rule=StoppingRule(target_ess=50.0)), []))
     assert second.restarts[0] == "divergences"
 
 
@@ -287,7 +296,7 @@ def test_short_runs(draws: int, tune: int, chains: int, pool: bool) -> None:
 @pytest.mark.parametrize("max_tune", [1, 5, 14, 15, 16, 40])
 def test_tuning_never_takes_longer_than_allowed(max_tune: int) -> None:
     """Limits below the first window, on its end and past it."""
-    options = Options(max_tune=max_tune, rule=Rule(target_ess=10.0), max_draws=100)
+    options = Options(max_tune=max_tune, rule=StoppingRule(target_ess=10.0), max_draws=100)
     run = run_chains(correlated_normal(5, 1), NutsKernel(), points(4, 5), options, seed=1)
     assert run.tuned == max_tune
 
@@ -295,7 +304,7 @@ def test_tuning_never_takes_longer_than_allowed(max_tune: int) -> None:
 def test_moments_of_a_known_target_are_found() -> None:
     """A run that says it has converged is right within its own error."""
     target = correlated_normal(5, 1)
-    run = run_chains(target, NutsKernel(), points(4, 5), Options(rule=Rule(target_ess=2000.0)), seed=1)
+    run = run_chains(target, NutsKernel(), points(4, 5), Options(rule=StoppingRule(target_ess=2000.0)), seed=1)
     assert run.verdict.status == "converged"
     np.testing.assert_allclose(run.draws.mean(axis=(0, 1)), target.mean, atol=4.0 * target.deviation.max() / 2000**0.5)
     np.testing.assert_allclose(run.draws.std(axis=(0, 1)), target.deviation, rtol=0.1)
@@ -521,9 +530,9 @@ def test_starting_points_of_another_shape_are_refused(start: NDArray[np.float64]
         ({"jumps": -1}, "`jumps` must be a number of at least 0"),
         ({"max_time": -1.0}, "`max_time` must be a number of seconds of at least 0, got -1.0"),
         ({"max_time": float("nan")}, "`max_time` must be a number of seconds"),
-        ({"rule": Rule(target_ess=0.0)}, "`target_ess` must be positive, got 0.0"),
-        ({"rule": Rule(target_ess=float("nan"))}, "`target_ess` must be positive, got nan"),
-        ({"rule": Rule(target_rhat=1.0)}, "`target_rhat` must lie between 1 and 2, got 1.0"),
+        ({"rule": StoppingRule(target_ess=0.0)}, "`target_ess` must be positive, got 0.0"),
+        ({"rule": StoppingRule(target_ess=float("nan"))}, "`target_ess` must be positive, got nan"),
+        ({"rule": StoppingRule(target_rhat=1.0)}, "`target_rhat` must lie between 1 and 2, got 1.0"),
     ],
 )
 def test_options_that_make_no_run_are_refused(given: dict[str, Any], message: str) -> None:

@@ -17,7 +17,7 @@ from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.examination import Examination
 from consilience.diagnostics.figures import figures
 from consilience.diagnostics.sample import FloatArray
-from consilience.diagnostics.variables import Draws, Variable, gather
+from consilience.diagnostics.variables import Draws, VariableDraws, gather
 from consilience.diagnostics.watch import Figures
 from consilience.errors import ConvergenceWarning, ShapeError
 from consilience.record import Record
@@ -176,7 +176,7 @@ def low_energy_change(fractions: FloatArray) -> Iterator[Finding]:
         )
 
 
-def large_rhat(variables: Sequence[Variable], r_hat: FloatArray) -> Iterator[Finding]:
+def large_rhat(variables: Sequence[VariableDraws], r_hat: FloatArray) -> Iterator[Finding]:
     """Parameters on which the chains do not agree."""
     count = int((r_hat > LARGEST_RHAT).sum())
     if count:
@@ -194,7 +194,7 @@ def large_rhat(variables: Sequence[Variable], r_hat: FloatArray) -> Iterator[Fin
         )
 
 
-def small_ess(variables: Sequence[Variable], known: Figures, chains: int) -> Iterator[Finding]:
+def small_ess(variables: Sequence[VariableDraws], known: Figures, chains: int) -> Iterator[Finding]:
     """Parameters whose draws are worth few independent ones."""
     smaller = np.fmin(known.ess_bulk, known.ess_tail)
     count = int((smaller < SMALLEST_ESS_PER_CHAIN * chains).sum())
@@ -238,7 +238,7 @@ def few_draws(count: int) -> Iterator[Finding]:
         )
 
 
-def element_name(variables: Sequence[Variable], place: int) -> str:
+def element_name(variables: Sequence[VariableDraws], place: int) -> str:
     """Name of the element at `place` among all elements of the variables."""
     ends = np.cumsum([variable.size for variable in variables])
     which = int(np.searchsorted(ends, place, side="right"))

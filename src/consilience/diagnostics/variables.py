@@ -24,7 +24,7 @@ Filter = Literal["like", "regex"] | None
 SAMPLE_DIMENSIONS = ("chain", "draw")
 
 
-class Variable(Record):
+class VariableDraws(Record):
     """Draws (chain, draw, *shape) of a variable, with the label of each place along each axis of `shape`."""
 
     name: str
@@ -68,7 +68,7 @@ def gather(
     var_names: str | Sequence[str] | None = None,
     filter_vars: Filter = None,
     coords: Mapping[str, object] | None = None,
-) -> list[Variable]:
+) -> list[VariableDraws]:
     """Variables of `source`, in its order or that of `var_names`.
 
     A tree is asked for its `group`; a node without that group is taken for the group itself. An array is a
@@ -97,7 +97,7 @@ def gather(
     return variables
 
 
-def _all(source: Draws, group: str, coords: Mapping[str, object] | None) -> Iterator[tuple[str, Variable]]:
+def _all(source: Draws, group: str, coords: Mapping[str, object] | None) -> Iterator[tuple[str, VariableDraws]]:
     """Every variable of `source` with its name."""
     if "xarray" in sys.modules:  # otherwise nothing of it can have come, and its import takes long
         import xarray
@@ -122,10 +122,10 @@ def _all(source: Draws, group: str, coords: Mapping[str, object] | None) -> Iter
     arrays = source if isinstance(source, Mapping) else {"x": source}
     for name, values in arrays.items():
         draws = np.asarray(values)
-        yield str(name), Variable(str(name), draws, tuple(range(length) for length in draws.shape[2:]))
+        yield str(name), VariableDraws(str(name), draws, tuple(range(length) for length in draws.shape[2:]))
 
 
-def _labelled(name: str, array: xarray.DataArray) -> Variable:
+def _labelled(name: str, array: xarray.DataArray) -> VariableDraws:
     """A variable of a data set, its chain and draw axes first."""
     missing = [dimension for dimension in SAMPLE_DIMENSIONS if dimension not in array.dims]
     if missing:
@@ -136,7 +136,7 @@ def _labelled(name: str, array: xarray.DataArray) -> Variable:
         array.coords[dimension].values if dimension in array.coords else range(array.sizes[dimension])
         for dimension in others
     )
-    return Variable(name, array.values.transpose(axes), labels)
+    return VariableDraws(name, array.values.transpose(axes), labels)
 
 
 def select(names: list[str], wanted: str | Sequence[str] | None, filter_vars: Filter) -> list[str]:

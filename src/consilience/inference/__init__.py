@@ -2,7 +2,7 @@
 
 from consilience.inference.density import LogDensity
 from consilience.inference.hmc_chain import HmcKernel
-from consilience.inference.kernel import Chain, Divergences, Kernel, Rows, Tuning
+from consilience.inference.kernel import Divergences, Kernel, MarkovChain, Rows, Tuning
 from consilience.inference.metropolis_chain import MetropolisKernel
 from consilience.inference.nuts_chain import NutsKernel
 
@@ -13,12 +13,12 @@ NUTS = NutsKernel
 
 __all__ = [
     "NUTS",
-    "Chain",
     "Divergences",
     "HamiltonianMC",
     "HmcKernel",
     "Kernel",
     "LogDensity",
+    "MarkovChain",
     "Metropolis",
     "MetropolisKernel",
     "NutsKernel",

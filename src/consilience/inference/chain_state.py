@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from consilience.inference.density import Density, evaluate
 from consilience.native.mathematics import isfinite
-from consilience.native.typed_python import Array, Function, boolean, f64, i64, native, record
+from consilience.native.typed_python import Array, FunctionPointer, boolean, f64, i64, native, record
 
 
 @record
@@ -25,7 +25,7 @@ class State:
     """
 
     key: i64
-    normals: Function[[i64, i64, Array[f64], i64], None]
+    normals: FunctionPointer[[i64, i64, Array[f64], i64], None]
     transition: i64
     dimension: i64
     stride: i64

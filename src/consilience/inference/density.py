@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from consilience.native.mathematics import inf, isfinite
-from consilience.native.typed_python import Array, Function, boolean, f64, i64, native, record
+from consilience.native.typed_python import Array, FunctionPointer, boolean, f64, i64, native, record
 
 
 @runtime_checkable
@@ -57,7 +57,7 @@ class Density:
     stop          i64[1], not 0 once the run is to stop; shared by all chains
     """
 
-    entry: Function[[Inputs, Outputs, Array[f64], i64], i64]
+    entry: FunctionPointer[[Inputs, Outputs, Array[f64], i64], i64]
     workspace: Array[f64]
     constants: i64
     inputs: Inputs

@@ -102,7 +102,7 @@ class Orders(Record):
     archive: NDArray[np.float64] | None = None
 
 
-class Chain(Protocol):
+class MarkovChain(Protocol):
     """One chain at work."""
 
     def begin(self, descend: bool = False) -> None:
@@ -179,7 +179,7 @@ class Kernel(Protocol):
         key: int,
         tune: int,
         stop: NDArray[np.int64],
-    ) -> Chain:
+    ) -> MarkovChain:
         """A new chain.
 
         position   its starting point, float64 (coordinate,)

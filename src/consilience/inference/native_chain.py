@@ -20,7 +20,7 @@ from consilience.inference.vectors import Vectors
 from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.random import random_normals
 from consilience.native.random.library import Normals, normals
-from consilience.native.typed_python import Array, NativeFunction, Record, f64
+from consilience.native.typed_python import Array, NativeFunction, NativeRecord, f64
 from consilience.native.typed_python.library import compile_native
 from consilience.native.typed_python.records import release
 
@@ -77,10 +77,10 @@ def _compiled(start: NativeFunction[[Any], int], step: NativeFunction[[Any, int]
     native_start = library.function(start.name, ctypes.c_int64, ctypes.c_void_p)
     native_step = library.function(step.name, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 
-    def call_start(memory: Record) -> int:
+    def call_start(memory: NativeRecord) -> int:
         return int(native_start(memory.address))
 
-    def call_step(memory: Record, count: int) -> int:
+    def call_step(memory: NativeRecord, count: int) -> int:
         return int(native_step(memory.address, count))
 
     return call_start, call_step

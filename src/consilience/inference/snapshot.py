@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from consilience.errors import SamplingError
-from consilience.native.typed_python.records import Record, layout
+from consilience.native.typed_python.records import NativeRecord, layout
 
 
-def fields(record: Record, without: frozenset[str], prefix: str = "") -> Iterator[tuple[Record, str, str]]:
+def fields(record: NativeRecord, without: frozenset[str], prefix: str = "") -> Iterator[tuple[NativeRecord, str, str]]:
     """All number and array fields, those of records inside included: owner, field, dotted name."""
     described = layout(type(record))
     for name, type_ in zip(described.names, described.types, strict=True):

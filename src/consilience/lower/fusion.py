@@ -13,7 +13,7 @@ import numpy.typing as npt
 from consilience.ir import Node
 from consilience.lower import segments
 from consilience.lower.forms import LOOP, Forms, components, fused
-from consilience.lower.loop_kernel import Instruction, Leaf, LoopKernel, Operand, Reduction, Root, Store, collapse
+from consilience.lower.loop_kernel import Instruction, Leaf, LoopKernel, Operand, Reduction, Root, StoreRoot, collapse
 from consilience.lower.scalar_code import HEAVY
 from consilience.lower.views import IOTA, Lengths, View, broadcast, proved_inside, static
 from consilience.ops import Cast, Elementwise, Index, Reduce
@@ -158,7 +158,7 @@ def build(forms: Forms, home: Callable[[Node], View | None], nodes: list[Node], 
                 assert target is not None
                 shape = static(node.static_shape)
                 parts.roots.append(
-                    Store(parts.place[node], parts.memory(target), node.dtype, parts.strides(target, shape))
+                    StoreRoot(parts.place[node], parts.memory(target), node.dtype, parts.strides(target, shape))
                 )
         else:
             _reduction(parts, node)
@@ -319,7 +319,7 @@ def _transfer(source: View | None, value: Node | None, target: View, dtype: str,
             leaves = (Leaf(0, dtype, strides(source)),)
             memories.append(source)
     memories.append(target)
-    root = Store(operand, len(memories) - 1, dtype, strides(target), mode)
+    root = StoreRoot(operand, len(memories) - 1, dtype, strides(target), mode)
     uniforms = [] if value is None else [value]
     kinds = () if source is not None else (dtype,)
     kernel = LoopKernel(domain, leaves, kinds, (), (root,), len(memories))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from consilience.errors import Status
-from consilience.lower.loop_kernel import Instruction, Leaf, LoopKernel, Operand, Reduction, Store
+from consilience.lower.loop_kernel import Instruction, Leaf, LoopKernel, Operand, Reduction, StoreRoot
 from consilience.lower.scalar_code import (
     HEAVY,
     MEMORY,
@@ -444,7 +444,7 @@ def _roots(
     lanes = nest.lanes if rank else 1
     for i, root in enumerate(kernel.roots):
         value = _operand(nest, root.value, lanes)
-        if isinstance(root, Store):
+        if isinstance(root, StoreRoot):
             _store(nest, root, value, rank, lanes, mask)
             continue
         if starts[i] == rank:
@@ -462,11 +462,11 @@ def _accumulate_in_memory(
     nest: _Nest, root: Reduction, value: Value, rank: int, lanes: int, mask: Value | None
 ) -> None:
     """The last axis is kept: combine with what memory holds."""
-    target = Store(root.value, root.memory, root.dtype, root.strides, root.kind if root.axes else "set")
+    target = StoreRoot(root.value, root.memory, root.dtype, root.strides, root.kind if root.axes else "set")
     _store(nest, target, value, rank, lanes, mask)
 
 
-def _store(nest: _Nest, root: Store, value: Value, rank: int, lanes: int, mask: Value | None) -> None:
+def _store(nest: _Nest, root: StoreRoot, value: Value, rank: int, lanes: int, mask: Value | None) -> None:
     b = nest.b
     memory = MEMORY[root.dtype]
     kind = {"set": None, "add": "sum"}.get(root.mode, root.mode)
@@ -489,7 +489,7 @@ def _store(nest: _Nest, root: Store, value: Value, rank: int, lanes: int, mask: 
 
 
 def _store_strided(
-    nest: _Nest, root: Store, value: Value, rank: int, lanes: int, mask: Value | None, kind: str | None
+    nest: _Nest, root: StoreRoot, value: Value, rank: int, lanes: int, mask: Value | None, kind: str | None
 ) -> None:
     """Lane by lane, in order: neighbouring lanes are apart in memory (or the same place)."""
     b = nest.b

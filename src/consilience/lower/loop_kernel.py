@@ -41,7 +41,7 @@ class Instruction(Record):
     detail: tuple[object, ...] = ()
 
 
-class Store(Record):
+class StoreRoot(Record):
     """A value written to memory; `mode` is "set" or "add"."""
 
     value: Operand
@@ -65,7 +65,7 @@ class Reduction(Record):
     strides: Lengths = ()
 
 
-Root = Store | Reduction
+Root = StoreRoot | Reduction
 
 
 class LoopKernel(Record):
@@ -101,7 +101,7 @@ class LoopKernel(Record):
             lines.append(f"  body {i} = {step.dtype} {step.function}({operands}){step.detail or ''}")
         for root in self.roots:
             value = f"{root.value[0]} {root.value[1]}"
-            if isinstance(root, Store):
+            if isinstance(root, StoreRoot):
                 lines.append(f"  {root.mode} memory {root.memory} strides {list(root.strides)} = {value}")
             else:
                 target = f"memory {root.memory} strides {list(root.strides)}" if root.memory >= 0 else "register"
@@ -115,7 +115,7 @@ def collapse(kernel: LoopKernel) -> LoopKernel:
         return kernel
     axes = [i for i, n in enumerate(kernel.domain) if n != 1]
     accesses = [leaf.strides for leaf in kernel.leaves]
-    accesses += [root.strides for root in kernel.roots if isinstance(root, Store) or root.memory >= 0]
+    accesses += [root.strides for root in kernel.roots if isinstance(root, StoreRoot) or root.memory >= 0]
     accesses += [step.detail[1] for step in kernel.body if step.function == "gather"]  # type: ignore[misc]  # strides
     reduced = [set(root.axes) for root in kernel.roots if isinstance(root, Reduction)]
     groups: list[list[int]] = []
@@ -137,8 +137,8 @@ def collapse(kernel: LoopKernel) -> LoopKernel:
     domain = tuple(math.prod(kernel.domain[a] for a in group) for group in groups)
     roots: list[Root] = []
     for root in kernel.roots:
-        if isinstance(root, Store):
-            roots.append(Store(root.value, root.memory, root.dtype, strides(root.strides), root.mode))
+        if isinstance(root, StoreRoot):
+            roots.append(StoreRoot(root.value, root.memory, root.dtype, strides(root.strides), root.mode))
         else:
             over = tuple(i for i, group in enumerate(groups) if group[0] in root.axes)
             kept = strides(root.strides) if root.memory >= 0 else ()

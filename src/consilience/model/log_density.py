@@ -17,9 +17,9 @@ from consilience.backends import contexts
 from consilience.backends.llvm import Bound, Compiled
 from consilience.backends.shapes import Lengths, bind_lengths
 from consilience.collection import collection_paused
-from consilience.dist.random_variable import RandomVariable, density
-from consilience.dist.random_variable import logp as checked_density
-from consilience.dist.transforms import label
+from consilience.distributions.random_variable import RandomVariable, density
+from consilience.distributions.random_variable import logp as checked_density
+from consilience.distributions.transforms import label
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import FLOATS, Node, constant, substitute, tensor_input, topological
 from consilience.ir import dimension as dims

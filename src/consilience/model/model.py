@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from consilience.dist import context
+from consilience.distributions import context
 from consilience.ir import Node
 from consilience.model import functions
 from consilience.model.coordinates import Labels

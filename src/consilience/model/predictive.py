@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from consilience.backends.llvm import Compiled
 from consilience.backends.shapes import Lengths
-from consilience.dist.random_variable import RandomVariable, density, realise
+from consilience.distributions.random_variable import RandomVariable, density, realise
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir import dimension as dims

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts, reference
-from consilience.dist.random_variable import law_of
+from consilience.distributions.random_variable import law_of
 from consilience.errors import ExecutionError
 from consilience.ir import Node, substitute, topological
 from consilience.ir.side_tables import name_of, without_sources

@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy.typing as npt
 
 from consilience.backends import contexts
-from consilience.dist import context
-from consilience.dist.transforms import Transform, default_transform
+from consilience.distributions import context
+from consilience.distributions.transforms import Transform, default_transform
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Dim, Dimension, Node, constant_value
 from consilience.ir.side_tables import name_of, set_name

@@ -29,8 +29,8 @@ from consilience.native.program import (
     Break,
     Continue,
     For,
-    Function,
     If,
+    LoopFunction,
     Return,
     Set,
     Statement,
@@ -91,7 +91,7 @@ class _Emitter(Instructions):
             self.out.append(f"attributes #{group} = {{ {GROUPS[group]} {machine} }}\n")
         return "".join(self.out)
 
-    def function(self, function: Function) -> None:
+    def function(self, function: LoopFunction) -> None:
         head = self.out
         self.out = []
         self.entry = []

@@ -23,8 +23,8 @@ from consilience.native.program import (
     Break,
     Continue,
     For,
-    Function,
     If,
+    LoopFunction,
     Return,
     Set,
     Statement,
@@ -133,7 +133,7 @@ class _Machine:
 
     # ---- functions
 
-    def run(self, function: Function, args: list[Lanes]) -> Lanes | None:
+    def run(self, function: LoopFunction, args: list[Lanes]) -> Lanes | None:
         depth = len(self.regions)
         frame = _Frame(self)
         frame.values.update(zip(function.parameters, args, strict=True))

@@ -19,8 +19,8 @@ from consilience.native.program import (
     Continue,
     Detail,
     For,
-    Function,
     If,
+    LoopFunction,
     Number,
     Return,
     Set,
@@ -46,9 +46,33 @@ from consilience.native.program import (
     void,
 )
 
-__all__ = ["Break", "Builder", "Continue", "For", "Function", "If", "Module", "Return", "Set", "Statement",
-           "Store", "Type", "Value", "Variable", "While", "WhileLoop", "f32", "f64", "i1", "i8", "i16", "i32",
-           "i64", "ptr", "void"]  # fmt: skip
+__all__ = [
+    "Break",
+    "Builder",
+    "Continue",
+    "For",
+    "If",
+    "LoopFunction",
+    "Module",
+    "Return",
+    "Set",
+    "Statement",
+    "Store",
+    "Type",
+    "Value",
+    "Variable",
+    "While",
+    "WhileLoop",
+    "f32",
+    "f64",
+    "i1",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "ptr",
+    "void",
+]  # fmt: skip
 
 PREDICATES: Final = frozenset({"lt", "le", "gt", "ge", "eq", "ne", "ult", "ule", "ugt", "uge"})
 REDUCTIONS: Final = frozenset({"add", "mul", "min", "max", "and", "or"})
@@ -59,7 +83,7 @@ class Module:
     """Functions by name, and the signatures of symbols that come from outside."""
 
     def __init__(self) -> None:
-        self.functions: dict[str, Function] = {}
+        self.functions: dict[str, LoopFunction] = {}
         self.imports: dict[str, Signature] = {}
         self.pure_imports: set[str] = set()
 
@@ -77,7 +101,7 @@ class Module:
         rare: bool = False,
         noalias: Sequence[str] = (),
     ) -> Builder:
-        """Begin function `name`; see `Function` for the flags. Returns the builder of its body."""
+        """Begin function `name`; see `LoopFunction` for the flags. Returns the builder of its body."""
         if name in self.functions:
             raise VerificationError(f"function {name!r} is defined twice in one module")
         names = tuple(parameter for parameter, _ in parameters)
@@ -87,7 +111,7 @@ class Module:
         if unknown:
             raise VerificationError(f"function {name!r} has no pointer parameters {sorted(unknown)}")
         values = tuple(Value(type, "parameter", (), parameter, f"%{parameter}") for parameter, type in parameters)
-        function = Function(name, values, names, void if result is None else result)
+        function = LoopFunction(name, values, names, void if result is None else result)
         function.export, function.contract, function.pure = export, contract, pure
         function.inline, function.shared, function.rare = inline, shared, rare
         function.noalias = frozenset(noalias)
@@ -115,7 +139,7 @@ class Module:
 class Builder:
     """Appends instructions to the current block of one function."""
 
-    def __init__(self, module: Module, function: Function) -> None:
+    def __init__(self, module: Module, function: LoopFunction) -> None:
         self.module = module
         self.function = function
         self.parameters = function.parameters

@@ -14,8 +14,8 @@ from consilience.native.program import (
     Break,
     Continue,
     For,
-    Function,
     If,
+    LoopFunction,
     Return,
     Set,
     Statement,
@@ -37,12 +37,12 @@ def text(module: Module) -> str:
         for name, signature in sorted(module.imports.items())
         if name not in module.functions
     ]
-    functions = ["".join(_Printer(function).lines()) for function in module.functions.values()]
+    functions = ["".join(_LoopPrinter(function).lines()) for function in module.functions.values()]
     return "\n".join(["".join(imports), *functions] if imports else functions)
 
 
-class _Printer:
-    def __init__(self, function: Function) -> None:
+class _LoopPrinter:
+    def __init__(self, function: LoopFunction) -> None:
         self.function = function
         self.names: dict[Value | Variable, str] = dict(
             zip(function.parameters, (f"%{n}" for n in function.parameter_names), strict=True)

@@ -202,7 +202,7 @@ Statement: TypeAlias = Value | Set | Store | For | While | If | Break | Continue
 Signature: TypeAlias = tuple[Type, tuple[Type, ...]]
 
 
-class Function:
+class LoopFunction:
     """One function: parameters, result type and body.
 
     `export`: visible outside the module. `contract`: a product and a sum may fuse into one rounding where the

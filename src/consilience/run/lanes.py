@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.errors import SamplingError
-from consilience.inference.kernel import Chain, Rows, Snapshot
+from consilience.inference.kernel import MarkovChain, Rows, Snapshot
 from consilience.run.messages import Round, Window
 from consilience.run.pages import pages
 
@@ -37,11 +37,11 @@ class Lane:
     """
 
     def __init__(
-        self, index: int, make: Callable[[], Chain], stop: NDArray[np.int64], columns: int, dimension: int
+        self, index: int, make: Callable[[], MarkovChain], stop: NDArray[np.int64], columns: int, dimension: int
     ) -> None:
         self.index = index
         self.make = make
-        self._chain: Chain | None = make()
+        self._chain: MarkovChain | None = make()
         self.stop = stop
         self.columns = columns
         self.dimension = dimension
@@ -66,7 +66,7 @@ class Lane:
         self._evaluations = 0  # when it began to rest
 
     @property
-    def chain(self) -> Chain:
+    def chain(self) -> MarkovChain:
         """The chain, made anew in its last state where the lane has rested."""
         if self._chain is None:
             self._chain = self.make()

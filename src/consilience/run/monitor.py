@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import numpy as np
 
 from consilience.diagnostics.examination import examine
-from consilience.diagnostics.watch import Failure, Found, Rule, Watch
+from consilience.diagnostics.watch import Failure, Found, StoppingRule, Watch
 from consilience.diagnostics.watch.verdict import Criterion
 from consilience.record import Record, replace
 from consilience.run.messages import Matrix
@@ -114,7 +114,7 @@ class Monitor:
         other.constants = self.constants
         return other
 
-    def check(self, rule: Rule) -> Failure | None:
+    def check(self, rule: StoppingRule) -> Failure | None:
         """The first scalar found for which the rule does not hold."""
         assert self.watch is not None
         failure = self.watch.check(rule)
@@ -122,7 +122,7 @@ class Monitor:
             failure = self.watch.check_given(self.levels, replace(rule, target_ess=None))
         return failure
 
-    def worst(self, failure: Failure, rule: Rule) -> Failure:
+    def worst(self, failure: Failure, rule: StoppingRule) -> Failure:
         """Of all scalars for which the rule does not hold, the worst; `failure` is the one that was found first.
 
         Which one is found first depends on what was looked at before; this does not.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from consilience.diagnostics.watch import Rule
+from consilience.diagnostics.watch import StoppingRule
 from consilience.errors import SamplingError
 from consilience.inference.fisher_metric import Form
 from consilience.record import Record
@@ -36,7 +36,7 @@ class Options(Record):
 
     draws: int | None = None
     tune: int | None = None
-    rule: Rule = Rule()
+    rule: StoppingRule = StoppingRule()
     min_tune: int = 50
     max_tune: int = 1500
     min_draws: int = 100

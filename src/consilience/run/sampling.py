@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from consilience.diagnostics.watch import Rule
+from consilience.diagnostics.watch import StoppingRule
 from consilience.inference import fisher_metric
 from consilience.inference.kernel import Averaging, Learning, Orders
 from consilience.inference.metric import Scales
@@ -56,7 +56,7 @@ class SamplingPlan(Record):
     length: int | None
     fewest: int
     most: int
-    rule: Rule
+    rule: StoppingRule
     escalate: bool
     check_metric: bool
     jumps: int | Literal["auto"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from consilience.diagnostics.effective_sample_size import ess_tail
 from consilience.diagnostics.energy import ebfmi
-from consilience.diagnostics.watch import Failure, Rule
+from consilience.diagnostics.watch import Failure, StoppingRule
 from consilience.record import Record
 from consilience.run.events import Status
 from consilience.run.messages import Matrix
@@ -71,7 +71,7 @@ def of_passing(divergences: int, draws: int, retuned: bool, low_energy: bool) ->
     return Verdict("converged")
 
 
-def of_failing(monitor: Monitor, failure: Failure, rule: Rule, draws: int, limit: str) -> Verdict:
+def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: int, limit: str) -> Verdict:
     """The verdict on draws, so many of each chain, for which the rule does not hold at the end."""
     name = monitor.names[failure.scalar]
     value, bound = failure.value, failure.bound
@@ -99,7 +99,9 @@ def of_failing(monitor: Monitor, failure: Failure, rule: Rule, draws: int, limit
     return Verdict("not_converged", f"{text} ({limit})", name)
 
 
-def seldom_visited(monitor: Monitor, names: Collection[str], rule: Rule, seen: Matrix | None = None) -> Failure | None:
+def seldom_visited(
+    monitor: Monitor, names: Collection[str], rule: StoppingRule, seen: Matrix | None = None
+) -> Failure | None:
     """The first of some scalars for which draws do not come and go everywhere, or None if they do for all.
 
     A chain may begin in a region, leave it, and never come back. The longer the run becomes, the smaller its share of

@@ -1,6 +1,6 @@
 """Where the parts meet: a model becomes a density, chains run on it, results become a labelled tree."""
 
-from consilience.sample.background import Sampling
+from consilience.sample.background import BackgroundSampling
 from consilience.sample.posterior import resume, sample
 from consilience.sample.predictive import (
     compute_log_likelihood,
@@ -9,7 +9,7 @@ from consilience.sample.predictive import (
 )
 
 __all__ = [
-    "Sampling",
+    "BackgroundSampling",
     "compute_log_likelihood",
     "resume",
     "sample",

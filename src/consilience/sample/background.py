@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from consilience.sample.tree import Posterior
 
 
-class Sampling:
+class BackgroundSampling:
     """A run at work.
 
     run = pm.sample(blocking=False)
@@ -68,4 +68,4 @@ class Sampling:
         chains = self.progress.chains
         state = "finished" if self.finished else "paused" if self.progress.paused else "running"
         drawn = min((chain.draws for chain in chains), default=0)
-        return f"<Sampling {state}: {len(chains)} chains, {drawn} draws each>"
+        return f"<BackgroundSampling {state}: {len(chains)} chains, {drawn} draws each>"

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from consilience import storage
-from consilience.diagnostics.watch import Rule
+from consilience.diagnostics.watch import StoppingRule
 from consilience.errors import SamplingError
 from consilience.inference import Kernel, NutsKernel
 from consilience.inference.fisher_metric import Form
@@ -23,7 +23,7 @@ from consilience.run import Listener, Options, launch
 from consilience.run import checkpoint as checkpoints
 from consilience.sample.ahead import prepare_sampler
 from consilience.sample.arguments import extras, kernel_of, seed_from, wanted, whole_number
-from consilience.sample.background import Sampling
+from consilience.sample.background import BackgroundSampling
 from consilience.sample.monitoring import monitored_of
 from consilience.sample.work import Work, identity, kernel_from, options_from
 
@@ -119,7 +119,7 @@ def sample(
     store          "….zarr": draws are appended there while the run goes on; "….nc": written at the end
     overwrite      whether checkpoint and store may replace those of another run
     deterministics "lazy": computed from the draws when they are looked at; "eager": at the end of the run
-    blocking       False returns at once with a `Sampling`, whose `wait()` gives the result
+    blocking       False returns at once with a `BackgroundSampling`, whose `wait()` gives the result
     returns        an `xarray.DataTree` with groups posterior, sample_stats, observed_data, … and `status`, `reason`,
                    `worst`, `extend(target_ess=…)`. Status is "converged", "converged_with_divergences",
                    "not_converged", "chains_disagree", or "interrupted" after Ctrl-C, then with the draws made so far
@@ -140,7 +140,7 @@ def sample(
     options = Options(
         draws=None if draws is None else whole_number("draws", draws, 1),
         tune=None if tune is None else whole_number("tune", tune, 0),
-        rule=Rule(target_ess, target_rhat, rhat == "strict"),
+        rule=StoppingRule(target_ess, target_rhat, rhat == "strict"),
         min_tune=whole_number("min_tune", min_tune, 0),
         max_tune=whole_number("max_tune", max_tune, 1),
         min_draws=whole_number("min_draws", min_draws, 4),
@@ -226,7 +226,7 @@ def sample(
     if blocking:
         return work.run(progressbar, stacklevel=2)
     work.start()
-    return Sampling(work)
+    return BackgroundSampling(work)
 
 
 def resume(
@@ -305,4 +305,4 @@ def resume(
     if blocking:
         return work.run(progressbar, stacklevel=2)
     work.start()
-    return Sampling(work)
+    return BackgroundSampling(work)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from consilience import diagnostics
 from consilience.diagnostics.divergence_location import describe
-from consilience.diagnostics.watch import Rule
+from consilience.diagnostics.watch import StoppingRule
 from consilience.errors import ConsilienceWarning, ConvergenceWarning, SamplingError
 from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
 from consilience.model.log_density import ModelDensity
@@ -331,7 +331,7 @@ def plain_options(options: Options) -> dict[str, Any]:
 
 def options_from(plain: Mapping[str, Any]) -> Options:
     """Options as `identity` has them."""
-    return Options(**{**plain, "rule": Rule(**plain["rule"])})
+    return Options(**{**plain, "rule": StoppingRule(**plain["rule"])})
 
 
 def kernel_from(plain: Sequence[Any]) -> Kernel:

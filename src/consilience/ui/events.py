@@ -56,7 +56,7 @@ class ChainState(Protocol):
     def gradients(self) -> int: ...
 
 
-class Figures(Protocol):
+class ProgressFigures(Protocol):
     """The worst known R-hat and effective sample size of the last check, at `draws` draws of each chain."""
 
     @property
@@ -86,7 +86,7 @@ class RunGoesOn(Protocol):
     @property
     def chains(self) -> Sequence[ChainState]: ...
     @property
-    def check(self) -> Figures | None: ...
+    def check(self) -> ProgressFigures | None: ...
     @property
     def seconds(self) -> float: ...
     @property

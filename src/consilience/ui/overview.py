@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
-from consilience.ui.events import ChainState, Figures, RunEnds, RunGoesOn, RunStarts
+from consilience.ui.events import ChainState, ProgressFigures, RunEnds, RunGoesOn, RunStarts
 from consilience.ui.pace import Pace, fraction_done, transitions_left
 from consilience.ui.words import plain
 
@@ -127,14 +127,14 @@ def stage(alive: Iterable[ChainState], restarted: bool) -> Stage:
     return "sampling"
 
 
-def next_check(run: RunStarts, check: Figures | None) -> int | None:
+def next_check(run: RunStarts, check: ProgressFigures | None) -> int | None:
     """Draws at which convergence is checked next; None if the end of the run depends on no check."""
     if run.draws is not None or run.target_ess is None:
         return None
     return min(run.min_draws if check is None else check.next_check, run.max_draws)
 
 
-def worst(check: Figures) -> Worst:
+def worst(check: ProgressFigures) -> Worst:
     """The figures of a check, with names that can be shown."""
     target = math.nan if check.target_ess is None else check.target_ess
     return Worst(

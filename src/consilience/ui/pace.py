@@ -6,7 +6,7 @@ import collections
 import math
 from collections.abc import Sequence
 
-from consilience.ui.events import ChainState, Figures, RunStarts
+from consilience.ui.events import ChainState, ProgressFigures, RunStarts
 
 SECONDS_OF_RATE = 3.0
 """Rates are those of so many last seconds."""
@@ -52,7 +52,7 @@ class Pace:
         return number / seconds if seconds > 0 and number >= 0 else math.nan
 
 
-def draws_wanted(run: RunStarts, check: Figures | None) -> float | None:
+def draws_wanted(run: RunStarts, check: ProgressFigures | None) -> float | None:
     """Draws per chain at which the run is expected to end; None before a check tells.
 
     The effective sample size grows in proportion to the draws, so that target / ess times the draws are
@@ -72,7 +72,7 @@ def draws_wanted(run: RunStarts, check: Figures | None) -> float | None:
 
 
 def transitions_left(
-    run: RunStarts, chains: Sequence[ChainState], check: Figures | None, restarted: bool = False
+    run: RunStarts, chains: Sequence[ChainState], check: ProgressFigures | None, restarted: bool = False
 ) -> float | None:
     """Transitions that the chains will make yet, all together; None if that is not known.
 

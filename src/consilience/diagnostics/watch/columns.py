@@ -13,14 +13,14 @@ import numpy.typing as npt
 from consilience.errors import ShapeError
 from consilience.native.mathematics import isfinite
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record, simd
-from consilience.native.typed_python.records import Rows
+from consilience.native.typed_python.records import RecordRows
 
 FIRST_BLOCKS = 64  # in the first memory for them
 MOST_DRAWS = (1 << 31) - 1  # positions are int32
 
 
 @record
-class Block:
+class ColumnBlock:
     """Draws first <= i < first + count of one chain, as they came: draw i of scalar s at (i - first) * scalars + s.
 
     previous  the block before it, of another chain or of earlier draws; the oldest block names itself
@@ -31,11 +31,11 @@ class Block:
     chain: i64
     scalars: i64
     values: Array[f64]
-    previous: Block
+    previous: ColumnBlock
 
 
 @native
-def all_finite(block: Block, sums: Array[f64]) -> boolean:
+def all_finite(block: ColumnBlock, sums: Array[f64]) -> boolean:
     """Whether all draws of a block are finite; `sums` is memory for as many numbers as there are scalars."""
     scalars = block.scalars
     for s in simd(scalars):
@@ -64,7 +64,7 @@ def all_finite(block: Block, sums: Array[f64]) -> boolean:
 
 @native
 def note(
-    block: Block,
+    block: ColumnBlock,
     blocks: i64,
     finite: boolean,
     origin: Array[f64],
@@ -97,7 +97,7 @@ def note(
 
 
 @native
-def fetch_row(block: Block, blocks: i64, scalar: i64, chains: i64, held: i64, row: Array[f64]) -> None:
+def fetch_row(block: ColumnBlock, blocks: i64, scalar: i64, chains: i64, held: i64, row: Array[f64]) -> None:
     """The draws of all chains of a scalar, in one piece: draw i of chain c at i * chains + c. `held` are there."""
     for _ in range(blocks):
         if block.first < held:
@@ -112,7 +112,7 @@ def fetch_row(block: Block, blocks: i64, scalar: i64, chains: i64, held: i64, ro
 
 @native
 def fetch_some(
-    block: Block,
+    block: ColumnBlock,
     blocks: i64,
     scalar: i64,
     scalars: i64,
@@ -175,7 +175,7 @@ class Columns:
         self.newest = 0
         self.blocks = 0
         self.count = 0
-        self._rows: list[Rows[Block]] = []
+        self._rows: list[RecordRows[ColumnBlock]] = []
         self._sources: list[tuple[int, int, npt.NDArray[np.float64]]] = []
         self.origin, self.moved, self.unusable, self.sums = np.zeros((4, scalars))
         # NumPy takes as long to tell an address as machine code to look at a block.
@@ -195,7 +195,7 @@ class Columns:
         if not self.blocks:
             self.origin[:] = sources[0][0]
         if not self._rows or self._rows[-1].room < len(sources):
-            self._rows.append(Rows(Block, max(FIRST_BLOCKS, self.blocks, len(sources))))
+            self._rows.append(RecordRows(ColumnBlock, max(FIRST_BLOCKS, self.blocks, len(sources))))
         rows, first, slots, arrays = self._rows[-1], self.count, [], {}
         for chain, source in enumerate(sources):
             values = source.ctypes.data

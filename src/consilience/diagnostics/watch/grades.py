@@ -5,7 +5,7 @@ Draws of one step share their average rank, as equal draws do. Where a step hold
 
 from __future__ import annotations
 
-from consilience.diagnostics.watch.series import Plan, Work, note_spread
+from consilience.diagnostics.watch.series import Plan, Workspace, note_spread
 from consilience.diagnostics.watch.sorting import spread_of
 from consilience.native.mathematics import float_bits, inf
 from consilience.native.typed_python import Array, boolean, f64, i32, i64, native, simd
@@ -17,7 +17,7 @@ NEAR = 0.02  # distance from the share of a tail, within which the end of a step
 
 
 @native
-def deal_out(values: Array[f64], total: i64, work: Work) -> boolean:
+def deal_out(values: Array[f64], total: i64, work: Workspace) -> boolean:
     """The grade of each value, and how many each grade has; False: the values have no range to divide."""
     least, most = spread_of(values, 0, total)
     per_unit = f64(GRADES - 1) / (most - least)
@@ -93,7 +93,7 @@ def end_of_share(counts: Array[i64], total: i64, share: f64, begin: i64, step: i
 
 
 @native(shared=True)
-def grade(plan: Plan, work: Work, values: Array[f64], share: f64) -> boolean:
+def grade(plan: Plan, work: Workspace, values: Array[f64], share: f64) -> boolean:
     """Grades of the values, `plan.total` one half chain after another, and scores by them.
 
     `share` is that of the draws in each tail. False: grades are too blurred to score by.
@@ -123,7 +123,7 @@ def series_of_grades(plan: Plan, grades: Array[i32], scores: Array[f64]) -> None
 
 
 @native(shared=True)
-def indicators_of_grades(plan: Plan, work: Work, values: Array[f64], end: i64) -> None:
+def indicators_of_grades(plan: Plan, work: Workspace, values: Array[f64], end: i64) -> None:
     """The centred series of ones for draws of grades below `end` and zeros for the others."""
     half = plan.half
     least = work.least

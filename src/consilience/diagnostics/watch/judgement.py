@@ -5,11 +5,11 @@ All loops over scalars and draws are here or below, in machine code; what is wor
 
 from __future__ import annotations
 
-from consilience.diagnostics.watch.columns import Block, fetch_row, fetch_some
+from consilience.diagnostics.watch.columns import ColumnBlock, fetch_row, fetch_some
 from consilience.diagnostics.watch.grades import grade, indicators_of_grades, series_of_grades
 from consilience.diagnostics.watch.series import (
     Plan,
-    Work,
+    Workspace,
     centre,
     count_up_to_quantile,
     effective_size,
@@ -78,7 +78,7 @@ class Question:
 
 
 @native(shared=True)
-def sort_rest(plan: Plan, work: Work, known: i64) -> None:
+def sort_rest(plan: Plan, work: Workspace, known: i64) -> None:
     """Order of the draws of all chains in the row, of which so many per chain are in order."""
     begin = known * plan.chains
     end = plan.draws * plan.chains
@@ -90,7 +90,7 @@ def sort_rest(plan: Plan, work: Work, known: i64) -> None:
 
 
 @native(shared=True)
-def bring_in_order(block: Block, blocks: i64, plan: Plan, work: Work, scalar: i64) -> None:
+def bring_in_order(block: ColumnBlock, blocks: i64, plan: Plan, work: Workspace, scalar: i64) -> None:
     """Row, order and sorted draws of a scalar; what is new since it was the last to be looked at is merged in."""
     work.graded = False
     held = work.held if work.scalar == scalar else 0
@@ -103,7 +103,7 @@ def bring_in_order(block: Block, blocks: i64, plan: Plan, work: Work, scalar: i6
 
 
 @native(shared=True)
-def bring_given_in_order(values: Array[f64], plan: Plan, work: Work) -> None:
+def bring_given_in_order(values: Array[f64], plan: Plan, work: Workspace) -> None:
     """The same for draws given one chain after another."""
     work.graded = False
     work.held = 0
@@ -114,7 +114,7 @@ def bring_given_in_order(values: Array[f64], plan: Plan, work: Work) -> None:
 
 
 @native(shared=True)
-def score_bulk(plan: Plan, work: Work) -> i64:
+def score_bulk(plan: Plan, work: Workspace) -> i64:
     """The centred series of rank-normalised draws; 1 if all of them are equal, otherwise 0."""
     if work.graded:
         series_of_grades(plan, work.grades, work.grade_scores)
@@ -131,7 +131,7 @@ def score_bulk(plan: Plan, work: Work) -> i64:
 
 
 @native(shared=True)
-def score_folded(plan: Plan, work: Work) -> None:
+def score_folded(plan: Plan, work: Workspace) -> None:
     """The centred series of rank-normalised distances from the median."""
     if work.graded:
         series_of_grades(plan, work.grades, work.folded_scores)
@@ -148,7 +148,7 @@ def score_folded(plan: Plan, work: Work) -> None:
 
 
 @native(shared=True)
-def size_of_tail(plan: Plan, work: Work, probability: f64) -> f64:
+def size_of_tail(plan: Plan, work: Workspace, probability: f64) -> f64:
     """Effective size of a quantile: that of the indicators of not exceeding it."""
     if work.graded:
         end = work.end_of_lower if probability < 0.5 else work.end_of_upper
@@ -181,7 +181,7 @@ def misses_size(question: Question, kind: i64, size: f64) -> i64:
 
 
 @native
-def misses_agreement(question: Question, plan: Plan, work: Work, rhat: f64) -> i64:
+def misses_agreement(question: Question, plan: Plan, work: Workspace, rhat: f64) -> i64:
     """Whether R-hat of the series at hand is too large, or larger than the noise of its means explains."""
     bound = question.rhat
     missed = misses(question, RHAT, not rhat < bound, rhat, bound, divide(rhat - 1.0, bound - 1.0))
@@ -195,7 +195,7 @@ def misses_agreement(question: Question, plan: Plan, work: Work, rhat: f64) -> i
 
 
 @native(shared=True)
-def judge(question: Question, plan: Plan, work: Work) -> i64:
+def judge(question: Question, plan: Plan, work: Workspace) -> i64:
     """The criterion that the scalar brought in order misses first, or `PASSES`."""
     question.badness = 0.0
     question.figures = NONE_FOUND
@@ -234,7 +234,7 @@ def judge(question: Question, plan: Plan, work: Work) -> i64:
 
 
 @native
-def score_some(plan: Plan, work: Work, place: i64) -> None:
+def score_some(plan: Plan, work: Workspace, place: i64) -> None:
     """Prepare to judge the scalar at `place` among those fetched, by grades of its draws, or sorted where they blur."""
     size = plan.chains * plan.draws
     work.place = place * size
@@ -245,7 +245,7 @@ def score_some(plan: Plan, work: Work, place: i64) -> None:
 
 
 @native(shared=True)
-def figures(plan: Plan, work: Work) -> tuple[f64, f64, f64]:
+def figures(plan: Plan, work: Workspace) -> tuple[f64, f64, f64]:
     """R-hat and both effective sizes of the scalar at hand."""
     constant = score_bulk(plan, work)
     of_ranks = scale_reduction(plan, work)
@@ -257,7 +257,7 @@ def figures(plan: Plan, work: Work) -> tuple[f64, f64, f64]:
 
 
 @native
-def note_figures(question: Question, plan: Plan, work: Work) -> None:
+def note_figures(question: Question, plan: Plan, work: Workspace) -> None:
     """Complete the figures of the scalar at hand, which was judged and fails."""
     if question.figures == ALL_FOUND:
         return
@@ -276,7 +276,7 @@ def note_figures(question: Question, plan: Plan, work: Work) -> None:
 
 
 @native(shared=True)
-def look_closely(question: Question, plan: Plan, work: Work) -> i64:
+def look_closely(question: Question, plan: Plan, work: Workspace) -> i64:
     """Judge the scalar brought in order, and note in the question what it misses, with its figures."""
     question.missed = judge(question, plan, work)
     if question.missed != PASSES and question.missed != NOISE_UNKNOWN:
@@ -285,7 +285,7 @@ def look_closely(question: Question, plan: Plan, work: Work) -> i64:
 
 
 @native
-def judge_given(values: Array[f64], plan: Plan, work: Work, question: Question) -> i64:
+def judge_given(values: Array[f64], plan: Plan, work: Workspace, question: Question) -> i64:
     """The same for draws given one chain after another, which may be `UNSOUND`: not finite, or all equal."""
     total = plan.chains * plan.draws
     remainder = 0.0
@@ -303,11 +303,11 @@ def judge_given(values: Array[f64], plan: Plan, work: Work, question: Question) 
 
 @native(shared=True)
 def settle_by_some(
-    block: Block,
+    block: ColumnBlock,
     blocks: i64,
     draws: i64,
     some: Plan,
-    work: Work,
+    work: Workspace,
     sufficient: Question,
     scalar: i64,
     scalars: i64,
@@ -330,10 +330,10 @@ def settle_by_some(
 
 @native
 def first_failing(
-    block: Block,
+    block: ColumnBlock,
     blocks: i64,
     plan: Plan,
-    work: Work,
+    work: Workspace,
     question: Question,
     some: Plan,
     more: Plan,
@@ -379,10 +379,10 @@ def first_failing(
 
 @native
 def measure_all(
-    block: Block,
+    block: ColumnBlock,
     blocks: i64,
     plan: Plan,
-    work: Work,
+    work: Workspace,
     candidates: Array[i64],
     count: i64,
     rhat: Array[f64],
@@ -397,7 +397,7 @@ def measure_all(
 
 @native
 def sizes_of_chains(
-    block: Block, blocks: i64, plan: Plan, single: Plan, work: Work, scalar: i64, sizes: Array[f64]
+    block: ColumnBlock, blocks: i64, plan: Plan, single: Plan, work: Workspace, scalar: i64, sizes: Array[f64]
 ) -> None:
     """Bulk effective size of each chain alone; `single` is the plan of one chain with as many draws."""
     chains = plan.chains

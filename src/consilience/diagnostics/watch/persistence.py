@@ -5,14 +5,16 @@ A guess only tells where to look first: it is of draws, not of their ranks, and 
 
 from __future__ import annotations
 
-from consilience.diagnostics.watch.columns import Block
+from consilience.diagnostics.watch.columns import ColumnBlock
 from consilience.native.typed_python import Array, f64, i64, native, simd
 
 MOST_DRAWS = 50  # of each chain
 
 
 @native
-def autocovariance(block: Block, draws: i64, sums: Array[f64], variance: Array[f64], covariance: Array[f64]) -> None:
+def autocovariance(
+    block: ColumnBlock, draws: i64, sums: Array[f64], variance: Array[f64], covariance: Array[f64]
+) -> None:
     """Add each scalar's variance, and its covariance at lag 1, in the first draws of a block; `sums` is memory."""
     scalars = block.scalars
     origin = block.values
@@ -38,7 +40,7 @@ def autocovariance(block: Block, draws: i64, sums: Array[f64], variance: Array[f
 
 
 @native
-def guess_times(block: Block, blocks: i64, memory: Array[f64], times: Array[f64]) -> None:
+def guess_times(block: ColumnBlock, blocks: i64, memory: Array[f64], times: Array[f64]) -> None:
     """The autocorrelation time that each scalar would have if it forgot at every step what it forgets at one.
 
     `memory` is for five times as many numbers as there are scalars.

@@ -6,9 +6,9 @@ neighbouring scalars are looked at side by side: element s of a row belongs to t
 
 from __future__ import annotations
 
-from consilience.diagnostics.watch.columns import Block, fetch_some
+from consilience.diagnostics.watch.columns import ColumnBlock, fetch_some
 from consilience.diagnostics.watch.judgement import GROUP
-from consilience.diagnostics.watch.series import Work
+from consilience.diagnostics.watch.series import Workspace
 from consilience.native.mathematics import inf, maximum
 from consilience.native.typed_python import Array, f64, i64, native, simd, stack
 
@@ -84,9 +84,9 @@ def differences_of_shares(
 
 @native
 def screen(
-    block: Block,
+    block: ColumnBlock,
     blocks: i64,
-    work: Work,
+    work: Workspace,
     chains: i64,
     draws: i64,
     some: i64,

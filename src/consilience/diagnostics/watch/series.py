@@ -37,7 +37,7 @@ class Plan:
 
 
 @record
-class Work:
+class Workspace:
     """Memory for one scalar at a time.
 
     scalar, held                        of which scalar, and how many draws per chain of it
@@ -113,7 +113,7 @@ def lay_out(plan: Plan, chains: i64, draws: i64, halves: boolean) -> None:
 
 
 @native
-def leave_out_middle(plan: Plan, work: Work) -> None:
+def leave_out_middle(plan: Plan, work: Workspace) -> None:
     """The order without middle draws."""
     place = plan.place
     order = work.order
@@ -213,7 +213,7 @@ def indicators(plan: Plan, order: Array[i32], least: i64) -> i64:
 
 
 @native
-def note_spread(plan: Plan, work: Work, squares: f64) -> None:
+def note_spread(plan: Plan, work: Workspace, squares: f64) -> None:
     """Variances within and between half chains, of their means and the sum of all squares about them."""
     halves = 2 * plan.chains
     half = plan.half
@@ -232,7 +232,7 @@ def note_spread(plan: Plan, work: Work, squares: f64) -> None:
 
 
 @native(shared=True, contract=True)
-def centre(plan: Plan, work: Work) -> None:
+def centre(plan: Plan, work: Workspace) -> None:
     """Subtract its mean from each half chain of the series; note the means, and the variances within and between.
 
     Seen from its first number, a half chain that does not move has a variance of exactly zero.
@@ -268,7 +268,7 @@ def centre(plan: Plan, work: Work) -> None:
 
 
 @native(shared=True, contract=True)
-def more_lags(plan: Plan, work: Work) -> None:
+def more_lags(plan: Plan, work: Workspace) -> None:
     """The next `LAGS` autocovariances, mean over the half chains: sums of products over the number of draws."""
     first = work.lags
     s0 = 0.0
@@ -299,7 +299,7 @@ def more_lags(plan: Plan, work: Work) -> None:
 
 
 @native(shared=True)
-def correlation_time(plan: Plan, work: Work, variance: f64) -> f64:
+def correlation_time(plan: Plan, work: Workspace, variance: f64) -> f64:
     """Autocorrelation time of the centred series, its correlations relative to `variance`, which is positive.
 
     The correlations at lags 2k and 2k + 1 are summed; the sums are used up to the first that is not positive, each
@@ -329,13 +329,13 @@ def correlation_time(plan: Plan, work: Work, variance: f64) -> f64:
 
 
 @native
-def effective_size(plan: Plan, work: Work) -> f64:
+def effective_size(plan: Plan, work: Workspace) -> f64:
     """Effective number of draws of the mean of the centred series, whose half chains may differ."""
     return f64(plan.total) / correlation_time(plan, work, work.covariance[0] + work.between)
 
 
 @native
-def scale_reduction(plan: Plan, work: Work) -> f64:
+def scale_reduction(plan: Plan, work: Workspace) -> f64:
     """R-hat of the centred series; NaN if it is constant.
 
     Source: Gelman and Rubin (1992), Inference from iterative simulation using multiple sequences.
@@ -345,7 +345,7 @@ def scale_reduction(plan: Plan, work: Work) -> f64:
 
 
 @native
-def variance_ratio(plan: Plan, work: Work) -> f64:
+def variance_ratio(plan: Plan, work: Workspace) -> f64:
     """Variance of the means of half chains over what their autocorrelation explains; about 1 for chains that agree."""
     explained = work.within * correlation_time(plan, work, work.within)
     return divide(f64(plan.half) * work.between, explained)

@@ -13,7 +13,7 @@ from consilience.record import Record
 Criterion = Literal["not finite", "constant", "bulk ess", "tail ess", "rhat", "rhat excess", "quantile ess"]
 
 
-class Rule(Record):
+class StoppingRule(Record):
     """When draws suffice.
 
     target_ess   least effective size of bulk and tails over all chains; None: not asked

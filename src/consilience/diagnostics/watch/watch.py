@@ -33,10 +33,10 @@ from consilience.diagnostics.watch.judgement import (
 )
 from consilience.diagnostics.watch.persistence import guess_times
 from consilience.diagnostics.watch.screening import screen
-from consilience.diagnostics.watch.series import LAGS, PADDING, TURNS, Plan, Work, lay_out
+from consilience.diagnostics.watch.series import LAGS, PADDING, TURNS, Plan, Workspace, lay_out
 from consilience.diagnostics.watch.sorting import BINS, DIGITS
 from consilience.diagnostics.watch.variance_ratio import largest_ratio
-from consilience.diagnostics.watch.verdict import Criterion, Failure, Figures, Rule
+from consilience.diagnostics.watch.verdict import Criterion, Failure, Figures, StoppingRule
 from consilience.errors import ShapeError
 from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.typed_python import NativeFunction, address
@@ -104,19 +104,19 @@ def _as_they_lie(draws: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.require(draws, np.float64, ("C", "A"))
 
 
-def largest_rhat(rule: Rule) -> float:
+def largest_rhat(rule: StoppingRule) -> float:
     """What no R-hat may reach."""
     return rule.target_rhat + (0.0 if rule.strict else ALLOWANCE)
 
 
-def asking(rule: Rule) -> Question:
+def asking(rule: StoppingRule) -> Question:
     """What is asked of all draws."""
     target = 0.0 if rule.target_ess is None else rule.target_ess
     unexplained = math.inf if rule.strict else rule.target_rhat
     return Question(target, largest_rhat(rule), unexplained, math.nan, PASSES, 0.0, 0.0, 0.0)
 
 
-def asking_of_some(rule: Rule) -> Question:
+def asking_of_some(rule: StoppingRule) -> Question:
     """What is asked of some draws, so that all need not be looked at; the size depends on how many they are."""
     return Question(0.0, rule.target_rhat, math.inf, math.nan, PASSES, 0.0, 0.0, 0.0)
 
@@ -133,7 +133,7 @@ def failure_of(scalar: int, question: Question) -> Failure:
     )
 
 
-def too_few(scalar: int, rule: Rule) -> Failure:
+def too_few(scalar: int, rule: StoppingRule) -> Failure:
     """What is said where there are too few draws to look at."""
     if rule.target_ess is not None:
         return Failure(scalar, "bulk ess", math.nan, rule.target_ess)
@@ -174,11 +174,11 @@ class Watch:
         self._addresses = [pointer(array) for array in (self._badness, self._known, self._looked)]
         self._slowness: npt.NDArray[np.float64] | None = None
         self._last_failed = 0
-        self._work: Work | None = None
+        self._work: Workspace | None = None
         self._room = 0
         self._unsound = False  # some draws are not finite, or those of a scalar all equal
         self._plans: dict[str, tuple[Plan, int, int, int]] = {}
-        self._asked: tuple[Rule, Question, Question] | None = None
+        self._asked: tuple[StoppingRule, Question, Question] | None = None
 
     @property
     def found(self) -> Found:
@@ -229,7 +229,7 @@ class Watch:
                 return  # all scalars have moved before
             self._unsound = bool(machine_code()["note"](columns.newest, self.chains, finite, *columns.addresses))
 
-    def check(self, rule: Rule) -> Failure | None:
+    def check(self, rule: StoppingRule) -> Failure | None:
         """The first scalar found that does not pass, or None if all do.
 
         Scalars are looked at from the worst to the best: the one that failed last, then in order of how near they
@@ -269,7 +269,7 @@ class Watch:
             failure = self._first_failing(question, sufficient, self._draws_for_a_first_look(rule), order)
         return failure
 
-    def check_given(self, draws: npt.NDArray[np.float64], rule: Rule) -> Failure | None:
+    def check_given(self, draws: npt.NDArray[np.float64], rule: StoppingRule) -> Failure | None:
         """The same for a further scalar, of which all draws are given: float64 (chain, count).
 
         The failure names the scalar `scalars`. Raises ShapeError for other numbers of chains or draws.
@@ -308,13 +308,13 @@ class Watch:
             return Failure(scalar, "not finite", float(columns.unusable[scalar]), 0.0)
         return Failure(int(np.flatnonzero(columns.moved == 0)[0]), "constant", 0.0, 0.0)
 
-    def _questions(self, rule: Rule) -> tuple[Question, Question]:
+    def _questions(self, rule: StoppingRule) -> tuple[Question, Question]:
         """What is asked of all draws, and of some; kept until another rule comes."""
         if self._asked is None or self._asked[0] != rule:
             self._asked = rule, asking(rule), asking_of_some(rule)
         return self._asked[1:]
 
-    def _draws_for_a_first_look(self, rule: Rule) -> int:
+    def _draws_for_a_first_look(self, rule: StoppingRule) -> int:
         """How many draws of each chain may do; 0: none but all, looked at closely."""
         if rule.target_ess is None or rule.strict:
             return 0
@@ -502,14 +502,14 @@ class Watch:
         self._plans[role] = plan, chains, draws, room
         return plan
 
-    def _memory(self) -> Work:
+    def _memory(self) -> Workspace:
         """Memory to examine one scalar in."""
         draws = self.count
         if self._work is None or draws > self._room:
             draws = max(draws, 2 * self._room, FIRST_ROOM)
             size = draws * self.chains
             self._work = with_memory(
-                Work,
+                Workspace,
                 scalar=-1,
                 held=0,
                 row=size,

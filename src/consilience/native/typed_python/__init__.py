@@ -4,7 +4,7 @@ Enters: functions under `@native` and classes under `@record`, annotated with th
 Leaves: the same objects, callable from Python, and their machine code. Outside: tensors and graphs.
 
 Types: f64 i64 u64 boolean; f32 i32 i8 as elements of arrays and as parameters (they widen to f64 or i64
-when read and are rounded or wrapped when written); `Array[element]`, `Function[[...], result]`, record
+when read and are rounded or wrapped when written); `Array[element]`, `FunctionPointer[[...], result]`, record
 classes, and `tuple[...]` as the result of a function.
 
 Statements: assignment to names, elements, fields and tuples of these; augmented assignment; if, while, for
@@ -32,10 +32,10 @@ Both worlds agree in every bit, but for what follows.
 """
 
 from consilience.native.typed_python.function import NativeFunction, native
-from consilience.native.typed_python.library import Compiled, compile_native
+from consilience.native.typed_python.library import NativeLibrary, compile_native
 from consilience.native.typed_python.native_types import (
     Array,
-    Function,
+    FunctionPointer,
     boolean,
     f32,
     f64,
@@ -46,14 +46,14 @@ from consilience.native.typed_python.native_types import (
     stack,
     u64,
 )
-from consilience.native.typed_python.records import Record, address, record
+from consilience.native.typed_python.records import NativeRecord, address, record
 
 __all__ = [
     "Array",
-    "Compiled",
-    "Function",
+    "FunctionPointer",
     "NativeFunction",
-    "Record",
+    "NativeLibrary",
+    "NativeRecord",
     "address",
     "boolean",
     "compile_native",

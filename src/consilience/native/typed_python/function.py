@@ -19,10 +19,10 @@ from consilience.native.typed_python.native_types import NativeType, native_type
 from consilience.record import Record
 
 if TYPE_CHECKING:
-    from consilience.native.typed_python.library import Compiled
+    from consilience.native.typed_python.library import NativeLibrary
 
 # What makes machine code of a function; `library`, which is built on this file, enters itself here.
-compilers: list[Callable[[NativeFunction[..., Any]], Compiled]] = []
+compilers: list[Callable[[NativeFunction[..., Any]], NativeLibrary]] = []
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -114,7 +114,7 @@ class NativeFunction(Generic[Parameters, Result]):
         return {name: native_type(found[name]) for name in parameters}, native_type(found["return"])
 
     @functools.cached_property
-    def compiled(self) -> Compiled:
+    def compiled(self) -> NativeLibrary:
         """The same function as machine code, compiled when first asked for."""
         return compilers[-1](self)
 

@@ -53,7 +53,7 @@ def compile_native(
     return jit.load(written(named, lambda: translate(named)), named, LIBRARY)
 
 
-class Compiled:
+class NativeLibrary:
     """A native function as machine code, callable with Python values.
 
     Arrays go in as NumPy arrays, records as instances, functions as native or compiled functions or
@@ -131,4 +131,4 @@ def _from_slot(bits: int, type_: NativeType) -> Any:
             return cast("Any", bits & ((1 << 64) - 1))
 
 
-compilers.append(Compiled)
+compilers.append(NativeLibrary)

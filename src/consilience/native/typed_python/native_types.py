@@ -28,11 +28,11 @@ from consilience.native import program
 from consilience.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable as Function
+    from collections.abc import Callable as FunctionPointer
 
 __all__ = [
     "Array",
-    "Function",
+    "FunctionPointer",
     "NativeType",
     "boolean",
     "f32",
@@ -67,7 +67,7 @@ class NativeType(Record):
             case "array":
                 return f"Array[{self.element}]"
             case "function":
-                return f"Function[[{', '.join(map(str, self.parameters))}], {self.result}]"
+                return f"FunctionPointer[[{', '.join(map(str, self.parameters))}], {self.result}]"
             case "record":
                 return "record" if self.record is None else self.record.__name__
             case "tuple":
@@ -205,8 +205,8 @@ else:
     class Array(Generic[Element]):
         """Consecutive elements in memory: a pointer natively, a NumPy array under CPython."""
 
-    class Function:
-        """`Function[[f64, i64], f64]`: a machine address natively, any callable under CPython."""
+    class FunctionPointer:
+        """`FunctionPointer[[f64, i64], f64]`: a machine address natively, any callable under CPython."""
 
         def __class_getitem__(cls, item):
             parameters, result = item
@@ -249,7 +249,7 @@ def native_type(annotation: object) -> NativeType:
     if origin is tuple:
         return NativeType("tuple", parameters=tuple(native_type(a) for a in get_args(annotation)))
     raise NativeError(
-        f"typed Python knows f64 f32 i64 i32 i8 u64 boolean, Array[...], Function[[...], ...], tuple[...] "
+        f"typed Python knows f64 f32 i64 i32 i8 u64 boolean, Array[...], FunctionPointer[[...], ...], tuple[...] "
         f"and record classes, got the annotation {annotation!r}"
     )
 

@@ -39,7 +39,7 @@ def record(cls: type[Class]) -> type[Class]:
     if not names:
         raise NativeError(f"record {cls.__name__} needs at least one annotated field")
     defaults = {name: vars(cls)[name] for name in names if name in vars(cls)}
-    made = type(cls.__name__, (Record,), {k: v for k, v in vars(cls).items() if k not in _GENERATED})
+    made = type(cls.__name__, (NativeRecord,), {k: v for k, v in vars(cls).items() if k not in _GENERATED})
     made.__native_record__ = _Layout(cls, names, defaults)  # type: ignore[attr-defined]  # found by native_type
     for position, name in enumerate(names):
         setattr(made, name, _field(position, name))
@@ -106,7 +106,7 @@ def layout(cls: type) -> _Layout:
     return cast("_Layout", cls.__dict__["__native_record__"])
 
 
-class Record:
+class NativeRecord:
     """Base of all record classes."""
 
     _slots: npt.NDArray[np.int64]
@@ -133,7 +133,7 @@ class Record:
         """Where the slots lie; what compiled code takes for this record."""
         return self._address
 
-    def __reduce__(self) -> tuple[type[Record], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[type[NativeRecord], tuple[Any, ...]]:
         # Copies and pickles are made of the fields' values: copied slots would point into the original.
         return type(self), tuple(getattr(self, name) for name in layout(type(self)).names)
 
@@ -142,7 +142,7 @@ class Record:
         return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in names)})"
 
 
-class Rows(Generic[Class]):
+class RecordRows(Generic[Class]):
     """Memory for records of one class, one behind another; they are made many times quicker than by themselves.
 
     Their fields are given as slots, addresses of arrays and records included; what they point to has to be kept alive
@@ -224,9 +224,9 @@ def with_memory(cls: type[Class], **fields: float) -> Class:
     return cast("Class", found)
 
 
-def _seen(cls: type, slots: npt.NDArray[np.int64], address: int, kept: dict[int, Any]) -> Record:
+def _seen(cls: type, slots: npt.NDArray[np.int64], address: int, kept: dict[int, Any]) -> NativeRecord:
     """The record in these slots, as an object."""
-    found = cast("Record", object.__new__(cls))
+    found = cast("NativeRecord", object.__new__(cls))
     found._slots = slots
     found._floats = slots.view(np.float64)
     found._address = address
@@ -238,7 +238,7 @@ def _seen(cls: type, slots: npt.NDArray[np.int64], address: int, kept: dict[int,
 
 def address(instance: object) -> int:
     """Where the slots of a record lie, for callers that type checkers do not let see `.address`."""
-    if not isinstance(instance, Record):
+    if not isinstance(instance, NativeRecord):
         raise NativeError(f"an instance of a @record class has an address, got {type(instance).__name__}")
     return instance.address
 
@@ -248,14 +248,14 @@ def release(instance: object) -> None:
 
     Compiled code must not have handed them on to other fields.
     """
-    if not isinstance(instance, Record):
+    if not isinstance(instance, NativeRecord):
         raise NativeError(f"an instance of a @record class can be released, got {type(instance).__name__}")
     present = set(instance._slots.tolist())
     instance._kept = {address: kept for address, kept in instance._kept.items() if address in present}
 
 
 def _field(position: int, name: str) -> property:
-    def read(self: Record) -> Any:
+    def read(self: NativeRecord) -> Any:
         type_ = layout(type(self)).types[position]
         match type_.kind:
             case "f64":
@@ -269,13 +269,13 @@ def _field(position: int, name: str) -> property:
             case _:
                 return _object(self, position, name, type_)
 
-    def write(self: Record, value: Any) -> None:
+    def write(self: NativeRecord, value: Any) -> None:
         _write(self, position, layout(type(self)).types[position], value)
 
     return property(read, write)
 
 
-def _write(record: Record, position: int, type_: NativeType, value: Any) -> None:
+def _write(record: NativeRecord, position: int, type_: NativeType, value: Any) -> None:
     """Put a value into a field."""
     match type_.kind:
         case "f64":
@@ -297,7 +297,7 @@ def signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def pointer(value: Any, type_: NativeType, what: str | Record, position: int = 0) -> int:
+def pointer(value: Any, type_: NativeType, what: str | NativeRecord, position: int = 0) -> int:
     """Address of an array of the right dtype, a record, or a function.
 
     what   for errors: an argument in words, or a record with the position of a field
@@ -313,7 +313,7 @@ def pointer(value: Any, type_: NativeType, what: str | Record, position: int = 0
     if type_.kind == "record":
         if type_.record is None or not isinstance(value, type_.record):
             raise NativeError(f"{_place(what, position)} needs a {type_}, got {type(value).__name__}")
-        return cast("Record", value).address
+        return cast("NativeRecord", value).address
     address_of: Callable[[], int] | int | None = getattr(value, "address", None)
     if isinstance(value, int):
         return value
@@ -324,11 +324,11 @@ def pointer(value: Any, type_: NativeType, what: str | Record, position: int = 0
     raise NativeError(f"{_place(what, position)} needs a function or an address, got {type(value).__name__}")
 
 
-def _place(what: str | Record, position: int) -> str:
+def _place(what: str | NativeRecord, position: int) -> str:
     return what if isinstance(what, str) else f"{type(what).__name__}.{layout(type(what)).names[position]}"
 
 
-def _object(self: Record, position: int, name: str, type_: NativeType) -> Any:
+def _object(self: NativeRecord, position: int, name: str, type_: NativeType) -> Any:
     """The Python object behind a pointer slot, also after compiled code has exchanged it."""
     address = int(self._slots[position])
     kept = self._objects[position]

@@ -36,7 +36,7 @@ class Local(Record):
     line: int
 
 
-class Program:
+class NativeModule:
     """The functions translated together, and those still to be translated."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Program:
 class Scope:
     """State shared by the translation of one function's statements and expressions."""
 
-    def __init__(self, program: Program, function: NativeFunction[..., Any], builder: Builder) -> None:
+    def __init__(self, program: NativeModule, function: NativeFunction[..., Any], builder: Builder) -> None:
         self.program = program
         self.function = function
         self.source: Source = function.source

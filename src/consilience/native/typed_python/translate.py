@@ -16,7 +16,7 @@ from consilience.native.program import Value, i64, ptr
 from consilience.native.typed_python.expressions import SYMBOLS
 from consilience.native.typed_python.function import NativeFunction
 from consilience.native.typed_python.native_types import F64, I64, NONE, NativeType, native_type, simd
-from consilience.native.typed_python.scope import Local, Program, Typed
+from consilience.native.typed_python.scope import Local, NativeModule, Typed
 from consilience.native.typed_python.side_by_side import (
     SIDES,
     WIDE,
@@ -46,7 +46,7 @@ HINTS: Final = {
 
 def translate(exports: Mapping[str, NativeFunction[..., Any]]) -> Module:
     """The loop module with `exports` under their names, and the functions they call as internal ones."""
-    program = Program()
+    program = NativeModule()
     for name, function in exports.items():
         program.symbols[function] = name
         program.waiting.append(function)
@@ -56,7 +56,7 @@ def translate(exports: Mapping[str, NativeFunction[..., Any]]) -> Module:
     return program.module
 
 
-def _function(program: Program, function: NativeFunction[..., Any], export: bool) -> None:
+def _function(program: NativeModule, function: NativeFunction[..., Any], export: bool) -> None:
     parameters, result = function.signature
     declared = [(name, type.register) for name, type in parameters.items()]
     if result.kind == "tuple":

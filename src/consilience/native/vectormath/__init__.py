@@ -34,10 +34,10 @@ from consilience.native.vectormath import (
 from consilience.native.vectormath.notation import Elementary
 from consilience.record import Record
 
-__all__ = ["FUNCTIONS", "Function", "VectorLibrary", "define", "library", "symbol", "symbols"]
+__all__ = ["FUNCTIONS", "VectorFunction", "VectorLibrary", "define", "library", "symbol", "symbols"]
 
 
-class Function(Record):
+class VectorFunction(Record):
     """A row of the table: the name, the number of float64 arguments, and what writes the instructions."""
 
     name: str
@@ -45,11 +45,11 @@ class Function(Record):
     write: Elementary
 
 
-def _row(name: str, write: Elementary, arity: int = 1) -> tuple[str, Function]:
-    return name, Function(name, arity, write)
+def _row(name: str, write: Elementary, arity: int = 1) -> tuple[str, VectorFunction]:
+    return name, VectorFunction(name, arity, write)
 
 
-FUNCTIONS: Final[dict[str, Function]] = dict(
+FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
     [
         _row("arccos", inverse_trigonometric.arccos),
         _row("arccosh", hyperbolic.arccosh),

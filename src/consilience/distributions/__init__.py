@@ -1,0 +1,45 @@
+"""Distributions by declaration: densities, quantiles, draws, moments, checks and maps to the real line."""
+
+from consilience.distributions import transforms
+from consilience.distributions.context import DEFAULT, ModelContext
+from consilience.distributions.counts import Bernoulli, Binomial, Categorical, NegativeBinomial, Poisson
+from consilience.distributions.custom import CustomDist
+from consilience.distributions.declaration import Continuous, Discrete, Distribution, derived, instead_of, parameter
+from consilience.distributions.drawing import draw, realised_with
+from consilience.distributions.improper import Flat, HalfFlat
+from consilience.distributions.multivariate_normal import MvNormal
+from consilience.distributions.positive import Exponential, Gamma, HalfCauchy, HalfNormal, InverseGamma, LogNormal
+from consilience.distributions.random_variable import (
+    RandomVariable,
+    density,
+    icdf,
+    is_random,
+    logcdf,
+    logp,
+    mean,
+    parameter_violation,
+    random_variables,
+    realise,
+    support_error,
+    support_of,
+    support_point,
+    support_violation,
+    variance,
+)
+from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT, Uniform
+from consilience.distributions.simplex import Dirichlet
+from consilience.distributions.transforms import default_transform
+from consilience.distributions.unit_interval import Beta
+
+# PyMC's second spelling.
+Lognormal = LogNormal
+
+__all__ = [
+    "DEFAULT", "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Continuous", "CustomDist",
+    "Dirichlet", "Discrete", "Distribution", "Exponential", "Flat", "Gamma", "HalfCauchy", "HalfFlat",
+    "HalfNormal", "InverseGamma", "Laplace", "LogNormal", "Lognormal", "ModelContext", "MvNormal",
+    "NegativeBinomial", "Normal", "Poisson", "RandomVariable", "StudentT", "Uniform", "default_transform",
+    "density", "derived", "draw", "icdf", "instead_of", "is_random", "logcdf", "logp", "mean",
+    "parameter", "parameter_violation", "random_variables", "realise", "realised_with",
+    "support_error", "support_of", "support_point", "support_violation", "transforms", "variance",
+]  # fmt: skip

@@ -1,0 +1,316 @@
+"""Sets in which parameters and values lie: one description each for checks, messages and transforms.
+
+A constraint in, a graph of truth values out. Bounds may be numbers, tensors or names of parameters of the
+same distribution; `bind` replaces the names. Which transform maps a set to the real line is a table of
+`transforms`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.distributions.mathematics import (
+    absolute,
+    equal,
+    floor,
+    greater,
+    greater_equal,
+    isfinite,
+    less,
+    less_equal,
+    logical_and,
+)
+from consilience.ir import INTEGERS, Node, constant_value
+from consilience.ops.linalg import diagonal, matrix_transpose
+from consilience.ops.reduce import reduce
+from consilience.ops.shape import broadcast_to
+from consilience.record import Record
+
+# A number, a tensor, or the name of a parameter.
+Bound: TypeAlias = float | Node | str
+
+# How far the sum of probabilities may be from 1, and a covariance from its transpose (relative).
+SUM_TOLERANCE: Final = 1e-5
+SYMMETRY_TOLERANCE: Final = 1e-8
+
+
+class Constraint(Record):
+    """A set of numbers, vectors or matrices.
+
+    `rule` completes the sentence "sigma must be …". `event_rank` is the rank of one element of the set;
+    `discrete` tells whether it is countable. Every axis before the event's is a batch.
+    """
+
+    event_rank: ClassVar[int] = 0
+    discrete: ClassVar[bool] = False
+
+    @property
+    def rule(self) -> str:
+        """The condition in words."""
+        raise NotImplementedError
+
+    def holds(self, value: Node) -> Node:
+        """Whether value lies in the set, one truth value per event; False for NaN."""
+        raise NotImplementedError
+
+    def admits(self, value: Node) -> Node:
+        """As `holds`, but may leave out what makes every formula infinite or NaN anyhow."""
+        return self.holds(value)
+
+    def bind(self, parameters: Mapping[str, Node]) -> Constraint:
+        """The same set with names of parameters replaced by their values."""
+        return self
+
+    def refusal(self, value: npt.NDArray[np.generic]) -> str | None:
+        """What else is wrong with a constant that no graph of truth values can say; None if nothing."""
+        return None
+
+
+class Real(Constraint):
+    """All real numbers."""
+
+    @property
+    def rule(self) -> str:
+        return "a finite number"
+
+    def holds(self, value: Node) -> Node:
+        return isfinite(value)
+
+
+class IntervalConstraint(Constraint):
+    """Real numbers between two bounds; each end belongs to the set or not. Infinity never does."""
+
+    lower: Bound = -math.inf
+    upper: Bound = math.inf
+    lower_included: bool = True
+    upper_included: bool = True
+
+    @property
+    def rule(self) -> str:
+        parts = []
+        if not _is_infinite(self.lower):
+            parts.append(f"{'>=' if self.lower_included else '>'} {_text(self.lower)}")
+        if not _is_infinite(self.upper):
+            parts.append(f"{'<=' if self.upper_included else '<'} {_text(self.upper)}")
+        return " and ".join(parts) or "a finite number"
+
+    def holds(self, value: Node) -> Node:
+        inside = self.admits(value)
+        bounded = not _is_infinite(self.lower) and not _is_infinite(self.upper)
+        return inside if bounded else logical_and(inside, isfinite(value))
+
+    def admits(self, value: Node) -> Node:
+        conditions = []
+        if not _is_infinite(self.lower):
+            compare = greater_equal if self.lower_included else greater
+            conditions.append(compare(value, _bound(self.lower)))
+        if not _is_infinite(self.upper):
+            compare = less_equal if self.upper_included else less
+            conditions.append(compare(value, _bound(self.upper)))
+        return _all_of(conditions) if conditions else isfinite(value)
+
+    def bind(self, parameters: Mapping[str, Node]) -> IntervalConstraint:
+        if not isinstance(self.lower, str) and not isinstance(self.upper, str):
+            return self
+        lower, upper = _named(self.lower, parameters), _named(self.upper, parameters)
+        return IntervalConstraint(lower, upper, self.lower_included, self.upper_included)
+
+
+class Whole(Constraint):
+    """Whole numbers from `lower` to `upper`, both included."""
+
+    discrete: ClassVar[bool] = True
+    lower: Bound = -math.inf
+    upper: Bound = math.inf
+
+    @property
+    def rule(self) -> str:
+        bounds = IntervalConstraint(self.lower, self.upper)
+        return "a whole number" if bounds == IntervalConstraint() else f"a whole number {bounds.rule}"
+
+    def holds(self, value: Node) -> Node:
+        if value.dtype in INTEGERS and _is_infinite(self.lower) and _is_infinite(self.upper):
+            return equal(value, value)
+        inside = IntervalConstraint(self.lower, self.upper).admits(value)
+        if value.dtype in (*INTEGERS, "bool"):
+            return inside
+        return logical_and(logical_and(inside, isfinite(value)), equal(value, floor(value)))
+
+    def admits(self, value: Node) -> Node:
+        return self.holds(value)
+
+    def bind(self, parameters: Mapping[str, Node]) -> Whole:
+        if not isinstance(self.lower, str) and not isinstance(self.upper, str):
+            return self
+        return Whole(_named(self.lower, parameters), _named(self.upper, parameters))
+
+
+class RealVector(Constraint):
+    """Vectors of real numbers."""
+
+    event_rank: ClassVar[int] = 1
+
+    @property
+    def rule(self) -> str:
+        return "finite numbers"
+
+    def holds(self, value: Node) -> Node:
+        return reduce("all", isfinite(value), -1)
+
+
+class PositiveVector(Constraint):
+    """Vectors of positive numbers."""
+
+    event_rank: ClassVar[int] = 1
+
+    @property
+    def rule(self) -> str:
+        return "> 0"
+
+    def holds(self, value: Node) -> Node:
+        return reduce("all", positive.holds(value), -1)
+
+    def admits(self, value: Node) -> Node:
+        return reduce("all", positive.admits(value), -1)
+
+
+class OrderedConstraint(Constraint):
+    """Vectors whose elements increase."""
+
+    event_rank: ClassVar[int] = 1
+
+    @property
+    def rule(self) -> str:
+        return "increasing"
+
+    def holds(self, value: Node) -> Node:
+        steps = reduce("all", greater(value[..., 1:], value[..., :-1]), -1)
+        return logical_and(steps, reduce("all", isfinite(value), -1))
+
+
+class SimplexConstraint(Constraint):
+    """Vectors of numbers >= 0 that sum to 1."""
+
+    event_rank: ClassVar[int] = 1
+
+    @property
+    def rule(self) -> str:
+        return "numbers >= 0 that sum to 1"
+
+    def holds(self, value: Node) -> Node:
+        total = reduce("sum", value, -1)
+        not_negative = reduce("all", greater_equal(value, 0.0), -1)
+        return logical_and(not_negative, less_equal(absolute(total - 1.0), SUM_TOLERANCE))
+
+
+class PositiveDefinite(Constraint):
+    """Symmetric positive definite matrices.
+
+    `holds` asks for symmetry and a positive diagonal; a matrix that passes and still has no Cholesky factor
+    makes the computation fail with a status.
+    """
+
+    event_rank: ClassVar[int] = 2
+
+    @property
+    def rule(self) -> str:
+        return "symmetric and positive definite"
+
+    def holds(self, value: Node) -> Node:
+        return logical_and(self.admits(value), self._symmetric(value))
+
+    def admits(self, value: Node) -> Node:
+        return reduce("all", greater(diagonal(value), 0.0), -1)
+
+    def _symmetric(self, value: Node) -> Node:
+        entries = absolute(value)
+        size = broadcast_to(reduce("max", entries, (-2, -1), keepdims=True), value.static_shape)
+        distance = absolute(value - matrix_transpose(value))
+        return reduce("all", less_equal(distance, SYMMETRY_TOLERANCE * size), (-2, -1))
+
+    def refusal(self, value: npt.NDArray[np.generic]) -> str | None:
+        least = np.linalg.eigvalsh(np.asarray(value, "float64"))[..., 0]
+        if value.size and not bool(np.all(least > 0.0)):
+            return f"its least eigenvalue is {float(np.min(least)):.6g}"
+        return None
+
+
+class CholeskyFactor(Constraint):
+    """Lower triangular matrices with a positive diagonal; what stands above the diagonal is not read."""
+
+    event_rank: ClassVar[int] = 2
+
+    @property
+    def rule(self) -> str:
+        return "lower triangular with a positive diagonal"
+
+    def holds(self, value: Node) -> Node:
+        return reduce("all", positive.holds(diagonal(value)), -1)
+
+
+def _is_infinite(bound: Bound) -> bool:
+    return isinstance(bound, float) and math.isinf(bound)
+
+
+def _text(bound: Bound) -> str:
+    if isinstance(bound, str):
+        return bound
+    if isinstance(bound, Node):
+        known = constant_value(bound)
+        if known is None or known.size != 1:
+            return bound.name or "its bound"
+        bound = float(known.item())
+    return f"{bound:g}"
+
+
+def _bound(bound: Bound) -> float | Node:
+    if isinstance(bound, str):
+        raise TypeError(f"the bound `{bound}` names a parameter; bind the constraint first.")
+    return bound
+
+
+def _named(bound: Bound, parameters: Mapping[str, Node]) -> Bound:
+    return parameters[bound] if isinstance(bound, str) else bound
+
+
+def _all_of(conditions: list[Node]) -> Node:
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = logical_and(result, condition)
+    return result
+
+
+def above(bound: Bound) -> IntervalConstraint:
+    """Numbers greater than a bound."""
+    return IntervalConstraint(bound, lower_included=False)
+
+
+def interval(lower: Bound, upper: Bound) -> IntervalConstraint:
+    """Numbers between two bounds, both included."""
+    return IntervalConstraint(lower, upper)
+
+
+def whole_numbers(lower: Bound, upper: Bound = math.inf) -> Whole:
+    """Whole numbers between two bounds, both included."""
+    return Whole(lower, upper)
+
+
+real: Final = Real()
+positive: Final = IntervalConstraint(0.0, lower_included=False)
+nonnegative: Final = IntervalConstraint(0.0)
+unit_interval: Final = IntervalConstraint(0.0, 1.0)
+open_unit_interval: Final = IntervalConstraint(0.0, 1.0, False, False)
+positive_probability: Final = IntervalConstraint(0.0, 1.0, lower_included=False)
+natural: Final = Whole(0.0)
+binary: Final = Whole(0.0, 1.0)
+real_vector: Final = RealVector()
+positive_vector: Final = PositiveVector()
+ordered: Final = OrderedConstraint()
+simplex: Final = SimplexConstraint()
+positive_definite: Final = PositiveDefinite()
+cholesky_factor: Final = CholeskyFactor()

@@ -1,0 +1,292 @@
+"""Distributions of whole numbers."""
+
+from __future__ import annotations
+
+from consilience.distributions.constraints import (
+    Whole,
+    binary,
+    natural,
+    nonnegative,
+    positive,
+    positive_probability,
+    real,
+    real_vector,
+    simplex,
+    unit_interval,
+    whole_numbers,
+)
+from consilience.distributions.declaration import Discrete, derived, instead_of, parameter
+from consilience.distributions.mathematics import (
+    betainc,
+    binomial_quantile,
+    exp,
+    floor,
+    gammainc,
+    gammaincc,
+    gammaln,
+    greater,
+    less,
+    log,
+    log1p,
+    log_factorial,
+    maximum,
+    minimum,
+    negative_binomial_quantile,
+    poisson_quantile,
+    round_even,
+    sigmoid,
+    softplus,
+    square,
+    where,
+    xlog1py,
+    xlogy,
+)
+from consilience.distributions.shapes import broadcast
+from consilience.ir import INTEGERS, Dim, Node, Shape
+from consilience.ops.elementwise import cast
+from consilience.ops.index import getitem
+from consilience.ops.random import draw, fold_in
+from consilience.ops.reduce import arg_reduce, cumulative, reduce
+from consilience.ops.shape import Iota, broadcast_to, expand_dims, length_of
+
+
+class Bernoulli(Discrete):
+    """Success (1) or failure (0): p^x (1 - p)^(1-x).
+
+    p       probability of success, or logit_p = log(p / (1 - p))
+    """
+
+    p = parameter(unit_interval)
+    support = binary
+
+    def logp(self, value: Node) -> Node:
+        return xlogy(value, self.p) + xlog1py(1 - value, -self.p)
+
+    def logcdf(self, value: Node) -> Node:
+        return where(less(value, 1), log1p(-self.p), 0.0)
+
+    def icdf(self, q: Node) -> Node:
+        return cast(greater(q, 1.0 - self.p), "float64")
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return cast(less(draw("random_uniform", key, shape), self.p), "int64")
+
+    def mean(self) -> Node:
+        return self.p
+
+    def variance(self) -> Node:
+        return self.p * (1.0 - self.p)
+
+    def support_point(self) -> Node:
+        return where(less(self.p, 0.5), 0, 1)
+
+
+class LogitBernoulli(Bernoulli, form=True):
+    """Bernoulli by the log odds, which keep their digits where p rounds to 0 or 1."""
+
+    logit_p = parameter(real, guarded=False)
+    p = derived(lambda of: sigmoid(of.logit_p))
+
+    def logp(self, value: Node) -> Node:
+        return value * self.logit_p - softplus(self.logit_p)
+
+    def logcdf(self, value: Node) -> Node:
+        return where(less(value, 1), -softplus(self.logit_p), 0.0)
+
+
+class Binomial(Discrete):
+    """Successes among n independent trials: C(n, x) p^x (1 - p)^(n-x).
+
+    n       number of trials, whole, >= 0
+    p       probability of success, or logit_p = log(p / (1 - p))
+    """
+
+    n = parameter(natural)
+    p = parameter(unit_interval)
+    support = whole_numbers(0.0, "n")
+
+    def logp(self, value: Node) -> Node:
+        return self._log_ways(value) + xlogy(value, self.p) + xlog1py(self.n - value, -self.p)
+
+    def _log_ways(self, value: Node) -> Node:
+        return log_factorial(self.n) - log_factorial(value) - log_factorial(self.n - value)
+
+    def logcdf(self, value: Node) -> Node:
+        below = betainc(self.n - value, value + 1.0, 1.0 - self.p)
+        beyond = betainc(value + 1.0, self.n - value, self.p)
+        return where(less(value, self.mean()), log(below), log1p(-beyond))
+
+    def icdf(self, q: Node) -> Node:
+        return binomial_quantile(self.n, self.p, q)
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return draw("random_binomial", key, shape, self.n, self.p)
+
+    def mean(self) -> Node:
+        return self.n * self.p
+
+    def variance(self) -> Node:
+        return self.n * self.p * (1.0 - self.p)
+
+    def support_point(self) -> Node:
+        return round_even(self.mean())
+
+
+class LogitBinomial(Binomial, form=True):
+    """Binomial by the log odds, which keep their digits where p rounds to 0 or 1."""
+
+    n = parameter(natural)
+    logit_p = parameter(real, guarded=False)
+    p = derived(lambda of: sigmoid(of.logit_p))
+
+    def logp(self, value: Node) -> Node:
+        return self._log_ways(value) + value * self.logit_p - self.n * softplus(self.logit_p)
+
+
+class Poisson(Discrete):
+    """Number of independent events: mu^x exp(-mu) / x!.
+
+    mu      expected number, >= 0
+    """
+
+    mu = parameter(nonnegative)
+    support = natural
+
+    def logp(self, value: Node) -> Node:
+        return xlogy(value, self.mu) - self.mu - log_factorial(value)
+
+    def logcdf(self, value: Node) -> Node:
+        below, beyond = gammaincc(value + 1.0, self.mu), gammainc(value + 1.0, self.mu)
+        return where(less(value, self.mu), log(below), log1p(-beyond))
+
+    def icdf(self, q: Node) -> Node:
+        return poisson_quantile(self.mu, q)
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return draw("random_poisson", key, shape, self.mu)
+
+    def mean(self) -> Node:
+        return self.mu
+
+    def variance(self) -> Node:
+        return self.mu
+
+    def support_point(self) -> Node:
+        return floor(self.mu)
+
+
+class NegativeBinomial(Discrete):
+    """Poisson counts whose rate is gamma distributed; failures before the n-th success.
+
+    C(x + alpha - 1, x) (alpha / (mu + alpha))^alpha (mu / (mu + alpha))^x
+
+    mu      expected number, >= 0, or p, the probability of success in (0, 1]
+    alpha   shape of the gamma distribution > 0, or n, the number of successes (the same number)
+    """
+
+    mu = parameter(nonnegative)
+    alpha = parameter(positive)
+    support = natural
+    alternatives = (
+        instead_of(("mu", "alpha"), lambda p, n: (n * (1.0 - p) / p, n), p=positive_probability, n=positive),
+        instead_of("mu", lambda p, alpha: alpha * (1.0 - p) / p, p=positive_probability),
+        instead_of("alpha", lambda n: n, n=positive),
+    )
+
+    def logp(self, value: Node) -> Node:
+        ways = gammaln(value + self.alpha) - gammaln(self.alpha) - log_factorial(value)
+        return ways - self.alpha * log1p(self.mu / self.alpha) + xlogy(value, self.mu / (self.mu + self.alpha))
+
+    def logcdf(self, value: Node) -> Node:
+        below = betainc(self.alpha, value + 1.0, self.alpha / (self.mu + self.alpha))
+        beyond = betainc(value + 1.0, self.alpha, self.mu / (self.mu + self.alpha))
+        return where(less(value, self.mu), log(below), log1p(-beyond))
+
+    def icdf(self, q: Node) -> Node:
+        return negative_binomial_quantile(self.mu, self.alpha, q)
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        rate = draw("random_gamma", fold_in(key, 0), shape, self.alpha) * (self.mu / self.alpha)
+        return draw("random_poisson", fold_in(key, 1), shape, rate)
+
+    def mean(self) -> Node:
+        return self.mu
+
+    def variance(self) -> Node:
+        return self.mu + square(self.mu) / self.alpha
+
+    def support_point(self) -> Node:
+        return floor(self.mu)
+
+
+class Categorical(Discrete):
+    """Number of one of n categories, 0 to n - 1: mass p[x].
+
+    p       probabilities, shape (..., n), sum 1; or logit_p, their logarithms up to a constant
+    """
+
+    p = parameter(simplex)
+    support = natural
+
+    @property
+    def bound_support(self) -> Whole:
+        last = self._categories() - 1
+        return whole_numbers(0.0, float(last) if isinstance(last, int) else length_of(last))
+
+    def logp(self, value: Node) -> Node:
+        return _picked(self._log_p(), value)
+
+    def logcdf(self, value: Node) -> Node:
+        return log(_picked(cumulative("sum", self.p, -1), value))
+
+    def icdf(self, q: Node) -> Node:
+        return cast(_category(self.p, q), "float64")
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return _category(self.p, draw("random_uniform", key, shape))
+
+    def mean(self) -> Node:
+        return reduce("sum", self.p * Node(Iota(self._categories())), -1)
+
+    def variance(self) -> Node:
+        distance = Node(Iota(self._categories())) - expand_dims(self.mean(), -1)
+        return reduce("sum", self.p * square(distance), -1)
+
+    def support_point(self) -> Node:
+        return arg_reduce("max", self.p, -1)
+
+    def _categories(self) -> Dim:
+        return self.values[0].static_shape[-1]
+
+    def _log_p(self) -> Node:
+        return log(self.p)
+
+
+class LogitCategorical(Categorical, form=True):
+    """Categorical by unnormalised logarithms of the probabilities."""
+
+    logit_p = parameter(real_vector, guarded=False)
+    p = derived(lambda of: exp(of._log_p()))
+
+    def _log_p(self) -> Node:
+        return self.logit_p - reduce("logsumexp", self.logit_p, -1, keepdims=True)
+
+
+def _picked(table: Node, value: Node) -> Node:
+    """Element `value` of the last axis of a table, for every batch; positions beyond an end are the end."""
+    length = table.static_shape[-1]
+    last = length - 1 if isinstance(length, int) else length_of(length - 1)
+    whole = value if value.dtype in INTEGERS else cast(value, "int64")
+    position = minimum(maximum(whole, 0), last)
+    if table.ndim == 1:
+        return getitem(table, (position,))
+    batch = broadcast([table.static_shape[:-1], position.static_shape], "Categorical")
+    rank = len(batch)
+    axes = [expand_dims(Node(Iota(n)), tuple(i for i in range(rank) if i != axis)) for axis, n in enumerate(batch)]
+    return getitem(broadcast_to(table, (*batch, length)), (*axes, broadcast_to(position, batch)))
+
+
+def _category(p: Node, q: Node) -> Node:
+    """The category at which the running sum of probabilities reaches q."""
+    sums = cumulative("sum", p, -1)[..., :-1]
+    return reduce("sum", less(sums, expand_dims(q, -1)), -1)

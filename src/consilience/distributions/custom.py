@@ -1,0 +1,185 @@
+"""Distributions that the user writes as functions of graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn, Self, TypeAlias
+
+from consilience.distributions.constraints import Constraint, Whole, real, real_vector
+from consilience.distributions.declaration import Distribution
+from consilience.errors import MissingRuleError, ShapeError
+from consilience.ir import FLOATS, INTEGERS, Dim, Node, Shape, constant
+from consilience.ir.side_tables import describe
+from consilience.ops.elementwise import TensorLike, as_tensor
+from consilience.ops.shape import as_shape, length_of
+from consilience.record import Record
+from consilience.transforms.vectorize.signature import parse_signature
+
+Formula: TypeAlias = Callable[..., TensorLike]
+
+
+class Formulas(Record):
+    """What the user gave, with the rank of one value of each parameter and the shape of one event."""
+
+    title: str
+    logp: Formula | None
+    logcdf: Formula | None
+    random: Formula | None
+    support_point: Formula | None
+    parameter_ranks: tuple[int, ...]
+    event: Shape
+    dtype: str
+
+
+class CustomDist(Distribution):
+    """A distribution given by functions of graphs.
+
+    logp            function (value, *parameters) -> log density, one number per event
+    logcdf          function (value, *parameters) -> log P(X <= value)
+    random          function (*parameters, rng, size) -> draws of shape `size`; `rng` is a random key for the
+                    functions of `pt.random`
+    support_point   function (*parameters) -> a value from which sampling may start; 0 if not given
+    signature       core axes of parameters and events such as "(n),(n,n)->(n)"; all scalars if not given
+    ndim_supp, ndims_params     the same as ranks, in PyMC's words; vectors then need `shape`
+    dtype           element type; int64 makes the distribution discrete
+    class_name      name for messages
+    """
+
+    extras: Formulas
+
+    @classmethod
+    def dist(
+        cls,
+        *parameters: Any,
+        shape: Any = None,
+        size: Any = None,
+        logp: Formula | None = None,
+        logcdf: Formula | None = None,
+        random: Formula | None = None,
+        support_point: Formula | None = None,
+        signature: str | None = None,
+        ndim_supp: int | None = None,
+        ndims_params: Sequence[int] | None = None,
+        dtype: str = "float64",
+        class_name: str = "CustomDist",
+        dist: Formula | None = None,
+        **unknown: Any,
+    ) -> Node:
+        """A variable outside any model; see the class."""
+        if unknown:
+            raise TypeError(f"{class_name} has no argument `{next(iter(unknown))}`; parameters are given by position.")
+        if dist is not None:
+            raise MissingRuleError(
+                f"{class_name}: no density is derived from `dist=`; give `logp=` and `random=` instead."
+            )
+        if logp is None and random is None:
+            raise TypeError(f"{class_name} needs `logp=` (a density) or `random=` (draws), or both.")
+        if dtype not in (*FLOATS, *INTEGERS):
+            raise TypeError(f"{class_name}: dtype must be one of {', '.join((*FLOATS, *INTEGERS))}, got {dtype!r}.")
+        values = [as_tensor(p) for p in parameters]
+        ranks, event_axes = _axes(class_name, values, signature, ndim_supp, ndims_params)
+        event = _event(class_name, values, ranks, event_axes, shape)
+        core = tuple(len(axes) for axes in ranks)
+        formulas = Formulas(class_name, logp, logcdf, random, support_point, core, event, dtype)
+        return cls.variable(values, shape, size, formulas)
+
+    @classmethod
+    def bound(cls, parameters: Sequence[Node], extras: Any = ()) -> Self:
+        law = object.__new__(cls)
+        law.__dict__.update(values=tuple(parameters), extras=extras, title=extras.title)
+        return law
+
+    def by_name(self) -> Mapping[str, Node]:
+        return {}
+
+    @property
+    def bound_support(self) -> Constraint:
+        if self.extras.event:
+            return real_vector
+        return Whole() if self.extras.dtype in INTEGERS else real
+
+    @property
+    def event_rank(self) -> int:
+        return len(self.extras.event)
+
+    def event_ranks(self) -> tuple[int, ...]:
+        return self.extras.parameter_ranks
+
+    def declared(self) -> tuple[None, ...]:
+        return (None,) * len(self.values)
+
+    def event_shape(self) -> Shape:
+        return self.extras.event
+
+    def result_dtype(self) -> str:
+        return self.extras.dtype
+
+    def logp(self, value: Node) -> Node:
+        if self.extras.logp is None:
+            self._not_given("logp")
+        return as_tensor(self.extras.logp(value, *self.values))
+
+    def logcdf(self, value: Node) -> Node:
+        if self.extras.logcdf is None:
+            self._not_given("logcdf")
+        return as_tensor(self.extras.logcdf(value, *self.values))
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        if self.extras.random is None:
+            self._not_given("random")
+        size = tuple(n if isinstance(n, int) else length_of(n) for n in shape)
+        return as_tensor(self.extras.random(*self.values, rng=key, size=size))
+
+    def support_point(self) -> Node:
+        if self.extras.support_point is None:
+            return constant(0, self.extras.dtype)
+        return as_tensor(self.extras.support_point(*self.values))
+
+    def _not_given(self, argument: str) -> NoReturn:
+        raise MissingRuleError(f"{self.title} was made without `{argument}=`; give it to use this.")
+
+
+Axes: TypeAlias = tuple[str, ...]
+
+
+def _axes(
+    title: str,
+    values: Sequence[Node],
+    signature: str | None,
+    event_rank: int | None,
+    ranks: Sequence[int] | None,
+) -> tuple[list[Axes], Axes]:
+    """Core axes of the parameters and of one event; unnamed ones are called by their place."""
+    if signature is None:
+        given = [0] * len(values) if ranks is None else list(ranks)
+        if len(given) != len(values):
+            raise TypeError(f"{title}: `ndims_params` has {len(given)} entries for {len(values)} parameters.")
+        unnamed = [tuple(f"parameter {i} axis {j}" for j in range(rank)) for i, rank in enumerate(given)]
+        return unnamed, tuple(f"axis {j}" for j in range(event_rank or 0))
+    if event_rank is not None or ranks is not None:
+        raise TypeError(f"{title}: give `signature` or `ndim_supp` and `ndims_params`, not both.")
+    arguments, results = parse_signature(signature)
+    if len(arguments) != len(values) or len(results) != 1:
+        raise TypeError(f"{title}: the signature {signature!r} does not fit {len(values)} parameters and one result.")
+    return arguments, results[0]
+
+
+def _event(title: str, values: Sequence[Node], axes: Sequence[Axes], event_axes: Axes, shape: Any) -> Shape:
+    """Lengths of one event's axes: from the signature, from the parameters, or from the end of `shape`."""
+    lengths: dict[str, Dim] = {}
+    for value, core in zip(values, axes, strict=True):
+        if value.ndim < len(core):
+            raise ShapeError(f"{title}: a parameter of rank {len(core)} or more was needed, got {describe(value)}.")
+        lengths.update(zip(core, value.static_shape[value.ndim - len(core) :], strict=True))
+    ends = as_shape(shape)[-len(event_axes) :] if shape is not None and event_axes else ()
+    event: list[Dim] = []
+    for place, axis in enumerate(event_axes):
+        if axis.isdigit():
+            event.append(int(axis))
+        elif axis in lengths:
+            event.append(lengths[axis])
+        elif len(ends) == len(event_axes):
+            event.append(ends[place])
+        else:
+            raise ShapeError(f"{title}: the length of an event's {axis} follows from no parameter; give `shape`.")
+    return tuple(event)

@@ -1,0 +1,65 @@
+"""Draws: graphs in which random variables have become functions of keys, and their values.
+
+Random variables in, ancestral samples out. Keys of different variables are independent; one key gives one
+draw of the whole graph.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.backends.function import function
+from consilience.distributions.random_variable import random_variables, realise
+from consilience.errors import GraphError
+from consilience.ir import Input, Node, tensor_input, topological
+from consilience.ir.side_tables import describe
+from consilience.ops.random import fold_in
+from consilience.ops.shape import Iota
+from consilience.transforms.vectorize import vectorize
+
+
+def realised_with(outputs: Sequence[Node], key: Node) -> list[Node]:
+    """As `realise`, with `fold_in(key, i)` as the key of variable number i in topological order."""
+    return realise(outputs, {rv: fold_in(key, i) for i, rv in enumerate(random_variables(outputs))})
+
+
+def draw(vars: Node | Sequence[Node], draws: int = 1, random_seed: int | np.random.Generator | None = None) -> Any:
+    """Independent draws of variables, or of expressions of them.
+
+    vars          one node or several; several are drawn jointly
+    draws         how many; for more than one, results have a leading axis of that length
+    random_seed   an integer or a NumPy generator, for repeatable draws; None takes a fresh seed
+    returns       an array, or a list of arrays for several nodes
+    """
+    if draws < 1:
+        raise ValueError(f"`draws` must be at least 1, got {draws}.")
+    outputs = [vars] if isinstance(vars, Node) else list(vars)
+    seed = _seed(random_seed)
+    key = tensor_input("key", (), "seed")
+    graph = realised_with(outputs, key)
+    _check_closed(graph, key)
+    if draws > 1:
+        many = fold_in(key, Node(Iota(draws)))
+        stand_in = tensor_input("key", ())
+        graph = vectorize(realised_with(outputs, stand_in), {stand_in: many})
+    results: list[npt.NDArray[Any]] = function([key], graph, name="draw")(np.int64(seed))
+    return results[0] if isinstance(vars, Node) else results
+
+
+def _seed(given: int | np.random.Generator | None) -> int:
+    if given is None:
+        return secrets.randbits(62)
+    return int(given.integers(2**62)) if isinstance(given, np.random.Generator) else int(given)
+
+
+def _check_closed(graph: Sequence[Node], key: Node) -> None:
+    for node in topological(graph):
+        if isinstance(node.op, Input) and node is not key:
+            raise GraphError(
+                f"`draw` needs every input to be random or constant, but the graph depends on {describe(node)}."
+            )

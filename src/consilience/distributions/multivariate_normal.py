@@ -1,0 +1,145 @@
+"""The normal distribution of vectors, by covariance, precision or Cholesky factor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from consilience.distributions.constraints import cholesky_factor, positive_definite, real_vector
+from consilience.distributions.declaration import Continuous, derived, parameter
+from consilience.distributions.mathematics import LOG_SQRT_2_PI, greater_equal, log, square, where
+from consilience.ir import Node, Shape
+from consilience.ir.dimension import product
+from consilience.ops.elementwise import as_tensor, cast
+from consilience.ops.linalg import (
+    Cholesky,
+    Inverse,
+    LogAbsDet,
+    diagonal,
+    inverse_quadratic,
+    matmul,
+    matrix_transpose,
+    solve_triangular,
+)
+from consilience.ops.random import draw
+from consilience.ops.reduce import count, reduce
+from consilience.ops.shape import Iota, expand_dims, reshape, squeeze, transpose
+
+
+class MvNormal(Continuous):
+    """Bell curve of vectors: exp(-(x - mu)' K^-1 (x - mu) / 2) / sqrt(det(2 pi K)).
+
+    mu      mean, shape (..., n); a number stands for equal means
+    cov     covariance K, shape (..., n, n), symmetric positive definite; or tau = K^-1; or chol, its lower
+            triangular Cholesky factor (upper triangular with lower=False)
+    """
+
+    mu = parameter(real_vector, default=0.0, stretched=True, guarded=False)
+    cov = parameter(positive_definite, guarded=False)
+    support = real_vector
+
+    @classmethod
+    def dist(cls, *parameters: Any, lower: bool = True, shape: Any = None, size: Any = None, **named: Any) -> Node:
+        """A variable outside any model; `lower=False` says that `chol` is upper triangular."""
+        if not lower and named.get("chol") is not None:
+            named["chol"] = matrix_transpose(as_tensor(named["chol"]))
+        return super().dist(*parameters, shape=shape, size=size, **named)
+
+    def event_shape(self) -> Shape:
+        return self._matrix().static_shape[-1:]
+
+    def logp(self, value: Node) -> Node:
+        deviation = value - self.mu
+        quadratic = _inverse_quadratic(self.cov, deviation)
+        return -0.5 * quadratic - 0.5 * Node(LogAbsDet("positive definite"), self.cov) - self._constant()
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return self.mu + self._spread(draw("random_normal", key, shape))
+
+    def mean(self) -> Node:
+        return self.mu
+
+    def variance(self) -> Node:
+        return diagonal(self.cov)
+
+    def _matrix(self) -> Node:
+        return self.values[1]
+
+    def _constant(self) -> Node:
+        matrix = self._matrix()
+        return cast(as_tensor(count(matrix, (matrix.ndim - 1,))), matrix.dtype) * LOG_SQRT_2_PI
+
+    def _spread(self, z: Node) -> Node:
+        """Standard normal vectors turned into vectors of the covariance."""
+        return _product(Node(Cholesky(), self.cov), z)
+
+
+class CholeskyMvNormal(MvNormal, form=True):
+    """By the lower triangular factor L of K = L L'."""
+
+    mu = parameter(real_vector, default=0.0, stretched=True, guarded=False)
+    chol = parameter(cholesky_factor)
+    cov = derived(lambda of: matmul(_lower_triangle(of.chol), matrix_transpose(_lower_triangle(of.chol))))
+
+    def logp(self, value: Node) -> Node:
+        z = _triangular(self.chol, value - self.mu, transposed=False)
+        half_log_determinant = reduce("sum", log(diagonal(self.chol)), -1)
+        return -0.5 * reduce("sum", square(z), -1) - half_log_determinant - self._constant()
+
+    def _spread(self, z: Node) -> Node:
+        return _product(_lower_triangle(self.chol), z)
+
+
+class PrecisionMvNormal(MvNormal, form=True):
+    """By the precision matrix, the inverse of K."""
+
+    mu = parameter(real_vector, default=0.0, stretched=True, guarded=False)
+    tau = parameter(positive_definite, guarded=False)
+    cov = derived(lambda of: Node(Inverse("positive definite"), of.tau))
+
+    def logp(self, value: Node) -> Node:
+        deviation = value - self.mu
+        quadratic = reduce("sum", deviation * _product(self.tau, deviation), -1)
+        return -0.5 * quadratic + 0.5 * Node(LogAbsDet("positive definite"), self.tau) - self._constant()
+
+    def _spread(self, z: Node) -> Node:
+        return _triangular(Node(Cholesky(), self.tau), z, transposed=True)
+
+
+def _lower_triangle(matrix: Node) -> Node:
+    n = matrix.static_shape[-1]
+    rows, columns = expand_dims(Node(Iota(n)), 1), expand_dims(Node(Iota(n)), 0)
+    return where(greater_equal(rows, columns), matrix, 0.0)
+
+
+def _columns(vectors: Node) -> Node:
+    """Vectors of any batch shape as the columns of one matrix."""
+    n = vectors.static_shape[-1]
+    if vectors.ndim == 1:
+        return expand_dims(vectors, 1)
+    return transpose(reshape(vectors, (product(vectors.static_shape[:-1]), n)))
+
+
+def _applied(operation: Callable[[Node, Node], Node], matrix: Node, vectors: Node) -> Node:
+    """An operation on columns, for each of a batch of vectors; one matrix for all works on all at once."""
+    if matrix.ndim > 2:
+        return squeeze(operation(matrix, expand_dims(vectors, -1)), -1)
+    columns = operation(matrix, _columns(vectors))
+    if vectors.ndim == 1:
+        return squeeze(columns, -1)
+    return reshape(transpose(columns), vectors.static_shape)
+
+
+def _inverse_quadratic(covariance: Node, vectors: Node) -> Node:
+    """x' K^-1 x for each of a batch of vectors."""
+    if covariance.ndim > 2:
+        return squeeze(inverse_quadratic(covariance, expand_dims(vectors, -1)), -1)
+    return reshape(inverse_quadratic(covariance, _columns(vectors)), vectors.static_shape[:-1])
+
+
+def _product(matrix: Node, vectors: Node) -> Node:
+    return _applied(matmul, matrix, vectors)
+
+
+def _triangular(factor: Node, vectors: Node, transposed: bool) -> Node:
+    return _applied(lambda a, b: solve_triangular(a, b, lower=True, trans=transposed), factor, vectors)

@@ -1,0 +1,344 @@
+"""Parameters of distributions: their declaration, and the way from a user's arguments to canonical ones.
+
+Arguments in PyMC's order and names in, one tensor per canonical parameter out, checked as far as they are
+constants. Shapes and the variable itself stay outside.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.backends.reference import evaluate
+from consilience.distributions.constraints import Constraint
+from consilience.distributions.mathematics import where
+from consilience.errors import ParameterError
+from consilience.ir import FLOATS, Node, constant, constant_value, is_leaf, topological
+from consilience.ir.side_tables import without_sources
+from consilience.ops.elementwise import TensorLike, as_tensor, cast, promote
+from consilience.ops.shape import LengthOf, expand_dims
+from consilience.record import Record
+
+Conversion: TypeAlias = Callable[..., "TensorLike | tuple[TensorLike, ...]"]
+
+
+class DistributionParameter:
+    """One canonical parameter of a distribution; on an instance, its value.
+
+    constraint  where it must lie; its event rank is the rank of one parameter
+    default     value when the user gives none
+    stretched   a number stands for a vector of equal numbers
+    guarded     values outside the constraint are replaced by NaN in densities. Not needed where the formula
+                itself is NaN or -inf for them, as log(sigma) is.
+    """
+
+    def __init__(
+        self,
+        constraint: Constraint,
+        default: float | None = None,
+        *,
+        stretched: bool = False,
+        guarded: bool = True,
+    ) -> None:
+        self.constraint = constraint
+        self.default = default
+        self.stretched = stretched
+        self.guarded = guarded
+        self.name = ""
+
+    is_derived = False
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> DistributionParameter: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> Node: ...
+    def __get__(self, instance: object | None, owner: type) -> DistributionParameter | Node:
+        if instance is None:
+            return self
+        value: Node = instance.__dict__[self.name]
+        return value
+
+    @property
+    def event_rank(self) -> int:
+        """Rank of one value of the parameter."""
+        return self.constraint.event_rank
+
+
+class _Derived(DistributionParameter):
+    is_derived = True
+
+    def __init__(self, formula: Callable[[Any], Node]) -> None:
+        self._formula = formula
+        self.name = ""
+
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        return self if instance is None else self._formula(instance)
+
+
+def parameter(
+    constraint: Constraint, default: float | None = None, *, stretched: bool = False, guarded: bool = True
+) -> DistributionParameter:
+    """Declare a canonical parameter; see `DistributionParameter`."""
+    return DistributionParameter(constraint, default, stretched=stretched, guarded=guarded)
+
+
+def derived(formula: Callable[[Any], Node]) -> DistributionParameter:
+    """A parameter of a form's parent, computed from the form's own: `derived(lambda of: exp(of.log_mu))`."""
+    return _Derived(formula)
+
+
+class Alternative(Record):
+    """Other parameters that the user may give in place of some canonical ones."""
+
+    replaced: tuple[str, ...]
+    convert: Conversion
+    constraints: Mapping[str, Constraint]
+
+
+def instead_of(replaced: str | tuple[str, ...], convert: Conversion, **constraints: Constraint) -> Alternative:
+    """Declare alternative parameters.
+
+    replaced      canonical parameters they stand for
+    convert       function of the alternative parameters, and of canonical ones it names besides, that gives
+                  the replaced ones, in order
+    constraints   the alternative parameters with their constraints
+    """
+    return Alternative((replaced,) if isinstance(replaced, str) else replaced, convert, constraints)
+
+
+class Signature(Record):
+    """One accepted combination: canonical parameters not replaced, and the alternative's.
+
+    names      all names of the combination
+    required   names without a default
+    """
+
+    form: type[Any]
+    canonical: tuple[DistributionParameter, ...]
+    alternatives: tuple[Alternative, ...]
+    names: tuple[str, ...]
+    required: frozenset[str]
+
+    def accepts(self, given: Mapping[str, object]) -> bool:
+        """Whether the given names are this combination."""
+        return self.required <= given.keys() <= set(self.names)
+
+
+@functools.cache
+def signatures(forms: tuple[type[Any], ...]) -> tuple[Signature, ...]:
+    """Every accepted combination of a distribution's forms, the canonical one first."""
+    found = []
+    for form in forms:
+        canonical: tuple[DistributionParameter, ...] = form.parameters
+        found.append(_signature(form, canonical, ()))
+        found += [_signature(form, canonical, (a,)) for a in form.alternatives]
+    return tuple(found)
+
+
+def _signature(
+    form: type[Any], canonical: tuple[DistributionParameter, ...], alternatives: tuple[Alternative, ...]
+) -> Signature:
+    replaced = {name for a in alternatives for name in a.replaced}
+    names = tuple(p.name for p in canonical if p.name not in replaced)
+    names += tuple(name for a in alternatives for name in a.constraints)
+    optional = {p.name for p in canonical if p.default is not None}
+    return Signature(form, canonical, alternatives, names, frozenset(n for n in names if n not in optional))
+
+
+@functools.cache
+def positional_names(forms: tuple[type[Any], ...]) -> tuple[str, ...]:
+    """Order of positional arguments: canonical parameters, then alternatives as they are declared."""
+    names: dict[str, None] = {}
+    for form in forms:
+        names.update(dict.fromkeys(p.name for p in form.parameters))
+        for alternative in form.alternatives:
+            names.update(dict.fromkeys(alternative.constraints))
+    return tuple(names)
+
+
+def named_arguments(
+    title: str, order: Sequence[str], positional: Sequence[object], named: Mapping[str, object]
+) -> dict[str, Any]:
+    """Arguments by name; those that are None count as not given."""
+    if len(positional) > len(order):
+        raise TypeError(f"{title} takes at most {len(order)} parameters ({', '.join(order)}), got {len(positional)}.")
+    given = dict(zip(order, positional, strict=False))
+    for name, value in named.items():
+        if name not in order:
+            raise TypeError(f"{title} has no parameter `{name}`; its parameters are {', '.join(order) or 'none'}.")
+        if given.get(name) is not None:
+            raise TypeError(f"{title} got `{name}` twice, by position and by name.")
+        given[name] = value
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def choose(title: str, accepted: Sequence[Signature], given: Mapping[str, Any]) -> Signature:
+    """The combination that the given names are; TypeError with all combinations otherwise."""
+    for signature in accepted:
+        if signature.accepts(given):
+            return signature
+    listed = []
+    for signature in accepted:
+        defaults = {p.name: p.default for p in signature.canonical}
+        shown = [n if defaults.get(n) is None else f"{n}={defaults[n]:g}" for n in signature.names]
+        listed.append(f"({', '.join(shown)})")
+    got = ", ".join(given) or "none"
+    raise TypeError(f"{title} accepts the parameters {' or '.join(dict.fromkeys(listed))}; got {got}.")
+
+
+def canonical_values(title: str, signature: Signature, given: Mapping[str, Any]) -> list[Node]:
+    """One tensor per canonical parameter, of a common float dtype, constants checked."""
+    arguments = dict(zip(given, _common(list(given.values())), strict=True))
+    for alternative in signature.alternatives:
+        for name, constraint in alternative.constraints.items():
+            check_constant(title, name, arguments[name], constraint, arguments)
+    values: dict[str, Any] = {p.name: p.default for p in signature.canonical if p.default is not None}
+    values |= {n: v for n, v in arguments.items() if any(p.name == n for p in signature.canonical)}
+    source: dict[str, str] = {}
+    for alternative in signature.alternatives:
+        names = inspect.signature(alternative.convert).parameters
+        made = alternative.convert(*(as_tensor({**values, **arguments}[n]) for n in names))
+        results = made if isinstance(made, tuple) else (made,)
+        for name, result in zip(alternative.replaced, results, strict=True):
+            values[name] = _folded(as_tensor(result))
+            source[name] = f", computed from {' and '.join(alternative.constraints)}"
+    tensors = _common([values[p.name] for p in signature.canonical])
+    dtype = next((t.dtype for t in tensors if t.dtype in FLOATS), "float64")
+    bound = {p.name: t for p, t in zip(signature.canonical, tensors, strict=True)}
+    result = []
+    for declared, tensor in zip(signature.canonical, tensors, strict=True):
+        value = _in_kind(declared, _of_rank(title, declared, tensor), dtype)
+        origin = source.get(declared.name, "")
+        check_constant(title, declared.name, value, declared.constraint, bound, origin)
+        result.append(value)
+    return result
+
+
+def _common(values: Sequence[Any]) -> list[Node]:
+    """Nodes; floats of one dtype, by NumPy's promotion with weak Python numbers. Integers stay integers."""
+    nodes = [v if _weak(v) else _tensor(v) for v in values]
+    floats = [n for n in nodes if isinstance(n, Node) and n.dtype in FLOATS]
+    dtype = promote(floats)[1] if floats else "float64"
+    result = []
+    for node in nodes:
+        if isinstance(node, Node):
+            result.append(cast(node, dtype) if node.dtype in FLOATS else node)
+        else:
+            result.append(constant(node, dtype) if isinstance(node, float) else constant(node))
+    return result
+
+
+def _weak(value: object) -> bool:
+    return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
+
+
+def _tensor(value: Any) -> Node:
+    if isinstance(value, Node):
+        return value
+    return as_tensor(value if isinstance(value, list | tuple) else np.asarray(value))
+
+
+def _in_kind(declared: DistributionParameter, tensor: Node, dtype: str) -> Node:
+    """Numbers of a continuous set as floats; a set of whole numbers keeps the dtype it was given."""
+    if tensor.dtype in FLOATS:
+        return tensor
+    if declared.constraint.discrete:
+        return cast(tensor, "int64") if tensor.dtype == "bool" else tensor
+    return cast(tensor, dtype)
+
+
+def _of_rank(title: str, declared: DistributionParameter, tensor: Node) -> Node:
+    if tensor.dtype == "key":
+        raise ParameterError(f"{title}: {declared.name} must be {declared.constraint.rule}, got a random key.")
+    if tensor.ndim >= declared.event_rank:
+        return tensor
+    if declared.stretched and declared.event_rank == 1:
+        return expand_dims(tensor, 0)
+    kind = {1: "a vector", 2: "a matrix"}[declared.event_rank]
+    raise ParameterError(f"{title}: {declared.name} must be {kind} or a batch of them, got rank {tensor.ndim}.")
+
+
+def _is_known(node: Node) -> bool:
+    """Whether the value follows from constants alone."""
+    return not any(is_leaf(n) or isinstance(n.op, LengthOf) for n in topological([node]))
+
+
+def _folded(node: Node) -> Node:
+    """A graph of constants as one constant, so that what the user gave as numbers is checked as numbers."""
+    return constant(evaluate([node], {})[0]) if _is_known(node) else node
+
+
+# Constants that were checked already, with the constraints they fulfil.
+_accepted: weakref.WeakKeyDictionary[Node, set[Constraint]] = weakref.WeakKeyDictionary()
+
+
+def check_constant(
+    title: str,
+    name: str,
+    value: Node,
+    constraint: Constraint,
+    parameters: Mapping[str, Node],
+    origin: str = "",
+) -> None:
+    """Raise ParameterError where a constant breaks its constraint; other tensors pass.
+
+    parameters  values of the parameters that the constraint names
+    origin      how the value was made, for the message
+    """
+    array = constant_value(value)
+    if array is None or value.ndim < constraint.event_rank:
+        return
+    own = constraint.bind(parameters)
+    accepted = _accepted.setdefault(value, set())
+    if own in accepted:
+        return
+    with without_sources():
+        condition = own.holds(value)
+    if not _is_known(condition):
+        return
+    inside = evaluate([condition], {})[0]
+    if not inside.all():
+        raise ParameterError(f"{title}: {name} must be {constraint.rule}, got {first_outside(array, ~inside)}{origin}.")
+    reason = constraint.refusal(array)
+    if reason is not None:
+        raise ParameterError(f"{title}: {name} must be {constraint.rule}, but {reason}{origin}.")
+    if own is constraint:
+        accepted.add(own)
+
+
+def first_outside(array: npt.NDArray[Any], outside: npt.NDArray[np.bool_]) -> str:
+    """The first offending value with its place, for messages.
+
+    array     values; its leading axes broadcast against those of `outside`, the rest is one event
+    outside   which events offend
+    """
+    position = tuple(int(i) for i in np.argwhere(outside)[0])
+    event = array.shape[outside.ndim :] if array.ndim > outside.ndim else ()
+    value = np.asarray(np.broadcast_to(array, outside.shape + event)[position])
+    shown = np.array2string(value, precision=6, threshold=8) if value.ndim else repr(value.item())
+    return shown + (f" (element {', '.join(map(str, position))})" if position else "")
+
+
+def guarded(declared: DistributionParameter, value: Node, parameters: Mapping[str, Node]) -> Node:
+    """The value where it is admitted, NaN elsewhere, so that no density of a wrong parameter is finite.
+
+    Constants were checked when the variable was made.
+    """
+    constraint = declared.constraint.bind(parameters)
+    if not declared.guarded:
+        return value
+    valid = constraint.admits(value)
+    if constant_value(value) is not None and _is_known(valid):
+        return value
+    if declared.event_rank:
+        valid = expand_dims(valid, tuple(range(valid.ndim, valid.ndim + declared.event_rank)))
+    return where(valid, value, np.nan)

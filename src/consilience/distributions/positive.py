@@ -1,0 +1,244 @@
+"""Distributions on the positive half line."""
+
+from __future__ import annotations
+
+import math
+
+from consilience.distributions.constraints import nonnegative, positive, real
+from consilience.distributions.declaration import Continuous, instead_of, parameter
+from consilience.distributions.mathematics import (
+    LOG_2,
+    LOG_PI,
+    LOG_SQRT_2_PI,
+    PI,
+    SQRT_2,
+    absolute,
+    arctan2,
+    erf,
+    erfc,
+    erfinv,
+    exp,
+    expm1,
+    gammainc,
+    gammaincc,
+    gammainccinv,
+    gammaincinv,
+    gammaln,
+    greater,
+    less,
+    log,
+    log1mexp,
+    log1p,
+    log_ndtr,
+    ndtri,
+    reciprocal,
+    square,
+    tan,
+    where,
+    xlogy,
+)
+from consilience.ir import Node, Shape
+from consilience.ops.random import draw
+
+
+class HalfNormal(Continuous):
+    """Absolute value of a normal variable of mean 0: 2 exp(-x^2 / (2 sigma^2)) / (sigma sqrt(2 pi)).
+
+    sigma   standard deviation of the normal variable, > 0, or tau = 1 / sigma^2
+    """
+
+    sigma = parameter(positive, default=1.0, guarded=False)
+    support = nonnegative
+    alternatives = (instead_of("sigma", lambda tau: tau**-0.5, tau=positive),)
+
+    def logp(self, value: Node) -> Node:
+        return LOG_2 - 0.5 * square(value / self.sigma) - log(self.sigma) - LOG_SQRT_2_PI
+
+    def logcdf(self, value: Node) -> Node:
+        z = value / (self.sigma * SQRT_2)
+        return where(less(z, 1.0), log(erf(z)), log1p(-erfc(z)))
+
+    def icdf(self, q: Node) -> Node:
+        return self.sigma * (SQRT_2 * erfinv(q))
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return self.sigma * absolute(draw("random_normal", key, shape))
+
+    def mean(self) -> Node:
+        return self.sigma * math.sqrt(2.0 / PI)
+
+    def variance(self) -> Node:
+        return square(self.sigma) * (1.0 - 2.0 / PI)
+
+    def support_point(self) -> Node:
+        return self.sigma
+
+
+class HalfCauchy(Continuous):
+    """Absolute value of a Cauchy variable around 0: 2 / (pi beta (1 + (x / beta)^2)); no mean.
+
+    beta    scale > 0: the median
+    """
+
+    beta = parameter(positive, guarded=False)
+    support = nonnegative
+
+    def logp(self, value: Node) -> Node:
+        return LOG_2 - LOG_PI - log(self.beta) - log1p(square(value / self.beta))
+
+    def logcdf(self, value: Node) -> Node:
+        z = value / self.beta
+        near = log((2.0 / PI) * arctan2(value, self.beta))
+        return where(less(z, 1.0), near, log1p((-2.0 / PI) * arctan2(self.beta, value)))
+
+    def icdf(self, q: Node) -> Node:
+        near = tan((0.5 * PI) * q)
+        return self.beta * where(less(q, 0.5), near, reciprocal(tan((0.5 * PI) * (1.0 - q))))
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return self.beta * tan((0.5 * PI) * draw("random_uniform", key, shape))
+
+    def support_point(self) -> Node:
+        return self.beta
+
+
+class LogNormal(Continuous):
+    """Exponential of a normal variable: exp(-(log x - mu)^2 / (2 sigma^2)) / (x sigma sqrt(2 pi)).
+
+    mu, sigma   mean and standard deviation > 0 of log x; or tau = 1 / sigma^2
+    """
+
+    mu = parameter(real, default=0.0, guarded=False)
+    sigma = parameter(positive, default=1.0, guarded=False)
+    support = positive
+    alternatives = (instead_of("sigma", lambda tau: tau**-0.5, tau=positive),)
+
+    def logp(self, value: Node) -> Node:
+        y = log(value)
+        return -0.5 * square((y - self.mu) / self.sigma) - log(self.sigma) - LOG_SQRT_2_PI - y
+
+    def logcdf(self, value: Node) -> Node:
+        return log_ndtr((log(value) - self.mu) / self.sigma)
+
+    def icdf(self, q: Node) -> Node:
+        return exp(self.mu + self.sigma * ndtri(q))
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return exp(self.mu + self.sigma * draw("random_normal", key, shape))
+
+    def mean(self) -> Node:
+        return exp(self.mu + 0.5 * square(self.sigma))
+
+    def variance(self) -> Node:
+        return expm1(square(self.sigma)) * exp(2.0 * self.mu + square(self.sigma))
+
+
+class Exponential(Continuous):
+    """Waiting times without memory: lam exp(-lam x).
+
+    lam     rate > 0, or scale = 1 / lam, the mean
+    """
+
+    lam = parameter(positive, guarded=False)
+    support = nonnegative
+    alternatives = (instead_of("lam", lambda scale: 1.0 / scale, scale=positive),)
+
+    def logp(self, value: Node) -> Node:
+        return log(self.lam) - self.lam * value
+
+    def logcdf(self, value: Node) -> Node:
+        return log1mexp(-self.lam * value)
+
+    def icdf(self, q: Node) -> Node:
+        return -log1p(-q) / self.lam
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return draw("random_exponential", key, shape) / self.lam
+
+    def mean(self) -> Node:
+        return reciprocal(self.lam)
+
+    def variance(self) -> Node:
+        return reciprocal(square(self.lam))
+
+
+class Gamma(Continuous):
+    """Sums of waiting times: beta^alpha x^(alpha-1) exp(-beta x) / Gamma(alpha).
+
+    alpha, beta   shape and rate > 0, or mu and sigma, mean and standard deviation
+    """
+
+    alpha = parameter(positive)
+    beta = parameter(positive, guarded=False)
+    support = nonnegative
+    alternatives = (
+        instead_of(
+            ("alpha", "beta"),
+            lambda mu, sigma: (square(mu / sigma), mu / square(sigma)),
+            mu=positive,
+            sigma=positive,
+        ),
+    )
+
+    def logp(self, value: Node) -> Node:
+        scaled = self.alpha * log(self.beta) - self.beta * value
+        return scaled + xlogy(self.alpha - 1.0, value) - gammaln(self.alpha)
+
+    def logcdf(self, value: Node) -> Node:
+        x = self.beta * value
+        return where(less(x, self.alpha), log(gammainc(self.alpha, x)), log1p(-gammaincc(self.alpha, x)))
+
+    def icdf(self, q: Node) -> Node:
+        return gammaincinv(self.alpha, q) / self.beta
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return draw("random_gamma", key, shape, self.alpha) / self.beta
+
+    def mean(self) -> Node:
+        return self.alpha / self.beta
+
+    def variance(self) -> Node:
+        return self.alpha / square(self.beta)
+
+
+class InverseGamma(Continuous):
+    """Reciprocal of a gamma variable: beta^alpha x^(-alpha-1) exp(-beta / x) / Gamma(alpha).
+
+    alpha, beta   shape and scale > 0, or mu and sigma, mean and standard deviation (then alpha > 2)
+    """
+
+    alpha = parameter(positive)
+    beta = parameter(positive, guarded=False)
+    support = positive
+    alternatives = (
+        instead_of(
+            ("alpha", "beta"),
+            lambda mu, sigma: (square(mu / sigma) + 2.0, mu * (square(mu / sigma) + 1.0)),
+            mu=positive,
+            sigma=positive,
+        ),
+    )
+
+    def logp(self, value: Node) -> Node:
+        scaled = self.alpha * log(self.beta) - self.beta / value
+        return scaled - (self.alpha + 1.0) * log(value) - gammaln(self.alpha)
+
+    def logcdf(self, value: Node) -> Node:
+        x = self.beta / value
+        return where(less(self.alpha, x), log(gammaincc(self.alpha, x)), log1p(-gammainc(self.alpha, x)))
+
+    def icdf(self, q: Node) -> Node:
+        return self.beta / gammainccinv(self.alpha, q)
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return self.beta / draw("random_gamma", key, shape, self.alpha)
+
+    def mean(self) -> Node:
+        return where(greater(self.alpha, 1.0), self.beta / (self.alpha - 1.0), math.inf)
+
+    def variance(self) -> Node:
+        finite = square(self.beta / (self.alpha - 1.0)) / (self.alpha - 2.0)
+        return where(greater(self.alpha, 2.0), finite, math.inf)
+
+    def support_point(self) -> Node:
+        return self.beta / where(greater(self.alpha, 1.0), self.alpha - 1.0, self.alpha + 1.0)

@@ -1,0 +1,60 @@
+"""Shapes of random variables: batches of parameters, events, and what the user asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from consilience.errors import ShapeError
+from consilience.ir import Dim, Node, Shape
+from consilience.ir.obligations import Obligation
+from consilience.ops.shape import broadcast_to
+
+
+def broadcast(shapes: Sequence[Shape], title: str) -> Shape:
+    """NumPy's broadcast of shapes; only static lengths 1 are stretched. ShapeError names `title`."""
+    rank = max((len(shape) for shape in shapes), default=0)
+    result: list[Dim] = []
+    for axis in range(-rank, 0):
+        length: Dim = 1
+        for shape in shapes:
+            candidate = shape[axis] if len(shape) >= -axis else 1
+            if candidate == 1 or candidate is length:
+                continue
+            if isinstance(length, int) and isinstance(candidate, int) and length not in (1, candidate):
+                raise ShapeError(f"{title}: shapes {', '.join(map(text, shapes))} do not broadcast (axis {axis}).")
+            if length == 1 or isinstance(candidate, int):
+                length = candidate
+        result.append(length)
+    return tuple(result)
+
+
+def text(shape: Shape) -> str:
+    """A shape in NumPy's notation."""
+    return f"({', '.join(map(repr, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def check_holds(title: str, wanted: Shape, own: Shape, source: str) -> None:
+    """Raise ShapeError where parameters of batch shape `own` do not fit into a batch shape."""
+    fits = len(own) <= len(wanted) and all(
+        a == 1 or not isinstance(a, int) or not isinstance(b, int) or a == b
+        for a, b in zip(reversed(own), reversed(wanted), strict=False)
+    )
+    if not fits:
+        raise ShapeError(f"{title}: parameters of batch shape {text(own)} do not fit the {source} {text(wanted)}.")
+
+
+def batch_obligations(wanted: Shape, own: Shape) -> tuple[Obligation, ...]:
+    """Equalities that let parameters of batch shape `own` fit into a batch shape."""
+    pairs = zip(reversed(own), reversed(wanted), strict=False)
+    return tuple(
+        Obligation(a, b, "parameters have the shape of their variable")
+        for a, b in pairs
+        if a != 1 and a is not b and a != b
+    )
+
+
+def spread(value: Node, shape: Shape) -> Node:
+    """`value` stretched to a shape along missing axes and static lengths 1; other lengths stay."""
+    missing = len(shape) - value.ndim
+    own = (1,) * missing + value.static_shape
+    return broadcast_to(value, tuple(b if a == 1 else a for a, b in zip(own, shape, strict=True)))

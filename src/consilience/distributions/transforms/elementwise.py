@@ -1,0 +1,96 @@
+"""Bijections of single numbers: half lines by the logarithm, intervals by log odds."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from consilience.distributions.mathematics import exp, log, logit, minimum, sigmoid, softplus
+from consilience.distributions.transforms.transform import Transform
+from consilience.ir import Node
+from consilience.ops.elementwise import apply
+
+
+class Log(Transform):
+    """(0, inf) to R by y = log x."""
+
+    name: ClassVar[str] = "log"
+
+    def forward(self, value: Node) -> Node:
+        return log(value)
+
+    def backward(self, unconstrained: Node) -> Node:
+        return exp(unconstrained)
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        return unconstrained
+
+
+class LogOdds(Transform):
+    """(0, 1) to R by y = log(x / (1 - x))."""
+
+    name: ClassVar[str] = "logodds"
+
+    def forward(self, value: Node) -> Node:
+        return logit(value)
+
+    def backward(self, unconstrained: Node) -> Node:
+        return sigmoid(unconstrained)
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        # log s(y) + log s(-y) in one transcendental function instead of two.
+        return unconstrained - 2.0 * softplus(unconstrained)
+
+
+class Interval(Transform):
+    """An interval to R; bounds are numbers or tensors that broadcast against the value, None for infinity.
+
+    Between two bounds y = log((x - lower) / (upper - x)), next to one bound the logarithm of the distance.
+    """
+
+    name: ClassVar[str] = "interval"
+    lower: float | Node | None = None
+    upper: float | Node | None = None
+
+    def __post_init__(self) -> None:
+        if self.lower is None and self.upper is None:
+            raise ValueError("an interval transform needs a lower or an upper bound.")
+        if isinstance(self.lower, int | float) and isinstance(self.upper, int | float) and not self.lower < self.upper:
+            raise ValueError(f"the lower bound must be below the upper one, got {self.lower:g} and {self.upper:g}.")
+
+    def forward(self, value: Node) -> Node:
+        if self.upper is None:
+            return log(apply("sub", value, self._low))
+        if self.lower is None:
+            return log(apply("sub", self._high, value))
+        return log(apply("sub", value, self._low)) - log(apply("sub", self._high, value))
+
+    def backward(self, unconstrained: Node) -> Node:
+        if self.upper is None:
+            return apply("add", self._low, exp(unconstrained))
+        if self.lower is None:
+            return apply("sub", self._high, exp(unconstrained))
+        inside = apply("add", self._low, apply("mul", self._width, sigmoid(unconstrained)))
+        # Rounding may lead past the upper end, never below the lower one.
+        return minimum(inside, self._high)
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        if self.lower is None or self.upper is None:
+            return unconstrained
+        return log(self._width) + (unconstrained - 2.0 * softplus(unconstrained))
+
+    @property
+    def _low(self) -> float | Node:
+        return -math.inf if self.lower is None else self.lower
+
+    @property
+    def _high(self) -> float | Node:
+        return math.inf if self.upper is None else self.upper
+
+    @property
+    def _width(self) -> Node:
+        return apply("sub", self._high, self._low)
+
+
+log_transform = Log()
+log_odds = LogOdds()

@@ -1,0 +1,72 @@
+"""Which bijection maps a support to unconstrained space: one row per kind of constraint."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from consilience.distributions import constraints
+from consilience.distributions.constraints import Bound, Constraint
+from consilience.distributions.random_variable import support_of
+from consilience.distributions.transforms.elementwise import Interval, log_odds, log_transform
+from consilience.distributions.transforms.ordered import ordered
+from consilience.distributions.transforms.simplex import simplex
+from consilience.distributions.transforms.transform import Transform
+from consilience.errors import MissingRuleError
+from consilience.ir import Node, constant_value
+
+BIJECTIONS: dict[type[Constraint], Callable[[Any], Transform | None]] = {
+    constraints.OrderedConstraint: lambda of: ordered,
+    constraints.Real: lambda of: None,
+    constraints.RealVector: lambda of: None,
+    constraints.SimplexConstraint: lambda of: simplex,
+}
+
+
+def to_unconstrained(constraint: Constraint) -> Transform | None:
+    """The bijection for a constraint; None where nothing is to be done (real or discrete).
+
+    raises    MissingRuleError for a kind of constraint without a row in BIJECTIONS
+    """
+    if constraint.discrete:
+        return None
+    row = BIJECTIONS.get(type(constraint))
+    if row is None:
+        raise MissingRuleError(
+            f"there is no transform for values that are {constraint.rule}; "
+            f"add a row for {type(constraint).__name__} to BIJECTIONS, or give `transform=`."
+        )
+    return row(constraint)
+
+
+def default_transform(rv: Node) -> Transform | None:
+    """The bijection of a random variable's support; its bounds are nodes of the variable's parameters."""
+    return to_unconstrained(support_of(rv))
+
+
+def _interval(of: constraints.IntervalConstraint) -> Transform | None:
+    lower, upper = _end(of.lower), _end(of.upper)
+    if lower is None and upper is None:
+        return None
+    if upper is None and _number(lower) == 0.0:
+        return log_transform
+    if _number(lower) == 0.0 and _number(upper) == 1.0:
+        return log_odds
+    return Interval(lower, upper)
+
+
+def _end(bound: Bound) -> float | Node | None:
+    if isinstance(bound, str):
+        raise TypeError(f"the bound `{bound}` names a parameter; bind the constraint first.")
+    return None if isinstance(bound, float) and math.isinf(bound) else bound
+
+
+def _number(bound: float | Node | None) -> float | None:
+    if isinstance(bound, Node):
+        known = constant_value(bound)
+        return float(known.item()) if known is not None and known.size == 1 else None
+    return bound
+
+
+BIJECTIONS[constraints.IntervalConstraint] = _interval

@@ -1,0 +1,47 @@
+"""Probability vectors of length n as free vectors of length n - 1.
+
+The coordinates are centred log ratios: symmetric in the categories, unlike stick breaking. Densities on the
+simplex are with respect to its first n - 1 elements.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from consilience.distributions.mathematics import exp, log
+from consilience.distributions.transforms.transform import Transform
+from consilience.ir import Node, Shape
+from consilience.ops.elementwise import as_tensor, cast
+from consilience.ops.reduce import count, mean, reduce
+from consilience.ops.shape import concatenate
+
+
+class Simplex(Transform):
+    """Positive vectors of sum 1 to R^(n-1): z = log x - mean(log x) without its last element."""
+
+    name: ClassVar[str] = "simplex"
+    event_rank: ClassVar[int] = 1
+
+    def forward(self, value: Node) -> Node:
+        logarithm = log(value)
+        return (logarithm - mean(logarithm, -1, keepdims=True))[..., :-1]
+
+    def backward(self, unconstrained: Node) -> Node:
+        z = _centred(unconstrained)
+        return exp(z - reduce("logsumexp", z, -1, keepdims=True))
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        # |J| = n * prod(x): log x sums to -n * logsumexp(z), because z sums to 0.
+        z = _centred(unconstrained)
+        n = cast(as_tensor(count(z, (z.ndim - 1,))), z.dtype)
+        return log(n) - n * reduce("logsumexp", z, -1)
+
+    def unconstrained_shape(self, shape: Shape) -> Shape:
+        return (*shape[:-1], shape[-1] - 1)
+
+
+def _centred(unconstrained: Node) -> Node:
+    return concatenate([unconstrained, -reduce("sum", unconstrained, -1, keepdims=True)], -1)
+
+
+simplex = Simplex()
