@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from consilience.errors import ExecutionError, OutOfBoundsError
 from consilience.native import jit
-from consilience.native.interpret import DTYPES, interpret
 from consilience.native.loops import Builder, Module, Type, Value, f32, f64, i1, i8, i16, i32, i64, ptr
 from consilience.native.loops_text import verify
 from consilience.native.target import host
+from tests.native.interpret import DTYPES, interpret
 
 KINDS = (f64, f32, i64, i32, i16, i8, i1)
 ROOM = 64  # bytes per result

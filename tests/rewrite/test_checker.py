@@ -9,7 +9,6 @@ import pytest
 from consilience.backends.reference import evaluate
 from consilience.ir import Node
 from consilience.ops import Elementwise, Reduce, apply
-from consilience.rewrite.checker import check
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.pattern import given, non_negative, wildcards
 from consilience.rewrite.rule import Rule, RuleTable, rewrites, rule
@@ -26,6 +25,7 @@ from consilience.rules.notation import (
     square,
     where,
 )
+from tests.rewrite.checker import check
 
 x, y = wildcards("x y")
 

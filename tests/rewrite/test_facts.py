@@ -16,7 +16,7 @@ from consilience.ops.scalar import DRAWS
 from consilience.ops.shape import arange, broadcast_to, eye, transpose
 from consilience.rewrite.bounds import ELEMENTWISE
 from consilience.rewrite.facts import Facts, assume, assumption_of
-from consilience.rewrite.samples import Samples
+from tests.rewrite.samples import Samples
 from tests.rules.random_graphs import leaves, random_graph
 
 QUESTIONS: dict[str, tuple[Callable[[Facts, Node], bool | None], Callable[[np.ndarray], np.ndarray]]] = {

@@ -34,8 +34,8 @@ from consilience.ops.shape import (
     stack,
     transpose,
 )
-from consilience.rewrite.samples import Samples
 from consilience.rules import assume, simplify
+from tests.rewrite.samples import Samples
 
 Pair = Callable[[Samples], tuple[Any, Any]]
 

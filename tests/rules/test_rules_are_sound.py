@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from consilience.backends.reference import evaluate
-from consilience.rewrite.checker import Application, check, compare
 from consilience.rewrite.engine import Rewriting
 from consilience.rewrite.rule import Rule
 from consilience.rules import ALWAYS, DIFFERENTIATED, simplify
+from tests.rewrite.checker import Application, check, compare
 from tests.rules.random_graphs import leaves, random_graph
 
 EXTREMES = (0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 800.0, -800.0)

@@ -21,9 +21,9 @@ from consilience.record import Record
 from consilience.rewrite.engine import Rewriting
 from consilience.rewrite.facts import assume
 from consilience.rewrite.pattern import Call, Condition, Wildcard, instantiate, wildcards_of
-from consilience.rewrite.precise import GROWING, digits, evaluate_precisely
 from consilience.rewrite.rule import Rule, RuleTable
-from consilience.rewrite.samples import Samples
+from tests.rewrite.precise import GROWING, digits, evaluate_precisely
+from tests.rewrite.samples import Samples
 
 Array: TypeAlias = npt.NDArray[Any]
 Evaluate: TypeAlias = Callable[[Sequence[Node], Mapping[Node, npt.ArrayLike]], list[Array]]
