@@ -39,7 +39,7 @@ _NAMES: Final = {
 _MODULES: Final = {
     "distributions": "consilience.distributions",
     "errors": "consilience.errors",
-    "math": "consilience.tensor",
+    "math": "consilience.math",
     "tensor": "consilience.tensor",
 }
 _HOME: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
@@ -49,6 +49,7 @@ __all__ = sorted([*_HOME, *_MODULES])
 if TYPE_CHECKING:
     from consilience import distributions as distributions
     from consilience import errors as errors
+    from consilience import math as math
     from consilience import tensor as tensor
     from consilience.diagnostics import summary as summary
     from consilience.distributions import Bernoulli as Bernoulli
@@ -110,7 +111,7 @@ if TYPE_CHECKING:
     from consilience.tensor import shared as shared
     from consilience.tensor import value_and_grad as value_and_grad
 
-    math = tensor  # PyMC's name
+
 else:
 
     def __getattr__(name: str) -> Any:

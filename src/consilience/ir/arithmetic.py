@@ -33,6 +33,15 @@ def meaning(name: str) -> Callable[..., Any]:
     return _meanings[name]
 
 
+def _method(function: str) -> Callable[..., Node]:
+    def call(self: Node) -> Node:
+        return _meanings[function](self)
+
+    call.__name__ = function
+    call.__doc__ = f"Elementwise `{function}`."
+    return call
+
+
 class Arithmetic:
     """Operators of the tensor notation; `==` stays identity, write `pt.eq` for the comparison."""
 
@@ -162,26 +171,45 @@ class Arithmetic:
         """The last two axes exchanged."""
         return _meanings["matrix_transpose"](self)
 
-    def sum(self, axis: Operand = None, keepdims: bool = False) -> Node:
-        return _meanings["sum"](self, axis, keepdims)
+    @property
+    def size(self) -> Any:
+        """Number of elements: an integer where static, else an int64 scalar."""
+        return _meanings["size"](self)
 
-    def prod(self, axis: Operand = None, keepdims: bool = False) -> Node:
-        return _meanings["prod"](self, axis, keepdims)
+    @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        """Whether each axis has length 1 for certain, and so is stretched by broadcasting."""
+        return tuple(isinstance(n, int) and n == 1 for n in self.shape)
 
-    def mean(self, axis: Operand = None, keepdims: bool = False) -> Node:
-        return _meanings["mean"](self, axis, keepdims)
+    def sum(
+        self, axis: Operand = None, dtype: Operand = None, keepdims: bool = False, acc_dtype: Operand = None
+    ) -> Node:
+        return _meanings["sum"](self, axis, dtype, keepdims, acc_dtype)
 
-    def var(self, axis: Operand = None, ddof: int = 0, keepdims: bool = False) -> Node:
-        return _meanings["var"](self, axis, ddof, keepdims)
+    def prod(
+        self, axis: Operand = None, dtype: Operand = None, keepdims: bool = False, acc_dtype: Operand = None
+    ) -> Node:
+        return _meanings["prod"](self, axis, dtype, keepdims, acc_dtype)
 
-    def std(self, axis: Operand = None, ddof: int = 0, keepdims: bool = False) -> Node:
-        return _meanings["std"](self, axis, ddof, keepdims)
+    def mean(
+        self, axis: Operand = None, dtype: Operand = None, keepdims: bool = False, acc_dtype: Operand = None
+    ) -> Node:
+        return _meanings["mean"](self, axis, dtype, keepdims, acc_dtype)
 
-    def max(self, axis: Operand = None, keepdims: bool = False) -> Node:
-        return _meanings["max"](self, axis, keepdims)
+    def var(self, axis: Operand = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Node:
+        return _meanings["var"](self, axis, ddof, keepdims, corrected)
 
-    def min(self, axis: Operand = None, keepdims: bool = False) -> Node:
-        return _meanings["min"](self, axis, keepdims)
+    def std(self, axis: Operand = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Node:
+        return _meanings["std"](self, axis, ddof, keepdims, corrected)
+
+    def max(self, axis: Operand = None, keepdims: bool = False, initial: Operand = None) -> Node:
+        return _meanings["max"](self, axis, keepdims, initial)
+
+    def min(self, axis: Operand = None, keepdims: bool = False, initial: Operand = None) -> Node:
+        return _meanings["min"](self, axis, keepdims, initial)
+
+    def ptp(self, axis: Operand = None, keepdims: bool = False) -> Node:
+        return _meanings["ptp"](self, axis, keepdims)
 
     def any(self, axis: Operand = None, keepdims: bool = False) -> Node:
         return _meanings["any"](self, axis, keepdims)
@@ -189,25 +217,33 @@ class Arithmetic:
     def all(self, axis: Operand = None, keepdims: bool = False) -> Node:
         return _meanings["all"](self, axis, keepdims)
 
-    def argmax(self, axis: int | None = None) -> Node:
-        return _meanings["argmax"](self, axis)
+    def argmax(self, axis: Operand = None, keepdims: bool = False) -> Node:
+        return _meanings["argmax"](self, axis, keepdims)
 
-    def argmin(self, axis: int | None = None) -> Node:
-        return _meanings["argmin"](self, axis)
+    def argmin(self, axis: Operand = None, keepdims: bool = False) -> Node:
+        return _meanings["argmin"](self, axis, keepdims)
 
     def cumsum(self, axis: int | None = None) -> Node:
         return _meanings["cumsum"](self, axis)
 
-    def reshape(self, *shape: Operand) -> Node:
-        return _meanings["reshape"](self, shape[0] if len(shape) == 1 else shape)
+    def cumprod(self, axis: int | None = None) -> Node:
+        return _meanings["cumprod"](self, axis)
+
+    def reshape(self, *shape: Operand, ndim: int | None = None) -> Node:
+        return _meanings["reshape"](self, shape[0] if len(shape) == 1 else shape, ndim=ndim)
 
     def ravel(self) -> Node:
         return _meanings["reshape"](self, (-1,))
 
-    flatten = ravel
+    def flatten(self, ndim: int = 1) -> Node:
+        return _meanings["flatten"](self, ndim)
 
     def transpose(self, *axes: Operand) -> Node:
         return _meanings["transpose"](self, *axes)
+
+    def dimshuffle(self, *pattern: Operand) -> Node:
+        """Axes in the order of `pattern`; "x" is a new axis of length 1, an axis left out must have length 1."""
+        return _meanings["dimshuffle"](self, *pattern)
 
     def swapaxes(self, axis1: int, axis2: int) -> Node:
         return _meanings["swapaxes"](self, axis1, axis2)
@@ -215,20 +251,76 @@ class Arithmetic:
     def squeeze(self, axis: Operand = None) -> Node:
         return _meanings["squeeze"](self, axis)
 
-    def astype(self, dtype: str) -> Node:
+    def repeat(self, repeats: Operand, axis: int | None = None) -> Node:
+        return _meanings["repeat"](self, repeats, axis)
+
+    def take(self, indices: Operand, axis: int | None = None, mode: str = "raise") -> Node:
+        return _meanings["take"](self, indices, axis, mode)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
+        return _meanings["diagonal"](self, offset, axis1, axis2)
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
+        return _meanings["trace"](self, offset, axis1, axis2)
+
+    def astype(self, dtype: Operand) -> Node:
         return _meanings["cast"](self, dtype)
+
+    def copy(self, name: str | None = None) -> Node:
+        """The tensor itself, which never changes, under another name if one is given."""
+        return _meanings["copy"](self, name)
+
+    def fill(self, value: Operand) -> Node:
+        """A tensor of this shape and dtype whose elements all are `value`."""
+        return _meanings["full_like"](self, value)
+
+    def zeros_like(self, dtype: Operand = None) -> Node:
+        return _meanings["full_like"](self, 0, dtype)
+
+    def ones_like(self, dtype: Operand = None) -> Node:
+        return _meanings["full_like"](self, 1, dtype)
 
     def dot(self, other: Operand) -> Node:
         return _meanings["dot"](self, other)
 
-    def clip(self, low: Operand, high: Operand) -> Node:
-        return _meanings["clip"](self, low, high)
+    def clip(self, min: Operand = None, max: Operand = None, *, a_min: Operand = None, a_max: Operand = None) -> Node:
+        return _meanings["clip"](self, a_min if min is None else min, a_max if max is None else max)
+
+    def round(self, mode: Operand = None) -> Node:
+        return _meanings["round to"](self, mode)
 
     def set(self, values: Operand) -> Node:
         return _meanings["index_set"](self, values)
 
-    def inc(self, values: Operand) -> Node:
-        return _meanings["index_inc"](self, values)
+    def inc(self, values: Operand, ignore_duplicates: bool = False) -> Node:
+        return _meanings["index_inc"](self, values, ignore_duplicates)
 
     def eval(self, inputs: Operand = None, **options: Operand) -> Any:
         return meaning("eval")(self, inputs, **options)
+
+    # Functions of every element.
+    arccos = _method("arccos")
+    arccosh = _method("arccosh")
+    arcsin = _method("arcsin")
+    arcsinh = _method("arcsinh")
+    arctan = _method("arctan")
+    arctanh = _method("arctanh")
+    ceil = _method("ceil")
+    cos = _method("cos")
+    cosh = _method("cosh")
+    deg2rad = _method("deg2rad")
+    exp = _method("exp")
+    exp2 = _method("exp2")
+    expm1 = _method("expm1")
+    floor = _method("floor")
+    log = _method("log")
+    log10 = _method("log10")
+    log1p = _method("log1p")
+    log2 = _method("log2")
+    rad2deg = _method("rad2deg")
+    sin = _method("sin")
+    sinh = _method("sinh")
+    sqrt = _method("sqrt")
+    tan = _method("tan")
+    tanh = _method("tanh")
+    trunc = _method("trunc")

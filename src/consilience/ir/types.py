@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from consilience.errors import DtypeError
 from consilience.ir.dimension import Dim, product
@@ -76,6 +77,13 @@ def dtype_name(dtype: np.dtype[np.generic]) -> str:
 def numpy_dtype(dtype: str) -> np.dtype[np.generic]:
     """How elements of a dtype are stored: a key is an int64."""
     return _STORED[dtype]
+
+
+def dtype_named(dtype: npt.DTypeLike) -> str:
+    """The name of a dtype that a user gives: a name, or NumPy's object for it. "floatX" is float64."""
+    if isinstance(dtype, str):
+        return "float64" if dtype == "floatX" else dtype
+    return dtype_name(np.dtype(dtype))
 
 
 def dtype_of(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> str:

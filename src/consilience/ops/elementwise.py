@@ -14,7 +14,7 @@ from consilience.ir import Constant, Dim, Node, Op, TensorType, constant
 from consilience.ir.arithmetic import meaning
 from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe
-from consilience.ir.types import FLOATS, INTEGERS, Shape, numpy_dtype
+from consilience.ir.types import FLOATS, INTEGERS, Shape, dtype_named, numpy_dtype
 from consilience.ops.scalar import DRAWS, TABLE
 
 TensorLike: TypeAlias = Node | npt.ArrayLike
@@ -128,9 +128,9 @@ class StopGradient(Op):
         return inputs[0].tensor_type
 
 
-def cast(value: TensorLike, dtype: str) -> Node:
-    """`value` with another element type."""
-    node = as_tensor(value)
+def cast(x: TensorLike, dtype: npt.DTypeLike) -> Node:
+    """x with another element type: its name, or NumPy's object for it."""
+    node, dtype = as_tensor(x), dtype_named(dtype)
     if node.dtype == dtype:
         return node
     if dtype not in (*FLOATS, *INTEGERS, "bool") or node.dtype == "key":

@@ -345,9 +345,12 @@ def index_set(part: Node, values: TensorLike) -> Node:
     return _update(part, values, "set")
 
 
-def index_inc(part: Node, values: TensorLike) -> Node:
-    """`x[i].inc(values)`: x with the values added to that part, repeated positions summed."""
-    return _update(part, values, "inc")
+def index_inc(part: Node, values: TensorLike, ignore_duplicates: bool = False) -> Node:
+    """`x[i].inc(values)`: x with the values added to that part, repeated positions summed.
+
+    ignore_duplicates   of repeated positions only the last counts, as in NumPy's `x[i] += values`
+    """
+    return _update(part, apply("add", part, values), "set") if ignore_duplicates else _update(part, values, "inc")
 
 
 def split(value: TensorLike, sections: int | Sequence[int], axis: int = 0) -> list[Node]:

@@ -121,24 +121,3 @@ def count(x: Node, axes: Sequence[int]) -> TensorLike:
     """Number of elements in the reduced axes: an integer, or a node when lengths are symbolic."""
     length = product(tuple(x.static_shape[a] for a in axes))
     return length if isinstance(length, int) else length_of(length)
-
-
-def mean(value: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Node:
-    """Arithmetic mean; NaN for no elements."""
-    x = as_tensor(value)
-    if x.dtype not in FLOATS:
-        x = cast(x, "float64")
-    axes = normalised_axes(axis, x.ndim)
-    total = reduce("sum", x, axis, keepdims)
-    return apply("true_div", total, cast(as_tensor(count(x, axes)), x.dtype))
-
-
-def var(value: TensorLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Node:
-    """Mean squared deviation from the mean, divided by (number - ddof)."""
-    x = as_tensor(value)
-    if x.dtype not in FLOATS:
-        x = cast(x, "float64")
-    axes = normalised_axes(axis, x.ndim)
-    deviation = apply("sub", x, mean(x, axes, keepdims=True)) if axes else apply("sub", x, x)
-    total = reduce("sum", apply("square", deviation), axes, keepdims) if axes else apply("square", deviation)
-    return apply("true_div", total, cast(apply("sub", as_tensor(count(x, axes)), ddof), x.dtype))

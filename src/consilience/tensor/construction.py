@@ -1,75 +1,42 @@
-"""Symbolic inputs and constant tensors under PyTensor's names."""
+"""Constant tensors under PyTensor's and NumPy's names; lengths are integers or symbolic, the dtype float64 at first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
-from consilience.ir import Dimension, Node, tensor_input
+from consilience.errors import ShapeError
+from consilience.ir import Node
 from consilience.ir import constant as _constant
-from consilience.ir.side_tables import set_name
-from consilience.ops.elementwise import TensorLike, as_tensor
+from consilience.ir.side_tables import describe, set_name
+from consilience.ir.types import INTEGERS, dtype_named
+from consilience.ops.arrangement import full_like
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.random import Key
-from consilience.ops.shape import full
-
-Lengths = Sequence[int | Dimension | None]
-
-
-def tensor(name: str | None = None, *, dtype: str = "float64", shape: Lengths = (), broadcastable: None = None) -> Node:
-    """A function input. `shape` holds a length per axis, None where it is known only at the call."""
-    return tensor_input(dtype, shape, name)
+from consilience.ops.shape import arange, as_length, broadcast_to, expand_dims, eye, full, length_of
+from consilience.tensor.keywords import export
 
 
-def _input(dtype: str | None, rank: int) -> Callable[..., Node]:
-    def make(name: str | None = None, *, dtype: str | None = dtype, shape: Lengths | None = None) -> Node:
-        lengths = (None,) * rank if shape is None else shape
-        if len(lengths) != rank:
-            raise ValueError(
-                f"a shape of {rank} lengths was needed, got {tuple(lengths)}; use `pt.tensor` for other ranks."
-            )
-        return tensor_input(dtype or "float64", lengths, name)
-
-    make.__doc__ = f"A function input of rank {rank}, {dtype or 'float64 unless `dtype` says otherwise'}."
-    return make
-
-
-scalar = _input(None, 0)
-vector = _input(None, 1)
-matrix = _input(None, 2)
-tensor3 = _input(None, 3)
-dscalar = _input("float64", 0)
-dvector = _input("float64", 1)
-dmatrix = _input("float64", 2)
-tensor4 = _input(None, 4)
-dtensor3 = _input("float64", 3)
-fscalar = _input("float32", 0)
-fvector = _input("float32", 1)
-fmatrix = _input("float32", 2)
-lscalar = _input("int64", 0)
-lvector = _input("int64", 1)
-lmatrix = _input("int64", 2)
-iscalar = _input("int32", 0)
-ivector = _input("int32", 1)
-imatrix = _input("int32", 2)
-bool_scalar = _input("bool", 0)
-
-
-def constant(value: npt.ArrayLike, name: str | None = None, dtype: str | None = None) -> Node:
-    """A fixed array; equal arrays are one node."""
-    node = _constant(value, dtype)
-    if name is not None:
-        set_name(node, name)
-    return node
+def constant(
+    x: npt.ArrayLike, name: str | None = None, ndim: int | None = None, dtype: npt.DTypeLike | None = None
+) -> Node:
+    """A fixed array, of rank `ndim` if given; equal arrays are one node."""
+    return _checked(_constant(x, None if dtype is None else dtype_named(dtype)), name, ndim)
 
 
 def as_tensor_variable(
-    value: TensorLike, name: str | None = None, ndim: int | None = None, dtype: str | None = None
+    x: TensorLike, name: str | None = None, ndim: int | None = None, dtype: npt.DTypeLike | None = None
 ) -> Node:
-    """A node for any array, number, node or nested list of these."""
-    node = as_tensor(value, dtype)
+    """A node for any array, number, node or nested list of these, of rank `ndim` if given."""
+    return _checked(as_tensor(x, None if dtype is None else dtype_named(dtype)), name, ndim)
+
+
+def _checked(node: Node, name: str | None, ndim: int | None) -> Node:
     if ndim is not None and node.ndim != ndim:
-        raise ValueError(f"rank {ndim} was needed, got {node.ndim}.")
+        raise ShapeError(f"rank {ndim} was needed, got {node.ndim}: {describe(node)}.")
     if name is not None:
         set_name(node, name)
     return node
@@ -80,27 +47,216 @@ def key(seed: int) -> Node:
     return Node(Key(int(seed)))
 
 
-def zeros(shape: object, dtype: str = "float64") -> Node:
+def zeros(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     """Zeros of a shape."""
-    return full(shape, 0, dtype)
+    return full(shape, 0, "float64" if dtype is None else dtype)
 
 
-def ones(shape: object, dtype: str = "float64") -> Node:
+empty = zeros
+
+
+def ones(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     """Ones of a shape."""
-    return full(shape, 1, dtype)
+    return full(shape, 1, "float64" if dtype is None else dtype)
 
 
-def full_like(x: TensorLike, value: TensorLike, dtype: str | None = None) -> Node:
-    """`value` with the shape and (unless given) dtype of x."""
+def alloc(value: TensorLike, *shape: object) -> Node:
+    """`value` repeated to the lengths that follow it."""
+    return broadcast_to(value, shape)
+
+
+def zeros_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool = False) -> Node:
+    """Zeros with the shape and (unless given) dtype of a tensor."""
+    return full_like(model, 0, dtype)
+
+
+def empty_like(prototype: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
+    """Zeros with the shape and (unless given) dtype of a tensor."""
+    return full_like(prototype, 0, dtype)
+
+
+def ones_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool = False) -> Node:
+    """Ones with the shape and (unless given) dtype of a tensor."""
+    return full_like(model, 1, dtype)
+
+
+def identity_like(x: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
+    """Ones on the main diagonal and zeros elsewhere, with the shape and (unless given) dtype of a matrix."""
     node = as_tensor(x)
-    return full(node.static_shape, value, dtype or node.dtype)
+    if node.ndim != 2:
+        raise ShapeError(f"`identity_like` needs a matrix, got {describe(node)}.")
+    rows, columns = node.static_shape
+    return eye(rows, columns, dtype=node.dtype if dtype is None else dtype)
 
 
-def zeros_like(x: TensorLike, dtype: str | None = None) -> Node:
-    """Zeros with the shape and dtype of x."""
-    return full_like(x, 0, dtype)
+def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | None = None) -> Node:
+    """Ones on and below diagonal `k`, zeros above it: N rows and M columns (N for None)."""
+    row, column = arange(length_of(as_length(N))), arange(length_of(as_length(N if M is None else M)))
+    return cast(apply("ge", apply("add", expand_dims(row, 1), k), column), "float64" if dtype is None else dtype)
 
 
-def ones_like(x: TensorLike, dtype: str | None = None) -> Node:
-    """Ones with the shape and dtype of x."""
-    return full_like(x, 1, dtype)
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Node, Node]:
+    """Rows and columns of the elements on and below diagonal `k` of n x m matrices (n x n for None)."""
+    rows, columns = np.tril_indices(n, k, m)
+    return _constant(rows), _constant(columns)
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Node, Node]:
+    """Rows and columns of the elements on and above diagonal `k` of n x m matrices (n x n for None)."""
+    rows, columns = np.triu_indices(n, k, m)
+    return _constant(rows), _constant(columns)
+
+
+def tril_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
+    """`tril_indices` for the shape of a matrix, which must be static."""
+    rows, columns = _static_lengths(a, "tril_indices_from")
+    return tril_indices(rows, k, columns)
+
+
+def triu_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
+    """`triu_indices` for the shape of a matrix, which must be static."""
+    rows, columns = _static_lengths(a, "triu_indices_from")
+    return triu_indices(rows, k, columns)
+
+
+def _static_lengths(a: TensorLike, name: str) -> tuple[int, int]:
+    shape = as_tensor(a).static_shape
+    if len(shape) != 2 or not isinstance(shape[0], int) or not isinstance(shape[1], int):
+        raise ShapeError(f"`{name}` needs a matrix of static shape, got {describe(as_tensor(a))}.")
+    return shape[0], shape[1]
+
+
+def linspace(
+    start: TensorLike,
+    stop: TensorLike,
+    num: object = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: npt.DTypeLike | None = None,
+    axis: int = 0,
+) -> Node | tuple[Node, Node]:
+    """`num` evenly spaced numbers from `start` to `stop`, the last one included where `endpoint`.
+
+    start, stop   numbers or tensors, which broadcast; the numbers run along the new axis `axis`
+    retstep       also give the distance of neighbours
+    """
+    low, high = (cast(v, v.dtype if v.dtype == "float32" else "float64") for v in map(as_tensor, (start, stop)))
+    low, high = apply("add", low, apply("mul", high, 0.0)), apply("add", high, apply("mul", low, 0.0))
+    positions, gaps = _places(num, low.ndim, endpoint)
+    distance = apply("true_div", apply("sub", high, low), gaps)
+    values = apply("add", apply("mul", positions, distance), low)
+    if endpoint:
+        values = apply("where", _is_last(positions, num), high, values)
+    result = _spread_along(values, axis, dtype)
+    return (result, distance) if retstep else result
+
+
+def _places(num: object, rank: int, endpoint: bool) -> tuple[Node, Node]:
+    """The places 0, 1, … along a new first axis before `rank` others, and the number of gaps between the ends."""
+    count = length_of(as_length(num))
+    positions = expand_dims(arange(count), tuple(range(1, rank + 1)))
+    gaps = apply("maximum", apply("sub", count, 1), 1) if endpoint else count
+    return cast(positions, "float64"), cast(gaps, "float64")
+
+
+def _is_last(positions: Node, num: object) -> Node:
+    last = apply("sub", length_of(as_length(num)), 1)
+    return apply("logical_and", apply("eq", positions, last), apply("gt", last, 0))
+
+
+def _spread_along(values: Node, axis: int, dtype: npt.DTypeLike | None) -> Node:
+    if dtype is not None:
+        values = cast(apply("floor", values) if dtype_named(dtype) in INTEGERS else values, dtype)
+    place = axis % values.ndim
+    order = [*range(1, place + 1), 0, *range(place + 1, values.ndim)]
+    return values.transpose(*order) if place else values
+
+
+def logspace(
+    start: TensorLike,
+    stop: TensorLike,
+    num: object = 50,
+    base: TensorLike = 10.0,
+    endpoint: bool = True,
+    dtype: npt.DTypeLike | None = None,
+    axis: int = 0,
+) -> Node:
+    """`num` numbers from base ** start to base ** stop whose logarithms are evenly spaced."""
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    assert isinstance(exponents, Node)
+    result = apply("pow", base, exponents)
+    return result if dtype is None else cast(result, dtype)
+
+
+def geomspace(
+    start: TensorLike,
+    stop: TensorLike,
+    num: object = 50,
+    base: TensorLike = 10.0,
+    endpoint: bool = True,
+    dtype: npt.DTypeLike | None = None,
+    axis: int = 0,
+) -> Node:
+    """`num` numbers of equal ratios from `start` to `stop`, which have one sign; the ends are exact.
+
+    base   has no influence; PyTensor computes through powers of it
+    """
+    low, high = (cast(v, v.dtype if v.dtype == "float32" else "float64") for v in map(as_tensor, (start, stop)))
+    low, high = apply("add", low, apply("mul", high, 0.0)), apply("add", high, apply("mul", low, 0.0))
+    positions, gaps = _places(num, low.ndim, endpoint)
+    share = apply("true_div", positions, gaps)
+    values = apply("mul", low, apply("pow", apply("true_div", high, low), share))
+    if endpoint:
+        values = apply("where", _is_last(positions, num), high, values)
+    return _spread_along(values, axis, dtype)
+
+
+def meshgrid(*xi: TensorLike, indexing: str = "xy", sparse: bool = False) -> list[Node]:
+    """Coordinate tensors of a grid from its axes: vectors of lengths n, m, … give tensors of shape (m, n, …).
+
+    indexing   "xy" exchanges the first two axes as plots do, "ij" does not
+    sparse     leave axes of length 1 in place of repeating
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"indexing must be 'xy' or 'ij', got {indexing!r}.")
+    order = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        order[:2] = [1, 0]
+    axes = [
+        expand_dims(as_tensor(x).ravel(), tuple(i for i in range(len(xi)) if i != place))
+        for x, place in zip(xi, order, strict=True)
+    ]
+    if sparse:
+        return axes
+    shape = [axes[order.index(i)].static_shape[i] for i in range(len(xi))]
+    return [broadcast_to(axis, shape) for axis in axes]
+
+
+class _Grid:
+    """`mgrid[…]` and `ogrid[…]`: coordinates from slices of numbers, as NumPy's."""
+
+    def __init__(self, grid: Any) -> None:
+        self._grid = grid
+
+    def __getitem__(self, slices: slice | tuple[slice, ...]) -> Node | list[Node]:
+        found = self._grid[slices]
+        return as_tensor(found) if isinstance(slices, slice) else [as_tensor(axis) for axis in found]
+
+
+mgrid = _Grid(np.mgrid)
+ogrid = _Grid(np.ogrid)
+
+
+def bartlett(M: int) -> Node:
+    """The triangular window of M points."""
+    return _constant(np.bartlett(M))
+
+
+e = math.e
+pi = math.pi
+inf = math.inf
+nan = math.nan
+euler_gamma = float(np.euler_gamma)
+newaxis = None
+
+export(globals(), "e euler_gamma inf mgrid nan newaxis ogrid pi")

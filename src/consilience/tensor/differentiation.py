@@ -8,6 +8,7 @@ from typing import overload
 from consilience.ir import Node
 from consilience.ir.obligations import collect, inherit
 from consilience.rules import simplify
+from consilience.tensor.keywords import export
 from consilience.transforms import gradient as calculus
 
 
@@ -49,3 +50,6 @@ def jacobian(expression: Node, wrt: Node) -> Node:
 def hessian(cost: Node, wrt: Node) -> Node:
     """Second derivatives of a scalar with respect to a vector of length n: shape (n, n)."""
     return calculus.hessian(_simplified(cost, [wrt]), wrt)
+
+
+export(globals())

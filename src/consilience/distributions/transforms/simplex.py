@@ -12,7 +12,8 @@ from consilience.distributions.mathematics import exp, log
 from consilience.distributions.transforms.transform import Transform
 from consilience.ir import Node, Shape
 from consilience.ops.elementwise import as_tensor, cast
-from consilience.ops.reduce import count, mean, reduce
+from consilience.ops.reduce import count, reduce
+from consilience.ops.reductions import mean
 from consilience.ops.shape import concatenate
 
 

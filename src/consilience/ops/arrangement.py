@@ -1,0 +1,126 @@
+"""Elements put elsewhere, repeated, picked or left out: combinations of the ops on shapes and of indexing.
+
+In: tensors, axes, positions. Out: expressions; nothing here is an op of its own. These serve as methods of nodes too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.errors import ShapeError
+from consilience.ir import Dim, Node, constant_value
+from consilience.ir import dimension as dims
+from consilience.ir.side_tables import describe
+from consilience.ops import linalg
+from consilience.ops.elementwise import TensorLike, apply, as_tensor
+from consilience.ops.index import getitem
+from consilience.ops.reduce import normalised_axes, reduce
+from consilience.ops.shape import (
+    arange,
+    as_length,
+    broadcast_to,
+    expand_dims,
+    full,
+    length_of,
+    reshape,
+    squeeze,
+    transpose,
+)
+
+
+def flatten(x: TensorLike, ndim: int = 1) -> Node:
+    """The same elements with rank `ndim`: the last axes become one."""
+    node = as_tensor(x)
+    if ndim < 1 or ndim > max(node.ndim, 1):
+        raise ShapeError(f"a rank from 1 to {max(node.ndim, 1)} was needed, got {ndim}, for {describe(node)}.")
+    if node.ndim == ndim:
+        return node
+    shape = node.static_shape
+    return reshape(node, (*shape[: ndim - 1], dims.product(shape[ndim - 1 :])))
+
+
+def one_axis(axis: int, node: Node) -> int:
+    """An axis that counts from either end as one that counts from the front."""
+    return normalised_axes(axis, node.ndim)[0]
+
+
+def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Node:
+    """Every element `repeats` times in a row along `axis`, of the flattened tensor for None.
+
+    repeats   one length, or constant integers, one per position
+    """
+    node = flatten(a) if axis is None else as_tensor(a)
+    place = one_axis(0 if axis is None else axis, node)
+    counts = constant_value(as_tensor(repeats))
+    if counts is not None and counts.ndim == 1 and counts.size != 1:
+        return take(node, np.repeat(np.arange(counts.size), counts), place)
+    count = as_length(repeats if counts is None else counts.item())
+    shape = node.static_shape
+    wider = broadcast_to(expand_dims(node, place + 1), (*shape[: place + 1], count, *shape[place + 1 :]))
+    return reshape(wider, (*shape[:place], shape[place] * count, *shape[place + 1 :]))
+
+
+def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str = "raise") -> Node:
+    """The elements at `indices` along `axis`, of the flattened tensor for None.
+
+    mode   beyond the ends: "raise" an OutOfBoundsError, "clip" to the nearest end, "wrap" around
+    """
+    if mode not in ("raise", "clip", "wrap"):
+        raise ValueError(f"mode must be 'raise', 'clip' or 'wrap', got {mode!r}.")
+    node = flatten(a) if axis is None else as_tensor(a)
+    place = one_axis(0 if axis is None else axis, node)
+    positions, length = as_tensor(indices), length_of(node.static_shape[place])
+    if mode == "clip":
+        positions = apply("minimum", apply("maximum", positions, 0), apply("sub", length, 1))
+    elif mode == "wrap":
+        positions = apply("mod", positions, length)
+    return getitem(node, (*[slice(None)] * place, positions))
+
+
+def dimshuffle(x: TensorLike, *pattern: Any) -> Node:
+    """Axes in the order of `pattern`; "x" is a new axis of length 1, an axis left out must have length 1."""
+    node = as_tensor(x)
+    order: list[Any] = list(pattern[0]) if len(pattern) == 1 and isinstance(pattern[0], list | tuple) else list(pattern)
+    kept = [one_axis(p, node) for p in order if p != "x"]
+    if len(set(kept)) != len(kept):
+        raise ShapeError(f"`dimshuffle` takes an axis once, got {tuple(order)} for {describe(node)}.")
+    dropped = tuple(i for i in range(node.ndim) if i not in kept)
+    rest = [i for i in range(node.ndim) if i in kept]
+    result = transpose(squeeze(node, dropped), [rest.index(i) for i in kept])
+    return expand_dims(result, tuple(i for i, p in enumerate(order) if p == "x"))
+
+
+def diagonal_positions(rows: Dim, columns: Dim, k: int) -> tuple[Node, Node]:
+    """Rows and columns of the elements on diagonal k (above the main one if positive)."""
+    length = dims.maximum(dims.minimum(rows - max(-k, 0), columns - max(k, 0)), 0)
+    positions = arange(length_of(length))
+    return apply("add", positions, max(-k, 0)), apply("add", positions, max(k, 0))
+
+
+def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
+    """Diagonal `offset` of the matrices over two axes, as the last axis of the result."""
+    node = as_tensor(a)
+    if node.ndim < 2:
+        raise ShapeError(f"a diagonal needs a matrix, got {describe(node)}.")
+    pair = [one_axis(axis1, node), one_axis(axis2, node)]
+    if pair[0] == pair[1]:
+        raise ShapeError(f"a diagonal runs along two axes, got {axis1} and {axis2} for {describe(node)}.")
+    node = transpose(node, [*(i for i in range(node.ndim) if i not in pair), *pair])
+    rows, columns = node.static_shape[-2:]
+    if offset == 0 and rows == columns:
+        return linalg.diagonal(node)
+    return getitem(node, (Ellipsis, *diagonal_positions(rows, columns, offset)))
+
+
+def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
+    """Sum of diagonal `offset` of the matrices over two axes."""
+    return reduce("sum", diagonal(a, offset, axis1, axis2), -1)
+
+
+def full_like(a: TensorLike, fill_value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
+    """`fill_value` with the shape and (unless given) dtype of a."""
+    node = as_tensor(a)
+    return full(node.static_shape, fill_value, node.dtype if dtype is None else dtype)
