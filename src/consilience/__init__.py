@@ -120,7 +120,8 @@ else:
         elif name in _MODULES:
             found = import_module(_MODULES[name])
         else:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+            reason = import_module("consilience.absent").reason(f"module {__name__!r}", name, __all__)
+            raise AttributeError(reason, name=name, obj=sys.modules[__name__])
         globals()[name] = found
         return found
 

@@ -4,7 +4,6 @@ In: tensors, arrays, numbers. Out: expressions. Everything of `consilience.tenso
 """
 
 import functools
-import sys
 import typing
 from collections.abc import Callable, Sequence
 
@@ -15,7 +14,6 @@ from consilience.errors import ShapeError
 from consilience.ir.side_tables import describe
 from consilience.tensor import *
 from consilience.tensor import TensorLike, TensorVariable
-from consilience.tensor import absent as _absent
 from consilience.tensor import keywords as _keywords
 from consilience.tensor.linalg import cho_solve as cho_solve
 from consilience.tensor.linalg import logdet as logdet
@@ -122,7 +120,7 @@ if not typing.TYPE_CHECKING:  # type checkers take `kron` from above, and know b
     kron = kronecker
 
     def __getattr__(name: str) -> object:
-        raise AttributeError(_absent.reason(__name__, name), name=name, obj=sys.modules[__name__])
+        raise _keywords.missing(__name__, name)
 
 
 _keywords.export(

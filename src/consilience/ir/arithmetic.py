@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from consilience import absent
+
 if TYPE_CHECKING:
     from consilience.ir.node import Node
 
@@ -156,6 +158,12 @@ class Arithmetic:
         length: int = meaning("len")(self)
         return length
 
+    if not TYPE_CHECKING:  # type checkers know by themselves what is not there
+
+        def __getattr__(self, name: str) -> Any:
+            there = [] if name.startswith("_") else [n for n in dir(type(self)) if not n.startswith("_")]
+            raise AttributeError(absent.reason("a tensor", name, there), name=name, obj=self)
+
     @property
     def shape(self) -> Any:
         """Shape as a symbolic int64 vector-like tuple of scalars."""
@@ -280,8 +288,8 @@ class Arithmetic:
     def ones_like(self, dtype: Operand = None) -> Node:
         return _meanings["full_like"](self, 1, dtype)
 
-    def dot(self, other: Operand) -> Node:
-        return _meanings["dot"](self, other)
+    def dot(self, right: Operand) -> Node:
+        return _meanings["dot"](self, right)
 
     def clip(self, min: Operand = None, max: Operand = None, *, a_min: Operand = None, a_max: Operand = None) -> Node:
         return _meanings["clip"](self, a_min if min is None else min, a_max if max is None else max)
@@ -289,11 +297,11 @@ class Arithmetic:
     def round(self, mode: Operand = None) -> Node:
         return _meanings["round to"](self, mode)
 
-    def set(self, values: Operand) -> Node:
-        return _meanings["index_set"](self, values)
+    def set(self, y: Operand) -> Node:
+        return _meanings["index_set"](self, y)
 
-    def inc(self, values: Operand, ignore_duplicates: bool = False) -> Node:
-        return _meanings["index_inc"](self, values, ignore_duplicates)
+    def inc(self, y: Operand, ignore_duplicates: bool = False) -> Node:
+        return _meanings["index_inc"](self, y, ignore_duplicates)
 
     def eval(self, inputs: Operand = None, **options: Operand) -> Any:
         return meaning("eval")(self, inputs, **options)

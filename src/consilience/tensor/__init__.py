@@ -4,7 +4,6 @@
 `.eval()` compute them. Each name is written where its function is; this file only gathers.
 """
 
-import sys
 import typing
 from types import ModuleType as _ModuleType
 
@@ -61,7 +60,7 @@ from consilience.ops.shape import reshape as reshape
 from consilience.ops.shape import squeeze as squeeze
 from consilience.ops.shape import stack as stack
 from consilience.ops.shape import swapaxes as swapaxes
-from consilience.tensor import absent, keywords
+from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
 from consilience.tensor import random as random
 from consilience.tensor import special as special
@@ -92,7 +91,7 @@ vectorize = _vectorize_function
 if not typing.TYPE_CHECKING:  # type checkers know by themselves what is not there
 
     def __getattr__(name: str) -> object:
-        raise AttributeError(absent.reason(__name__, name), name=name, obj=sys.modules[__name__])
+        raise keywords.missing(__name__, name)
 
 
 keywords.export(

@@ -6,10 +6,13 @@ In: functions whose parameters bear PyTensor's names. Out: the same functions, t
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from types import FunctionType
 from typing import Any, Final
+
+from consilience import absent
 
 # Words for one thing in PyTensor, NumPy and SciPy. A keyword stands for the first free parameter of its groups.
 _SYNONYMS: Final = tuple(
@@ -52,6 +55,13 @@ def export(namespace: dict[str, Any], also: str = "", *, wrap: bool = False) -> 
         namespace.update({name: accept(namespace[name]) for name in namespace["__all__"]})
 
 
+def missing(module: str, name: str) -> AttributeError:
+    """The error for a name that a module does not have: what serves in its place, or the nearest name there is."""
+    where = sys.modules[module]
+    there = [] if name.startswith("_") else vars(where).get("__all__", [])
+    return AttributeError(absent.reason(f"module {module!r}", name, there), name=name, obj=where)
+
+
 def accept(function: Any) -> Any:
     """A function that also takes synonyms of its keywords and refuses others by naming the nearest; else the thing."""
     plain = isinstance(function, FunctionType) and not function.__code__.co_flags & _TAKES_ANY
@@ -73,6 +83,11 @@ def _accepting(function: FunctionType) -> Callable[..., Any]:
 
     call.__module__ = "consilience.tensor"
     return call
+
+
+def translates(word: str, own: Collection[str]) -> bool:
+    """Whether a keyword stands for one of the parameters `own`."""
+    return any(word in group and not group.isdisjoint(own) for group in _SYNONYMS)
 
 
 def _translated(name: str, own: tuple[str, ...], taken: frozenset[str], keywords: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ A matrix without a factorisation or inverse makes the function raise LinearAlgeb
 """
 
 import math
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -26,8 +25,7 @@ from consilience.ops.linalg import tensordot as tensordot
 from consilience.ops.linalg import trace as trace
 from consilience.ops.reductions import Axis, max, min, sum
 from consilience.ops.shape import expand_dims, eye, reshape, squeeze
-from consilience.tensor import absent
-from consilience.tensor.keywords import export
+from consilience.tensor.keywords import export, missing
 from consilience.tensor.products import block_diag as block_diag
 from consilience.tensor.products import kron as kron
 from consilience.tensor.products import matrix_dot as matrix_dot
@@ -216,7 +214,7 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None)
 if not TYPE_CHECKING:  # type checkers know by themselves what is not there
 
     def __getattr__(name: str) -> object:
-        raise AttributeError(absent.reason(__name__, name), name=name, obj=sys.modules[__name__])
+        raise missing(__name__, name)
 
 
 export(
