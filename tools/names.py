@@ -130,7 +130,7 @@ def listing() -> str:
         "# PyTensor's and PyMC's names",
         "",
         f"Which public names of {versions} are there, which differ, and which are not there yet with what serves",
-        "meanwhile (the error for such a name says the same). Written by `python tools/names.py`; a test keeps it true.",
+        "meanwhile (the error for such a name says the same). Written by `python tools/names.py`; a test compares.",
     ]
     for namespace, (place, _) in PLACES.items():
         own = [row for row in rows if row[0] == namespace]

@@ -188,12 +188,12 @@ def apply(function: str, *values: TensorLike) -> Node:
     nodes, dtype = promote(values)
     kind = kind_of(dtype)
     if kind not in entry.accepts:
-        if "float" in entry.accepts:
+        if kind == "bool" and "int" in entry.accepts:
+            nodes = [cast(node, "int64") for node in nodes]
+        elif "float" in entry.accepts:
             nodes = [cast(node, "float64") for node in nodes]
         elif entry.accepts == ("bool",):
             nodes = [apply("neq", node, 0) for node in nodes]
-        elif kind == "bool" and "int" in entry.accepts:
-            nodes = [cast(node, "int64") for node in nodes]
         else:
             raise DtypeError(f"`{function}` is not defined for {dtype}; it takes {', '.join(entry.accepts)} values.")
     return Node(elementwise(function), *nodes)

@@ -12,11 +12,11 @@ from consilience.errors import ShapeError
 from consilience.ir import Node
 from consilience.ir import constant as _constant
 from consilience.ir.side_tables import describe, set_name
-from consilience.ir.types import INTEGERS, dtype_named
+from consilience.ir.types import FLOATS, INTEGERS, dtype_named
 from consilience.ops.arrangement import full_like
-from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.random import Key
-from consilience.ops.shape import arange, as_length, broadcast_to, expand_dims, eye, full, length_of
+from consilience.ops.shape import arange, as_length, broadcast_arrays, broadcast_to, expand_dims, eye, full, length_of
 from consilience.tensor.keywords import export
 
 
@@ -140,9 +140,8 @@ def linspace(
     start, stop   numbers or tensors, which broadcast; the numbers run along the new axis `axis`
     retstep       also give the distance of neighbours
     """
-    low, high = (cast(v, v.dtype if v.dtype == "float32" else "float64") for v in map(as_tensor, (start, stop)))
-    low, high = apply("add", low, apply("mul", high, 0.0)), apply("add", high, apply("mul", low, 0.0))
-    positions, gaps = _places(num, low.ndim, endpoint)
+    low, high = _ends(start, stop)
+    positions, gaps = _places(num, low, endpoint)
     distance = apply("true_div", apply("sub", high, low), gaps)
     values = apply("add", apply("mul", positions, distance), low)
     if endpoint:
@@ -151,12 +150,18 @@ def linspace(
     return (result, distance) if retstep else result
 
 
-def _places(num: object, rank: int, endpoint: bool) -> tuple[Node, Node]:
-    """The places 0, 1, … along a new first axis before `rank` others, and the number of gaps between the ends."""
+def _ends(start: TensorLike, stop: TensorLike) -> list[Node]:
+    """Both ends as floats of one dtype and shape."""
+    ends, dtype = promote([start, stop])
+    return broadcast_arrays(*ends) if dtype in FLOATS else broadcast_arrays(*(cast(end, "float64") for end in ends))
+
+
+def _places(num: object, low: Node, endpoint: bool) -> tuple[Node, Node]:
+    """The places 0, 1, … along a new first axis before those of `low`, and the number of gaps between the ends."""
     count = length_of(as_length(num))
-    positions = expand_dims(arange(count), tuple(range(1, rank + 1)))
+    positions = expand_dims(arange(count), tuple(range(1, low.ndim + 1)))
     gaps = apply("maximum", apply("sub", count, 1), 1) if endpoint else count
-    return cast(positions, "float64"), cast(gaps, "float64")
+    return cast(positions, low.dtype), cast(gaps, low.dtype)
 
 
 def _is_last(positions: Node, num: object) -> Node:
@@ -197,13 +202,12 @@ def geomspace(
     dtype: npt.DTypeLike | None = None,
     axis: int = 0,
 ) -> Node:
-    """`num` numbers of equal ratios from `start` to `stop`, which have one sign; the ends are exact.
+    """`num` numbers of equal ratios from `start` to `stop`, which have one sign, in float64; the ends are exact.
 
     base   has no influence; PyTensor computes through powers of it
     """
-    low, high = (cast(v, v.dtype if v.dtype == "float32" else "float64") for v in map(as_tensor, (start, stop)))
-    low, high = apply("add", low, apply("mul", high, 0.0)), apply("add", high, apply("mul", low, 0.0))
-    positions, gaps = _places(num, low.ndim, endpoint)
+    low, high = _ends(cast(start, "float64"), cast(stop, "float64"))
+    positions, gaps = _places(num, low, endpoint)
     share = apply("true_div", positions, gaps)
     values = apply("mul", low, apply("pow", apply("true_div", high, low), share))
     if endpoint:

@@ -23,7 +23,7 @@ _ELSEWHERE: Final = {
 
 # Other spellings of rows, in PyTensor, NumPy and PyMC.
 _SPELLINGS: Final = {
-    "abs": "absolute fabs",
+    "abs": "absolute",
     "arccos": "acos",
     "arccosh": "acosh",
     "arcsin": "asin",

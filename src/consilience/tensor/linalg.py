@@ -219,6 +219,7 @@ if not TYPE_CHECKING:  # type checkers know by themselves what is not there
 
 export(
     globals(),
-    "block_diag det diagonal inv kron matmul matrix_dot matrix_transpose outer slogdet tensordot trace vecdot",
+    "block_diag det diagonal inv kron matmul matrix_dot matrix_inverse matrix_transpose outer slogdet tensordot trace "
+    "vecdot",
     wrap=True,
 )

@@ -1,9 +1,10 @@
 """`pt.special`: functions that SciPy keeps in `scipy.special`, under its names."""
 
-from types import FunctionType
+from types import FunctionType as _FunctionType
 from typing import TYPE_CHECKING
 
 from consilience.ops.reductions import logsumexp as logsumexp
+from consilience.tensor import keywords as _keywords
 from consilience.tensor.elementwise import betainc as betainc
 from consilience.tensor.elementwise import betaincinv as betaincinv
 from consilience.tensor.elementwise import digamma as digamma
@@ -27,14 +28,17 @@ from consilience.tensor.formulas import betaln as betaln
 from consilience.tensor.formulas import erfcinv as erfcinv
 from consilience.tensor.formulas import logaddexp as logaddexp
 from consilience.tensor.formulas import sinc as sinc
-from consilience.tensor.keywords import export, missing
 from consilience.tensor.reduction import log_softmax as log_softmax
 from consilience.tensor.reduction import softmax as softmax
 
 if not TYPE_CHECKING:  # type checkers know by themselves what is not there
 
     def __getattr__(name: str) -> object:
-        raise missing(__name__, name)
+        raise _keywords.missing(__name__, name)
 
 
-export(globals(), " ".join(name for name, thing in globals().items() if isinstance(thing, FunctionType)), wrap=True)
+_keywords.export(
+    globals(),
+    " ".join(n for n, thing in globals().items() if isinstance(thing, _FunctionType) and not n.startswith("_")),
+    wrap=True,
+)
