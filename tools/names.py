@@ -65,7 +65,6 @@ DIFFERENT = {
         "function": "results are NumPy arrays; the graph is compiled for the lengths that come",
     },
     "pymc.math": {
-        "block_diagonal": "dense only",
         "log1mexp": "of negative numbers, without `negative_input`",
     },
     "pymc": {},

@@ -155,6 +155,7 @@ def elementwise(name: str) -> Row:
     meaning = _MEANINGS.get(name) or getattr(np, name, None) or getattr(sp, name)
     ranges = tuple((max(low + 0.01, -3.0), min(high - 0.01, 3.0)) for low, high in entry.domain)
     integers = all(np.ceil(low) <= np.floor(high) for low, high in ranges)
+    smooth = "float" in entry.accepts and entry.result != "bool" and name not in ("trigamma", "tri_gamma")
     kinds = "".join(k for k in "fib" if (k != "i" or integers) and (k != "f" or set(entry.accepts) & {"float", "bool"}))
     return Row(
         getattr(pt, name),
@@ -163,7 +164,7 @@ def elementwise(name: str) -> Row:
         ("nm", "m", ".")[:arity],
         kinds,
         ranges,
-        frozenset() if "float" in entry.accepts else frozenset({"flat"}),
+        frozenset() if smooth else frozenset({"flat"}),
     )
 
 
