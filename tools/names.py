@@ -42,6 +42,7 @@ DIFFERENT = {
         "cov": "no weights",
         "empty": "zeros",
         "empty_like": "zeros",
+        "full_like": "of a's dtype, as in NumPy; PyTensor takes that of the value",
         "geomspace": "computed from the ratio of the ends, so `base` has no influence",
         "mgrid": "of numbers, not of symbolic slices",
         "ogrid": "of numbers, not of symbolic slices",

@@ -45,7 +45,7 @@ def kron_diag(*diags: TensorLike) -> TensorVariable:
 def _kronecker_applied(
     krons: Sequence[TensorLike], m: TensorLike, op: Callable[[TensorVariable, TensorVariable], TensorVariable]
 ) -> TensorVariable:
-    """`op` of the Kronecker product of matrices with m, one small matrix at a time."""
+    """`op` of the Kronecker product of matrices with m, one small matrix at a time; a vector m is one column."""
     factors, right = [as_tensor(k) for k in krons], as_tensor(m)
     if right.ndim not in (1, 2):
         raise ShapeError(f"a vector or a matrix was needed on the right, got {describe(right)}.")
@@ -56,12 +56,11 @@ def _kronecker_applied(
         rest = moved.static_shape[1:]
         done = op(factor, flatten(moved, 2) if moved.ndim > 1 else moved)
         result = moveaxis(reshape(done, (factor.static_shape[0], *rest)), 0, axis)
-    flat = reshape(result, (-1, columns))
-    return ravel(flat) if right.ndim == 1 else flat
+    return reshape(result, (-1, columns))
 
 
 def kron_dot(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariable:
-    """The Kronecker product of matrices times a vector or matrix, without making the product."""
+    """The Kronecker product of matrices times a matrix, or a vector as its one column, without making the product."""
     return _kronecker_applied(krons, m, dot)
 
 

@@ -50,9 +50,16 @@ def built(row: Row, nodes: Sequence[Node]) -> list[Node]:
     return as_list(row.ours(*nodes))
 
 
-def check(row: Row, dtype: str, sizes: dict[str, int], run: Callable[..., list[Array]], symbolic: bool = False) -> None:
+def check(
+    row: Row,
+    dtype: str,
+    sizes: dict[str, int],
+    run: Callable[..., list[Array]],
+    symbolic: bool = False,
+    salt: int = 0,
+) -> None:
     """Our results are NumPy's, in shape, dtype and value."""
-    arrays = row.arrays(dtype, sizes, generator(row))
+    arrays = row.arrays(dtype, sizes, generator(row, salt))
     nodes = inputs_like(arrays, symbolic=symbolic)
     meant_for = DEVIATIONS.get(row.text.removeprefix("pt."), {}).get(np.dtype(dtype).kind)
     try:
@@ -108,6 +115,18 @@ def test_values_and_dtypes_are_numpys(name: str, row: Row) -> None:
 def test_compiled_code_with_symbolic_lengths_agrees(name: str, row: Row) -> None:
     """The same of machine code, where lengths are known at the call only."""
     check(row, row.dtypes[0], lengths(generator(row, 1)), run_llvm, symbolic="static" not in row.remarks)
+
+
+@pytest.mark.slow
+@EVERY_CASE
+def test_compiled_code_agrees_for_many_lengths(name: str, row: Row) -> None:
+    """Machine code for every dtype, lengths known before or at the call, among them 1 and 0."""
+    for salt in range(3, 9):
+        rng = generator(row, salt)
+        sizes = dict(zip("nmpqr", rng.integers(1 if "full" in row.remarks else 0, 20, 5).tolist(), strict=True))
+        for dtype in row.dtypes:
+            for symbolic in {False, "static" not in row.remarks}:
+                check(row, dtype, sizes, run_llvm, symbolic, salt)
 
 
 @pytest.mark.parametrize(
