@@ -31,7 +31,6 @@ _GROUPS: Final = {
         tridiagonal_lu_factor tridiagonal_lu_solve cho_factor
     """,
     "all of linear algebra is in `pt.linalg`": "nlinalg slinalg",
-    "Einstein sums come later; `pt.tensordot`, `pt.batched_dot`, `pt.matmul` and `pt.outer` are there": "einsum",
     """more special functions come later; gammaln, betaln, digamma, trigamma, gammainc, betainc and their inverses,
     erf, erfinv, ndtri and their kin are there""": """
         polygamma iv ive i0 i1 j0 j1 jv kv kve kn hyp2f1 owens_t factorial poch beta gamma gammal gammau chi2sf

@@ -67,6 +67,7 @@ from consilience.tensor import special as special
 from consilience.tensor.arrangement import *
 from consilience.tensor.construction import *
 from consilience.tensor.differentiation import *
+from consilience.tensor.einstein import *
 from consilience.tensor.elementwise import *
 from consilience.tensor.formulas import *
 from consilience.tensor.inputs import *
