@@ -122,14 +122,15 @@ _family(
 )  # fmt: skip
 _family(
     "Bernoulli", "discrete", "logit_p",
-    lambda v, z: v * z - softplus(z), lambda v, z: stats.bernoulli(special.expit(z)).logpmf(v),
+    lambda v, z: v * z - softplus(z), lambda v, z: v * special.log_expit(z) + (1 - v) * special.log_expit(-z),
     other={"p": lambda p: {"logit_p": np.log(p) - np.log1p(-p)}},
 )  # fmt: skip
 _family(
     "Binomial", "discrete", "n logit_p",
     lambda v, n, z: special.gammaln(n + 1.0) - special.gammaln(v + 1.0) - special.gammaln(n - v + 1.0)
     + v * z - n * softplus(z),
-    lambda v, n, z: stats.binom(n, special.expit(z)).logpmf(v),
+    lambda v, n, z: stats.binom(n, 0.5).logpmf(v) + n * np.log(2)
+    + v * special.log_expit(z) + (n - v) * special.log_expit(-z),
     other={"p": lambda p: {"logit_p": np.log(p) - np.log1p(-p)}},
 )  # fmt: skip
 _family(

@@ -62,9 +62,13 @@ def checked(keys: Sequence[Key]) -> Part:
     """Check some models in this process."""
     part = Part()
     for seed, number in keys:
-        made = generated(seed, number)
-        part.features.update(made.features.keys())
-        outcome = check(made.program, made.truth, draws=with_draws(number))
+        try:
+            made = generated(seed, number)
+        except AssertionError as error:
+            outcome = Outcome("oracle", str(error).strip()[:60], str(error))
+        else:
+            part.features.update(made.features.keys())
+            outcome = check(made.program, made.truth, draws=with_draws(number))
         part.outcomes[outcome.label] += 1
         if outcome.kind != "pass":
             part.failures.append(Failure(seed, number, outcome))
@@ -120,6 +124,8 @@ def report(
 
 def explained(members: Sequence[Failure], seconds: float) -> str:
     """The smallest model that fails like the first of these, as code with its message."""
+    if members[0].outcome.kind == "oracle":
+        return members[0].outcome.detail
     made = [generated(f.seed, f.number) for f in members[:20]]
     first, failure = min(zip(made, members, strict=False), key=lambda pair: pair[0].program.size())
     program, outcome = first.program, failure.outcome
