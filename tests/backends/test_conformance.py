@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from consilience.ir import Constant, Input, Node, Op, Parameter, Shared, constant
+from consilience.ir import Constant, Input, Node, Obligation, Op, Parameter, Shared, constant
 from consilience.ops import (
     ArgReduce,
+    Assume,
     BroadcastTo,
     Cast,
     Cholesky,
@@ -35,6 +36,7 @@ from consilience.ops import (
     MaskPositions,
     MatMul,
     Reduce,
+    Require,
     Reshape,
     Solve,
     SolveTriangular,
@@ -105,7 +107,8 @@ def one(op: Op) -> Callable[..., Node]:
 SHAPES_OF_ALL_KINDS: tuple[Shape, ...] = ((), (1,), (0,), (5,), (33,), (3, 4), (2, 0, 3), (1, 1, 1), (2, 3, 17))
 for shape in SHAPES_OF_ALL_KINDS:
     case(Elementwise, f"add{shape}", one(Elementwise("add")), shape, shape, expected=np.add, dtypes=ALL)
-    case(StopGradient, f"{shape}", one(StopGradient()), shape, expected=lambda x: x, dtypes=ALL)
+    for same in (Assume((("finite", True),)), Require((Obligation(5, 5, "equal lengths"),)), StopGradient()):
+        case(type(same), f"{shape}", one(same), shape, expected=lambda x: x, dtypes=ALL)
     for dtype in ALL:
         case(Cast, f"{dtype}{shape}", one(Cast(dtype)), shape, dtypes=ALL)
 

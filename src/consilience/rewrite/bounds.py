@@ -17,6 +17,7 @@ import numpy.typing as npt
 from consilience.ir import INTEGERS, Constant, Node
 from consilience.ops import (
     ArgReduce,
+    Assume,
     BroadcastTo,
     Cast,
     Concatenate,
@@ -28,6 +29,7 @@ from consilience.ops import (
     LengthOf,
     MaskPositions,
     Reduce,
+    Require,
     Reshape,
     Squeeze,
     StopGradient,
@@ -86,7 +88,7 @@ UNKNOWN = Bounds()
 TRUTH = Bounds(0.0, 1.0, finite=True, not_nan=True, whole=True)
 Transfer = Callable[..., Bounds]
 
-_SAME = (ExpandDims, Squeeze, Reshape, Transpose, BroadcastTo, Index, StopGradient)
+_SAME = (ExpandDims, Squeeze, Reshape, Transpose, BroadcastTo, Index, Assume, Require, StopGradient)
 _of_constants: weakref.WeakKeyDictionary[Node, Bounds] = weakref.WeakKeyDictionary()
 
 

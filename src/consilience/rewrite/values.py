@@ -16,6 +16,7 @@ from consilience.ir import INTEGERS, numpy_dtype
 from consilience.ops import (
     TABLE,
     ArgReduce,
+    Assume,
     Cast,
     Concatenate,
     Cumulative,
@@ -97,6 +98,7 @@ def _product(op: Any, a: Array, b: Array) -> Array | None:
 MEANINGS: dict[type, Callable[..., Array | None]] = {
     ArgReduce: _arg_reduce,
     Cast: _cast,
+    Assume: lambda op, x: x,
     Concatenate: lambda op, *arrays: np.concatenate(arrays, axis=op.axis),
     Cumulative: _cumulative,
     Elementwise: lambda op, *arrays: np.asarray(TABLE[op.function].numpy(*arrays)),
