@@ -13,10 +13,10 @@ _GROUPS: Final = {
     "loops come later; `pt.cumsum`, `pt.cumprod`, `pt.vectorize` and `pt.cond` are there": """
         scan map reduce foldl foldr
     """,
-    "sorting and searching come later; `pt.max`, `pt.min`, `pt.argmax` and `pt.argmin` are there": """
-        sort argsort argpartition partition topk median percentile quantile searchsorted digitize unique interp
-        interpolate1d interpolate
+    "`pt.sort`, `pt.argsort`, `pt.median` and `pt.searchsorted` are there, other orders come later": """
+        argpartition partition topk percentile quantile digitize unique
     """,
+    "`pt.interp` is there, other interpolation comes later": "interpolate1d interpolate",
     "counting comes later; `pt.zeros(n)[x].inc(weights)` counts": "bincount histogram",
     "positions of a number known only when run come later; `x[mask]` and `pt.where` are there": """
         nonzero flatnonzero nonzero_values argwhere

@@ -132,7 +132,7 @@ def test_other_keywords_name_the_nearest(call: Any, message: str) -> None:
     ("ask", "message"),
     [
         (lambda: pt.exq, "did you mean"),
-        (lambda: pt.vector("x").argsort(), "a tensor has no attribute 'argsort': sorting"),
+        (lambda: pt.vector("x").nonzero(), "a tensor has no attribute 'nonzero': positions"),
         (lambda: pt.vector("x").meen(), "did you mean 'mean'"),
         (lambda: pt.linalg.svd, "cholesky"),
         (lambda: pm.math.gamma, "special functions"),
@@ -172,6 +172,9 @@ METHODS: dict[str, tuple[Any, Any]] = {
     "swapaxes": (lambda x: x.swapaxes(0, 1), lambda x: x.T),
     "squeeze": (lambda x: x[:, None].squeeze(1), lambda x: x),
     "repeat": (lambda x: x.repeat(2, axis=1), lambda x: x.repeat(2, 1)),
+    "sort": (lambda x: (-x).sort(0), lambda x: np.sort(-x, 0)),
+    "argsort": (lambda x: (-x).argsort(axis=1), lambda x: np.argsort(-x, 1)),
+    "searchsorted": (lambda x: x[0].searchsorted(x, side="right"), lambda x: x[0].searchsorted(x, "right")),
     "take": (lambda x: x.take([1, 0], axis=1), lambda x: x.take([1, 0], 1)),
     "diagonal": (lambda x: x.diagonal(1), lambda x: x.diagonal(1)),
     "trace": (lambda x: x.trace(), lambda x: x.trace()),

@@ -262,6 +262,15 @@ class Arithmetic:
     def repeat(self, repeats: Operand, axis: int | None = None) -> Node:
         return _meanings["repeat"](self, repeats, axis)
 
+    def sort(self, axis: int | None = -1, kind: Operand = None, order: None = None) -> Node:
+        return _meanings["sort"](self, axis, kind, order)
+
+    def argsort(self, axis: int | None = -1, kind: Operand = None, order: None = None) -> Node:
+        return _meanings["argsort"](self, axis, kind, order)
+
+    def searchsorted(self, v: Operand, side: str = "left", sorter: Operand = None) -> Node:
+        return _meanings["searchsorted"](self, v, side, sorter)
+
     def take(self, indices: Operand, axis: int | None = None, mode: str = "raise") -> Node:
         return _meanings["take"](self, indices, axis, mode)
 

@@ -80,6 +80,21 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str 
     return getitem(node, (*[slice(None)] * place, positions))
 
 
+def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = 0) -> Node:
+    """Elements at positions along an axis, one set of positions per place on the other axes, which broadcast."""
+    node, positions = as_tensor(arr), as_tensor(indices)
+    if axis is None:
+        node, axis = flatten(node), 0
+    place = one_axis(axis, node)
+    if positions.ndim != node.ndim:
+        raise ShapeError(f"the positions need rank {node.ndim}, got {describe(positions)}.")
+    grid: list[Node] = []
+    for i, length in enumerate(node.static_shape):
+        others = tuple(j for j in range(node.ndim) if j != i)
+        grid.append(positions if i == place else expand_dims(arange(length_of(length)), others))
+    return getitem(node, tuple(grid))
+
+
 def dimshuffle(x: TensorLike, *pattern: Any) -> Node:
     """Axes in the order of `pattern`; "x" is a new axis of length 1, an axis left out must have length 1."""
     node = as_tensor(x)

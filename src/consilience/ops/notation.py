@@ -7,7 +7,7 @@ from typing import Any
 from consilience.ir import Node, constant_value
 from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import describe, set_name
-from consilience.ops import arrangement, index, linalg, reductions, shape
+from consilience.ops import arrangement, index, linalg, reductions, shape, sorting
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, kind_of
 from consilience.ops.scalar import TABLE
 
@@ -126,6 +126,8 @@ means("cast")(cast)
 means("round to")(round_to)
 for _name in ("flatten", "repeat", "take", "dimshuffle", "diagonal", "trace", "full_like"):
     means(_name)(getattr(arrangement, _name))
+for _name in ("sort", "argsort", "searchsorted"):
+    means(_name)(getattr(sorting, _name))
 
 for _name in (
     "sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "argmax", "argmin", "cumsum", "cumprod", "ptp",

@@ -20,6 +20,7 @@ from consilience.ops.arrangement import flatten as flatten
 from consilience.ops.arrangement import full_like as full_like
 from consilience.ops.arrangement import repeat as repeat
 from consilience.ops.arrangement import take as take
+from consilience.ops.arrangement import take_along_axis as take_along_axis
 from consilience.ops.arrangement import trace as trace
 from consilience.ops.control import cond as cond
 from consilience.ops.control import ifelse as ifelse
@@ -60,6 +61,11 @@ from consilience.ops.shape import reshape as reshape
 from consilience.ops.shape import squeeze as squeeze
 from consilience.ops.shape import stack as stack
 from consilience.ops.shape import swapaxes as swapaxes
+from consilience.ops.sorting import argsort as argsort
+from consilience.ops.sorting import interp as interp
+from consilience.ops.sorting import median as median
+from consilience.ops.sorting import searchsorted as searchsorted
+from consilience.ops.sorting import sort as sort
 from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
 from consilience.tensor import random as random

@@ -14,7 +14,15 @@ from consilience.ir import Dim, Dimension, Node, constant_value
 from consilience.ir.dimension import product
 from consilience.ir.side_tables import describe
 from consilience.ops import index, shape
-from consilience.ops.arrangement import diagonal, diagonal_positions, flatten, full_like, one_axis, take
+from consilience.ops.arrangement import (
+    diagonal,
+    diagonal_positions,
+    flatten,
+    full_like,
+    one_axis,
+    take,
+    take_along_axis,
+)
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.elementwise import broadcast_shape as common_shape
 from consilience.ops.index import getitem, index_inc, index_set
@@ -206,21 +214,6 @@ def roll(x: TensorLike, shift: int | Sequence[int], axis: int | Sequence[int] | 
         positions = apply("mod", apply("sub", arange(length_of(node.static_shape[place])), by), length)
         node = getitem(node, (*[slice(None)] * place, positions))
     return node
-
-
-def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = 0) -> Node:
-    """Elements at positions along an axis, one set of positions per place on the other axes, which broadcast."""
-    node, positions = as_tensor(arr), as_tensor(indices)
-    if axis is None:
-        node, axis = flatten(node), 0
-    place = one_axis(axis, node)
-    if positions.ndim != node.ndim:
-        raise ShapeError(f"the positions need rank {node.ndim}, got {describe(positions)}.")
-    grid: list[Node] = []
-    for i, length in enumerate(node.static_shape):
-        others = tuple(j for j in range(node.ndim) if j != i)
-        grid.append(positions if i == place else expand_dims(arange(length_of(length)), others))
-    return getitem(node, tuple(grid))
 
 
 def choose(a: TensorLike, choices: Any, mode: str = "raise") -> Node:
