@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -44,6 +45,28 @@ def test_type_checkers_see_what_is_made_from_tables() -> None:
     """The stubs are what `python tools/names.py` writes."""
     for path, text in stubs.STUBS.items():
         assert path.read_text(encoding="utf-8") == text(), "run `python tools/names.py`"
+
+
+@pytest.mark.slow
+def test_type_checkers_see_every_public_name(tmp_path: Path) -> None:
+    """mypy finds all that `__all__` lists, and the arity of scalar functions."""
+    places = {"pt": pt, "pt.linalg": pt.linalg, "pt.special": pt.special, "pm.math": pm.math}
+    uses = [f"{place}.{name}" for place, module in places.items() for name in module.__all__]
+    source = ["import consilience as pm", "import consilience.tensor as pt", *uses, "pt.exp(1.0, 2.0)"]
+    (tmp_path / "uses.py").write_text("\n".join(source), encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--cache-dir",
+        str(tmp_path / "cache"),
+        str(tmp_path / "uses.py"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=TOOLS.parent)
+    errors = [line for line in done.stdout.splitlines() if "error:" in line and "uses.py" in line]
+    assert errors
+    assert all(f"uses.py:{len(source)}:" in line for line in errors), done.stdout
 
 
 def test_every_missing_name_says_what_serves_in_its_place() -> None:
@@ -102,6 +125,7 @@ X = np.arange(6.0).reshape(2, 3)
         (lambda: pt.where(cond=X > 2, ift=X, iff=0.0), np.where(X > 2, X, 0)),
         (lambda: pt.tile(A=X, reps=2), np.tile(X, 2)),
         (lambda: pt.std(a=X, correction=1), X.std(ddof=1)),
+        (lambda: pt.unravel_index(np.arange(6), shape=(2, 3))[1], np.arange(6) % 3),
         (lambda: pt.as_tensor(X, "x", 2), X),
         (lambda: pt.exp(X, name="y"), np.exp(X)),
     ],

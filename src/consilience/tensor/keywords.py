@@ -37,6 +37,7 @@ _SYNONYMS: Final = tuple(
         "fill_value value",
         "lower lower_triangular",
         "func function",
+        "dims shape",
         "val value",
     )
 )
