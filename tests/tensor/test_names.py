@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -171,6 +173,14 @@ def test_missing_names_help(ask: Any, message: str) -> None:
         ask()
 
 
+def test_public_functions_are_pickled_by_name() -> None:
+    """A process pool finds the same function."""
+    for place in (pt, pt.linalg, pt.special, pm.math):
+        for name in place.__all__:
+            if inspect.isfunction(thing := getattr(place, name)):
+                assert pickle.loads(pickle.dumps(thing)) is thing, name
+
+
 METHODS: dict[str, tuple[Any, Any]] = {
     "sum": (lambda x: x.sum(0, "float32", True), lambda x: x.sum(0, "float32", keepdims=True)),
     "prod": (lambda x: x.prod(axis=1), lambda x: x.prod(1)),
@@ -213,6 +223,7 @@ METHODS: dict[str, tuple[Any, Any]] = {
     "set": (lambda x: x[0].set(y=1.0), lambda x: np.vstack([np.ones(3), x[1]])),
     "inc": (lambda x: x[[0, 0]].inc(1.0, ignore_duplicates=True), lambda x: x + np.array([[1.0], [0.0]])),
     "size": (lambda x: pt.as_tensor(x.size), lambda x: np.int64(6)),
+    "type": (lambda x: pt.as_tensor([x.type.ndim, len(x.type.shape)]), lambda x: np.array([2, 2])),
     "ndim": (lambda x: pt.as_tensor(x.ndim), lambda x: np.int64(2)),
     **{
         name: (lambda x, name=name: getattr(x / 9, name)(), lambda x, name=name: getattr(np, name)(x / 9))

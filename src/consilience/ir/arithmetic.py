@@ -184,11 +184,6 @@ class Arithmetic:
         """Number of elements: an integer where static, else an int64 scalar."""
         return _meanings["size"](self)
 
-    @property
-    def broadcastable(self) -> tuple[bool, ...]:
-        """Whether each axis has length 1 for certain, and so is stretched by broadcasting."""
-        return tuple(isinstance(n, int) and n == 1 for n in self.shape)
-
     def sum(
         self, axis: Operand = None, dtype: Operand = None, keepdims: bool = False, acc_dtype: Operand = None
     ) -> Node:

@@ -52,8 +52,11 @@ def export(namespace: dict[str, Any], also: str = "", *, wrap: bool = False) -> 
     """
     own = (name for name, thing in namespace.items() if getattr(thing, "__module__", 0) == namespace["__name__"])
     namespace["__all__"] = sorted({*(name for name in own if not name.startswith("_")), *also.split()})
-    if wrap:
-        namespace.update({name: accept(namespace[name]) for name in namespace["__all__"]})
+    for name in namespace["__all__"] if wrap else ():
+        thing = namespace[name]
+        namespace[name] = taking = accept(thing)
+        if taking is not thing and taking.__module__ == thing.__module__:  # where pickle finds it
+            taking.__module__, taking.__qualname__ = namespace["__name__"], name
 
 
 def missing(module: str, name: str) -> AttributeError:
@@ -82,7 +85,6 @@ def _accepting(function: FunctionType) -> Callable[..., Any]:
             keywords = _translated(function.__name__, own, frozenset(positional[: len(arguments)]), keywords)
         return function(*arguments, **keywords)
 
-    call.__module__ = "consilience.tensor"
     return call
 
 
