@@ -16,7 +16,7 @@ from consilience.ops.linalg import (
     SolveTriangular,
 )
 from consilience.ops.random import Key
-from consilience.ops.reduce import ArgReduce, Cumulative, Reduce, reduce
+from consilience.ops.reduce import ArgReduce, Cumulative, Reduce, Softmax, reduce
 from consilience.ops.scalar import TABLE, ScalarFunction
 from consilience.ops.shape import (
     BroadcastTo,
@@ -33,7 +33,7 @@ __all__ = [
     "TABLE", "ArgReduce", "BroadcastTo", "Cast", "Cholesky", "Concatenate", "Cond", "Cumulative", "Det", "DetSign",
     "Elementwise", "ExpandDims", "Index", "IndexUpdate", "Inverse", "InverseQuadratic", "Iota", "Item", "Key",
     "LengthOf", "LogAbsDet",
-    "MaskPositions", "MatMul", "Reduce", "Reshape", "ScalarFunction", "Solve", "SolveTriangular", "Squeeze",
-    "StopGradient", "TensorLike", "Transpose", "apply", "as_tensor", "cast", "cond", "getitem", "ifelse", "notation",
-    "reduce",
+    "MaskPositions", "MatMul", "Reduce", "Reshape", "ScalarFunction", "Softmax", "Solve", "SolveTriangular",
+    "Squeeze", "StopGradient", "TensorLike", "Transpose", "apply", "as_tensor", "cast", "cond", "getitem", "ifelse",
+    "notation", "reduce",
 ]  # fmt: skip
