@@ -172,7 +172,7 @@ EQUAL: dict[str, Pair] = {
     "sum of a scaled value": lambda t: ((t.vector * t.scalar).sum(), t.scalar * t.vector.sum()),
     "sum over rows of a row": lambda t: ((t.matrix + t.row).sum(axis=0), t.matrix.sum(axis=0) + 3 * t.row),
     "sum of a negative": lambda t: ((-t.vector).sum(), -t.vector.sum()),
-    "sum of a mean": lambda t: (t.matrix.mean(axis=0).mean(), t.matrix.mean()),
+    "sum of a mean": lambda t: (t.matrix.mean(axis=0).mean() + t.scalar, t.matrix.mean() + t.scalar),
     "sum of a transpose": lambda t: (transpose(t.matrix).sum(axis=1), t.matrix.sum(axis=0)),
     "sum of a join": lambda t: (concatenate([t.vector, t.x]).sum(), t.vector.sum() + t.x.sum()),
     "sum of a choice": lambda t: (
