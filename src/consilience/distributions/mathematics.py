@@ -95,8 +95,8 @@ def log_factorial(n: TensorLike) -> Node:
     return gammaln(apply("add", n, 1.0))
 
 
-# Beyond it a square is near overflow, and 1 + z^2 is z^2 in all digits.
-_LARGE: Final = 1e150
+# Beyond it 1 + z^2 is z^2 in all digits, and z^2 is a number in float32 as well.
+_LARGE: Final = 1e15
 # From here on the series of the ratio of gammas holds to the last digit.
 _FAR: Final = 100.0
 
