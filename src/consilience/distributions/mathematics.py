@@ -106,7 +106,8 @@ def log1p_square(z: Node) -> Node:
     size = absolute(z)
     large = greater(size, _LARGE)
     # The square of the choice is never taken apart into squares of factors, which may overflow where z does not.
-    return where(large, 2.0, 1.0) * log1p(where(large, size - 1.0, square(where(large, 0.0, z))))
+    half = log1p(where(large, size - 1.0, square(where(large, 0.0, z))))
+    return where(large, 2.0 * half, half)
 
 
 def log_half_step_of_gamma(x: Node) -> Node:
