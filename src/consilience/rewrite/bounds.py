@@ -32,6 +32,7 @@ from consilience.ops import (
     Reduce,
     Require,
     Reshape,
+    Softmax,
     Squeeze,
     StopGradient,
     Transpose,
@@ -114,6 +115,8 @@ def bounds_of(node: Node, known: Mapping[Node, Bounds]) -> Bounds:
             found = found.or_else(other)
     elif isinstance(op, Iota | LengthOf | MaskPositions | ArgReduce | ArgSort):
         found = Bounds(low=0.0)
+    elif isinstance(op, Softmax):
+        found = Bounds(-INF, 0.0) if op.logarithm else Bounds(0.0, 1.0)
     elif isinstance(op, Cumulative) and op.kind == "sum":
         found = Bounds(
             0.0 if inputs[0].low >= 0 else -INF, 0.0 if inputs[0].high <= 0 else INF, finite=inputs[0].finite
