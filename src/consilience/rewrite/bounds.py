@@ -17,6 +17,8 @@ import numpy.typing as npt
 from consilience.ir import INTEGERS, Constant, Node
 from consilience.ops import (
     ArgReduce,
+    ArgSort,
+    Assume,
     BroadcastTo,
     Cast,
     Concatenate,
@@ -28,6 +30,7 @@ from consilience.ops import (
     LengthOf,
     MaskPositions,
     Reduce,
+    Require,
     Reshape,
     Squeeze,
     StopGradient,
@@ -86,7 +89,7 @@ UNKNOWN = Bounds()
 TRUTH = Bounds(0.0, 1.0, finite=True, not_nan=True, whole=True)
 Transfer = Callable[..., Bounds]
 
-_SAME = (ExpandDims, Squeeze, Reshape, Transpose, BroadcastTo, Index, StopGradient)
+_SAME = (ExpandDims, Squeeze, Reshape, Transpose, BroadcastTo, Index, Assume, Require, StopGradient)
 _of_constants: weakref.WeakKeyDictionary[Node, Bounds] = weakref.WeakKeyDictionary()
 
 
@@ -109,7 +112,7 @@ def bounds_of(node: Node, known: Mapping[Node, Bounds]) -> Bounds:
         found = inputs[0]
         for other in inputs[1:]:
             found = found.or_else(other)
-    elif isinstance(op, Iota | LengthOf | MaskPositions | ArgReduce):
+    elif isinstance(op, Iota | LengthOf | MaskPositions | ArgReduce | ArgSort):
         found = Bounds(low=0.0)
     elif isinstance(op, Cumulative) and op.kind == "sum":
         found = Bounds(
