@@ -12,12 +12,14 @@ DATA = Path(__file__).parent / "data"
 
 
 def options(description: str) -> argparse.Namespace:
-    """The arguments: `out` (a folder, made if need be) and `no_plots`."""
-    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    """Say what the script is about, and read its arguments: `out` (a folder, made if need be) and `no_plots`."""
+    title = description.splitlines()[0]
+    parser = argparse.ArgumentParser(description=title)
     parser.add_argument("--out", type=Path, default=Path(), help="folder for the pictures (the current one)")
-    parser.add_argument("--no-plots", action="store_true", help="draw no pictures; needs no plotting package")
+    parser.add_argument("--no-plots", action="store_true", help="draw no pictures; no plotting package is needed")
     found = parser.parse_args()
     found.out.mkdir(parents=True, exist_ok=True)
+    print(title, flush=True)
     return found
 
 
