@@ -36,7 +36,7 @@ with pm.Model(coords={"year": summers["year"]}) as model:
     distance = np.abs(year[:, None] - year)
     covariance = amplitude**2 * pt.exp(-0.5 * (distance / length) ** 2) + sigma**2 * np.eye(year.size)
     pm.MvNormal("temperature", mean * np.ones(year.size), cov=covariance, observed=temperature, dims="year")
-    result = pm.sample(random_seed=1)
+    result = pm.sample(target_accept=0.95, random_seed=1)
 
 print(pm.summary(result))
 print("status:", result.status)
