@@ -37,14 +37,14 @@ def test_the_examples_are_those_that_the_readme_names() -> None:
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
-def test_the_first_code_of_the_readme_prints_what_it_says(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_code_of_the_readme_prints_what_it_says(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
     """The comment behind `print` is what is printed, whatever the seed; a warning would be an error."""
-    code = BLOCKS[0].replace("random_seed=1", f"random_seed={seed}")
-    assert "random_seed=1)" in BLOCKS[0]
-    (promised,) = re.findall(r"^print\(result\.status\) +# (\w+)$", BLOCKS[0], re.MULTILINE)
-    exec(compile(code, "README.md", "exec"), {})
+    code = "\n".join(BLOCKS)
+    (promised,) = re.findall(r"^print\(result\.status\) +# (\w+)$", code, re.MULTILINE)
+    assert "random_seed=1)" in code
+    exec(compile(code.replace("random_seed=1)", f"random_seed={seed})"), "README.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()
-    assert printed[-1] == promised
+    assert promised in printed
     assert any(line.startswith("theta[H]") for line in printed)
 
 
