@@ -19,10 +19,10 @@ from consilience.backends import contexts, reference
 from consilience.backends.contexts import Context
 from consilience.backends.registry import Executable
 from consilience.backends.registry import backend as find_backend
-from consilience.backends.shapes import Lengths, bind_lengths, check_sizes, sizes_of
-from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
+from consilience.backends.shapes import Lengths, bind_lengths, check_debts, check_sizes, sizes_of
+from consilience.backends.stages import compiled, computed_lengths
+from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage
 from consilience.ir import Debt, Input, Node, Shared, TensorType, is_leaf, numpy_dtype, topological
-from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
 from consilience.ir.leaves import is_masked
 from consilience.ir.obligations import collect
@@ -52,10 +52,14 @@ class Function:
         written = _listed(outputs)
         self.outputs = tuple(written)
         self._check_inputs()
-        self._debts: tuple[Debt, ...] = collect(written)
-        self._sizes = sizes_of(topological(written))
-        self.optimised = tuple(simplify(written))
-        self._slots = _slots(self.optimised, written)
+        computed = computed_lengths(written)
+        whole = [*written, *computed.values()]
+        self._debts: tuple[Debt, ...] = collect(whole)
+        self._sizes = sizes_of(topological(whole))
+        simple = simplify(whole)
+        self.optimised = tuple(simple[: len(written)])
+        self._computed = dict(zip(computed, simple[len(written) :], strict=True))
+        self._slots = _slots(simple, whole)
         self._context = context
         self._compile = find_backend(backend)
         self._executables: OrderedDict[tuple[tuple[int, ...], ...], Executable] = OrderedDict()
@@ -71,7 +75,8 @@ class Function:
             if node in seen:
                 raise GraphError(f"{describe(node)} is listed twice among the inputs of `{self.name}`.")
             seen.add(node)
-        missing = [n for n in topological(self.outputs) if isinstance(n.op, Input) and n not in seen]
+        whole = (*self.outputs, *computed_lengths(self.outputs).values())
+        missing = [n for n in topological(whole) if isinstance(n.op, Input) and n not in seen]
         if missing:
             raise GraphError(
                 f"`{self.name}` depends on {describe(missing[0])}, which is not among its inputs; add it to `inputs`."
@@ -141,7 +146,8 @@ class Function:
                 self._executables.move_to_end(shapes)
                 return known
         lengths = self.check_shapes(shapes)
-        made = self._compile((*self.inputs, *self._slots), self.optimised, lengths)
+        leaves = (*self.inputs, *self._slots)
+        made = compiled(self._compile, leaves, self.optimised, lengths, self._computed, self.check_lengths)
         with self._lock:
             self._executables[shapes] = made
             while len(self._executables) > KEPT_SHAPES:
@@ -153,17 +159,13 @@ class Function:
         lengths: Lengths = {}
         for node, shape in zip((*self.inputs, *self._slots), shapes, strict=True):
             bind_lengths(node, shape, lengths)
-        check_sizes(self._sizes, lengths)
-        for debt in self._debts:
-            left = dims.substitute(debt.obligation.left, lengths)
-            right = dims.substitute(debt.obligation.right, lengths)
-            if isinstance(left, int) and isinstance(right, int) and left != right:
-                raise ShapeError(
-                    f"{debt.obligation.reason}, but `{debt.obligation.left!r}` is {left} and "
-                    f"`{debt.obligation.right!r}` is {right}, in {debt.where}. "
-                    "A length 1 is stretched only when it is static: index with `None` to add such an axis."
-                )
+        self.check_lengths(lengths)
         return lengths
+
+    def check_lengths(self, lengths: Lengths) -> None:
+        """Raise ShapeError where lengths, as far as they are known, do not fit."""
+        check_sizes(self._sizes, lengths)
+        check_debts(self._debts, lengths)
 
 
 def _listed(outputs: Outputs) -> list[Node]:
@@ -210,7 +212,8 @@ def eval(
 ) -> Array:
     """The value of one expression, given values of its inputs (by node or by name)."""
     given = dict(inputs or {})
-    leaves = [n for n in topological([expression]) if is_leaf(n) and isinstance(n.op, Input)]
+    whole = (expression, *computed_lengths([expression]).values())
+    leaves = [n for n in topological(whole) if is_leaf(n) and isinstance(n.op, Input)]
     by_name = {name_of(n): n for n in leaves}
     values = {by_name.get(k, k) if isinstance(k, str) else k: v for k, v in given.items()}
     if any(leaf not in values for leaf in leaves):

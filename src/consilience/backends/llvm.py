@@ -27,11 +27,8 @@ from consilience.ir import (
     is_leaf,
     numpy_dtype,
     rebuild,
-    substitute,
-    tensor_input,
     topological,
 )
-from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower import entry
 from consilience.lower.expand import expand
@@ -43,7 +40,7 @@ from consilience.lower.views import static
 from consilience.native import jit, target
 from consilience.native.batch import run_batch
 from consilience.native.emit import emit
-from consilience.ops import Elementwise, MaskPositions
+from consilience.ops import Elementwise
 from consilience.ops.scalar import DRAWS
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -51,8 +48,6 @@ Array: TypeAlias = npt.NDArray[Any]
 # Constant subgraphs up to this many elements are computed once, at compile time.
 FOLD_LIMIT = 5_000_000
 ALIGNMENT = 64
-# Specialisations kept per mask: one per number of true entries seen lately.
-KEPT_COUNTS = 16
 
 
 class Compiled:
@@ -145,7 +140,7 @@ def fold(outputs: Sequence[Node]) -> list[Node]:
 
 def _foldable(node: Node) -> bool:
     """Whether a node has a value that is the same in every call and cheap for the reference backend."""
-    if is_leaf(node) or isinstance(node.op, MaskPositions):
+    if is_leaf(node):
         return False
     return not (isinstance(node.op, Elementwise) and node.op.function in (*DRAWS, "fold_in"))
 
@@ -239,49 +234,6 @@ class _Call:
         raise LinearAlgebraError(f"a matrix is singular or not positive definite in the computation of {where}.")
 
 
-class _Staged:
-    """A graph with masks: the number of true entries is learnt first, then the rest is compiled for it."""
-
-    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequence[Node]) -> None:
-        self._inputs = list(inputs)
-        self._outputs = list(outputs)
-        self._origins = origins
-        order = topological(outputs)
-        self._positions = next(n for n in order if isinstance(n.op, MaskPositions))
-        (mask,) = self._positions.inputs
-        self._mask = _executable(self._inputs, [mask], origins)
-        self._rests: dict[int, Any] = {}
-
-    def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
-        (mask,) = self._mask(arrays)
-        positions = np.flatnonzero(mask).astype("int64")
-        rest = self._rests.get(len(positions))
-        if rest is None:
-            rest = self._rests[len(positions)] = self._compile(len(positions))
-            for count in list(self._rests)[:-KEPT_COUNTS]:
-                self._rests.pop(count, None)
-        return rest([*arrays, positions])
-
-    def _compile(self, count: int) -> Call:
-        known = tensor_input("int64", (count,), "mask positions")
-        atom = dims.as_symbol(self._positions.static_shape[0])
-        assert atom is not None
-        # The positions become an input of known length; the symbol of their number becomes that number.
-        placeholder = tensor_input("int64", (self._positions.static_shape[0],), "mask positions")
-        open_outputs = substitute(self._outputs, {self._positions: placeholder})
-        outputs, memo = specialise(open_outputs, {atom: count})
-        replaced = substitute(outputs, {memo[placeholder]: known} if placeholder in memo else {})
-        return _executable([*self._inputs, known], replaced, self._origins)
-
-
-Call: TypeAlias = _Call | _Staged
-
-
-def _executable(inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequence[Node]) -> Call:
-    staged = any(isinstance(n.op, MaskPositions) for n in topological(outputs))
-    return (_Staged if staged else _Call)(inputs, outputs, origins)
-
-
 def specialised(inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths) -> tuple[list[Node], list[Node]]:
     """Inputs and outputs at fixed lengths."""
     with without_sources():
@@ -289,7 +241,7 @@ def specialised(inputs: Sequence[Node], outputs: Sequence[Node], lengths: Length
     return [memo[i] for i in inputs], results[: len(outputs)]
 
 
-def compile(inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths) -> Call:
+def compile(inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths) -> _Call:
     """The graph as a callable of arrays."""
     leaves, results = specialised(inputs, outputs, lengths)
-    return _executable(leaves, results, outputs)
+    return _Call(leaves, results, outputs)

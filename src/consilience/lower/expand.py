@@ -18,14 +18,17 @@ from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign,
 from consilience.ops import (
     Cholesky,
     Cond,
+    Cumulative,
     Det,
     DetSign,
     Elementwise,
     Index,
     Inverse,
     InverseQuadratic,
+    Iota,
     Item,
     LogAbsDet,
+    MaskPositions,
     MatMul,
     Reduce,
     Solve,
@@ -34,10 +37,20 @@ from consilience.ops import (
     apply,
     cast,
 )
-from consilience.ops.index import At, Slice
+from consilience.ops.index import At, Slice, index_set
 from consilience.ops.linalg import diagonal
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import broadcast_to, concatenate, expand_dims, eye, full, squeeze, transpose
+from consilience.ops.shape import (
+    broadcast_to,
+    concatenate,
+    expand_dims,
+    eye,
+    full,
+    length_of,
+    reshape,
+    squeeze,
+    transpose,
+)
 
 # A product with at most this many columns becomes a sum of scaled columns inside the loop over rows.
 FEW_COLUMNS = 32
@@ -348,6 +361,16 @@ def _logsumexp(node: Node) -> Node:
     return apply("log", total) + squeeze(shift, axes)
 
 
+def _mask_positions(node: Node) -> Node:
+    """Every position is written at the rank of its entry among the true ones, the others at one place too many."""
+    (count,), (mask,) = node.static_shape, node.inputs
+    flat = reshape(mask, (-1,))
+    rank = Node(Cumulative("sum", 0), cast(flat, "int64")) - 1
+    place = where(apply("bitwise_and", flat, rank < length_of(count)), rank, length_of(count))
+    written = index_set(full((count + 1,), 0, "int64")[place], Node(Iota(*flat.static_shape)))
+    return written[:count]
+
+
 NODES: dict[type, Callable[[Node], Node]] = {
     Solve: _solve,
     Inverse: _inverse,
@@ -356,6 +379,7 @@ NODES: dict[type, Callable[[Node], Node]] = {
     DetSign: _det_sign,
     Det: _det,
     MatMul: _matmul,
+    MaskPositions: _mask_positions,
 }
 
 
