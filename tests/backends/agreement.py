@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from consilience.backends import llvm, reference
 from consilience.backends.shapes import Lengths, bind_lengths
-from consilience.backends.stages import compiled, computed_lengths
 from consilience.ir import Node, tensor_input
 
 Array = npt.NDArray[Any]
@@ -35,8 +34,7 @@ def lengths_of(inputs: Sequence[Node], arrays: Sequence[Array]) -> Lengths:
 
 def run_llvm(inputs: Sequence[Node], outputs: Sequence[Node], arrays: Sequence[Array]) -> list[Array]:
     """The machine code's results, for the graph as it is written."""
-    computed = computed_lengths(outputs)
-    return compiled(llvm.compile, inputs, outputs, lengths_of(inputs, arrays), computed, lambda lengths: None)(arrays)
+    return llvm.compile(inputs, outputs, lengths_of(inputs, arrays)).bind()(arrays)
 
 
 def run_reference(inputs: Sequence[Node], outputs: Sequence[Node], arrays: Sequence[Array]) -> list[Array]:

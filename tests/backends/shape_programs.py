@@ -45,6 +45,8 @@ def _repeat(x: Array, repeats: Any, axis: int | None = None) -> Array:
     length = np.size(x) if axis is None else np.shape(x)[axis]
     if np.ndim(repeats) and len(repeats) != length:
         raise ValueError("one number per element is needed")
+    if np.any(np.less(repeats, 0)):  # NumPy lets them pass where there is nothing to repeat
+        raise ValueError("numbers must be at least 0")
     return np.repeat(x, repeats, axis)
 
 
@@ -166,9 +168,9 @@ class Writer:
             return self.one_of(f"{u} > 0.1", f"both({u} < 0.3, {self.name('bool', 1)})"), "bool", 1
         if which <= 14:
             n = self.length(v, rank)
-            shape, new = [("(-1,)", 1), ("(-1, 2)", 2), (f"({n}, -1)", 2), (f"({v}.shape[0]//2, 2, -1)", 3),
-                          (f"({v}.shape[{axis}], {n})", 2), (f"(2, {v}.shape[{axis}], -1)", 3)][self.number(0, 5)]  # fmt: skip
-            return f"reshape({v}, {shape})", "float64", new
+            own = f"{v}.shape[{axis}]"
+            shape = self.one_of("-1,", "-1, 2", f"{n}, -1", f"{n}//2, 2, -1", f"{own}, {n}", f"2, {own}, -1")
+            return f"reshape({v}, ({shape}))", "float64", max(shape.count(",") + (not shape.endswith(",")), 1)
         if which == 15:
             return self.one_of(f"transpose({v})", f"transpose({v})[::-1]"), "float64", rank
         if which == 16 and rank < 3:
@@ -197,10 +199,16 @@ class Writer:
             return f"{function}({v}, {axis})", "float64", rank - 1
         if which == 27:
             n, other = self.length(v, rank), self.length(v, rank)
-            made = [(f"arange({n})", "int64", 1), (f"arange(k, {n})", "int64", 1), (f"arange({n}, j, -2)", "int64", 1),
-                    (f"zeros({v}.shape)", "float64", rank), (f"ones(({n}, {other}))", "float64", 2),
-                    (f"eye({n}, {other}, {self.number(-2, 2)})", "float64", 2), (f"linspace(0.0, 1.0, {n})", "float64", 1),
-                    (f"full(({n},), {self.name('float64', 0)})" if self.scalars() else f"full({n}, 2.0)", "float64", 1)]  # fmt: skip
+            made = [
+                (f"arange({n})", "int64", 1),
+                (f"arange(k, {n})", "int64", 1),
+                (f"arange({n}, j, -2)", "int64", 1),
+                (f"zeros({v}.shape)", "float64", rank),
+                (f"ones(({n}, {other}))", "float64", 2),
+                (f"eye({n}, {other}, {self.number(-2, 2)})", "float64", 2),
+                (f"linspace(0.0, 1.0, {n})", "float64", 1),
+                (f"full(({n},), {v}.sum())", "float64", 1),
+            ]
             return made[self.number(0, len(made) - 1)]
         if which == 28:
             full[axis] = self.one_of(self.slice(v, axis), self.name("int64", 1), self.name("bool", 1), "k")
@@ -215,10 +223,6 @@ class Writer:
         if which == 31 and rank > 1:
             return f"matmul({v}, {self.name('float64', 1)})", "float64", rank - 1
         return f"sin({v})", "float64", rank
-
-    def scalars(self) -> bool:
-        """Whether there is a float of rank 0."""
-        return ("float64", 0) in self.kinds.values()
 
     def sliced(self, entries: Sequence[str]) -> str:
         """An index in the form of an argument."""
@@ -261,7 +265,7 @@ def outcome(lines: Sequence[tuple[str, str]], values: dict[str, Any], functions:
     try:
         with np.errstate(all="ignore"):
             for name, code in lines:
-                known[name] = eval(code, {**functions, "slice": slice, "__builtins__": {}}, known)
+                known[name] = eval(code, dict(functions), known)
     except Undecided:
         raise
     except (ValueError, IndexError, TypeError, OverflowError, ZeroDivisionError) as error:

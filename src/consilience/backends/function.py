@@ -17,16 +17,18 @@ import numpy.typing as npt
 
 from consilience.backends import contexts, reference
 from consilience.backends.contexts import Context
-from consilience.backends.registry import Executable
+from consilience.backends.registry import Bound
 from consilience.backends.registry import backend as find_backend
-from consilience.backends.shapes import Lengths, bind_lengths, check_debts, check_sizes, sizes_of
-from consilience.backends.stages import compiled, computed_lengths
+from consilience.backends.shapes import Lengths, bind_lengths, check_obligations, check_sizes, sizes_of
 from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage
-from consilience.ir import Debt, Input, Node, Shared, TensorType, is_leaf, numpy_dtype, topological
+from consilience.ir import Input, Node, Shared, TensorType, computed_atoms, is_leaf, numpy_dtype, topological
+from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
 from consilience.ir.leaves import is_masked
+from consilience.ir.lengths import source_of
 from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe, name_of
+from consilience.ops.assertion import require
 from consilience.rules import simplify
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -52,17 +54,16 @@ class Function:
         written = _listed(outputs)
         self.outputs = tuple(written)
         self._check_inputs()
-        computed = computed_lengths(written)
-        whole = [*written, *computed.values()]
-        self._debts: tuple[Debt, ...] = collect(whole)
-        self._sizes = sizes_of(topological(whole))
-        simple = simplify(whole)
-        self.optimised = tuple(simple[: len(written)])
-        self._computed = dict(zip(computed, simple[len(written) :], strict=True))
-        self._slots = _slots(simple, whole)
+        sources = [source_of(atom) for atom in computed_atoms(written)]
+        self._obligations = collect([*written, *sources])
+        self._sizes = sizes_of(topological([*written, *sources]))
+        # Lengths that are computed can be checked by the program only.
+        later = tuple(o for o in self._obligations if dims.is_computed(o.left) or dims.is_computed(o.right))
+        self.optimised = tuple(require(simplify(written), later))
+        self._slots = _slots(self.optimised, written, sources)
         self._context = context
         self._compile = find_backend(backend)
-        self._executables: OrderedDict[tuple[tuple[int, ...], ...], Executable] = OrderedDict()
+        self._executables: OrderedDict[tuple[tuple[int, ...], ...], Bound] = OrderedDict()
         self._lock = threading.Lock()
 
     def _check_inputs(self) -> None:
@@ -75,8 +76,8 @@ class Function:
             if node in seen:
                 raise GraphError(f"{describe(node)} is listed twice among the inputs of `{self.name}`.")
             seen.add(node)
-        whole = (*self.outputs, *computed_lengths(self.outputs).values())
-        missing = [n for n in topological(whole) if isinstance(n.op, Input) and n not in seen]
+        sources = [source_of(atom) for atom in computed_atoms(self.outputs)]
+        missing = [n for n in topological([*self.outputs, *sources]) if isinstance(n.op, Input) and n not in seen]
         if missing:
             raise GraphError(
                 f"`{self.name}` depends on {describe(missing[0])}, which is not among its inputs; add it to `inputs`."
@@ -138,7 +139,7 @@ class Function:
             array = array.astype(wanted)
         return array
 
-    def _executable(self, arrays: Sequence[Array]) -> Executable:
+    def _executable(self, arrays: Sequence[Array]) -> Bound:
         shapes = tuple(array.shape for array in arrays)
         with self._lock:
             known = self._executables.get(shapes)
@@ -146,8 +147,7 @@ class Function:
                 self._executables.move_to_end(shapes)
                 return known
         lengths = self.check_shapes(shapes)
-        leaves = (*self.inputs, *self._slots)
-        made = compiled(self._compile, leaves, self.optimised, lengths, self._computed, self.check_lengths)
+        made = self._compile((*self.inputs, *self._slots), self.optimised, lengths).bind()
         with self._lock:
             self._executables[shapes] = made
             while len(self._executables) > KEPT_SHAPES:
@@ -159,13 +159,9 @@ class Function:
         lengths: Lengths = {}
         for node, shape in zip((*self.inputs, *self._slots), shapes, strict=True):
             bind_lengths(node, shape, lengths)
-        self.check_lengths(lengths)
-        return lengths
-
-    def check_lengths(self, lengths: Lengths) -> None:
-        """Raise ShapeError where lengths, as far as they are known, do not fit."""
         check_sizes(self._sizes, lengths)
-        check_debts(self._debts, lengths)
+        check_obligations(self._obligations, lengths)
+        return lengths
 
 
 def _listed(outputs: Outputs) -> list[Node]:
@@ -212,8 +208,8 @@ def eval(
 ) -> Array:
     """The value of one expression, given values of its inputs (by node or by name)."""
     given = dict(inputs or {})
-    whole = (expression, *computed_lengths([expression]).values())
-    leaves = [n for n in topological(whole) if is_leaf(n) and isinstance(n.op, Input)]
+    sources = [source_of(atom) for atom in computed_atoms([expression])]
+    leaves = [n for n in topological([expression, *sources]) if is_leaf(n) and isinstance(n.op, Input)]
     by_name = {name_of(n): n for n in leaves}
     values = {by_name.get(k, k) if isinstance(k, str) else k: v for k, v in given.items()}
     if any(leaf not in values for leaf in leaves):

@@ -11,15 +11,19 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from consilience.backends.shapes import Lengths, bind_computed, bind_lengths, static_shape
+from consilience.backends.callback import Callback
+from consilience.backends.shapes import Lengths, bind_computed, bind_lengths, check_obligations, static_shape
 from consilience.errors import LinearAlgebraError, MissingRuleError, OutOfBoundsError, ShapeError
 from consilience.ir import Constant, Dim, Node, TensorType, computed_atoms, is_leaf, numpy_dtype, topological
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
+from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe
 from consilience.ops import (
     TABLE,
     ArgReduce,
+    ArgSort,
+    Assume,
     BroadcastTo,
     Cast,
     Cholesky,
@@ -41,6 +45,7 @@ from consilience.ops import (
     MaskPositions,
     MatMul,
     Reduce,
+    Require,
     Reshape,
     Solve,
     SolveTriangular,
@@ -89,8 +94,11 @@ def evaluate(
         values[leaf] = array
     for atom in computed_atoms(outputs):
         if atom not in lengths:
-            _evaluate_into(values, [source_of(atom)], lengths)
-            bind_computed(atom, int(values[source_of(atom)]), lengths)
+            source = source_of(atom)
+            check_obligations(collect([source]), lengths)
+            _evaluate_into(values, [source], lengths)
+            bind_computed(atom, int(values[source]), lengths)
+    check_obligations(collect(outputs), lengths)
     _evaluate_into(values, outputs, lengths)
     return [values[output] for output in outputs]
 
@@ -137,8 +145,10 @@ def _cast(node: Node, lengths: Lengths, x: Array) -> Array:
     return x.astype(target)
 
 
+@means(Assume)
+@means(Require)
 @means(StopGradient)
-def _stop(node: Node, lengths: Lengths, x: Array) -> Array:
+def _itself(node: Node, lengths: Lengths, x: Array) -> Array:
     return x
 
 
@@ -175,6 +185,11 @@ def _arg_reduce(node: Node, lengths: Lengths, x: Array) -> Array:
         raise ShapeError(f"`arg{_op(node).kind}` of an empty axis has no value: {describe(node)}.")
     function = np.argmax if _op(node).kind == "max" else np.argmin
     return np.asarray(function(x, axis=_op(node).axis))
+
+
+@means(ArgSort)
+def _argsort(node: Node, lengths: Lengths, x: Array) -> Array:
+    return np.argsort(x, axis=_op(node).axis, kind="stable")
 
 
 @means(Cumulative)
@@ -392,12 +407,31 @@ def _item(node: Node, lengths: Lengths, members: list[Array]) -> Array:
     return np.asarray(members[_op(node).position])
 
 
+class _Interpreted:
+    """A graph to be evaluated op by op."""
+
+    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths, data: Sequence[Node]) -> None:
+        self.inputs, self.outputs, self.data = tuple(inputs), tuple(outputs), tuple(data)
+        self.lengths = lengths
+
+    def bind(self, values: Sequence[Array] = ()) -> _Interpretation:
+        return _Interpretation(self, values)
+
+
+class _Interpretation(Callback):
+    """The same with values of its data."""
+
+    def __init__(self, graph: _Interpreted, values: Sequence[Array]) -> None:
+        super().__init__(graph.inputs, graph.outputs, graph.lengths)
+        self._given = dict(zip(graph.data, values, strict=True))
+
+    def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
+        values = {**self._given, **dict(zip(self._inputs, arrays, strict=True))}
+        return [np.array(v) for v in evaluate(self._outputs, values, self._lengths)]
+
+
 def compile(
-    inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths
-) -> Callable[[Sequence[Array]], list[Array]]:
-    """The graph as a callable of arrays, in the form of a backend's entry."""
-
-    def run(arrays: Sequence[Array]) -> list[Array]:
-        return [np.array(v) for v in evaluate(outputs, dict(zip(inputs, arrays, strict=True)), lengths)]
-
-    return run
+    inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths, data: Sequence[Node] = (), *, level: int = 2
+) -> _Interpreted:
+    """The graph as it is, evaluated by NumPy op by op (`registry.Compile`); nothing is optimised."""
+    return _Interpreted(inputs, outputs, lengths, data)

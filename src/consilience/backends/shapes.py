@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from consilience.errors import ShapeError
-from consilience.ir import Debt, Dim, Node, TupleType
+from consilience.ir import Dim, Node, Obligation, TupleType
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
 from consilience.ir.side_tables import describe
@@ -31,47 +31,38 @@ def static_shape(shape: tuple[Dim, ...], lengths: Lengths) -> tuple[int, ...]:
 
 
 def check_sizes(sizes: Mapping[Dim, Node], lengths: Lengths) -> None:
-    """Refuse values whose bytes cannot be counted in 63 bits, and lengths below zero.
+    """Refuse values whose bytes cannot be counted in 63 bits.
 
-    sizes   lengths and numbers of elements, with the first node that has them
+    sizes   number of elements, with the first node that has as many
     """
     for size, node in sizes.items():
         actual = dims.substitute(size, lengths)
         if isinstance(actual, int) and actual > LARGEST_SIZE:
             raise ShapeError(f"{describe(node)} has {actual} elements, more than can be addressed.")
-        if isinstance(actual, int) and actual < 0:
-            raise ShapeError(f"a length must be >= 0, but `{size!r}` is {actual} in {describe(node)}.")
+
+
+def check_obligations(obligations: Iterable[Obligation], lengths: Lengths) -> None:
+    """Raise ShapeError where lengths that must agree do not, with both expressions and the user's line."""
+    for obligation in obligations:
+        left = dims.substitute(obligation.left, lengths)
+        right = dims.substitute(obligation.right, lengths)
+        if isinstance(left, int) and isinstance(right, int) and left != right:
+            raise ShapeError(
+                f"{obligation.reason}, but `{obligation.left!r}` is {left} and `{obligation.right!r}` is {right}, in "
+                f"{obligation.where}. A length 1 is stretched only when it is static: index with `None` to add such "
+                "an axis."
+            )
 
 
 def sizes_of(order: Iterable[Node]) -> dict[Dim, Node]:
-    """What `check_sizes` looks at: numbers of elements that are symbolic or large, lengths of unknown sign."""
+    """Every number of elements that is symbolic or large, for `check_sizes`."""
     found: dict[Dim, Node] = {}
     for node in order:
         for of in node.type.items if isinstance(node.type, TupleType) else (node.type,):
-            for length in of.shape:
-                if not dims.non_negative(length):
-                    found.setdefault(length, node)
             size = of.size
             if not isinstance(size, int) or size > LARGEST_SIZE:
                 found.setdefault(size, node)
     return found
-
-
-def check_debts(debts: Iterable[Debt], lengths: Lengths) -> list[Debt]:
-    """Refuse lengths that differ where they must be equal; returns the pairs that are not known yet."""
-    open_debts = []
-    for debt in debts:
-        left = dims.substitute(debt.obligation.left, lengths)
-        right = dims.substitute(debt.obligation.right, lengths)
-        if not isinstance(left, int) or not isinstance(right, int):
-            open_debts.append(debt)
-        elif left != right:
-            raise ShapeError(
-                f"{debt.obligation.reason}, but `{debt.obligation.left!r}` is {left} and "
-                f"`{debt.obligation.right!r}` is {right}, in {debt.where}. "
-                "A length 1 is stretched only when it is static: index with `None` to add such an axis."
-            )
-    return open_debts
 
 
 def bind_computed(atom: dims.Atom, value: int, lengths: Lengths) -> None:

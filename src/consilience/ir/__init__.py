@@ -15,7 +15,7 @@ from consilience.ir.leaves import (
 )
 from consilience.ir.lengths import computed_atoms, substitute, with_lengths
 from consilience.ir.node import Node
-from consilience.ir.obligations import Debt, Obligation
+from consilience.ir.obligations import Obligation
 from consilience.ir.op import Op
 from consilience.ir.parse import parse
 from consilience.ir.region import Region, close
@@ -29,7 +29,6 @@ __all__ = [
     "FLOATS",
     "INTEGERS",
     "Constant",
-    "Debt",
     "Dim",
     "Dimension",
     "Input",

@@ -276,6 +276,11 @@ def atoms(length: Dim) -> set[Atom]:
     return found
 
 
+def is_computed(length: Dim) -> bool:
+    """Whether a length is known only when the program runs."""
+    return isinstance(length, Dimension) and any(atom.kind in COMPUTED for atom in atoms(length))
+
+
 def as_symbol(length: Dim) -> Atom | None:
     """The symbol, when the length is nothing but one symbol."""
     atom = as_atom(length)

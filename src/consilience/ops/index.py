@@ -17,6 +17,7 @@ from consilience.ir import dimension as dims
 from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe
 from consilience.ir.types import INTEGERS, Shape
+from consilience.ops.assertion import Require
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_shape, cast
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import as_integer, broadcast_to, expand_dims, length_of, lengths_listed, reshape, stack
@@ -397,17 +398,19 @@ def split(value: TensorLike, sections: int | TensorLike | Sequence[TensorLike], 
     if not -x.ndim <= axis < x.ndim:
         raise ShapeError(f"axis {axis} does not exist in {describe(x)}.")
     axis %= x.ndim
-    shape = x.static_shape
-    lead = (slice(None),) * axis
+    length = x.static_shape[axis]
+    edges: list[Any]
     if isinstance(sections, int):
-        length = shape[axis]
         if sections < 1 or (isinstance(length, int) and length % sections):
             raise ShapeError(f"cannot split {length!r} elements into {sections} equal parts: {describe(x)}.")
         part = dims.floordiv(length, sections)
-        apart = reshape(x, (*shape[:axis], sections, part, *shape[axis + 1 :]))
-        return [getitem(apart, (*lead, i)) for i in range(sections)]
-    edges: list[Any] = [0, *lengths_listed(sections), None]
-    return [getitem(x, (*lead, slice(a, b))) for a, b in itertools.pairwise(edges)]
+        if not isinstance(length, int):
+            x = Node(Require((Obligation(length, part * sections, "a split makes equal parts"),)), x)
+        edges = [part * i for i in range(sections)]
+    else:
+        edges = [0, *lengths_listed(sections)]
+    lead = (slice(None),) * axis
+    return [getitem(x, (*lead, slice(a, b))) for a, b in itertools.pairwise([*edges, None])]
 
 
 def iterate(x: Node) -> Iterator[Node]:

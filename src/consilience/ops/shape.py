@@ -26,6 +26,11 @@ from consilience.ops.elementwise import (
 )
 
 
+def at_least_zero(shape: Shape) -> tuple[Obligation, ...]:
+    """What lengths of unknown sign must fulfil."""
+    return tuple(Obligation(dims.maximum(n, 0), n, "a length must be >= 0") for n in shape if not dims.non_negative(n))
+
+
 class Reshape(Op):
     """The same elements in row-major order under another shape."""
 
@@ -40,7 +45,8 @@ class Reshape(Op):
 
     def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
         before, after = inputs[0].tensor_type.size, dims.product(self.shape)
-        return () if before is after or before == after else (Obligation(before, after, "reshape keeps the size"),)
+        same = () if before is after or before == after else (Obligation(before, after, "reshape keeps the size"),)
+        return same + at_least_zero(self.shape)
 
 
 class Transpose(Op):
@@ -103,7 +109,7 @@ class BroadcastTo(Op):
             Obligation(a, b, "broadcast_to keeps lengths other than 1")
             for a, b in pairs
             if a != 1 and a is not b and a != b
-        )
+        ) + at_least_zero(self.shape)
 
 
 class Concatenate(Op):
@@ -142,6 +148,9 @@ class Iota(Op):
 
     def result_type(self, *inputs: Node) -> TensorType:
         return TensorType("int64", (self.length,))
+
+    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+        return at_least_zero((self.length,))
 
 
 class LengthOf(Op):

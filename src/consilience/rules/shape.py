@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from consilience.ir import Node, Shape
+from consilience.ir import Node, Obligation, Shape
 from consilience.ops import (
     BroadcastTo,
     Cast,
     Concatenate,
     Elementwise,
     ExpandDims,
+    Require,
     Reshape,
     Squeeze,
     StopGradient,
@@ -314,6 +315,16 @@ def concatenate_merged(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
+    Require,
+    name="requirements are known to the function",
+    examples=[lambda t: t.node(Require((Obligation(5, 5, "equal lengths"),)), t.vector)],
+)
+def requirement(node: Node, facts: Facts) -> Node | None:
+    """The value itself: whoever compiles collected the obligations from the graph as it was written."""
+    return node.inputs[0]
+
+
+@rewrites(
     StopGradient, name="stop_gradient after differentiation", examples=[lambda t: t.node(StopGradient(), t.vector)]
 )
 def stop_gradient(node: Node, facts: Facts) -> Node | None:
@@ -322,6 +333,7 @@ def stop_gradient(node: Node, facts: Facts) -> Node | None:
 
 
 RULES: tuple[Rule, ...] = (
+    requirement,
     unrepeated,
     views_outwards,
     cast_of_cast,

@@ -12,7 +12,7 @@ from consilience.ops.index import getitem, index_inc, index_set
 from consilience.ops.linalg import diagonal
 from consilience.ops.reduce import cumulative, reduce
 from consilience.ops.shape import (
-    arange,
+    Iota,
     as_integer,
     as_length,
     as_shape,
@@ -121,7 +121,7 @@ def diag(x: TensorLike, k: int = 0) -> Node:
 
 def _diagonal(length: Dim, k: int) -> tuple[Node, Node]:
     """Rows and columns of the first `length` elements of diagonal k."""
-    positions = arange(length_of(length))
+    positions = Node(Iota(length))
     return apply("add", positions, max(-k, 0)), apply("add", positions, max(k, 0))
 
 
@@ -133,7 +133,7 @@ def tri(rows: object, columns: object | None = None, k: int = 0, dtype: str = "f
 
 
 def _below(rows: Dim, columns: Dim, k: int) -> Node:
-    row, column = expand_dims(arange(length_of(rows)), 1), arange(length_of(columns))
+    row, column = expand_dims(Node(Iota(rows)), 1), Node(Iota(columns))
     return apply("ge", apply("add", row, k), column)
 
 

@@ -11,7 +11,7 @@ from consilience.ir import constant as _constant
 from consilience.ir.side_tables import set_name
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, kind_of, promote
 from consilience.ops.random import Key
-from consilience.ops.shape import arange, as_length, broadcast_arrays, expand_dims, full, length_of
+from consilience.ops.shape import Iota, as_length, broadcast_arrays, expand_dims, full, length_of
 
 Lengths = Sequence[int | Dimension | None]
 
@@ -102,7 +102,7 @@ def linspace(start: TensorLike, stop: TensorLike, num: TensorLike = 50, endpoint
     count = as_length(num)
     first, last = broadcast_arrays(low, high)
     gaps = length_of(count) - 1 if endpoint else length_of(count)
-    position = expand_dims(arange(length_of(count)), tuple(range(1, first.ndim + 1)))
+    position = expand_dims(Node(Iota(count)), tuple(range(1, first.ndim + 1)))
     steps = cast(apply("maximum", gaps, 1), first.dtype)
     result = cast(position, first.dtype) * ((last - first) / steps) + first
     ends = apply("logical_and", position > 0, apply("eq", position, gaps))

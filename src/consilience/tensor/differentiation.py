@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import overload
 
 from consilience.ir import Node
-from consilience.ir.obligations import collect, inherit
+from consilience.ir.obligations import collect
+from consilience.ops.assertion import require
 from consilience.rules import simplify
 from consilience.transforms import gradient as calculus
 
@@ -22,9 +23,7 @@ def grad(cost: Node, wrt: Node | Sequence[Node], disconnected: str = "zero") -> 
     """
     wanted = [wrt] if isinstance(wrt, Node) else list(wrt)
     results = calculus.gradient(_simplified(cost, wanted), wanted, disconnected=disconnected)
-    debts = collect([cost])
-    for result in results:
-        inherit(result, debts)
+    results = require(results, collect([cost]))
     return results[0] if isinstance(wrt, Node) else results
 
 

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from consilience.errors import MissingRuleError
 from consilience.ir import Node, constant_value
-from consilience.ops import Cast, Elementwise, StopGradient, apply, cast
+from consilience.ops import Assume, Cast, Elementwise, Require, StopGradient, apply, cast
 from consilience.ops.scalar import DRAWS
 from consilience.transforms.gradient.mask import keep, through_mask
 from consilience.transforms.gradient.table import SCALAR_PULLBACKS, no_derivative, partial_of
@@ -43,6 +43,12 @@ def _elementwise(node: Node, g: Node, position: int) -> Node | None:
 @partial_of(Cast)
 def _cast(node: Node, g: Node, position: int) -> Node | None:
     return through_mask(g, lambda inner: cast(inner, node.inputs[0].dtype))
+
+
+@partial_of(Assume)
+@partial_of(Require)
+def _itself(node: Node, g: Node, position: int) -> Node | None:
+    return g
 
 
 no_derivative(StopGradient, "it is there to stop derivatives")

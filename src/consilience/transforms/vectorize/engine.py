@@ -12,10 +12,11 @@ from consilience.errors import DtypeError, MissingRuleError, ShapeError
 from consilience.ir import Dim, Node, computed_atoms, rebuild, topological, with_lengths
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
-from consilience.ir.obligations import collect, inherit
+from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe, without_sources
 from consilience.ir.types import Shape
 from consilience.ops import Item
+from consilience.ops.assertion import require
 from consilience.ops.shape import broadcast_to, expand_dims
 from consilience.transforms.vectorize.table import Operand, batched_row
 
@@ -36,11 +37,7 @@ def vectorize(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> lis
         _check_computed(outputs, replacements)
         full = {old: Operand(old, _full(old, new, batch), True) for old, new in replacements.items()}
         result = [batched.full(batch) for batched in propagate(outputs, full, batch)]
-    debts = collect(outputs)
-    for node in result:
-        if node.inputs:
-            inherit(node, debts)
-    return result
+    return require(result, collect(outputs))
 
 
 def _check_computed(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> None:
