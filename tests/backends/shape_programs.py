@@ -15,6 +15,7 @@ import consilience.tensor as pt
 from consilience.ir import Node
 
 Array = npt.NDArray[Any]
+Line = tuple[str, str]  # a name and the expression it stands for
 LARGEST = 300  # elements of one value
 KINDS = {"x": ("float64", 1), "y": ("float64", 1), "A": ("float64", 2), "T": ("float64", 3), "k": ("int64", 0),
          "j": ("int64", 0), "i": ("int64", 1), "z": ("int64", 1), "m": ("bool", 1)}  # fmt: skip
@@ -94,7 +95,7 @@ class Writer:
     def __init__(self, generator: np.random.Generator) -> None:
         self.generator = generator
         self.kinds = dict(KINDS)
-        self.lines: list[tuple[str, str]] = []
+        self.lines: list[Line] = []
 
     def number(self, low: int, high: int) -> int:
         """An integer in [low, high]."""
@@ -259,7 +260,7 @@ def sample(generator: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def outcome(lines: Sequence[tuple[str, str]], values: dict[str, Any], functions: dict[str, Any]) -> Any:
+def outcome(lines: Sequence[Line], values: dict[str, Any], functions: dict[str, Any]) -> Any:
     """The value of every line, or the error that one of them raised."""
     known = dict(values)
     try:
@@ -278,7 +279,7 @@ def symbols() -> dict[str, Node]:
     return {name: pt.tensor(name, dtype=dtype, shape=(None,) * rank) for name, (dtype, rank) in KINDS.items()}
 
 
-def program(seed: int, steps: int, count: int) -> tuple[list[tuple[str, str]], list[dict[str, Any]]]:
+def program(seed: int, steps: int, count: int) -> tuple[list[Line], list[dict[str, Any]]]:
     """Lines, and values of the inputs."""
     generator = np.random.default_rng(seed)
     samples = [sample(generator) for _ in range(count)]
