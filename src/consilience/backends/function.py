@@ -20,7 +20,7 @@ from consilience.backends.contexts import Context
 from consilience.backends.registry import Bound
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.shapes import Lengths, bind_lengths, check_obligations, check_sizes, sizes_of
-from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage
+from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
 from consilience.ir import Input, Node, Shared, TensorType, computed_atoms, is_leaf, numpy_dtype, topological
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
@@ -90,19 +90,20 @@ class Function:
         arrays += [place.get(slot) for slot in self._slots]
         try:
             results = self._executable(arrays)(arrays)
-        except ExecutionError as error:
+        except (ExecutionError, ShapeError) as error:
             raise self._located(error, arrays) from None
         if self._single:
             return results[0]
         return dict(zip(self._keys, results, strict=True)) if self._keys is not None else results
 
-    def _located(self, error: ExecutionError, arrays: Sequence[Array]) -> ExecutionError:
+    def _located(self, error: ExecutionError | ShapeError, arrays: Sequence[Array]) -> ExecutionError | ShapeError:
         """The same failure found again in the expressions as the user wrote them, which says where it is."""
         if isinstance(error, MemoryShortage):
             return error
         try:
-            reference.evaluate(self.outputs, dict(zip((*self.inputs, *self._slots), arrays, strict=True)))
-        except ExecutionError as precise:
+            written = require(self.outputs, self._obligations)
+            reference.evaluate(written, dict(zip((*self.inputs, *self._slots), arrays, strict=True)))
+        except (ExecutionError, ShapeError) as precise:
             return precise
         return error
 

@@ -37,7 +37,6 @@ from consilience.ir import (
 )
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
-from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower import entry
 from consilience.lower.expand import expand
@@ -50,6 +49,7 @@ from consilience.native import jit, target
 from consilience.native.batch import run_batch
 from consilience.native.emit import emit
 from consilience.ops import Elementwise, Index, IndexUpdate, MaskPositions
+from consilience.ops.assertion import required
 from consilience.ops.scalar import DRAWS
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -299,7 +299,7 @@ class _Staged:
         for (atom, nodes), count, leaf in zip(self._masks.items(), counts, placed, strict=True):
             bind_computed(atom, count, lengths)
             known.update((node, leaf) for node in nodes)
-        check_obligations(collect(self.outputs), lengths)
+        check_obligations(required(self.outputs), lengths)
         with without_sources():
             static, memo = specialise([*self.outputs, *known], lengths)
             replaced = substitute(static[: len(self.outputs)], {memo[old]: new for old, new in known.items()})

@@ -53,6 +53,7 @@ from consilience.ops import (
     StopGradient,
     Transpose,
 )
+from consilience.ops.assertion import required
 from consilience.ops.index import At, NewAxis, Slice, Specification
 from consilience.ops.random import Key
 
@@ -98,7 +99,7 @@ def evaluate(
             check_obligations(collect([source]), lengths)
             _evaluate_into(values, [source], lengths)
             bind_computed(atom, int(values[source]), lengths)
-    check_obligations(collect(outputs), lengths)
+    check_obligations(required(outputs), lengths)
     _evaluate_into(values, outputs, lengths)
     return [values[output] for output in outputs]
 
@@ -268,7 +269,7 @@ def _index(node: Node, lengths: Lengths, x: Array, *arrays: Array) -> Array:
     try:
         return np.asarray(x[numpy_index(_op(node).specification, arrays, lengths)])
     except IndexError as error:
-        raise OutOfBoundsError(f"{error}, in {describe(node)}.") from None
+        raise OutOfBoundsError(f"{error}, in {describe(node)}; indexed is {describe(node.inputs[0])}.") from None
 
 
 @means(IndexUpdate)
@@ -281,7 +282,7 @@ def _index_update(node: Node, lengths: Lengths, x: Array, values: Array, *arrays
         else:
             np.add.at(result, index, values)
     except IndexError as error:
-        raise OutOfBoundsError(f"{error}, in {describe(node)}.") from None
+        raise OutOfBoundsError(f"{error}, in {describe(node)}; indexed is {describe(node.inputs[0])}.") from None
     return result
 
 

@@ -47,10 +47,10 @@ def check_obligations(obligations: Iterable[Obligation], lengths: Lengths) -> No
         left = dims.substitute(obligation.left, lengths)
         right = dims.substitute(obligation.right, lengths)
         if isinstance(left, int) and isinstance(right, int) and left != right:
+            stretched = " A length 1 is stretched only when it is static: index with `None` to add such an axis."
             raise ShapeError(
                 f"{obligation.reason}, but `{obligation.left!r}` is {left} and `{obligation.right!r}` is {right}, in "
-                f"{obligation.where}. A length 1 is stretched only when it is static: index with `None` to add such "
-                "an axis."
+                f"{obligation.where}.{stretched if 1 in (left, right) else ''}"
             )
 
 

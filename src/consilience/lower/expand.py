@@ -370,7 +370,8 @@ def _mask_positions(node: Node) -> Node:
     flat = reshape(mask, (-1,))
     rank = Node(Cumulative("sum", 0), cast(flat, "int64")) - 1
     place = where(apply("bitwise_and", flat, rank < length_of(count)), rank, length_of(count))
-    written = index_set(full((count + 1,), 0, "int64")[place], Node(Iota(*flat.static_shape)))
+    found = where(flat, Node(Iota(*flat.static_shape)), constant(0))
+    written = index_set(full((count + 1,), 0, "int64")[place], found)
     return written[:count]
 
 

@@ -15,7 +15,7 @@ from consilience.errors import DtypeError, OutOfBoundsError, ShapeError
 from consilience.ir import Dim, Dimension, Node, Op, TensorType, constant, constant_value
 from consilience.ir import dimension as dims
 from consilience.ir.obligations import Obligation
-from consilience.ir.side_tables import describe
+from consilience.ir.side_tables import describe, name_of
 from consilience.ir.types import INTEGERS, Shape
 from consilience.ops.assertion import Require
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_shape, cast
@@ -185,11 +185,9 @@ class MaskPositions(Op):
 
 def mask_positions(mask: Node, covered: Shape | None = None) -> Node:
     """Positions of the true entries of a bool tensor, in a tensor of the shape `covered` (the mask's own if None)."""
-    count = reduce("sum", mask)
-    return Node(
-        MaskPositions(dims.computed(count, "count", non_negative=True), covered or mask.static_shape),
-        mask,
-    )
+    name = f"{name_of(mask)}.sum()" if name_of(mask) else "count"
+    count = dims.computed(reduce("sum", mask), name, non_negative=True)
+    return Node(MaskPositions(count, covered or mask.static_shape), mask)
 
 
 def nonzero(value: TensorLike) -> tuple[Node, ...]:
@@ -405,7 +403,7 @@ def split(value: TensorLike, sections: int | TensorLike | Sequence[TensorLike], 
             raise ShapeError(f"cannot split {length!r} elements into {sections} equal parts: {describe(x)}.")
         part = dims.floordiv(length, sections)
         if not isinstance(length, int):
-            x = Node(Require((Obligation(length, part * sections, "a split makes equal parts"),)), x)
+            x = Node(Require((Obligation(length, part * sections, "a split makes equal parts", describe(x)),)), x)
         edges = [part * i for i in range(sections)]
     else:
         edges = [0, *lengths_listed(sections)]
