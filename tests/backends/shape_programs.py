@@ -5,6 +5,7 @@ Lines are made by rank and dtype alone: lengths, and with them errors, are found
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -44,6 +45,8 @@ def _strict(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _repeat(x: Array, repeats: Any, axis: int | None = None) -> Array:
     length = np.size(x) if axis is None else np.shape(x)[axis]
+    if np.ndim(repeats) and len(repeats) == 1 != length:
+        raise Undecided  # a static 1 is one number for all, a computed 1 is not
     if np.ndim(repeats) and len(repeats) != length:
         raise ValueError("one number per element is needed")
     if np.any(np.less(repeats, 0)):  # NumPy lets them pass where there is nothing to repeat
@@ -264,7 +267,8 @@ def outcome(lines: Sequence[Line], values: dict[str, Any], functions: dict[str, 
     """The value of every line, or the error that one of them raised."""
     known = dict(values)
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the mean of nothing
             for name, code in lines:
                 known[name] = eval(code, dict(functions), known)
     except Undecided:
