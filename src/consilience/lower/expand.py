@@ -20,14 +20,17 @@ from consilience.ops import (
     Assume,
     Cholesky,
     Cond,
+    Cumulative,
     Det,
     DetSign,
     Elementwise,
     Index,
     Inverse,
     InverseQuadratic,
+    Iota,
     Item,
     LogAbsDet,
+    MaskPositions,
     MatMul,
     Reduce,
     Require,
@@ -38,10 +41,20 @@ from consilience.ops import (
     apply,
     cast,
 )
-from consilience.ops.index import At, Slice
+from consilience.ops.index import At, Slice, index_set
 from consilience.ops.linalg import diagonal
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import broadcast_to, concatenate, expand_dims, eye, full, squeeze, transpose
+from consilience.ops.shape import (
+    broadcast_to,
+    concatenate,
+    expand_dims,
+    eye,
+    full,
+    length_of,
+    reshape,
+    squeeze,
+    transpose,
+)
 
 # A product with at most this many columns becomes a sum of scaled columns inside the loop over rows.
 FEW_COLUMNS = 32
@@ -372,6 +385,17 @@ def _greatest(x: Node, axes: tuple[int, ...]) -> tuple[Node, Node]:
     return high, where(apply("isfinite", high), high, _number(x, 0))
 
 
+def _mask_positions(node: Node) -> Node:
+    """Every position is written at the rank of its entry among the true ones, the others at one place too many."""
+    (count,), (mask,) = node.static_shape, node.inputs
+    flat = reshape(mask, (-1,))
+    rank = Node(Cumulative("sum", 0), cast(flat, "int64")) - 1
+    place = where(apply("bitwise_and", flat, rank < length_of(count)), rank, length_of(count))
+    found = where(flat, Node(Iota(*flat.static_shape)), constant(0))
+    written = index_set(full((count + 1,), 0, "int64")[place], found)
+    return written[:count]
+
+
 NODES: dict[type, Callable[[Node], Node]] = {
     Solve: _solve,
     Inverse: _inverse,
@@ -381,6 +405,7 @@ NODES: dict[type, Callable[[Node], Node]] = {
     Det: _det,
     MatMul: _matmul,
     Softmax: _softmax,
+    MaskPositions: _mask_positions,
 }
 
 
