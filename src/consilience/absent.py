@@ -18,9 +18,6 @@ _GROUPS: Final = {
     """,
     "`pt.interp` is there, other interpolation comes later": "interpolate1d interpolate",
     "counting comes later; `pt.zeros(n)[x].inc(weights)` counts": "bincount histogram",
-    "positions of a number known only when run come later; `x[mask]` and `pt.where` are there": """
-        nonzero flatnonzero nonzero_values argwhere
-    """,
     "Fourier transforms come later": "fft rfft irfft",
     "sparse matrices come later; index arrays and `.inc` do what sums by group need": "sparse",
     "convolutions come later; `pt.matmul` and slices are there": "convolve convolve1d convolve2d signal nnet",

@@ -260,6 +260,11 @@ class Arithmetic:
     def sort(self, axis: int | None = -1, kind: Operand = None, order: None = None) -> Node:
         return _meanings["sort"](self, axis, kind, order)
 
+    def nonzero(self, return_matrix: bool = False) -> Any:
+        """Positions of the elements that are not zero: a vector per axis, as the rows of a matrix if asked."""
+        positions = meaning("nonzero")(self)
+        return _meanings["stack"](positions) if return_matrix else positions
+
     def argsort(self, axis: int | None = -1, kind: Operand = None, order: None = None) -> Node:
         return _meanings["argsort"](self, axis, kind, order)
 

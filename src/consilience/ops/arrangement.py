@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import ShapeError
-from consilience.ir import Dim, Node, constant_value
+from consilience.ir import Dim, Node
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe
 from consilience.ops import linalg
 from consilience.ops.elementwise import TensorLike, apply, as_tensor
-from consilience.ops.index import getitem
-from consilience.ops.reduce import normalised_axes, reduce
+from consilience.ops.index import getitem, index_inc
+from consilience.ops.reduce import cumulative, normalised_axes, reduce
 from consilience.ops.shape import (
+    Iota,
     arange,
+    as_integer,
     as_length,
     broadcast_to,
     expand_dims,
@@ -50,17 +51,27 @@ def one_axis(axis: int, node: Node) -> int:
 def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Node:
     """Every element `repeats` times in a row along `axis`, of the flattened tensor for None.
 
-    repeats   one length, or constant integers, one per position
+    repeats   one number for all elements, or a vector with one per element of the axis
     """
     node = flatten(a) if axis is None else as_tensor(a)
     place = one_axis(0 if axis is None else axis, node)
-    counts = constant_value(as_tensor(repeats))
-    if counts is not None and counts.ndim == 1 and counts.size != 1:
-        return take(node, np.repeat(np.arange(counts.size), counts), place)
-    count = as_length(repeats if counts is None else counts.item())
-    shape = node.static_shape
+    counts, shape = as_tensor(repeats), node.static_shape
+    if counts.ndim > 1:
+        raise ShapeError(f"`repeats` must be a number or a vector, got {describe(counts)}.")
+    if counts.static_shape not in ((), (1,)):
+        return getitem(node, (*(slice(None),) * place, _repeated(broadcast_to(counts, (shape[place],)))))
+    count = as_length(reshape(counts, ()))
     wider = broadcast_to(expand_dims(node, place + 1), (*shape[: place + 1], count, *shape[place + 1 :]))
     return reshape(wider, (*shape[:place], shape[place] * count, *shape[place + 1 :]))
+
+
+def _repeated(counts: Node) -> Node:
+    """Positions 0, 1, …, each as often as `counts` says: how many runs of elements end at or before each place."""
+    whole = as_integer(reduce("sum", counts))
+    total = as_length(apply("where", reduce("any", apply("lt", counts, 0)), -1, length_of(whole)))
+    ends = cumulative("sum", counts)
+    marks = index_inc(getitem(full((total + 1,), 0, "int64"), ends), 1)
+    return getitem(cumulative("sum", marks), slice(None, total))
 
 
 def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str = "raise") -> Node:
@@ -111,23 +122,13 @@ def dimshuffle(x: TensorLike, *pattern: Any) -> Node:
 def diagonal_positions(rows: Dim, columns: Dim, k: int) -> tuple[Node, Node]:
     """Rows and columns of the elements on diagonal k (above the main one if positive)."""
     length = dims.maximum(dims.minimum(rows - max(-k, 0), columns - max(k, 0)), 0)
-    positions = arange(length_of(length))
+    positions = Node(Iota(length))
     return apply("add", positions, max(-k, 0)), apply("add", positions, max(k, 0))
 
 
 def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
     """Diagonal `offset` of the matrices over two axes, as the last axis of the result."""
-    node = as_tensor(a)
-    if node.ndim < 2:
-        raise ShapeError(f"a diagonal needs a matrix, got {describe(node)}.")
-    pair = [one_axis(axis1, node), one_axis(axis2, node)]
-    if pair[0] == pair[1]:
-        raise ShapeError(f"a diagonal runs along two axes, got {axis1} and {axis2} for {describe(node)}.")
-    node = transpose(node, [*(i for i in range(node.ndim) if i not in pair), *pair])
-    rows, columns = node.static_shape[-2:]
-    if offset == 0 and rows == columns:
-        return linalg.diagonal(node)
-    return getitem(node, (Ellipsis, *diagonal_positions(rows, columns, offset)))
+    return linalg.diagonal(a, offset, axis1, axis2)
 
 
 def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:

@@ -113,6 +113,7 @@ def _copy(x: Node, name: str | None) -> Node:
 means("matmul")(linalg.matmul)
 means("dot")(linalg.dot)
 means("getitem")(index.getitem)
+means("nonzero")(index.nonzero)
 means("index_set")(index.index_set)
 means("index_inc")(index.index_inc)
 means("iter")(index.iterate)

@@ -26,6 +26,8 @@ from consilience.ops.control import cond as cond
 from consilience.ops.control import ifelse as ifelse
 from consilience.ops.elementwise import TensorLike as TensorLike
 from consilience.ops.elementwise import cast as cast
+from consilience.ops.index import argwhere as argwhere
+from consilience.ops.index import flatnonzero as flatnonzero
 from consilience.ops.linalg import dot as dot
 from consilience.ops.linalg import matmul as matmul
 from consilience.ops.linalg import matrix_transpose as matrix_transpose

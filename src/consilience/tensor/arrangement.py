@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import ShapeError
-from consilience.ir import Dim, Dimension, Node, constant_value
+from consilience.ir import Dim, Dimension, Node
 from consilience.ir.dimension import product
 from consilience.ir.side_tables import describe
 from consilience.ops import index, shape
@@ -164,28 +164,26 @@ def split(
         raise TypeError("`split` needs lengths (`splits_size`) or positions (`indices_or_sections`), and not both.")
     if splits_size is None:
         return index.split(node, n_splits if indices_or_sections is None else indices_or_sections, axis)  # type: ignore[arg-type]  # one of them is there
-    known = constant_value(as_tensor(splits_size))
-    if known is None:
-        raise ShapeError("the lengths of parts must be constant integers; cut with slices and `pt.arange` instead.")
-    if known.ndim == 0:
-        return index.split(node, int(known), axis)
-    sizes, length = [int(size) for size in known], node.static_shape[one_axis(axis, node)]
-    if n_splits is not None and n_splits != len(sizes):
-        raise ShapeError(f"`n_splits` is {n_splits}, but there are {len(sizes)} lengths.")
-    if isinstance(length, int) and sum(sizes) != length:
+    sizes = as_tensor(splits_size)
+    if not sizes.ndim:
+        return index.split(node, int(splits_size), axis)  # type: ignore[arg-type]  # an integer
+    lengths, place = as_shape(sizes), one_axis(axis, node)
+    total: Dim = sum(lengths, start=0)
+    if n_splits is not None and n_splits != len(lengths):
+        raise ShapeError(f"`n_splits` is {n_splits}, but there are {len(lengths)} lengths.")
+    if isinstance(node.static_shape[place], int) and isinstance(total, int) and total != node.static_shape[place]:
         raise ShapeError(
-            f"parts of lengths {tuple(sizes)} do not make up axis {axis} of length {length}: {describe(node)}. "
-            "To cut before positions, as NumPy does, give them as `indices_or_sections`."
+            f"parts of lengths {lengths} do not make up axis {axis} of length {node.static_shape[place]}: "
+            f"{describe(node)}. To cut before positions, as NumPy does, give them as `indices_or_sections`."
         )
-    if not isinstance(length, int):
-        node = broadcast_to(node, [sum(sizes) if i == axis % node.ndim else n for i, n in enumerate(node.static_shape)])
-    return index.split(node, list(itertools.accumulate(sizes))[:-1], axis)
+    node = broadcast_to(node, [total if i == place else n for i, n in enumerate(node.static_shape)])
+    return index.split(node, list(itertools.accumulate(lengths))[:-1], axis)  # type: ignore[arg-type]  # lengths
 
 
-def tile(A: TensorLike, reps: int | Sequence[int]) -> Node:
+def tile(A: TensorLike, reps: TensorLike | Sequence[TensorLike]) -> Node:
     """The whole tensor `reps` times along each axis; axes are added in front where needed."""
     node = as_tensor(A)
-    counts: list[Dim] = [as_length(n) for n in (reps if isinstance(reps, list | tuple) else [reps])]
+    counts: list[Dim] = list(as_shape(reps))
     counts = [*[1] * (node.ndim - len(counts)), *counts]
     if len(counts) > node.ndim:
         node = expand_dims(node, tuple(range(len(counts) - node.ndim)))
@@ -232,12 +230,8 @@ def choose(a: TensorLike, choices: Any, mode: str = "raise") -> Node:
 def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> Node:
     """The parts along `axis` (of the flattened tensor for None) where a vector is true."""
     node, mask = flatten(x) if axis is None else as_tensor(x), as_tensor(condition)
-    mask = mask if mask.dtype == "bool" else apply("neq", mask, 0)
-    known = constant_value(mask)
     place = one_axis(0 if axis is None else axis, node)
-    if known is not None:
-        return take(node, np.flatnonzero(known), place)
-    return getitem(node, (*[slice(None)] * place, mask))
+    return take(node, index.flatnonzero(mask), place)
 
 
 def pad(
@@ -272,6 +266,21 @@ def pad(
         ]
         node = concatenate([ends[0], node, ends[1]], axis)
     return node
+
+
+def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[Node, ...] | Node:
+    """Positions of the elements that are not zero (or True): int64, a vector per axis or, if asked, a row of a matrix.
+
+    Their number is known when the function runs.
+    """
+    positions = index.nonzero(a)
+    return stack(positions) if return_matrix else positions
+
+
+def nonzero_values(a: TensorLike) -> Node:
+    """The elements that are not zero, in row-major order."""
+    node = flatten(a)
+    return getitem(node, index.flatnonzero(node))
 
 
 def unravel_index(indices: TensorLike, dims: object, order: str = "C") -> tuple[Node, ...]:

@@ -21,7 +21,7 @@ _SQRT2 = math.sqrt(2.0)
 def where(cond: TensorLike, ift: TensorLike | None = None, iff: TensorLike | None = None) -> Node:
     """`ift` where `cond` holds (is not zero), else `iff`, element by element. Both are computed; see `cond`."""
     if ift is None or iff is None:
-        raise TypeError("`where` needs both choices, as in `pt.where(x > 0, x, 0)`.")
+        raise TypeError("`where` needs both choices, as in `pt.where(x > 0, x, 0)`; positions are `pt.nonzero(x > 0)`.")
     return apply("where", cond, ift, iff)
 
 

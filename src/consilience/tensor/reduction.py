@@ -11,7 +11,7 @@ from consilience.ops.arrangement import one_axis
 from consilience.ops.elementwise import TensorLike, apply, as_tensor
 from consilience.ops.index import getitem
 from consilience.ops.linalg import matmul
-from consilience.ops.reduce import reduce
+from consilience.ops.reduce import softmax as normalised
 from consilience.ops.reductions import Axis, argmax, max, mean, sum
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, transpose
 from consilience.tensor.keywords import export
@@ -19,13 +19,12 @@ from consilience.tensor.keywords import export
 
 def softmax(c: TensorLike, axis: Axis = None) -> Node:
     """exp(c) divided by its sum over `axis` (all axes for None), without overflow."""
-    return apply("exp", log_softmax(c, axis))
+    return normalised(c, axis)
 
 
 def log_softmax(c: TensorLike, axis: Axis = None) -> Node:
-    """c - logsumexp(c) over `axis` (all axes for None)."""
-    node = as_tensor(c)
-    return apply("sub", node, reduce("logsumexp", node, axis, keepdims=True))
+    """c - logsumexp(c) over `axis` (all axes for None), without overflow or cancellation."""
+    return normalised(c, axis, logarithm=True)
 
 
 def max_and_argmax(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> tuple[Node, Node]:
