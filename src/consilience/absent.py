@@ -77,7 +77,7 @@ _GROUPS: Final = {
     "`function` takes inputs and outputs as they are": "In Out Mode get_mode",
     "printing comes later; `repr` of a node and `rewrite.explain` show graphs": "dprint printing pp pprint",
     "a check of values when run comes later": "raise_op",
-    "this is a function of `pt` or `pt.linalg`, no method": "choose compress norm",
+    "this is a function of `pt` or `pt.linalg`, no method": "choose compress nonzero_values norm",
     "this is `pt.ifelse`": "ifelse",
     # Models.
     """this distribution comes later; `pm.CustomDist` takes any log density, and Bernoulli, Beta, Binomial, Categorical,
@@ -113,7 +113,6 @@ _GROUPS: Final = {
         Point compute_deterministics do get_data model_to_graphviz model_to_mermaid model_to_networkx observe
         predictions_to_inference_data to_inference_data vectorize_over_posterior
     """,
-    "pictures are made by ArviZ, which reads the results": "plots",
 }
 _REASONS: Final = {name: " ".join(reason.split()) for reason, names in _GROUPS.items() for name in names.split()}
 

@@ -158,7 +158,10 @@ def test_other_keywords_name_the_nearest(call: Any, message: str) -> None:
     ("ask", "message"),
     [
         (lambda: pt.exq, "did you mean"),
-        (lambda: pt.vector("x").nonzero(), "a tensor has no attribute 'nonzero': positions"),
+        (
+            lambda: pt.vector("x").transfer("gpu"),
+            "a tensor has no attribute 'transfer': everything is computed in main memory",
+        ),
         (lambda: pt.vector("x").meen(), "did you mean 'mean'"),
         (lambda: pt.linalg.svd, "cholesky"),
         (lambda: pm.math.gamma, "special functions"),
@@ -206,6 +209,7 @@ METHODS: dict[str, tuple[Any, Any]] = {
     "swapaxes": (lambda x: x.swapaxes(0, 1), lambda x: x.T),
     "squeeze": (lambda x: x[:, None].squeeze(1), lambda x: x),
     "repeat": (lambda x: x.repeat(2, axis=1), lambda x: x.repeat(2, 1)),
+    "nonzero": (lambda x: x.nonzero(return_matrix=True), lambda x: np.array(np.nonzero(x))),
     "sort": (lambda x: (-x).sort(0), lambda x: np.sort(-x, 0)),
     "argsort": (lambda x: (-x).argsort(axis=1), lambda x: np.argsort(-x, 1)),
     "searchsorted": (lambda x: x[0].searchsorted(x, side="right"), lambda x: x[0].searchsorted(x, "right")),
