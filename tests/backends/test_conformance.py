@@ -16,6 +16,7 @@ import scipy.linalg
 
 from consilience.ir import Constant, Input, Node, Op, Parameter, Shared, constant
 from consilience.ops import (
+    AlteredGradient,
     ArgReduce,
     BroadcastTo,
     Cast,
@@ -106,6 +107,7 @@ SHAPES_OF_ALL_KINDS: tuple[Shape, ...] = ((), (1,), (0,), (5,), (33,), (3, 4), (
 for shape in SHAPES_OF_ALL_KINDS:
     case(Elementwise, f"add{shape}", one(Elementwise("add")), shape, shape, expected=np.add, dtypes=ALL)
     case(StopGradient, f"{shape}", one(StopGradient()), shape, expected=lambda x: x, dtypes=ALL)
+    case(AlteredGradient, f"{shape}", one(AlteredGradient("zero")), shape, expected=lambda x: x, dtypes=ALL)
     for dtype in ALL:
         case(Cast, f"{dtype}{shape}", one(Cast(dtype)), shape, dtypes=ALL)
 

@@ -18,6 +18,7 @@ from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe
 from consilience.ops import (
     TABLE,
+    AlteredGradient,
     ArgReduce,
     BroadcastTo,
     Cast,
@@ -135,7 +136,8 @@ def _cast(node: Node, lengths: Lengths, x: Array) -> Array:
 
 
 @means(StopGradient)
-def _stop(node: Node, lengths: Lengths, x: Array) -> Array:
+@means(AlteredGradient)
+def _same(node: Node, lengths: Lengths, x: Array) -> Array:
     return x
 
 

@@ -33,6 +33,11 @@ def meaning(name: str) -> Callable[..., Any]:
     return _meanings[name]
 
 
+def known_meaning(name: str) -> Callable[..., Any] | None:
+    """The same, or None while the layer that gives it is not loaded."""
+    return _meanings.get(name)
+
+
 class Arithmetic:
     """Operators of the tensor notation; `==` stays identity, write `pt.eq` for the comparison."""
 
@@ -230,5 +235,14 @@ class Arithmetic:
     def inc(self, values: Operand) -> Node:
         return _meanings["index_inc"](self, values)
 
-    def eval(self, inputs: Operand = None, **options: Operand) -> Any:
-        return meaning("eval")(self, inputs, **options)
+    def eval(self, inputs_to_values: Operand = None, **options: Operand) -> Any:
+        """The value, given those of what it depends on: `.eval({x: 1.0})`; see `consilience.tensor.eval`."""
+        return meaning("eval")(self, inputs_to_values, **options)
+
+    def get_value(self, borrow: bool = False) -> Any:
+        """The present value of a shared variable, a copy."""
+        return meaning("get_value")(self)
+
+    def set_value(self, new_value: Operand, borrow: bool = False) -> None:
+        """Give a shared variable another value of its dtype and shape."""
+        meaning("set_value")(self, new_value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _names: weakref.WeakKeyDictionary[Node, str] = weakref.WeakKeyDictionary()
 _sources: weakref.WeakKeyDictionary[Node, tuple[str, int]] = weakref.WeakKeyDictionary()
 _notes: weakref.WeakKeyDictionary[Node, tuple[str, ...]] = weakref.WeakKeyDictionary()
+_origins: weakref.WeakKeyDictionary[Node, weakref.WeakSet[Node]] = weakref.WeakKeyDictionary()
 _state = threading.local()
 
 
@@ -39,6 +40,16 @@ def add_note(node: Node, note: str) -> None:
 def notes_of(node: Node) -> tuple[str, ...]:
     """Remarks in the order they were attached."""
     return _notes.get(node, ())
+
+
+def add_origins(node: Node, origins: Iterable[Node]) -> None:
+    """Note what a node was derived from, such as the inputs of the cost behind a gradient."""
+    _origins.setdefault(node, weakref.WeakSet()).update(origins)
+
+
+def origins_of(node: Node) -> Iterable[Node]:
+    """What the node was derived from, as far as it was noted; it may no longer depend on it."""
+    return _origins.get(node, ())
 
 
 def record_source(node: Node) -> None:

@@ -16,6 +16,7 @@ from consilience.ir import Node, Region, constant, constant_value, rebuild, topo
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve
 from consilience.ops import (
+    AlteredGradient,
     Cholesky,
     Cond,
     Det,
@@ -368,7 +369,7 @@ def _step(node: Node) -> Node:
             return node
         result = rule(*node.inputs)
         return result if result.static_shape == node.static_shape else broadcast_to(result, node.static_shape)
-    if isinstance(op, StopGradient):
+    if isinstance(op, StopGradient | AlteredGradient):
         return node.inputs[0]
     if isinstance(op, Reduce):
         if op.kind in ("max", "min") and any(node.inputs[0].static_shape[a] == 0 for a in op.axes):

@@ -2,7 +2,16 @@
 
 from consilience.ops import notation
 from consilience.ops.control import Cond, Item, cond, ifelse
-from consilience.ops.elementwise import Cast, Elementwise, StopGradient, TensorLike, apply, as_tensor, cast
+from consilience.ops.elementwise import (
+    AlteredGradient,
+    Cast,
+    Elementwise,
+    StopGradient,
+    TensorLike,
+    apply,
+    as_tensor,
+    cast,
+)
 from consilience.ops.index import Index, IndexUpdate, MaskPositions, getitem
 from consilience.ops.linalg import (
     Cholesky,
@@ -30,9 +39,9 @@ from consilience.ops.shape import (
 )
 
 __all__ = [
-    "TABLE", "ArgReduce", "BroadcastTo", "Cast", "Cholesky", "Concatenate", "Cond", "Cumulative", "Det", "DetSign",
-    "Elementwise", "ExpandDims", "Index", "IndexUpdate", "Inverse", "InverseQuadratic", "Iota", "Item", "Key",
-    "LengthOf", "LogAbsDet",
+    "TABLE", "AlteredGradient", "ArgReduce", "BroadcastTo", "Cast", "Cholesky", "Concatenate", "Cond", "Cumulative",
+    "Det", "DetSign", "Elementwise", "ExpandDims", "Index", "IndexUpdate", "Inverse", "InverseQuadratic", "Iota",
+    "Item", "Key", "LengthOf", "LogAbsDet",
     "MaskPositions", "MatMul", "Reduce", "Reshape", "ScalarFunction", "Solve", "SolveTriangular", "Squeeze",
     "StopGradient", "TensorLike", "Transpose", "apply", "as_tensor", "cast", "cond", "getitem", "ifelse", "notation",
     "reduce",

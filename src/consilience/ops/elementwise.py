@@ -128,6 +128,20 @@ class StopGradient(Op):
         return inputs[0].tensor_type
 
 
+class AlteredGradient(Op):
+    """The value itself; derivatives pass in another way.
+
+    kind      "zero": they are zero. "undefined": to take one is an error. "scale": times `numbers[0]`.
+              "clip": brought between `numbers[0]` and `numbers[1]`
+    """
+
+    kind: str
+    numbers: tuple[float, ...] = ()
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[0].tensor_type
+
+
 def cast(value: TensorLike, dtype: str) -> Node:
     """`value` with another element type."""
     node = as_tensor(value)

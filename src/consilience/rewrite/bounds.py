@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from consilience.ir import INTEGERS, Constant, Node
 from consilience.ops import (
+    AlteredGradient,
     ArgReduce,
     BroadcastTo,
     Cast,
@@ -86,7 +87,7 @@ UNKNOWN = Bounds()
 TRUTH = Bounds(0.0, 1.0, finite=True, not_nan=True, whole=True)
 Transfer = Callable[..., Bounds]
 
-_SAME = (ExpandDims, Squeeze, Reshape, Transpose, BroadcastTo, Index, StopGradient)
+_SAME = (ExpandDims, Squeeze, Reshape, Transpose, BroadcastTo, Index, StopGradient, AlteredGradient)
 _of_constants: weakref.WeakKeyDictionary[Node, Bounds] = weakref.WeakKeyDictionary()
 
 
