@@ -125,6 +125,8 @@ else:
     def __getattr__(name: str) -> Any:
         if name in _HOME:
             found = getattr(import_module(_HOME[name]), name)
+            if _HOME[name] in ("consilience.distributions", "consilience.model"):
+                import_module("consilience.tensor")  # it gives NumPy's functions of random variables their meaning
         elif name in _MODULES:
             found = import_module(_MODULES[name])
         else:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.errors import DtypeError
+from consilience.errors import DtypeError, ShapeError
 from consilience.ir import dimension, side_tables
 from consilience.ir.node import Node
 from consilience.ir.op import Op
@@ -122,12 +122,27 @@ def constant(value: Node | npt.ArrayLike, dtype: str | None = None) -> Node:
         return value
     if is_masked(value):
         raise DtypeError("masked arrays have no meaning as constants; fill or drop the masked entries first.")
-    array = np.asarray(value)
+    array = _as_array(value)
     kind = dtype_of(array) if dtype is None else dtype
     stored = np.array(array, dtype=numpy_dtype(kind), order="C", copy=True)
     stored.setflags(write=False)
     bits = stored.tobytes() if stored.nbytes <= SHORT else zlib.crc32(stored.data)
     return Node(Constant(stored, (dtype_name(stored.dtype), stored.shape, bits)))
+
+
+def _as_array(value: npt.ArrayLike) -> npt.NDArray[Any]:
+    """A value as an array of numbers or truth values; DtypeError or ShapeError for anything else."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ShapeError(f"the rows of a nested list must have equal lengths: {error}") from None
+    if array.dtype.kind not in "biufc":
+        odd = next((x for x in array.flat if not isinstance(x, bool | int | float | np.number)), value)
+        raise DtypeError(
+            f"values such as {odd!r} ({type(odd).__name__}, dtype {array.dtype}) have no meaning here; tensors hold "
+            "numbers and truth values: code categories and dates as numbers first."
+        )
+    return array
 
 
 def is_masked(value: object) -> bool:

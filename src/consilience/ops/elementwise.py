@@ -27,6 +27,9 @@ def as_tensor(value: TensorLike, dtype: str | None = None) -> Node:
     if isinstance(value, list | tuple) and _holds_node(value):
         stacked: Node = meaning("stack")([as_tensor(v) for v in value])
         return stacked
+    labelled = getattr(value, "data", None) if hasattr(value, "dims") else None
+    if isinstance(labelled, Node):  # what xarray makes of an array times an expression
+        return as_tensor(labelled, dtype)
     return constant(value, dtype)
 
 
