@@ -414,7 +414,7 @@ class TestMemory:
         f = function([x], pt.exp(x).sum() * 3.25)
         f(np.ones(3))
         (executable,) = f._executables.values()
-        code = weakref.ref(executable._compiled.library._code)  # type: ignore[attr-defined]  # the machine-code backend's
+        code = weakref.ref(executable.compiled.library._code)  # type: ignore[attr-defined]  # the machine-code backend's
         gone: weakref.ref[Function] = weakref.ref(f)
         assert code() is not None
         del f, executable

@@ -156,6 +156,6 @@ def test_obligations_are_collected_once_each() -> None:
     """Equal obligations of several nodes are one, with the place of the first."""
     x, y = pt.vector("x"), pt.vector("y")
     debts = collect([x + y, x - y, (x + y) * 2])
-    assert [(repr(d.obligation.left), repr(d.obligation.right)) for d in debts] == [("x.shape[0]", "y.shape[0]")]
+    assert [(repr(d.left), repr(d.right)) for d in debts] == [("x.shape[0]", "y.shape[0]")]
     assert __file__ in debts[0].where
     assert collect([x + 1.0, x + x, pt.exp(x)]) == ()

@@ -141,10 +141,11 @@ class Samples:
         found: dict[Node, Array] = {}
         for name, node in self.inputs.items():
             kind = INPUTS[name]
+            leaf = node.inputs[0] if node.inputs else node
             array = np.asarray(kind.draw(rng, kind.shape))
             if extreme is not None and kind.dtype == "float64" and kind.real:
                 allowed = np.isnan(extreme) or kind.low <= extreme <= kind.high
                 if allowed:
                     array = np.where(rng.random(kind.shape) < 0.5, extreme, array)
-            found[node] = array
+            found[leaf] = array
         return found

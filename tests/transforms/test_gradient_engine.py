@@ -116,7 +116,7 @@ def test_obligations_of_the_cost_are_inherited() -> None:
     cost = reduce("sum", x * y) * 0.0 + x.sum()
 
     def owed(node: Node) -> set[tuple[object, object]]:
-        return {(debt.obligation.left, debt.obligation.right) for debt in collect([node])}
+        return {(o.left, o.right) for o in collect([node])}
 
     assert owed(cost)
     for result in (*gradient(cost, [x, y]), *hessian_vector_product(cost, [x, y], [x, y])):

@@ -20,13 +20,12 @@ import numpy.typing as npt
 from consilience.backends import contexts, reference
 from consilience.backends.contexts import Context, random_slot
 from consilience.backends.modes import Mode, mode_named
-from consilience.backends.registry import Executable
+from consilience.backends.registry import Bound
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.request import In, Outputs, Pairs, Request, Unused, requested
-from consilience.backends.shapes import Lengths, bind_lengths, check_sizes, sizes_of
-from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
-from consilience.ir import Debt, Input, Node, Shared, numpy_dtype, substitute, topological
-from consilience.ir import dimension as dims
+from consilience.backends.shapes import Lengths, bind_lengths, check_obligations, check_sizes, sizes_of
+from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage
+from consilience.ir import Input, Node, Shared, numpy_dtype, substitute, topological
 from consilience.ir.arithmetic import means
 from consilience.ir.leaves import is_masked
 from consilience.ir.obligations import collect
@@ -93,14 +92,14 @@ class Function:
         self._allow_downcast = allow_downcast
         began = time.perf_counter()
         written = request.expressions
-        self._debts: tuple[Debt, ...] = collect(written)
+        self._obligations = collect(written)
         self._sizes = sizes_of(topological(written))
         self.optimised = tuple(simplify(written)) if mode.simplified else tuple(written)
         self._slots = _slots(self.optimised, written)
         if profile is not None:
             profile.graph_seconds += time.perf_counter() - began
         self._compile = find_backend(mode.backend)
-        self._executables: OrderedDict[tuple[tuple[int, ...], ...], Executable] = OrderedDict()
+        self._executables: OrderedDict[tuple[tuple[int, ...], ...], Bound] = OrderedDict()
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -222,7 +221,7 @@ class Function:
             )
         return array.astype(wanted)
 
-    def _executable(self, arrays: Sequence[Array]) -> Executable:
+    def _executable(self, arrays: Sequence[Array]) -> Bound:
         shapes = tuple(array.shape for array in arrays)
         with self._lock:
             known = self._executables.get(shapes)
@@ -231,7 +230,7 @@ class Function:
                 return known
         began = time.perf_counter()
         lengths = self.check_shapes(shapes)
-        made = self._compile((*self.inputs, *self._slots), self.optimised, lengths)
+        made = self._compile((*self.inputs, *self._slots), self.optimised, lengths).bind()
         with self._lock:
             self._executables[shapes] = made
             while len(self._executables) > KEPT_SHAPES:
@@ -247,15 +246,7 @@ class Function:
         for node, shape in zip((*self.inputs, *self._slots), shapes, strict=True):
             bind_lengths(node, shape, lengths)
         check_sizes(self._sizes, lengths)
-        for debt in self._debts:
-            left = dims.substitute(debt.obligation.left, lengths)
-            right = dims.substitute(debt.obligation.right, lengths)
-            if isinstance(left, int) and isinstance(right, int) and left != right:
-                raise ShapeError(
-                    f"{debt.obligation.reason}, but `{debt.obligation.left!r}` is {left} and "
-                    f"`{debt.obligation.right!r}` is {right}, in {debt.where}. "
-                    "A length 1 is stretched only when it is static: index with `None` to add such an axis."
-                )
+        check_obligations(self._obligations, lengths)
         return lengths
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import reference
+from consilience.backends.callback import Callback
 from consilience.backends.shapes import Lengths, check_sizes, sizes_of
 from consilience.errors import ExecutionError, LinearAlgebraError, MemoryShortage, OutOfBoundsError, Status
 from consilience.ir import (
@@ -61,15 +62,23 @@ class Compiled:
     inputs    leaves in the order of the inputs table
     outputs   static expressions
     data      leaves whose values are bound before calls (`bind`); what depends on them alone is computed then
+    origins   the outputs as users know them, for messages; `outputs` if not given
 
     address     of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`
     workspace   bytes of scratch a call needs, 64-byte aligned, one block per thread
     """
 
     def __init__(
-        self, inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = (), *, level: int = 2
+        self,
+        inputs: Sequence[Node],
+        outputs: Sequence[Node],
+        data: Sequence[Node] = (),
+        *,
+        level: int = 2,
+        origins: Sequence[Node] | None = None,
     ) -> None:
         self._data = list(data)
+        self.origins = outputs if origins is None else origins
         check_sizes(sizes_of(topological(outputs)), {})
         with without_sources():
             primitive = fold(share_exponentials(expand(outputs)))
@@ -83,16 +92,16 @@ class Compiled:
         self._arrays = [aligned(array) if array.size > 1 else array for array in program.constants]
         self.outputs = [(static(o.static_shape), numpy_dtype(o.dtype)) for o in program.outputs]
 
-    def bind(self, values: Sequence[Array] = ()) -> Bound:
+    def bind(self, values: Sequence[Array] = ()) -> BoundCode:
         """The code with a table of constants, for given values of the data leaves."""
         prepared: list[Array] = []
         if self._prepared:
             prepared = reference.evaluate(self._prepared, dict(zip(self._data, values, strict=True)))
-        return Bound(self, [*(aligned(a) for a in prepared), *self._arrays])
+        return BoundCode(self, [*(aligned(a) for a in prepared), *self._arrays])
 
 
-class Bound:
-    """Machine code with its data: what a native caller needs. Keeps code and arrays alive."""
+class BoundCode:
+    """Machine code with its data (`registry.Bound`). Keeps code and arrays alive."""
 
     def __init__(self, compiled: Compiled, arrays: Sequence[Array]) -> None:
         self.compiled = compiled
@@ -101,13 +110,28 @@ class Bound:
         self.entry = compiled.address
         self.constants: int = self._table.ctypes.data
         self.workspace = compiled.workspace
+        pointer = ctypes.c_void_p
+        self._function = compiled.library.function("entry", ctypes.c_int64, pointer, pointer, pointer, pointer)
+
+    def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
+        given = [np.require(a, requirements=("C", "A")) for a in arrays]
+        results = [allocated(shape, dtype) for shape, dtype in self.compiled.outputs]
+        ins = (ctypes.c_void_p * max(1, len(given)))(*[a.ctypes.data for a in given])
+        outs = (ctypes.c_void_p * max(1, len(results)))(*[r.ctypes.data for r in results])
+        status = self._function(ins, outs, workspace_address(self.workspace), self.constants)
+        if status:
+            self._explain(status)
+        return results
+
+    def _explain(self, status: int) -> None:
+        """What machine code knows of a failure; `function` finds the place."""
+        where = ", ".join(describe(o) for o in self.compiled.origins[:3])
+        if status & Status.OUT_OF_BOUNDS:
+            raise OutOfBoundsError(f"an index lies outside its axis in the computation of {where}.")
+        raise LinearAlgebraError(f"a matrix is singular or not positive definite in the computation of {where}.")
 
     def map(self, inputs: Sequence[tuple[Array, bool]], count: int) -> tuple[list[Array], int]:
-        """Values of the outputs for many draws, computed in one native loop.
-
-        inputs    per input an array, and whether its first axis counts draws (else it is the same for all)
-        returns   arrays with a leading axis of `count`, and the statuses of all calls combined
-        """
+        """Values of the outputs for many draws, computed in one native loop (`registry.Bound`)."""
         kept = [(np.ascontiguousarray(a), per_draw) for a, per_draw in inputs]
         ins = [(a.ctypes.data, a.nbytes // max(1, count) if per_draw else 0) for a, per_draw in kept]
         results = [np.empty((count, *shape), dtype) for shape, dtype in self.compiled.outputs]
@@ -206,90 +230,84 @@ def workspace_address(size: int) -> int:
     return _workspaces.address(size)
 
 
-class _Call:
-    """An executable: arrays in, fresh arrays out."""
-
-    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequence[Node]) -> None:
-        self._compiled = Compiled(inputs, outputs)
-        self._bound = self._compiled.bind()
-        self._shapes = [tuple(int(n) for n in o.static_shape) for o in outputs]
-        self._dtypes = [numpy_dtype(o.dtype) for o in outputs]
-        self._origins = origins
-        pointer = ctypes.c_void_p
-        self._entry = self._compiled.library.function("entry", ctypes.c_int64, pointer, pointer, pointer, pointer)
-        self._inputs = pointer * max(1, len(inputs))
-        self._outputs = pointer * max(1, len(outputs))
-
-    def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
-        given = [np.require(a, requirements=("C", "A")) for a in arrays]
-        results = [allocated(s, d) for s, d in zip(self._shapes, self._dtypes, strict=True)]
-        ins = self._inputs(*[a.ctypes.data for a in given])
-        outs = self._outputs(*[r.ctypes.data for r in results])
-        scratch = workspace_address(self._bound.workspace)
-        status = self._entry(ins, outs, scratch, self._bound.constants)
-        if status:
-            self._explain(status)
-        return results
-
-    def _explain(self, status: int) -> None:
-        """What machine code knows of a failure; `function` finds the place."""
-        where = ", ".join(describe(o) for o in self._origins[:3])
-        if status & Status.OUT_OF_BOUNDS:
-            raise OutOfBoundsError(f"an index lies outside its axis in the computation of {where}.")
-        raise LinearAlgebraError(f"a matrix is singular or not positive definite in the computation of {where}.")
-
-
 class _Staged:
     """A graph with masks: the number of true entries is learnt first, then the rest is compiled for it."""
 
-    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequence[Node]) -> None:
-        self._inputs = list(inputs)
-        self._outputs = list(outputs)
-        self._origins = origins
-        order = topological(outputs)
-        self._positions = next(n for n in order if isinstance(n.op, MaskPositions))
+    def __init__(
+        self,
+        inputs: Sequence[Node],
+        outputs: Sequence[Node],
+        data: Sequence[Node],
+        *,
+        level: int,
+        origins: Sequence[Node],
+    ) -> None:
+        self.inputs, self.outputs, self.origins = list(inputs), list(outputs), origins
+        self._data = list(data)
+        self._level = level
+        self._positions = next(n for n in topological(outputs) if isinstance(n.op, MaskPositions))
         (mask,) = self._positions.inputs
-        self._mask = _executable(self._inputs, [mask], origins)
-        self._rests: dict[int, Any] = {}
+        self._fixed = {n for n in topological([mask]) if is_leaf(n)} <= set(data)
+        self._mask = _executable([] if self._fixed else inputs, [mask], data, level=level, origins=origins)
+        self._rests: dict[int, Compiled | _Staged] = {}
 
-    def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
-        (mask,) = self._mask(arrays)
-        positions = np.flatnonzero(mask).astype("int64")
-        rest = self._rests.get(len(positions))
-        if rest is None:
-            rest = self._rests[len(positions)] = self._compile(len(positions))
-            for count in list(self._rests)[:-KEPT_COUNTS]:
-                self._rests.pop(count, None)
-        return rest([*arrays, positions])
+    def bind(self, values: Sequence[Array] = ()) -> BoundCode | _StagedBound:
+        """With masks of data alone the numbers are known now, otherwise in each call."""
+        mask = self._mask.bind(values)
+        if not self._fixed:
+            return _StagedBound(self, mask, values)
+        (flags,) = mask([])
+        positions = np.flatnonzero(flags).astype("int64")
+        return self.rest(len(positions)).bind([*values, positions])
 
-    def _compile(self, count: int) -> Call:
+    def rest(self, count: int) -> Compiled | _Staged:
+        """The program for a number of true entries; their positions are its last input, or its last data."""
+        known = self._rests.pop(count, None)
+        self._rests[count] = known = self._compile(count) if known is None else known
+        for old in list(self._rests)[:-KEPT_COUNTS]:
+            self._rests.pop(old, None)
+        return known
+
+    def _compile(self, count: int) -> Compiled | _Staged:
         known = tensor_input("int64", (count,), "mask positions")
         atom = dims.as_symbol(self._positions.static_shape[0])
         assert atom is not None
-        # The positions become an input of known length; the symbol of their number becomes that number.
+        # The positions become a leaf of known length; the symbol of their number becomes that number.
         placeholder = tensor_input("int64", (self._positions.static_shape[0],), "mask positions")
-        open_outputs = substitute(self._outputs, {self._positions: placeholder})
+        open_outputs = substitute(self.outputs, {self._positions: placeholder})
         outputs, memo = specialise(open_outputs, {atom: count})
         replaced = substitute(outputs, {memo[placeholder]: known} if placeholder in memo else {})
-        return _executable([*self._inputs, known], replaced, self._origins)
+        inputs, data = (self.inputs, [*self._data, known]) if self._fixed else ([*self.inputs, known], self._data)
+        return _executable(inputs, replaced, data, level=self._level, origins=self.origins)
 
 
-Call: TypeAlias = _Call | _Staged
+class _StagedBound(Callback):
+    """A graph whose masks depend on its inputs, with its data."""
+
+    def __init__(self, staged: _Staged, mask: BoundCode | _StagedBound, values: Sequence[Array]) -> None:
+        super().__init__(staged.inputs, staged.outputs, {})
+        self._staged = staged
+        self._mask = mask
+        self._values = values
+
+    def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
+        (flags,) = self._mask(arrays)
+        positions = np.flatnonzero(flags).astype("int64")
+        return self._staged.rest(len(positions)).bind(self._values)([*arrays, positions])
 
 
-def _executable(inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequence[Node]) -> Call:
+def _executable(
+    inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node], *, level: int, origins: Sequence[Node]
+) -> Compiled | _Staged:
     staged = any(isinstance(n.op, MaskPositions) for n in topological(outputs))
-    return (_Staged if staged else _Call)(inputs, outputs, origins)
+    return (_Staged if staged else Compiled)(inputs, outputs, data, level=level, origins=origins)
 
 
-def specialised(inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths) -> tuple[list[Node], list[Node]]:
-    """Inputs and outputs at fixed lengths."""
+def compile(
+    inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths, data: Sequence[Node] = (), *, level: int = 2
+) -> Compiled | _Staged:
+    """The graph as machine code (`registry.Compile`)."""
     with without_sources():
-        results, memo = specialise([*outputs, *inputs], lengths)
-    return [memo[i] for i in inputs], results[: len(outputs)]
-
-
-def compile(inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths) -> Call:
-    """The graph as a callable of arrays."""
-    leaves, results = specialised(inputs, outputs, lengths)
-    return _executable(leaves, results, outputs)
+        results, memo = specialise([*outputs, *inputs, *data], lengths)
+    leaves, bound = [memo[i] for i in inputs], [memo[d] for d in data]
+    return _executable(leaves, results[: len(outputs)], bound, level=level, origins=outputs)

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from consilience.backends.callback import Callback
 from consilience.backends.shapes import Lengths, bind_lengths, static_shape
 from consilience.errors import LinearAlgebraError, MissingRuleError, OutOfBoundsError, ShapeError
 from consilience.ir import Constant, Node, TensorType, is_leaf, numpy_dtype, topological
@@ -20,6 +21,8 @@ from consilience.ops import (
     TABLE,
     AlteredGradient,
     ArgReduce,
+    ArgSort,
+    Assume,
     BroadcastTo,
     Cast,
     Cholesky,
@@ -41,6 +44,7 @@ from consilience.ops import (
     MaskPositions,
     MatMul,
     Reduce,
+    Require,
     Reshape,
     Solve,
     SolveTriangular,
@@ -135,9 +139,11 @@ def _cast(node: Node, lengths: Lengths, x: Array) -> Array:
     return x.astype(target)
 
 
+@means(Assume)
+@means(Require)
 @means(StopGradient)
 @means(AlteredGradient)
-def _same(node: Node, lengths: Lengths, x: Array) -> Array:
+def _itself(node: Node, lengths: Lengths, x: Array) -> Array:
     return x
 
 
@@ -174,6 +180,11 @@ def _arg_reduce(node: Node, lengths: Lengths, x: Array) -> Array:
         raise ShapeError(f"`arg{_op(node).kind}` of an empty axis has no value: {describe(node)}.")
     function = np.argmax if _op(node).kind == "max" else np.argmin
     return np.asarray(function(x, axis=_op(node).axis))
+
+
+@means(ArgSort)
+def _argsort(node: Node, lengths: Lengths, x: Array) -> Array:
+    return np.argsort(x, axis=_op(node).axis, kind="stable")
 
 
 @means(Cumulative)
@@ -391,12 +402,31 @@ def _item(node: Node, lengths: Lengths, members: list[Array]) -> Array:
     return np.asarray(members[_op(node).position])
 
 
+class _Interpreted:
+    """A graph to be evaluated op by op."""
+
+    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths, data: Sequence[Node]) -> None:
+        self.inputs, self.outputs, self.data = tuple(inputs), tuple(outputs), tuple(data)
+        self.lengths = lengths
+
+    def bind(self, values: Sequence[Array] = ()) -> _Interpretation:
+        return _Interpretation(self, values)
+
+
+class _Interpretation(Callback):
+    """The same with values of its data."""
+
+    def __init__(self, graph: _Interpreted, values: Sequence[Array]) -> None:
+        super().__init__(graph.inputs, graph.outputs, graph.lengths)
+        self._given = dict(zip(graph.data, values, strict=True))
+
+    def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
+        values = {**self._given, **dict(zip(self._inputs, arrays, strict=True))}
+        return [np.array(v) for v in evaluate(self._outputs, values)]
+
+
 def compile(
-    inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths
-) -> Callable[[Sequence[Array]], list[Array]]:
-    """The graph as a callable of arrays, in the form of a backend's entry."""
-
-    def run(arrays: Sequence[Array]) -> list[Array]:
-        return [np.array(v) for v in evaluate(outputs, dict(zip(inputs, arrays, strict=True)))]
-
-    return run
+    inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths, data: Sequence[Node] = (), *, level: int = 2
+) -> _Interpreted:
+    """The graph as it is, evaluated by NumPy op by op (`registry.Compile`); nothing is optimised."""
+    return _Interpreted(inputs, outputs, lengths, data)

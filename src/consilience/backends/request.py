@@ -283,6 +283,6 @@ def _lengths(order: Sequence[Node], expressions: Sequence[Node]) -> set[dims.Ato
     for node in order:
         for of in (node.type,) if isinstance(node.type, TensorType) else node.type.items:
             found += of.shape
-    for debt in collect(expressions):
-        found += (debt.obligation.left, debt.obligation.right)
+    for obligation in collect(expressions):
+        found += (obligation.left, obligation.right)
     return {atom for length in found for atom in dims.atoms(length)}

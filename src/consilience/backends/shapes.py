@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from consilience.errors import ShapeError
-from consilience.ir import Dim, Node, TupleType
+from consilience.ir import Dim, Node, Obligation, TupleType
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe
 
@@ -38,6 +38,19 @@ def check_sizes(sizes: Mapping[Dim, Node], lengths: Lengths) -> None:
         actual = dims.substitute(size, lengths)
         if isinstance(actual, int) and actual > LARGEST_SIZE:
             raise ShapeError(f"{describe(node)} has {actual} elements, more than can be addressed.")
+
+
+def check_obligations(obligations: Iterable[Obligation], lengths: Lengths) -> None:
+    """Raise ShapeError where lengths that must agree do not, with both expressions and the user's line."""
+    for obligation in obligations:
+        left = dims.substitute(obligation.left, lengths)
+        right = dims.substitute(obligation.right, lengths)
+        if isinstance(left, int) and isinstance(right, int) and left != right:
+            raise ShapeError(
+                f"{obligation.reason}, but `{obligation.left!r}` is {left} and `{obligation.right!r}` is {right}, in "
+                f"{obligation.where}. A length 1 is stretched only when it is static: index with `None` to add such "
+                "an axis."
+            )
 
 
 def sizes_of(order: Iterable[Node]) -> dict[Dim, Node]:

@@ -14,7 +14,7 @@ from consilience.ir.leaves import (
     tensor_input,
 )
 from consilience.ir.node import Node
-from consilience.ir.obligations import Debt, Obligation
+from consilience.ir.obligations import Obligation
 from consilience.ir.op import Op
 from consilience.ir.parse import parse
 from consilience.ir.region import Region, close
@@ -28,7 +28,6 @@ __all__ = [
     "FLOATS",
     "INTEGERS",
     "Constant",
-    "Debt",
     "Dim",
     "Dimension",
     "Input",

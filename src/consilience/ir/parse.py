@@ -21,6 +21,7 @@ from consilience.ir import dimension as dims
 from consilience.ir.dimension import Dim
 from consilience.ir.leaves import Parameter, constant, shared_slot, tensor_input
 from consilience.ir.node import Node
+from consilience.ir.obligations import Obligation
 from consilience.ir.op import Op
 from consilience.ir.region import Region
 from consilience.ir.side_tables import without_sources
@@ -257,7 +258,7 @@ _expression = functools.lru_cache(maxsize=1024)(_tree)
 
 def _parameter_classes() -> dict[str, type[Any]]:
     """Records beside the ops, such as the entries of an index, by name."""
-    modules = {op.__module__ for op in Op.classes.values()}
+    modules = {op.__module__ for op in Op.classes.values()} | {Obligation.__module__}
     return _classes_in(frozenset(modules))
 
 

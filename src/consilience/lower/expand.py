@@ -14,9 +14,11 @@ import numpy as np
 from consilience.errors import ShapeError, VerificationError
 from consilience.ir import Node, Region, constant, constant_value, rebuild, topological
 from consilience.ir.side_tables import describe, without_sources
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
 from consilience.ops import (
     AlteredGradient,
+    ArgSort,
+    Assume,
     Cholesky,
     Cond,
     Det,
@@ -29,6 +31,7 @@ from consilience.ops import (
     LogAbsDet,
     MatMul,
     Reduce,
+    Require,
     Solve,
     SolveTriangular,
     StopGradient,
@@ -369,7 +372,12 @@ def _step(node: Node) -> Node:
             return node
         result = rule(*node.inputs)
         return result if result.static_shape == node.static_shape else broadcast_to(result, node.static_shape)
-    if isinstance(op, StopGradient | AlteredGradient):
+    if isinstance(op, ArgSort):
+        last = node.ndim - 1
+        turn = (*(a for a in range(node.ndim) if a != op.axis), op.axis)
+        order = Node(Item(0), Node(SortedOrder(), transpose(node.inputs[0], turn)))
+        return transpose(order, tuple(last if a == op.axis else a - (a > op.axis) for a in range(node.ndim)))
+    if isinstance(op, AlteredGradient | Assume | Require | StopGradient):
         return node.inputs[0]
     if isinstance(op, Reduce):
         if op.kind in ("max", "min") and any(node.inputs[0].static_shape[a] == 0 for a in op.axes):

@@ -1,6 +1,7 @@
 """What can be computed: one family of ops per file, and the notation that builds them."""
 
 from consilience.ops import notation
+from consilience.ops.assertion import Assume, Require
 from consilience.ops.control import Cond, Item, cond, ifelse
 from consilience.ops.elementwise import (
     AlteredGradient,
@@ -25,7 +26,7 @@ from consilience.ops.linalg import (
     SolveTriangular,
 )
 from consilience.ops.random import Key
-from consilience.ops.reduce import ArgReduce, Cumulative, Reduce, reduce
+from consilience.ops.reduce import ArgReduce, ArgSort, Cumulative, Reduce, reduce
 from consilience.ops.scalar import TABLE, ScalarFunction
 from consilience.ops.shape import (
     BroadcastTo,
@@ -39,10 +40,10 @@ from consilience.ops.shape import (
 )
 
 __all__ = [
-    "TABLE", "AlteredGradient", "ArgReduce", "BroadcastTo", "Cast", "Cholesky", "Concatenate", "Cond", "Cumulative",
-    "Det", "DetSign", "Elementwise", "ExpandDims", "Index", "IndexUpdate", "Inverse", "InverseQuadratic", "Iota",
-    "Item", "Key", "LengthOf", "LogAbsDet",
-    "MaskPositions", "MatMul", "Reduce", "Reshape", "ScalarFunction", "Solve", "SolveTriangular", "Squeeze",
+    "TABLE", "AlteredGradient", "ArgReduce", "ArgSort", "Assume", "BroadcastTo", "Cast", "Cholesky", "Concatenate",
+    "Cond", "Cumulative", "Det", "DetSign", "Elementwise", "ExpandDims", "Index", "IndexUpdate", "Inverse",
+    "InverseQuadratic", "Iota", "Item", "Key", "LengthOf", "LogAbsDet",
+    "MaskPositions", "MatMul", "Reduce", "Require", "Reshape", "ScalarFunction", "Solve", "SolveTriangular", "Squeeze",
     "StopGradient", "TensorLike", "Transpose", "apply", "as_tensor", "cast", "cond", "getitem", "ifelse", "notation",
     "reduce",
 ]  # fmt: skip

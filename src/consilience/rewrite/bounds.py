@@ -18,6 +18,8 @@ from consilience.ir import INTEGERS, Constant, Node
 from consilience.ops import (
     AlteredGradient,
     ArgReduce,
+    ArgSort,
+    Assume,
     BroadcastTo,
     Cast,
     Concatenate,
@@ -29,6 +31,7 @@ from consilience.ops import (
     LengthOf,
     MaskPositions,
     Reduce,
+    Require,
     Reshape,
     Squeeze,
     StopGradient,
@@ -87,7 +90,9 @@ UNKNOWN = Bounds()
 TRUTH = Bounds(0.0, 1.0, finite=True, not_nan=True, whole=True)
 Transfer = Callable[..., Bounds]
 
-_SAME = (ExpandDims, Squeeze, Reshape, Transpose, BroadcastTo, Index, StopGradient, AlteredGradient)
+_SAME = (
+    AlteredGradient, Assume, BroadcastTo, ExpandDims, Index, Require, Reshape, Squeeze, StopGradient, Transpose
+)  # fmt: skip
 _of_constants: weakref.WeakKeyDictionary[Node, Bounds] = weakref.WeakKeyDictionary()
 
 
@@ -110,7 +115,7 @@ def bounds_of(node: Node, known: Mapping[Node, Bounds]) -> Bounds:
         found = inputs[0]
         for other in inputs[1:]:
             found = found.or_else(other)
-    elif isinstance(op, Iota | LengthOf | MaskPositions | ArgReduce):
+    elif isinstance(op, Iota | LengthOf | MaskPositions | ArgReduce | ArgSort):
         found = Bounds(low=0.0)
     elif isinstance(op, Cumulative) and op.kind == "sum":
         found = Bounds(

@@ -17,6 +17,8 @@ from consilience.ops import (
     TABLE,
     AlteredGradient,
     ArgReduce,
+    ArgSort,
+    Assume,
     Cast,
     Concatenate,
     Cumulative,
@@ -98,6 +100,8 @@ def _product(op: Any, a: Array, b: Array) -> Array | None:
 MEANINGS: dict[type, Callable[..., Array | None]] = {
     ArgReduce: _arg_reduce,
     Cast: _cast,
+    ArgSort: lambda op, x: np.argsort(x, axis=op.axis, kind="stable"),
+    Assume: lambda op, x: x,
     Concatenate: lambda op, *arrays: np.concatenate(arrays, axis=op.axis),
     Cumulative: _cumulative,
     Elementwise: lambda op, *arrays: np.asarray(TABLE[op.function].numpy(*arrays)),

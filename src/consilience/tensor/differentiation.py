@@ -11,8 +11,9 @@ from typing import Any
 
 from consilience.errors import ConsilienceWarning, DisconnectedInputError, DtypeError, GraphError
 from consilience.ir import FLOATS, Constant, Input, Node, is_leaf, topological
-from consilience.ir.obligations import collect, inherit
+from consilience.ir.obligations import collect
 from consilience.ir.side_tables import add_origins, describe, name_of, set_name
+from consilience.ops.assertion import require
 from consilience.ops.elementwise import AlteredGradient, TensorLike, as_tensor
 from consilience.rules import simplify
 from consilience.transforms import gradient as calculus
@@ -61,7 +62,7 @@ def grad(
         found = calculus.pullback(simple[: len(costs)], wanted, ones, constants, known)
     else:
         found = calculus.gradient(simple[0], wanted, constants)
-    _derived(found, [*costs, *known, *known.values()], wanted)
+    found = _derived(found, [*costs, *known, *known.values()], wanted)
     if add_names and cost is not None and name_of(cost) is not None:
         _name(found, cost, wanted)
     results = [slope if here or absent else None for slope, here in zip(found, there, strict=True)]
@@ -125,13 +126,13 @@ def _connected(
     return found
 
 
-def _derived(found: Sequence[Node], outputs: Sequence[Node], wanted: Sequence[Node]) -> None:
-    """Derivatives answer for the lengths their origin relied on, and count as using its inputs."""
-    debts = collect(outputs)
+def _derived(found: Sequence[Node], outputs: Sequence[Node], wanted: Sequence[Node]) -> list[Node]:
+    """Derivatives that answer for the lengths their origin relied on, and count as using its inputs."""
+    result = require(found, collect(outputs))
     origins = [*wanted, *(node for node in topological(outputs) if isinstance(node.op, Input))]
-    for node in found:
-        inherit(node, debts)
+    for node in result:
         add_origins(node, (origin for origin in origins if origin is not node))
+    return result
 
 
 def _name(found: Sequence[Node], cost: Node, wanted: Sequence[Node]) -> None:
@@ -172,7 +173,7 @@ def jacobian(
     """
     simple, wanted, constants = _prepared([expression], wrt, consider_constant, disconnected_inputs)
     found = calculus.jacobian(simple[0], wanted, constants)
-    _derived(found, [expression], wanted)
+    found = _derived(found, [expression], wanted)
     return _as(wrt, found)
 
 
@@ -183,7 +184,7 @@ def hessian(cost: Node, wrt: Nodes, consider_constant: Nodes | None = None, disc
     """
     simple, wanted, constants = _prepared([cost], wrt, consider_constant, disconnected_inputs)
     found = calculus.hessian(simple[0], wanted, constants)
-    _derived(found, [cost], wanted)
+    found = _derived(found, [cost], wanted)
     return _as(wrt, found)
 
 
@@ -202,7 +203,7 @@ def hessian_vector_product(
     simple, wanted, constants = _prepared([cost], wrt, consider_constant, disconnected_inputs)
     vectors = _directions(wanted, p, isinstance(wrt, Node))
     found = calculus.hessian_vector_product(simple[0], wanted, vectors, constants)
-    _derived(found, [cost, *vectors], wanted)
+    found = _derived(found, [cost, *vectors], wanted)
     return _as(wrt, found)
 
 
@@ -230,7 +231,7 @@ def pullback(
     simple, wanted, constants = _prepared(written, inputs, consider_constant, disconnected_inputs)
     cotangents = _directions(written, output_cotangents, isinstance(outputs, Node))
     found = calculus.pullback(simple, wanted, cotangents, constants)
-    _derived(found, [*written, *cotangents], wanted)
+    found = _derived(found, [*written, *cotangents], wanted)
     return _as(inputs, found)
 
 
@@ -253,7 +254,7 @@ def pushforward(
     simple = simplify(written, keep=wanted)
     directions = _directions(wanted, tangents, isinstance(inputs, Node))
     found = calculus.pushforward(simple, wanted, directions)
-    _derived(found, [*written, *directions], wanted)
+    found = _derived(found, [*written, *directions], wanted)
     return _as(outputs, found)
 
 

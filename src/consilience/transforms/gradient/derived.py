@@ -11,10 +11,11 @@ from typing import overload
 from consilience.errors import DtypeError, GraphError, ShapeError
 from consilience.ir import Node, constant, tensor_input, topological
 from consilience.ir.dimension import product
-from consilience.ir.obligations import Debt, collect, inherit
+from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe, without_sources
 from consilience.ir.types import FLOATS
 from consilience.ops import StopGradient
+from consilience.ops.assertion import require
 from consilience.ops.shape import eye, reshape
 from consilience.transforms.gradient.engine import accumulate
 from consilience.transforms.gradient.index import zeros_like
@@ -46,7 +47,7 @@ def pullback(
         starts = {output: total(parts) for output, parts in seeds.items()}
         found = accumulate(starts, inputs, constants, known)
         result = [zeros_like(node) if slope is None else slope for node, slope in zip(inputs, found, strict=True)]
-    return _indebted(result, collect([*outputs, *(known or ())]))
+    return require(result, collect([*outputs, *(known or ())]))
 
 
 def connected(outputs: Sequence[Node], inputs: Sequence[Node], constants: Collection[Node] = ()) -> list[bool]:
@@ -75,7 +76,7 @@ def pushforward(outputs: Sequence[Node], inputs: Sequence[Node], tangents: Seque
     left = set(cotangents).intersection(topological(result))
     if left:
         raise GraphError("a pullback is not linear in its cotangent; a row of the gradient table is wrong.")
-    return _indebted(result, collect(outputs))
+    return require(result, collect(outputs))
 
 
 @overload
@@ -130,7 +131,7 @@ def jacobian(output: Node, wrt: Node | Sequence[Node], constants: Collection[Nod
         units = reshape(eye(size, dtype=output.dtype), (size, *shape))
         stacked = vectorize(rows, {cotangent: units})
         result = [reshape(r, (*shape, *node.static_shape)) for r, node in zip(stacked, wrt, strict=True)]
-    return _indebted(result, collect([output]))
+    return require(result, collect([output]))
 
 
 @overload
@@ -177,11 +178,3 @@ def _check_pairs(nodes: Sequence[Node], vectors: Sequence[Node], what: str) -> N
         )
         if not fits:
             raise ShapeError(f"the {what} of {describe(node)} must have its shape, got {describe(vector)}.")
-
-
-def _indebted(result: list[Node], debts: tuple[Debt, ...]) -> list[Node]:
-    """Derived graphs answer for the lengths their origin relied on."""
-    for node in result:
-        if node.inputs:
-            inherit(node, debts)
-    return result

@@ -19,7 +19,7 @@ from typing import TypeAlias
 from consilience.errors import MissingRuleError, NullTypeGradError
 from consilience.ir import Node, constant, constant_value
 from consilience.ir.side_tables import describe
-from consilience.ops import AlteredGradient, Cast, Elementwise, StopGradient, apply, cast
+from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient, apply, cast
 from consilience.ops.scalar import DRAWS
 from consilience.transforms.gradient.index import zeros_like
 from consilience.transforms.gradient.mask import keep, through_mask
@@ -45,6 +45,12 @@ def _elementwise(node: Node, g: Node, position: int) -> Node | None:
 @partial_of(Cast)
 def _cast(node: Node, g: Node, position: int) -> Node | None:
     return through_mask(g, lambda inner: cast(inner, node.inputs[0].dtype))
+
+
+@partial_of(Assume)
+@partial_of(Require)
+def _itself(node: Node, g: Node, position: int) -> Node | None:
+    return g
 
 
 @partial_of(AlteredGradient)

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Dim, Node, rebuild, topological
 from consilience.ir import dimension as dims
-from consilience.ir.obligations import collect, inherit
+from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe, without_sources
 from consilience.ir.types import Shape
 from consilience.ops import Item
+from consilience.ops.assertion import require
 from consilience.ops.shape import broadcast_to, expand_dims
 from consilience.transforms.lengths import with_lengths
 from consilience.transforms.vectorize.table import Operand, batched_row
@@ -35,11 +36,7 @@ def vectorize(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> lis
         batch = _batch_shape(replacements)
         full = {old: Operand(old, _full(old, new, batch), True) for old, new in replacements.items()}
         result = [batched.full(batch) for batched in propagate(outputs, full, batch)]
-    debts = collect(outputs)
-    for node in result:
-        if node.inputs:
-            inherit(node, debts)
-    return result
+    return require(result, collect(outputs))
 
 
 def propagate(outputs: Sequence[Node], operands: Mapping[Node, Operand], batch: Shape) -> list[Operand]:
