@@ -51,6 +51,19 @@ class Context:
             f"the shared slot {describe(slot)} has no value in this context; set one with `context.set`."
         )
 
+    def value_or_none(self, slot: Node) -> npt.NDArray[Any] | None:
+        """The slot's value, read-only, or None if this context has none of its own."""
+        with self._lock:
+            found = self._values.get(slot)
+        return None if found is None else found[0]
+
+    def __reduce__(self) -> Any:
+        if self is DEFAULT:
+            return "DEFAULT"
+        with self._lock:
+            own = {slot: value for slot, (value, _) in self._values.items()}
+        return _filled, (self._parent, own)
+
     def snapshot(self, slots: Iterable[Node]) -> list[npt.NDArray[Any]]:
         """Values of several slots as they are at one moment, read-only."""
         listed = list(slots)
@@ -87,6 +100,12 @@ def _fitting(slot: Node, value: npt.ArrayLike) -> npt.NDArray[Any]:
 
 
 DEFAULT = Context()
+
+
+def _filled(parent: Context | None, values: Mapping[Node, npt.NDArray[Any]]) -> Context:
+    context = Context(parent)
+    context.set_all(values)
+    return context
 
 
 def shared(value: npt.ArrayLike, name: str | None = None, *, shape: tuple[int | None, ...] | None = None) -> Node:

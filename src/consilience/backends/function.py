@@ -20,6 +20,7 @@ import numpy.typing as npt
 from consilience.backends import contexts, reference
 from consilience.backends.contexts import Context, random_slot
 from consilience.backends.modes import Mode, mode_named
+from consilience.backends.pickling import duplicate
 from consilience.backends.registry import Bound
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.request import In, Outputs, Pairs, Request, Unused, requested
@@ -105,6 +106,12 @@ class Function:
     def __repr__(self) -> str:
         names = [item.name or "?" for item in self._request.inputs]
         return f"<function {self.name}({', '.join(names)}) of {len(self.outputs)} outputs>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (self._request, self.mode, self._context, self._allow_downcast, self.profile is not None)
+
+    def __deepcopy__(self, memo: object) -> Function:
+        return duplicate(self)
 
     def __call__(self, *values: npt.ArrayLike, context: Context | None = None, **named: npt.ArrayLike) -> Any:
         """Values of the outputs in the form they were given: an array, a list or a dict; None for `outputs=None`."""
@@ -248,6 +255,14 @@ class Function:
         check_sizes(self._sizes, lengths)
         check_obligations(self._obligations, lengths)
         return lengths
+
+
+def _rebuilt(
+    request: Request, mode: Mode, context: Context | None, allow_downcast: bool | None, profile: bool
+) -> Function:
+    """A function from a pickle; it is compiled when it is called."""
+    times = FunctionProfile() if profile else None
+    return Function(request, mode=mode, context=context, allow_downcast=allow_downcast, profile=times)
 
 
 def _converts(value: object, array: Array, wanted: np.dtype[Any], downcast: bool | None) -> bool:

@@ -28,6 +28,9 @@ class Input(Op):
     serial: int
     of: TensorType
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _fresh, (Input, self.of)
+
     def result_type(self, *inputs: Node) -> TensorType:
         return self.of
 
@@ -37,6 +40,9 @@ class Shared(Op):
 
     serial: int
     of: TensorType
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _fresh, (Shared, self.of)
 
     def result_type(self, *inputs: Node) -> TensorType:
         return self.of
@@ -70,6 +76,9 @@ class Constant(Op):
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _constant, (self.array,)
 
     def __repr__(self) -> str:
         if self.array.size == 1:
@@ -124,10 +133,19 @@ def constant(value: Node | npt.ArrayLike, dtype: str | None = None) -> Node:
         raise DtypeError("masked arrays have no meaning as constants; fill or drop the masked entries first.")
     array = _as_array(value)
     kind = dtype_of(array) if dtype is None else dtype
-    stored = np.array(array, dtype=numpy_dtype(kind), order="C", copy=True)
+    return Node(_constant(np.array(array, dtype=numpy_dtype(kind), order="C", copy=True)))
+
+
+def _constant(stored: npt.NDArray[Any]) -> Constant:
+    """The op of an array that nobody else writes to."""
     stored.setflags(write=False)
     bits = stored.tobytes() if stored.nbytes <= SHORT else zlib.crc32(stored.data)
-    return Node(Constant(stored, (dtype_name(stored.dtype), stored.shape, bits)))
+    return Constant(stored, (dtype_name(stored.dtype), stored.shape, bits))
+
+
+def _fresh(kind: type[Input | Shared], of: TensorType) -> Input | Shared:
+    """A leaf of its own."""
+    return kind(next(_serials), of)
 
 
 def _as_array(value: npt.ArrayLike) -> npt.NDArray[Any]:

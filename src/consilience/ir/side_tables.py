@@ -70,6 +70,20 @@ def source_of(node: Node) -> str:
     return f"{place[0]}:{place[1]}" if place else ""
 
 
+def marks_of(node: Node) -> tuple[str | None, tuple[str, int] | None]:
+    """Name and source line, as `restore_marks` takes them."""
+    return _names.get(node), _sources.get(node)
+
+
+def restore_marks(node: Node, marks: tuple[str | None, tuple[str, int] | None]) -> None:
+    """Give a node its name and source line, where it has none."""
+    name, source = marks
+    if name is not None:
+        _names.setdefault(node, name)
+    if source is not None:
+        _sources.setdefault(node, source)
+
+
 def pass_on(old: Node, new: Node) -> None:
     """Give the name, source line and notes of a replaced node to its replacement, where this has none."""
     if old in _names:
