@@ -119,9 +119,9 @@ class Function:
         place = context or self._context or contexts.DEFAULT
         with place.updating if self.updates else nullcontext():
             arrays = [*given, *place.snapshot(self._slots)]
-            run = self._executable(arrays)
-            began = time.perf_counter()
             try:
+                run = self._executable(arrays)
+                began = time.perf_counter()
                 results = run(arrays)
             except ExecutionError as error:
                 raise self._located(error, arrays) from None
@@ -221,10 +221,11 @@ class Function:
         if array.dtype == wanted:
             return array
         downcast = self._allow_downcast if item.allow_downcast is None else item.allow_downcast
+        number = array.dtype.kind in "biuf" and not item.strict
         if item.strict or not _converts(value, array, wanted, downcast):
             raise DtypeError(
                 f"{describe(node)} needs {node.dtype}, got an array of {array.dtype}; convert it with `.astype`"
-                + ("." if downcast or item.strict else ", or pass `allow_input_downcast=True` to `function`.")
+                + (", or pass `allow_input_downcast=True` to `function`." if not downcast and number else ".")
             )
         return array.astype(wanted)
 
@@ -358,7 +359,12 @@ def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] 
     options            as for `function`
     returns            an array; random variables without a value are drawn, anew at every call
     """
+    if not isinstance(inputs_to_values, Mapping | None):
+        raise TypeError(f"`eval` takes a dict of values by variable or name, got {inputs_to_values!r}.")
     given = dict(inputs_to_values or {})
+    wrong = next((key for key in given if not isinstance(key, Node | str)), None)
+    if wrong is not None or None in given:
+        raise TypeError(f"`eval` takes values by variable or name, got the key {wrong!r}.")
     order = topological([expression])
     by_name = {name: node for node in order if (name := name_of(node)) is not None}
     unknown = [key for key in given if isinstance(key, str) and key not in by_name]

@@ -184,6 +184,8 @@ def _check_inputs(name: str, inputs: Sequence[In]) -> None:
 
 def _pairs(what: str, given: Pairs) -> list[tuple[Node, Any]]:
     """A mapping or a list of pairs as a list of pairs, every node at most once."""
+    if given is not None and not isinstance(given, Iterable):
+        raise TypeError(f"`{what}` must be a dict or a list of pairs (variable, expression), got {given!r}.")
     listed = list(given.items()) if isinstance(given, Mapping) else list(given or ())
     for pair in listed:
         if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], Node):
