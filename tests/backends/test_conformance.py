@@ -17,6 +17,7 @@ import scipy.linalg
 from consilience.ir import Constant, Input, Node, Obligation, Op, Parameter, Shared, constant
 from consilience.ops import (
     ArgReduce,
+    ArgSort,
     Assume,
     BroadcastTo,
     Cast,
@@ -149,6 +150,22 @@ for shape, axis in (((5,), 0), ((1,), 0), ((4, 7), 0), ((4, 7), 1), ((2, 3, 4), 
         case(
             ArgReduce, f"{kind}{shape}{axis}", one(ArgReduce(kind, axis)), shape,
             expected=lambda x, k=kind, a=axis: getattr(np, f"arg{k}")(x, axis=a), dtypes=ALL,
+        )  # fmt: skip
+
+
+def with_ties(rng: np.random.Generator, shape: Shape, dtype: str) -> Array:
+    """Few distinct numbers, zeros of both signs and NaN among them."""
+    if dtype == "bool":
+        return rng.random(shape) < 0.5
+    pool = [-3, 0, 1, 7] if dtype.startswith("int") else [-3.0, -0.0, 0.0, 1.5, np.inf, -np.inf, np.nan, 1e-310]
+    return rng.choice(pool, shape).astype(dtype)
+
+
+for shape, axis in (((5,), 0), ((1,), 0), ((0,), 0), ((4, 7), 0), ((2, 3, 4), 1), ((0, 3), 1), ((300,), 0)):
+    for make in (None, with_ties):
+        case(
+            ArgSort, f"{shape}{axis}{make is None}", one(ArgSort(axis)), shape, make=make, dtypes=ALL,
+            expected=lambda x, a=axis: np.argsort(x, axis=a, kind="stable"),
         )  # fmt: skip
 for shape, axis in (
     ((5,), 0),

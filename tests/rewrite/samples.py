@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from consilience.ir import Node, constant, tensor_input
 from consilience.ops import TABLE, apply, linalg, reduce, shape
+from consilience.ops.index import index_inc
 from consilience.record import Record
 from consilience.rewrite.facts import assume
 
@@ -97,6 +98,12 @@ INPUTS: dict[str, Kind] = {
     "diagonal_matrix": Kind("float64", (3, 3), _diagonal, ("diagonal", "positive_diagonal"), real=False),
 }
 
+
+def _increment(part: int | slice, values: Node) -> Node:
+    """Values in a vector of five zeros."""
+    return index_inc(shape.full((5,), 0.0)[part], values)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "broadcast_to": shape.broadcast_to,
     "cholesky": linalg.cholesky,
@@ -104,6 +111,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "constant": constant,
     "det": linalg.det,
     "expand_dims": shape.expand_dims,
+    "inc": _increment,
     "inv": linalg.inv,
     "logsumexp": partial(reduce, "logsumexp"),
     "node": Node,

@@ -20,6 +20,7 @@ from consilience.ir.side_tables import describe
 from consilience.ops import (
     TABLE,
     ArgReduce,
+    ArgSort,
     Assume,
     BroadcastTo,
     Cast,
@@ -177,6 +178,11 @@ def _arg_reduce(node: Node, lengths: Lengths, x: Array) -> Array:
         raise ShapeError(f"`arg{_op(node).kind}` of an empty axis has no value: {describe(node)}.")
     function = np.argmax if _op(node).kind == "max" else np.argmin
     return np.asarray(function(x, axis=_op(node).axis))
+
+
+@means(ArgSort)
+def _argsort(node: Node, lengths: Lengths, x: Array) -> Array:
+    return np.argsort(x, axis=_op(node).axis, kind="stable")
 
 
 @means(Cumulative)

@@ -14,8 +14,9 @@ import numpy as np
 from consilience.errors import ShapeError, VerificationError
 from consilience.ir import Node, Region, constant, constant_value, rebuild, topological
 from consilience.ir.side_tables import describe, without_sources
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
 from consilience.ops import (
+    ArgSort,
     Assume,
     Cholesky,
     Cond,
@@ -370,6 +371,11 @@ def _step(node: Node) -> Node:
             return node
         result = rule(*node.inputs)
         return result if result.static_shape == node.static_shape else broadcast_to(result, node.static_shape)
+    if isinstance(op, ArgSort):
+        last = node.ndim - 1
+        turn = (*(a for a in range(node.ndim) if a != op.axis), op.axis)
+        order = Node(Item(0), Node(SortedOrder(), transpose(node.inputs[0], turn)))
+        return transpose(order, tuple(last if a == op.axis else a - (a > op.axis) for a in range(node.ndim)))
     if isinstance(op, Assume | Require | StopGradient):
         return node.inputs[0]
     if isinstance(op, Reduce):

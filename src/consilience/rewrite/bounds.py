@@ -17,6 +17,7 @@ import numpy.typing as npt
 from consilience.ir import INTEGERS, Constant, Node
 from consilience.ops import (
     ArgReduce,
+    ArgSort,
     Assume,
     BroadcastTo,
     Cast,
@@ -111,7 +112,7 @@ def bounds_of(node: Node, known: Mapping[Node, Bounds]) -> Bounds:
         found = inputs[0]
         for other in inputs[1:]:
             found = found.or_else(other)
-    elif isinstance(op, Iota | LengthOf | MaskPositions | ArgReduce):
+    elif isinstance(op, Iota | LengthOf | MaskPositions | ArgReduce | ArgSort):
         found = Bounds(low=0.0)
     elif isinstance(op, Cumulative) and op.kind == "sum":
         found = Bounds(

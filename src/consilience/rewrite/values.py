@@ -16,6 +16,7 @@ from consilience.ir import INTEGERS, numpy_dtype
 from consilience.ops import (
     TABLE,
     ArgReduce,
+    ArgSort,
     Assume,
     Cast,
     Concatenate,
@@ -98,6 +99,7 @@ def _product(op: Any, a: Array, b: Array) -> Array | None:
 MEANINGS: dict[type, Callable[..., Array | None]] = {
     ArgReduce: _arg_reduce,
     Cast: _cast,
+    ArgSort: lambda op, x: np.argsort(x, axis=op.axis, kind="stable"),
     Assume: lambda op, x: x,
     Concatenate: lambda op, *arrays: np.concatenate(arrays, axis=op.axis),
     Cumulative: _cumulative,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from consilience.ir import Node
 from consilience.ir.dimension import product
-from consilience.ops import ArgReduce, Cumulative, Iota, Reduce, apply
+from consilience.ops import ArgReduce, ArgSort, Cumulative, Iota, Reduce, apply
 from consilience.ops.shape import broadcast_to, expand_dims, length_of, moveaxis, reshape, transpose
 from consilience.transforms.gradient.mask import through_reduction
 from consilience.transforms.gradient.scalar import eq, exp, raised, where
@@ -96,3 +96,4 @@ def _cumulative(node: Node, g: Node, position: int) -> Node:
 
 
 no_derivative(ArgReduce, "the result is a position, an integer")
+no_derivative(ArgSort, "the results are positions, integers")
