@@ -21,7 +21,7 @@ __version__ = "0.1.0"
 _NAMES: Final = {
     "consilience.diagnostics": "summary",
     "consilience.distributions": """
-        Bernoulli Beta Binomial Categorical Cauchy CustomDist Dirichlet Exponential Flat Gamma HalfCauchy
+        Bernoulli Beta Binomial Categorical Cauchy CustomDist compile Dirichlet Exponential Flat Gamma HalfCauchy
         HalfFlat HalfNormal InverseGamma Laplace LogNormal Lognormal MvNormal NegativeBinomial Normal Poisson
         StudentT Uniform draw icdf logcdf logp
     """,
@@ -46,10 +46,12 @@ _NAMES: Final = {
         compute_log_likelihood resume sample sample_posterior_predictive sample_prior_predictive
     """,
     "consilience.tensor": "function grad hessian jacobian shared value_and_grad",
+    "consilience.tensor.flattened": "cont_inputs floatX hessian_diag inputvars intX",
 }
 _MODULES: Final = {
     "distributions": "consilience.distributions",
     "errors": "consilience.errors",
+    "gradient": "consilience.gradient",
     "math": "consilience.math",
     "tensor": "consilience.tensor",
 }
@@ -60,6 +62,7 @@ __all__ = sorted([*_HOME, *_MODULES])
 if TYPE_CHECKING:
     from consilience import distributions as distributions
     from consilience import errors as errors
+    from consilience import gradient as gradient
     from consilience import math as math
     from consilience import tensor as tensor
     from consilience.diagnostics import summary as summary
@@ -86,6 +89,7 @@ if TYPE_CHECKING:
     from consilience.distributions import Poisson as Poisson
     from consilience.distributions import StudentT as StudentT
     from consilience.distributions import Uniform as Uniform
+    from consilience.distributions import compile as compile
     from consilience.distributions import draw as draw
     from consilience.distributions import icdf as icdf
     from consilience.distributions import logcdf as logcdf
@@ -187,6 +191,11 @@ if TYPE_CHECKING:
     from consilience.tensor import jacobian as jacobian
     from consilience.tensor import shared as shared
     from consilience.tensor import value_and_grad as value_and_grad
+    from consilience.tensor.flattened import cont_inputs as cont_inputs
+    from consilience.tensor.flattened import floatX as floatX
+    from consilience.tensor.flattened import hessian_diag as hessian_diag
+    from consilience.tensor.flattened import inputvars as inputvars
+    from consilience.tensor.flattened import intX as intX
 
 
 else:
@@ -194,6 +203,8 @@ else:
     def __getattr__(name: str) -> Any:
         if name in _HOME:
             found = getattr(import_module(_HOME[name]), name)
+            if _HOME[name] in ("consilience.distributions", "consilience.model"):
+                import_module("consilience.tensor")  # it gives NumPy's functions of random variables their meaning
         elif name in _MODULES:
             found = import_module(_MODULES[name])
         else:

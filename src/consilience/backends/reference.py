@@ -22,6 +22,7 @@ from consilience.ir.side_tables import describe
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve
 from consilience.ops import (
     TABLE,
+    AlteredGradient,
     ArgReduce,
     ArgSort,
     Assume,
@@ -151,6 +152,7 @@ def _cast(node: Node, lengths: Lengths, x: Array) -> Array:
 @means(Assume)
 @means(Require)
 @means(StopGradient)
+@means(AlteredGradient)
 def _itself(node: Node, lengths: Lengths, x: Array) -> Array:
     return x
 

@@ -16,6 +16,7 @@ from consilience.ir import Node, Region, constant, constant_value, rebuild, topo
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
 from consilience.ops import (
+    AlteredGradient,
     ArgSort,
     Assume,
     Cholesky,
@@ -423,7 +424,7 @@ def _step(node: Node) -> Node:
         turn = (*(a for a in range(node.ndim) if a != op.axis), op.axis)
         order = Node(Item(0), Node(SortedOrder(), transpose(node.inputs[0], turn)))
         return transpose(order, tuple(last if a == op.axis else a - (a > op.axis) for a in range(node.ndim)))
-    if isinstance(op, Assume | Require | StopGradient):
+    if isinstance(op, AlteredGradient | Assume | Require | StopGradient):
         return node.inputs[0]
     if isinstance(op, Reduce):
         if op.kind in ("max", "min") and any(node.inputs[0].static_shape[a] == 0 for a in op.axes):

@@ -7,7 +7,7 @@ from typing import Any
 from consilience.ir import Node, constant_value
 from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import describe, set_name
-from consilience.ops import arrangement, index, linalg, reductions, shape, sorting
+from consilience.ops import arrangement, index, linalg, reductions, shape, sorting, ufuncs
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, kind_of
 from consilience.ops.scalar import TABLE
 
@@ -110,6 +110,7 @@ def _copy(x: Node, name: str | None) -> Node:
     return x
 
 
+means("array_ufunc")(ufuncs.array_ufunc)
 means("matmul")(linalg.matmul)
 means("dot")(linalg.dot)
 means("getitem")(index.getitem)

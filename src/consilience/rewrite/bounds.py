@@ -17,6 +17,7 @@ import numpy.typing as npt
 from consilience.ir import INTEGERS, Constant, Node
 from consilience.ir.dimension import non_negative
 from consilience.ops import (
+    AlteredGradient,
     ArgReduce,
     ArgSort,
     Assume,
@@ -91,7 +92,9 @@ UNKNOWN = Bounds()
 TRUTH = Bounds(0.0, 1.0, finite=True, not_nan=True, whole=True)
 Transfer = Callable[..., Bounds]
 
-_SAME = (ExpandDims, Squeeze, Reshape, Transpose, BroadcastTo, Index, Assume, Require, StopGradient)
+_SAME = (
+    AlteredGradient, Assume, BroadcastTo, ExpandDims, Index, Require, Reshape, Squeeze, StopGradient, Transpose
+)  # fmt: skip
 _of_constants: weakref.WeakKeyDictionary[Node, Bounds] = weakref.WeakKeyDictionary()
 
 

@@ -68,13 +68,18 @@ from consilience.ops.sorting import interp as interp
 from consilience.ops.sorting import median as median
 from consilience.ops.sorting import searchsorted as searchsorted
 from consilience.ops.sorting import sort as sort
+from consilience.tensor import array_functions as array_functions
 from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
 from consilience.tensor import random as random
 from consilience.tensor import special as special
 from consilience.tensor.arrangement import *
 from consilience.tensor.construction import *
-from consilience.tensor.differentiation import *
+from consilience.tensor.differentiation import grad as grad
+from consilience.tensor.differentiation import gradient as gradient
+from consilience.tensor.differentiation import hessian as hessian
+from consilience.tensor.differentiation import jacobian as jacobian
+from consilience.tensor.differentiation import value_and_grad as value_and_grad
 from consilience.tensor.einstein import *
 from consilience.tensor.elementwise import *
 from consilience.tensor.formulas import *
