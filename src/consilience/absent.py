@@ -65,15 +65,13 @@ _GROUPS: Final = {
     """,
     "an inner part of PyTensor or PyMC; the public functions are in `consilience`, `pt`, `pt.linalg` and `pm.math`": """
         basic blas blas_c blas_headers blockwise elemwise elemwise_cgen exceptions extra_ops functional math optimize
-        pytensor rewriting sharedvar subtensor symbolic type type_other utils variable assumptions compile conditional
+        pytensor rewriting sharedvar subtensor symbolic type type_other utils variable assumptions conditional
         graph link misc npy_2_compat values_eq_approx_always_true blocking data func_utils initial_point logging
         logprob model_graph progress_bar pytensorf sampling smc stats step_methods tuning util variational vartypes
         BaseModel FrozenModel compile_forward_sampling_function compile_fn init_nuts SymbolicRandomVariable
         Sequence TYPE_CHECKING Union singledispatch Any Optional Callable NoReturn
     """,
-    "derivatives are `grad`, `jacobian` and `hessian`; products with them come later": """
-        Lop Rop pullback pushforward gradient
-    """,
+    "this is in `pm.gradient`": "Lop Rop pullback pushforward",
     "`function` takes inputs and outputs as they are": "In Out Mode get_mode",
     "printing comes later; `repr` of a node and `rewrite.explain` show graphs": "dprint printing pp pprint",
     "a check of values when run comes later": "raise_op",
