@@ -14,10 +14,9 @@ _GROUPS: Final = {
         scan map reduce foldl foldr
     """,
     "`pt.sort`, `pt.argsort`, `pt.median` and `pt.searchsorted` are there, other orders come later": """
-        argpartition partition topk percentile quantile digitize unique
+        argpartition partition topk percentile quantile digitize histogram
     """,
     "`pt.interp` is there, other interpolation comes later": "interpolate1d interpolate",
-    "counting comes later; `pt.zeros(n)[x].inc(weights)` counts": "bincount histogram",
     "Fourier transforms come later": "fft rfft irfft",
     "sparse matrices come later; index arrays and `.inc` do what sums by group need": "sparse",
     "convolutions come later; `pt.matmul` and slices are there": "convolve convolve1d convolve2d signal nnet",

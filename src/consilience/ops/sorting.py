@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from consilience.errors import ShapeError
 from consilience.ir import Node
-from consilience.ir.dimension import product
+from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe
-from consilience.ir.types import FLOATS
+from consilience.ir.types import FLOATS, INTEGERS
 from consilience.ops import reduce
-from consilience.ops.arrangement import flatten, one_axis, take_along_axis
+from consilience.ops.arrangement import flatten, full_like, one_axis, take_along_axis
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
-from consilience.ops.index import getitem
+from consilience.ops.index import flatnonzero, getitem, index_inc, index_set
 from consilience.ops.reductions import Axis
-from consilience.ops.shape import expand_dims, length_of, reshape, transpose
+from consilience.ops.shape import as_length, concatenate, expand_dims, full, length_of, reshape, transpose
 
 
 def argsort(
@@ -47,7 +47,7 @@ def median(x: TensorLike, axis: Axis = None) -> Node:
     node = node if node.dtype in FLOATS else cast(node, "float64")
     axes = reduce.normalised_axes(axis, node.ndim)
     rest = [i for i in range(node.ndim) if i not in axes]
-    count = product(tuple(node.static_shape[i] for i in axes))
+    count = dims.product(tuple(node.static_shape[i] for i in axes))
     if count == 0:
         raise ShapeError(f"no elements have no median: {describe(node)}.")
     ordered = sort(reshape(transpose(node, [*rest, *axes]), [*(node.static_shape[i] for i in rest), count]))
@@ -111,3 +111,67 @@ def interp(
     result = apply("where", apply("lt", at, first), getitem(values, 0) if left is None else left, inside)
     beyond = apply("where", apply("gt", at, final), getitem(values, -1) if right is None else right, result)
     return apply("where", apply("eq", at, final), getitem(values, -1), beyond)
+
+
+def bincount(
+    x: TensorLike,
+    weights: TensorLike | None = None,
+    minlength: TensorLike | None = None,
+    assert_nonneg: bool = False,
+) -> Node:
+    """How often each integer 0, 1, … occurs in a vector, up to its greatest; with `weights` their sums.
+
+    minlength       a length that the result has at least
+    assert_nonneg   changes nothing: negative integers always make the function raise OutOfBoundsError
+    """
+    node = as_tensor(x)
+    if node.ndim != 1 or node.dtype not in ("bool", *INTEGERS):
+        raise ShapeError(f"a vector of integers >= 0 was needed, got {describe(node)}.")
+    node = cast(node, "int64")
+    least = apply("sub", 0 if minlength is None else minlength, 1)
+    greatest = reduce.reduce("max", concatenate([reshape(least, (1,)), node]))
+    # A negative integer leads behind the end, where an index is refused.
+    length = as_length(apply("add", greatest, 1))
+    places = apply("where", apply("lt", node, 0), length_of(length), node)
+    values = as_tensor(1 if weights is None else weights)
+    values = values if weights is None else cast(values, "float64")
+    return index_inc(getitem(full((length,), 0, values.dtype), places), values)
+
+
+def unique(
+    ar: TensorLike,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: None = None,
+) -> Node | tuple[Node, ...]:
+    """The different elements of the flattened tensor in ascending order; their number is known when the function runs.
+
+    return_index     also where each occurs first
+    return_inverse   also the places in the result that make up the tensor again, in its shape
+    return_counts    also how often each occurs
+    """
+    if axis is not None:
+        raise ValueError("`unique` compares elements, not parts along an axis; leave `axis` out.")
+    node = as_tensor(ar)
+    flat = flatten(node)
+    order = reduce.argsort(flat)
+    ordered = getitem(flat, order)
+    # The first element is different from any before it; of floats NaN is one value.
+    changes = apply("neq", getitem(ordered, slice(1, None)), getitem(ordered, slice(None, -1)))
+    if flat.dtype in FLOATS:
+        missing = apply("isnan", ordered)
+        both = apply("logical_and", getitem(missing, slice(1, None)), getitem(missing, slice(None, -1)))
+        changes = apply("logical_and", changes, apply("logical_not", both))
+    begins = concatenate([full((dims.minimum(ordered.static_shape[0], 1),), True), changes])
+    starts = flatnonzero(begins)
+    results = [getitem(ordered, starts)]
+    if return_index:
+        results.append(getitem(order, starts))
+    if return_inverse:
+        numbers = apply("sub", reduce.cumulative("sum", begins), 1)
+        results.append(reshape(index_set(getitem(full_like(order, 0), order), numbers), node.static_shape))
+    if return_counts:
+        ends = concatenate([getitem(starts, slice(1, None)), full((1,), length_of(flat.static_shape[0]))])
+        results.append(apply("sub", getitem(ends, slice(None, starts.static_shape[0])), starts))
+    return results[0] if len(results) == 1 else tuple(results)

@@ -64,10 +64,12 @@ from consilience.ops.shape import squeeze as squeeze
 from consilience.ops.shape import stack as stack
 from consilience.ops.shape import swapaxes as swapaxes
 from consilience.ops.sorting import argsort as argsort
+from consilience.ops.sorting import bincount as bincount
 from consilience.ops.sorting import interp as interp
 from consilience.ops.sorting import median as median
 from consilience.ops.sorting import searchsorted as searchsorted
 from consilience.ops.sorting import sort as sort
+from consilience.ops.sorting import unique as unique
 from consilience.tensor import array_functions as array_functions
 from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
