@@ -54,6 +54,7 @@ DIFFERENT = {
         "special": "the functions, not the ops",
         "linalg": "the functions, not the ops",
         "split": "NumPy's positions are taken too, as `indices_or_sections`",
+        "unique": "no `axis`; inverse places have the tensor's shape, as in NumPy",
         "vectorize": "the graph is batched by rules of its ops",
         "where": "with one argument, which asks for positions, it is an error",
     },
