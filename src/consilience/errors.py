@@ -21,8 +21,9 @@ ConsilienceError
 │   └── SupportError          an observed value outside the support
 ├── SamplingError         a run that cannot start or go on
 │   └── InitialPointError     no finite starting point
-└── StorageError          a file that cannot be written or read
-    └── SealError             a sealed file that is not as it was written
+├── StorageError          a file that cannot be written or read
+│   └── SealError             a sealed file that is not as it was written
+└── MissingPackageError   a package that is not installed
 """
 
 from __future__ import annotations
@@ -120,6 +121,10 @@ class StorageError(ConsilienceError):
 
 class SealError(StorageError):
     """A sealed file or log of draws is not as it was written, or its contents cannot be sealed."""
+
+
+class MissingPackageError(ConsilienceError, ImportError):
+    """A package that this function needs is not installed."""
 
 
 class ConsilienceWarning(UserWarning):

@@ -43,6 +43,8 @@ READERS: dict[str, Callable[[Node, Node], Node]] = {
     "elements times columns": lambda b, x: b[0] * x + b[1] * x**2,
     "choice between elements": lambda b, x: pt.where(X > 0, b[0], b[1]),
     "groups beside a product": lambda b, x: pt.dot(DESIGN, b) + b[GROUP] * x,
+    "place in a constant of one element": lambda b, x: pt.constant([2.5])[pt.argmin(b[:1])] * x,
+    "groups around an extreme": lambda b, x: pt.max(b[GROUP]) * x,
     "sorted groups beside a product": lambda b, x: pt.dot(DESIGN, b) + b[np.sort(GROUP)] * x + pt.sum(b) * x**2,
     "groups along an axis of length one": lambda b, x: pt.sum(b[GROUP][:, None] * x[:, None], axis=1),
 }

@@ -141,3 +141,14 @@ def test_groups_are_gathered_before_they_are_used() -> None:
     (result,) = simplify([normal(constant(DATA), effects[groups], apply("exp", log_sigma)).sum()], strict=True)
     indices = [n for n in topological([result]) if type(n.op).__name__ == "Index"]
     assert len(indices) == 1
+
+
+@pytest.mark.parametrize("observed", [0.0, 1.3])
+def test_heavy_tails_have_a_gradient_where_the_observation_is_the_location(observed: float) -> None:
+    """log(1 + z²) stays as it is: z² may vanish, and the logarithm of it has no derivative there."""
+    location, log_scale = scalar("location"), scalar("log_scale")
+    density = -apply("log1p", ((location - observed) / apply("exp", log_scale)) ** 2) - log_scale
+    (result,) = simplify([density])
+    slopes = gradient(result, [location, log_scale])
+    values = evaluate(slopes, {location: observed, log_scale: 0.4})
+    np.testing.assert_array_equal(values, [0.0, -1.0])

@@ -22,14 +22,17 @@ from consilience.backends.modes import Mode, mode_named
 from consilience.backends.pickling import duplicate
 from consilience.backends.registry import Bound
 from consilience.backends.registry import backend as find_backend
-from consilience.backends.request import In, Outputs, Pairs, Request, Unused, requested
+from consilience.backends.request import In, Outputs, Pairs, Request, Unused, order_of, requested
 from consilience.backends.shapes import Lengths, bind_lengths, check_obligations, check_sizes, sizes_of
-from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage
-from consilience.ir import Input, Node, Shared, numpy_dtype, substitute, topological
+from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
+from consilience.ir import Input, Node, Shared, computed_atoms, numpy_dtype, substitute, topological
+from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
 from consilience.ir.leaves import is_masked
+from consilience.ir.lengths import source_of
 from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe, name_of
+from consilience.ops.assertion import require
 from consilience.rules import simplify
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -92,10 +95,13 @@ class Function:
         self._allow_downcast = allow_downcast
         began = time.perf_counter()
         written = request.expressions
-        self._obligations = collect(written)
-        self._sizes = sizes_of(topological(written))
-        self.optimised = tuple(simplify(written)) if mode.simplified else tuple(written)
-        self._slots = _slots(self.optimised, written)
+        sources = [source_of(atom) for atom in computed_atoms(written)]
+        self._obligations = collect([*written, *sources])
+        self._sizes = sizes_of(topological([*written, *sources]))
+        # Lengths that are computed can be checked by the program only.
+        later = tuple(o for o in self._obligations if dims.is_computed(o.left) or dims.is_computed(o.right))
+        self.optimised = tuple(require(simplify(written) if mode.simplified else written, later))
+        self._slots = _slots(self.optimised, written, sources)
         if profile is not None:
             profile.graph_seconds += time.perf_counter() - began
         self._compile = find_backend(mode.backend)
@@ -131,7 +137,7 @@ class Function:
             run = self._executable(arrays)
             began = time.perf_counter()
             results = run(arrays)
-        except ExecutionError as error:
+        except (ExecutionError, ShapeError) as error:
             raise self._located(error, arrays) from None
         if self.profile is not None:
             with self._lock:
@@ -181,14 +187,14 @@ class Function:
         """The shared variables that are read or updated."""
         return list(dict.fromkeys((*self._slots, *self.updates)))
 
-    def _located(self, error: ExecutionError, arrays: Sequence[Array]) -> ExecutionError:
+    def _located(self, error: ExecutionError | ShapeError, arrays: Sequence[Array]) -> ExecutionError | ShapeError:
         """The same failure found again in the expressions as the user wrote them, which says where it is."""
         if isinstance(error, MemoryShortage):
             return error
         try:
-            known = dict(zip((*self.inputs, *self._slots), arrays, strict=True))
-            reference.evaluate(self._request.expressions, known)
-        except ExecutionError as precise:
+            written = require(self._request.expressions, self._obligations)
+            reference.evaluate(written, dict(zip((*self.inputs, *self._slots), arrays, strict=True)))
+        except (ExecutionError, ShapeError) as precise:
             return precise
         return error
 
@@ -375,9 +381,10 @@ def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] 
     wrong = next((key for key in given if not isinstance(key, Node | str)), None)
     if wrong is not None or None in given:
         raise TypeError(f"`eval` takes values by variable or name, got the key {wrong!r}.")
-    order = topological([expression])
+    order = order_of([expression])
     values = {_named(expression, order, key) if isinstance(key, str) else key: value for key, value in given.items()}
-    needed = topological([expression], stop=values.__contains__)
+    sources = [source_of(atom) for atom in computed_atoms([expression])]
+    needed = topological([expression, *sources], stop=values.__contains__)
     absent = next((n for n in needed if isinstance(n.op, Input) and n not in values and n.dtype != "key"), None)
     if absent is not None:
         raise GraphError(f"`eval` needs a value for {describe(absent)}; pass it as `.eval({{x: value}})`.")

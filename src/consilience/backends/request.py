@@ -21,6 +21,7 @@ from consilience.ir import (
     Parameter,
     Shared,
     TensorType,
+    computed_atoms,
     constant,
     numpy_dtype,
     substitute,
@@ -29,6 +30,7 @@ from consilience.ir import (
 )
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import known_meaning
+from consilience.ir.lengths import source_of
 from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe, name_of, origins_of
 from consilience.ops.elementwise import cast
@@ -125,7 +127,7 @@ def requested(
         if drawn != expressions:
             changed.append((random_key, fold_in(random_key, -1)))
             expressions = [*drawn, changed[-1][1]]
-    order = topological(expressions)
+    order = order_of(expressions)
     leaves = [replacements.get(item.variable, item.variable) for item in given]
     _check_closed(name, order, leaves)
     if on_unused_input != "ignore":
@@ -144,6 +146,11 @@ def requested(
     return Request(
         name, settled, tuple(expressions[:count]), tuple(zip(slots, expressions[count:], strict=True)), form, keys
     )
+
+
+def order_of(expressions: Sequence[Node]) -> list[Node]:
+    """All nodes that the expressions and their lengths depend on, in topological order."""
+    return topological([*expressions, *(source_of(atom) for atom in computed_atoms(expressions))])
 
 
 def _form(outputs: Outputs) -> tuple[str, tuple[str, ...], list[Node]]:

@@ -217,7 +217,7 @@ class _Writer:
         source, *arrays = node.inputs
         home = frame.homes.get(source)
         # One number repeated, in a register of this part or of an earlier one; its copy in memory may come later.
-        if home is None or source in frame.registers or source in self.slots:
+        if home is None or source in frame.registers or source in self.slots or _number(source) is not None:
             lengths = gathered_lengths(op, static(source.static_shape))
             unproved = [(a, n) for a, n in zip(arrays, lengths, strict=True) if not proved_inside(a, n)]
             if unproved:

@@ -183,7 +183,8 @@ def _reorderable(forms: Forms) -> bool:
             read = node.inputs[1:2]
         for operand in read:
             vector = isinstance(operand.op, Constant) and operand.ndim == 1
-            if not (vector or fused(forms, node, operand) or forms.scalar_like(operand)):
+            inside = fused(forms, node, operand) and forms.level[operand] == forms.level[node]
+            if not (vector or inside or forms.scalar_like(operand)):
                 return False
     return True
 

@@ -26,7 +26,7 @@ from consilience.ops.linalg import (
     SolveTriangular,
 )
 from consilience.ops.random import Key
-from consilience.ops.reduce import ArgReduce, ArgSort, Cumulative, Reduce, reduce
+from consilience.ops.reduce import ArgReduce, ArgSort, Cumulative, Reduce, Softmax, reduce
 from consilience.ops.scalar import TABLE, ScalarFunction
 from consilience.ops.shape import (
     BroadcastTo,
@@ -42,8 +42,7 @@ from consilience.ops.shape import (
 __all__ = [
     "TABLE", "AlteredGradient", "ArgReduce", "ArgSort", "Assume", "BroadcastTo", "Cast", "Cholesky", "Concatenate",
     "Cond", "Cumulative", "Det", "DetSign", "Elementwise", "ExpandDims", "Index", "IndexUpdate", "Inverse",
-    "InverseQuadratic", "Iota", "Item", "Key", "LengthOf", "LogAbsDet",
-    "MaskPositions", "MatMul", "Reduce", "Require", "Reshape", "ScalarFunction", "Solve", "SolveTriangular", "Squeeze",
-    "StopGradient", "TensorLike", "Transpose", "apply", "as_tensor", "cast", "cond", "getitem", "ifelse", "notation",
-    "reduce",
+    "InverseQuadratic", "Iota", "Item", "Key", "LengthOf", "LogAbsDet", "MaskPositions", "MatMul", "Reduce",
+    "Require", "Reshape", "ScalarFunction", "Softmax", "Solve", "SolveTriangular", "Squeeze", "StopGradient",
+    "TensorLike", "Transpose", "apply", "as_tensor", "cast", "cond", "getitem", "ifelse", "notation", "reduce",
 ]  # fmt: skip

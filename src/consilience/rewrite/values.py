@@ -47,7 +47,7 @@ def numpy_index(specification: Specification, arrays: tuple[Array, ...]) -> tupl
     found: list[Any] = []
     for entry in specification:
         if isinstance(entry, Slice):
-            found.append(slice(entry.start, entry.stop, entry.step))
+            found.append(entry.bounds())
         elif isinstance(entry, NewAxis):
             found.append(None)
         else:

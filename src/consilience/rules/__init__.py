@@ -20,6 +20,7 @@ from consilience.rules import (
     constant_folding,
     index,
     linear_algebra,
+    partial_sums,
     powers,
     products,
     reduction,
@@ -40,6 +41,7 @@ ALWAYS = RuleTable(
         *reduction.RULES,
         *index.RULES,
         *linear_algebra.RULES,
+        *partial_sums.RULES,
     )
 )
 
