@@ -25,11 +25,11 @@ from consilience.backends.registry import backend as find_backend
 from consilience.backends.request import In, Outputs, Pairs, Request, Unused, order_of, requested
 from consilience.backends.shapes import Lengths, bind_lengths, check_obligations, check_sizes, sizes_of
 from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
-from consilience.ir import Input, Node, Shared, computed_atoms, numpy_dtype, substitute, topological
+from consilience.ir import Input, Node, Shared, numpy_dtype, substitute, topological
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
 from consilience.ir.leaves import is_masked
-from consilience.ir.lengths import source_of
+from consilience.ir.lengths import sources_of
 from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe, name_of
 from consilience.ops.assertion import require
@@ -95,7 +95,7 @@ class Function:
         self._allow_downcast = allow_downcast
         began = time.perf_counter()
         written = request.expressions
-        sources = [source_of(atom) for atom in computed_atoms(written)]
+        sources = sources_of(written)
         self._obligations = collect([*written, *sources])
         self._sizes = sizes_of(topological([*written, *sources]))
         # Lengths that are computed can be checked by the program only.
@@ -383,8 +383,7 @@ def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] 
         raise TypeError(f"`eval` takes values by variable or name, got the key {wrong!r}.")
     order = order_of([expression])
     values = {_named(expression, order, key) if isinstance(key, str) else key: value for key, value in given.items()}
-    sources = [source_of(atom) for atom in computed_atoms([expression])]
-    needed = topological([expression, *sources], stop=values.__contains__)
+    needed = topological([expression, *sources_of([expression])], stop=values.__contains__)
     absent = next((n for n in needed if isinstance(n.op, Input) and n not in values and n.dtype != "key"), None)
     if absent is not None:
         raise GraphError(f"`eval` needs a value for {describe(absent)}; pass it as `.eval({{x: value}})`.")

@@ -21,7 +21,6 @@ from consilience.ir import (
     Parameter,
     Shared,
     TensorType,
-    computed_atoms,
     constant,
     numpy_dtype,
     substitute,
@@ -30,7 +29,7 @@ from consilience.ir import (
 )
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import known_meaning
-from consilience.ir.lengths import source_of
+from consilience.ir.lengths import sources_of
 from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe, name_of, origins_of
 from consilience.ops.elementwise import cast
@@ -150,7 +149,7 @@ def requested(
 
 def order_of(expressions: Sequence[Node]) -> list[Node]:
     """All nodes that the expressions and their lengths depend on, in topological order."""
-    return topological([*expressions, *(source_of(atom) for atom in computed_atoms(expressions))])
+    return topological([*expressions, *sources_of(expressions)])
 
 
 def _form(outputs: Outputs) -> tuple[str, tuple[str, ...], list[Node]]:

@@ -40,6 +40,11 @@ def source_of(atom: Atom) -> Node:
     return atom.source
 
 
+def sources_of(nodes: Sequence[Node]) -> list[Node]:
+    """What the computed lengths of a graph are computed from."""
+    return [source_of(atom) for atom in computed_atoms(nodes)]
+
+
 def _computed_in(nodes: Iterable[Node], seen: set[Node]) -> list[Atom]:
     found: dict[Atom, None] = {}
     for node in topological(nodes, stop=seen.__contains__):
