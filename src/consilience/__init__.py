@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 # Public names by the module they come from. Type checkers and editors read the imports further down
 # instead; tests/test_door.py holds the two together.
 _NAMES: Final = {
+    "consilience.backends.request": "In Out",
     "consilience.diagnostics": "summary",
     "consilience.distributions": """
         Bernoulli Beta Binomial Categorical Cauchy CustomDist compile Dirichlet Exponential Flat Gamma HalfCauchy
@@ -65,6 +66,8 @@ if TYPE_CHECKING:
     from consilience import gradient as gradient
     from consilience import math as math
     from consilience import tensor as tensor
+    from consilience.backends.request import In as In
+    from consilience.backends.request import Out as Out
     from consilience.diagnostics import summary as summary
     from consilience.distributions import Bernoulli as Bernoulli
     from consilience.distributions import Beta as Beta

@@ -47,6 +47,8 @@ class Atom:
     def __reduce__(self) -> tuple[Any, ...]:
         if self.kind == "symbol":
             return Atom, ("symbol", self.name, ())
+        if self.kind in COMPUTED:
+            return _computed_atom, (self.kind, self.name, self.source)
         return _compound_atom, (self.kind, self.arguments)
 
     def __repr__(self) -> str:
@@ -166,14 +168,14 @@ def symbol(name: str) -> Dimension:
     return result
 
 
+def _restored(terms: tuple[tuple[Monomial, int], ...]) -> Dim:
+    """The length with these terms, whose atoms may be younger than when they were sorted."""
+    return _polynomial({tuple(sorted(m, key=lambda atom: atom.serial)): c for m, c in terms})
+
+
 def computed(source: object, name: str, *, non_negative: bool) -> Dimension:
     """The integer that `source` computes, known when the program runs; one length per source and sign."""
-    kind = "size" if non_negative else "value"
-    with _lock:
-        atom = _computed.get((kind, source))
-        if atom is None:
-            atom = _computed[kind, source] = Atom(kind, name, (), source)
-    result = _polynomial({(atom,): 1})
+    result = _polynomial({(_computed_atom("size" if non_negative else "value", name, source),): 1})
     assert isinstance(result, Dimension)
     return result
 
@@ -183,9 +185,12 @@ def any_computed() -> bool:
     return bool(_computed)
 
 
-def _restored(terms: tuple[tuple[Monomial, int], ...]) -> Dim:
-    """The length with these terms, whose atoms may be younger than when they were sorted."""
-    return _polynomial({tuple(sorted(m, key=lambda atom: atom.serial)): c for m, c in terms})
+def _computed_atom(kind: str, name: str, source: object) -> Atom:
+    with _lock:
+        atom = _computed.get((kind, source))
+        if atom is None:
+            atom = _computed[kind, source] = Atom(kind, name, (), source)
+    return atom
 
 
 def _compound_atom(kind: str, arguments: tuple[Dim, ...]) -> Atom:

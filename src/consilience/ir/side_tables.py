@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _names: weakref.WeakKeyDictionary[Node, str] = weakref.WeakKeyDictionary()
 _sources: weakref.WeakKeyDictionary[Node, tuple[str, int]] = weakref.WeakKeyDictionary()
 _notes: weakref.WeakKeyDictionary[Node, tuple[str, ...]] = weakref.WeakKeyDictionary()
-_origins: weakref.WeakKeyDictionary[Node, weakref.WeakSet[Node]] = weakref.WeakKeyDictionary()
+_origins: weakref.WeakKeyDictionary[Node, tuple[weakref.ref[Node], ...]] = weakref.WeakKeyDictionary()
 _state = threading.local()
 
 
@@ -44,12 +44,12 @@ def notes_of(node: Node) -> tuple[str, ...]:
 
 def add_origins(node: Node, origins: Iterable[Node]) -> None:
     """Note what a node was derived from, such as the inputs of the cost behind a gradient."""
-    _origins.setdefault(node, weakref.WeakSet()).update(origins)
+    _origins[node] = tuple(map(weakref.ref, dict.fromkeys((*origins_of(node), *origins))))
 
 
-def origins_of(node: Node) -> Iterable[Node]:
-    """What the node was derived from, as far as it was noted; it may no longer depend on it."""
-    return _origins.get(node, ())
+def origins_of(node: Node) -> list[Node]:
+    """What the node was derived from, as far as it was noted and is there; it may no longer depend on it."""
+    return [origin for reference in _origins.get(node, ()) if (origin := reference()) is not None]
 
 
 def record_source(node: Node) -> None:
