@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from consilience.ir import Dim, Node
 from consilience.ops import (
     BroadcastTo,
@@ -17,7 +19,7 @@ from consilience.ops import (
 from consilience.ops.index import FULL, Gather, Slice
 from consilience.ops.random import Key
 from consilience.ops.shape import expand_dims, length_of, reshape, transpose
-from consilience.transforms.gradient.table import no_derivative, partial_of
+from consilience.transforms.gradient.table import no_derivative, partial_of, pullback_of
 
 
 @partial_of(Reshape)
@@ -49,36 +51,35 @@ def _broadcast_to(node: Node, g: Node, position: int) -> Node:
     return g  # the engine sums over stretched axes
 
 
-@partial_of(Concatenate)
-def _concatenate(node: Node, g: Node, position: int) -> Node:
+@pullback_of(Concatenate)
+def _concatenate(node: Node, g: Node, wanted: Sequence[bool]) -> list[Node | None]:
     assert isinstance(node.op, Concatenate)
     axis = node.op.axis
     lengths = [x.static_shape[axis] for x in node.inputs]
-    lead = (FULL,) * axis
-    trail = (FULL,) * (g.ndim - axis - 1)
-    before, after = _static_sum(lengths[:position]), _static_sum(lengths[position + 1 :])
-    own = lengths[position]
-    if before is not None and (isinstance(own, int) or after is not None):
-        if isinstance(own, int):
-            part = Slice(before or None, before + own)
+    starts, ends = _running_sums(lengths), _running_sums(lengths[::-1])[::-1]
+    lead, trail = (FULL,) * axis, (FULL,) * (g.ndim - axis - 1)
+    found: list[Node | None] = []
+    for own, before, after, asked in zip(lengths, starts, ends, wanted, strict=True):
+        if not asked:
+            found.append(None)
+        elif isinstance(before, int) and (isinstance(own, int) or isinstance(after, int)):
+            stop = before + own if isinstance(own, int) else -after if isinstance(after, int) and after else None
+            found.append(Node(Index((*lead, Slice(before or None, stop), *trail)), g))
+        elif isinstance(after, int) and isinstance(own, int):
+            found.append(Node(Index((*lead, Slice(-after - own, -after or None), *trail)), g))
         else:
-            part = Slice(before or None, -after if after else None)
-        return Node(Index((*lead, part, *trail)), g)
-    if after is not None and isinstance(own, int):
-        return Node(Index((*lead, Slice(-after - own, -after or None), *trail)), g)
-    start: Dim = 0
-    for length in lengths[:position]:
-        start = start + length
-    return Node(Index((*lead, Gather(), *trail)), g, Node(Iota(own)) + length_of(start))
+            found.append(Node(Index((*lead, Gather(), *trail)), g, Node(Iota(own)) + length_of(before)))
+    return found
 
 
-def _static_sum(lengths: list[Dim]) -> int | None:
-    total = 0
+def _running_sums(lengths: Sequence[Dim]) -> list[Dim]:
+    """The sum of the lengths before each."""
+    sums: list[Dim] = []
+    total: Dim = 0
     for length in lengths:
-        if not isinstance(length, int):
-            return None
-        total += length
-    return total
+        sums.append(total)
+        total = total + length
+    return sums
 
 
 no_derivative(Key, "made of a seed, an integer")
