@@ -7,7 +7,6 @@ Knows nothing of tensors: a symbol is a name with a serial number.
 from __future__ import annotations
 
 import itertools
-import math
 import threading
 import weakref
 from collections.abc import Mapping
@@ -301,10 +300,3 @@ def _clipped(bound: int | None, length: Dim, default: Dim) -> Dim:
     if bound >= 0:
         return minimum(bound, length) if bound else 0
     return maximum(_combine(length, bound, 1), 0)
-
-
-def gcd_of(length: Dim) -> int:
-    """Greatest integer known to divide the length (0 for the length 0)."""
-    if not isinstance(length, Dimension):
-        return abs(length)
-    return math.gcd(*(c for _, c in length.terms))

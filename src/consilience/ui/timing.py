@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from consilience.ui.words import duration
@@ -37,17 +37,6 @@ class Timing:
     def attributes(self) -> dict[str, float]:
         """The seconds under the names that results carry, such as `time_build`."""
         return {PREFIX + stage: seconds for stage, seconds in self.seconds.items()}
-
-    @classmethod
-    def from_attributes(cls, attributes: Mapping[str, object]) -> Timing:
-        """The record that a result's attributes hold; other attributes are passed over."""
-        return cls(
-            {
-                name.removeprefix(PREFIX): float(value)
-                for name, value in attributes.items()
-                if name.startswith(PREFIX) and isinstance(value, int | float)
-            }
-        )
 
     def line(self, total: float | None = None) -> str:
         """One line such as `time: import 0.21 s, build 12 ms, sampling 0.40 s of 0.93 s`.
