@@ -130,6 +130,9 @@ class LogNormal(Continuous):
     def mean(self) -> Node:
         return exp(self.mu + 0.5 * square(self.sigma))
 
+    def support_point(self) -> Node:
+        return exp(self.mu)  # the median: the mean of a wide distribution may overflow
+
     def variance(self) -> Node:
         return expm1(square(self.sigma)) * exp(2.0 * self.mu + square(self.sigma))
 

@@ -14,20 +14,27 @@ import numpy as np
 from consilience.errors import ShapeError, VerificationError
 from consilience.ir import Node, Region, constant, constant_value, rebuild, topological
 from consilience.ir.side_tables import describe, without_sources
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
 from consilience.ops import (
+    AlteredGradient,
+    ArgSort,
+    Assume,
     Cholesky,
     Cond,
+    Cumulative,
     Det,
     DetSign,
     Elementwise,
     Index,
     Inverse,
     InverseQuadratic,
+    Iota,
     Item,
     LogAbsDet,
+    MaskPositions,
     MatMul,
     Reduce,
+    Require,
     Softmax,
     Solve,
     SolveTriangular,
@@ -35,10 +42,20 @@ from consilience.ops import (
     apply,
     cast,
 )
-from consilience.ops.index import At, Slice
+from consilience.ops.index import At, Slice, index_set
 from consilience.ops.linalg import diagonal
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import broadcast_to, concatenate, expand_dims, eye, full, squeeze, transpose
+from consilience.ops.shape import (
+    broadcast_to,
+    concatenate,
+    expand_dims,
+    eye,
+    full,
+    length_of,
+    reshape,
+    squeeze,
+    transpose,
+)
 
 # A product with at most this many columns becomes a sum of scaled columns inside the loop over rows.
 FEW_COLUMNS = 32
@@ -371,6 +388,17 @@ def _greatest(x: Node, axes: tuple[int, ...]) -> tuple[Node, Node]:
     return high, where(apply("isfinite", high), high, _number(x, 0))
 
 
+def _mask_positions(node: Node) -> Node:
+    """Every position is written at the rank of its entry among the true ones, the others at one place too many."""
+    (count,), (mask,) = node.static_shape, node.inputs
+    flat = reshape(mask, (-1,))
+    rank = Node(Cumulative("sum", 0), cast(flat, "int64")) - 1
+    place = where(apply("bitwise_and", flat, rank < length_of(count)), rank, length_of(count))
+    found = where(flat, Node(Iota(*flat.static_shape)), constant(0))
+    written = index_set(full((count + 1,), 0, "int64")[place], found)
+    return written[:count]
+
+
 NODES: dict[type, Callable[[Node], Node]] = {
     Solve: _solve,
     Inverse: _inverse,
@@ -380,6 +408,7 @@ NODES: dict[type, Callable[[Node], Node]] = {
     Det: _det,
     MatMul: _matmul,
     Softmax: _softmax,
+    MaskPositions: _mask_positions,
 }
 
 
@@ -392,7 +421,12 @@ def _step(node: Node) -> Node:
             return node
         result = rule(*node.inputs)
         return result if result.static_shape == node.static_shape else broadcast_to(result, node.static_shape)
-    if isinstance(op, StopGradient):
+    if isinstance(op, ArgSort):
+        last = node.ndim - 1
+        turn = (*(a for a in range(node.ndim) if a != op.axis), op.axis)
+        order = Node(Item(0), Node(SortedOrder(), transpose(node.inputs[0], turn)))
+        return transpose(order, tuple(last if a == op.axis else a - (a > op.axis) for a in range(node.ndim)))
+    if isinstance(op, AlteredGradient | Assume | Require | StopGradient):
         return node.inputs[0]
     if isinstance(op, Reduce):
         if op.kind in ("max", "min") and any(node.inputs[0].static_shape[a] == 0 for a in op.axes):

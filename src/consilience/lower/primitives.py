@@ -28,6 +28,15 @@ class LUSolve(Op):
         return inputs[2].tensor_type
 
 
+class SortedOrder(Op):
+    """Positions that put the last axis in ascending order, and two tables of integers as scratch memory."""
+
+    def result_type(self, *inputs: Node) -> TupleType:
+        order = inputs[0].tensor_type.with_dtype("int64")
+        line = TensorType("int64", inputs[0].static_shape[-1:])
+        return TupleType((order, line, line))
+
+
 class CholeskyInverse(Op):
     """(L L')^-1 from the lower factor L, both triangles filled."""
 

@@ -81,6 +81,18 @@ class Cumulative(Op):
         return f"cum{self.kind}(axis={self.axis}{', reverse' if self.reverse else ''})"
 
 
+class ArgSort(Op):
+    """Positions that put the elements along `axis` in ascending order: ties by position, NaN last."""
+
+    axis: int
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[0].tensor_type.with_dtype("int64")
+
+    def __repr__(self) -> str:
+        return f"argsort(axis={self.axis})"
+
+
 class Softmax(Op):
     """exp(x) / sum(exp(x)) over `axes` (sorted, non-negative), or its logarithm; the greatest element is taken off."""
 
@@ -161,3 +173,13 @@ def var(value: TensorLike, axis: int | Sequence[int] | None = None, ddof: int = 
     deviation = apply("sub", x, mean(x, axes, keepdims=True)) if axes else apply("sub", x, x)
     total = reduce("sum", apply("square", deviation), axes, keepdims) if axes else apply("square", deviation)
     return apply("true_div", total, cast(apply("sub", as_tensor(count(x, axes)), ddof), x.dtype))
+
+
+def argsort(value: TensorLike, axis: int | None = -1) -> Node:
+    """Positions that put the elements in ascending order, int64: ties by position, NaN last; None flattens first."""
+    x = as_tensor(value)
+    if x.dtype == "key":
+        raise DtypeError("random keys have no order.")
+    if axis is None or x.ndim == 0:
+        x, axis = reshape(x, (-1,)), 0
+    return Node(ArgSort(_axis(axis, x.ndim)), x)

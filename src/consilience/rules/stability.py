@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from math import inf
 
-from consilience.ir import Node
-from consilience.ops import ExpandDims, Reduce, Softmax, apply
+from consilience.ir import Constant, Node, Shared
+from consilience.ops import BroadcastTo, ExpandDims, Reduce, Softmax, apply
 from consilience.ops.shape import expand_dims
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.pattern import at_least, given, non_negative, non_positive, probability
@@ -106,13 +106,24 @@ def log_of_sum_of_exponentials(node: Node, facts: Facts) -> Node | None:
 
 
 def _exponential(term: Node, facts: Facts) -> bool:
-    """Whether a term is a product of factors >= 0 one of which is an exponential, so that its log is better."""
+    """Whether a term is a product of factors > 0 one of which is an exponential, so that its log is better.
+
+    Weights that are given may be 0. Where a factor that is computed vanishes, such as a square, the derivative of its
+    logarithm does not exist, though that of the term does.
+    """
     if function_of(term) in ("mul", "true_div"):
         found = any(_exponential(f, facts) for f in term.inputs)
-        return found and all(facts.non_negative(f) for f in term.inputs)
+        return found and all(facts.positive(f) or (facts.non_negative(f) and _given(f)) for f in term.inputs)
     if function_of(term) == "square":
         return function_of(term.inputs[0]) == "exp"
     return function_of(term) == "exp"
+
+
+def _given(x: Node) -> bool:
+    """Whether x is a constant or data, of which no derivative is taken."""
+    while isinstance(x.op, ExpandDims | BroadcastTo):
+        x = x.inputs[0]
+    return isinstance(x.op, Constant | Shared)
 
 
 @rewrites(

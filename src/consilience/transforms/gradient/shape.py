@@ -16,9 +16,9 @@ from consilience.ops import (
     Squeeze,
     Transpose,
 )
-from consilience.ops.index import FULL, Gather, Slice
+from consilience.ops.index import FULL, Slice
 from consilience.ops.random import Key
-from consilience.ops.shape import expand_dims, length_of, reshape, transpose
+from consilience.ops.shape import expand_dims, reshape, transpose
 from consilience.transforms.gradient.table import no_derivative, partial_of, pullback_of
 
 
@@ -56,30 +56,14 @@ def _concatenate(node: Node, g: Node, wanted: Sequence[bool]) -> list[Node | Non
     assert isinstance(node.op, Concatenate)
     axis = node.op.axis
     lengths = [x.static_shape[axis] for x in node.inputs]
-    starts, ends = _running_sums(lengths), _running_sums(lengths[::-1])[::-1]
     lead, trail = (FULL,) * axis, (FULL,) * (g.ndim - axis - 1)
     found: list[Node | None] = []
-    for own, before, after, asked in zip(lengths, starts, ends, wanted, strict=True):
-        if not asked:
-            found.append(None)
-        elif isinstance(before, int) and (isinstance(own, int) or isinstance(after, int)):
-            stop = before + own if isinstance(own, int) else -after if isinstance(after, int) and after else None
-            found.append(Node(Index((*lead, Slice(before or None, stop), *trail)), g))
-        elif isinstance(after, int) and isinstance(own, int):
-            found.append(Node(Index((*lead, Slice(-after - own, -after or None), *trail)), g))
-        else:
-            found.append(Node(Index((*lead, Gather(), *trail)), g, Node(Iota(own)) + length_of(before)))
+    start: Dim = 0
+    for position, (own, asked) in enumerate(zip(lengths, wanted, strict=True)):
+        stop = None if position == len(lengths) - 1 else start + own
+        found.append(Node(Index((*lead, Slice(start or None, stop), *trail)), g) if asked else None)
+        start = start + own
     return found
-
-
-def _running_sums(lengths: Sequence[Dim]) -> list[Dim]:
-    """The sum of the lengths before each."""
-    sums: list[Dim] = []
-    total: Dim = 0
-    for length in lengths:
-        sums.append(total)
-        total = total + length
-    return sums
 
 
 no_derivative(Key, "made of a seed, an integer")
