@@ -7,7 +7,6 @@ Knows nothing of tensors: a symbol is a name with a serial number, and what a le
 from __future__ import annotations
 
 import itertools
-import math
 import threading
 import weakref
 from collections.abc import Mapping
@@ -372,10 +371,3 @@ def _clipped(bound: Dim | None, length: Dim, default: Dim) -> Dim | None:
     if non_negative(_combine(-1, bound, -1)):
         return maximum(_combine(length, bound, 1), 0)
     return None
-
-
-def gcd_of(length: Dim) -> int:
-    """Greatest integer known to divide the length (0 for the length 0)."""
-    if not isinstance(length, Dimension):
-        return abs(length)
-    return math.gcd(*(c for _, c in length.terms))

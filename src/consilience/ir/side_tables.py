@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _names: weakref.WeakKeyDictionary[Node, str] = weakref.WeakKeyDictionary()
 _sources: weakref.WeakKeyDictionary[Node, tuple[str, int]] = weakref.WeakKeyDictionary()
-_notes: weakref.WeakKeyDictionary[Node, tuple[str, ...]] = weakref.WeakKeyDictionary()
 _origins: weakref.WeakKeyDictionary[Node, tuple[weakref.ref[Node], ...]] = weakref.WeakKeyDictionary()
 _state = threading.local()
 
@@ -30,16 +29,6 @@ def set_name(node: Node, name: str) -> None:
 def name_of(node: Node) -> str | None:
     """The user's name, if one was given."""
     return _names.get(node)
-
-
-def add_note(node: Node, note: str) -> None:
-    """Attach a remark, for instance the rule that made the node."""
-    _notes[node] = (*_notes.get(node, ()), note)
-
-
-def notes_of(node: Node) -> tuple[str, ...]:
-    """Remarks in the order they were attached."""
-    return _notes.get(node, ())
 
 
 def add_origins(node: Node, origins: Iterable[Node]) -> None:
@@ -85,13 +74,11 @@ def restore_marks(node: Node, marks: tuple[str | None, tuple[str, int] | None]) 
 
 
 def pass_on(old: Node, new: Node) -> None:
-    """Give the name, source line and notes of a replaced node to its replacement, where this has none."""
+    """Give the name and source line of a replaced node to its replacement, where this has none."""
     if old in _names:
         _names.setdefault(new, _names[old])
     if old in _sources:
         _sources.setdefault(new, _sources[old])
-    if old in _notes:
-        _notes.setdefault(new, _notes[old])
 
 
 @contextmanager

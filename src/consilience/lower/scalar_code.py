@@ -233,13 +233,6 @@ def convert(b: Builder, x: Value, dtype: str) -> Value:
     return b.cast(x, register_type(dtype, x.type.lanes))
 
 
-def load_element(b: Builder, dtype: str, pointer: Value, lanes: int = 1) -> Value:
-    """Contiguous elements from memory into a register."""
-    memory = MEMORY[dtype]
-    value = b.load(memory.vector(lanes) if lanes > 1 else memory, pointer)
-    return from_memory(b, dtype, value)
-
-
 def from_memory(b: Builder, dtype: str, value: Value) -> Value:
     """Bytes become bits for bool, nothing else changes."""
     return b.cmp("ne", value, b.const(value.type, 0)) if dtype == "bool" else value

@@ -12,8 +12,6 @@ from consilience.ir.types import FLOATS, INTEGERS
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.shape import expand_dims, length_of, reshape
 
-KINDS = ("sum", "prod", "max", "min", "any", "all", "logsumexp")
-
 
 def normalised_axes(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
     """Axes as sorted non-negative integers; `None` means all."""
