@@ -11,6 +11,7 @@ import functools
 import math
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -19,11 +20,13 @@ import numpy.typing as npt
 
 from consilience.backends import reference
 from consilience.backends.callback import Callback
-from consilience.backends.shapes import Lengths, check_sizes, sizes_of
+from consilience.backends.registry import Bound, Executable
+from consilience.backends.shapes import Lengths, bind_computed, check_obligations, check_sizes, sizes_of
 from consilience.errors import ExecutionError, LinearAlgebraError, MemoryShortage, OutOfBoundsError, Status
 from consilience.ir import (
     Node,
     TensorType,
+    computed_atoms,
     constant,
     is_leaf,
     numpy_dtype,
@@ -33,6 +36,7 @@ from consilience.ir import (
     topological,
 )
 from consilience.ir import dimension as dims
+from consilience.ir.lengths import source_of
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower import entry
 from consilience.lower.expand import expand
@@ -40,11 +44,12 @@ from consilience.lower.prepare import prepare
 from consilience.lower.program import lower
 from consilience.lower.sharing import share_exponentials
 from consilience.lower.specialise import specialise
-from consilience.lower.views import static
+from consilience.lower.views import gathered_lengths, proved_inside, static
 from consilience.native import jit, target
 from consilience.native.batch import run_batch
 from consilience.native.emit import emit
-from consilience.ops import Elementwise, MaskPositions
+from consilience.ops import Elementwise, Index, IndexUpdate, MaskPositions
+from consilience.ops.assertion import required
 from consilience.ops.scalar import DRAWS
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -52,8 +57,8 @@ Array: TypeAlias = npt.NDArray[Any]
 # Constant subgraphs up to this many elements are computed once, at compile time.
 FOLD_LIMIT = 5_000_000
 ALIGNMENT = 64
-# Specialisations kept per mask: one per number of true entries seen lately.
-KEPT_COUNTS = 16
+# Programs kept behind each stage: one per combination of computed lengths seen lately.
+KEPT_LENGTHS = 16
 
 
 class Compiled:
@@ -169,7 +174,7 @@ def fold(outputs: Sequence[Node]) -> list[Node]:
 
 def _foldable(node: Node) -> bool:
     """Whether a node has a value that is the same in every call and cheap for the reference backend."""
-    if is_leaf(node) or isinstance(node.op, MaskPositions):
+    if is_leaf(node):
         return False
     return not (isinstance(node.op, Elementwise) and node.op.function in (*DRAWS, "fold_in"))
 
@@ -231,7 +236,10 @@ def workspace_address(size: int) -> int:
 
 
 class _Staged:
-    """A graph with masks: the number of true entries is learnt first, then the rest is compiled for it."""
+    """A graph with computed lengths: those are computed first, then the rest is compiled for them.
+
+    Lengths that depend on further lengths, such as a mask of a masked tensor, are left to the stages behind.
+    """
 
     def __init__(
         self,
@@ -245,67 +253,106 @@ class _Staged:
         self.inputs, self.outputs, self.origins = list(inputs), list(outputs), origins
         self._data = list(data)
         self._level = level
-        self._positions = next(n for n in topological(outputs) if isinstance(n.op, MaskPositions))
-        (mask,) = self._positions.inputs
-        self._fixed = {n for n in topological([mask]) if is_leaf(n)} <= set(data)
-        self._mask = _executable([] if self._fixed else inputs, [mask], data, level=level, origins=origins)
-        self._rests: dict[int, Compiled | _Staged] = {}
+        sources = {atom: source_of(atom) for atom in computed_atoms(outputs)}
+        ready = {atom: source for atom, source in sources.items() if not computed_atoms([source])}
+        # Positions are found once for all that share a count, which different code might find one more or less of.
+        self._masks: dict[dims.Atom, list[Node]] = {}
+        for node in topological([*outputs, *sources.values()]):
+            if isinstance(node.op, MaskPositions) and not computed_atoms(node.inputs):
+                self._masks.setdefault(_count(node), []).append(node)
+        self._scalars = {atom: source for atom, source in ready.items() if atom not in self._masks}
+        first = [*self._scalars.values(), *(nodes[0].inputs[0] for nodes in self._masks.values())]
+        self._fixed = {n for n in topological(first) if is_leaf(n)} <= set(data)
+        self._first = Compiled([] if self._fixed else inputs, first, data, level=level, origins=origins)
+        self._rests: OrderedDict[tuple[int, ...], Executable] = OrderedDict()
+        self._lock = threading.Lock()
 
-    def bind(self, values: Sequence[Array] = ()) -> BoundCode | _StagedBound:
-        """With masks of data alone the numbers are known now, otherwise in each call."""
-        mask = self._mask.bind(values)
+    def bind(self, values: Sequence[Array] = ()) -> Bound:
+        """With lengths of data alone these are known now, otherwise in each call."""
+        first = self._first.bind(values)
         if not self._fixed:
-            return _StagedBound(self, mask, values)
-        (flags,) = mask([])
-        positions = np.flatnonzero(flags).astype("int64")
-        return self.rest(len(positions)).bind([*values, positions])
+            return _StagedBound(self, first, values)
+        rest, positions = self.rest(first([]))
+        return rest.bind([*values, *positions])
 
-    def rest(self, count: int) -> Compiled | _Staged:
-        """The program for a number of true entries; their positions are its last input, or its last data."""
-        known = self._rests.pop(count, None)
-        self._rests[count] = known = self._compile(count) if known is None else known
-        for old in list(self._rests)[:-KEPT_COUNTS]:
-            self._rests.pop(old, None)
-        return known
+    def rest(self, found: Sequence[Array]) -> tuple[Executable, list[Array]]:
+        """The program behind the first stage and the positions of true entries: its last inputs, or its last data."""
+        numbers = [int(number) for number in found[: len(self._scalars)]]
+        positions = [np.flatnonzero(mask).astype("int64") for mask in found[len(self._scalars) :]]
+        lengths = (*numbers, *map(len, positions))
+        with self._lock:
+            known = self._rests.pop(lengths, None)
+        known = self._compile(numbers, list(map(len, positions))) if known is None else known
+        with self._lock:
+            self._rests[lengths] = known
+            while len(self._rests) > KEPT_LENGTHS:
+                self._rests.popitem(last=False)
+        return known, positions
 
-    def _compile(self, count: int) -> Compiled | _Staged:
-        known = tensor_input("int64", (count,), "mask positions")
-        atom = dims.as_symbol(self._positions.static_shape[0])
-        assert atom is not None
-        # The positions become a leaf of known length; the symbol of their number becomes that number.
-        placeholder = tensor_input("int64", (self._positions.static_shape[0],), "mask positions")
-        open_outputs = substitute(self.outputs, {self._positions: placeholder})
-        outputs, memo = specialise(open_outputs, {atom: count})
-        replaced = substitute(outputs, {memo[placeholder]: known} if placeholder in memo else {})
-        inputs, data = (self.inputs, [*self._data, known]) if self._fixed else ([*self.inputs, known], self._data)
+    def _compile(self, numbers: Sequence[int], counts: Sequence[int]) -> Executable:
+        lengths: Lengths = {}
+        known: dict[Node, Node] = {}
+        for (atom, scalar), number in zip(self._scalars.items(), numbers, strict=True):
+            bind_computed(atom, number, lengths)
+            known[scalar] = constant(number, "int64")
+        placed = [tensor_input("int64", (count,), "mask positions") for count in counts]
+        for (atom, nodes), count, leaf in zip(self._masks.items(), counts, placed, strict=True):
+            bind_computed(atom, count, lengths)
+            known.update((node, leaf) for node in nodes)
+        check_obligations(required(self.outputs), lengths)
+        with without_sources():
+            static, memo = specialise([*self.outputs, *known], lengths)
+            replaced = substitute(static[: len(self.outputs)], {memo[old]: new for old, new in known.items()})
+        inputs, data = (self.inputs, [*self._data, *placed]) if self._fixed else ([*self.inputs, *placed], self._data)
         return _executable(inputs, replaced, data, level=self._level, origins=self.origins)
 
 
-class _StagedBound(Callback):
-    """A graph whose masks depend on its inputs, with its data."""
+def _count(positions: Node) -> dims.Atom:
+    """The number of true entries, as a length."""
+    atom = dims.as_atom(positions.static_shape[0])
+    assert atom is not None
+    return atom
 
-    def __init__(self, staged: _Staged, mask: BoundCode | _StagedBound, values: Sequence[Array]) -> None:
+
+class _StagedBound(Callback):
+    """A graph whose lengths depend on its inputs, with its data."""
+
+    def __init__(self, staged: _Staged, first: Bound, values: Sequence[Array]) -> None:
         super().__init__(staged.inputs, staged.outputs, {})
         self._staged = staged
-        self._mask = mask
+        self._first = first
         self._values = values
 
     def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
-        (flags,) = self._mask(arrays)
-        positions = np.flatnonzero(flags).astype("int64")
-        return self._staged.rest(len(positions)).bind(self._values)([*arrays, positions])
+        rest, positions = self._staged.rest(self._first(arrays))
+        return rest.bind(self._values)([*arrays, *positions])
 
 
 def _executable(
     inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node], *, level: int, origins: Sequence[Node]
-) -> Compiled | _Staged:
-    staged = any(isinstance(n.op, MaskPositions) for n in topological(outputs))
-    return (_Staged if staged else Compiled)(inputs, outputs, data, level=level, origins=origins)
+) -> Executable:
+    if computed_atoms(outputs):
+        return _Staged(inputs, outputs, data, level=level, origins=origins)
+    if any(map(_unread, topological(outputs))):
+        return reference.compile(inputs, outputs, {}, data)
+    return Compiled(inputs, outputs, data, level=level, origins=origins)
+
+
+def _unread(node: Node) -> bool:
+    """Whether index arrays address nothing because other axes are empty: no loop would find them outside."""
+    if not isinstance(node.op, Index | IndexUpdate):
+        return False
+    touched = [node] if isinstance(node.op, Index) else [node, node.inputs[1]]
+    if all(value.tensor_type.size != 0 for value in touched):
+        return False
+    x, arrays = node.inputs[0], node.inputs[len(touched) :]
+    axes = gathered_lengths(node.op, static(x.static_shape))
+    return not all(proved_inside(a, n) or a.tensor_type.size == 0 for a, n in zip(arrays, axes, strict=True))
 
 
 def compile(
     inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths, data: Sequence[Node] = (), *, level: int = 2
-) -> Compiled | _Staged:
+) -> Executable:
     """The graph as machine code (`registry.Compile`)."""
     with without_sources():
         results, memo = specialise([*outputs, *inputs, *data], lengths)

@@ -13,13 +13,14 @@ from consilience.ir.leaves import (
     shared_slot,
     tensor_input,
 )
+from consilience.ir.lengths import computed_atoms, substitute, with_lengths
 from consilience.ir.node import Node
 from consilience.ir.obligations import Obligation
 from consilience.ir.op import Op
 from consilience.ir.parse import parse
 from consilience.ir.region import Region, close
 from consilience.ir.text import text
-from consilience.ir.traversal import rebuild, substitute, topological, users
+from consilience.ir.traversal import rebuild, topological, users
 from consilience.ir.types import DTYPES, FLOATS, INTEGERS, Shape, TensorType, TupleType, Type, numpy_dtype
 from consilience.ir.verify import verify
 
@@ -42,6 +43,7 @@ __all__ = [
     "TupleType",
     "Type",
     "close",
+    "computed_atoms",
     "constant",
     "constant_value",
     "digest",
@@ -57,4 +59,5 @@ __all__ = [
     "topological",
     "users",
     "verify",
+    "with_lengths",
 ]

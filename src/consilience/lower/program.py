@@ -29,7 +29,6 @@ from consilience.ops import (
     IndexUpdate,
     Iota,
     Item,
-    MaskPositions,
     Reshape,
     SolveTriangular,
     Squeeze,
@@ -365,8 +364,6 @@ class Lowering:
             return self._update(forms, node)
         if isinstance(op, Cond):
             return self._branch(forms, node)
-        if isinstance(op, MaskPositions):
-            raise MissingRuleError("the number of true entries of a mask must be known before lowering.")
         if is_view(node):
             source = self.homes[node.inputs[0]]
             target = self.homes[node]

@@ -6,9 +6,9 @@ about another graph that shares the value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from consilience.ir import Node, Obligation, Op, TensorType
+from consilience.ir import Node, Obligation, Op, TensorType, topological
 
 Fact = tuple[str, bool | float]
 
@@ -46,3 +46,8 @@ class Require(Op):
 def require(outputs: Sequence[Node], lengths: tuple[Obligation, ...]) -> list[Node]:
     """The outputs, whose function checks that the lengths agree; leaves and constants need none."""
     return [Node(Require(lengths), o) if lengths and o.inputs else o for o in outputs]
+
+
+def required(outputs: Iterable[Node]) -> list[Obligation]:
+    """What `require` put into a graph; other obligations of a rewritten graph may be settled already."""
+    return [o for node in topological(outputs) if isinstance(node.op, Require) for o in node.op.lengths]

@@ -13,7 +13,7 @@ from consilience.ir import Node as TensorVariable
 from consilience.ir import TensorType
 from consilience.ops.control import cond, ifelse
 from consilience.ops.elementwise import as_tensor, cast
-from consilience.ops.index import split
+from consilience.ops.index import argwhere, flatnonzero, nonzero, split
 from consilience.ops.linalg import (
     cholesky,
     det,
@@ -47,6 +47,7 @@ from consilience.ops.shape import (
     transpose,
 )
 from consilience.tensor import absent, linalg, random
+from consilience.tensor import array_functions as array_functions
 from consilience.tensor.arrangement import (
     atleast_1d,
     atleast_2d,
@@ -79,6 +80,7 @@ from consilience.tensor.construction import (
     iscalar,
     ivector,
     key,
+    linspace,
     lmatrix,
     lscalar,
     lvector,
@@ -243,6 +245,7 @@ __all__ = [
     "arctanh",
     "argmax",
     "argmin",
+    "argwhere",
     "as_tensor",
     "as_tensor_variable",
     "atleast_1d",
@@ -294,6 +297,7 @@ __all__ = [
     "expit",
     "expm1",
     "eye",
+    "flatnonzero",
     "flatten",
     "floor",
     "floor_div",
@@ -339,6 +343,7 @@ __all__ = [
     "less",
     "less_equal",
     "linalg",
+    "linspace",
     "lmatrix",
     "log",
     "log1mexp",
@@ -374,6 +379,7 @@ __all__ = [
     "neg",
     "negative",
     "neq",
+    "nonzero",
     "not_equal",
     "ones",
     "ones_like",

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from consilience.ir import Dimension, Node, tensor_input
 from consilience.ir import constant as _constant
 from consilience.ir.side_tables import set_name
-from consilience.ops.elementwise import TensorLike, as_tensor
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, kind_of, promote
 from consilience.ops.random import Key
-from consilience.ops.shape import full
+from consilience.ops.shape import Iota, as_length, broadcast_arrays, expand_dims, full, length_of
 
 Lengths = Sequence[int | Dimension | None]
 
@@ -88,6 +88,25 @@ def zeros(shape: object, dtype: str = "float64") -> Node:
 def ones(shape: object, dtype: str = "float64") -> Node:
     """Ones of a shape."""
     return full(shape, 1, dtype)
+
+
+def linspace(start: TensorLike, stop: TensorLike, num: TensorLike = 50, endpoint: bool = True) -> Node:
+    """`num` numbers at equal distances from `start` to `stop` along a new first axis; `stop` is the last if `endpoint`.
+
+    start, stop   floats or tensors that broadcast
+    num           a length, which may be an integer scalar tensor
+    """
+    (low, high), dtype = promote([start, stop])
+    if kind_of(dtype) != "float":
+        low, high = cast(low, "float64"), cast(high, "float64")
+    count = as_length(num)
+    first, last = broadcast_arrays(low, high)
+    gaps = length_of(count) - 1 if endpoint else length_of(count)
+    position = expand_dims(Node(Iota(count)), tuple(range(1, first.ndim + 1)))
+    steps = cast(apply("maximum", gaps, 1), first.dtype)
+    result = cast(position, first.dtype) * ((last - first) / steps) + first
+    ends = apply("logical_and", position > 0, apply("eq", position, gaps))
+    return apply("where", ends, last, result) if endpoint else result
 
 
 def full_like(x: TensorLike, value: TensorLike, dtype: str | None = None) -> Node:
