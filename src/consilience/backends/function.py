@@ -21,11 +21,10 @@ from consilience.backends.registry import Bound
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.shapes import Lengths, bind_lengths, check_obligations, check_sizes, sizes_of
 from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
-from consilience.ir import Input, Node, Shared, TensorType, computed_atoms, is_leaf, numpy_dtype, topological
+from consilience.ir import Input, Node, Shared, TensorType, is_leaf, numpy_dtype, topological, with_sources
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
 from consilience.ir.leaves import is_masked
-from consilience.ir.lengths import source_of
 from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe, name_of
 from consilience.ops.assertion import require
@@ -54,13 +53,13 @@ class Function:
         written = _listed(outputs)
         self.outputs = tuple(written)
         self._check_inputs()
-        sources = [source_of(atom) for atom in computed_atoms(written)]
-        self._obligations = collect([*written, *sources])
-        self._sizes = sizes_of(topological([*written, *sources]))
+        whole = with_sources(written)
+        self._obligations = collect(whole)
+        self._sizes = sizes_of(topological(whole))
         # Lengths that are computed can be checked by the program only.
         later = tuple(o for o in self._obligations if dims.is_computed(o.left) or dims.is_computed(o.right))
         self.optimised = tuple(require(simplify(written), later))
-        self._slots = _slots(self.optimised, written, sources)
+        self._slots = _slots(self.optimised, whole)
         self._context = context
         self._compile = find_backend(backend)
         self._executables: OrderedDict[tuple[tuple[int, ...], ...], Bound] = OrderedDict()
@@ -76,8 +75,7 @@ class Function:
             if node in seen:
                 raise GraphError(f"{describe(node)} is listed twice among the inputs of `{self.name}`.")
             seen.add(node)
-        sources = [source_of(atom) for atom in computed_atoms(self.outputs)]
-        missing = [n for n in topological([*self.outputs, *sources]) if isinstance(n.op, Input) and n not in seen]
+        missing = [n for n in topological(with_sources(self.outputs)) if isinstance(n.op, Input) and n not in seen]
         if missing:
             raise GraphError(
                 f"`{self.name}` depends on {describe(missing[0])}, which is not among its inputs; add it to `inputs`."
@@ -209,8 +207,7 @@ def eval(
 ) -> Array:
     """The value of one expression, given values of its inputs (by node or by name)."""
     given = dict(inputs or {})
-    sources = [source_of(atom) for atom in computed_atoms([expression])]
-    leaves = [n for n in topological([expression, *sources]) if is_leaf(n) and isinstance(n.op, Input)]
+    leaves = [n for n in topological(with_sources([expression])) if is_leaf(n) and isinstance(n.op, Input)]
     by_name = {name_of(n): n for n in leaves}
     values = {by_name.get(k, k) if isinstance(k, str) else k: v for k, v in given.items()}
     if any(leaf not in values for leaf in leaves):
