@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.special
 
 from consilience.ir import Constant, Input, Node, Obligation, Op, Parameter, Shared, constant
 from consilience.ops import (
+    AlteredGradient,
     ArgReduce,
     ArgSort,
     Assume,
@@ -39,6 +41,7 @@ from consilience.ops import (
     Reduce,
     Require,
     Reshape,
+    Softmax,
     Solve,
     SolveTriangular,
     Squeeze,
@@ -108,7 +111,8 @@ def one(op: Op) -> Callable[..., Node]:
 SHAPES_OF_ALL_KINDS: tuple[Shape, ...] = ((), (1,), (0,), (5,), (33,), (3, 4), (2, 0, 3), (1, 1, 1), (2, 3, 17))
 for shape in SHAPES_OF_ALL_KINDS:
     case(Elementwise, f"add{shape}", one(Elementwise("add")), shape, shape, expected=np.add, dtypes=ALL)
-    for same in (Assume((("finite", True),)), Require((Obligation(5, 5, "equal lengths"),)), StopGradient()):
+    equal = Obligation(5, 5, "equal lengths")
+    for same in (Assume((("finite", True),)), Require((equal,)), StopGradient(), AlteredGradient("zero")):
         case(type(same), f"{shape}", one(same), shape, expected=lambda x: x, dtypes=ALL)
     for dtype in ALL:
         case(Cast, f"{dtype}{shape}", one(Cast(dtype)), shape, dtypes=ALL)
@@ -143,6 +147,13 @@ for kind, meaning, dtypes in (
             Reduce, f"{kind} of computed{shape}{axes}",
             lambda x, y, k=kind, a=axes: Node(Reduce(k, a), Node(Elementwise("maximum"), x, y)), shape, shape,
             expected=lambda x, y, f=meaning, a=axes: f(np.maximum(x, y), a), dtypes=dtypes,
+        )  # fmt: skip
+
+for shape, axes in AXES:
+    for logarithm, meaning in ((False, scipy.special.softmax), (True, scipy.special.log_softmax)):
+        case(
+            Softmax, f"{'log ' * logarithm}{shape}{axes}", one(Softmax(axes, logarithm)), shape,
+            expected=(lambda x, f=meaning, a=axes: f(x, a)) if all(shape) else lambda x: x,
         )  # fmt: skip
 
 for shape, axis in (((5,), 0), ((1,), 0), ((4, 7), 0), ((4, 7), 1), ((2, 3, 4), 1), ((0, 3), 1), ((70,), 0)):

@@ -1,4 +1,7 @@
-"""`python -m tests.random_models --seeds 1,2,3 --count 20000 --jobs 2`: how many random models pass, and how others fail."""
+"""How many random models pass, and how others fail.
+
+`python -m tests.random_models --seeds 1,2,3 --count 20000 --jobs 2`
+"""
 
 from __future__ import annotations
 
@@ -35,6 +38,8 @@ def main() -> int:
         features.update(part.features)
         failures += part.failures
         done = sum(outcomes.values())
+        for failure in part.failures:
+            print(f"\n{failure.seed}:{failure.number} {failure.outcome.label}", file=sys.stderr)
         print(
             f"\r{done} models, {outcomes['pass']} pass, {time.monotonic() - began:.0f} s",
             end="",

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.backends import reference
+from consilience.backends import contexts, reference
 from consilience.ir import Node
 from consilience.model.log_density import terms_of, total
 from consilience.rules import simplify
@@ -124,7 +124,13 @@ def _crash(error: BaseException) -> Outcome:
 def _statement_of(frames: traceback.StackSummary) -> str:
     """The public function in which it happened, unless that is the compilation of the density."""
     names = [f.name for f in frames if f.filename == __file__]
-    return {"built": "the statement itself", "draw": "draws"}.get(names[-1] if names else "", "")
+    places = {
+        "built": "the statement itself",
+        "draw": "draws",
+        "_by_reference": "reference",
+        "_as_written": "no rewriting",
+    }
+    return next((places[n] for n in reversed(names) if n in places), "")
 
 
 # ---- values
@@ -154,6 +160,10 @@ def compare(program: Program, model: pm.Model, wanted: Truth) -> None:
     found = close.wrong(backend, gradients)
     if found:
         raise _WrongError(found[0], "reference backend alone", found[1])
+    if program.number % 4 == 3:
+        found = close.wrong(*_as_written(model, wanted))
+        if found:
+            raise _WrongError(found[0], "machine code of the graph as written", found[1])
 
 
 @dataclass(frozen=True)
@@ -188,6 +198,14 @@ def _by_reference(model: pm.Model, wanted: Truth, simplified: bool) -> tuple[flo
     return float(results[0]), _flat(results[1:])
 
 
+def _as_written(model: pm.Model, wanted: Truth) -> tuple[float, Array]:
+    """The value and gradient of the graph without rewriting, by machine code."""
+    inputs, outputs = _graph(model, simplified=False)
+    values = _arguments(model, inputs, wanted)
+    results = run_llvm(list(values), outputs, list(values.values()))
+    return float(results[0]), _flat(results[1:])
+
+
 def _graph(model: pm.Model, simplified: bool) -> tuple[list[Node], list[Node]]:
     terms = terms_of(model)
     logp = total(terms.all)
@@ -198,8 +216,6 @@ def _graph(model: pm.Model, simplified: bool) -> tuple[list[Node], list[Node]]:
 
 
 def _arguments(model: pm.Model, inputs: list[Node], wanted: Truth) -> dict[Node, Array]:
-    from consilience.backends import contexts
-
     slots = {slot: np.asarray(contexts.DEFAULT.get(slot)) for slot in model.data_slots()}
     return {**dict(zip(inputs, wanted.point.values(), strict=True)), **slots}
 
@@ -254,18 +270,3 @@ def _shapes(group: str, tree: Any, names: list[str], lead: tuple[int, ...], want
             )
         if name in finite and not np.isfinite(values).all():
             raise _WrongError("wrong draws", f"not finite in {group}", f"`{name}`: {values.ravel()[:10]}")
-
-
-def lowered_as_written(program: Program) -> Outcome:
-    """The graph without rewriting, by machine code and by NumPy."""
-    arrays = program.arrays()
-    wanted = truth(program, arrays)
-    try:
-        model = built(program, arrays)
-        inputs, outputs = _graph(model, simplified=False)
-        values = _arguments(model, inputs, wanted)
-        results = run_llvm(list(values), outputs, [np.asarray(v) for v in values.values()])
-    except Exception as error:
-        return _crash(error)
-    found = _Closeness(wanted, TOLERANCE_FLOAT32).wrong(float(results[0]), _flat(results[1:]))
-    return PASS if found is None else Outcome(found[0], "by lowering the graph as written", found[1])

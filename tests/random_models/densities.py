@@ -93,7 +93,8 @@ _family(
 )  # fmt: skip
 _family(
     "LogNormal", "positive", "mu sigma",
-    lambda v, m, s: normal_logp(np.log(v), m, s) - np.log(v), lambda v, m, s: stats.lognorm(s, scale=np.exp(m)).logpdf(v),
+    lambda v, m, s: normal_logp(np.log(v), m, s) - np.log(v),
+    lambda v, m, s: stats.lognorm(s, scale=np.exp(m)).logpdf(v),
 )  # fmt: skip
 _family(
     "Exponential", "positive", "lam",
@@ -135,7 +136,8 @@ _family(
 )  # fmt: skip
 _family(
     "NegativeBinomial", "discrete", "mu alpha",
-    lambda v, m, a: gammaln(v + a) - gammaln(a) - special.gammaln(v + 1.0) + a * np.log(a / (m + a)) + v * np.log(m / (m + a)),
+    lambda v, m, a: gammaln(v + a) - gammaln(a) - special.gammaln(v + 1.0) + a * np.log(a / (m + a))
+    + v * np.log(m / (m + a)),
     lambda v, m, a: stats.nbinom(a, a / (m + a)).logpmf(v),
     other={"p n": lambda p, n: {"mu": n * (1 - p) / p, "alpha": n}},
 )  # fmt: skip

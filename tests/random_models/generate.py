@@ -66,7 +66,9 @@ class _Draft:
     def __init__(self, seed: int, number: int, generator: np.random.Generator) -> None:
         regime = str(generator.choice(list(REGIMES), p=list(REGIMES.values())))
         sizes = {
-            "N": {"large": int(generator.integers(300, 420)), "one": 1, "empty": 0}.get(regime, int(generator.integers(2, 10))),
+            "N": {"large": int(generator.integers(300, 420)), "one": 1, "empty": 0}.get(
+                regime, int(generator.integers(2, 10))
+            ),
             "K": int(generator.choice([1, 2, 2, 3, 3, 4, 5])),
             "P": int(generator.choice([1, 2, 2, 3, 4])),
             "M": int(generator.integers(2, 8)) if regime != "large" else int(generator.choice([4, 20, 33, 60])),

@@ -1,6 +1,6 @@
 """Many models in several processes, and the report on those that fail.
 
-In: seeds and numbers. Out: counts per outcome, failures, and text. A process that dies is a failure of the model it was at.
+In: seeds and numbers. Out: counts per outcome, failures, and text. When a process dies, the model it was at failed.
 """
 
 from __future__ import annotations

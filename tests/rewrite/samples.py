@@ -16,6 +16,7 @@ import numpy.typing as npt
 from consilience.ir import Node, constant, tensor_input
 from consilience.ops import TABLE, apply, linalg, reduce, shape
 from consilience.ops.index import index_inc
+from consilience.ops.reduce import softmax
 from consilience.record import Record
 from consilience.rewrite.facts import assume
 
@@ -88,6 +89,7 @@ INPUTS: dict[str, Kind] = {
     "positive": Kind("float64", (), _positive, ("positive",), 0.0),
     "positive_vector": Kind("float64", (5,), _positive, ("positive",), 0.0),
     "assumed": Kind("float64", (5,), _normal, ("finite",), real=False),
+    "assumed_matrix": Kind("float64", (3, 4), _normal, ("finite",), real=False),
     "i": Kind("int64", (5,), _whole),
     "j": Kind("int64", (5,), _whole),
     "flag": Kind("bool", (5,), _flag),
@@ -114,9 +116,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "inc": _increment,
     "inv": linalg.inv,
     "logsumexp": partial(reduce, "logsumexp"),
+    "log_softmax": partial(softmax, logarithm=True),
     "node": Node,
     "reshape": shape.reshape,
     "slogdet": linalg.slogdet,
+    "softmax": softmax,
     "solve": linalg.solve,
     "solve_triangular": linalg.solve_triangular,
     "squeeze": shape.squeeze,

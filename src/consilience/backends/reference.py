@@ -19,8 +19,10 @@ from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
 from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve
 from consilience.ops import (
     TABLE,
+    AlteredGradient,
     ArgReduce,
     ArgSort,
     Assume,
@@ -47,6 +49,7 @@ from consilience.ops import (
     Reduce,
     Require,
     Reshape,
+    Softmax,
     Solve,
     SolveTriangular,
     Squeeze,
@@ -149,6 +152,7 @@ def _cast(node: Node, lengths: Lengths, x: Array) -> Array:
 @means(Assume)
 @means(Require)
 @means(StopGradient)
+@means(AlteredGradient)
 def _itself(node: Node, lengths: Lengths, x: Array) -> Array:
     return x
 
@@ -191,6 +195,19 @@ def _arg_reduce(node: Node, lengths: Lengths, x: Array) -> Array:
 @means(ArgSort)
 def _argsort(node: Node, lengths: Lengths, x: Array) -> Array:
     return np.argsort(x, axis=_op(node).axis, kind="stable")
+
+
+@means(Softmax)
+def _softmax(node: Node, lengths: Lengths, x: Array) -> Array:
+    if not x.size:
+        return x
+    axes = _op(node).axes
+    high = np.max(x, axis=axes, keepdims=True)
+    if _op(node).logarithm:  # as SciPy: an infinite maximum leaves -inf at the other elements, not NaN
+        shifted = x - np.where(np.isfinite(high), high, 0)
+        return np.asarray(shifted - np.log(np.sum(np.exp(shifted), axis=axes, keepdims=True)))
+    exponentials = np.exp(x - high)
+    return np.asarray(exponentials / np.sum(exponentials, axis=axes, keepdims=True))
 
 
 @means(Cumulative)
@@ -393,6 +410,48 @@ def _det_sign(node: Node, lengths: Lengths, x: Array) -> Array:
 @means(Det)
 def _det(node: Node, lengths: Lengths, x: Array) -> Array:
     return np.asarray(np.linalg.det(x))
+
+
+# Pieces of factorisations: machine code folds and prepares constants with them.
+
+
+@means(CholeskyInverse)
+def _cholesky_inverse(node: Node, lengths: Lengths, factor: Array) -> Array:
+    import scipy.linalg.lapack
+
+    result = np.empty_like(factor)
+    for place in np.ndindex(factor.shape[:-2] if factor.size else 0):
+        result[place] = _lower_symmetric(scipy.linalg.lapack.dpotri(factor[place], lower=1)[0])
+    return result
+
+
+@means(LUFactor)
+def _lu_factor(node: Node, lengths: Lengths, x: Array) -> list[Array]:
+    import scipy.linalg.lapack
+
+    packed, exchanged = np.empty_like(x), np.empty(x.shape[:-1], "int32")
+    for place in np.ndindex(x.shape[:-2] if x.size else 0):
+        factors, pivots, _ = scipy.linalg.lapack.dgetrf(x[place].T)
+        packed[place], exchanged[place] = factors.T, pivots + 1
+    return [packed, exchanged]
+
+
+@means(LUPivotSign)
+def _lu_pivot_sign(node: Node, lengths: Lengths, exchanged: Array) -> Array:
+    kept = exchanged == np.arange(1, exchanged.shape[-1] + 1)
+    return np.asarray(np.where(kept, 1.0, -1.0).prod(-1))
+
+
+@means(LUSolve)
+def _lu_solve(node: Node, lengths: Lengths, packed: Array, exchanged: Array, b: Array) -> Array:
+    import scipy.linalg.lapack
+
+    if (np.diagonal(packed, axis1=-2, axis2=-1) == 0).any():
+        raise _failed(node, "the matrix is singular")
+    result = np.empty_like(b)
+    for place in np.ndindex(b.shape[:-2] if b.size else 0):
+        result[place] = scipy.linalg.lapack.dgetrs(packed[place].T, exchanged[place] - 1, b[place], trans=1)[0]
+    return result
 
 
 @means(Cond)

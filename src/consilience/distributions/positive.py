@@ -29,6 +29,7 @@ from consilience.distributions.mathematics import (
     log,
     log1mexp,
     log1p,
+    log1p_square,
     log_ndtr,
     ndtri,
     reciprocal,
@@ -84,7 +85,7 @@ class HalfCauchy(Continuous):
     support = nonnegative
 
     def logp(self, value: Node) -> Node:
-        return LOG_2 - LOG_PI - log(self.beta) - log1p(square(value / self.beta))
+        return LOG_2 - LOG_PI - log(self.beta) - log1p_square(value / self.beta)
 
     def logcdf(self, value: Node) -> Node:
         z = value / self.beta

@@ -13,7 +13,7 @@ from consilience.ir.leaves import (
     shared_slot,
     tensor_input,
 )
-from consilience.ir.lengths import computed_atoms, substitute, with_lengths, with_sources
+from consilience.ir.lengths import computed_atoms, substitute, with_lengths
 from consilience.ir.node import Node
 from consilience.ir.obligations import Obligation
 from consilience.ir.op import Op
@@ -60,5 +60,4 @@ __all__ = [
     "users",
     "verify",
     "with_lengths",
-    "with_sources",
 ]

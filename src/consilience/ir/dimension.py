@@ -11,7 +11,7 @@ import math
 import threading
 import weakref
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from consilience.errors import ShapeError
 
@@ -40,6 +40,14 @@ class Atom:
         self.arguments = arguments
         self.source = source
         self.serial = next(_serials)
+
+    def __deepcopy__(self, memo: object) -> Atom:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.kind == "symbol":
+            return Atom, ("symbol", self.name, ())
+        return _compound_atom, (self.kind, self.arguments)
 
     def __repr__(self) -> str:
         if self.kind in UNKNOWN:
@@ -87,6 +95,12 @@ class Dimension:
 
     def __rfloordiv__(self, other: int) -> Dim:
         return floordiv(other, self)
+
+    def __deepcopy__(self, memo: object) -> Dimension:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.terms,)
 
     def __index__(self) -> int:
         raise ShapeError(
@@ -169,14 +183,23 @@ def any_computed() -> bool:
     return bool(_computed)
 
 
-def _compound(kind: str, arguments: tuple[Dim, ...]) -> Dim:
+def _restored(terms: tuple[tuple[Monomial, int], ...]) -> Dim:
+    """The length with these terms, whose atoms may be younger than when they were sorted."""
+    return _polynomial({tuple(sorted(m, key=lambda atom: atom.serial)): c for m, c in terms})
+
+
+def _compound_atom(kind: str, arguments: tuple[Dim, ...]) -> Atom:
     key = (kind, *arguments)
     with _lock:
         atom = _compounds.get(key)
         if atom is None:
             atom = Atom(kind, kind, arguments)
             _compounds[key] = atom
-    return _polynomial({(atom,): 1})
+    return atom
+
+
+def _compound(kind: str, arguments: tuple[Dim, ...]) -> Dim:
+    return _polynomial({(_compound_atom(kind, arguments),): 1})
 
 
 def multiply(left: Dim, right: Dim) -> Dim:

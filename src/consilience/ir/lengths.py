@@ -34,16 +34,15 @@ def computed_atoms(nodes: Iterable[Node]) -> list[Atom]:
     return list(found)
 
 
-def with_sources(outputs: Iterable[Node]) -> list[Node]:
-    """The outputs, and the scalars that lengths in their graph are computed from: together all a program depends on."""
-    listed = list(outputs)
-    return [*listed, *(source_of(atom) for atom in computed_atoms(listed))]
-
-
 def source_of(atom: Atom) -> Node:
     """The int64 scalar whose value a computed length is."""
     assert isinstance(atom.source, Node)
     return atom.source
+
+
+def sources_of(nodes: Sequence[Node]) -> list[Node]:
+    """What the computed lengths of a graph are computed from."""
+    return [source_of(atom) for atom in computed_atoms(nodes)]
 
 
 def _computed_in(nodes: Iterable[Node], seen: set[Node]) -> list[Atom]:

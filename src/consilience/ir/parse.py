@@ -274,8 +274,8 @@ _expression = functools.lru_cache(maxsize=1024)(_tree)
 
 def _parameter_classes() -> dict[str, type[Any]]:
     """Records beside the ops, such as the entries of an index, by name."""
-    modules = {op.__module__ for op in Op.classes.values()}
-    return _classes_in(frozenset((Obligation.__module__, *modules)))
+    modules = {op.__module__ for op in Op.classes.values()} | {Obligation.__module__}
+    return _classes_in(frozenset(modules))
 
 
 @functools.lru_cache(maxsize=8)

@@ -16,6 +16,7 @@ from consilience.ir import Node, Region, constant, constant_value, rebuild, topo
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
 from consilience.ops import (
+    AlteredGradient,
     ArgSort,
     Assume,
     Cholesky,
@@ -34,6 +35,7 @@ from consilience.ops import (
     MatMul,
     Reduce,
     Require,
+    Softmax,
     Solve,
     SolveTriangular,
     StopGradient,
@@ -358,10 +360,30 @@ def _logsumexp(node: Node) -> Node:
     axes = node.op.axes
     if any(x.static_shape[a] == 0 for a in axes):
         return full(node.static_shape, _number(x, -math.inf))
-    high = reduce("max", x, axes, keepdims=True)
-    shift = where(apply("isfinite", high), high, _number(x, 0))
+    _, shift = _greatest(x, axes)
     total = reduce("sum", apply("exp", x - shift), axes)
     return apply("log", total) + squeeze(shift, axes)
+
+
+def _softmax(node: Node) -> Node:
+    (x,) = node.inputs
+    assert isinstance(node.op, Softmax)
+    if any(n == 0 for n in x.static_shape):
+        return x
+    high, shift = _greatest(x, node.op.axes)
+    exponentials = apply("exp", x - shift)  # as in `_logsumexp`, with which it is shared
+    total = reduce("sum", exponentials, node.op.axes, keepdims=True)
+    if node.op.logarithm:
+        return (x - shift) - apply("log", total)
+    # The sum is between 1 and the number of elements, or 0 or infinite where all are -inf or one is inf.
+    infinite = apply("eq", high, _number(x, math.inf))
+    return exponentials * where(infinite, _number(x, math.nan), _number(x, 1) / total)
+
+
+def _greatest(x: Node, axes: tuple[int, ...]) -> tuple[Node, Node]:
+    """The greatest element, and the same with 0 for infinities: what exponents are shifted by."""
+    high = reduce("max", x, axes, keepdims=True)
+    return high, where(apply("isfinite", high), high, _number(x, 0))
 
 
 def _mask_positions(node: Node) -> Node:
@@ -383,6 +405,7 @@ NODES: dict[type, Callable[[Node], Node]] = {
     DetSign: _det_sign,
     Det: _det,
     MatMul: _matmul,
+    Softmax: _softmax,
     MaskPositions: _mask_positions,
 }
 
@@ -401,7 +424,7 @@ def _step(node: Node) -> Node:
         turn = (*(a for a in range(node.ndim) if a != op.axis), op.axis)
         order = Node(Item(0), Node(SortedOrder(), transpose(node.inputs[0], turn)))
         return transpose(order, tuple(last if a == op.axis else a - (a > op.axis) for a in range(node.ndim)))
-    if isinstance(op, Assume | Require | StopGradient):
+    if isinstance(op, AlteredGradient | Assume | Require | StopGradient):
         return node.inputs[0]
     if isinstance(op, Reduce):
         if op.kind in ("max", "min") and any(node.inputs[0].static_shape[a] == 0 for a in op.axes):

@@ -6,7 +6,8 @@ from consilience.ir import Node, Op, TensorType, TupleType
 
 
 class LUFactor(Op):
-    """P A = L U: the packed factors and the row exchanged with each row (int32, from 0)."""
+    """P A' = L U as LAPACK's getrf gives them, which sees rows as columns: the packed factors, transposed, and for
+    each column of A the one exchanged with it (int32, from 1). A singular matrix has factors too: a pivot is 0."""
 
     def result_type(self, *inputs: Node) -> TupleType:
         (x,) = inputs

@@ -27,6 +27,9 @@ def as_tensor(value: TensorLike, dtype: str | None = None) -> Node:
     if isinstance(value, list | tuple) and _holds_node(value):
         stacked: Node = meaning("stack")([as_tensor(v) for v in value])
         return stacked
+    labelled = getattr(value, "data", None) if hasattr(value, "dims") else None
+    if isinstance(labelled, Node):  # what xarray makes of an array times an expression
+        return as_tensor(labelled, dtype)
     return constant(value, dtype)
 
 
@@ -123,6 +126,20 @@ class Cast(Op):
 
 class StopGradient(Op):
     """The value itself; derivatives do not pass."""
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[0].tensor_type
+
+
+class AlteredGradient(Op):
+    """The value itself; derivatives pass in another way.
+
+    kind      "zero": they are zero. "undefined": to take one is an error. "scale": times `numbers[0]`.
+              "clip": brought between `numbers[0]` and `numbers[1]`
+    """
+
+    kind: str
+    numbers: tuple[float, ...] = ()
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type

@@ -8,7 +8,7 @@ from typing import Any
 from consilience.ir import Node, constant_value
 from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import describe
-from consilience.ops import index, linalg, reduce, shape
+from consilience.ops import index, linalg, reduce, shape, ufuncs
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, kind_of
 
 Axis = int | Sequence[int] | None
@@ -23,6 +23,7 @@ for _name in (
 
     means(_name)(_elementwise)
 
+means("array_ufunc")(ufuncs.array_ufunc)
 means("matmul")(linalg.matmul)
 means("dot")(linalg.dot)
 means("getitem")(index.getitem)

@@ -95,6 +95,19 @@ class ArgSort(Op):
         return f"argsort(axis={self.axis})"
 
 
+class Softmax(Op):
+    """exp(x) / sum(exp(x)) over `axes` (sorted, non-negative), or its logarithm; the greatest element is taken off."""
+
+    axes: tuple[int, ...]
+    logarithm: bool = False
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[0].tensor_type
+
+    def __repr__(self) -> str:
+        return f"{'log_' if self.logarithm else ''}softmax(axes={self.axes})"
+
+
 def reduce(kind: str, value: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Node:
     """Reduce over `axis` (all axes for None). Sums and products of bool and int32 are int64, as in NumPy."""
     x = as_tensor(value)
@@ -127,6 +140,14 @@ def cumulative(kind: str, value: TensorLike, axis: int | None = None) -> Node:
     if x.dtype in ("bool", *INTEGERS):
         x = cast(x, "int64")
     return Node(Cumulative(kind, _axis(axis, x.ndim)), x)
+
+
+def softmax(value: TensorLike, axis: int | Sequence[int] | None = None, logarithm: bool = False) -> Node:
+    """exp(x) / sum(exp(x)) over `axis` (all axes for None), or its logarithm; integers become float64."""
+    x = as_tensor(value)
+    if x.dtype not in FLOATS:
+        x = cast(x, "float64")
+    return Node(Softmax(normalised_axes(axis, x.ndim), logarithm), x)
 
 
 def count(x: Node, axes: Sequence[int]) -> TensorLike:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from consilience.ir import INTEGERS, Constant, Node
 from consilience.ir.dimension import non_negative
 from consilience.ops import (
+    AlteredGradient,
     ArgReduce,
     ArgSort,
     Assume,
@@ -33,6 +34,7 @@ from consilience.ops import (
     Reduce,
     Require,
     Reshape,
+    Softmax,
     Squeeze,
     StopGradient,
     Transpose,
@@ -90,7 +92,9 @@ UNKNOWN = Bounds()
 TRUTH = Bounds(0.0, 1.0, finite=True, not_nan=True, whole=True)
 Transfer = Callable[..., Bounds]
 
-_SAME = (ExpandDims, Squeeze, Reshape, Transpose, BroadcastTo, Index, Assume, Require, StopGradient)
+_SAME = (
+    AlteredGradient, Assume, BroadcastTo, ExpandDims, Index, Require, Reshape, Squeeze, StopGradient, Transpose
+)  # fmt: skip
 _of_constants: weakref.WeakKeyDictionary[Node, Bounds] = weakref.WeakKeyDictionary()
 
 
@@ -115,6 +119,8 @@ def bounds_of(node: Node, known: Mapping[Node, Bounds]) -> Bounds:
             found = found.or_else(other)
     elif isinstance(op, Iota | MaskPositions | ArgReduce | ArgSort):
         found = Bounds(low=0.0)
+    elif isinstance(op, Softmax):
+        found = Bounds(-INF, 0.0) if op.logarithm else Bounds(0.0, 1.0)
     elif isinstance(op, LengthOf):
         found = Bounds(low=0.0) if non_negative(op.length) else UNKNOWN
     elif isinstance(op, Cumulative) and op.kind == "sum":

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from consilience.ir import INTEGERS, numpy_dtype
 from consilience.ops import (
     TABLE,
+    AlteredGradient,
     ArgReduce,
     ArgSort,
     Assume,
@@ -112,5 +113,6 @@ MEANINGS: dict[type, Callable[..., Array | None]] = {
     Reshape: _reshape,
     Squeeze: lambda op, x: np.squeeze(x, op.axes),
     StopGradient: lambda op, x: x,
+    AlteredGradient: lambda op, x: x,
     Transpose: lambda op, x: x.transpose(op.axes),
 }

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from consilience.ir import Node, Obligation, Shape
 from consilience.ops import (
+    AlteredGradient,
     BroadcastTo,
     Cast,
     Concatenate,
@@ -328,6 +329,16 @@ def requirement(node: Node, facts: Facts) -> Node | None:
     StopGradient, name="stop_gradient after differentiation", examples=[lambda t: t.node(StopGradient(), t.vector)]
 )
 def stop_gradient(node: Node, facts: Facts) -> Node | None:
+    """The value itself, once no derivative is taken any more."""
+    return node.inputs[0]
+
+
+@rewrites(
+    AlteredGradient,
+    name="altered gradient after differentiation",
+    examples=[lambda t: t.node(AlteredGradient("scale", (2.0,)), t.vector)],
+)
+def altered_gradient(node: Node, facts: Facts) -> Node | None:
     """The value itself, once no derivative is taken any more."""
     return node.inputs[0]
 

@@ -47,6 +47,7 @@ from consilience.ops.shape import (
     transpose,
 )
 from consilience.tensor import absent, linalg, random
+from consilience.tensor import array_functions as array_functions
 from consilience.tensor.arrangement import (
     atleast_1d,
     atleast_2d,

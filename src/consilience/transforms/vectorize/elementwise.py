@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from consilience.ir import Node
 from consilience.ir.types import Shape
-from consilience.ops import Assume, Cast, Elementwise, Require, StopGradient
+from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient
 from consilience.transforms.vectorize.table import Operand, batched_form
 
 
@@ -19,5 +19,6 @@ def _elementwise(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
 @batched_form(Cast)
 @batched_form(Require)
 @batched_form(StopGradient)
+@batched_form(AlteredGradient)
 def _same(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
     return Node(node.op, operands[0].value)
