@@ -240,6 +240,10 @@ def lengths_listed(value: object) -> list[object]:
     """The members of a shape: one length, a sequence of lengths, or a vector of static length."""
     if isinstance(value, Node) and value.ndim:
         known = constant_value(value)
+        if value.ndim > 1 or not isinstance(value.static_shape[0], int):
+            raise ShapeError(
+                f"a shape is a vector of known length, got {describe(value)}; the number of axes must be known."
+            )
         return list(value) if known is None else known.tolist()
     return list(value) if hasattr(value, "__iter__") and not isinstance(value, Node) else [value]
 
