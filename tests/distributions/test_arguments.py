@@ -178,7 +178,7 @@ class Recorder:
         self.seen.append((name, node, arguments))
         return node
 
-    def dim_lengths(self, dims):
+    def lengths_of(self, dims):
         return [self.lengths.get(d) for d in dims]
 
 

@@ -49,6 +49,7 @@ def test_data_of_the_same_shape_need_no_compilation(compilations: Callable[[], i
     model = regression()
     logp = model.compile_logp()
     assert logp({"b": 1.2}) == pytest.approx(expected(1.2, X, Y))
+    model.log_density()(np.array([0.3]))
     before = compilations()
     for factor in (2.0, 3.0):
         model.set_data("x", factor * X)
@@ -95,7 +96,7 @@ def test_going_back_to_a_known_shape_does_not_compile(compilations: Callable[[],
     model = regression()
     model.log_density()
     pm.set_data({"x": X[:2], "y_data": Y[:2]}, model=model)
-    model.log_density()
+    model.log_density()(np.array([0.3]))
     before = compilations()
     pm.set_data({"x": X, "y_data": Y}, model=model)
     model.log_density()

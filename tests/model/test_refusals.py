@@ -77,7 +77,7 @@ def test_number_of_dims_other_than_of_axes() -> None:
 @pytest.mark.parametrize(
     ("coords", "message"),
     [
-        ({"a": [1, 1]}, "labels of `a` must be unique, but 1 occurs twice"),
+        ({"a/b": [1, 2]}, "needs a name without a slash, got 'a/b'"),
         ({"a": np.zeros((2, 2))}, r"must be one-dimensional, got shape \(2, 2\)"),
         ({"a": 3}, "must be a sequence such as a list or an array, got 3"),
         ({"a": None}, "the dimension `a` needs labels or a length"),
@@ -311,7 +311,11 @@ def test_discrete_free_variables() -> None:
         with pytest.raises(pm.ModelError, match=r"`n` is discrete \(Poisson, int64\)"):
             pm.sample(random_seed=1, progressbar=False)
     with pytest.raises(pm.ModelError, match="`n` is discrete"):
-        model.compile_logp()
+        model.log_density()
+    with pytest.raises(pm.ModelError, match="`n` is discrete"):
+        model.compile_dlogp("n")
+    assert model.compile_logp()({"n": 2, "x": 0.0}) == pytest.approx(2 * np.log(3) - 3 - np.log(2) - 0.9189385332)
+    assert model.compile_logp()({"n": -2, "x": 0.0}) == -np.inf
 
 
 def test_no_free_variables() -> None:

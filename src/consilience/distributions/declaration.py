@@ -163,7 +163,7 @@ def _shape_from(
         return data
     if any(d is not None and not isinstance(d, str) for d in dims):
         raise TypeError(f"{title} `{name}`: dims are names, got {dims!r}.")
-    lengths = tuple(model.dim_lengths(dims))
+    lengths = tuple(model.lengths_of(dims))
     if data is not None and len(data) != len(lengths):
         raise ShapeError(f"{title} `{name}`: data of shape {text(data)} need {len(data)} dims, got {tuple(dims)}.")
     known: list[Dim] = []

@@ -37,6 +37,8 @@ class Coordinates:
         """A dimension with labels or a length; a dimension given twice must be given equally."""
         if name in ("draw", "chain", "__sample__"):
             raise ModelError(f"`{name}` names an axis of every result; call the dimension otherwise.")
+        if not isinstance(name, str) or not name or "/" in name:
+            raise ModelError(f"a dimension needs a name without a slash, got {name!r}.")
         labels = _labels(name, values)
         if labels is None and length is None:
             raise ModelError(f"the dimension `{name}` needs labels or a length.")
@@ -147,11 +149,7 @@ def _labels(name: str, values: Labels) -> tuple[Any, ...] | None:
         labels = tuple(values) if values.dtype.kind in "mM" else tuple(values.tolist())
     else:
         labels = tuple(values)
-    seen: set[Any] = set()
     for label in labels:
         if isinstance(label, list | np.ndarray):
             raise ModelError(f"the labels of `{name}` must be one-dimensional, got {label!r} as one of them.")
-        if label in seen:
-            raise ModelError(f"the labels of `{name}` must be unique, but {label!r} occurs twice.")
-        seen.add(label)
     return labels

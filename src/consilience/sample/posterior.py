@@ -163,7 +163,7 @@ def sample(
     if isinstance(step, NutsKernel):
         options = replace(options, max_treedepth=step.max_treedepth, target_accept=step.target_accept)
     seed = seed_from(random_seed)
-    keep = wanted(var_names, [v.name for v in owner.free] + list(owner.deterministics))
+    keep = wanted(var_names, [v.name for v in owner.free] + list(owner.named_deterministics))
     prepare_sampler(kernel)
     storage.prepare()
     began = time.perf_counter()

@@ -40,13 +40,13 @@ def sample_prior_predictive(
     """
     owner = modelcontext(model)
     draws = whole_number("draws", draws, 1)
-    free = [v.name for v in owner.free] + list(owner.deterministics)
+    free = [v.name for v in owner.free] + list(owner.named_deterministics)
     observed = [v.name for v in owner.observed]
     names = wanted(var_names, free + observed)
     prepare_sampler()
     storage.prepare()
     redrawn(owner, names, [])
-    if owner.potentials:
+    if owner.named_potentials:
         _without_potentials(owner)
     values = predict(owner, names, {}, draws, seed_from(random_seed))
     return storage.build(
@@ -62,7 +62,7 @@ def sample_prior_predictive(
 
 def _without_potentials(model: Model) -> None:
     warnings.warn(
-        f"draws from the prior leave out the potentials {', '.join(f'`{n}`' for n in model.potentials)}.",
+        f"draws from the prior leave out the potentials {', '.join(f'`{n}`' for n in model.named_potentials)}.",
         ConsilienceWarning,
         stacklevel=3,
     )
@@ -91,7 +91,7 @@ def sample_posterior_predictive(
     """
     owner = modelcontext(model)
     observed = [v.name for v in owner.observed]
-    known = [v.name for v in owner.free] + observed + list(owner.deterministics)
+    known = [v.name for v in owner.free] + observed + list(owner.named_deterministics)
     names = wanted(var_names, known) if var_names is not None else observed
     if not names:
         raise ModelError("the model has no observed variables; name what to compute with `var_names`.")
@@ -105,7 +105,7 @@ def sample_posterior_predictive(
             ConsilienceWarning,
             stacklevel=2,
         )
-    if anew and owner.potentials:
+    if anew and owner.named_potentials:
         _without_potentials(owner)
     values = predict(owner, names, given, chains * count, seed_from(random_seed))
     arrays = {name: value.reshape(chains, count, *value.shape[1:]) for name, value in values.items()}

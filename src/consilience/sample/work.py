@@ -189,7 +189,7 @@ class Work:
         """
         chains, count, dimension = draws.shape
         flat = np.ascontiguousarray(draws).reshape(chains * count, dimension)
-        derived = [name for name in self.keep if name in self.model.deterministics]
+        derived = [name for name in self.keep if name in self.model.named_deterministics]
         named = self.density.expand(flat, bool(derived) and not lazily)
         arrays: dict[str, Any] = {
             name: values.reshape(chains, count, *values.shape[1:]) for name, values in named.items()
