@@ -32,7 +32,8 @@ _NAMES: Final = {
     "consilience.inference": "HamiltonianMC Metropolis NUTS",
     "consilience.model": "Data Deterministic Model Potential modelcontext set_data",
     "consilience.sample": """
-        compute_log_likelihood resume sample sample_posterior_predictive sample_prior_predictive
+        compute_deterministics compute_log_likelihood compute_log_prior resume sample sample_posterior_predictive
+        sample_prior_predictive
     """,
     "consilience.tensor": "function grad hessian jacobian shared value_and_grad",
 }
@@ -98,7 +99,9 @@ if TYPE_CHECKING:
     from consilience.model import Potential as Potential
     from consilience.model import modelcontext as modelcontext
     from consilience.model import set_data as set_data
+    from consilience.sample import compute_deterministics as compute_deterministics
     from consilience.sample import compute_log_likelihood as compute_log_likelihood
+    from consilience.sample import compute_log_prior as compute_log_prior
     from consilience.sample import resume as resume
     from consilience.sample import sample as sample
     from consilience.sample import sample_posterior_predictive as sample_posterior_predictive

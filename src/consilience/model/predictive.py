@@ -5,6 +5,7 @@ A model and (for the posterior) named draws in, named arrays with a leading axis
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from consilience.backends.llvm import Compiled
 from consilience.backends.shapes import Lengths
 from consilience.distributions.random_variable import RandomVariable, density, realise
-from consilience.errors import ModelError, ShapeError
+from consilience.errors import ConsilienceWarning, ModelError, ShapeError
 from consilience.ir import Node, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import without_sources
@@ -54,16 +55,32 @@ def predict(
     compiled = kept(model.cache, "predictive", key, compile_draws)
     inputs = [(np.asarray([seed & (2**63 - 1)], "int64"), False), (np.arange(count, dtype="int64"), True)]
     inputs += [(array, True) for array in arrays]
-    results, _ = values_of_draws(compiled.bind(values), inputs, count, names)
-    return dict(zip(names, results, strict=True))
+    results, complete = values_of_draws(compiled.bind(values), inputs, count, names)
+    drawn = dict(zip(names, results, strict=True))
+    if complete:
+        _warn_of_nan(model, drawn)
+    return drawn
+
+
+def _warn_of_nan(model: ModelVariables, drawn: Mapping[str, Array]) -> None:
+    random = [n for n, a in drawn.items() if isinstance(model.named[n].op, RandomVariable) and a.dtype.kind == "f"]
+    counts = {n: int(np.isnan(drawn[n]).reshape(len(drawn[n]), -1).any(axis=1).sum()) for n in random}
+    found = [f"`{n}` ({count} of {len(drawn[n])})" for n, count in counts.items() if count]
+    if found:
+        warnings.warn(
+            f"draws are NaN: {', '.join(found)}. A parameter left its range, or a value it depends on is no number; "
+            "check priors and data.",
+            ConsilienceWarning,
+            stacklevel=4,
+        )
 
 
 def log_likelihood(
     model: ModelVariables, names: Sequence[str], given: Mapping[str, Array], count: int
 ) -> dict[str, Array]:
-    """Log density of each event of observed variables, given draws of all free ones.
+    """Log density of each event of random variables on their own scales, given draws of all free ones.
 
-    names     observed variables
+    names     observed variables, or free ones
     given     values of the free variables: arrays (count, …)
     returns   per name an array (count, …) with the batch shape of the variable
     """
@@ -74,15 +91,15 @@ def log_likelihood(
 
     def compile_terms() -> Compiled:
         with without_sources():
-            observed = {v.name: v for v in model.observed}
             leaves = [tensor_input(model.named[n].dtype, model.named[n].static_shape, n) for n in fixed]
-            terms = [density(observed[n].node, observed[n].data) for n in names]
+            at = {v.name: v.data for v in model.observed} | dict(zip(fixed, leaves, strict=True))
+            terms = [density(model.named[n], at[n]) for n in names]
             replacements = {model.named[n]: leaf for n, leaf in zip(fixed, leaves, strict=True)}
             replacements |= {v.node: v.data for v in model.observed}
             outputs = substitute(terms, replacements)
             missing = [n for n in topological(outputs) if isinstance(n.op, RandomVariable)]
             if missing:
-                raise ModelError(f"the draws hold no `{missing[0].name}`, on which the log likelihood depends.")
+                raise ModelError(f"the draws hold no `{missing[0].name}`, on which the log density depends.")
             return _compiled(leaves, outputs, slots, lengths)
 
     compiled = kept(model.cache, "log likelihood", key, compile_terms)

@@ -3,14 +3,18 @@
 from consilience.sample.background import BackgroundSampling
 from consilience.sample.posterior import resume, sample
 from consilience.sample.predictive import (
+    compute_deterministics,
     compute_log_likelihood,
+    compute_log_prior,
     sample_posterior_predictive,
     sample_prior_predictive,
 )
 
 __all__ = [
     "BackgroundSampling",
+    "compute_deterministics",
     "compute_log_likelihood",
+    "compute_log_prior",
     "resume",
     "sample",
     "sample_posterior_predictive",

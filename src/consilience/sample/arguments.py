@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from consilience.errors import ModelError, SamplingError
 from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
 
+EXTRAS: Final = ("log_likelihood", "log_prior")
+
 
 def seed_from(random_seed: Any) -> int:
-    """A 63-bit seed from an integer, a generator, a sequence of integers, or nothing (then a fresh one)."""
+    """A 63-bit seed from an integer, one of NumPy's sources of randomness, integers, or nothing (then a fresh one)."""
     if random_seed is None:
         return secrets.randbits(63)
+    if isinstance(random_seed, np.random.RandomState):
+        return int(random_seed.randint(0, 2**63 - 1, dtype=np.int64))
+    if isinstance(random_seed, np.random.BitGenerator | np.random.SeedSequence):
+        random_seed = np.random.default_rng(random_seed)
     if isinstance(random_seed, np.random.Generator):
         return int(random_seed.integers(2**63))
     if is_integer(random_seed):
@@ -25,7 +31,8 @@ def seed_from(random_seed: Any) -> int:
         words = np.random.SeedSequence([int(s) for s in listed]).generate_state(1, np.uint64)
         return int(words[0]) >> 1
     raise TypeError(
-        f"`random_seed` must be an integer, a sequence of integers >= 0, a Generator or None, got {random_seed!r}."
+        "`random_seed` must be an integer, a sequence of integers >= 0, a Generator, a RandomState or None, "
+        f"got {random_seed!r}."
     )
 
 
@@ -53,12 +60,18 @@ def kernel_of(step: Any, target_accept: float, max_treedepth: int) -> Kernel:
     )
 
 
-def extras(idata_kwargs: Mapping[str, Any] | None) -> bool:
-    """Whether the log likelihood is wanted."""
-    unknown = [name for name in idata_kwargs or {} if name != "log_likelihood"]
+def extras(idata_kwargs: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Groups that are wanted besides those of the run: log_likelihood, log_prior."""
+    given = idata_kwargs or {}
+    for name in given:
+        if name in ("coords", "dims"):
+            raise SamplingError(f"`idata_kwargs` has no `{name}`: give them to `pm.Model(coords=…)` and to variables.")
+        if name == "include_transformed" and given[name]:
+            raise SamplingError("`idata_kwargs` has no `include_transformed`: results hold values on their own scales.")
+    unknown = [name for name in given if name not in (*EXTRAS, "include_transformed", "save_warmup")]
     if unknown:
-        raise SamplingError(f"`idata_kwargs` may hold 'log_likelihood' only, got {unknown}.")
-    return bool((idata_kwargs or {}).get("log_likelihood", False))
+        raise SamplingError(f"`idata_kwargs` may hold 'log_likelihood' and 'log_prior', got {unknown}.")
+    return tuple(name for name in EXTRAS if given.get(name))
 
 
 def wanted(var_names: Sequence[str] | str | None, known: Sequence[str]) -> list[str]:
