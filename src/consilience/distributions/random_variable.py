@@ -19,7 +19,7 @@ from consilience.distributions.shapes import batch_obligations, broadcast, sprea
 from consilience.errors import DtypeError, MissingRuleError, ShapeError, SupportError
 from consilience.ir import FLOATS, Node, Op, Shape, TensorType, constant_value, rebuild, topological
 from consilience.ir.obligations import Obligation
-from consilience.ir.side_tables import describe, without_sources
+from consilience.ir.side_tables import describe, name_of, without_sources
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import expand_dims
@@ -106,12 +106,11 @@ def _value(rv: Node, law: Law, value: TensorLike) -> Node:
     return cast(node, "int64") if node.dtype == "bool" else node
 
 
-def _over_batch(result: Node, rv: Node, law: Law, value: Node, value_rank: int) -> Node:
+def _over_batch(result: Node, rv: Node, law: Law, value: Node, value_rank: int, formula: str) -> Node:
     batch = batch_part(rv.static_shape, law)
-    return spread(
-        result,
-        broadcast([result.static_shape, batch, value.static_shape[: value.ndim - value_rank]], law.title),
-    )
+    shape = broadcast([batch, value.static_shape[: value.ndim - value_rank]], law.title)
+    name = name_of(rv)
+    return law.over_batch(result, shape, formula, f"{law.title} `{name}`" if name else law.title)
 
 
 def density(rv: Node, value: TensorLike) -> Node:
@@ -121,7 +120,7 @@ def density(rv: Node, value: TensorLike) -> Node:
     """
     law = _checked_law(rv, "density")
     node = _value(rv, law, value)
-    return _over_batch(law.logp(node), rv, law, node, law.event_rank)
+    return _over_batch(law.logp(node), rv, law, node, law.event_rank, "logp")
 
 
 def logp(rv: Node, value: TensorLike) -> Node:
@@ -132,11 +131,14 @@ def logp(rv: Node, value: TensorLike) -> Node:
     """
     law = _checked_law(rv, "logp")
     node = _value(rv, law, value)
-    formula = _over_batch(law.logp(node), rv, law, node, law.event_rank)
+    formula = _over_batch(law.logp(node), rv, law, node, law.event_rank, "logp")
     support = law_of(rv).bound_support
     if isinstance(support, Real | RealVector):
         return formula
-    return where(support.holds(node), formula, -np.inf)
+    inside = support.holds(node)
+    if formula.ndim == 0 and inside.ndim:  # one number for the whole variable
+        inside = reduce("all", inside)
+    return where(inside, formula, -np.inf)
 
 
 def logcdf(rv: Node, value: TensorLike) -> Node:
@@ -152,7 +154,7 @@ def logcdf(rv: Node, value: TensorLike) -> Node:
             result = where(greater_equal(node, support.upper), 0.0, result)
         if not _infinite(support.lower):
             result = where(less(node, support.lower), -np.inf, result)
-    return _over_batch(_where_valid(rv, result), rv, law, node, 0)
+    return _over_batch(_where_valid(rv, result), rv, law, node, 0, "logcdf")
 
 
 def _is_float(node: Node) -> bool:
@@ -177,7 +179,7 @@ def icdf(rv: Node, q: TensorLike) -> Node:
     node = node if node.dtype in FLOATS else cast(node, "float64")
     inside = logical_and(greater_equal(node, 0.0), apply("le", node, 1.0))
     result = where(inside, law.icdf(node), np.nan)
-    return _over_batch(_where_valid(rv, result), rv, law, node, 0)
+    return _over_batch(_where_valid(rv, result), rv, law, node, 0, "icdf")
 
 
 def support_point(rv: Node) -> Node:

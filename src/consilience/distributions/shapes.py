@@ -33,6 +33,14 @@ def text(shape: Shape) -> str:
     return f"({', '.join(map(repr, shape))}{',' if len(shape) == 1 else ''})"
 
 
+def same_shape(shape: Shape, other: Shape) -> bool:
+    """Whether two shapes are or may be equal: symbolic lengths may have any value, but that of a static length 1."""
+    return len(shape) == len(other) and all(
+        a is b or a == b or (not (isinstance(a, int) and isinstance(b, int)) and 1 not in (a, b))
+        for a, b in zip(shape, other, strict=True)
+    )
+
+
 def check_holds(title: str, wanted: Shape, own: Shape, source: str) -> None:
     """Raise ShapeError where parameters of batch shape `own` do not fit into a batch shape."""
     fits = len(own) <= len(wanted) and all(
