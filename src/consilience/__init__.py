@@ -30,7 +30,10 @@ _NAMES: Final = {
         SamplingError SealError ShapeError StorageError SupportError
     """,
     "consilience.inference": "HamiltonianMC Metropolis NUTS",
-    "consilience.model": "Data Deterministic Model Potential modelcontext set_data",
+    "consilience.model": """
+        Data Deterministic Model Point Potential do model_to_graphviz model_to_mermaid model_to_networkx
+        modelcontext observe set_data
+    """,
     "consilience.sample": """
         compute_deterministics compute_log_likelihood compute_log_prior resume sample sample_posterior_predictive
         sample_prior_predictive
@@ -96,8 +99,14 @@ if TYPE_CHECKING:
     from consilience.model import Data as Data
     from consilience.model import Deterministic as Deterministic
     from consilience.model import Model as Model
+    from consilience.model import Point as Point
     from consilience.model import Potential as Potential
+    from consilience.model import do as do
+    from consilience.model import model_to_graphviz as model_to_graphviz
+    from consilience.model import model_to_mermaid as model_to_mermaid
+    from consilience.model import model_to_networkx as model_to_networkx
     from consilience.model import modelcontext as modelcontext
+    from consilience.model import observe as observe
     from consilience.model import set_data as set_data
     from consilience.sample import compute_deterministics as compute_deterministics
     from consilience.sample import compute_log_likelihood as compute_log_likelihood

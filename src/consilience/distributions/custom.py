@@ -9,7 +9,7 @@ from consilience.distributions.constraints import Constraint, Whole, real, real_
 from consilience.distributions.declaration import Distribution
 from consilience.distributions.generator import GraphGenerator
 from consilience.distributions.shapes import same_shape, text
-from consilience.errors import MissingRuleError, ShapeError
+from consilience.errors import DtypeError, MissingRuleError, ShapeError
 from consilience.ir import FLOATS, INTEGERS, Dim, Node, Shape, constant
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, as_tensor
@@ -137,6 +137,8 @@ class CustomDist(Distribution):
         return made
 
     def over_batch(self, result: Node, shape: Shape, formula: str, name: str) -> Node:
+        if result.dtype == "bool":
+            raise DtypeError(f"{name}: `{formula}` must give numbers, got truth values: {describe(result)}.")
         if same_shape(result.static_shape, shape) or (formula == "logp" and result.ndim == 0):
             return result
         each = ", or a scalar, the sum for the whole variable" if formula == "logp" else ""

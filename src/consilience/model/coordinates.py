@@ -30,6 +30,13 @@ class Coordinates:
         self._axes: dict[str, _Axis] = {}
         self._current: dict[str, int] = {}
 
+    def copy(self) -> Coordinates:
+        """The same dimensions, to be changed independently; symbolic lengths stay the same symbols."""
+        made = Coordinates()
+        made._axes = {name: _Axis(axis.length, axis.labels) for name, axis in self._axes.items()}
+        made._current = dict(self._current)
+        return made
+
     def __contains__(self, name: str) -> bool:
         return name in self._axes
 
@@ -103,6 +110,19 @@ class Coordinates:
             )
         return new
 
+    def resize(self, name: str, length: int, labels: Labels) -> None:
+        """Another length of a dimension that data decide, with its labels."""
+        if isinstance(self.length(name, "`set_dim`"), int):
+            raise ModelError(
+                f"the dimension `{name}` has a fixed length; only dimensions of `pm.Data` can change their length."
+            )
+        new, size = _labels(name, labels), _size(name, length)
+        if new is None and self._axes[name].labels is not None:
+            raise ShapeError(f"the dimension `{name}` has labels; give the new ones with `coord_values`.")
+        if new is not None and len(new) != size:
+            raise ShapeError(f"the dimension `{name}` gets the length {size}, but {len(new)} labels.")
+        self.change({name: size}, {name: new})
+
     def check_length(self, name: str, length: int, data: str, changed: Mapping[str, tuple[Any, ...] | None]) -> None:
         """Whether new data may have a length along a dimension, `changed` being the new labels."""
         new = changed.get(name)
@@ -123,6 +143,10 @@ class Coordinates:
                 self._axes[name].labels = new
                 if not isinstance(self._axes[name].length, int):
                     self._current[name] = len(new)
+
+    def names(self) -> list[str]:
+        """Names of all dimensions."""
+        return list(self._axes)
 
     def labels(self) -> dict[str, tuple[Any, ...] | None]:
         """Labels of all dimensions."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,18 @@ from consilience.model.variables import ModelVariables
 Array = npt.NDArray[Any]
 Point = Mapping[str, Any]
 
-# Names of PyMC's modes of compilation, and what they are here; see `consilience.function`.
-BACKENDS = {None: "llvm", "llvm": "llvm", "reference": "reference"}
+# PyTensor's modes of compilation, and the backend that each means here.
+BACKENDS: Final[dict[str | None, str]] = {
+    None: "llvm",
+    "llvm": "llvm",
+    "FAST_RUN": "llvm",
+    "NUMBA": "llvm",
+    "JAX": "llvm",
+    "C": "llvm",
+    "reference": "reference",
+    "FAST_COMPILE": "reference",
+    "PY": "reference",
+}
 
 
 class PointFunction:
@@ -45,10 +55,15 @@ class PointFunction:
         graph = topological(_listed(outputs))
         for node in graph:
             if isinstance(node.op, RandomVariable):
+                own = any(v.node is node for v in model.variables)
+                wanted = (
+                    "write the graph over `model.value_vars`, with `model.replace_rvs_by_values`"
+                    if own
+                    else "declare it inside the model's `with` block, with a name"
+                )
                 raise ModelError(
-                    f"the graph depends on `{node.name or repr(node.op)}`, a random variable that is not a variable "
-                    "of this model; declare it inside the model's `with` block, or write the graph over "
-                    "`model.value_vars` with `model.replace_rvs_by_values`."
+                    f"the graph depends on `{node.name or repr(node.op)}`, a random variable"
+                    f"{'' if own else ' that is not a variable of this model'}; {wanted}."
                 )
         used = {node for node in graph if isinstance(node.op, Input)}
         self._used = [node for node in self.inputs if node in used]
@@ -97,7 +112,7 @@ def compile_fn(
     if inputs is None:
         inputs = [node for node in topological(_listed(outs)) if isinstance(node.op, Input) and node.dtype != "key"]
     if mode not in BACKENDS:
-        raise ValueError(f"`mode` must be 'llvm' (machine code) or 'reference' (NumPy), got {mode!r}.")
+        raise ValueError(f"`mode` must be one of {', '.join(repr(m) for m in BACKENDS if m)}, got {mode!r}.")
     made = PointFunction(model, inputs, outs, BACKENDS[mode], name)
     return made if point_fn else made.positional
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 import numpy.typing as npt
 
+from consilience.backends import contexts
 from consilience.distributions import context
 from consilience.distributions.transforms import Transform
-from consilience.ir import FLOATS, Node
-from consilience.model import functions
+from consilience.errors import ModelError
+from consilience.ir import FLOATS, Node, constant
+from consilience.model import functions, model_graph, printing
 from consilience.model.coordinates import Labels
-from consilience.model.functions import Point
 from consilience.model.keywords import check_compile_kwargs
 from consilience.model.log_density import ModelDensity, model_density, total
 from consilience.model.value_graphs import (
@@ -26,13 +28,140 @@ from consilience.model.value_graphs import (
 )
 from consilience.model.variables import DimensionNames, ModelVariables
 from consilience.ops.elementwise import TensorLike, as_tensor
+from consilience.record import replace
+
+# What PyMC's models have and ours have not, with what to use in its place.
+ABSENT: Final = {
+    "logp_dlogp_function": "use `compile_logp` and `compile_dlogp`, or `log_density()`, which gives both at once.",
+    "logp_array": "use `log_density()`, a function of one flat vector.",
+    "profile": "time a function with `timeit`, or ask `result.posterior.attrs` of a run where its time went.",
+    "register_rv": "write `pm.Normal('x', …)` inside `with model:`.",
+    "register_data_var": "write `pm.Data('x', …)` inside `with model:`.",
+    "add_named_variable": "write `pm.Deterministic('x', …)` inside `with model:`.",
+    "create_value_var": "value variables are made with their variables: `model.value_vars`.",
+    "make_obs_var": "give `observed=` to the distribution, or use `pm.observe`.",
+    "copy": "use `copy.deepcopy(model)`, or `pm.do(model, {})`.",
+    "check_bounds": "the checks of parameters cost nothing here, so there is no switch.",
+}
 
 
 class Model(ModelVariables):
     """A probabilistic model in PyMC's vocabulary; use it as a context manager.
 
-    coords   labels of dimensions: name -> sequence of labels
+    name           prefix `name::` of all variables
+    coords         labels of dimensions: name -> sequence of labels
+    check_bounds   of no effect, for PyMC's sake
+    model          the model of which this is a part; the one around by default
     """
+
+    def __init__(
+        self,
+        name: str = "",
+        coords: Mapping[str, Labels] | None = None,
+        check_bounds: bool = True,
+        *,
+        model: ModelVariables | context.Default | None = context.DEFAULT,
+    ) -> None:
+        del check_bounds  # PyMC's switch for speed; here the checks cost nothing
+        super().__init__(name, coords, model=model)
+
+    def __getattr__(self, name: str) -> Node:
+        named: dict[str, Node] = self.__dict__.get("named", {})
+        for full in (name, self.name_for(name)) if named else ():
+            if full in named:
+                return named[full]
+        if name in ABSENT:
+            raise AttributeError(f"PyMC's `Model.{name}` does not exist here; {ABSENT[name]}", name=name, obj=self)
+        raise AttributeError(
+            f"the model has neither a method nor a variable `{name}`; its variables are {', '.join(named) or 'none'}.",
+            name=name,
+            obj=self,
+        )
+
+    def __repr__(self) -> str:
+        return printing.plain(self) or "an empty model"
+
+    def str_repr(self, formatting: str = "plain", include_params: bool = True) -> str:
+        """The variables with their distributions and parameters, one line each; `formatting` "plain" or "latex"."""
+        if formatting not in ("plain", "latex"):
+            raise ValueError(f"`formatting` must be 'plain' or 'latex', got {formatting!r}.")
+        return (printing.latex if formatting == "latex" else printing.plain)(self, include_params)
+
+    def _repr_latex_(self) -> str:
+        return printing.latex(self)
+
+    def _repr_html_(self) -> str:
+        return printing.hypertext(self)
+
+    @classmethod
+    def get_context(cls, error_if_none: bool = True) -> Model | None:
+        """The innermost model of the context stack."""
+        found = context.current_or_none()
+        if isinstance(found, Model):
+            return found
+        return modelcontext(None) if error_if_none else None
+
+    @property
+    def isroot(self) -> bool:
+        """Whether the model is no part of another one."""
+        return self.parent is None
+
+    @property
+    def root(self) -> ModelVariables:
+        """The model of which this is a part, at the top."""
+        return list(self.lineage())[-1]
+
+    @property
+    def data_vars(self) -> list[Node]:
+        """Data containers."""
+        return self.data_slots()
+
+    @property
+    def dim_lengths(self) -> dict[str, Node]:
+        """The present length of each dimension, as an integer scalar."""
+        return {name: constant(self.coordinates.current_length(name)) for name in self.coordinates.names()}
+
+    def shape_from_dims(self, dims: Sequence[str]) -> tuple[int, ...]:
+        """The present lengths of dimensions."""
+        return tuple(self.coordinates.current_length(name) for name in dims)
+
+    def set_dim(self, name: str, new_length: int, coord_values: Labels = None) -> None:
+        """Change the length and the labels of a dimension whose length data decide; set all data along it, too.
+
+        raises   ModelError for a dimension of fixed length, ShapeError where labels do not fit the length
+        """
+        self.coordinates.resize(name, new_length, coord_values)
+
+    def get_data(self, name: str) -> npt.NDArray[Any]:
+        """The present values of a data container; KeyError, with those there are, for another name."""
+        for full in (name, self.name_for(name)):
+            if full in self.data:
+                return contexts.DEFAULT.get(self.data[full])
+        raise KeyError(f"the model has no data `{name}`; it has {', '.join(self.data) or 'none'}.")
+
+    def set_initval(self, rv_var: Node | str, initval: Any) -> None:
+        """Give a free variable another starting value."""
+        node = self[rv_var] if isinstance(rv_var, str) else rv_var
+        for owner in self.lineage():
+            for place, variable in enumerate(owner.free):
+                if variable.node is node:
+                    owner.free[place] = replace(variable, initval=initval)
+                    break
+            else:
+                raise ModelError(f"{rv_var!r} is not a free variable of the model.")
+            owner.cache.clear()
+
+    def to_graphviz(
+        self,
+        *,
+        var_names: Sequence[str] | None = None,
+        formatting: str = "plain",
+        save: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        dpi: int = 300,
+    ) -> Any:
+        """The model as a `graphviz.Source`; see `pm.model_to_graphviz`."""
+        return model_graph.graphviz(model_graph.model_graph(self, var_names, formatting), save, figsize, dpi)
 
     def log_density(self) -> ModelDensity:
         """The compiled log density on the unconstrained space, for the present data."""
@@ -199,7 +328,7 @@ class Model(ModelVariables):
 
     # ---- examination
 
-    def point_logps(self, point: Point | None = None, round_vals: int | None = None) -> dict[str, float]:
+    def point_logps(self, point: functions.Point | None = None, round_vals: int | None = None) -> dict[str, float]:
         """Log density of each variable with its Jacobian, and each potential; they sum to the model's.
 
         point        values as `initial_point` gives; the default starting point if none is given
@@ -207,7 +336,7 @@ class Model(ModelVariables):
         """
         return functions.point_logps(self, point, round_vals)
 
-    def check_start_vals(self, start: Point | Sequence[Point]) -> None:
+    def check_start_vals(self, start: functions.Point | Sequence[functions.Point]) -> None:
         """Raise InitialPointError, with the term at fault, for a point without a finite log density."""
         functions.check_start_vals(self, start)
 
@@ -215,7 +344,7 @@ class Model(ModelVariables):
         """Shapes of the free variables and of their value variables, by name, for the present data."""
         return functions.eval_rv_shapes(self)
 
-    def debug(self, point: Point | None = None, fn: str = "logp", verbose: bool = False) -> None:
+    def debug(self, point: functions.Point | None = None, fn: str = "logp", verbose: bool = False) -> None:
         """Print the log density of each variable at a point, and what is at fault if one is not finite.
 
         fn        "logp"; "dlogp": the gradient too; "random": whether each variable can be drawn
@@ -242,6 +371,64 @@ def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: 
 def Potential(name: str, var: TensorLike, model: Model | None = None, dims: DimensionNames = None) -> Node:
     """Add a term to the model's log density; all its elements are summed."""
     return modelcontext(model).add_potential(name, as_tensor(var), dims)
+
+
+def model_to_graphviz(
+    model: Model | None = None,
+    *,
+    var_names: Sequence[str] | None = None,
+    formatting: str = "plain",
+    save: str | None = None,
+    figsize: tuple[float, float] | None = None,
+    dpi: int = 300,
+    include_dim_lengths: bool = True,
+) -> Any:
+    """What depends on what in a model, as a `graphviz.Source`, with plates of equal axes.
+
+    var_names             leave out all but these and what they depend on
+    formatting            "plain", or "plain_with_params" to show parameters
+    save                  a file to draw it into, its format by its suffix (needs the programs of Graphviz)
+    figsize, dpi          width and height in inches, and dots per inch
+    include_dim_lengths   whether plates tell the lengths of dims
+    raises                ImportError without the package `graphviz`
+    """
+    graph = model_graph.model_graph(modelcontext(model), var_names, formatting, include_dim_lengths)
+    return model_graph.graphviz(graph, save, figsize, dpi)
+
+
+def model_to_mermaid(
+    model: Model | None = None,
+    *,
+    var_names: Sequence[str] | None = None,
+    formatting: str = "plain",
+    include_dim_lengths: bool = True,
+) -> str:
+    """What depends on what in a model, in Mermaid's language, which Markdown pages show; as `model_to_graphviz`."""
+    return model_graph.mermaid(model_graph.model_graph(modelcontext(model), var_names, formatting, include_dim_lengths))
+
+
+def model_to_networkx(
+    model: Model | None = None,
+    *,
+    var_names: Sequence[str] | None = None,
+    formatting: str = "plain",
+    include_dim_lengths: bool = True,
+) -> Any:
+    """What depends on what in a model, as a `networkx.DiGraph`; as `model_to_graphviz`."""
+    return model_graph.networkx(
+        model_graph.model_graph(modelcontext(model), var_names, formatting, include_dim_lengths)
+    )
+
+
+def Point(*points: Any, model: Model | None = None, filter_model_vars: bool = False, **values: Any) -> dict[str, Any]:
+    """A point as a dictionary of arrays: `pm.Point(mu=0.0, tau_log__=1.0)`, or from dictionaries.
+
+    filter_model_vars   leave out what is no value variable of the model
+    """
+    owner = modelcontext(model)
+    known = {str(v.name) for v in owner.value_vars}
+    given = {str(name): value for point in points for name, value in dict(point).items()} | values
+    return {name: np.asarray(value) for name, value in given.items() if not filter_model_vars or name in known}
 
 
 def Data(

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from consilience.backends import contexts
 from consilience.distributions import context
 from consilience.distributions.transforms import Transform, default_transform, label
-from consilience.errors import ModelError, ShapeError
+from consilience.errors import DtypeError, ModelError, ShapeError
 from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_input
-from consilience.ir.side_tables import name_of, set_name
+from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.model import observation
 from consilience.model.coordinates import Coordinates, Labels
 from consilience.ops.elementwise import TensorLike
@@ -104,13 +104,6 @@ class ModelVariables:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         context.pop()
-
-    def __repr__(self) -> str:
-        lines = [f"{v.name} ~ {v.node.op!r}" for v in self.free]
-        lines += [f"{name} = deterministic" for name in self.named_deterministics]
-        lines += [f"{name} = potential" for name in self.named_potentials]
-        lines += [f"{v.name} ~ {v.node.op!r} (observed)" for v in self.observed]
-        return "\n".join(lines) if lines else "an empty model"
 
     def __getitem__(self, name: str) -> Node:
         for full in (name, self.name_for(name)):
@@ -227,20 +220,28 @@ class ModelVariables:
         full = self._full_name(name)
         axes = self._checked_dims(full, node, dims)
         if observed is None:
-            default = transform is context.DEFAULT
-            chosen = default_transform(node) if default else transform
-            value = value_variable(full, node, chosen)
-            free = FreeVariable(full, node, chosen, initval, default and node.dtype in FLOATS, value)
-            for owner in self.lineage():
-                owner.free.append(free)
+            self.take_free(full, node, transform, initval)
         else:
-            data = observation.as_data(full, node, observed)
-            observation.check_constant(full, node, data)
-            for owner in self.lineage():
-                owner.observed.append(ObservedVariable(full, node, data))
+            self.take_observed(full, node, observed)
         set_name(node, full)
         self._enter(full, node, axes)
         return node
+
+    def take_free(self, full: str, node: Node, transform: Any, initval: Any) -> None:
+        """Take a random variable to be inferred, by its full name."""
+        default = transform is context.DEFAULT
+        chosen = default_transform(node) if default else transform
+        inside = default and node.dtype in FLOATS
+        free = FreeVariable(full, node, chosen, initval, inside, value_variable(full, node, chosen))
+        for owner in self.lineage():
+            owner.free.append(free)
+
+    def take_observed(self, full: str, node: Node, observed: TensorLike) -> None:
+        """Take a random variable with data, by its full name."""
+        data = observation.as_data(full, node, observed)
+        observation.check_constant(full, node, data)
+        for owner in self.lineage():
+            owner.observed.append(ObservedVariable(full, node, data))
 
     def _enter(self, name: str, node: Node, dims: tuple[str | None, ...] | None) -> None:
         """Take note of a named node; what was compiled before is out of date."""
@@ -325,6 +326,11 @@ class ModelVariables:
     def add_potential(self, name: str, node: Node, dims: DimensionNames = None) -> Node:
         """Add a term to the log density."""
         full = self._full_name(name)
+        if node.dtype in ("bool", "key"):
+            raise DtypeError(
+                f"the potential `{full}` must be a log density, got {describe(node)}; a condition is "
+                "`pt.where(condition, 0.0, -np.inf)`."
+            )
         axes = self._checked_dims(full, node, dims)
         for owner in self.lineage():
             owner.named_potentials[full] = node

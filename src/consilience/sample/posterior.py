@@ -12,7 +12,7 @@ import numpy as np
 
 from consilience import storage
 from consilience.diagnostics.watch import StoppingRule
-from consilience.errors import SamplingError
+from consilience.errors import ModelError, SamplingError
 from consilience.inference import Kernel, NutsKernel
 from consilience.inference.fisher_metric import Form
 from consilience.model.log_density import model_density
@@ -26,6 +26,7 @@ from consilience.sample import keywords
 from consilience.sample.ahead import prepare_sampler
 from consilience.sample.arguments import extras, kernel_of, seed_from, wanted, whole_number
 from consilience.sample.background import BackgroundSampling
+from consilience.sample.memory import naming_the_largest
 from consilience.sample.monitoring import monitored_of
 from consilience.sample.work import Work, identity, kernel_from, options_from
 
@@ -175,17 +176,23 @@ def sample(
     prepare_sampler(kernel)
     storage.prepare()
     began = time.perf_counter()
-    density = model_density(owner)
-    compile_seconds = time.perf_counter() - began
-    points = starting_positions(
-        density,
-        chains,
-        seed,
-        initvals,
-        jitter=init != "adapt_diag",
-        attempts=max(1, whole_number("jitter_max_retries", jitter_max_retries, 0)),
-        width=WIDE if init == "descent" else 1.0,
-    )
+    with naming_the_largest(owner):
+        density = model_density(owner)
+        compile_seconds = time.perf_counter() - began
+        if not density.dimension:
+            raise ModelError(
+                f"the free variables have no elements ({', '.join(f'`{v.name}`' for v in owner.free)}), so there is "
+                "nothing to infer; check the lengths of dims and data."
+            )
+        points = starting_positions(
+            density,
+            chains,
+            seed,
+            initvals,
+            jitter=init != "adapt_diag",
+            attempts=max(1, whole_number("jitter_max_retries", jitter_max_retries, 0)),
+            width=WIDE if init == "descent" else 1.0,
+        )
     monitored = monitored_of(owner, density, monitor)
     keeper = None
     if checkpoint is not None:

@@ -17,6 +17,7 @@ from consilience.sample.ahead import prepare_sampler
 from consilience.sample.arguments import extras, seed_from, wanted, whole_number
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.given import Given, variables_of
+from consilience.sample.memory import naming_the_largest
 
 if TYPE_CHECKING:
     pass
@@ -55,7 +56,8 @@ def sample_prior_predictive(
     redrawn(owner, names, [])
     if owner.named_potentials:
         _without_potentials(owner)
-    values = predict(owner, names, {}, draws, seed_from(random_seed))
+    with naming_the_largest(owner):
+        values = predict(owner, names, {}, draws, seed_from(random_seed))
     if not return_inferencedata:
         return values
     return storage.build(
@@ -129,7 +131,8 @@ def sample_posterior_predictive(
         )
     if anew and owner.named_potentials:
         _without_potentials(owner)
-    values = predict(owner, names, draws.values, draws.count, seed_from(random_seed))
+    with naming_the_largest(owner):
+        values = predict(owner, names, draws.values, draws.count, seed_from(random_seed))
     arrays = draws.unfolded(values)
     if not return_inferencedata:
         return arrays
