@@ -23,7 +23,7 @@ _NAMES: Final = {
     "consilience.distributions": """
         Bernoulli Beta Binomial Categorical Cauchy CustomDist Dirichlet Exponential Flat Gamma HalfCauchy
         HalfFlat HalfNormal InverseGamma Laplace LogNormal Lognormal MvNormal NegativeBinomial Normal Poisson
-        StudentT Uniform draw icdf logcdf logp
+        StudentT Uniform draw find_constrained_prior icdf logcdf logp
     """,
     "consilience.errors": """
         ConsilienceError ConsilienceWarning ConvergenceWarning InitialPointError ModelError ParameterError
@@ -36,7 +36,7 @@ _NAMES: Final = {
     """,
     "consilience.sample": """
         compute_deterministics compute_log_likelihood compute_log_prior resume sample sample_posterior_predictive
-        sample_prior_predictive
+        sample_prior_predictive vectorize_over_posterior
     """,
     "consilience.tensor": "function grad hessian jacobian shared value_and_grad",
 }
@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from consilience.distributions import StudentT as StudentT
     from consilience.distributions import Uniform as Uniform
     from consilience.distributions import draw as draw
+    from consilience.distributions import find_constrained_prior as find_constrained_prior
     from consilience.distributions import icdf as icdf
     from consilience.distributions import logcdf as logcdf
     from consilience.distributions import logp as logp
@@ -115,6 +116,7 @@ if TYPE_CHECKING:
     from consilience.sample import sample as sample
     from consilience.sample import sample_posterior_predictive as sample_posterior_predictive
     from consilience.sample import sample_prior_predictive as sample_prior_predictive
+    from consilience.sample import vectorize_over_posterior as vectorize_over_posterior
     from consilience.tensor import function as function
     from consilience.tensor import grad as grad
     from consilience.tensor import hessian as hessian

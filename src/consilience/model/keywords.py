@@ -16,6 +16,7 @@ from consilience.errors import ConsilienceWarning
 COMPILATION: Final[Mapping[str, str | None]] = {
     "accept_inplace": None,
     "allow_input_downcast": None,
+    "mode": None,
     "name": None,
     "on_unused_input": None,
     "profile": None,
@@ -60,5 +61,5 @@ def take(
 
 
 def check_compile_kwargs(given: Mapping[str, Any] | None, function: str = "compile_kwargs") -> None:
-    """Refuse what is no setting of a compilation; `mode` is the one that has a meaning."""
-    take(function, given or {}, COMPILATION, ("mode", "point_fn", *COMPILATION), {}, stacklevel=2)
+    """Refuse what is no setting of PyTensor's compilation."""
+    take(function, given or {}, COMPILATION, tuple(COMPILATION), {}, stacklevel=2)

@@ -1,6 +1,7 @@
 """Where the parts meet: a model becomes a density, chains run on it, results become a labelled tree."""
 
 from consilience.sample.background import BackgroundSampling
+from consilience.sample.over_posterior import vectorize_over_posterior
 from consilience.sample.posterior import resume, sample
 from consilience.sample.predictive import (
     compute_deterministics,
@@ -19,4 +20,5 @@ __all__ = [
     "sample",
     "sample_posterior_predictive",
     "sample_prior_predictive",
+    "vectorize_over_posterior",
 ]

@@ -112,3 +112,13 @@ def variables_of(trace: Any) -> Any:
             f"the trace must be a result of `pm.sample`, a data set or a dictionary, got {type(trace).__name__}."
         )
     return trace
+
+
+def named_draws(trace: Any, name: str, axes: tuple[str, ...]) -> Array:
+    """The draws of one variable with the axes of draws first; ModelError where there are none."""
+    variables = variables_of(trace)
+    if name not in variables:
+        known = ", ".join(map(str, variables)) or "none"
+        raise ModelError(f"the posterior holds no draws of `{name}`; it has {known}.")
+    found = variables[name]
+    return np.asarray(found.transpose(*axes, ...) if hasattr(found, "dims") else found)
