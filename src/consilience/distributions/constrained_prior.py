@@ -20,6 +20,7 @@ from consilience.distributions.transforms.registry import to_unconstrained
 from consilience.ir import constant, tensor_input
 
 TOLERANCE: Final = 1e-4
+FAR: Final = 1e3  # stands for a distance that is not finite
 
 
 def find_constrained_prior(
@@ -65,16 +66,26 @@ def find_constrained_prior(
 
     def misses(place: npt.NDArray[np.float64]) -> list[float]:
         under, at_most = np.exp(probabilities(*parameters(place)))
-        found = [at_most - under - mass] + ([under - below] if below is not None else [])
-        return [float(v) if np.isfinite(v) else 1.0 for v in found]
+        return [at_most - under - mass] + ([under - below] if below is not None else [])
+
+    def sought(place: npt.NDArray[np.float64]) -> list[float]:
+        if below is None or below == 0:
+            found = misses(place)
+        else:  # on the scale of log odds the search is not lost where probabilities are all but 0 or 1
+            logs = np.minimum(probabilities(*parameters(place)), -1e-300)
+            found = [
+                v - np.log(-np.expm1(v)) - np.log(p / (1 - p)) for v, p in zip(logs, (below, below + mass), strict=True)
+            ]
+        return [float(v) if np.isfinite(v) else FAR for v in found]
 
     start = [forth(float(value)) for (forth, _), value in zip(maps, init_guess.values(), strict=True)]
     settings = {"xtol": 1e-12, "ftol": 1e-12, "gtol": 1e-12, **options}
-    done = least_squares(misses, start, **settings)
-    if not np.all(np.abs(done.fun) < TOLERANCE):
+    done = least_squares(sought, start, **settings)
+    missed = np.abs(misses(done.x))
+    if not np.all(missed < TOLERANCE):
         raise ValueError(
             f"no parameters of {distribution.title} were found that put {mass:g} between {lower:g} and {upper:g}; the "
-            f"best miss by {np.max(np.abs(done.fun)):.2g}. Try another `init_guess`, bounds or `mass_below_lower`."
+            f"best miss by {np.max(missed):.2g}. Try another `init_guess`, bounds or `mass_below_lower`."
         )
     return {**dict(zip(init_guess, map(float, parameters(done.x)), strict=True)), **fixed}
 
