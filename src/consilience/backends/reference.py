@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends.shapes import Lengths, bind_lengths, static_shape
-from consilience.errors import LinearAlgebraError, MissingRuleError, OutOfBoundsError, ShapeError
+from consilience.errors import LinearAlgebraError, MissingRuleError, OutOfBoundsError, ParameterError, ShapeError
 from consilience.ir import Constant, Node, TensorType, is_leaf, numpy_dtype, topological
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe
@@ -49,6 +49,7 @@ from consilience.ops import (
 )
 from consilience.ops.index import At, NewAxis, Slice, Specification
 from consilience.ops.random import Key
+from consilience.ops.requirement import Require
 
 Array: TypeAlias = npt.NDArray[Any]
 Meaning: TypeAlias = Callable[..., Any]
@@ -137,6 +138,21 @@ def _cast(node: Node, lengths: Lengths, x: Array) -> Array:
 @means(StopGradient)
 def _stop(node: Node, lengths: Lengths, x: Array) -> Array:
     return x
+
+
+@means(Require)
+def _require(node: Node, lengths: Lengths, value: Array, valid: Array, parameter: Array) -> Array:
+    op = node.op
+    assert isinstance(op, Require)
+    if not np.all(valid):
+        valid, parameter = np.asarray(valid), np.asarray(parameter)
+        place = tuple(int(i) for i in np.argwhere(~valid)[0])
+        event = parameter.shape[parameter.ndim - op.event_rank :]
+        wrong = np.broadcast_to(parameter, valid.shape + event)[place]
+        where = f" (element {', '.join(map(str, place))})" if place else ""
+        shown = np.array2string(wrong, precision=6, threshold=8) if wrong.ndim else repr(wrong.item())
+        raise ParameterError(f"{op.title}: {op.parameter} must be {op.rule}, got {shown}{where}.")
+    return value
 
 
 def _logsumexp(x: Array, axes: tuple[int, ...]) -> Array:

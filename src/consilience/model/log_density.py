@@ -17,8 +17,7 @@ from consilience.backends import contexts
 from consilience.backends.llvm import Bound, Compiled
 from consilience.backends.shapes import Lengths, bind_lengths
 from consilience.collection import collection_paused
-from consilience.distributions.random_variable import RandomVariable, density
-from consilience.distributions.random_variable import logp as checked_density
+from consilience.distributions.random_variable import RandomVariable, density, supported_density
 from consilience.distributions.transforms import label
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import FLOATS, Node, constant, substitute, tensor_input, topological
@@ -33,6 +32,7 @@ from consilience.model.operations import operations
 from consilience.model.variables import ModelVariables
 from consilience.ops import Elementwise, cast
 from consilience.ops.reduce import reduce
+from consilience.ops.requirement import released
 from consilience.ops.shape import concatenate, reshape
 from consilience.record import Record
 from consilience.rewrite.facts import assume
@@ -96,14 +96,14 @@ def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
     priors = []
     for variable, correction in zip(model.free, jacobians, strict=True):
         # A value that cannot leave the support needs no check.
-        formula = density if variable.inside else checked_density
+        formula = density if variable.inside else supported_density
         term = formula(variable.node, constrained[variable.node])
         priors.append(with_jacobian(term, correction) if jacobian and correction is not None else term)
     likelihoods = [density(v.node, v.data) for v in model.observed]
     # Observed variables stand for their data wherever else they are used.
     replacements = {**constrained, **{v.node: v.data for v in model.observed}}
     groups = [priors, likelihoods, list(model.named_potentials.values()), list(model.named_deterministics.values())]
-    done = [substitute(group, replacements) for group in groups]
+    done = [released(substitute(group, replacements)) for group in groups]
     return Terms(values, list(constrained.values()), *done)
 
 

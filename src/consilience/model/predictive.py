@@ -25,6 +25,7 @@ from consilience.model.batches import values_of_draws
 from consilience.model.log_density import kept, slot_values
 from consilience.model.variables import ModelVariables
 from consilience.ops.random import fold_in
+from consilience.ops.requirement import released
 from consilience.rules import simplify
 
 Array = npt.NDArray[Any]
@@ -145,7 +146,7 @@ def _compile_draws(
 
 
 def _compiled(inputs: Sequence[Node], outputs: Sequence[Node], slots: Sequence[Node], lengths: Lengths) -> Compiled:
-    static, memo = specialise([*simplify(outputs), *inputs, *slots], lengths)
+    static, memo = specialise([*simplify(released(outputs)), *inputs, *slots], lengths)
     return Compiled([memo[n] for n in inputs], static[: len(outputs)], [memo[s] for s in slots], level=1)
 
 

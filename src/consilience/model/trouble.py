@@ -21,6 +21,7 @@ from consilience.lower.specialise import specialise
 from consilience.model.layout import layout_of
 from consilience.model.log_density import Terms, slot_values, terms_of
 from consilience.model.variables import ModelVariables
+from consilience.ops.requirement import released
 
 Floats = npt.NDArray[np.float64]
 # Named quantities listed behind an expression without a name.
@@ -42,7 +43,7 @@ class _Place:
 
     def values(self, outputs: Sequence[Node]) -> list[npt.NDArray[Any]]:
         """Values of expressions of unconstrained values."""
-        static, memo = specialise(outputs, self.lengths)
+        static, memo = specialise(released(outputs), self.lengths)
         return reference.evaluate(static, {memo[n]: v for n, v in self.inputs.items() if n in memo})
 
     def value(self, node: Node) -> npt.NDArray[Any] | str:

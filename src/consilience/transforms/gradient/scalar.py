@@ -19,6 +19,7 @@ from typing import TypeAlias
 from consilience.errors import MissingRuleError
 from consilience.ir import Node, constant_value
 from consilience.ops import Cast, Elementwise, StopGradient, apply, cast
+from consilience.ops.requirement import Require
 from consilience.ops.scalar import DRAWS
 from consilience.transforms.gradient.mask import keep, through_mask
 from consilience.transforms.gradient.table import SCALAR_PULLBACKS, no_derivative, partial_of
@@ -43,6 +44,11 @@ def _elementwise(node: Node, g: Node, position: int) -> Node | None:
 @partial_of(Cast)
 def _cast(node: Node, g: Node, position: int) -> Node | None:
     return through_mask(g, lambda inner: cast(inner, node.inputs[0].dtype))
+
+
+@partial_of(Require)
+def _require(node: Node, g: Node, position: int) -> Node | None:
+    return g if position == 0 else None
 
 
 no_derivative(StopGradient, "it is there to stop derivatives")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from consilience.ir import Node
 from consilience.ir.types import Shape
 from consilience.ops import Cast, Elementwise, StopGradient
+from consilience.ops.requirement import Require
 from consilience.transforms.vectorize.table import Operand, batched_form
 
 
@@ -19,3 +20,8 @@ def _elementwise(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
 @batched_form(StopGradient)
 def _same(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
     return Node(node.op, operands[0].value)
+
+
+@batched_form(Require)
+def _require(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
+    return Node(node.op, *(operand.full(batch) for operand in operands))
