@@ -240,3 +240,18 @@ def test_vectors_of_probabilities_as_data() -> None:
     model.set_data("p", [1.0])
     with pytest.raises(pm.SupportError, match=r"got 1 \(element 1\)"):
         model.log_density()
+
+
+def test_dims_and_labels_come_from_labelled_data() -> None:
+    pd = pytest.importorskip("pandas")
+    xr = pytest.importorskip("xarray")
+    frame = pd.DataFrame(np.eye(2), index=pd.Index(["a", "b"], name="row"), columns=pd.Index([1, 2], name="column"))
+    array = xr.DataArray(np.zeros((2, 3)), dims=("row", "free"), coords={"row": ["a", "b"]})
+    with pm.Model() as model:
+        pm.Data("frame", frame, infer_dims_and_coords=True)
+        pm.Data("array", array, infer_dims_and_coords=True)
+        pm.Data("series", frame[1], infer_dims_and_coords=True)
+        with pytest.raises(pm.ShapeError, match="whose index and columns have names"):
+            pm.Data("plain", pd.DataFrame(np.eye(2)), infer_dims_and_coords=True)
+    assert model.named_vars_to_dims == {"frame": ("row", "column"), "array": ("row", "free"), "series": ("row",)}
+    assert model.coords == {"row": ("a", "b"), "column": (1, 2), "free": None}

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from consilience.backends.function import Outputs, function
 from consilience.backends.shapes import Lengths
 from consilience.distributions.random_variable import RandomVariable
+from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceError, InitialPointError, LinearAlgebraError, ModelError
 from consilience.ir import Input, Node, topological
 from consilience.ir.side_tables import name_of
@@ -92,10 +93,7 @@ def initial_point(model: ModelVariables, random_seed: Any = None) -> dict[str, A
     random_seed   an integer or Generator: of the draws for variables with `initval="prior"`
     """
     layout, lengths = _layout(model)
-    if random_seed is None:
-        seed = 0
-    else:
-        seed = int(np.random.default_rng(random_seed).integers(2**62))
+    seed = 0 if random_seed is None else seed_from(random_seed)
     point = layout.point(starting_position(model, layout, lengths, seed=seed))
     return {name: array.astype(v.value.dtype) for (name, array), v in zip(point.items(), model.free, strict=True)}
 

@@ -13,7 +13,7 @@ from consilience.distributions import context
 from consilience.distributions.transforms import Transform
 from consilience.errors import ModelError
 from consilience.ir import FLOATS, Node, constant
-from consilience.model import functions, model_graph, printing
+from consilience.model import functions, model_graph, observation, printing
 from consilience.model.coordinates import Labels
 from consilience.model.keywords import check_compile_kwargs
 from consilience.model.log_density import ModelDensity, model_density, total
@@ -437,14 +437,23 @@ def Data(
     *,
     dims: DimensionNames = None,
     coords: Mapping[str, Labels] | None = None,
+    infer_dims_and_coords: bool = False,
+    mutable: bool | None = None,
     model: Model | None = None,
 ) -> Node:
     """Data under a name that can be exchanged later with `set_data`.
 
-    dims     names of the axes; a length that has no labels yet is the data's
-    coords   labels of dimensions
+    dims                    names of the axes; a length that has no labels yet is the data's
+    coords                  labels of dimensions
+    infer_dims_and_coords   take both from the named axes of a `DataArray`, `DataFrame` or `Series`
+    mutable                 of no effect, for PyMC's sake: all data can be exchanged
     """
+    del mutable
     owner = modelcontext(model)
+    if infer_dims_and_coords:
+        axes = observation.labelled_axes(value)
+        dims = dims if dims is not None else tuple(axes)
+        coords = {**{dim: labels for dim, labels in axes.items() if labels is not None}, **(coords or {})}
     owner.add_coords(coords or {})
     return owner.add_data(name, value, dims)
 

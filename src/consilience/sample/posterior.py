@@ -12,6 +12,7 @@ import numpy as np
 
 from consilience import storage
 from consilience.diagnostics.watch import StoppingRule
+from consilience.distributions.seeds import seed_from
 from consilience.errors import ModelError, SamplingError
 from consilience.inference import Kernel, NutsKernel
 from consilience.inference.fisher_metric import Form
@@ -24,7 +25,7 @@ from consilience.run import Listener, Options, launch
 from consilience.run import checkpoint as checkpoints
 from consilience.sample import keywords
 from consilience.sample.ahead import prepare_sampler
-from consilience.sample.arguments import extras, kernel_of, seed_from, wanted, whole_number
+from consilience.sample.arguments import extras, kernel_of, wanted, whole_number
 from consilience.sample.background import BackgroundSampling
 from consilience.sample.memory import naming_the_largest
 from consilience.sample.monitoring import monitored_of

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy.typing as npt
 
 from consilience import storage
+from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ModelError
 from consilience.model.model import Model, modelcontext
 from consilience.model.predictive import log_likelihood, predict, redrawn
 from consilience.sample import keywords
 from consilience.sample.ahead import prepare_sampler
-from consilience.sample.arguments import extras, seed_from, wanted, whole_number
+from consilience.sample.arguments import extras, wanted, whole_number
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.given import Given, variables_of
 from consilience.sample.memory import naming_the_largest
