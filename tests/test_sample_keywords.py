@@ -204,3 +204,26 @@ def test_constrained_priors_that_do_not_exist_are_refused() -> None:
         pm.find_constrained_prior(pm.Gamma, 1.0, 2.0, {})
     with pytest.raises(ValueError, match="leave room below"):
         pm.find_constrained_prior(pm.Gamma, 1.0, 2.0, {"alpha": 1.0}, mass=0.95, mass_below_lower=0.2)
+
+
+def test_arrays_from_elsewhere_become_labelled_trees() -> None:
+    with pm.Model(coords={"g": ["a", "b"]}) as made:
+        w = pm.Data("w", [1.0, 2.0], dims="g")
+        x = pm.Normal("x", dims="g")
+        pm.Normal("y", x * w, 1, observed=[0.5, 1.0], dims="g")
+    values = np.arange(12.0).reshape(2, 3, 2)
+    tree = pm.to_inference_data({"x": values}, prior={"x": values, "y": values}, log_likelihood=True, model=made)
+    assert set(tree.children) == {
+        "posterior", "prior", "prior_predictive", "log_likelihood", "observed_data", "constant_data",
+    }  # fmt: skip
+    assert tree.posterior["x"].dims == ("chain", "draw", "g")
+    assert tree.posterior["g"].values.tolist() == ["a", "b"]
+    expected = stats.norm(values * [1.0, 2.0]).logpdf([0.5, 1.0])
+    np.testing.assert_allclose(tree.log_likelihood["y"], expected)
+    alone = pm.to_inference_data({"z": values}, coords={"k": [7, 8]}, dims={"z": ["k"]})
+    assert alone.posterior["z"].dims == ("chain", "draw", "k")
+    more = pm.predictions_to_inference_data({"y": values}, model=made, idata_orig=tree)
+    assert set(more.children) - set(tree.children) == {"predictions", "predictions_constant_data"}
+    assert pm.predictions_to_inference_data({"y": values}, model=made, idata_orig=tree, inplace=True) is tree
+    with pytest.raises(pm.ModelError, match="there are no draws"):
+        pm.to_inference_data(model=made)

@@ -214,11 +214,22 @@ def test_draws_that_are_nan_are_told_of() -> None:
     with pm.Model() as model:
         s = pm.Normal("s", 0, 1)
         pm.Normal("y", 0, s)
-        with pytest.warns(pm.ConsilienceWarning, match=r"draws are NaN: `y` \(\d+ of 100\)"):
+        with pytest.warns(pm.ConsilienceWarning, match=r"draws are NaN.* `y` \(\d+ of 100\)"):
             pm.sample_prior_predictive(100, random_seed=1)
     trace = {"s": np.array([[1.0, -1.0, 2.0]])}
-    with pytest.warns(pm.ConsilienceWarning, match=r"draws are NaN: `y` \(1 of 3\)"):
+    with pytest.warns(pm.ConsilienceWarning, match=r"draws are NaN.* `y` \(1 of 3\)"):
         pm.sample_posterior_predictive(trace, model, var_names=["y"], random_seed=1)
+
+
+def test_counts_that_stand_for_nan_are_told_of() -> None:
+    with pm.Model() as model:
+        rate = pm.Normal("rate")
+        pm.Poisson("n", rate)
+    with pytest.warns(pm.ConsilienceWarning, match=r"-1 for whole numbers: `n` \(2 of 3\)"):
+        tree = pm.sample_posterior_predictive(
+            {"rate": np.array([[1.0, -1.0, -2.0]])}, model, var_names=["n"], random_seed=1
+        )
+    assert (tree.posterior_predictive["n"].values[0, 1:] == -1).all()
 
 
 def test_draws_come_from_trees_data_sets_and_dictionaries_with_axes_of_any_name() -> None:

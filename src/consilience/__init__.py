@@ -35,8 +35,8 @@ _NAMES: Final = {
         modelcontext observe set_data
     """,
     "consilience.sample": """
-        compute_deterministics compute_log_likelihood compute_log_prior resume sample sample_posterior_predictive
-        sample_prior_predictive vectorize_over_posterior
+        compute_deterministics compute_log_likelihood compute_log_prior predictions_to_inference_data resume sample
+        sample_posterior_predictive sample_prior_predictive to_inference_data vectorize_over_posterior
     """,
     "consilience.tensor": "function grad hessian jacobian shared value_and_grad",
 }
@@ -112,10 +112,12 @@ if TYPE_CHECKING:
     from consilience.sample import compute_deterministics as compute_deterministics
     from consilience.sample import compute_log_likelihood as compute_log_likelihood
     from consilience.sample import compute_log_prior as compute_log_prior
+    from consilience.sample import predictions_to_inference_data as predictions_to_inference_data
     from consilience.sample import resume as resume
     from consilience.sample import sample as sample
     from consilience.sample import sample_posterior_predictive as sample_posterior_predictive
     from consilience.sample import sample_prior_predictive as sample_prior_predictive
+    from consilience.sample import to_inference_data as to_inference_data
     from consilience.sample import vectorize_over_posterior as vectorize_over_posterior
     from consilience.tensor import function as function
     from consilience.tensor import grad as grad

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from consilience.backends.llvm import Compiled
 from consilience.backends.shapes import Lengths
-from consilience.distributions.random_variable import RandomVariable, density, realise
+from consilience.distributions.constraints import Whole
+from consilience.distributions.random_variable import RandomVariable, density, realise, support_of
 from consilience.errors import ConsilienceWarning, ModelError, ShapeError
 from consilience.ir import Node, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
@@ -64,13 +65,26 @@ def predict(
 
 
 def _warn_of_nan(model: ModelVariables, drawn: Mapping[str, Array]) -> None:
-    random = [n for n, a in drawn.items() if isinstance(model.named[n].op, RandomVariable) and a.dtype.kind == "f"]
-    counts = {n: int(np.isnan(drawn[n]).reshape(len(drawn[n]), -1).any(axis=1).sum()) for n in random}
-    found = [f"`{n}` ({count} of {len(drawn[n])})" for n, count in counts.items() if count]
+    """Tell of draws that are NaN, or -1 where that stands for it."""
+    found = []
+    for name, array in drawn.items():
+        node = model.named[name]
+        if not isinstance(node.op, RandomVariable):
+            continue
+        support = support_of(node)
+        if array.dtype.kind == "f":
+            wrong = np.isnan(array)
+        elif isinstance(support, Whole) and isinstance(support.lower, float) and support.lower >= 0:
+            wrong = array == -1
+        else:
+            continue
+        count = int(wrong.reshape(len(array), -1).any(axis=1).sum())
+        if count:
+            found.append(f"`{name}` ({count} of {len(array)})")
     if found:
         warnings.warn(
-            f"draws are NaN: {', '.join(found)}. A parameter left its range, or a value it depends on is no number; "
-            "check priors and data.",
+            f"draws are NaN, or -1 for whole numbers: {', '.join(found)}. A parameter left its range, or a value it "
+            "depends on is no number; check priors and data.",
             ConsilienceWarning,
             stacklevel=4,
         )
