@@ -14,8 +14,8 @@ import consilience.distributions as pd
 from consilience.backends.function import function
 from consilience.errors import MissingRuleError, ParameterError
 from consilience.ir import constant, tensor_input
+from consilience.ops.parameter_check import released
 from consilience.ops.reduce import reduce
-from consilience.ops.requirement import released
 from consilience.transforms.gradient import gradient
 from consilience.transforms.vectorize import vectorize
 from tests.distributions.cases import CASES, Case, name_of, value_of

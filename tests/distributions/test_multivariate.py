@@ -13,9 +13,9 @@ from consilience.distributions.random_variable import drawn
 from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Node, tensor_input, topological
 from consilience.ops.linalg import InverseQuadratic, LogAbsDet
+from consilience.ops.parameter_check import released
 from consilience.ops.random import Key
 from consilience.ops.reduce import reduce
-from consilience.ops.requirement import released
 from consilience.transforms.gradient import gradient
 from tests.distributions.cases import value_of
 

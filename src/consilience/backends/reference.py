@@ -48,8 +48,8 @@ from consilience.ops import (
     Transpose,
 )
 from consilience.ops.index import At, NewAxis, Slice, Specification
+from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.random import Key
-from consilience.ops.requirement import Require
 
 Array: TypeAlias = npt.NDArray[Any]
 Meaning: TypeAlias = Callable[..., Any]
@@ -140,10 +140,10 @@ def _stop(node: Node, lengths: Lengths, x: Array) -> Array:
     return x
 
 
-@means(Require)
-def _require(node: Node, lengths: Lengths, value: Array, valid: Array, parameter: Array) -> Array:
+@means(ParameterCheck)
+def _parameter_check(node: Node, lengths: Lengths, value: Array, valid: Array, parameter: Array) -> Array:
     op = node.op
-    assert isinstance(op, Require)
+    assert isinstance(op, ParameterCheck)
     if not np.all(valid):
         valid, parameter = np.asarray(valid), np.asarray(parameter)
         place = tuple(int(i) for i in np.argwhere(~valid)[0])

@@ -21,8 +21,8 @@ from consilience.ir import FLOATS, Node, Op, Shape, TensorType, constant_value, 
 from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe, name_of, without_sources
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.reduce import reduce
-from consilience.ops.requirement import Require
 from consilience.ops.shape import expand_dims
 
 
@@ -266,7 +266,9 @@ def _requiring(rv: Node, result: Node) -> Node:
     named = law_of(rv).by_name()
     for name, constraint, valid in _validity(rv):
         if constant_value(named[name]) is None:
-            result = Node(Require(title, name, constraint.rule, constraint.event_rank), result, valid, named[name])
+            result = Node(
+                ParameterCheck(title, name, constraint.rule, constraint.event_rank), result, valid, named[name]
+            )
     return result
 
 

@@ -36,8 +36,8 @@ from consilience.ops import (
 )
 from consilience.ops.index import At, Slice
 from consilience.ops.linalg import diagonal
+from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.reduce import reduce
-from consilience.ops.requirement import Require
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, eye, full, squeeze, transpose
 
 # A product with at most this many columns becomes a sum of scaled columns inside the loop over rows.
@@ -371,7 +371,7 @@ def _step(node: Node) -> Node:
         return result if result.static_shape == node.static_shape else broadcast_to(result, node.static_shape)
     if isinstance(op, StopGradient):
         return node.inputs[0]
-    if isinstance(op, Require):
+    if isinstance(op, ParameterCheck):
         # The only element of an axis, or one behind its end, which makes the function fail.
         value, valid, _ = node.inputs
         return expand_dims(value, 0)[apply("where", reduce("all", valid), 0, 1)]

@@ -31,8 +31,8 @@ from consilience.model.layout import Layout, known_shape, layout_of
 from consilience.model.operations import operations
 from consilience.model.variables import ModelVariables
 from consilience.ops import Elementwise, cast
+from consilience.ops.parameter_check import released
 from consilience.ops.reduce import reduce
-from consilience.ops.requirement import released
 from consilience.ops.shape import concatenate, reshape
 from consilience.record import Record
 from consilience.rewrite.facts import assume

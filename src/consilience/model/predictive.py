@@ -25,8 +25,8 @@ from consilience.model import observation
 from consilience.model.batches import values_of_draws
 from consilience.model.log_density import kept, slot_values
 from consilience.model.variables import ModelVariables
+from consilience.ops.parameter_check import released
 from consilience.ops.random import fold_in
-from consilience.ops.requirement import released
 from consilience.rules import simplify
 
 Array = npt.NDArray[Any]

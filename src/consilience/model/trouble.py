@@ -21,7 +21,7 @@ from consilience.lower.specialise import specialise
 from consilience.model.layout import layout_of
 from consilience.model.log_density import Terms, slot_values, terms_of
 from consilience.model.variables import ModelVariables
-from consilience.ops.requirement import released
+from consilience.ops.parameter_check import released
 
 Floats = npt.NDArray[np.float64]
 # Named quantities listed behind an expression without a name.

@@ -19,7 +19,7 @@ from typing import TypeAlias
 from consilience.errors import MissingRuleError
 from consilience.ir import Node, constant_value
 from consilience.ops import Cast, Elementwise, StopGradient, apply, cast
-from consilience.ops.requirement import Require
+from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.scalar import DRAWS
 from consilience.transforms.gradient.mask import keep, through_mask
 from consilience.transforms.gradient.table import SCALAR_PULLBACKS, no_derivative, partial_of
@@ -46,8 +46,8 @@ def _cast(node: Node, g: Node, position: int) -> Node | None:
     return through_mask(g, lambda inner: cast(inner, node.inputs[0].dtype))
 
 
-@partial_of(Require)
-def _require(node: Node, g: Node, position: int) -> Node | None:
+@partial_of(ParameterCheck)
+def _parameter_check(node: Node, g: Node, position: int) -> Node | None:
     return g if position == 0 else None
 
 

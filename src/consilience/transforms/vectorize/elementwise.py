@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from consilience.ir import Node
 from consilience.ir.types import Shape
 from consilience.ops import Cast, Elementwise, StopGradient
-from consilience.ops.requirement import Require
+from consilience.ops.parameter_check import ParameterCheck
 from consilience.transforms.vectorize.table import Operand, batched_form
 
 
@@ -22,6 +22,6 @@ def _same(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
     return Node(node.op, operands[0].value)
 
 
-@batched_form(Require)
-def _require(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
+@batched_form(ParameterCheck)
+def _parameter_check(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
     return Node(node.op, *(operand.full(batch) for operand in operands))

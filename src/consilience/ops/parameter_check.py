@@ -9,7 +9,7 @@ from consilience.ir import Node, Op, TensorType, substitute, topological
 from consilience.ir.side_tables import describe
 
 
-class Require(Op):
+class ParameterCheck(Op):
     """The first input, where all of the second (bool) holds; else the computation fails with ParameterError.
 
     Inputs: a value, conditions on a parameter, the parameter; `title`, `parameter`, `rule` and the rank of one value
@@ -27,12 +27,12 @@ class Require(Op):
         return inputs[0].tensor_type
 
     def __repr__(self) -> str:
-        return f"Require({self.title} {self.parameter} {self.rule})"
+        return f"ParameterCheck({self.title} {self.parameter} {self.rule})"
 
 
 def released(outputs: Sequence[Node]) -> list[Node]:
     """The graph without its requirements: wrong parameters then give what the formulas give, which is NaN."""
-    found = [node for node in topological(outputs) if isinstance(node.op, Require)]
+    found = [node for node in topological(outputs) if isinstance(node.op, ParameterCheck)]
     if not found:
         return list(outputs)
     values: dict[Node, Node] = {}
