@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import consilience as pm
 from consilience import distributions
 
-DOOR = Path(pm.__file__)
 ABOVE_THE_TENSORS = {
     "distributions",
     "logprob",
@@ -42,32 +39,6 @@ def in_a_fresh_process(code: str) -> list[str]:
     answer = json.loads(done.stdout)
     assert isinstance(answer, list)
     return answer
-
-
-def imports_for_type_checkers() -> dict[str, str]:
-    """Names that the block for type checkers gives, with the module each comes from."""
-    tree = ast.parse(DOOR.read_text(encoding="utf-8"))
-    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
-    found: dict[str, str] = {}
-    for node in block.body:
-        if isinstance(node, ast.ImportFrom):
-            assert node.module is not None
-            for alias in node.names:
-                assert alias.asname == alias.name, f"{alias.name}: only `import x as x` makes a name public"
-                found[alias.name] = node.module
-        else:
-            assert isinstance(node, ast.Assign)
-            assert isinstance(node.value, ast.Name)
-            (target,) = node.targets
-            assert isinstance(target, ast.Name)
-            found[target.id] = found[node.value.id]
-    return found
-
-
-def test_type_checkers_see_the_names_that_exist() -> None:
-    """The list of names and the imports for type checkers say the same, module by module."""
-    modules = {name: module.rpartition(".")[0] for name, module in pm._MODULES.items()}
-    assert imports_for_type_checkers() == pm._HOME | modules
 
 
 def test_no_name_is_listed_twice() -> None:

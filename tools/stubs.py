@@ -1,12 +1,13 @@
-"""What type checkers and editors read of the functions that `consilience.tensor` makes from tables.
+"""What type checkers and editors read of names that are made from tables.
 
-In: the scalar table and the tables of inputs. Out: the texts of `elementwise.pyi` and `inputs.pyi`.
+In: the list of public names, the scalar table and the tables of inputs. Out: the texts of three `.pyi` files.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import consilience
 from consilience.ops.scalar import TABLE
 from consilience.tensor import elementwise, inputs
 
@@ -60,4 +61,20 @@ def tensor(
     return _HEAD.format(module="inputs") + head + "\n".join(lines) + "\n"
 
 
-STUBS = {PLACE / "elementwise.pyi": elementwise_stub, PLACE / "inputs.pyi": inputs_stub}
+def root_stub() -> str:
+    """An import for each public name of the package."""
+    lines = [f"from consilience import {name} as {name}" for name in sorted(consilience._MODULES)]
+    lines += [
+        f"from {module} import {name} as {name}"
+        for module, names in consilience._NAMES.items()
+        for name in sorted(names.split())
+    ]
+    head = '"""Written by `python tools/names.py` from the table of __init__.py; not to be edited."""\n\n'
+    return head + "\n".join(lines) + "\n\n__version__: str\n__all__: list[str]\n"
+
+
+STUBS = {
+    PLACE.parent / "__init__.pyi": root_stub,
+    PLACE / "elementwise.pyi": elementwise_stub,
+    PLACE / "inputs.pyi": inputs_stub,
+}
