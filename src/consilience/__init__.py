@@ -34,7 +34,7 @@ _NAMES: Final = {
     "consilience.sample": """
         compute_log_likelihood resume sample sample_posterior_predictive sample_prior_predictive
     """,
-    "consilience.tensor": "function grad hessian jacobian shared value_and_grad",
+    "consilience.tensor": "config floatX function grad hessian jacobian shared value_and_grad",
 }
 _MODULES: Final = {
     "distributions": "consilience.distributions",
@@ -103,6 +103,8 @@ if TYPE_CHECKING:
     from consilience.sample import sample as sample
     from consilience.sample import sample_posterior_predictive as sample_posterior_predictive
     from consilience.sample import sample_prior_predictive as sample_prior_predictive
+    from consilience.tensor import config as config
+    from consilience.tensor import floatX as floatX
     from consilience.tensor import function as function
     from consilience.tensor import grad as grad
     from consilience.tensor import hessian as hessian

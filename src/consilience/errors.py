@@ -42,6 +42,10 @@ class DtypeError(GraphError, TypeError):
     """Element types that do not fit together."""
 
 
+class RangeError(GraphError, OverflowError):
+    """A number that its element type cannot hold."""
+
+
 class MissingRuleError(GraphError, NotImplementedError):
     """A table (gradient, batching, backend) has no row for an op."""
 

@@ -20,6 +20,7 @@ from consilience.errors import DtypeError, MissingRuleError, ShapeError, Support
 from consilience.ir import FLOATS, Node, Op, Shape, TensorType, constant_value, rebuild, topological
 from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe, without_sources
+from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import expand_dims
@@ -101,9 +102,9 @@ def _value(rv: Node, law: Law, value: TensorLike) -> Node:
         raise DtypeError(f"{law.title}: a random key is no value.")
     if node.ndim < law.event_rank:
         raise ShapeError(f"{law.title}: a value of rank {law.event_rank} or more was needed, got {describe(node)}.")
-    if rv.dtype in FLOATS and node.dtype not in FLOATS:
+    if rv.dtype in FLOATS and (node.dtype not in FLOATS or node.dtype == "float16"):
         return cast(node, rv.dtype)
-    return cast(node, "int64") if node.dtype == "bool" else node
+    return cast(node, "int64" if node.dtype == "bool" else widened(node.dtype))
 
 
 def _over_batch(result: Node, rv: Node, law: Law, value: Node, value_rank: int) -> Node:

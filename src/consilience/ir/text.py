@@ -28,7 +28,7 @@ from consilience.record import Record, field_names
 
 # Constants up to this many elements are written as numbers, larger ones as their bytes.
 INLINE = 16
-QUIET_NAN = {"float64": "7ff8000000000000", "float32": "7fc00000"}
+QUIET_NAN = {"float64": "7ff8000000000000", "float32": "7fc00000", "float16": "7e00"}
 
 
 class Printer:

@@ -248,7 +248,7 @@ def _tensor_index(item: Any) -> Any:
         raise DtypeError(
             f"an index must be an integer or bool tensor, got {describe(node)}; cast it with `.astype('int64')`."
         )
-    return cast(node, "int64") if node.dtype == "int32" else node
+    return node if node.dtype == "bool" else cast(node, "int64")
 
 
 def _static_bound(bound: Any) -> int | None:
@@ -336,6 +336,9 @@ def _update(part: Node, values: TensorLike, mode: str) -> Node:
     if not isinstance(part.op, Index):
         raise ShapeError(f"`.{mode}` belongs after an index, as in `x[i].{mode}(values)`; got {describe(part)}.")
     x, *arrays = part.inputs
+    if mode == "inc" and x.dtype == "float16":
+        wide = Node(part.op, cast(x, "float32"), *arrays)
+        return cast(_update(wide, cast(as_tensor(values), "float16"), mode), "float16")
     new = broadcast_to(cast(as_tensor(values), x.dtype), part.static_shape)
     return Node(IndexUpdate(part.op.specification, mode), x, new, *arrays)
 

@@ -178,7 +178,10 @@ class Det(_Square):
 
 
 def _float(value: TensorLike) -> Node:
+    """Floats that factorisations know; float16 is taken as float32, as SciPy does."""
     x = as_tensor(value)
+    if x.dtype == "float16":
+        return cast(x, "float32")
     return x if x.dtype in FLOATS else cast(x, "float64")
 
 
@@ -189,6 +192,8 @@ def matmul(left: TensorLike, right: TensorLike) -> Node:
         raise ShapeError("matmul needs vectors or matrices; multiply by a number with `*`.")
     if a.dtype == "bool":
         a, b = cast(a, "int64"), cast(b, "int64")
+    if a.dtype == "float16":  # sums are taken in float32 and rounded once
+        return cast(Node(MatMul(), cast(a, "float32"), cast(b, "float32")), "float16")
     return Node(MatMul(), a, b)
 
 

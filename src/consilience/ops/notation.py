@@ -9,7 +9,8 @@ from consilience.ir import Node, constant_value
 from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import describe
 from consilience.ops import index, linalg, reduce, shape
-from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, kind_of
+from consilience.ops.dtypes import kind_of
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 
 Axis = int | Sequence[int] | None
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from consilience.errors import DtypeError, ShapeError
-from consilience.ir import Node, Op, TensorType
+from consilience.ir import FLOATS, INTEGERS, UNSIGNED, Node, Op, TensorType
 from consilience.ir.dimension import product
 from consilience.ir.side_tables import describe
-from consilience.ir.types import FLOATS, INTEGERS
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.shape import expand_dims, length_of, reshape
 
@@ -84,13 +83,19 @@ class Cumulative(Op):
 
 
 def reduce(kind: str, value: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Node:
-    """Reduce over `axis` (all axes for None). Sums and products of bool and int32 are int64, as in NumPy."""
+    """Reduce over `axis` (all axes for None), in NumPy's dtype.
+
+    Sums and products of bools and integers are int64, of unsigned integers uint64; those of float16 are taken in
+    float32 and rounded once.
+    """
     x = as_tensor(value)
     axes = normalised_axes(axis, x.ndim)
+    if kind in ("sum", "prod", "logsumexp") and x.dtype == "float16":
+        return cast(reduce(kind, cast(x, "float32"), axis, keepdims), "float16")
     if kind in ("any", "all"):
         x = x if x.dtype == "bool" else apply("neq", x, 0)
-    elif kind in ("sum", "prod") and x.dtype in ("bool", *INTEGERS):
-        x = cast(x, "int64")
+    elif kind in ("sum", "prod"):
+        x = cast(x, accumulator(x.dtype))
     elif kind == "logsumexp" and x.dtype not in FLOATS:
         x = cast(x, "float64")
     if x.dtype == "key":
@@ -112,9 +117,16 @@ def cumulative(kind: str, value: TensorLike, axis: int | None = None) -> Node:
     x = as_tensor(value)
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
-    if x.dtype in ("bool", *INTEGERS):
-        x = cast(x, "int64")
-    return Node(Cumulative(kind, _axis(axis, x.ndim)), x)
+    if x.dtype == "float16":
+        return cast(cumulative(kind, cast(x, "float32"), axis), "float16")
+    return Node(Cumulative(kind, _axis(axis, x.ndim)), cast(x, accumulator(x.dtype)))
+
+
+def accumulator(dtype: str) -> str:
+    """The dtype in which numbers are added up or multiplied: integers and bools in 64 bits, floats in their own."""
+    if dtype in UNSIGNED:
+        return "uint64"
+    return "int64" if dtype == "bool" or dtype in INTEGERS else dtype
 
 
 def count(x: Node, axes: Sequence[int]) -> TensorLike:
@@ -124,8 +136,10 @@ def count(x: Node, axes: Sequence[int]) -> TensorLike:
 
 
 def mean(value: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Node:
-    """Arithmetic mean; NaN for no elements."""
+    """Arithmetic mean; NaN for no elements. That of float16 is taken in float32 and rounded once."""
     x = as_tensor(value)
+    if x.dtype == "float16":
+        return cast(mean(cast(x, "float32"), axis, keepdims), "float16")
     if x.dtype not in FLOATS:
         x = cast(x, "float64")
     axes = normalised_axes(axis, x.ndim)
@@ -136,6 +150,8 @@ def mean(value: TensorLike, axis: int | Sequence[int] | None = None, keepdims: b
 def var(value: TensorLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Node:
     """Mean squared deviation from the mean, divided by (number - ddof)."""
     x = as_tensor(value)
+    if x.dtype == "float16":
+        return cast(var(cast(x, "float32"), axis, ddof, keepdims), "float16")
     if x.dtype not in FLOATS:
         x = cast(x, "float64")
     axes = normalised_axes(axis, x.ndim)

@@ -11,6 +11,7 @@ from consilience.ir import dimension as dims
 from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe
 from consilience.ir.types import Shape
+from consilience.ops.dtypes import DtypeLike
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_shape, cast, promote
 
 
@@ -282,7 +283,9 @@ def stack(values: Sequence[TensorLike], axis: int = 0) -> Node:
     return concatenate([expand_dims(node, axis) for node in nodes], axis)
 
 
-def arange(start: TensorLike, stop: TensorLike | None = None, step: TensorLike = 1, dtype: str | None = None) -> Node:
+def arange(
+    start: TensorLike, stop: TensorLike | None = None, step: TensorLike = 1, dtype: DtypeLike | None = None
+) -> Node:
     """start, start + step, … below stop; bounds are numbers, or a symbolic length as the only argument."""
     if stop is None and isinstance(start, Node):
         return cast(Node(Iota(as_length(start))), dtype or "int64")
@@ -302,7 +305,7 @@ def arange(start: TensorLike, stop: TensorLike | None = None, step: TensorLike =
     return result if dtype is None else cast(result, dtype)
 
 
-def full(shape: object, value: TensorLike, dtype: str | None = None) -> Node:
+def full(shape: object, value: TensorLike, dtype: DtypeLike | None = None) -> Node:
     """A tensor of one repeated value."""
     x = as_tensor(value) if dtype is None else as_tensor(value, dtype)
     if x.dtype == "key":
@@ -310,7 +313,7 @@ def full(shape: object, value: TensorLike, dtype: str | None = None) -> Node:
     return broadcast_to(x, shape)
 
 
-def eye(rows: object, columns: object | None = None, offset: int = 0, dtype: str = "float64") -> Node:
+def eye(rows: object, columns: object | None = None, offset: int = 0, dtype: DtypeLike = "floatX") -> Node:
     """Ones where column - row equals `offset`, zeros elsewhere."""
     n = as_length(rows)
     m = n if columns is None else as_length(columns)

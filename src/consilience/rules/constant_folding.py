@@ -41,6 +41,7 @@ def value(node: Node) -> Array | None:
 @rewrites(
     *MEANINGS,
     name="constants are folded",
+    every_dtype=True,
     examples=[
         lambda t: t.exp(t.constant([1.0, 2.0])),
         lambda t: t.constant([[1.0, 2.0], [3.0, 5.0]]).sum(axis=0),
@@ -63,6 +64,7 @@ def fold(node: Node, facts: Facts) -> Node | None:
     Elementwise,
     name="constant arrays of one value are numbers",
     operands=[Constant],
+    every_dtype=True,
     examples=[lambda t: t.vector * t.constant([2.0] * 5), lambda t: t.scalar + t.constant([[1.0, 1.0]])],
 )
 def uniform(node: Node, facts: Facts) -> Node | None:

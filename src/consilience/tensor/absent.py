@@ -30,7 +30,6 @@ _GROUPS: Final = {
         polygamma tri_gamma iv ive i0 i1 j0 j1 jv kv kve kn hyp2f1 betaln owens_t factorial beta gamma chi2sf
     """,
     "random numbers have a door of their own, `pt.random`, with explicit keys": "RandomStream random_stream",
-    "there is no global configuration; dtypes are arguments": "config floatX",
     "shapes are static where memory is decided; use integers or `x.shape[i]`": "specify_shape specify_broadcastable",
 }
 _REASONS: Final = {name: " ".join(reason.split()) for reason, names in _GROUPS.items() for name in names.split()}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from consilience.ir import Dimension, Node, tensor_input
-from consilience.ir import constant as _constant
+from consilience.ir.settings import config
 from consilience.ir.side_tables import set_name
+from consilience.ops.dtypes import DtypeLike, named
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.random import Key
 from consilience.ops.shape import full
@@ -16,55 +19,46 @@ from consilience.ops.shape import full
 Lengths = Sequence[int | Dimension | None]
 
 
-def tensor(name: str | None = None, *, dtype: str = "float64", shape: Lengths = (), broadcastable: None = None) -> Node:
+def tensor(
+    name: str | None = None, *, dtype: DtypeLike = "floatX", shape: Lengths = (), broadcastable: None = None
+) -> Node:
     """A function input. `shape` holds a length per axis, None where it is known only at the call."""
-    return tensor_input(dtype, shape, name)
+    return tensor_input(named(dtype), shape, name)
 
 
-def _input(dtype: str | None, rank: int) -> Callable[..., Node]:
-    def make(name: str | None = None, *, dtype: str | None = dtype, shape: Lengths | None = None) -> Node:
+def _input(kind: str, rank: int) -> Callable[..., Node]:
+    def make(name: str | None = None, *, dtype: DtypeLike | None = None, shape: Lengths | None = None) -> Node:
         lengths = (None,) * rank if shape is None else shape
         if len(lengths) != rank:
             raise ValueError(
                 f"a shape of {rank} lengths was needed, got {tuple(lengths)}; use `pt.tensor` for other ranks."
             )
-        return tensor_input(dtype or "float64", lengths, name)
+        return tensor_input(named(dtype or kind), lengths, name)
 
-    make.__doc__ = f"A function input of rank {rank}, {dtype or 'float64 unless `dtype` says otherwise'}."
+    make.__doc__ = f"A function input of rank {rank}, {kind} unless `dtype` says otherwise."
     return make
 
 
-scalar = _input(None, 0)
-vector = _input(None, 1)
-matrix = _input(None, 2)
-tensor3 = _input(None, 3)
-dscalar = _input("float64", 0)
-dvector = _input("float64", 1)
-dmatrix = _input("float64", 2)
-tensor4 = _input(None, 4)
-dtensor3 = _input("float64", 3)
-fscalar = _input("float32", 0)
-fvector = _input("float32", 1)
-fmatrix = _input("float32", 2)
-lscalar = _input("int64", 0)
-lvector = _input("int64", 1)
-lmatrix = _input("int64", 2)
-iscalar = _input("int32", 0)
-ivector = _input("int32", 1)
-imatrix = _input("int32", 2)
+scalar, vector, matrix, tensor3, tensor4 = (_input("floatX", rank) for rank in range(5))
+bscalar, bvector, bmatrix, btensor3, btensor4 = (_input("int8", rank) for rank in range(5))
+wscalar, wvector, wmatrix, wtensor3, wtensor4 = (_input("int16", rank) for rank in range(5))
+iscalar, ivector, imatrix, itensor3, itensor4 = (_input("int32", rank) for rank in range(5))
+lscalar, lvector, lmatrix, ltensor3, ltensor4 = (_input("int64", rank) for rank in range(5))
+fscalar, fvector, fmatrix, ftensor3, ftensor4 = (_input("float32", rank) for rank in range(5))
+dscalar, dvector, dmatrix, dtensor3, dtensor4 = (_input("float64", rank) for rank in range(5))
 bool_scalar = _input("bool", 0)
 
 
-def constant(value: npt.ArrayLike, name: str | None = None, dtype: str | None = None) -> Node:
+def constant(value: npt.ArrayLike, name: str | None = None, dtype: DtypeLike | None = None) -> Node:
     """A fixed array; equal arrays are one node."""
-    node = _constant(value, dtype)
+    node = as_tensor(value, dtype)
     if name is not None:
         set_name(node, name)
     return node
 
 
 def as_tensor_variable(
-    value: TensorLike, name: str | None = None, ndim: int | None = None, dtype: str | None = None
+    value: TensorLike, name: str | None = None, ndim: int | None = None, dtype: DtypeLike | None = None
 ) -> Node:
     """A node for any array, number, node or nested list of these."""
     node = as_tensor(value, dtype)
@@ -80,27 +74,34 @@ def key(seed: int) -> Node:
     return Node(Key(int(seed)))
 
 
-def zeros(shape: object, dtype: str = "float64") -> Node:
+def zeros(shape: object, dtype: DtypeLike = "floatX") -> Node:
     """Zeros of a shape."""
     return full(shape, 0, dtype)
 
 
-def ones(shape: object, dtype: str = "float64") -> Node:
+def ones(shape: object, dtype: DtypeLike = "floatX") -> Node:
     """Ones of a shape."""
     return full(shape, 1, dtype)
 
 
-def full_like(x: TensorLike, value: TensorLike, dtype: str | None = None) -> Node:
+def full_like(x: TensorLike, value: TensorLike, dtype: DtypeLike | None = None) -> Node:
     """`value` with the shape and (unless given) dtype of x."""
     node = as_tensor(x)
     return full(node.static_shape, value, dtype or node.dtype)
 
 
-def zeros_like(x: TensorLike, dtype: str | None = None) -> Node:
+def zeros_like(x: TensorLike, dtype: DtypeLike | None = None) -> Node:
     """Zeros with the shape and dtype of x."""
     return full_like(x, 0, dtype)
 
 
-def ones_like(x: TensorLike, dtype: str | None = None) -> Node:
+def ones_like(x: TensorLike, dtype: DtypeLike | None = None) -> Node:
     """Ones with the shape and dtype of x."""
     return full_like(x, 1, dtype)
+
+
+def floatX(value: TensorLike) -> Any:  # PyMC's name
+    """An expression or array as floats of `config.floatX`; expressions stay expressions, all else is an array."""
+    if isinstance(value, Node):
+        return as_tensor(value, config.floatX)
+    return np.asarray(value, dtype=config.floatX)
