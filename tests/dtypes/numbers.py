@@ -31,7 +31,7 @@ def values(dtype: str, size: int, salt: str = "") -> Array:
         return generator.integers(0, 2, size).astype(bool)
     if dtype in FLOATS:
         limits = np.finfo(dtype)
-        first = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, limits.max, limits.tiny, 2.5, -0.5, 0.1]
+        first = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, limits.max / 2, limits.tiny, 2.5, -0.5, 0.1]
         rest = generator.normal(size=size) * 10.0 ** generator.integers(-3, 4, size)
     else:
         whole = np.iinfo(dtype)

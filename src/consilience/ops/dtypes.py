@@ -76,19 +76,18 @@ def fitted(value: Any, dtype: str) -> npt.NDArray[Any]:
 def float_dtype(function: str, given: tuple[str | type, ...]) -> str:
     """The float dtype in which a function of floats takes operands that are integers or bools.
 
-    NumPy's, from float16 for 8 bits to float64 for 32 and more; at least float32 for functions NumPy does not
-    have. Truth values are no numbers of 8 bits: they alone, and tests of floats, are taken as float64.
+    NumPy's, from float16 for 8 bits to float64 for 32 and more; float64 for functions NumPy does not have, as in
+    SciPy. Truth values are no numbers of 8 bits: they alone, and tests of floats, are taken as float64.
     """
     entry = TABLE[function]
     dtypes = [numpy_dtype(d) if isinstance(d, str) else d for d in given]
     if all(d in (np.dtype(bool), bool) for d in dtypes) or entry.result != "float":
         return "float64"
-    if isinstance(entry.numpy, np.ufunc):
-        operands = tuple(np.dtype(bool) if d is bool else d for d in dtypes)
-        found = entry.numpy.resolve_dtypes((*operands, None))[-1].name
-        return found if found in FLOATS else "float64"
-    strong = [d for d in dtypes if isinstance(d, np.dtype)]
-    return np.result_type(np.float32, *strong).name if strong else "float64"
+    if not isinstance(entry.numpy, np.ufunc):
+        return "float64"
+    operands = tuple(np.dtype(bool) if d is bool else d for d in dtypes)
+    found = entry.numpy.resolve_dtypes((*operands, None))[-1].name
+    return found if found in FLOATS else "float64"
 
 
 @functools.cache

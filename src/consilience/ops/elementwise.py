@@ -198,7 +198,7 @@ def apply(function: str, *values: TensorLike) -> Node:
         else:
             raise DtypeError(f"`{function}` is not defined for {dtype}; it takes {', '.join(entry.accepts)} values.")
     elif dtype == "float16" and entry.result == "float" and not isinstance(entry.numpy, np.ufunc):
-        nodes = [cast(node, "float32") for node in nodes]
+        nodes = [cast(node, "float64") for node in nodes]  # as SciPy
     return Node(elementwise(function), *nodes)
 
 
