@@ -43,8 +43,12 @@ from consilience.lower.views import static
 from consilience.native import jit, target
 from consilience.native.batch import run_batch
 from consilience.native.emit import emit
-from consilience.ops import Elementwise, MaskPositions
+from consilience.ops import Elementwise, MaskPositions, apply
+from consilience.ops.complex_numbers import imag, real
+from consilience.ops.dtypes import part_of
 from consilience.ops.scalar import DRAWS
+from consilience.ops.shape import stack
+from consilience.transforms.complex_pairs import is_complex
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -274,7 +278,35 @@ class _Staged:
         return _executable([*self._inputs, known], replaced, self._origins)
 
 
-Call: TypeAlias = _Call | _Staged
+class _Paired:
+    """A graph with complex inputs or outputs: machine code sees their parts along a last axis of length 2."""
+
+    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequence[Node]) -> None:
+        self._complex = [o.dtype if is_complex(o) else "" for o in outputs]
+        paired: dict[Node, Node] = {}
+        leaves = []
+        for leaf in inputs:
+            if is_complex(leaf):
+                parts = tensor_input(part_of(leaf.dtype), (*leaf.static_shape, 2))
+                paired[leaf] = apply("complex", parts[..., 0], parts[..., 1])
+                leaf = parts
+            leaves.append(leaf)
+        replaced = substitute(outputs, paired)
+        results = [stack([real(o), imag(o)], o.ndim) if is_complex(o) else o for o in replaced]
+        self._call = _executable(leaves, results, origins)
+
+    def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
+        found = self._call([_parts(a) if a.dtype.kind == "c" else a for a in arrays])
+        return [
+            a.view(dtype).reshape(a.shape[:-1]) if dtype else a for a, dtype in zip(found, self._complex, strict=True)
+        ]
+
+
+def _parts(array: Array) -> Array:
+    return np.ascontiguousarray(array).view(array.real.dtype).reshape(*array.shape, 2)
+
+
+Call: TypeAlias = _Call | _Staged | _Paired
 
 
 def _executable(inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequence[Node]) -> Call:
@@ -292,4 +324,6 @@ def specialised(inputs: Sequence[Node], outputs: Sequence[Node], lengths: Length
 def compile(inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths) -> Call:
     """The graph as a callable of arrays."""
     leaves, results = specialised(inputs, outputs, lengths)
+    if any(map(is_complex, (*leaves, *results))):
+        return _Paired(leaves, results, outputs)
     return _executable(leaves, results, outputs)

@@ -22,6 +22,7 @@ from consilience.ir.text import text
 from consilience.ir.traversal import rebuild, substitute, topological, users
 from consilience.ir.types import (
     ALGEBRAIC,
+    COMPLEXES,
     DTYPES,
     FLOATS,
     INTEGERS,
@@ -37,6 +38,7 @@ from consilience.ir.verify import verify
 
 __all__ = [
     "ALGEBRAIC",
+    "COMPLEXES",
     "DTYPES",
     "FLOATS",
     "INTEGERS",

@@ -140,8 +140,8 @@ class Printer:
 
 
 def constant_text(array: npt.NDArray[Any]) -> str:
-    """The elements of a small array as numbers that give the same bits, of a larger one as base64."""
-    if array.size <= INLINE:
+    """The elements of a small real array as numbers that give the same bits, of others as base64."""
+    if array.size <= INLINE and array.dtype.kind != "c":
         return "(" + ", ".join(_elements(array)) + ("," if array.size == 1 else "") + ")"
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     return repr(base64.b64encode(little.tobytes()).decode("ascii"))

@@ -17,10 +17,11 @@ FLOATS = ("float64", "float32", "float16")
 SIGNED = ("int64", "int32", "int16", "int8")
 UNSIGNED = ("uint64", "uint32", "uint16", "uint8")
 INTEGERS = (*SIGNED, *UNSIGNED)
-NUMBERS = (*FLOATS, *INTEGERS, "bool")
+COMPLEXES = ("complex128", "complex64")
+NUMBERS = (*FLOATS, *INTEGERS, "bool", *COMPLEXES)
 DTYPES = (*NUMBERS, "key")
 # Dtypes whose arithmetic the algebra of real numbers and of sums without overflow describes: rules rewrite it.
-# The others are rounded or wrap around at every step, and are computed as written.
+# The others are rounded or wrap around at every step, or are complex, and are computed as written.
 ALGEBRAIC = frozenset(("float64", "float32", "int64", "int32", "bool", "key"))
 
 Shape: TypeAlias = tuple[Dim, ...]

@@ -38,6 +38,7 @@ from consilience.ops.index import At, Slice
 from consilience.ops.linalg import diagonal
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, eye, full, squeeze, transpose
+from consilience.transforms.complex_pairs import without_complex
 
 # A product with at most this many columns becomes a sum of scaled columns inside the loop over rows.
 FEW_COLUMNS = 32
@@ -419,9 +420,9 @@ def _expanded(region: Region) -> Region:
 
 
 def expand(outputs: Sequence[Node]) -> list[Node]:
-    """The graph in primitive ops."""
+    """The graph in primitive ops of real numbers."""
     with without_sources():
-        return _expand(outputs)
+        return _expand(without_complex(outputs)[0])
 
 
 def _expand(outputs: Sequence[Node]) -> list[Node]:

@@ -1,6 +1,6 @@
 """What can be computed: one family of ops per file, and the notation that builds them."""
 
-from consilience.ops import notation
+from consilience.ops import complex_numbers, notation
 from consilience.ops.control import Cond, Item, cond, ifelse
 from consilience.ops.elementwise import Cast, Elementwise, StopGradient, TensorLike, apply, as_tensor, cast
 from consilience.ops.index import Index, IndexUpdate, MaskPositions, getitem
@@ -30,10 +30,45 @@ from consilience.ops.shape import (
 )
 
 __all__ = [
-    "TABLE", "ArgReduce", "BroadcastTo", "Cast", "Cholesky", "Concatenate", "Cond", "Cumulative", "Det", "DetSign",
-    "Elementwise", "ExpandDims", "Index", "IndexUpdate", "Inverse", "InverseQuadratic", "Iota", "Item", "Key",
-    "LengthOf", "LogAbsDet",
-    "MaskPositions", "MatMul", "Reduce", "Reshape", "ScalarFunction", "Solve", "SolveTriangular", "Squeeze",
-    "StopGradient", "TensorLike", "Transpose", "apply", "as_tensor", "cast", "cond", "getitem", "ifelse", "notation",
+    "TABLE",
+    "ArgReduce",
+    "BroadcastTo",
+    "Cast",
+    "Cholesky",
+    "Concatenate",
+    "Cond",
+    "Cumulative",
+    "Det",
+    "DetSign",
+    "Elementwise",
+    "ExpandDims",
+    "Index",
+    "IndexUpdate",
+    "Inverse",
+    "InverseQuadratic",
+    "Iota",
+    "Item",
+    "Key",
+    "LengthOf",
+    "LogAbsDet",
+    "MaskPositions",
+    "MatMul",
+    "Reduce",
+    "Reshape",
+    "ScalarFunction",
+    "Solve",
+    "SolveTriangular",
+    "Squeeze",
+    "StopGradient",
+    "TensorLike",
+    "Transpose",
+    "apply",
+    "as_tensor",
+    "cast",
+    "complex_numbers",
+    "cond",
+    "getitem",
+    "ifelse",
+    "notation",
     "reduce",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import DtypeError, RangeError
-from consilience.ir import FLOATS, INTEGERS, NUMBERS, numpy_dtype
+from consilience.ir import COMPLEXES, FLOATS, INTEGERS, NUMBERS, numpy_dtype
 from consilience.ir.settings import config
 from consilience.ops.scalar import TABLE
 
@@ -44,23 +44,30 @@ def widened(dtype: str) -> str:
     return "int64" if dtype in INTEGERS and dtype != "int32" else dtype
 
 
+def part_of(dtype: str) -> str:
+    """The dtype of the parts of a complex number; other dtypes themselves."""
+    return {"complex128": "float64", "complex64": "float32"}.get(dtype, dtype)
+
+
 def kind_of(dtype: str) -> str:
-    """float, int, bool or key."""
+    """float, int, bool, complex or key."""
     if dtype in FLOATS:
         return "float"
+    if dtype in COMPLEXES:
+        return "complex"
     return "int" if dtype in INTEGERS else dtype
 
 
 def weak_type(value: object) -> type | None:
-    """bool, int or float for a Python number, which takes the dtype of what stands beside it; else None."""
+    """bool, int, float or complex for a Python number, which takes the dtype of what stands beside it; else None."""
     if isinstance(value, np.generic):
         return None
-    return next((t for t in (bool, int, float) if isinstance(value, t)), None)
+    return next((t for t in (bool, int, float, complex) if isinstance(value, t)), None)
 
 
 def is_weak(value: object) -> bool:
     """Whether a value is a Python number."""
-    return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
+    return isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic)
 
 
 def fitted(value: Any, dtype: str) -> npt.NDArray[Any]:

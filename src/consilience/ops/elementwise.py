@@ -10,13 +10,26 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import DtypeError, ShapeError
-from consilience.ir import FLOATS, INTEGERS, NUMBERS, Constant, Dim, Node, Op, Shape, TensorType, constant, numpy_dtype
+from consilience.ir import (
+    COMPLEXES,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    Constant,
+    Dim,
+    Node,
+    Op,
+    Shape,
+    TensorType,
+    constant,
+    numpy_dtype,
+)
 from consilience.ir.arithmetic import meaning
 from consilience.ir.obligations import Obligation
 from consilience.ir.settings import config
 from consilience.ir.side_tables import describe
 from consilience.ir.types import SIGNED
-from consilience.ops.dtypes import DtypeLike, fitted, float_dtype, is_weak, kind_of, named, of_truth, weak_type
+from consilience.ops.dtypes import DtypeLike, fitted, float_dtype, is_weak, kind_of, named, of_truth, part_of, weak_type
 from consilience.ops.scalar import DRAWS, TABLE
 
 TensorLike: TypeAlias = Node | npt.ArrayLike
@@ -95,6 +108,10 @@ class Elementwise(Op):
         result = TABLE[self.function].result
         if result in ("bool", "float64", "int64", "key"):
             return TensorType(result, shape)
+        if result == "part":
+            return TensorType(part_of(inputs[0].dtype), shape)
+        if result == "complex":
+            return TensorType("complex64" if inputs[0].dtype == "float32" else "complex128", shape)
         return TensorType(inputs[1 if result == "choice" else 0].dtype, shape)
 
     def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
@@ -138,6 +155,8 @@ def cast(value: TensorLike, dtype: DtypeLike) -> Node:
         return node
     if wanted == "key" or node.dtype == "key":
         raise DtypeError(f"cannot turn {node.dtype} into {wanted}; give one of {', '.join(NUMBERS)}.")
+    if node.dtype in COMPLEXES and wanted not in (*COMPLEXES, "bool"):
+        raise DtypeError(f"cannot turn {node.dtype} into {wanted}: take `pt.real`, `pt.imag`, `pt.abs` or `pt.angle`.")
     if isinstance(node.op, Constant) and not (node.dtype in FLOATS and wanted in INTEGERS):
         with np.errstate(all="ignore"):
             return constant(node.op.array.astype(numpy_dtype(wanted)))
@@ -156,8 +175,9 @@ def promote(values: Sequence[TensorLike]) -> tuple[list[Node], str]:
     if "key" in strong:
         raise DtypeError("a random key is no number; use `fold_in` and the random functions on it.")
     dtype = next(iter(strong)) if len(strong) == 1 else ""
-    if dtype not in FLOATS:  # one type of floats holds what Python's numbers are beside it
-        weak = [v for v in operands if not isinstance(v, Node)]
+    weak = [v for v in operands if not isinstance(v, Node)]
+    # One type of floats holds what Python's real numbers are beside it.
+    if dtype not in FLOATS or any(isinstance(v, complex) for v in weak):
         dtype = np.result_type(*[numpy_dtype(d) for d in strong], *weak).name
         if not strong and dtype in FLOATS:
             dtype = config.floatX
@@ -186,6 +206,10 @@ def apply(function: str, *values: TensorLike) -> Node:
     if function in ROUNDED and kind in ROUNDED[function]:
         return nodes[0]
     if kind not in entry.accepts:
+        if kind == "complex" and function == "abs":
+            return apply("modulus", *nodes)
+        if kind == "complex":
+            raise DtypeError(f"`{function}` is not defined for {dtype}; take real parts or sizes first.")
         if kind == "bool" and "int" in entry.accepts:
             if function in OF_TRUTH:
                 return OF_TRUTH[function](*nodes)

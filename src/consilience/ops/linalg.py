@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from consilience.errors import ShapeError
+from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Dim, Node, Op, TensorType
 from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe
-from consilience.ir.types import FLOATS, Shape
+from consilience.ir.types import COMPLEXES, FLOATS, Shape
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.index import getitem
 from consilience.ops.reduce import reduce
@@ -180,6 +180,8 @@ class Det(_Square):
 def _float(value: TensorLike) -> Node:
     """Floats that factorisations know; float16 is taken as float32, as SciPy does."""
     x = as_tensor(value)
+    if x.dtype in COMPLEXES:
+        raise DtypeError(f"factorisations of complex matrices are not there yet: {describe(x)}.")
     if x.dtype == "float16":
         return cast(x, "float32")
     return x if x.dtype in FLOATS else cast(x, "float64")

@@ -53,6 +53,10 @@ def _positive(x: Node) -> Node:
     return x
 
 
+# Whole powers of complex numbers up to this are products.
+WHOLE_POWERS = 64
+
+
 @means("pow")
 def power(base: TensorLike, exponent: TensorLike) -> Node:
     """base ** exponent. Integers stay integers for a constant exponent >= 0, otherwise both become float64."""
@@ -62,9 +66,12 @@ def power(base: TensorLike, exponent: TensorLike) -> Node:
         number = int(known.item())
         if number == 2:
             return apply("square", base)
-        if kind_of(a.dtype) != "float" and number >= 0:
+        if kind_of(a.dtype) == "complex" and abs(number) <= WHOLE_POWERS:
+            power_ = _integer_power(a, abs(number))
+            return power_ if number >= 0 else apply("reciprocal", power_)
+        if kind_of(a.dtype) in ("int", "bool") and number >= 0:
             return _integer_power(cast(a, "int64") if a.dtype == "bool" else a, number)
-    if kind_of(a.dtype) != "float" and kind_of(b.dtype) != "float":
+    if {kind_of(a.dtype), kind_of(b.dtype)} <= {"int", "bool"}:
         return apply("pow", cast(a, "float64"), cast(b, "float64"))
     return apply("pow", base, exponent)
 

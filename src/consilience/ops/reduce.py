@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from consilience.errors import DtypeError, ShapeError
-from consilience.ir import FLOATS, INTEGERS, UNSIGNED, Node, Op, TensorType
+from consilience.ir import COMPLEXES, FLOATS, INTEGERS, UNSIGNED, Node, Op, TensorType
 from consilience.ir.dimension import product
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
@@ -94,6 +94,8 @@ def reduce(kind: str, value: TensorLike, axis: int | Sequence[int] | None = None
         return cast(reduce(kind, cast(x, "float32"), axis, keepdims), "float16")
     if kind in ("any", "all"):
         x = x if x.dtype == "bool" else apply("neq", x, 0)
+    elif x.dtype in COMPLEXES and kind not in ("sum", "prod"):
+        raise DtypeError(f"complex numbers have no `{kind}`: {describe(x)}; take real parts or sizes first.")
     elif kind in ("sum", "prod"):
         x = cast(x, accumulator(x.dtype))
     elif kind == "logsumexp" and x.dtype not in FLOATS:
@@ -107,6 +109,8 @@ def reduce(kind: str, value: TensorLike, axis: int | Sequence[int] | None = None
 def arg_reduce(kind: str, value: TensorLike, axis: int | None = None) -> Node:
     """Position of the first extreme; over the flattened tensor for `axis=None`."""
     x = as_tensor(value)
+    if x.dtype in COMPLEXES:
+        raise DtypeError(f"complex numbers have no `arg{kind}`: {describe(x)}; take real parts or sizes first.")
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     return Node(ArgReduce(kind, _axis(axis, x.ndim)), x)
@@ -140,7 +144,7 @@ def mean(value: TensorLike, axis: int | Sequence[int] | None = None, keepdims: b
     x = as_tensor(value)
     if x.dtype == "float16":
         return cast(mean(cast(x, "float32"), axis, keepdims), "float16")
-    if x.dtype not in FLOATS:
+    if x.dtype not in (*FLOATS, *COMPLEXES):
         x = cast(x, "float64")
     axes = normalised_axes(axis, x.ndim)
     total = reduce("sum", x, axis, keepdims)
@@ -152,9 +156,10 @@ def var(value: TensorLike, axis: int | Sequence[int] | None = None, ddof: int = 
     x = as_tensor(value)
     if x.dtype == "float16":
         return cast(var(cast(x, "float32"), axis, ddof, keepdims), "float16")
-    if x.dtype not in FLOATS:
+    if x.dtype not in (*FLOATS, *COMPLEXES):
         x = cast(x, "float64")
     axes = normalised_axes(axis, x.ndim)
     deviation = apply("sub", x, mean(x, axes, keepdims=True)) if axes else apply("sub", x, x)
-    total = reduce("sum", apply("square", deviation), axes, keepdims) if axes else apply("square", deviation)
-    return apply("true_div", total, cast(apply("sub", as_tensor(count(x, axes)), ddof), x.dtype))
+    squared = apply("square", apply("abs", deviation) if x.dtype in COMPLEXES else deviation)
+    total = reduce("sum", squared, axes, keepdims) if axes else squared
+    return apply("true_div", total, cast(apply("sub", as_tensor(count(x, axes)), ddof), total.dtype))

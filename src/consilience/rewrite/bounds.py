@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.ir import FLOATS, INTEGERS, Constant, Node
+from consilience.ir import COMPLEXES, FLOATS, INTEGERS, Constant, Node
 from consilience.ops import (
     ArgReduce,
     BroadcastTo,
@@ -128,6 +128,8 @@ def _of_dtype(found: Bounds, dtype: str, same: bool) -> Bounds:
     """
     if dtype == "bool":
         return found.and_also(TRUTH)
+    if dtype in COMPLEXES:
+        return UNKNOWN
     if dtype == "float16":
         return found if same else UNKNOWN
     if dtype not in INTEGERS:

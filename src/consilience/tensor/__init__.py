@@ -12,6 +12,9 @@ from consilience.backends.function import Function, eval, function
 from consilience.ir import Node as TensorVariable
 from consilience.ir import TensorType
 from consilience.ir.settings import config
+from consilience.ops.complex_numbers import angle, conj, imag, real
+from consilience.ops.complex_numbers import complex_of as complex
+from consilience.ops.complex_numbers import from_polar as complex_from_polar
 from consilience.ops.control import cond, ifelse
 from consilience.ops.elementwise import as_tensor, cast
 from consilience.ops.index import split
@@ -72,7 +75,12 @@ from consilience.tensor.construction import (
     btensor3,
     btensor4,
     bvector,
+    cmatrix,
     constant,
+    cscalar,
+    ctensor3,
+    ctensor4,
+    cvector,
     dmatrix,
     dscalar,
     dtensor3,
@@ -111,6 +119,11 @@ from consilience.tensor.construction import (
     wvector,
     zeros,
     zeros_like,
+    zmatrix,
+    zscalar,
+    ztensor3,
+    ztensor4,
+    zvector,
 )
 from consilience.tensor.differentiation import grad, gradient, hessian, jacobian, value_and_grad
 from consilience.tensor.elementwise import (
@@ -251,6 +264,7 @@ __all__ = [
     "add",
     "all",
     "and_",
+    "angle",
     "any",
     "arange",
     "arccos",
@@ -285,16 +299,24 @@ __all__ = [
     "ceil",
     "cholesky",
     "clip",
+    "cmatrix",
+    "complex",
+    "complex_from_polar",
     "concat",
     "concatenate",
     "cond",
     "config",
+    "conj",
     "constant",
     "copysign",
     "cos",
     "cosh",
+    "cscalar",
+    "ctensor3",
+    "ctensor4",
     "cumprod",
     "cumsum",
+    "cvector",
     "deg2rad",
     "det",
     "diag",
@@ -351,6 +373,7 @@ __all__ = [
     "hstack",
     "hypot",
     "ifelse",
+    "imag",
     "imatrix",
     "inc_subtensor",
     "inv",
@@ -420,6 +443,7 @@ __all__ = [
     "rad2deg",
     "random",
     "ravel",
+    "real",
     "reciprocal",
     "repeat",
     "reshape",
@@ -483,4 +507,9 @@ __all__ = [
     "xor",
     "zeros",
     "zeros_like",
+    "zmatrix",
+    "zscalar",
+    "ztensor3",
+    "ztensor4",
+    "zvector",
 ]

@@ -46,6 +46,8 @@ iscalar, ivector, imatrix, itensor3, itensor4 = (_input("int32", rank) for rank 
 lscalar, lvector, lmatrix, ltensor3, ltensor4 = (_input("int64", rank) for rank in range(5))
 fscalar, fvector, fmatrix, ftensor3, ftensor4 = (_input("float32", rank) for rank in range(5))
 dscalar, dvector, dmatrix, dtensor3, dtensor4 = (_input("float64", rank) for rank in range(5))
+cscalar, cvector, cmatrix, ctensor3, ctensor4 = (_input("complex64", rank) for rank in range(5))
+zscalar, zvector, zmatrix, ztensor3, ztensor4 = (_input("complex128", rank) for rank in range(5))
 bool_scalar = _input("bool", 0)
 
 

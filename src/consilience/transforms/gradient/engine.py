@@ -14,6 +14,7 @@ from consilience.ir.side_tables import describe
 from consilience.ir.types import FLOATS
 from consilience.ops import Elementwise, Item, StopGradient
 from consilience.ops.scalar import DRAWS
+from consilience.transforms.complex_pairs import without_complex
 from consilience.transforms.gradient.mask import total, unbroadcast
 from consilience.transforms.gradient.table import pullback_row
 
@@ -24,6 +25,10 @@ def accumulate(outputs: Mapping[Node, Node], wrt: Sequence[Node]) -> list[Node |
     Every result has exactly the type of its node. Nodes of `wrt` may lie inside the graph: the derivative
     with respect to an inner node treats it as free, the one with respect to its ancestors goes through it.
     """
+    real, made = without_complex(list(outputs))
+    if made:
+        outputs = dict(zip(real, outputs.values(), strict=True))
+        wrt = [made.get(node, node) for node in wrt]
     order = topological(outputs)
     leading = _leading_to(order, outputs, wrt)
     parts: dict[Node, list[Node]] = {node: [cotangent] for node, cotangent in outputs.items() if node in leading}
