@@ -296,6 +296,34 @@ def test_matrices_of_short_numbers_are_factored_as_floats(dtype: str) -> None:
     np.testing.assert_allclose(found, np.linalg.cholesky(array.astype("float64")), rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_inputs_take_integers_that_fit(dtype: str) -> None:
+    """Of any integer dtype; what does not fit is refused, not wrapped around."""
+    limits = np.iinfo(dtype)
+    x = pt.tensor("x", dtype=dtype, shape=(None,))
+    function = pt.function([x], x * 1)
+    for given_values in ([0, 1, 100], np.array([3], "uint8"), np.array([int(limits.max)]), np.array([3], "uint64")):
+        found = function(given_values)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, np.asarray(given_values).astype(dtype))
+    for number in (int(limits.max) + 1, int(limits.min) - 1):
+        if -(2**63) <= number < 2**64:
+            with pytest.raises(RangeError, match=f"`x`.*{dtype}.*{number}"):
+                function(np.array([number]))
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_limits_and_elements_beyond_the_range(dtype: str) -> None:
+    """`clip` takes any whole limits, as np.clip; an element that does not fit cannot be set."""
+    array = values(dtype, 20)
+    x = pt.tensor(dtype=dtype, shape=(None,))
+    for low, high in ((-(2**70), 2**70), (-1000, 5), (1, 10**6)):
+        if dtype not in UNSIGNED or low > 0 or low < -(2**63):
+            np.testing.assert_array_equal(x.clip(low, high).eval({x: array}), array.clip(low, high))
+    with pytest.raises(RangeError, match="out of bounds"):
+        x[0].set(2**70)
+
+
 def test_unknown_dtypes_are_refused_by_name() -> None:
     """With what there is."""
     for make in (lambda: pt.vector(dtype="float8"), lambda: pt.vector().astype("S1"), lambda: pt.tensor(dtype="M8[D]")):

@@ -20,7 +20,7 @@ from consilience.backends.contexts import Context
 from consilience.backends.registry import Executable
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.shapes import Lengths, bind_lengths, check_sizes, sizes_of
-from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
+from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, RangeError, ShapeError
 from consilience.ir import Debt, Input, Node, Shared, TensorType, is_leaf, numpy_dtype, topological
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
@@ -126,6 +126,8 @@ class Function:
         array = np.asarray(value)
         wanted = numpy_dtype(node.dtype)
         if array.dtype != wanted:
+            if array.dtype.kind in "iu" and wanted.kind in "iu":
+                return _whole(node, array, wanted)
             if not np.can_cast(array.dtype, wanted, "same_kind") or (array.dtype.kind == "b") != (wanted.kind == "b"):
                 raise DtypeError(
                     f"{describe(node)} needs {node.dtype}, got an array of {array.dtype}; convert it with `.astype`."
@@ -164,6 +166,17 @@ class Function:
                     "A length 1 is stretched only when it is static: index with `None` to add such an axis."
                 )
         return lengths
+
+
+def _whole(node: Node, array: Array, wanted: np.dtype[Any]) -> Array:
+    """Integers as another integer dtype that holds all of them."""
+    if array.size and not np.can_cast(array.dtype, wanted, "safe"):
+        limits = np.iinfo(node.dtype)
+        low, high = int(array.min()), int(array.max())
+        if low < limits.min or high > limits.max:
+            worst = low if low < limits.min else high
+            raise RangeError(f"{describe(node)} takes {node.dtype}, which does not hold {worst}.")
+    return array.astype(wanted)
 
 
 def _listed(outputs: Outputs) -> list[Node]:

@@ -44,6 +44,8 @@ def as_array(name: str, value: Any) -> Array:
         raise SupportError(f"`{name}` has masked values; missing data are not supported yet: drop them first.")
     try:
         array = np.asarray(value)
+        if array.dtype.kind == "c":
+            raise DtypeError("complex numbers have no density; give their real and imaginary parts.")
         wide = widened(dtype_of(array))
         if array.dtype == "uint64" and array.size and int(array.max()) > np.iinfo(wide).max:
             raise DtypeError(f"{array.max()} does not fit {wide}; rescale or use float64.")

@@ -18,6 +18,7 @@ from consilience.ir import dimension as dims
 from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe
 from consilience.ir.types import INTEGERS, Shape
+from consilience.ops.dtypes import fitted, weak_type
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_shape, cast
 from consilience.ops.shape import broadcast_to, expand_dims, length_of
 from consilience.record import Record
@@ -339,7 +340,8 @@ def _update(part: Node, values: TensorLike, mode: str) -> Node:
     if mode == "inc" and x.dtype == "float16":
         wide = Node(part.op, cast(x, "float32"), *arrays)
         return cast(_update(wide, cast(as_tensor(values), "float16"), mode), "float16")
-    new = broadcast_to(cast(as_tensor(values), x.dtype), part.static_shape)
+    fixed = constant(fitted(values, x.dtype)) if weak_type(values) is int and x.dtype in INTEGERS else values
+    new = broadcast_to(cast(as_tensor(fixed), x.dtype), part.static_shape)
     return Node(IndexUpdate(part.op.specification, mode), x, new, *arrays)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from consilience.ir import Node, constant_value
+import numpy as np
+
+from consilience.ir import INTEGERS, Node, constant_value
 from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import describe
 from consilience.ops import index, linalg, reduce, shape
-from consilience.ops.dtypes import kind_of
+from consilience.ops.dtypes import kind_of, weak_type
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 
 Axis = int | Sequence[int] | None
@@ -118,8 +120,15 @@ def cumprod(x: TensorLike, axis: int | None = None) -> Node:
 
 @means("clip")
 def clip(x: TensorLike, low: TensorLike, high: TensorLike) -> Node:
-    """x limited to [low, high]."""
-    return apply("minimum", apply("maximum", x, low), high)
+    """x limited to [low, high]. Whole Python numbers beyond the range of an integer dtype limit nothing."""
+    node = as_tensor(x)
+    lowest: Any = low
+    highest: Any = high
+    if node.dtype in INTEGERS:
+        limits = np.iinfo(node.dtype)
+        lowest = max(lowest, int(limits.min)) if weak_type(low) is int else lowest
+        highest = min(highest, int(limits.max)) if weak_type(high) is int else highest
+    return apply("minimum", apply("maximum", node, lowest), highest)
 
 
 @means("shape")
