@@ -102,12 +102,13 @@ def test_what_has_a_dtype_keeps_it() -> None:
 
 
 def test_setting_by_name_lasts_and_is_checked() -> None:
-    """As an attribute; what is no float is refused. Threads start from the default."""
+    """As an attribute, for all threads; a block is one thread's own. What is no float is refused."""
     try:
         pm.config.floatX = "float32"
+        with pm.config.change_flags(floatX="float16"), ThreadPoolExecutor(1) as pool:
+            assert pt.vector().dtype == "float16"
+            assert pool.submit(lambda: pt.vector().dtype).result() == "float32"
         assert pt.vector().dtype == "float32"
-        with ThreadPoolExecutor(1) as pool:
-            assert pool.submit(lambda: pt.vector().dtype).result() == "float64"
     finally:
         pm.config.floatX = "float64"
     for wrong in ("int64", "float8", None):
