@@ -19,7 +19,7 @@ UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64")
 INTEGERS = (*SIGNED, *UNSIGNED)
 DTYPES = (*INTEGERS, *FLOATS, "bool")
-SIZES = (300, 5, 1, 0)
+SIZES = (300, 9, 5, 1, 0)
 # Units in the last place: one step is rounded right, functions of the mathematics library to a few units.
 ULPS = {"float16": 1, "float32": 4, "float64": 16}
 

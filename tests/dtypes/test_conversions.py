@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 
 import consilience.tensor as pt
+from consilience.backends import llvm
+from consilience.ir import tensor_input
 from consilience.lower import half
 from consilience.native.loops import Builder, Module, Value, f32, f64, i16, i64, ptr
 from tests.dtypes.numbers import DTYPES, FLOATS, INTEGERS, Array, check, values
@@ -85,3 +89,19 @@ def test_casts_in_a_row_are_taken_one_by_one(source: str) -> None:
     for row, found in pt.function([x], rows, backend="reference")(array).items():
         first, second = row.split()
         check(f"{source} {row}", found, saturated(saturated(array, first), second), 0 if second in FLOATS else None)
+
+
+@pytest.mark.parametrize("size", [3, 9, 17])
+@pytest.mark.parametrize("source", DTYPES)
+def test_nothing_is_written_beyond_the_end(source: str, size: int) -> None:
+    """Conversions to every dtype, with bytes after the last element that must stay."""
+    array = values(source, size)
+    for target in DTYPES:
+        x = tensor_input(source, (size,))
+        compiled = llvm.Compiled([x], [x.astype(target)])
+        entry = compiled.library.function("entry", ctypes.c_int64, *[ctypes.c_void_p] * 4)
+        result = np.full(size * np.dtype(target).itemsize + 64, 0xA5, "uint8")
+        inputs, outputs = np.array([array.ctypes.data], "uint64"), np.array([result.ctypes.data], "uint64")
+        scratch = llvm.workspace_address(compiled.workspace)
+        assert entry(inputs.ctypes.data, outputs.ctypes.data, scratch, compiled.bind().constants) == 0
+        assert (result[-64:] == 0xA5).all(), target

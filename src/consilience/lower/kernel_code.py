@@ -482,7 +482,10 @@ def _store(nest: _Nest, root: StoreRoot, value: Value, rank: int, lanes: int, ma
     b = nest.b
     memory = MEMORY[root.dtype]
     kind = {"set": None, "add": "sum"}.get(root.mode, root.mode)
-    if lanes == 1 or root.strides[-1] == 1:
+    # LLVM (22.1, AVX-512) makes a masked store of truncated integers, where one lane is left, a store of the integer
+    # before truncation, which writes beyond the end. Lane by lane it cannot.
+    spills = mask is not None and memory.integer and memory.size < 8 and root.dtype != "bool"
+    if lanes == 1 or (root.strides[-1] == 1 and not spills):
         pointer = _address(nest, root.memory, root.dtype, root.strides, rank)
         if kind is not None:
             vector = memory.vector(lanes) if lanes > 1 else memory
