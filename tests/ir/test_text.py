@@ -66,7 +66,7 @@ def test_every_scalar_function_is_written_and_read() -> None:
     """Rows of the table differ by their name."""
     digests = set()
     for name, row in TABLE.items():
-        kind = {"float": "float64", "int": "int64"}.get(row.accepts[0], row.accepts[0])
+        kind = {"float": "float64", "int": "int64", "complex": "complex128"}.get(row.accepts[0], row.accepts[0])
         nodes = [tensor_input(kind, (3,)) for _ in range(row.arity or 2)]
         if row.result == "choice":
             nodes[0] = tensor_input("bool", (3,))
@@ -183,7 +183,7 @@ HEAD = "program\n  %0 = input : float64[3]\n"
         (HEAD + "  %1 = constant '###' : float64[2]\n", 3, "base64"),
         (HEAD + "  %1 = Elementwise(function='add') %0 %0 : float64[3\n", 3, "'[' was never closed"),
         (HEAD + "  %1 = 3 %0 : float64[3]\n", 3, "is no op"),
-        (HEAD + "  %1 = input : complex128\n", 3, "`complex128` is not defined"),
+        (HEAD + "  %1 = input : float8\n", 3, "`float8` is not defined"),
         (HEAD + "  inputs %0\n  return %4\n", 4, "%4 is not defined"),
         ("program\n  length q0\n", 2, "a length has the form"),
     ],

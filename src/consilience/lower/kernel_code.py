@@ -484,7 +484,7 @@ def _store(nest: _Nest, root: StoreRoot, value: Value, rank: int, lanes: int, ma
     kind = {"set": None, "add": "sum"}.get(root.mode, root.mode)
     # LLVM (22.1, AVX-512) makes a masked store of truncated integers, where one lane is left, a store of the integer
     # before truncation, which writes beyond the end. Lane by lane it cannot.
-    spills = mask is not None and memory.integer and memory.size < 8 and root.dtype != "bool"
+    spills = mask is not None and memory.integer and memory.size < 8
     if lanes == 1 or (root.strides[-1] == 1 and not spills):
         pointer = _address(nest, root.memory, root.dtype, root.strides, rank)
         if kind is not None:
