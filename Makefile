@@ -29,9 +29,9 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 demo: $(STAMP) ## two posteriors: eight schools and radon
-	@$(BIN)/python examples/eight_schools.py
+	@$(BIN)/python examples/eight_schools.py --no-plots
 	@echo
-	@$(BIN)/python examples/radon.py
+	@$(BIN)/python examples/radon.py --no-plots
 
 test: $(STAMP) ## all tests but the slow ones, with coverage
 	$(BIN)/python -m pytest -n auto -m "not slow" --cov --cov-report=term:skip-covered

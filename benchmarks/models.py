@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 
 import consilience as pm
 import consilience.tensor as pt
 from benchmarks import problems
-from examples import radon as radon_example
 
 
 def eight_schools() -> pm.Model:
@@ -21,8 +22,25 @@ def eight_schools() -> pm.Model:
 
 
 def radon() -> pm.Model:
-    """The model of the example."""
-    return radon_example.build_model()
+    """The model of `examples/radon.py`, with its names and dims."""
+    data = {name: np.asarray(values) for name, values in json.loads(problems.RADON.read_text("utf-8")).items()}
+    county = data["county_idx"] - 1
+    uranium = data["log_uppm"][np.unique(county, return_index=True)[1]]
+    with pm.Model(coords={"county": np.arange(data["J"]), "house": np.arange(data["N"])}) as model:
+        intercept = pm.Normal("intercept", 0, 5)
+        slope = pm.Normal("uranium_effect", 0, 5)
+        effect = pm.Normal("floor_effect", 0, 5)
+        sigma_intercept = pm.HalfNormal("sigma_intercept", 1)
+        sigma_floor = pm.HalfNormal("sigma_floor", 1)
+        z_intercept = pm.Normal("z_intercept", 0, 1, dims="county")
+        z_floor = pm.Normal("z_floor", 0, 1, dims="county")
+        a = intercept + slope * uranium + sigma_intercept * z_intercept
+        a = pm.Deterministic("county_intercept", a, dims="county")
+        b = pm.Deterministic("county_floor", effect + sigma_floor * z_floor, dims="county")
+        sigma = pm.HalfNormal("sigma", 1)
+        mu = a[county] + b[county] * data["floor_measure"]
+        pm.Normal("log_radon", mu, sigma, observed=data["log_radon"], dims="house")
+    return model
 
 
 def logistic(rows: int, columns: int) -> pm.Model:

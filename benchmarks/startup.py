@@ -8,7 +8,7 @@ import tempfile
 from benchmarks.fresh import run
 from benchmarks.report import Row, show
 
-SCRIPT = ["examples/eight_schools.py"]
+SCRIPT = ["examples/eight_schools.py", "--no-plots"]
 PLAIN = """
 import consilience as pm
 with pm.Model():

@@ -23,6 +23,7 @@ PROSE = sorted(
 
 # Rows of the ladder from top to bottom; neither members of one row nor of the two trunks know each other.
 COMPILER = [
+    {"gradient"},
     {"tensor"},
     {"model"},
     {"logprob"},
@@ -35,7 +36,7 @@ COMPILER = [
     {"ir"},
 ]
 SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}]
-DOORS = [{"", "__main__"}, {"doctor"}, {"sample"}]
+DOORS = [{"", "__main__"}, {"doctor", "plots"}, {"sample"}]
 GROUND = [{"native"}, {"errors", "record", "collection"}]
 
 WORDS_OF_UNFINISHED_WORK = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|WIP)\b")

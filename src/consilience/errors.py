@@ -4,7 +4,11 @@ ConsilienceError
 ├── GraphError            an expression that has no meaning
 │   ├── ShapeError            lengths that do not fit
 │   ├── DtypeError            element types that do not fit
+│   ├── UnusedInputError      an input of a function that its outputs do not depend on
+│   ├── DisconnectedInputError  a derivative by something the cost does not depend on
+│   ├── NullTypeGradError     a derivative that was declared undefined
 │   └── MissingRuleError      a table has no row for this op
+├── GradientError         a derivative that differs from the numerical one
 ├── ParseError            text that is no program
 ├── VerificationError     a program that breaks a law of its form
 ├── ExecutionError        a compiled function could not finish
@@ -17,8 +21,9 @@ ConsilienceError
 │   └── SupportError          an observed value outside the support
 ├── SamplingError         a run that cannot start or go on
 │   └── InitialPointError     no finite starting point
-└── StorageError          a file that cannot be written or read
-    └── SealError             a sealed file that is not as it was written
+├── StorageError          a file that cannot be written or read
+│   └── SealError             a sealed file that is not as it was written
+└── MissingPackageError   a package that is not installed
 """
 
 from __future__ import annotations
@@ -46,8 +51,24 @@ class RangeError(GraphError, OverflowError):
     """A number that its element type cannot hold."""
 
 
+class UnusedInputError(GraphError, ValueError):
+    """The outputs of a function do not depend on one of its inputs."""
+
+
+class DisconnectedInputError(GraphError, ValueError):
+    """A derivative with respect to something that the cost does not depend on."""
+
+
+class NullTypeGradError(GraphError, TypeError):
+    """A derivative passes a place where it was declared undefined."""
+
+
 class MissingRuleError(GraphError, NotImplementedError):
     """A table (gradient, batching, backend) has no row for an op."""
+
+
+class GradientError(ConsilienceError, ArithmeticError):
+    """A derivative differs from the one found by differences of values."""
 
 
 class ParseError(ConsilienceError, ValueError):
@@ -104,6 +125,10 @@ class StorageError(ConsilienceError):
 
 class SealError(StorageError):
     """A sealed file or log of draws is not as it was written, or its contents cannot be sealed."""
+
+
+class MissingPackageError(ConsilienceError, ImportError):
+    """A package that this function needs is not installed."""
 
 
 class ConsilienceWarning(UserWarning):

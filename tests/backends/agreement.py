@@ -34,7 +34,7 @@ def lengths_of(inputs: Sequence[Node], arrays: Sequence[Array]) -> Lengths:
 
 def run_llvm(inputs: Sequence[Node], outputs: Sequence[Node], arrays: Sequence[Array]) -> list[Array]:
     """The machine code's results, for the graph as it is written."""
-    return llvm.compile(inputs, outputs, lengths_of(inputs, arrays))(arrays)
+    return llvm.compile(inputs, outputs, lengths_of(inputs, arrays)).bind()(arrays)
 
 
 def run_reference(inputs: Sequence[Node], outputs: Sequence[Node], arrays: Sequence[Array]) -> list[Array]:

@@ -13,10 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.special
 
-from consilience.ir import Constant, Input, Node, Op, Parameter, Shared, constant
+from consilience.ir import Constant, Input, Node, Obligation, Op, Parameter, Shared, constant
 from consilience.ops import (
+    AlteredGradient,
     ArgReduce,
+    ArgSort,
+    Assume,
     BroadcastTo,
     Cast,
     Cholesky,
@@ -35,7 +39,9 @@ from consilience.ops import (
     MaskPositions,
     MatMul,
     Reduce,
+    Require,
     Reshape,
+    Softmax,
     Solve,
     SolveTriangular,
     Squeeze,
@@ -105,7 +111,9 @@ def one(op: Op) -> Callable[..., Node]:
 SHAPES_OF_ALL_KINDS: tuple[Shape, ...] = ((), (1,), (0,), (5,), (33,), (3, 4), (2, 0, 3), (1, 1, 1), (2, 3, 17))
 for shape in SHAPES_OF_ALL_KINDS:
     case(Elementwise, f"add{shape}", one(Elementwise("add")), shape, shape, expected=np.add, dtypes=ALL)
-    case(StopGradient, f"{shape}", one(StopGradient()), shape, expected=lambda x: x, dtypes=ALL)
+    equal = Obligation(5, 5, "equal lengths")
+    for same in (Assume((("finite", True),)), Require((equal,)), StopGradient(), AlteredGradient("zero")):
+        case(type(same), f"{shape}", one(same), shape, expected=lambda x: x, dtypes=ALL)
     for dtype in ALL:
         case(Cast, f"{dtype}{shape}", one(Cast(dtype)), shape, dtypes=ALL)
 
@@ -141,11 +149,34 @@ for kind, meaning, dtypes in (
             expected=lambda x, y, f=meaning, a=axes: f(np.maximum(x, y), a), dtypes=dtypes,
         )  # fmt: skip
 
+for shape, axes in AXES:
+    for logarithm, meaning in ((False, scipy.special.softmax), (True, scipy.special.log_softmax)):
+        case(
+            Softmax, f"{'log ' * logarithm}{shape}{axes}", one(Softmax(axes, logarithm)), shape,
+            expected=(lambda x, f=meaning, a=axes: f(x, a)) if all(shape) else lambda x: x,
+        )  # fmt: skip
+
 for shape, axis in (((5,), 0), ((1,), 0), ((4, 7), 0), ((4, 7), 1), ((2, 3, 4), 1), ((0, 3), 1), ((70,), 0)):
     for kind in ("max", "min"):
         case(
             ArgReduce, f"{kind}{shape}{axis}", one(ArgReduce(kind, axis)), shape,
             expected=lambda x, k=kind, a=axis: getattr(np, f"arg{k}")(x, axis=a), dtypes=ALL,
+        )  # fmt: skip
+
+
+def with_ties(rng: np.random.Generator, shape: Shape, dtype: str) -> Array:
+    """Few distinct numbers, zeros of both signs and NaN among them."""
+    if dtype == "bool":
+        return rng.random(shape) < 0.5
+    pool = [-3, 0, 1, 7] if dtype.startswith("int") else [-3.0, -0.0, 0.0, 1.5, np.inf, -np.inf, np.nan, 1e-310]
+    return rng.choice(pool, shape).astype(dtype)
+
+
+for shape, axis in (((5,), 0), ((1,), 0), ((0,), 0), ((4, 7), 0), ((2, 3, 4), 1), ((0, 3), 1), ((300,), 0)):
+    for make in (None, with_ties):
+        case(
+            ArgSort, f"{shape}{axis}{make is None}", one(ArgSort(axis)), shape, make=make, dtypes=ALL,
+            expected=lambda x, a=axis: np.argsort(x, axis=a, kind="stable"),
         )  # fmt: skip
 for shape, axis in (
     ((5,), 0),

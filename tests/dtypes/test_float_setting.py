@@ -45,7 +45,7 @@ def test_values_are_those_of_numpy_in_float32(name: str, backend: str) -> None:
     ours, numpys, ulps = EXPRESSIONS[name]
     with pm.config.change_flags(floatX="float32"):
         x, y = pt.vector("x"), pt.vector("y")
-        function = pt.function([x, y], ours(x, y), backend=backend)
+        function = pt.function([x, y], ours(x, y), backend=backend, on_unused_input="ignore")
     check(name, function(X, Y), np.asarray(numpys(X, Y)), ulps)
 
 

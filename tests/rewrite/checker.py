@@ -205,7 +205,7 @@ def _draw(bound: Mapping[str, Node], rule: Rule, pool: Sequence[float], rng: np.
         elif bounded_above:
             array = high - np.abs(array)
         mask = rng.random(shape) < 0.6
-        found[node] = np.where(mask, rng.choice(allowed, shape), array)
+        found[node.inputs[0] if node.inputs else node] = np.where(mask, rng.choice(allowed, shape), array)
     return found
 
 

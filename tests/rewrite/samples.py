@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from consilience.ir import Node, constant, tensor_input
 from consilience.ops import TABLE, apply, linalg, reduce, shape
+from consilience.ops.index import index_inc
+from consilience.ops.reduce import softmax
 from consilience.record import Record
 from consilience.rewrite.facts import assume
 
@@ -87,6 +89,7 @@ INPUTS: dict[str, Kind] = {
     "positive": Kind("float64", (), _positive, ("positive",), 0.0),
     "positive_vector": Kind("float64", (5,), _positive, ("positive",), 0.0),
     "assumed": Kind("float64", (5,), _normal, ("finite",), real=False),
+    "assumed_matrix": Kind("float64", (3, 4), _normal, ("finite",), real=False),
     "i": Kind("int64", (5,), _whole),
     "j": Kind("int64", (5,), _whole),
     "flag": Kind("bool", (5,), _flag),
@@ -97,6 +100,12 @@ INPUTS: dict[str, Kind] = {
     "diagonal_matrix": Kind("float64", (3, 3), _diagonal, ("diagonal", "positive_diagonal"), real=False),
 }
 
+
+def _increment(part: int | slice, values: Node) -> Node:
+    """Values in a vector of five zeros."""
+    return index_inc(shape.full((5,), 0.0)[part], values)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "broadcast_to": shape.broadcast_to,
     "cholesky": linalg.cholesky,
@@ -104,11 +113,14 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "constant": constant,
     "det": linalg.det,
     "expand_dims": shape.expand_dims,
+    "inc": _increment,
     "inv": linalg.inv,
     "logsumexp": partial(reduce, "logsumexp"),
+    "log_softmax": partial(softmax, logarithm=True),
     "node": Node,
     "reshape": shape.reshape,
     "slogdet": linalg.slogdet,
+    "softmax": softmax,
     "solve": linalg.solve,
     "solve_triangular": linalg.solve_triangular,
     "squeeze": shape.squeeze,
@@ -141,10 +153,11 @@ class Samples:
         found: dict[Node, Array] = {}
         for name, node in self.inputs.items():
             kind = INPUTS[name]
+            leaf = node.inputs[0] if node.inputs else node
             array = np.asarray(kind.draw(rng, kind.shape))
             if extreme is not None and kind.dtype == "float64" and kind.real:
                 allowed = np.isnan(extreme) or kind.low <= extreme <= kind.high
                 if allowed:
                     array = np.where(rng.random(kind.shape) < 0.5, extreme, array)
-            found[node] = array
+            found[leaf] = array
         return found

@@ -11,11 +11,12 @@ import pytest
 from consilience.backends.reference import evaluate
 from consilience.errors import GraphError
 from consilience.ir import Node, constant, tensor_input
-from consilience.ops import TABLE, Cast, apply, linalg
+from consilience.ops import TABLE, Assume, Cast, apply, linalg
 from consilience.ops.scalar import DRAWS
 from consilience.ops.shape import arange, broadcast_to, eye, transpose
 from consilience.rewrite.bounds import ELEMENTWISE
-from consilience.rewrite.facts import Facts, assume, assumption_of
+from consilience.rewrite.facts import Facts, assume
+from consilience.rules import simplify
 from tests.rewrite.samples import Samples
 from tests.rules.random_graphs import leaves, random_graph
 
@@ -61,7 +62,8 @@ def test_bounds_of_a_scalar_function_hold(name: str) -> None:
         arity = entry.arity or 3
         inputs = [tensor_input(dtype, (200,)) for _ in range(arity)]
         values = []
-        for x in inputs:
+        operands = [assume(x, finite=True, **facts_of_inputs) if facts_of_inputs else x for x in inputs]
+        for _ in inputs:
             array = draw.normal(0, 3, 200)
             if "positive" in facts_of_inputs:
                 array = np.abs(array)
@@ -70,9 +72,7 @@ def test_bounds_of_a_scalar_function_hold(name: str) -> None:
             elif facts_of_inputs:
                 array = draw.random(200)
             values.append(array if dtype == "float64" else array > 0)
-            if facts_of_inputs:
-                assume(x, finite=True, **facts_of_inputs)
-        node = apply(name, *inputs)
+        node = apply(name, *operands)
         (result,) = evaluate([node], dict(zip(inputs, values, strict=True)))
         known = Facts().bounds(node)
         real = result[~np.isnan(result.astype("float64"))].astype("float64")
@@ -128,7 +128,24 @@ def test_assumptions_are_checked_for_their_names() -> None:
         assume(x, pretty=True)
     with pytest.raises(GraphError, match="only what holds"):
         assume(x, positive=False)
-    assert assumption_of(x) is None
+
+
+def test_an_assumption_speaks_for_the_graph_that_holds_it() -> None:
+    """Another graph that shares the value is not told."""
+    x = tensor_input("float64", ())
+    positive = assume(x, positive=True)
+    assert Facts().positive(positive) is True
+    assert Facts().positive(x) is None
+    absolute = apply("abs", x)
+    assert simplify([apply("abs", positive)]) == [positive]
+    assert simplify([absolute]) == [absolute]
+
+
+def test_assumptions_of_one_value_add_up() -> None:
+    x = assume(assume(tensor_input("float64", ()), finite=True), at_least=2.0)
+    assert Facts().finite(x) is True
+    assert Facts().at_least(x, 2) is True
+    assert not isinstance(x.inputs[0].op, Assume)
 
 
 def test_bounds_can_be_assumed() -> None:

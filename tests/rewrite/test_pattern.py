@@ -129,7 +129,7 @@ def test_a_rule_keeps_the_rest() -> None:
 
 def test_conditions_ask_for_facts() -> None:
     a, b = scalars(2)
-    assume(a, positive=True)
+    a = assume(a, positive=True)
     split = rule("log of a square", log(square(X)), 2 * log(X), given(positive(X)))
     assert split.apply(apply("log", apply("square", a)), Facts()) is apply("mul", 2.0, apply("log", a))
     assert split.apply(apply("log", apply("square", b)), Facts()) is None

@@ -111,16 +111,16 @@ def _tail(eta: float, y: float) -> float:
 
 @pytest.mark.parametrize("shift", [0.0, 900.0, -900.0])
 def test_a_naive_mixture_is_a_logsumexp(shift: float) -> None:
-    weights = tensor_input("float64", (3,), "weights")
+    given_weights = tensor_input("float64", (3,), "weights")
+    weights = assume(given_weights, positive=True)
     x = scalar("x")
     means = constant([-1.0, 0.0, 2.0])
-    assume(weights, positive=True)
     components = weights * apply("exp", -0.5 * (x - means) ** 2 - shift) / math.sqrt(2 * math.pi)
     (result,) = simplify([apply("log", components.sum()) + 0.5 * math.log(2 * math.pi)], strict=True)
     assert isinstance(result.op, Reduce | Elementwise)
     given = np.array([0.2, 0.3, 0.5])
     expected = scipy.special.logsumexp(np.log(given) - 0.5 * (0.7 - np.array([-1.0, 0.0, 2.0])) ** 2) - shift
-    np.testing.assert_allclose(evaluate([result], {weights: given, x: 0.7})[0], expected, rtol=1e-13)
+    np.testing.assert_allclose(evaluate([result], {given_weights: given, x: 0.7})[0], expected, rtol=1e-13)
 
 
 def test_a_half_cauchy_scale_on_the_log_line_does_not_overflow() -> None:
@@ -141,3 +141,14 @@ def test_groups_are_gathered_before_they_are_used() -> None:
     (result,) = simplify([normal(constant(DATA), effects[groups], apply("exp", log_sigma)).sum()], strict=True)
     indices = [n for n in topological([result]) if type(n.op).__name__ == "Index"]
     assert len(indices) == 1
+
+
+@pytest.mark.parametrize("observed", [0.0, 1.3])
+def test_heavy_tails_have_a_gradient_where_the_observation_is_the_location(observed: float) -> None:
+    """log(1 + z²) stays as it is: z² may vanish, and the logarithm of it has no derivative there."""
+    location, log_scale = scalar("location"), scalar("log_scale")
+    density = -apply("log1p", ((location - observed) / apply("exp", log_scale)) ** 2) - log_scale
+    (result,) = simplify([density])
+    slopes = gradient(result, [location, log_scale])
+    values = evaluate(slopes, {location: observed, log_scale: 0.4})
+    np.testing.assert_array_equal(values, [0.0, -1.0])

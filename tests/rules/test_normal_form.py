@@ -75,8 +75,15 @@ EQUAL: dict[str, Pair] = {
     ),
     "log softmax": lambda t: (
         t.log(t.exp(t.matrix) / t.exp(t.matrix).sum(axis=1, keepdims=True)),
-        t.matrix - t.logsumexp(t.matrix, 1, keepdims=True),
+        t.log_softmax(t.matrix, 1),
     ),
+    "x - logsumexp(x)": lambda t: (t.vector - t.logsumexp(t.vector, 0), t.log_softmax(t.vector, 0)),
+    "x - logsumexp(x) in a sum": lambda t: (
+        t.x + t.vector - t.logsumexp(t.vector, 0),
+        t.x + t.log_softmax(t.vector, 0),
+    ),
+    "exp(x - logsumexp(x))": lambda t: (t.exp(t.vector - t.logsumexp(t.vector, 0)), t.softmax(t.vector, 0)),
+    "exp over its sum": lambda t: (t.exp(t.matrix) / t.exp(t.matrix).sum(axis=0), t.softmax(t.matrix, 0)),
     "odds": lambda t: (t.sigmoid(t.x) / (1 - t.sigmoid(t.x)), t.exp(t.x)),
     "logit of sigmoid": lambda t: (t.logit(t.sigmoid(t.x)), t.x),
     "exp of log of positive": lambda t: (t.exp(t.log(t.positive)), t.positive),
@@ -165,7 +172,7 @@ EQUAL: dict[str, Pair] = {
     "sum of a scaled value": lambda t: ((t.vector * t.scalar).sum(), t.scalar * t.vector.sum()),
     "sum over rows of a row": lambda t: ((t.matrix + t.row).sum(axis=0), t.matrix.sum(axis=0) + 3 * t.row),
     "sum of a negative": lambda t: ((-t.vector).sum(), -t.vector.sum()),
-    "sum of a mean": lambda t: (t.matrix.mean(axis=0).mean(), t.matrix.mean()),
+    "sum of a mean": lambda t: (t.matrix.mean(axis=0).mean() + t.scalar, t.matrix.mean() + t.scalar),
     "sum of a transpose": lambda t: (transpose(t.matrix).sum(axis=1), t.matrix.sum(axis=0)),
     "sum of a join": lambda t: (concatenate([t.vector, t.x]).sum(), t.vector.sum() + t.x.sum()),
     "sum of a choice": lambda t: (

@@ -8,13 +8,15 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from consilience.errors import DtypeError, ExecutionError, ShapeError
-from consilience.ir import Node, numpy_dtype, shared_slot
+from consilience.errors import DtypeError, ExecutionError, GraphError, ShapeError
+from consilience.ir import Node, Shared, numpy_dtype, shared_slot
+from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import describe
 from consilience.ir.types import dtype_of
 
@@ -22,12 +24,16 @@ _versions = itertools.count(1)
 
 
 class Context:
-    """Values of shared slots. Thread-safe; a value not set here is looked up in `parent`."""
+    """Values of shared slots. Thread-safe; a value not set here is looked up in `parent`.
+
+    updating   lock held by whoever computes new values from old ones, such as a function with updates
+    """
 
     def __init__(self, parent: Context | None = None) -> None:
         self._parent = parent
         self._lock = threading.Lock()
         self._values: weakref.WeakKeyDictionary[Node, tuple[npt.NDArray[Any], int]] = weakref.WeakKeyDictionary()
+        self.updating = threading.RLock()
 
     def get(self, slot: Node) -> npt.NDArray[Any]:
         """The slot's value, read-only."""
@@ -45,24 +51,61 @@ class Context:
             f"the shared slot {describe(slot)} has no value in this context; set one with `context.set`."
         )
 
+    def value_or_none(self, slot: Node) -> npt.NDArray[Any] | None:
+        """The slot's value, read-only, or None if this context has none of its own."""
+        with self._lock:
+            found = self._values.get(slot)
+        return None if found is None else found[0]
+
+    def __reduce__(self) -> Any:
+        if self is DEFAULT:
+            return "DEFAULT"
+        with self._lock:
+            own = {slot: value for slot, (value, _) in self._values.items()}
+        return _filled, (self._parent, own)
+
+    def snapshot(self, slots: Iterable[Node]) -> list[npt.NDArray[Any]]:
+        """Values of several slots as they are at one moment, read-only."""
+        listed = list(slots)
+        with self._lock:
+            own = [self._values.get(slot) for slot in listed]
+        return [self.get(slot) if found is None else found[0] for slot, found in zip(listed, own, strict=True)]
+
     def set(self, slot: Node, value: npt.ArrayLike) -> None:
         """Give the slot a value of its dtype and shape; the array is copied."""
-        given, wanted = np.asarray(value), numpy_dtype(slot.dtype)
-        if not np.can_cast(given.dtype, wanted, "same_kind"):
-            raise DtypeError(f"{describe(slot)} holds {slot.dtype}, got an array of {given.dtype}.")
-        array = np.array(given, dtype=wanted, order="C", copy=True)
-        declared = slot.static_shape
-        fits = len(declared) == array.ndim and all(
-            not isinstance(n, int) or n == m for n, m in zip(declared, array.shape, strict=True)
-        )
-        if not fits:
-            raise ShapeError(f"{describe(slot)} cannot hold an array of shape {array.shape}; its shape is {declared}.")
-        array.setflags(write=False)
+        self.set_all({slot: value})
+
+    def set_all(self, values: Mapping[Node, npt.ArrayLike]) -> None:
+        """Give several slots their values at one moment, all or, where one does not fit, none."""
+        arrays = {slot: _fitting(slot, value) for slot, value in values.items()}
         with self._lock:
-            self._values[slot] = (array, next(_versions))
+            for slot, array in arrays.items():
+                self._values[slot] = (array, next(_versions))
+
+
+def _fitting(slot: Node, value: npt.ArrayLike) -> npt.NDArray[Any]:
+    """A read-only copy of a value with the dtype and shape of a slot."""
+    given, wanted = np.asarray(value), numpy_dtype(slot.dtype)
+    if not np.can_cast(given.dtype, wanted, "same_kind"):
+        raise DtypeError(f"{describe(slot)} holds {slot.dtype}, got an array of {given.dtype}.")
+    array = np.array(given, dtype=wanted, order="C", copy=True)
+    declared = slot.static_shape
+    fits = len(declared) == array.ndim and all(
+        not isinstance(n, int) or n == m for n, m in zip(declared, array.shape, strict=True)
+    )
+    if not fits:
+        raise ShapeError(f"{describe(slot)} cannot hold an array of shape {array.shape}; its shape is {declared}.")
+    array.setflags(write=False)
+    return array
 
 
 DEFAULT = Context()
+
+
+def _filled(parent: Context | None, values: Mapping[Node, npt.NDArray[Any]]) -> Context:
+    context = Context(parent)
+    context.set_all(values)
+    return context
 
 
 def shared(value: npt.ArrayLike, name: str | None = None, *, shape: tuple[int | None, ...] | None = None) -> Node:
@@ -73,4 +116,32 @@ def shared(value: npt.ArrayLike, name: str | None = None, *, shape: tuple[int | 
     array = np.asarray(value)
     slot = shared_slot(dtype_of(array), array.shape if shape is None else shape, name)
     DEFAULT.set(slot, array)
+    return slot
+
+
+def random_slot(seed: int) -> Node:
+    """A shared random key that starts with a seed in the default context."""
+    slot = shared_slot("key", (), "seed")
+    DEFAULT.set(slot, np.int64(seed))
+    return slot
+
+
+@means("get_value")
+def get_value(slot: Node) -> npt.NDArray[Any]:
+    """A copy of the value of a shared variable in the default context."""
+    return np.array(DEFAULT.get(_checked(slot, "get_value")))
+
+
+@means("set_value")
+def set_value(slot: Node, value: npt.ArrayLike) -> None:
+    """Give a shared variable another value in the default context."""
+    DEFAULT.set(_checked(slot, "set_value"), value)
+
+
+def _checked(slot: Node, method: str) -> Node:
+    if not isinstance(slot.op, Shared):
+        raise GraphError(
+            f"only shared variables hold a value; {describe(slot)} is none, so it has no `{method}`. "
+            "Compute it with `.eval()`."
+        )
     return slot

@@ -1,108 +1,201 @@
 """From expressions to something that can be called.
 
-Inputs and outputs in, a `Function` out: obligations are collected from the graph as written, the graph is
-simplified, and a backend compiles it for the shapes that come. Which backend does the work is looked up
-in the registry.
+A `Request` in, a `Function` out: obligations are collected from the graph as written, the graph is simplified, and a
+backend compiles it for the shapes that come. Which backend does the work is looked up in the registry.
 """
 
 from __future__ import annotations
 
+import secrets
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts, reference
-from consilience.backends.contexts import Context
-from consilience.backends.registry import Executable
+from consilience.backends.contexts import Context, random_slot
+from consilience.backends.modes import Mode, mode_named
+from consilience.backends.pickling import duplicate
+from consilience.backends.registry import Bound
 from consilience.backends.registry import backend as find_backend
-from consilience.backends.shapes import Lengths, bind_lengths, check_sizes, sizes_of
-from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, RangeError, ShapeError
-from consilience.ir import Debt, Input, Node, Shared, TensorType, is_leaf, numpy_dtype, topological
+from consilience.backends.request import In, Outputs, Pairs, Request, Unused, requested
+from consilience.backends.shapes import Lengths, bind_lengths, check_obligations, check_sizes, sizes_of
+from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
+from consilience.ir import Input, Node, Shared, numpy_dtype, substitute, topological
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
 from consilience.ir.leaves import is_masked
+from consilience.ir.lengths import sources_of
 from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe, name_of
+from consilience.ops.assertion import require
 from consilience.rules import simplify
 
 Array: TypeAlias = npt.NDArray[Any]
-Outputs: TypeAlias = Node | Sequence[Node] | Mapping[str, Node]
 
 # Specialisations kept per function: one per combination of input shapes seen lately.
 KEPT_SHAPES = 64
 
 
+class FunctionProfile:
+    """Where the time of one function went.
+
+    graph_seconds    time to simplify the graph, once
+    compile_seconds  time to compile it, for `compiled` combinations of shapes
+    call_seconds     time inside `calls` calls, compilation left out
+    """
+
+    def __init__(self) -> None:
+        self.graph_seconds = 0.0
+        self.compile_seconds = 0.0
+        self.compiled = 0
+        self.call_seconds = 0.0
+        self.calls = 0
+
+    def summary(self) -> str:
+        """One line for each kind of time."""
+        per_call = f" ({self.call_seconds / self.calls * 1e6:.3g} us each)" if self.calls else ""
+        return (
+            f"simplified in {self.graph_seconds * 1e3:.3g} ms\n"
+            f"compiled {self.compiled} times in {self.compile_seconds * 1e3:.3g} ms\n"
+            f"called {self.calls} times in {self.call_seconds * 1e3:.3g} ms{per_call}"
+        )
+
+
 class Function:
     """A compiled expression; call it with one value per input, by position or by name.
 
-    Re-entrant: any number of threads may call it at once. Values of shared variables come from `context`.
+    Re-entrant: any number of threads may call it at once. Values of shared variables come from `context`. A function
+    with updates gives them new values, all at one moment, once its results are there; such calls wait for each other.
+
+    profile   times, if they were asked for
     """
 
     def __init__(
-        self, inputs: Sequence[Node], outputs: Outputs, name: str | None, backend: str, context: Context | None
+        self,
+        request: Request,
+        *,
+        mode: Mode,
+        context: Context | None = None,
+        allow_downcast: bool | None = None,
+        profile: FunctionProfile | None = None,
     ) -> None:
-        self.name = name or "function"
-        self.inputs = tuple(inputs)
-        self._keys = list(outputs) if isinstance(outputs, Mapping) else None
-        self._single = isinstance(outputs, Node)
-        written = _listed(outputs)
-        self.outputs = tuple(written)
-        self._check_inputs()
-        self._debts: tuple[Debt, ...] = collect(written)
-        self._sizes = sizes_of(topological(written))
-        self.optimised = tuple(simplify(written))
-        self._slots = _slots(self.optimised, written)
+        self.name = request.name
+        self.mode = mode
+        self.inputs = tuple(item.variable for item in request.inputs)
+        self.outputs = request.outputs
+        self.updates = dict(request.updates)
+        self.profile = profile
+        self._request = request
         self._context = context
-        self._compile = find_backend(backend)
-        self._executables: OrderedDict[tuple[tuple[int, ...], ...], Executable] = OrderedDict()
+        self._allow_downcast = allow_downcast
+        began = time.perf_counter()
+        written = request.expressions
+        sources = sources_of(written)
+        self._obligations = collect([*written, *sources])
+        self._sizes = sizes_of(topological([*written, *sources]))
+        # Lengths that are computed can be checked by the program only.
+        later = tuple(o for o in self._obligations if dims.is_computed(o.left) or dims.is_computed(o.right))
+        self.optimised = tuple(require(simplify(written) if mode.simplified else written, later))
+        self._slots = _slots(self.optimised, written, sources)
+        if profile is not None:
+            profile.graph_seconds += time.perf_counter() - began
+        self._compile = find_backend(mode.backend)
+        self._executables: OrderedDict[tuple[tuple[int, ...], ...], Bound] = OrderedDict()
         self._lock = threading.Lock()
 
-    def _check_inputs(self) -> None:
-        seen: set[Node] = set()
-        for node in self.inputs:
-            if not isinstance(node.op, Input):
-                raise GraphError(
-                    f"an input must be a symbolic variable such as `pt.vector('x')`, got {describe(node)}."
-                )
-            if node in seen:
-                raise GraphError(f"{describe(node)} is listed twice among the inputs of `{self.name}`.")
-            seen.add(node)
-        missing = [n for n in topological(self.outputs) if isinstance(n.op, Input) and n not in seen]
-        if missing:
-            raise GraphError(
-                f"`{self.name}` depends on {describe(missing[0])}, which is not among its inputs; add it to `inputs`."
-            )
+    def __repr__(self) -> str:
+        names = [item.name or "?" for item in self._request.inputs]
+        return f"<function {self.name}({', '.join(names)}) of {len(self.outputs)} outputs>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (self._request, self.mode, self._context, self._allow_downcast, self.profile is not None)
+
+    def __deepcopy__(self, memo: object) -> Function:
+        return duplicate(self)
 
     def __call__(self, *values: npt.ArrayLike, context: Context | None = None, **named: npt.ArrayLike) -> Any:
-        """Values of the outputs in the form they were given: an array, a list or a dict."""
-        arrays = self._converted(values, named)
+        """Values of the outputs in the form they were given: an array, a list or a dict; None for `outputs=None`."""
+        given = self._converted(values, named)
         place = context or self._context or contexts.DEFAULT
-        arrays += [place.get(slot) for slot in self._slots]
-        try:
-            results = self._executable(arrays)(arrays)
-        except ExecutionError as error:
-            raise self._located(error, arrays) from None
-        if self._single:
-            return results[0]
-        return dict(zip(self._keys, results, strict=True)) if self._keys is not None else results
+        with place.updating if self.updates else nullcontext():
+            arrays = [*given, *place.snapshot(self._slots)]
+            try:
+                run = self._executable(arrays)
+                began = time.perf_counter()
+                results = run(arrays)
+            except (ExecutionError, ShapeError) as error:
+                raise self._located(error, arrays) from None
+            if self.profile is not None:
+                with self._lock:
+                    self.profile.calls += 1
+                    self.profile.call_seconds += time.perf_counter() - began
+            count = len(self.outputs)
+            if self.updates:
+                place.set_all(dict(zip(self.updates, results[count:], strict=True)))
+        return self._formed(results[:count])
 
-    def _located(self, error: ExecutionError, arrays: Sequence[Array]) -> ExecutionError:
+    def _formed(self, results: list[Array]) -> Any:
+        match self._request.form:
+            case "one":
+                return results[0]
+            case "dict":
+                return dict(zip(self._request.keys, results, strict=True))
+            case "nothing":
+                return None
+            case _:
+                return results
+
+    def copy(
+        self, *, swap: Mapping[Node, Node] | None = None, delete_updates: bool = False, name: str | None = None
+    ) -> Function:
+        """The same function once more.
+
+        swap            shared variables of this function with others, of the same type, in their place
+        delete_updates  whether the copy leaves shared variables as they are
+        name            of the copy; this one's if not given
+        """
+        request = self._request
+        own = request.expressions
+        known = set(self.get_shared())
+        for old, new in (swap or {}).items():
+            if old not in known:
+                raise GraphError(f"`{self.name}` does not use {describe(old)}, so it cannot be swapped.")
+            if not isinstance(new.op, Shared) or new.type != old.type:
+                raise GraphError(f"a shared variable of type {old.type!r} was needed for it, got {describe(new)}.")
+        made = substitute(own, swap) if swap else own
+        count = len(self.outputs)
+        slots = [(swap or {}).get(slot, slot) for slot in self.updates]
+        updates = () if delete_updates else tuple(zip(slots, made[count:], strict=True))
+        copied = Request(name or self.name, request.inputs, tuple(made[:count]), updates, request.form, request.keys)
+        profile = None if self.profile is None else FunctionProfile()
+        return Function(
+            copied, mode=self.mode, context=self._context, allow_downcast=self._allow_downcast, profile=profile
+        )
+
+    def get_shared(self) -> list[Node]:
+        """The shared variables that are read or updated."""
+        return list(dict.fromkeys((*self._slots, *self.updates)))
+
+    def _located(self, error: ExecutionError | ShapeError, arrays: Sequence[Array]) -> ExecutionError | ShapeError:
         """The same failure found again in the expressions as the user wrote them, which says where it is."""
         if isinstance(error, MemoryShortage):
             return error
         try:
-            reference.evaluate(self.outputs, dict(zip((*self.inputs, *self._slots), arrays, strict=True)))
-        except ExecutionError as precise:
+            written = require(self._request.expressions, self._obligations)
+            reference.evaluate(written, dict(zip((*self.inputs, *self._slots), arrays, strict=True)))
+        except (ExecutionError, ShapeError) as precise:
             return precise
         return error
 
     def _converted(self, values: Sequence[npt.ArrayLike], named: Mapping[str, npt.ArrayLike]) -> list[Array]:
         given: list[npt.ArrayLike | None] = [*values, *[None] * (len(self.inputs) - len(values))]
-        names = [name_of(node) for node in self.inputs]
+        names = [item.name for item in self._request.inputs]
         if len(values) > len(self.inputs):
             raise TypeError(f"`{self.name}` takes {len(self.inputs)} inputs, got {len(values)}.")
         for key, value in named.items():
@@ -114,40 +207,51 @@ class Function:
             if given[position] is not None:
                 raise TypeError(f"the input `{key}` of `{self.name}` was given twice.")
             given[position] = value
-        return [self._array(node, value) for node, value in zip(self.inputs, given, strict=True)]
+        return [self._array(item, value) for item, value in zip(self._request.inputs, given, strict=True)]
 
-    def _array(self, node: Node, value: npt.ArrayLike | None) -> Array:
+    def _array(self, item: In, value: npt.ArrayLike | None) -> Array:
+        node = item.variable
+        if value is None:
+            value = item.value
         if value is None:
             raise TypeError(f"`{self.name}` needs a value for {describe(node)}.")
         if isinstance(value, Node):
             raise TypeError(f"`{self.name}` needs numbers for {describe(node)}, got the expression {value!r}.")
         if is_masked(value):
             raise DtypeError(f"{describe(node)} cannot take a masked array; fill or drop the masked entries first.")
-        array = np.asarray(value)
+        try:
+            array = np.asarray(value)
+        except ValueError as error:
+            raise DtypeError(f"{describe(node)} needs an array of numbers: {error}") from None
         wanted = numpy_dtype(node.dtype)
-        if array.dtype != wanted:
-            if array.dtype.kind in "iu" and wanted.kind in "iu":
-                return _whole(node, array, wanted)
-            if not np.can_cast(array.dtype, wanted, "same_kind") or (array.dtype.kind == "b") != (wanted.kind == "b"):
-                raise DtypeError(
-                    f"{describe(node)} needs {node.dtype}, got an array of {array.dtype}; convert it with `.astype`."
-                )
-            array = array.astype(wanted)
-        return array
+        if array.dtype == wanted:
+            return array
+        downcast = self._allow_downcast if item.allow_downcast is None else item.allow_downcast
+        number = array.dtype.kind in "biuf" and not item.strict
+        if item.strict or not _converts(value, array, wanted, downcast):
+            raise DtypeError(
+                f"{describe(node)} needs {node.dtype}, got an array of {array.dtype}; convert it with `.astype`"
+                + (", or pass `allow_input_downcast=True` to `function`." if not downcast and number else ".")
+            )
+        return array.astype(wanted)
 
-    def _executable(self, arrays: Sequence[Array]) -> Executable:
+    def _executable(self, arrays: Sequence[Array]) -> Bound:
         shapes = tuple(array.shape for array in arrays)
         with self._lock:
             known = self._executables.get(shapes)
             if known is not None:
                 self._executables.move_to_end(shapes)
                 return known
+        began = time.perf_counter()
         lengths = self.check_shapes(shapes)
-        made = self._compile((*self.inputs, *self._slots), self.optimised, lengths)
+        made = self._compile((*self.inputs, *self._slots), self.optimised, lengths).bind()
         with self._lock:
             self._executables[shapes] = made
             while len(self._executables) > KEPT_SHAPES:
                 self._executables.popitem(last=False)
+            if self.profile is not None:
+                self.profile.compiled += 1
+                self.profile.compile_seconds += time.perf_counter() - began
         return made
 
     def check_shapes(self, shapes: Sequence[tuple[int, ...]]) -> Lengths:
@@ -156,37 +260,35 @@ class Function:
         for node, shape in zip((*self.inputs, *self._slots), shapes, strict=True):
             bind_lengths(node, shape, lengths)
         check_sizes(self._sizes, lengths)
-        for debt in self._debts:
-            left = dims.substitute(debt.obligation.left, lengths)
-            right = dims.substitute(debt.obligation.right, lengths)
-            if isinstance(left, int) and isinstance(right, int) and left != right:
-                raise ShapeError(
-                    f"{debt.obligation.reason}, but `{debt.obligation.left!r}` is {left} and "
-                    f"`{debt.obligation.right!r}` is {right}, in {debt.where}. "
-                    "A length 1 is stretched only when it is static: index with `None` to add such an axis."
-                )
+        check_obligations(self._obligations, lengths)
         return lengths
 
 
-def _whole(node: Node, array: Array, wanted: np.dtype[Any]) -> Array:
-    """Integers as another integer dtype that holds all of them."""
-    if array.size and not np.can_cast(array.dtype, wanted, "safe"):
-        limits = np.iinfo(node.dtype)
-        low, high = int(array.min()), int(array.max())
-        if low < limits.min or high > limits.max:
-            worst = low if low < limits.min else high
-            raise RangeError(f"{describe(node)} takes {node.dtype}, which does not hold {worst}.")
-    return array.astype(wanted)
+def _rebuilt(
+    request: Request, mode: Mode, context: Context | None, allow_downcast: bool | None, profile: bool
+) -> Function:
+    """A function from a pickle; it is compiled when it is called."""
+    times = FunctionProfile() if profile else None
+    return Function(request, mode=mode, context=context, allow_downcast=allow_downcast, profile=times)
 
 
-def _listed(outputs: Outputs) -> list[Node]:
-    if isinstance(outputs, Node):
-        return [outputs]
-    listed = list(outputs.values()) if isinstance(outputs, Mapping) else list(outputs)
-    for output in listed:
-        if not isinstance(output, Node) or not isinstance(output.type, TensorType):
-            raise GraphError(f"an output must be a tensor expression, got {output!r}.")
-    return listed
+def _converts(value: object, array: Array, wanted: np.dtype[Any], downcast: bool | None) -> bool:
+    """Whether a value may become an array of another dtype.
+
+    Arrays may where no value of their dtype is lost; numbers and lists of Python have no width, so floats are rounded
+    unless `downcast` is False, and integers must fit. True lets all numbers, cut off or wrapped as NumPy does it.
+    """
+    kind = array.dtype.kind
+    if downcast:
+        return kind in "biuf" or (kind == "c" and wanted.kind == "c")
+    whole = kind in "iu" and wanted.kind in "iu"
+    if (kind == "b") != (wanted.kind == "b") or not (whole or np.can_cast(array.dtype, wanted, "same_kind")):
+        return False
+    if hasattr(value, "dtype"):
+        return np.can_cast(array.dtype, wanted, "safe")
+    if downcast is None and wanted.kind == "f":
+        return True
+    return bool((array.astype(wanted) == array).all())
 
 
 def _slots(*graphs: Sequence[Node]) -> tuple[Node, ...]:
@@ -197,45 +299,92 @@ def _slots(*graphs: Sequence[Node]) -> tuple[Node, ...]:
 
 
 def function(
-    inputs: Sequence[Node],
-    outputs: Outputs,
-    *,
+    inputs: Sequence[Node | In],
+    outputs: Outputs = None,
+    mode: Mode | str | None = None,
+    updates: Pairs = None,
+    givens: Pairs = None,
+    no_default_updates: bool | Sequence[Node] = False,
+    accept_inplace: bool = False,
     name: str | None = None,
-    backend: str = "llvm",
+    rebuild_strict: bool = True,
+    allow_input_downcast: bool | None = None,
+    profile: bool | FunctionProfile | None = None,
+    on_unused_input: Unused = None,
+    *,
+    backend: str | None = None,
     context: Context | None = None,
+    random_key: Node | None = None,
 ) -> Function:
     """Compile expressions.
 
-    inputs    symbolic variables, in the order of the call
-    outputs   an expression, a list or a dict of expressions; results come in the same form
-    backend   "llvm" (machine code) or "reference" (NumPy)
-    context   where shared variables take their values; the default context if not given
+    inputs                symbolic variables in the order of the call; other expressions too, whose values are then
+                          given; `In` for a default value or a name
+    outputs               an expression, a list or a dict of expressions; results come in the same form. None: the
+                          function is called for its updates and returns None
+    mode                  "FAST_RUN" (the default; also "NUMBA", "C"): machine code of the simplified graph.
+                          "FAST_COMPILE": the graph as written, computed by NumPy. "PY": simplified, by NumPy
+    updates               shared variable -> expression of its next value, of its dtype and shape; a dict or pairs.
+                          All expressions see the values before the call
+    givens                variable -> what stands in its place, of the same type; a dict or pairs. All places are
+                          filled at once: replacements are not searched for further ones, so {a: b, b: a} exchanges
+    rebuild_strict        False: `givens` may have other dtypes and are converted
+    allow_input_downcast  True: values are converted whatever is lost. None, False: arrays only to dtypes that hold
+                          all their values; None also rounds Python's floats to float32
+    profile               True: `function.profile` knows the times of compilation and calls
+    on_unused_input       "raise" (the default), "warn" or "ignore" inputs that the outputs do not depend on
+    backend               in place of `mode`: "llvm" (machine code) or "reference" (NumPy)
+    context               where shared variables take their values; the default context if not given
+    random_key            shared random key with which random variables are drawn, and which is updated, at every call;
+                          None refuses random variables that are no inputs
+    no_default_updates, accept_inplace   accepted; there are neither default updates nor operations in place
+    raises                GraphError for inputs, updates and givens that do not fit; UnusedInputError
     """
-    return Function(inputs, outputs, name, backend, context)
+    request = requested(
+        inputs,
+        outputs,
+        name=name or "function",
+        updates=updates,
+        givens=givens,
+        strict=rebuild_strict,
+        on_unused_input=on_unused_input,
+        random_key=random_key,
+    )
+    return Function(
+        request,
+        mode=mode_named(mode, backend),
+        context=context,
+        allow_downcast=allow_input_downcast,
+        profile=profile if isinstance(profile, FunctionProfile) else FunctionProfile() if profile else None,
+    )
 
 
-def eval(
-    expression: Node,
-    inputs: Mapping[Node | str, npt.ArrayLike] | None = None,
-    *,
-    backend: str = "llvm",
-    context: Context | None = None,
-) -> Array:
-    """The value of one expression, given values of its inputs (by node or by name)."""
-    given = dict(inputs or {})
-    leaves = [n for n in topological([expression]) if is_leaf(n) and isinstance(n.op, Input)]
-    by_name = {name_of(n): n for n in leaves}
-    values = {by_name.get(k, k) if isinstance(k, str) else k: v for k, v in given.items()}
-    if any(leaf not in values for leaf in leaves):
-        raise _missing(leaves, values)
-    compiled = function(leaves, expression, backend=backend, context=context)
-    result: Array = compiled(*[values[leaf] for leaf in leaves])
+def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] | None = None, **options: Any) -> Array:
+    """The value of one expression.
+
+    inputs_to_values   values of inputs, or of any expressions within, by node or by name
+    options            as for `function`
+    returns            an array; random variables without a value are drawn, anew at every call
+    """
+    if not isinstance(inputs_to_values, Mapping | None):
+        raise TypeError(f"`eval` takes a dict of values by variable or name, got {inputs_to_values!r}.")
+    given = dict(inputs_to_values or {})
+    wrong = next((key for key in given if not isinstance(key, Node | str)), None)
+    if wrong is not None or None in given:
+        raise TypeError(f"`eval` takes values by variable or name, got the key {wrong!r}.")
+    order = topological([expression, *sources_of([expression])])
+    by_name = {name: node for node in order if (name := name_of(node)) is not None}
+    unknown = [key for key in given if isinstance(key, str) and key not in by_name]
+    if unknown:
+        raise GraphError(f"{describe(expression)} depends on nothing named `{unknown[0]}`; it has {sorted(by_name)}.")
+    values = {by_name[key] if isinstance(key, str) else key: value for key, value in given.items()}
+    needed = topological([expression, *sources_of([expression])], stop=values.__contains__)
+    absent = next((n for n in needed if isinstance(n.op, Input) and n not in values and n.dtype != "key"), None)
+    if absent is not None:
+        raise GraphError(f"`eval` needs a value for {describe(absent)}; pass it as `.eval({{x: value}})`.")
+    random_key = random_slot(secrets.randbits(62))
+    result: Array = function(list(values), expression, random_key=random_key, **options)(*values.values())
     return result
-
-
-def _missing(leaves: Sequence[Node], values: Mapping[Any, Any]) -> GraphError:
-    absent = next(n for n in leaves if n not in values)
-    return GraphError(f"`eval` needs a value for {describe(absent)}; pass it as `.eval({{x: value}})`.")
 
 
 means("eval")(eval)

@@ -11,6 +11,7 @@ import functools
 import math
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -18,11 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import reference
-from consilience.backends.shapes import Lengths, check_sizes, sizes_of
+from consilience.backends.callback import Callback
+from consilience.backends.registry import Bound, Executable
+from consilience.backends.shapes import Lengths, bind_computed, check_obligations, check_sizes, sizes_of
 from consilience.errors import ExecutionError, LinearAlgebraError, MemoryShortage, OutOfBoundsError, Status
 from consilience.ir import (
     Node,
     TensorType,
+    computed_atoms,
     constant,
     is_leaf,
     numpy_dtype,
@@ -32,6 +36,7 @@ from consilience.ir import (
     topological,
 )
 from consilience.ir import dimension as dims
+from consilience.ir.lengths import source_of
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower import entry
 from consilience.lower.expand import expand
@@ -39,11 +44,12 @@ from consilience.lower.prepare import prepare
 from consilience.lower.program import lower
 from consilience.lower.sharing import share_exponentials
 from consilience.lower.specialise import specialise
-from consilience.lower.views import static
+from consilience.lower.views import gathered_lengths, proved_inside, static
 from consilience.native import jit, target
 from consilience.native.batch import run_batch
 from consilience.native.emit import emit
-from consilience.ops import Elementwise, MaskPositions, apply
+from consilience.ops import Elementwise, Index, IndexUpdate, MaskPositions, apply
+from consilience.ops.assertion import required
 from consilience.ops.complex_numbers import imag, real
 from consilience.ops.dtypes import part_of
 from consilience.ops.scalar import DRAWS
@@ -55,8 +61,8 @@ Array: TypeAlias = npt.NDArray[Any]
 # Constant subgraphs up to this many elements are computed once, at compile time.
 FOLD_LIMIT = 5_000_000
 ALIGNMENT = 64
-# Specialisations kept per mask: one per number of true entries seen lately.
-KEPT_COUNTS = 16
+# Programs kept behind each stage: one per combination of computed lengths seen lately.
+KEPT_LENGTHS = 16
 
 
 class Compiled:
@@ -65,15 +71,23 @@ class Compiled:
     inputs    leaves in the order of the inputs table
     outputs   static expressions
     data      leaves whose values are bound before calls (`bind`); what depends on them alone is computed then
+    origins   the outputs as users know them, for messages; `outputs` if not given
 
     address     of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`
     workspace   bytes of scratch a call needs, 64-byte aligned, one block per thread
     """
 
     def __init__(
-        self, inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = (), *, level: int = 2
+        self,
+        inputs: Sequence[Node],
+        outputs: Sequence[Node],
+        data: Sequence[Node] = (),
+        *,
+        level: int = 2,
+        origins: Sequence[Node] | None = None,
     ) -> None:
         self._data = list(data)
+        self.origins = outputs if origins is None else origins
         check_sizes(sizes_of(topological(outputs)), {})
         with without_sources():
             primitive = fold(share_exponentials(expand(outputs)))
@@ -87,16 +101,16 @@ class Compiled:
         self._arrays = [aligned(array) if array.size > 1 else array for array in program.constants]
         self.outputs = [(static(o.static_shape), numpy_dtype(o.dtype)) for o in program.outputs]
 
-    def bind(self, values: Sequence[Array] = ()) -> Bound:
+    def bind(self, values: Sequence[Array] = ()) -> BoundCode:
         """The code with a table of constants, for given values of the data leaves."""
         prepared: list[Array] = []
         if self._prepared:
             prepared = reference.evaluate(self._prepared, dict(zip(self._data, values, strict=True)))
-        return Bound(self, [*(aligned(a) for a in prepared), *self._arrays])
+        return BoundCode(self, [*(aligned(a) for a in prepared), *self._arrays])
 
 
-class Bound:
-    """Machine code with its data: what a native caller needs. Keeps code and arrays alive."""
+class BoundCode:
+    """Machine code with its data (`registry.Bound`). Keeps code and arrays alive."""
 
     def __init__(self, compiled: Compiled, arrays: Sequence[Array]) -> None:
         self.compiled = compiled
@@ -105,13 +119,28 @@ class Bound:
         self.entry = compiled.address
         self.constants: int = self._table.ctypes.data
         self.workspace = compiled.workspace
+        pointer = ctypes.c_void_p
+        self._function = compiled.library.function("entry", ctypes.c_int64, pointer, pointer, pointer, pointer)
+
+    def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
+        given = [np.require(a, requirements=("C", "A")) for a in arrays]
+        results = [allocated(shape, dtype) for shape, dtype in self.compiled.outputs]
+        ins = (ctypes.c_void_p * max(1, len(given)))(*[a.ctypes.data for a in given])
+        outs = (ctypes.c_void_p * max(1, len(results)))(*[r.ctypes.data for r in results])
+        status = self._function(ins, outs, workspace_address(self.workspace), self.constants)
+        if status:
+            self._explain(status)
+        return results
+
+    def _explain(self, status: int) -> None:
+        """What machine code knows of a failure; `function` finds the place."""
+        where = ", ".join(describe(o) for o in self.compiled.origins[:3])
+        if status & Status.OUT_OF_BOUNDS:
+            raise OutOfBoundsError(f"an index lies outside its axis in the computation of {where}.")
+        raise LinearAlgebraError(f"a matrix is singular or not positive definite in the computation of {where}.")
 
     def map(self, inputs: Sequence[tuple[Array, bool]], count: int) -> tuple[list[Array], int]:
-        """Values of the outputs for many draws, computed in one native loop.
-
-        inputs    per input an array, and whether its first axis counts draws (else it is the same for all)
-        returns   arrays with a leading axis of `count`, and the statuses of all calls combined
-        """
+        """Values of the outputs for many draws, computed in one native loop (`registry.Bound`)."""
         kept = [(np.ascontiguousarray(a), per_draw) for a, per_draw in inputs]
         ins = [(a.ctypes.data, a.nbytes // max(1, count) if per_draw else 0) for a, per_draw in kept]
         results = [np.empty((count, *shape), dtype) for shape, dtype in self.compiled.outputs]
@@ -149,7 +178,7 @@ def fold(outputs: Sequence[Node]) -> list[Node]:
 
 def _foldable(node: Node) -> bool:
     """Whether a node has a value that is the same in every call and cheap for the reference backend."""
-    if is_leaf(node) or isinstance(node.op, MaskPositions):
+    if is_leaf(node):
         return False
     return not (isinstance(node.op, Elementwise) and node.op.function in (*DRAWS, "fold_in"))
 
@@ -210,120 +239,181 @@ def workspace_address(size: int) -> int:
     return _workspaces.address(size)
 
 
-class _Call:
-    """An executable: arrays in, fresh arrays out."""
-
-    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequence[Node]) -> None:
-        self._compiled = Compiled(inputs, outputs)
-        self._bound = self._compiled.bind()
-        self._shapes = [tuple(int(n) for n in o.static_shape) for o in outputs]
-        self._dtypes = [numpy_dtype(o.dtype) for o in outputs]
-        self._origins = origins
-        pointer = ctypes.c_void_p
-        self._entry = self._compiled.library.function("entry", ctypes.c_int64, pointer, pointer, pointer, pointer)
-        self._inputs = pointer * max(1, len(inputs))
-        self._outputs = pointer * max(1, len(outputs))
-
-    def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
-        given = [np.require(a, requirements=("C", "A")) for a in arrays]
-        results = [allocated(s, d) for s, d in zip(self._shapes, self._dtypes, strict=True)]
-        ins = self._inputs(*[a.ctypes.data for a in given])
-        outs = self._outputs(*[r.ctypes.data for r in results])
-        scratch = workspace_address(self._bound.workspace)
-        status = self._entry(ins, outs, scratch, self._bound.constants)
-        if status:
-            self._explain(status)
-        return results
-
-    def _explain(self, status: int) -> None:
-        """What machine code knows of a failure; `function` finds the place."""
-        where = ", ".join(describe(o) for o in self._origins[:3])
-        if status & Status.OUT_OF_BOUNDS:
-            raise OutOfBoundsError(f"an index lies outside its axis in the computation of {where}.")
-        raise LinearAlgebraError(f"a matrix is singular or not positive definite in the computation of {where}.")
-
-
 class _Staged:
-    """A graph with masks: the number of true entries is learnt first, then the rest is compiled for it."""
+    """A graph with computed lengths: those are computed first, then the rest is compiled for them.
 
-    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequence[Node]) -> None:
-        self._inputs = list(inputs)
-        self._outputs = list(outputs)
-        self._origins = origins
-        order = topological(outputs)
-        self._positions = next(n for n in order if isinstance(n.op, MaskPositions))
-        (mask,) = self._positions.inputs
-        self._mask = _executable(self._inputs, [mask], origins)
-        self._rests: dict[int, Any] = {}
+    Lengths that depend on further lengths, such as a mask of a masked tensor, are left to the stages behind.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Node],
+        outputs: Sequence[Node],
+        data: Sequence[Node],
+        *,
+        level: int,
+        origins: Sequence[Node],
+    ) -> None:
+        self.inputs, self.outputs, self.origins = list(inputs), list(outputs), origins
+        self._data = list(data)
+        self._level = level
+        sources = {atom: source_of(atom) for atom in computed_atoms(outputs)}
+        ready = {atom: source for atom, source in sources.items() if not computed_atoms([source])}
+        # Positions are found once for all that share a count, which different code might find one more or less of.
+        self._masks: dict[dims.Atom, list[Node]] = {}
+        for node in topological([*outputs, *sources.values()]):
+            if isinstance(node.op, MaskPositions) and not computed_atoms(node.inputs):
+                self._masks.setdefault(_count(node), []).append(node)
+        self._scalars = {atom: source for atom, source in ready.items() if atom not in self._masks}
+        first = [*self._scalars.values(), *(nodes[0].inputs[0] for nodes in self._masks.values())]
+        self._fixed = {n for n in topological(first) if is_leaf(n)} <= set(data)
+        self._first = Compiled([] if self._fixed else inputs, first, data, level=level, origins=origins)
+        self._rests: OrderedDict[tuple[int, ...], Executable] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def bind(self, values: Sequence[Array] = ()) -> Bound:
+        """With lengths of data alone these are known now, otherwise in each call."""
+        first = self._first.bind(values)
+        if not self._fixed:
+            return _StagedBound(self, first, values)
+        rest, positions = self.rest(first([]))
+        return rest.bind([*values, *positions])
+
+    def rest(self, found: Sequence[Array]) -> tuple[Executable, list[Array]]:
+        """The program behind the first stage and the positions of true entries: its last inputs, or its last data."""
+        numbers = [int(number) for number in found[: len(self._scalars)]]
+        positions = [np.flatnonzero(mask).astype("int64") for mask in found[len(self._scalars) :]]
+        lengths = (*numbers, *map(len, positions))
+        with self._lock:
+            known = self._rests.pop(lengths, None)
+        known = self._compile(numbers, list(map(len, positions))) if known is None else known
+        with self._lock:
+            self._rests[lengths] = known
+            while len(self._rests) > KEPT_LENGTHS:
+                self._rests.popitem(last=False)
+        return known, positions
+
+    def _compile(self, numbers: Sequence[int], counts: Sequence[int]) -> Executable:
+        lengths: Lengths = {}
+        known: dict[Node, Node] = {}
+        for (atom, scalar), number in zip(self._scalars.items(), numbers, strict=True):
+            bind_computed(atom, number, lengths)
+            known[scalar] = constant(number, "int64")
+        placed = [tensor_input("int64", (count,), "mask positions") for count in counts]
+        for (atom, nodes), count, leaf in zip(self._masks.items(), counts, placed, strict=True):
+            bind_computed(atom, count, lengths)
+            known.update((node, leaf) for node in nodes)
+        check_obligations(required(self.outputs), lengths)
+        with without_sources():
+            static, memo = specialise([*self.outputs, *known], lengths)
+            replaced = substitute(static[: len(self.outputs)], {memo[old]: new for old, new in known.items()})
+        inputs, data = (self.inputs, [*self._data, *placed]) if self._fixed else ([*self.inputs, *placed], self._data)
+        return _executable(inputs, replaced, data, level=self._level, origins=self.origins)
+
+
+def _count(positions: Node) -> dims.Atom:
+    """The number of true entries, as a length."""
+    atom = dims.as_atom(positions.static_shape[0])
+    assert atom is not None
+    return atom
+
+
+class _StagedBound(Callback):
+    """A graph whose lengths depend on its inputs, with its data."""
+
+    def __init__(self, staged: _Staged, first: Bound, values: Sequence[Array]) -> None:
+        super().__init__(staged.inputs, staged.outputs, {})
+        self._staged = staged
+        self._first = first
+        self._values = values
 
     def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
-        (mask,) = self._mask(arrays)
-        positions = np.flatnonzero(mask).astype("int64")
-        rest = self._rests.get(len(positions))
-        if rest is None:
-            rest = self._rests[len(positions)] = self._compile(len(positions))
-            for count in list(self._rests)[:-KEPT_COUNTS]:
-                self._rests.pop(count, None)
-        return rest([*arrays, positions])
+        rest, positions = self._staged.rest(self._first(arrays))
+        return rest.bind(self._values)([*arrays, *positions])
 
-    def _compile(self, count: int) -> Call:
-        known = tensor_input("int64", (count,), "mask positions")
-        atom = dims.as_symbol(self._positions.static_shape[0])
-        assert atom is not None
-        # The positions become an input of known length; the symbol of their number becomes that number.
-        placeholder = tensor_input("int64", (self._positions.static_shape[0],), "mask positions")
-        open_outputs = substitute(self._outputs, {self._positions: placeholder})
-        outputs, memo = specialise(open_outputs, {atom: count})
-        replaced = substitute(outputs, {memo[placeholder]: known} if placeholder in memo else {})
-        return _executable([*self._inputs, known], replaced, self._origins)
+
+def _executable(
+    inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node], *, level: int, origins: Sequence[Node]
+) -> Executable:
+    if computed_atoms(outputs):
+        return _Staged(inputs, outputs, data, level=level, origins=origins)
+    if any(map(_unread, topological(outputs))):
+        return reference.compile(inputs, outputs, {}, data)
+    return Compiled(inputs, outputs, data, level=level, origins=origins)
 
 
 class _Paired:
-    """A graph with complex inputs or outputs: machine code sees their parts along a last axis of length 2."""
+    """A graph with complex leaves or outputs: machine code sees their parts along a last axis of length 2."""
 
-    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequence[Node]) -> None:
-        self._complex = [o.dtype if is_complex(o) else "" for o in outputs]
+    def __init__(
+        self,
+        inputs: Sequence[Node],
+        outputs: Sequence[Node],
+        data: Sequence[Node],
+        *,
+        level: int,
+        origins: Sequence[Node],
+    ) -> None:
+        self.inputs, self.outputs = inputs, outputs
         paired: dict[Node, Node] = {}
-        leaves = []
-        for leaf in inputs:
-            if is_complex(leaf):
-                parts = tensor_input(part_of(leaf.dtype), (*leaf.static_shape, 2))
-                paired[leaf] = apply("complex", parts[..., 0], parts[..., 1])
-                leaf = parts
-            leaves.append(leaf)
-        replaced = substitute(outputs, paired)
-        results = [stack([real(o), imag(o)], o.ndim) if is_complex(o) else o for o in replaced]
-        self._call = _executable(leaves, results, origins)
+        leaves = [_leaf_of_parts(leaf, paired) for leaf in (*inputs, *data)]
+        results = [stack([real(o), imag(o)], o.ndim) if is_complex(o) else o for o in substitute(outputs, paired)]
+        count = len(inputs)
+        self._parts = _executable(leaves[:count], results, leaves[count:], level=level, origins=origins)
+
+    def bind(self, values: Sequence[Array] = ()) -> Bound:
+        """With its data."""
+        return _PairedBound(self, self._parts.bind(list(map(_parts, values))))
+
+
+class _PairedBound(Callback):
+    """A graph of complex numbers with its data: arrays are viewed as their parts, and parts as complex arrays."""
+
+    def __init__(self, paired: _Paired, parts: Bound) -> None:
+        super().__init__(paired.inputs, paired.outputs, {})
+        self._parts = parts
 
     def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
-        found = self._call([_parts(a) if a.dtype.kind == "c" else a for a in arrays])
+        found = self._parts(list(map(_parts, arrays)))
         return [
-            a.view(dtype).reshape(a.shape[:-1]) if dtype else a for a, dtype in zip(found, self._complex, strict=True)
+            array.view(numpy_dtype(output.dtype)).reshape(array.shape[:-1]) if is_complex(output) else array
+            for array, output in zip(found, self._outputs, strict=True)
         ]
 
 
+def _leaf_of_parts(leaf: Node, paired: dict[Node, Node]) -> Node:
+    """A leaf itself, or the leaf of its parts; `paired` learns what takes its place."""
+    if not is_complex(leaf):
+        return leaf
+    parts = tensor_input(part_of(leaf.dtype), (*leaf.static_shape, 2))
+    paired[leaf] = apply("complex", parts[..., 0], parts[..., 1])
+    return parts
+
+
 def _parts(array: Array) -> Array:
+    if array.dtype.kind != "c":
+        return array
     return np.ascontiguousarray(array).view(array.real.dtype).reshape(*array.shape, 2)
 
 
-Call: TypeAlias = _Call | _Staged | _Paired
+def _unread(node: Node) -> bool:
+    """Whether index arrays address nothing because other axes are empty: no loop would find them outside."""
+    if not isinstance(node.op, Index | IndexUpdate):
+        return False
+    touched = [node] if isinstance(node.op, Index) else [node, node.inputs[1]]
+    if all(value.tensor_type.size != 0 for value in touched):
+        return False
+    x, arrays = node.inputs[0], node.inputs[len(touched) :]
+    axes = gathered_lengths(node.op, static(x.static_shape))
+    return not all(proved_inside(a, n) or a.tensor_type.size == 0 for a, n in zip(arrays, axes, strict=True))
 
 
-def _executable(inputs: Sequence[Node], outputs: Sequence[Node], origins: Sequence[Node]) -> Call:
-    staged = any(isinstance(n.op, MaskPositions) for n in topological(outputs))
-    return (_Staged if staged else _Call)(inputs, outputs, origins)
-
-
-def specialised(inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths) -> tuple[list[Node], list[Node]]:
-    """Inputs and outputs at fixed lengths."""
+def compile(
+    inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths, data: Sequence[Node] = (), *, level: int = 2
+) -> Executable:
+    """The graph as machine code (`registry.Compile`)."""
     with without_sources():
-        results, memo = specialise([*outputs, *inputs], lengths)
-    return [memo[i] for i in inputs], results[: len(outputs)]
-
-
-def compile(inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths) -> Call:
-    """The graph as a callable of arrays."""
-    leaves, results = specialised(inputs, outputs, lengths)
-    if any(map(is_complex, (*leaves, *results))):
-        return _Paired(leaves, results, outputs)
-    return _executable(leaves, results, outputs)
+        results, memo = specialise([*outputs, *inputs, *data], lengths)
+    leaves, bound = [memo[i] for i in inputs], [memo[d] for d in data]
+    make = _Paired if any(map(is_complex, (*leaves, *bound, *results[: len(outputs)]))) else _executable
+    return make(leaves, results[: len(outputs)], bound, level=level, origins=outputs)

@@ -11,14 +11,21 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from consilience.backends.shapes import Lengths, bind_lengths, static_shape
+from consilience.backends.callback import Callback
+from consilience.backends.shapes import Lengths, bind_computed, bind_lengths, check_obligations, static_shape
 from consilience.errors import LinearAlgebraError, MissingRuleError, OutOfBoundsError, ShapeError
-from consilience.ir import Constant, Node, TensorType, is_leaf, numpy_dtype, topological
+from consilience.ir import Constant, Dim, Node, TensorType, computed_atoms, is_leaf, numpy_dtype, topological
 from consilience.ir import dimension as dims
+from consilience.ir.lengths import source_of
+from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve
 from consilience.ops import (
     TABLE,
+    AlteredGradient,
     ArgReduce,
+    ArgSort,
+    Assume,
     BroadcastTo,
     Cast,
     Cholesky,
@@ -40,13 +47,16 @@ from consilience.ops import (
     MaskPositions,
     MatMul,
     Reduce,
+    Require,
     Reshape,
+    Softmax,
     Solve,
     SolveTriangular,
     Squeeze,
     StopGradient,
     Transpose,
 )
+from consilience.ops.assertion import required
 from consilience.ops.index import At, NewAxis, Slice, Specification
 from consilience.ops.random import Key
 
@@ -71,29 +81,34 @@ def means(op: type) -> Callable[[Meaning], Meaning]:
     return register
 
 
-def evaluate(outputs: Sequence[Node], inputs: Mapping[Node, npt.ArrayLike]) -> list[Array]:
+def evaluate(
+    outputs: Sequence[Node], inputs: Mapping[Node, npt.ArrayLike], known: Mapping[dims.Atom, Dim] | None = None
+) -> list[Array]:
     """Values of the outputs.
 
     inputs    array for every input and shared slot the outputs depend on; dtypes are converted
+    known     values of lengths that the shapes of the inputs do not tell
     raises    ShapeError, OutOfBoundsError, LinearAlgebraError where the computation has no value
     """
     values: dict[Node, Any] = {}
-    lengths: Lengths = {}
+    lengths: Lengths = dict(known or {})
     for leaf, given in inputs.items():
         array = np.asarray(given, dtype=numpy_dtype(leaf.dtype))
         bind_lengths(leaf, array.shape, lengths)
         values[leaf] = array
+    for atom in computed_atoms(outputs):
+        if atom not in lengths:
+            source = source_of(atom)
+            check_obligations(collect([source]), lengths)
+            _evaluate_into(values, [source], lengths)
+            bind_computed(atom, int(values[source]), lengths)
+    check_obligations(required(outputs), lengths)
     _evaluate_into(values, outputs, lengths)
     return [values[output] for output in outputs]
 
 
 def _evaluate_into(values: dict[Node, Any], outputs: Sequence[Node], lengths: Lengths) -> None:
-    order = topological(outputs, stop=values.__contains__)
-    masks = [node for node in order if isinstance(node.op, MaskPositions)]
-    if masks:  # the lengths they decide may be needed by ops that do not depend on them
-        first = topological(masks, stop=values.__contains__)
-        order = list(dict.fromkeys([*first, *order]))
-    for node in order:
+    for node in topological(outputs, stop=values.__contains__):
         if node in values:
             continue
         if is_leaf(node):
@@ -134,8 +149,11 @@ def _cast(node: Node, lengths: Lengths, x: Array) -> Array:
     return x.astype(target)
 
 
+@means(Assume)
+@means(Require)
 @means(StopGradient)
-def _stop(node: Node, lengths: Lengths, x: Array) -> Array:
+@means(AlteredGradient)
+def _itself(node: Node, lengths: Lengths, x: Array) -> Array:
     return x
 
 
@@ -172,6 +190,24 @@ def _arg_reduce(node: Node, lengths: Lengths, x: Array) -> Array:
         raise ShapeError(f"`arg{_op(node).kind}` of an empty axis has no value: {describe(node)}.")
     function = np.argmax if _op(node).kind == "max" else np.argmin
     return np.asarray(function(x, axis=_op(node).axis))
+
+
+@means(ArgSort)
+def _argsort(node: Node, lengths: Lengths, x: Array) -> Array:
+    return np.argsort(x, axis=_op(node).axis, kind="stable")
+
+
+@means(Softmax)
+def _softmax(node: Node, lengths: Lengths, x: Array) -> Array:
+    if not x.size:
+        return x
+    axes = _op(node).axes
+    high = np.max(x, axis=axes, keepdims=True)
+    if _op(node).logarithm:  # as SciPy: an infinite maximum leaves -inf at the other elements, not NaN
+        shifted = x - np.where(np.isfinite(high), high, 0)
+        return np.asarray(shifted - np.log(np.sum(np.exp(shifted), axis=axes, keepdims=True)))
+    exponentials = np.exp(x - high)
+    return np.asarray(exponentials / np.sum(exponentials, axis=axes, keepdims=True))
 
 
 @means(Cumulative)
@@ -225,13 +261,13 @@ def _length_of(node: Node, lengths: Lengths) -> Array:
     return np.asarray(n, dtype="int64")
 
 
-def numpy_index(specification: Specification, arrays: Sequence[Array]) -> tuple[Any, ...]:
+def numpy_index(specification: Specification, arrays: Sequence[Array], lengths: Lengths) -> tuple[Any, ...]:
     """The index NumPy understands."""
     remaining = iter(arrays)
     result: list[Any] = []
     for entry in specification:
         if isinstance(entry, Slice):
-            result.append(slice(entry.start, entry.stop, entry.step))
+            result.append(slice(*(_bound(b, lengths) for b in (entry.start, entry.stop, entry.step))))
         elif isinstance(entry, NewAxis):
             result.append(None)
         elif isinstance(entry, At):
@@ -241,35 +277,35 @@ def numpy_index(specification: Specification, arrays: Sequence[Array]) -> tuple[
     return tuple(result)
 
 
+def _bound(bound: Dim | None, lengths: Lengths) -> Dim | None:
+    return None if bound is None else dims.substitute(bound, lengths)
+
+
 @means(Index)
 def _index(node: Node, lengths: Lengths, x: Array, *arrays: Array) -> Array:
     try:
-        return np.asarray(x[numpy_index(_op(node).specification, arrays)])
+        return np.asarray(x[numpy_index(_op(node).specification, arrays, lengths)])
     except IndexError as error:
-        raise OutOfBoundsError(f"{error}, in {describe(node)}.") from None
+        raise OutOfBoundsError(f"{error}, in {describe(node)}; indexed is {describe(node.inputs[0])}.") from None
 
 
 @means(IndexUpdate)
 def _index_update(node: Node, lengths: Lengths, x: Array, values: Array, *arrays: Array) -> Array:
     result = x.copy()
-    index = numpy_index(_op(node).specification, arrays)
+    index = numpy_index(_op(node).specification, arrays, lengths)
     try:
         if _op(node).mode == "set":
             result[index] = values
         else:
             np.add.at(result, index, values)
     except IndexError as error:
-        raise OutOfBoundsError(f"{error}, in {describe(node)}.") from None
+        raise OutOfBoundsError(f"{error}, in {describe(node)}; indexed is {describe(node.inputs[0])}.") from None
     return result
 
 
 @means(MaskPositions)
 def _mask_positions(node: Node, lengths: Lengths, mask: Array) -> Array:
-    result = np.flatnonzero(mask).astype("int64")
-    atom = dims.as_symbol(_op(node).count)
-    if atom is not None:
-        lengths[atom] = len(result)
-    return result
+    return np.flatnonzero(mask).astype("int64")
 
 
 @means(Key)
@@ -376,6 +412,48 @@ def _det(node: Node, lengths: Lengths, x: Array) -> Array:
     return np.asarray(np.linalg.det(x))
 
 
+# Pieces of factorisations: machine code folds and prepares constants with them.
+
+
+@means(CholeskyInverse)
+def _cholesky_inverse(node: Node, lengths: Lengths, factor: Array) -> Array:
+    import scipy.linalg.lapack
+
+    result = np.empty_like(factor)
+    for place in np.ndindex(factor.shape[:-2] if factor.size else 0):
+        result[place] = _lower_symmetric(scipy.linalg.lapack.dpotri(factor[place], lower=1)[0])
+    return result
+
+
+@means(LUFactor)
+def _lu_factor(node: Node, lengths: Lengths, x: Array) -> list[Array]:
+    import scipy.linalg.lapack
+
+    packed, exchanged = np.empty_like(x), np.empty(x.shape[:-1], "int32")
+    for place in np.ndindex(x.shape[:-2] if x.size else 0):
+        factors, pivots, _ = scipy.linalg.lapack.dgetrf(x[place].T)
+        packed[place], exchanged[place] = factors.T, pivots + 1
+    return [packed, exchanged]
+
+
+@means(LUPivotSign)
+def _lu_pivot_sign(node: Node, lengths: Lengths, exchanged: Array) -> Array:
+    kept = exchanged == np.arange(1, exchanged.shape[-1] + 1)
+    return np.asarray(np.where(kept, 1.0, -1.0).prod(-1))
+
+
+@means(LUSolve)
+def _lu_solve(node: Node, lengths: Lengths, packed: Array, exchanged: Array, b: Array) -> Array:
+    import scipy.linalg.lapack
+
+    if (np.diagonal(packed, axis1=-2, axis2=-1) == 0).any():
+        raise _failed(node, "the matrix is singular")
+    result = np.empty_like(b)
+    for place in np.ndindex(b.shape[:-2] if b.size else 0):
+        result[place] = scipy.linalg.lapack.dgetrs(packed[place].T, exchanged[place] - 1, b[place], trans=1)[0]
+    return result
+
+
 @means(Cond)
 def _cond(node: Node, lengths: Lengths, condition: Array, *operands: Array) -> list[Array]:
     region = _op(node).then if bool(condition) else _op(node).otherwise
@@ -389,12 +467,31 @@ def _item(node: Node, lengths: Lengths, members: list[Array]) -> Array:
     return np.asarray(members[_op(node).position])
 
 
+class _Interpreted:
+    """A graph to be evaluated op by op."""
+
+    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths, data: Sequence[Node]) -> None:
+        self.inputs, self.outputs, self.data = tuple(inputs), tuple(outputs), tuple(data)
+        self.lengths = lengths
+
+    def bind(self, values: Sequence[Array] = ()) -> _Interpretation:
+        return _Interpretation(self, values)
+
+
+class _Interpretation(Callback):
+    """The same with values of its data."""
+
+    def __init__(self, graph: _Interpreted, values: Sequence[Array]) -> None:
+        super().__init__(graph.inputs, graph.outputs, graph.lengths)
+        self._given = dict(zip(graph.data, values, strict=True))
+
+    def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
+        values = {**self._given, **dict(zip(self._inputs, arrays, strict=True))}
+        return [np.array(v) for v in evaluate(self._outputs, values, self._lengths)]
+
+
 def compile(
-    inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths
-) -> Callable[[Sequence[Array]], list[Array]]:
-    """The graph as a callable of arrays, in the form of a backend's entry."""
-
-    def run(arrays: Sequence[Array]) -> list[Array]:
-        return [np.array(v) for v in evaluate(outputs, dict(zip(inputs, arrays, strict=True)))]
-
-    return run
+    inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths, data: Sequence[Node] = (), *, level: int = 2
+) -> _Interpreted:
+    """The graph as it is, evaluated by NumPy op by op (`registry.Compile`); nothing is optimised."""
+    return _Interpreted(inputs, outputs, lengths, data)

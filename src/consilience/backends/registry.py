@@ -1,11 +1,11 @@
 """Backends by name: one line each.
 
-A backend is a function `compile(inputs, outputs, lengths)` that returns a callable of arrays.
+A backend is a function `compile(inputs, outputs, lengths, data)` from a graph to an `Executable`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Protocol, TypeAlias, cast
 
@@ -17,13 +17,58 @@ from consilience.ir import Node
 Array: TypeAlias = npt.NDArray[Any]
 
 
+class Bound(Protocol):
+    """A compiled graph with values of its data: what functions, loops over draws and samplers run.
+
+    entry, constants, workspace   address of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`, of its
+                                  table of constants, and bytes of 64-byte aligned scratch memory, for native callers
+    """
+
+    @property
+    def entry(self) -> int: ...
+    @property
+    def constants(self) -> int: ...
+    @property
+    def workspace(self) -> int: ...
+
+    def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
+        """One array per input in, fresh arrays of the outputs out; raises ExecutionError where there is no value."""
+
+    def map(self, inputs: Sequence[tuple[Array, bool]], count: int) -> tuple[list[Array], int]:
+        """Values of the outputs for many draws.
+
+        inputs    per input an array, and whether its first axis counts draws (else it is the same for all)
+        returns   arrays with a leading axis of `count`, and the statuses of all calls combined
+        """
+
+
 class Executable(Protocol):
-    """A graph compiled for fixed shapes: one array per input in, one per output out."""
+    """A graph compiled for fixed shapes."""
 
-    def __call__(self, arrays: Sequence[Array], /) -> list[Array]: ...
+    def bind(self, values: Sequence[Array] = ()) -> Bound:
+        """The code with one array per leaf of data."""
 
 
-Compile: TypeAlias = Callable[[Sequence[Node], Sequence[Node], Lengths], Executable]
+class Compile(Protocol):
+    """A backend's entry.
+
+    inputs    leaves in the order of the arrays of a call
+    outputs   expressions of those and of the data, simplified
+    lengths   values of the symbolic lengths
+    data      leaves that are bound before calls; what depends on them alone is computed then
+    level     how hard to optimise, 0 to 3
+    """
+
+    def __call__(
+        self,
+        inputs: Sequence[Node],
+        outputs: Sequence[Node],
+        lengths: Lengths,
+        data: Sequence[Node] = (),
+        *,
+        level: int = 2,
+    ) -> Executable: ...
+
 
 # Modules are imported when first asked for: the machine-code backend loads LLVM.
 BACKENDS = {

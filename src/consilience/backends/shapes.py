@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from consilience.errors import ShapeError
-from consilience.ir import Dim, Node, TupleType
+from consilience.ir import Dim, Node, Obligation, TupleType
 from consilience.ir import dimension as dims
+from consilience.ir.lengths import source_of
 from consilience.ir.side_tables import describe
 
 # Bytes of the widest element times this number fit a signed 64-bit integer.
@@ -40,6 +41,19 @@ def check_sizes(sizes: Mapping[Dim, Node], lengths: Lengths) -> None:
             raise ShapeError(f"{describe(node)} has {actual} elements, more than can be addressed.")
 
 
+def check_obligations(obligations: Iterable[Obligation], lengths: Lengths) -> None:
+    """Raise ShapeError where lengths that must agree do not, with both expressions and the user's line."""
+    for obligation in obligations:
+        left = dims.substitute(obligation.left, lengths)
+        right = dims.substitute(obligation.right, lengths)
+        if isinstance(left, int) and isinstance(right, int) and left != right:
+            stretched = " A length 1 is stretched only when it is static: index with `None` to add such an axis."
+            raise ShapeError(
+                f"{obligation.reason}, but `{obligation.left!r}` is {left} and `{obligation.right!r}` is {right}, in "
+                f"{obligation.where}.{stretched if 1 in (left, right) else ''}"
+            )
+
+
 def sizes_of(order: Iterable[Node]) -> dict[Dim, Node]:
     """Every number of elements that is symbolic or large, for `check_sizes`."""
     found: dict[Dim, Node] = {}
@@ -49,6 +63,13 @@ def sizes_of(order: Iterable[Node]) -> dict[Dim, Node]:
             if not isinstance(size, int) or size > LARGEST_SIZE:
                 found.setdefault(size, node)
     return found
+
+
+def bind_computed(atom: dims.Atom, value: int, lengths: Lengths) -> None:
+    """Learn a computed integer; a length below zero raises ShapeError."""
+    if atom.kind == "size" and value < 0:
+        raise ShapeError(f"a length must be >= 0, got {value} from {describe(source_of(atom))}.")
+    lengths[atom] = value
 
 
 def bind_lengths(leaf: Node, shape: tuple[int, ...], lengths: Lengths) -> None:

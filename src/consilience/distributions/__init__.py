@@ -5,7 +5,7 @@ from consilience.distributions.context import DEFAULT, ModelContext
 from consilience.distributions.counts import Bernoulli, Binomial, Categorical, NegativeBinomial, Poisson
 from consilience.distributions.custom import CustomDist
 from consilience.distributions.declaration import Continuous, Discrete, Distribution, derived, instead_of, parameter
-from consilience.distributions.drawing import draw, realised_with
+from consilience.distributions.drawing import compile, draw, realised_with
 from consilience.distributions.improper import Flat, HalfFlat
 from consilience.distributions.multivariate_normal import MvNormal
 from consilience.distributions.positive import Exponential, Gamma, HalfCauchy, HalfNormal, InverseGamma, LogNormal
@@ -38,7 +38,7 @@ __all__ = [
     "DEFAULT", "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Continuous", "CustomDist",
     "Dirichlet", "Discrete", "Distribution", "Exponential", "Flat", "Gamma", "HalfCauchy", "HalfFlat",
     "HalfNormal", "InverseGamma", "Laplace", "LogNormal", "Lognormal", "ModelContext", "MvNormal",
-    "NegativeBinomial", "Normal", "Poisson", "RandomVariable", "StudentT", "Uniform", "default_transform",
+    "NegativeBinomial", "Normal", "Poisson", "RandomVariable", "StudentT", "Uniform", "compile", "default_transform",
     "density", "derived", "draw", "icdf", "instead_of", "is_random", "logcdf", "logp", "mean",
     "parameter", "parameter_violation", "random_variables", "realise", "realised_with",
     "support_error", "support_of", "support_point", "support_violation", "transforms", "variance",

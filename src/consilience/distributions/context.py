@@ -20,6 +20,9 @@ class Default:
     def __repr__(self) -> str:
         return "DEFAULT"
 
+    def __reduce__(self) -> str:
+        return "DEFAULT"
+
 
 DEFAULT: Final = Default()
 

@@ -46,7 +46,7 @@ from consilience.ir import INTEGERS, Dim, Node, Shape
 from consilience.ops.elementwise import cast
 from consilience.ops.index import getitem
 from consilience.ops.random import draw, fold_in
-from consilience.ops.reduce import arg_reduce, cumulative, reduce
+from consilience.ops.reduce import arg_reduce, cumulative, reduce, softmax
 from consilience.ops.shape import Iota, broadcast_to, expand_dims, length_of
 
 
@@ -269,7 +269,7 @@ class LogitCategorical(Categorical, form=True):
     p = derived(lambda of: exp(of._log_p()))
 
     def _log_p(self) -> Node:
-        return self.logit_p - reduce("logsumexp", self.logit_p, -1, keepdims=True)
+        return softmax(self.logit_p, -1, logarithm=True)
 
 
 def _picked(table: Node, value: Node) -> Node:

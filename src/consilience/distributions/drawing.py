@@ -13,16 +13,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.backends.function import function
+from consilience.backends.contexts import random_slot
+from consilience.backends.function import Function, function
+from consilience.backends.modes import Mode
+from consilience.backends.request import In, Outputs
 from consilience.distributions.random_variable import random_variables, realise
 from consilience.errors import GraphError
 from consilience.ir import Input, Node, tensor_input, topological
+from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import describe
 from consilience.ops.random import fold_in
 from consilience.ops.shape import Iota
 from consilience.transforms.vectorize import vectorize
 
 
+@means("realised_with")
 def realised_with(outputs: Sequence[Node], key: Node) -> list[Node]:
     """As `realise`, with `fold_in(key, i)` as the key of variable number i in topological order."""
     return realise(outputs, {rv: fold_in(key, i) for i, rv in enumerate(random_variables(outputs))})
@@ -49,6 +54,21 @@ def draw(vars: Node | Sequence[Node], draws: int = 1, random_seed: int | np.rand
         graph = vectorize(realised_with(outputs, stand_in), {stand_in: many})
     results: list[npt.NDArray[Any]] = function([key], graph, name="draw")(np.int64(seed))
     return results[0] if isinstance(vars, Node) else results
+
+
+def compile(
+    inputs: Sequence[Node | In],
+    outputs: Outputs,
+    random_seed: int | np.random.Generator | None = None,
+    mode: Mode | str | None = None,
+    **options: Any,
+) -> Function:
+    """As `function`, with random variables that are no inputs drawn anew at every call.
+
+    random_seed   an integer or a NumPy generator, for the same sequence of draws; None takes a fresh seed
+    options       as for `function`
+    """
+    return function(inputs, outputs, mode=mode, random_key=random_slot(_seed(random_seed)), **options)
 
 
 def _seed(given: int | np.random.Generator | None) -> int:

@@ -93,3 +93,28 @@ where = _ternary("where")
 def log_factorial(n: TensorLike) -> Node:
     """log n!"""
     return gammaln(apply("add", n, 1.0))
+
+
+# Beyond it 1 + z^2 is z^2 in all digits, and z^2 is a number in float32 as well.
+_LARGE: Final = 1e15
+# From here on the series of the ratio of gammas holds to the last digit.
+_FAR: Final = 100.0
+
+
+def log1p_square(z: Node) -> Node:
+    """log(1 + z^2), also where z^2 is no finite number; one logarithm."""
+    size = absolute(z)
+    large = greater(size, _LARGE)
+    # The square of the choice is never taken apart into squares of factors, which may overflow where z does not.
+    half = log1p(where(large, size - 1.0, square(where(large, 0.0, z))))
+    return where(large, 2.0 * half, half)
+
+
+def log_half_step_of_gamma(x: Node) -> Node:
+    """log(Gamma(x + 1/2) / Gamma(x)) for x > 0, without cancellation of the logarithms of large x."""
+    # Tricomi and Erdelyi (1951): what is left out is below 2e-19 at the border.
+    large = greater(x, _FAR)
+    inverse = reciprocal(where(large, x, _FAR))
+    series = 0.5 * log(x) - inverse * (1.0 / 8.0 - square(inverse) * (1.0 / 192.0 - square(inverse) / 640.0))
+    near = where(large, _FAR, x)
+    return where(large, series, gammaln(near + 0.5) - gammaln(near))

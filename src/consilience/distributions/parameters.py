@@ -226,7 +226,7 @@ def canonical_values(title: str, signature: Signature, given: Mapping[str, Any])
 
 def _common(values: Sequence[Any]) -> list[Node]:
     """Nodes; floats of one dtype, by NumPy's promotion with weak Python numbers. Integers stay integers."""
-    nodes = [v if _weak(v) else _tensor(v) for v in values]
+    nodes = [v if _weak(v) else as_tensor(v) for v in values]
     floats = [n for n in nodes if isinstance(n, Node) and n.dtype in FLOATS]
     dtype = widened(promote(floats)[1]) if floats else "float64"
     result = []
@@ -240,12 +240,6 @@ def _common(values: Sequence[Any]) -> list[Node]:
 
 def _weak(value: object) -> bool:
     return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
-
-
-def _tensor(value: Any) -> Node:
-    if isinstance(value, Node):
-        return value
-    return as_tensor(value if isinstance(value, list | tuple) else np.asarray(value))
 
 
 def _in_kind(declared: DistributionParameter, tensor: Node, dtype: str) -> Node:

@@ -29,6 +29,7 @@ from consilience.distributions.mathematics import (
     log,
     log1mexp,
     log1p,
+    log1p_square,
     log_ndtr,
     ndtri,
     reciprocal,
@@ -84,7 +85,7 @@ class HalfCauchy(Continuous):
     support = nonnegative
 
     def logp(self, value: Node) -> Node:
-        return LOG_2 - LOG_PI - log(self.beta) - log1p(square(value / self.beta))
+        return LOG_2 - LOG_PI - log(self.beta) - log1p_square(value / self.beta)
 
     def logcdf(self, value: Node) -> Node:
         z = value / self.beta
@@ -128,6 +129,9 @@ class LogNormal(Continuous):
 
     def mean(self) -> Node:
         return exp(self.mu + 0.5 * square(self.sigma))
+
+    def support_point(self) -> Node:
+        return exp(self.mu)  # the median: the mean of a wide distribution may overflow
 
     def variance(self) -> Node:
         return expm1(square(self.sigma)) * exp(2.0 * self.mu + square(self.sigma))

@@ -22,6 +22,8 @@ from consilience.distributions.mathematics import (
     less,
     log,
     log1p,
+    log1p_square,
+    log_half_step_of_gamma,
     log_ndtr,
     minimum,
     ndtri,
@@ -82,9 +84,8 @@ class StudentT(Continuous):
 
     def logp(self, value: Node) -> Node:
         z = (value - self.mu) / self.sigma
-        half = 0.5 * (self.nu + 1.0)
-        normaliser = gammaln(half) - gammaln(0.5 * self.nu) - 0.5 * log(self.nu) - 0.5 * LOG_PI - log(self.sigma)
-        return normaliser - half * log1p(square(z) / self.nu)
+        normaliser = log_half_step_of_gamma(0.5 * self.nu) - 0.5 * log(self.nu) - 0.5 * LOG_PI - log(self.sigma)
+        return normaliser - 0.5 * (self.nu + 1.0) * log1p_square(z / sqrt(self.nu))
 
     def logcdf(self, value: Node) -> Node:
         z = (value - self.mu) / self.sigma
@@ -133,7 +134,7 @@ class Cauchy(Continuous):
     support = real
 
     def logp(self, value: Node) -> Node:
-        return -LOG_PI - log(self.beta) - log1p(square((value - self.alpha) / self.beta))
+        return -LOG_PI - log(self.beta) - log1p_square((value - self.alpha) / self.beta)
 
     def logcdf(self, value: Node) -> Node:
         z = (value - self.alpha) / self.beta

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from consilience.distributions.constraints import positive_vector, simplex
 from consilience.distributions.declaration import Continuous, parameter
-from consilience.distributions.mathematics import exp, gammaln, log, xlogy
+from consilience.distributions.mathematics import gammaln, log, xlogy
 from consilience.ir import Node, Shape
 from consilience.ops.random import draw, fold_in
-from consilience.ops.reduce import reduce
+from consilience.ops.reduce import reduce, softmax
 
 
 class Dirichlet(Continuous):
@@ -28,7 +28,7 @@ class Dirichlet(Continuous):
 
     def draw(self, key: Node, shape: Shape) -> Node:
         z = log_gamma_draw(key, shape, self.a)
-        return exp(z - reduce("logsumexp", z, -1, keepdims=True))
+        return softmax(z, -1)
 
     def mean(self) -> Node:
         return self.a / reduce("sum", self.a, -1, keepdims=True)

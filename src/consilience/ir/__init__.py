@@ -13,13 +13,14 @@ from consilience.ir.leaves import (
     shared_slot,
     tensor_input,
 )
+from consilience.ir.lengths import computed_atoms, substitute, with_lengths
 from consilience.ir.node import Node
-from consilience.ir.obligations import Debt, Obligation
+from consilience.ir.obligations import Obligation
 from consilience.ir.op import Op
 from consilience.ir.parse import parse
 from consilience.ir.region import Region, close
 from consilience.ir.text import text
-from consilience.ir.traversal import rebuild, substitute, topological, users
+from consilience.ir.traversal import rebuild, topological, users
 from consilience.ir.types import (
     ALGEBRAIC,
     COMPLEXES,
@@ -45,7 +46,6 @@ __all__ = [
     "NUMBERS",
     "UNSIGNED",
     "Constant",
-    "Debt",
     "Dim",
     "Dimension",
     "Input",
@@ -60,6 +60,7 @@ __all__ = [
     "TupleType",
     "Type",
     "close",
+    "computed_atoms",
     "constant",
     "constant_value",
     "digest",
@@ -75,4 +76,5 @@ __all__ = [
     "topological",
     "users",
     "verify",
+    "with_lengths",
 ]

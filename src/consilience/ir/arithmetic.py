@@ -7,7 +7,7 @@ with before the layer that gives the notation its meaning is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 if TYPE_CHECKING:
     from consilience.ir.node import Node
@@ -30,15 +30,49 @@ def means(name: str) -> Callable[[_F], _F]:
 
 def meaning(name: str) -> Callable[..., Any]:
     """The function registered for a notation; for lower files that need one construction of a higher one."""
-    return _meanings[name]
+    found = _meanings.get(name)
+    if found is None:
+        raise NotImplementedError(
+            f"`{name}` of expressions is given by the public functions: `import consilience.tensor`."
+        )
+    return found
+
+
+def known_meaning(name: str) -> Callable[..., Any] | None:
+    """The same, or None while the layer that gives it is not loaded."""
+    return _meanings.get(name)
+
+
+def _no_number(kind: str) -> str:
+    return (
+        f"an expression has no value before it is computed, so it is no {kind}: compute it with `.eval()`, or use the "
+        "functions of `consilience.tensor`, which take expressions (`pt.dot(frame, x)` for `frame @ x` with pandas)."
+    )
 
 
 class Arithmetic:
     """Operators of the tensor notation; `==` stays identity, write `pt.eq` for the comparison."""
 
     __slots__ = ()
-    # NumPy arrays and scalars on the left hand the operation over to us.
-    __array_ufunc__ = None
+    # pandas hands an operation over to operands of higher priority; a DataFrame has 4000.
+    __pandas_priority__ = 5000
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Operand, **settings: Any) -> Any:
+        """What NumPy does for `np.exp(x)` and for an array on the left of an operator."""
+        return meaning("array_ufunc")(ufunc, method, inputs, settings)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, named: Any) -> Any:
+        """What NumPy does for `np.sum(x)` and its other functions."""
+        return meaning("array_function")(function, types, arguments, named)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise TypeError(_no_number("array"))
+
+    def __float__(self) -> float:
+        raise TypeError(_no_number("float"))
+
+    def __int__(self) -> int:
+        raise TypeError(_no_number("int"))
 
     def __add__(self, other: Operand) -> Node:
         return _meanings["add"](self, other)
@@ -243,5 +277,14 @@ class Arithmetic:
     def inc(self, values: Operand) -> Node:
         return _meanings["index_inc"](self, values)
 
-    def eval(self, inputs: Operand = None, **options: Operand) -> Any:
-        return meaning("eval")(self, inputs, **options)
+    def eval(self, inputs_to_values: Operand = None, **options: Operand) -> Any:
+        """The value, given those of what it depends on: `.eval({x: 1.0})`; see `consilience.tensor.eval`."""
+        return meaning("eval")(self, inputs_to_values, **options)
+
+    def get_value(self, borrow: bool = False) -> Any:
+        """The present value of a shared variable, a copy."""
+        return meaning("get_value")(self)
+
+    def set_value(self, new_value: Operand, borrow: bool = False) -> None:
+        """Give a shared variable another value of its dtype and shape."""
+        meaning("set_value")(self, new_value)

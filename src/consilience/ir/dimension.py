@@ -1,7 +1,7 @@
 """Lengths of axes: integers, or interned symbolic integer expressions.
 
 Symbols and integers in, one canonical object per value out, so "same length" is `is`.
-Knows nothing of tensors: a symbol is a name with a serial number.
+Knows nothing of tensors: a symbol is a name with a serial number, and what a length is computed from is opaque.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import threading
 import weakref
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from consilience.errors import ShapeError
 
@@ -20,22 +20,37 @@ _lock = threading.RLock()
 _serials = itertools.count()
 
 
+# Kinds of atoms without arguments. A "value" is an integer of either sign, a "size" one that is at least zero;
+# both are computed when the program runs, from their `source`.
+COMPUTED = ("value", "size")
+UNKNOWN = ("symbol", *COMPUTED)
+
+
 class Atom:
-    """An indivisible factor of a length: a symbol, a floor quotient or an extremum.
+    """An indivisible factor of a length: a symbol, a computed integer, a floor quotient, an extremum, a slice's length.
 
     Atoms compare by identity. `serial` orders them inside a polynomial.
     """
 
-    __slots__ = ("__weakref__", "arguments", "kind", "name", "serial")
+    __slots__ = ("__weakref__", "arguments", "kind", "name", "serial", "source")
 
-    def __init__(self, kind: str, name: str, arguments: tuple[Dim, ...]) -> None:
-        self.kind = kind  # "symbol", "floordiv", "max" or "min"
+    def __init__(self, kind: str, name: str, arguments: tuple[Dim, ...], source: object = None) -> None:
+        self.kind = kind  # one of UNKNOWN, "floordiv", "max", "min" or "slice"
         self.name = name
         self.arguments = arguments
+        self.source = source
         self.serial = next(_serials)
 
-    def __repr__(self) -> str:
+    def __deepcopy__(self, memo: object) -> Atom:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
         if self.kind == "symbol":
+            return Atom, ("symbol", self.name, ())
+        return _compound_atom, (self.kind, self.arguments)
+
+    def __repr__(self) -> str:
+        if self.kind in UNKNOWN:
             return self.name
         if self.kind == "floordiv":
             return f"({self.arguments[0]!r} // {self.arguments[1]!r})"
@@ -81,6 +96,12 @@ class Dimension:
     def __rfloordiv__(self, other: int) -> Dim:
         return floordiv(other, self)
 
+    def __deepcopy__(self, memo: object) -> Dimension:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.terms,)
+
     def __index__(self) -> int:
         raise ShapeError(
             f"an integer was needed here, but the length is `{self!r}`, known only when the function runs; "
@@ -101,6 +122,7 @@ Dim: TypeAlias = int | Dimension
 
 _polynomials: weakref.WeakValueDictionary[tuple[tuple[Monomial, int], ...], Dimension] = weakref.WeakValueDictionary()
 _compounds: weakref.WeakValueDictionary[tuple[object, ...], Atom] = weakref.WeakValueDictionary()
+_computed: weakref.WeakValueDictionary[tuple[str, object], Atom] = weakref.WeakValueDictionary()
 
 
 def _serial(term: tuple[Monomial, int]) -> tuple[int, ...]:
@@ -144,14 +166,40 @@ def symbol(name: str) -> Dimension:
     return result
 
 
-def _compound(kind: str, arguments: tuple[Dim, ...]) -> Dim:
+def computed(source: object, name: str, *, non_negative: bool) -> Dimension:
+    """The integer that `source` computes, known when the program runs; one length per source and sign."""
+    kind = "size" if non_negative else "value"
+    with _lock:
+        atom = _computed.get((kind, source))
+        if atom is None:
+            atom = _computed[kind, source] = Atom(kind, name, (), source)
+    result = _polynomial({(atom,): 1})
+    assert isinstance(result, Dimension)
+    return result
+
+
+def any_computed() -> bool:
+    """Whether a computed length exists anywhere, so that there is something to look for."""
+    return bool(_computed)
+
+
+def _restored(terms: tuple[tuple[Monomial, int], ...]) -> Dim:
+    """The length with these terms, whose atoms may be younger than when they were sorted."""
+    return _polynomial({tuple(sorted(m, key=lambda atom: atom.serial)): c for m, c in terms})
+
+
+def _compound_atom(kind: str, arguments: tuple[Dim, ...]) -> Atom:
     key = (kind, *arguments)
     with _lock:
         atom = _compounds.get(key)
         if atom is None:
             atom = Atom(kind, kind, arguments)
             _compounds[key] = atom
-    return _polynomial({(atom,): 1})
+    return atom
+
+
+def _compound(kind: str, arguments: tuple[Dim, ...]) -> Dim:
+    return _polynomial({(_compound_atom(kind, arguments),): 1})
 
 
 def multiply(left: Dim, right: Dim) -> Dim:
@@ -178,6 +226,8 @@ def floordiv(left: Dim, right: Dim) -> Dim:
     """Floor of left / right; exact when every coefficient is divisible or a factor cancels."""
     if right == 1 or left is right:
         return left if right == 1 else 1
+    if right == 0:
+        raise ShapeError(f"a length is undetermined: `{left!r}` elements cannot be divided among 0.")
     if not isinstance(left, Dimension) and not isinstance(right, Dimension):
         return left // right
     if isinstance(right, Dimension) and len(right.terms) == 1:
@@ -201,8 +251,8 @@ def floordiv(left: Dim, right: Dim) -> Dim:
     return _compound("floordiv", (left, right))
 
 
-def _non_negative(length: Dim) -> bool:
-    """Whether the length is provably at least zero (symbols are lengths, hence >= 0)."""
+def non_negative(length: Dim) -> bool:
+    """Whether an integer is provably at least zero (symbols are lengths, hence >= 0)."""
     if not isinstance(length, Dimension):
         return length >= 0
     return all(c >= 0 and all(map(_atom_non_negative, m)) for m, c in length.terms)
@@ -210,30 +260,32 @@ def _non_negative(length: Dim) -> bool:
 
 def _atom_non_negative(atom: Atom) -> bool:
     if atom.kind == "max":
-        return any(map(_non_negative, atom.arguments))
-    return all(map(_non_negative, atom.arguments))  # a symbol has none; quotients and minima need all
+        return any(map(non_negative, atom.arguments))
+    if atom.kind in ("slice", "value"):
+        return atom.kind == "slice"
+    return all(map(non_negative, atom.arguments))  # a symbol or size has none; quotients and minima need all
 
 
 def maximum(left: Dim, right: Dim) -> Dim:
     """The greater of two lengths."""
-    if _non_negative(_combine(left, right, -1)):
+    if non_negative(_combine(left, right, -1)):
         return left
-    if _non_negative(_combine(right, left, -1)):
+    if non_negative(_combine(right, left, -1)):
         return right
     return _compound("max", (left, right))
 
 
 def minimum(left: Dim, right: Dim) -> Dim:
     """The smaller of two lengths."""
-    if _non_negative(_combine(left, right, -1)):
+    if non_negative(_combine(left, right, -1)):
         return right
-    if _non_negative(_combine(right, left, -1)):
+    if non_negative(_combine(right, left, -1)):
         return left
     return _compound("min", (left, right))
 
 
 def atoms(length: Dim) -> set[Atom]:
-    """The symbols a length depends on, also those inside quotients and extrema."""
+    """The symbols and computed integers a length depends on, also those inside quotients and extrema."""
     found: set[Atom] = set()
     pending: list[Dim] = [length]
     while pending:
@@ -241,17 +293,28 @@ def atoms(length: Dim) -> set[Atom]:
         if isinstance(current, Dimension):
             for monomial, _ in current.terms:
                 for atom in monomial:
-                    if atom.kind == "symbol":
+                    if atom.kind in UNKNOWN:
                         found.add(atom)
                     pending.extend(atom.arguments)
     return found
 
 
+def is_computed(length: Dim) -> bool:
+    """Whether a length is known only when the program runs."""
+    return isinstance(length, Dimension) and any(atom.kind in COMPUTED for atom in atoms(length))
+
+
 def as_symbol(length: Dim) -> Atom | None:
     """The symbol, when the length is nothing but one symbol."""
+    atom = as_atom(length)
+    return atom if atom is not None and atom.kind == "symbol" else None
+
+
+def as_atom(length: Dim) -> Atom | None:
+    """The atom, when the length is nothing but one atom."""
     if isinstance(length, Dimension) and len(length.terms) == 1:
         monomial, coefficient = length.terms[0]
-        if coefficient == 1 and len(monomial) == 1 and monomial[0].kind == "symbol":
+        if coefficient == 1 and len(monomial) == 1:
             return monomial[0]
     return None
 
@@ -270,37 +333,40 @@ def substitute(length: Dim, values: Mapping[Atom, Dim]) -> Dim:
 
 
 def _substitute_atom(atom: Atom, values: Mapping[Atom, Dim]) -> Dim:
-    if atom.kind == "symbol":
+    if atom.kind in UNKNOWN:
         return values.get(atom, _polynomial({(atom,): 1}))
     arguments = [substitute(a, values) for a in atom.arguments]
     if atom.kind == "floordiv":
         return floordiv(arguments[0], arguments[1])
+    if atom.kind == "slice":
+        return slice_length(*arguments)
     return maximum(*arguments) if atom.kind == "max" else minimum(*arguments)
 
 
-def slice_length(start: int | None, stop: int | None, step: int | None, length: Dim) -> Dim:
-    """Number of elements of `range(length)[start:stop:step]`."""
-    stride = 1 if step is None else step
-    if not isinstance(length, Dimension):
-        return len(range(*slice(start, stop, step).indices(length)))
-    if stride < 0 and (start is not None or stop is not None):
-        raise ShapeError(
-            f"a slice with negative step and bounds needs a static length, got `{length!r}`; "
-            "reverse the whole axis first (`x[::-1]`), then slice it."
-        )
-    low = _clipped(start, length, 0)
-    high = _clipped(stop, length, length)
-    span = maximum(_combine(high, low, -1), 0)
-    size = abs(stride)
-    return span if size == 1 else floordiv(_combine(span, size - 1, 1), size)
+def slice_length(start: Dim | None, stop: Dim | None, step: Dim | None, length: Dim) -> Dim:
+    """Number of elements of `range(length)[start:stop:step]`; the step is an integer."""
+    stride = 1 if step is None else int(step)
+    if not any(isinstance(n, Dimension) for n in (start, stop, length)):
+        return len(range(length)[start:stop:stride])
+    if stride > 0 or (start is None and stop is None):
+        low, high = _clipped(start, length, 0), _clipped(stop, length, length)
+        if low is not None and high is not None:
+            span = maximum(_combine(high, low, -1), 0)
+            size = abs(stride)
+            return span if size == 1 else floordiv(_combine(span, size - 1, 1), size)
+    first, last = (0, length) if stride > 0 else (length - 1, -1 - length)
+    return _compound("slice", (first if start is None else start, last if stop is None else stop, stride, length))
 
 
-def _clipped(bound: int | None, length: Dim, default: Dim) -> Dim:
+def _clipped(bound: Dim | None, length: Dim, default: Dim) -> Dim | None:
+    """A bound of a slice as a position from 0 to `length`; None where its sign is not known."""
     if bound is None:
         return default
-    if bound >= 0:
-        return minimum(bound, length) if bound else 0
-    return maximum(_combine(length, bound, 1), 0)
+    if non_negative(bound):
+        return minimum(bound, length)
+    if non_negative(_combine(-1, bound, -1)):
+        return maximum(_combine(length, bound, 1), 0)
+    return None
 
 
 def gcd_of(length: Dim) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.errors import DtypeError
+from consilience.errors import DtypeError, ShapeError
 from consilience.ir import dimension, side_tables
 from consilience.ir.node import Node
 from consilience.ir.op import Op
@@ -28,6 +28,9 @@ class Input(Op):
     serial: int
     of: TensorType
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _fresh, (Input, self.of)
+
     def result_type(self, *inputs: Node) -> TensorType:
         return self.of
 
@@ -37,6 +40,9 @@ class Shared(Op):
 
     serial: int
     of: TensorType
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _fresh, (Shared, self.of)
 
     def result_type(self, *inputs: Node) -> TensorType:
         return self.of
@@ -70,6 +76,9 @@ class Constant(Op):
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _constant, (self.array,)
 
     def __repr__(self) -> str:
         if self.array.size == 1:
@@ -122,12 +131,36 @@ def constant(value: Node | npt.ArrayLike, dtype: str | None = None) -> Node:
         return value
     if is_masked(value):
         raise DtypeError("masked arrays have no meaning as constants; fill or drop the masked entries first.")
-    array = np.asarray(value)
+    array = _as_array(value)
     kind = dtype_of(array) if dtype is None else dtype
-    stored = np.array(array, dtype=numpy_dtype(kind), order="C", copy=True)
+    return Node(_constant(np.array(array, dtype=numpy_dtype(kind), order="C", copy=True)))
+
+
+def _constant(stored: npt.NDArray[Any]) -> Constant:
+    """The op of an array that nobody else writes to."""
     stored.setflags(write=False)
     bits = stored.tobytes() if stored.nbytes <= SHORT else zlib.crc32(stored.data)
-    return Node(Constant(stored, (dtype_name(stored.dtype), stored.shape, bits)))
+    return Constant(stored, (dtype_name(stored.dtype), stored.shape, bits))
+
+
+def _fresh(kind: type[Input | Shared], of: TensorType) -> Input | Shared:
+    """A leaf of its own."""
+    return kind(next(_serials), of)
+
+
+def _as_array(value: npt.ArrayLike) -> npt.NDArray[Any]:
+    """A value as an array of numbers or truth values; DtypeError or ShapeError for anything else."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ShapeError(f"the rows of a nested list must have equal lengths: {error}") from None
+    if array.dtype.kind not in "biufc":
+        odd = next((x for x in array.flat if not isinstance(x, bool | int | float | np.number)), value)
+        raise DtypeError(
+            f"values such as {odd!r} ({type(odd).__name__}, dtype {array.dtype}) have no meaning here; tensors hold "
+            "numbers and truth values: code categories and dates as numbers first."
+        )
+    return array
 
 
 def is_masked(value: object) -> bool:

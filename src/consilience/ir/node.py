@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from consilience.errors import GraphError
 from consilience.ir import side_tables
-from consilience.ir.arithmetic import Arithmetic
+from consilience.ir.arithmetic import Arithmetic, meaning
 from consilience.ir.types import Shape, TensorType, Type
 
 if TYPE_CHECKING:
@@ -55,8 +55,9 @@ class Node(Arithmetic):
     def __delattr__(self, attribute: str) -> NoReturn:
         raise AttributeError(f"nodes are frozen; `{attribute}` cannot be deleted.")
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("nodes are not pickled; use `consilience.ir.text` to store a graph.")
+    def __reduce__(self) -> tuple[Any, ...]:
+        kept: tuple[Any, ...] = meaning("reduce")(self)
+        return kept
 
     def __copy__(self) -> Node:
         return self

@@ -5,7 +5,7 @@ No derivative, no backend code, no in-place flag: those are rows of tables elsew
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from consilience.ir.obligations import Obligation
 from consilience.ir.types import Type
@@ -24,6 +24,9 @@ class Op(Record):
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         Op.classes[cls.__name__] = cls
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
     def result_type(self, *inputs: Node) -> Type:
         """Type of the result; raises ShapeError or DtypeError where the inputs have no meaning."""

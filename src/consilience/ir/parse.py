@@ -21,6 +21,7 @@ from consilience.ir import dimension as dims
 from consilience.ir.dimension import Dim
 from consilience.ir.leaves import Parameter, constant, shared_slot, tensor_input
 from consilience.ir.node import Node
+from consilience.ir.obligations import Obligation
 from consilience.ir.op import Op
 from consilience.ir.region import Region
 from consilience.ir.side_tables import without_sources
@@ -29,6 +30,7 @@ from consilience.record import Record
 
 _NODE = re.compile(r"%(\d+) = (.*?)((?: %\d+)*) : (.+)")
 _LENGTH = re.compile(r"length (n\d+)(?: (.+))?")
+_COMPUTED = re.compile(r"(size|value) (n\d+) = (%\d+)(?: (.+))?")
 _REGION = re.compile(r"region (r\d+)((?: [^ ].*)?)")
 _BINARY: dict[type[ast.operator], Callable[[Dim, Dim], Dim]] = {
     ast.Add: lambda a, b: a + b,
@@ -36,6 +38,8 @@ _BINARY: dict[type[ast.operator], Callable[[Dim, Dim], Dim]] = {
     ast.Mult: dims.multiply,
     ast.FloorDiv: dims.floordiv,
 }
+
+_LENGTHS: dict[str, Callable[..., Dim]] = {"max": dims.maximum, "min": dims.minimum, "slice": dims.slice_length}
 
 
 class _Block:
@@ -84,6 +88,9 @@ class _Reader:
             words = line.strip()
             if words.startswith("length "):
                 self._length(words)
+            elif words.startswith(dims.COMPUTED):
+                self._settle(stack[-1])
+                self._computed_length(stack[-1], words)
             elif words.startswith("region "):
                 found = _REGION.fullmatch(words)
                 if found is None:
@@ -117,6 +124,16 @@ class _Reader:
             raise self._error("a length has the form `length n0 'name'`")
         name = ast.literal_eval(found[2]) if found[2] else found[1]
         self.lengths[found[1]] = dims.symbol(str(name))
+
+    def _computed_length(self, block: _Block, words: str) -> None:
+        found = _COMPUTED.fullmatch(words)
+        if found is None:
+            raise self._error("a computed length has the form `size n0 = %0 'name'`")
+        (source,) = self._nodes(block, [found[3]])
+        if source.type != TensorType("int64"):
+            raise self._error(f"a length is an int64 scalar, not {source.type!r}")
+        name = ast.literal_eval(found[4]) if found[4] else found[2]
+        self.lengths[found[2]] = dims.computed(source, str(name), non_negative=found[1] == "size")
 
     def _nodes(self, block: _Block, words: Sequence[str]) -> list[Node]:
         found = []
@@ -238,8 +255,8 @@ class _Reader:
 
     def _call(self, name: str, tree: ast.Call) -> Any:
         arguments = [self._value(a) for a in tree.args]
-        if name in ("max", "min"):
-            return (dims.maximum if name == "max" else dims.minimum)(*arguments)
+        if name in _LENGTHS:
+            return _LENGTHS[name](*arguments)
         if name == "float" and len(arguments) == 1:
             return float(arguments[0])
         constructor = Op.classes.get(name) or _parameter_classes().get(name)
@@ -257,7 +274,7 @@ _expression = functools.lru_cache(maxsize=1024)(_tree)
 
 def _parameter_classes() -> dict[str, type[Any]]:
     """Records beside the ops, such as the entries of an index, by name."""
-    modules = {op.__module__ for op in Op.classes.values()}
+    modules = {op.__module__ for op in Op.classes.values()} | {Obligation.__module__}
     return _classes_in(frozenset(modules))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _names: weakref.WeakKeyDictionary[Node, str] = weakref.WeakKeyDictionary()
 _sources: weakref.WeakKeyDictionary[Node, tuple[str, int]] = weakref.WeakKeyDictionary()
 _notes: weakref.WeakKeyDictionary[Node, tuple[str, ...]] = weakref.WeakKeyDictionary()
+_origins: weakref.WeakKeyDictionary[Node, weakref.WeakSet[Node]] = weakref.WeakKeyDictionary()
 _state = threading.local()
 
 
@@ -41,6 +42,16 @@ def notes_of(node: Node) -> tuple[str, ...]:
     return _notes.get(node, ())
 
 
+def add_origins(node: Node, origins: Iterable[Node]) -> None:
+    """Note what a node was derived from, such as the inputs of the cost behind a gradient."""
+    _origins.setdefault(node, weakref.WeakSet()).update(origins)
+
+
+def origins_of(node: Node) -> Iterable[Node]:
+    """What the node was derived from, as far as it was noted; it may no longer depend on it."""
+    return _origins.get(node, ())
+
+
 def record_source(node: Node) -> None:
     """Remember the nearest line outside this library that led to the node."""
     if getattr(_state, "silent", False):
@@ -57,6 +68,20 @@ def source_of(node: Node) -> str:
     """`file:line` where the user wrote the expression, or an empty text."""
     place = _sources.get(node)
     return f"{place[0]}:{place[1]}" if place else ""
+
+
+def marks_of(node: Node) -> tuple[str | None, tuple[str, int] | None]:
+    """Name and source line, as `restore_marks` takes them."""
+    return _names.get(node), _sources.get(node)
+
+
+def restore_marks(node: Node, marks: tuple[str | None, tuple[str, int] | None]) -> None:
+    """Give a node its name and source line, where it has none."""
+    name, source = marks
+    if name is not None:
+        _names.setdefault(node, name)
+    if source is not None:
+        _sources.setdefault(node, source)
 
 
 def pass_on(old: Node, new: Node) -> None:

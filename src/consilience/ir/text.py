@@ -18,6 +18,7 @@ from consilience.errors import GraphError
 from consilience.ir import dimension as dims
 from consilience.ir.dimension import Atom, Dim, Dimension
 from consilience.ir.leaves import Constant, Input, Parameter, Shared
+from consilience.ir.lengths import computed_atoms, source_of
 from consilience.ir.node import Node
 from consilience.ir.op import Op
 from consilience.ir.region import Region
@@ -37,20 +38,28 @@ class Printer:
     def __init__(self, names: bool = True) -> None:
         self.names = names
         self.lengths: dict[Atom, int] = {}
+        self.computed: dict[Node, list[Atom]] = {}
         self.regions: dict[Region, int] = {}
         self.lines: list[str] = []
         self.line_of: dict[Node, int] = {}
 
     def program(self, outputs: Sequence[Node], inputs: Sequence[Node]) -> None:
         """All lines but those of the lengths, which are known only afterwards."""
-        order = topological(outputs)
+        computed = computed_atoms(outputs)
+        for atom in computed:
+            self.computed.setdefault(source_of(atom), []).append(atom)
+        order = topological([*self.computed, *outputs])
         given = tuple(dict.fromkeys((*inputs, *(n for n in order if isinstance(n.op, Input)))))
         listed = set(given)
         self._block((*given, *(n for n in order if n not in listed)), outputs, "  ", given)
 
     def header(self) -> list[str]:
         """The first lines: the program's symbolic lengths."""
-        return ["program", *(f"  length n{number}{self._quoted(atom.name)}" for atom, number in self.lengths.items())]
+        return ["program", *(self._declared(a) for a in self.lengths if a.kind == "symbol")]
+
+    def _declared(self, atom: Atom, value: str = "") -> str:
+        kind = "length" if atom.kind == "symbol" else atom.kind
+        return f"  {kind} n{self.lengths[atom]}{value}{self._quoted(atom.name)}"
 
     def _block(
         self, order: Iterable[Node], outputs: Sequence[Node], indent: str, inputs: Sequence[Node] | None
@@ -68,6 +77,9 @@ class Printer:
                 types = "".join(f" {self.type(t)}" for t in region.parameters)
                 self.lines.append(f"{indent}  region r{self.regions[region]}{types}")
                 self._block(topological(region.results), region.results, indent + "    ", None)
+            for atom in self.computed.get(node, ()) if inputs is not None else ():
+                self.lengths[atom] = len(self.lengths)
+                self.lines.append(self._declared(atom, f" = %{numbers[node]}"))
         if inputs is not None:
             self.lines.append(indent + " ".join(["inputs", *(f"%{numbers[i]}" for i in inputs)]))
         self.lines.append(indent + " ".join(["return", *(f"%{numbers[o]}" for o in outputs)]))
@@ -131,7 +143,7 @@ class Printer:
         )
 
     def _atom(self, atom: Atom) -> str:
-        if atom.kind == "symbol":
+        if atom.kind in dims.UNKNOWN:
             return f"n{self.lengths[atom]}"
         arguments = [self.length(a) for a in atom.arguments]
         if atom.kind == "floordiv":

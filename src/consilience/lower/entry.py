@@ -216,7 +216,8 @@ class _Writer:
         b = frame.b
         source, *arrays = node.inputs
         home = frame.homes.get(source)
-        if home is None or source in frame.registers:  # one number repeated; its copy in memory may come later
+        # One number repeated, in a register of this part or of an earlier one; its copy in memory may come later.
+        if home is None or source in frame.registers or source in self.slots or _number(source) is not None:
             lengths = gathered_lengths(op, static(source.static_shape))
             unproved = [(a, n) for a, n in zip(arrays, lengths, strict=True) if not proved_inside(a, n)]
             if unproved:

@@ -14,30 +14,48 @@ import numpy as np
 from consilience.errors import ShapeError, VerificationError
 from consilience.ir import FLOATS, UNSIGNED, Node, Region, constant, constant_value, rebuild, topological
 from consilience.ir.side_tables import describe, without_sources
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
 from consilience.ops import (
+    AlteredGradient,
+    ArgSort,
+    Assume,
     Cholesky,
     Cond,
+    Cumulative,
     Det,
     DetSign,
     Elementwise,
     Index,
     Inverse,
     InverseQuadratic,
+    Iota,
     Item,
     LogAbsDet,
+    MaskPositions,
     MatMul,
     Reduce,
+    Require,
+    Softmax,
     Solve,
     SolveTriangular,
     StopGradient,
     apply,
     cast,
 )
-from consilience.ops.index import At, Slice
+from consilience.ops.index import At, Slice, index_set
 from consilience.ops.linalg import diagonal
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import broadcast_to, concatenate, expand_dims, eye, full, squeeze, transpose
+from consilience.ops.shape import (
+    broadcast_to,
+    concatenate,
+    expand_dims,
+    eye,
+    full,
+    length_of,
+    reshape,
+    squeeze,
+    transpose,
+)
 from consilience.transforms.complex_pairs import without_complex
 
 # A product with at most this many columns becomes a sum of scaled columns inside the loop over rows.
@@ -345,10 +363,41 @@ def _logsumexp(node: Node) -> Node:
     axes = node.op.axes
     if any(x.static_shape[a] == 0 for a in axes):
         return full(node.static_shape, _number(x, -math.inf))
-    high = reduce("max", x, axes, keepdims=True)
-    shift = where(apply("isfinite", high), high, _number(x, 0))
+    _, shift = _greatest(x, axes)
     total = reduce("sum", apply("exp", x - shift), axes)
     return apply("log", total) + squeeze(shift, axes)
+
+
+def _softmax(node: Node) -> Node:
+    (x,) = node.inputs
+    assert isinstance(node.op, Softmax)
+    if any(n == 0 for n in x.static_shape):
+        return x
+    high, shift = _greatest(x, node.op.axes)
+    exponentials = apply("exp", x - shift)  # as in `_logsumexp`, with which it is shared
+    total = reduce("sum", exponentials, node.op.axes, keepdims=True)
+    if node.op.logarithm:
+        return (x - shift) - apply("log", total)
+    # The sum is between 1 and the number of elements, or 0 or infinite where all are -inf or one is inf.
+    infinite = apply("eq", high, _number(x, math.inf))
+    return exponentials * where(infinite, _number(x, math.nan), _number(x, 1) / total)
+
+
+def _greatest(x: Node, axes: tuple[int, ...]) -> tuple[Node, Node]:
+    """The greatest element, and the same with 0 for infinities: what exponents are shifted by."""
+    high = reduce("max", x, axes, keepdims=True)
+    return high, where(apply("isfinite", high), high, _number(x, 0))
+
+
+def _mask_positions(node: Node) -> Node:
+    """Every position is written at the rank of its entry among the true ones, the others at one place too many."""
+    (count,), (mask,) = node.static_shape, node.inputs
+    flat = reshape(mask, (-1,))
+    rank = Node(Cumulative("sum", 0), cast(flat, "int64")) - 1
+    place = where(apply("bitwise_and", flat, rank < length_of(count)), rank, length_of(count))
+    found = where(flat, Node(Iota(*flat.static_shape)), constant(0))
+    written = index_set(full((count + 1,), 0, "int64")[place], found)
+    return written[:count]
 
 
 NODES: dict[type, Callable[[Node], Node]] = {
@@ -359,6 +408,8 @@ NODES: dict[type, Callable[[Node], Node]] = {
     DetSign: _det_sign,
     Det: _det,
     MatMul: _matmul,
+    Softmax: _softmax,
+    MaskPositions: _mask_positions,
 }
 
 
@@ -397,7 +448,12 @@ def _step(node: Node) -> Node:
             return node
         result = rule(*node.inputs)
         return result if result.static_shape == node.static_shape else broadcast_to(result, node.static_shape)
-    if isinstance(op, StopGradient):
+    if isinstance(op, ArgSort):
+        last = node.ndim - 1
+        turn = (*(a for a in range(node.ndim) if a != op.axis), op.axis)
+        order = Node(Item(0), Node(SortedOrder(), transpose(node.inputs[0], turn)))
+        return transpose(order, tuple(last if a == op.axis else a - (a > op.axis) for a in range(node.ndim)))
+    if isinstance(op, AlteredGradient | Assume | Require | StopGradient):
         return node.inputs[0]
     if isinstance(op, Reduce):
         if op.kind in ("max", "min") and any(node.inputs[0].static_shape[a] == 0 for a in op.axes):

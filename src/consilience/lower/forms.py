@@ -64,6 +64,11 @@ class Forms:
         """Number of elements."""
         return math.prod(static(node.static_shape))
 
+    def in_register(self, node: Node) -> bool:
+        """Whether a value exists in a register only: what reads it from memory needs a copy (`KeepStep`)."""
+        form = self.form[node]
+        return form == UNIFORM or (form == REDUCE and node not in self.stored)
+
     def scalar_like(self, node: Node) -> bool:
         """Whether a node is one number repeated."""
         return self.form[node] == UNIFORM or (isinstance(node.type, TensorType) and self.size(node) == 1)
@@ -85,13 +90,13 @@ def decide(order: list[Node], outputs: Sequence[Node], given: Mapping[Node, View
 
     given   nodes whose values exist already, with their places
     """
-    grouped = segments.find(order)
-    forms = _decide(order, outputs, given, grouped)
-    if not _reorderable(forms):
-        grouped = segments.find(order, unsorted=False)
+    for unsorted in (True, False):
+        grouped = segments.find(order, unsorted)
         forms = _decide(order, outputs, given, grouped)
-    if len(order) > LONGEST_BODY and (ends := _ends_of_bodies(forms)):
-        forms = _decide(order, outputs, given, grouped, ends)
+        if len(order) > LONGEST_BODY and (ends := _ends_of_bodies(forms)):
+            forms = _decide(order, outputs, given, grouped, ends)
+        if _reorderable(forms):
+            break
     return forms
 
 
@@ -156,7 +161,7 @@ def _ends_of_bodies(forms: Forms) -> frozenset[Node]:
 
 
 def _reorderable(forms: Forms) -> bool:
-    """Whether loops over groups of an index that does not ascend read constants only and store no vectors.
+    """Whether loops over groups of an index that does not ascend read constants only and store sums by group only.
 
     Such a loop takes its elements in another order, which is free for constants and would cost a pass
     through memory for anything else.
@@ -169,7 +174,7 @@ def _reorderable(forms: Forms) -> bool:
     for node in forms.order:
         if forms.form[node] not in (LOOP, REDUCE) or (forms.level[node], domain_of(node)) not in spaces:
             continue
-        if forms.form[node] == LOOP and node in forms.stored:
+        if node in forms.stored and node not in forms.grouped:
             return False
         read = node.inputs
         if isinstance(node.op, Index):
@@ -178,7 +183,8 @@ def _reorderable(forms: Forms) -> bool:
             read = node.inputs[1:2]
         for operand in read:
             vector = isinstance(operand.op, Constant) and operand.ndim == 1
-            if not (vector or fused(forms, node, operand) or forms.scalar_like(operand)):
+            inside = fused(forms, node, operand) and forms.level[operand] == forms.level[node]
+            if not (vector or inside or forms.scalar_like(operand)):
                 return False
     return True
 
@@ -249,7 +255,7 @@ def fused(forms: Forms, consumer: Node, operand: Node) -> bool:
     return domain_of(operand) == domain_of(consumer)
 
 
-def _available(forms: Forms, node: Node) -> int:
+def available(forms: Forms, node: Node) -> int:
     """First level at which other code than the same loop can use a value."""
     form = forms.form[node]
     level = forms.level[node]
@@ -262,7 +268,7 @@ def _level(forms: Forms, node: Node) -> int:
         if fused(forms, node, operand):
             level = max(level, forms.level[operand])
         else:
-            level = max(level, _available(forms, operand))
+            level = max(level, available(forms, operand))
     return level
 
 

@@ -260,7 +260,7 @@ def _reduction(parts: _Assembly, node: Node) -> None:
     value = parts.operand(operand, full)
     squeezed_axes = [i for i, n in enumerate(full) if n != 1]
     axes = tuple(position for position, axis in enumerate(squeezed_axes) if axis in op.axes)
-    if parts.index is not None:  # one axis of elements, reduced whole
+    if parts.index is not None and axes:  # one axis of elements, reduced whole
         axes = (0, 1)
     if node not in parts.forms.stored:
         parts.roots.append(Reduction(value, op.kind, axes, node.dtype))
@@ -270,7 +270,8 @@ def _reduction(parts: _Assembly, node: Node) -> None:
     assert target is not None
     kept = iter(target.strides)
     strides = tuple(0 if axis in op.axes else next(kept) for axis in range(len(full)))
-    parts.roots.append(Reduction(value, op.kind, axes, node.dtype, parts.memory(target), squeezed(strides, full)))
+    own = parts.strides(View(target.storage, target.offset, strides, full), full)
+    parts.roots.append(Reduction(value, op.kind, axes, node.dtype, parts.memory(target), own))
 
 
 def _sum_by_group(parts: _Assembly, node: Node) -> None:

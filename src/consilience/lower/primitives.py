@@ -6,7 +6,8 @@ from consilience.ir import Node, Op, TensorType, TupleType
 
 
 class LUFactor(Op):
-    """P A = L U: the packed factors and the row exchanged with each row (int32, from 0)."""
+    """P A' = L U as LAPACK's getrf gives them, which sees rows as columns: the packed factors, transposed, and for
+    each column of A the one exchanged with it (int32, from 1). A singular matrix has factors too: a pivot is 0."""
 
     def result_type(self, *inputs: Node) -> TupleType:
         (x,) = inputs
@@ -25,6 +26,15 @@ class LUSolve(Op):
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[2].tensor_type
+
+
+class SortedOrder(Op):
+    """Positions that put the last axis in ascending order, and two tables of integers as scratch memory."""
+
+    def result_type(self, *inputs: Node) -> TupleType:
+        order = inputs[0].tensor_type.with_dtype("int64")
+        line = TensorType("int64", inputs[0].static_shape[-1:])
+        return TupleType((order, line, line))
 
 
 class CholeskyInverse(Op):

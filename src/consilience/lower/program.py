@@ -16,7 +16,7 @@ import numpy.typing as npt
 from consilience.errors import MissingRuleError
 from consilience.ir import Constant, Node, TupleType, constant, topological
 from consilience.lower import fusion
-from consilience.lower.forms import LEAF, LOOP, REDUCE, STEP, TUPLE, UNIFORM, VIEW, Forms, decide, domain_of
+from consilience.lower.forms import LEAF, LOOP, REDUCE, STEP, TUPLE, UNIFORM, VIEW, Forms, available, decide, domain_of
 from consilience.lower.fusion import KernelStep
 from consilience.lower.kernel_code import identity
 from consilience.lower.views import IOTA, Storage, View, apply_view, is_view, static, whole
@@ -29,7 +29,6 @@ from consilience.ops import (
     IndexUpdate,
     Iota,
     Item,
-    MaskPositions,
     Reshape,
     SolveTriangular,
     Squeeze,
@@ -216,7 +215,7 @@ class Lowering:
         forms = decide(order, outputs, given)
         self._place(forms, targets, given)
         kept = self._kept_scalars(forms, targets, given)
-        levels: list[list[Step]] = [[] for _ in range(max(forms.level.values(), default=0) + 1)]
+        levels: list[list[Step]] = [[] for _ in range(max(forms.level.values(), default=0) + 2)]
         scalars: list[list[Node]] = [[] for _ in levels]
         keeps: list[list[Step]] = [[] for _ in levels]
         groups: list[dict[tuple[int, ...], list[Node]]] = [{} for _ in levels]
@@ -224,13 +223,11 @@ class Lowering:
             if node in given:
                 continue
             level, form = forms.level[node], forms.form[node]
+            if node in kept:
+                self.homes[node] = kept[node]
+                keeps[available(forms, node)].append(_written(node, kept[node]))
             if form == UNIFORM:
                 scalars[level].append(node)
-                if node in kept:
-                    self.homes[node] = kept[node]
-                    keeps[level].append(
-                        KeepStep(node, kept[node]) if kept[node].size == 1 else fusion.fill(node, kept[node])
-                    )
             elif form in (LOOP, REDUCE):
                 if forms.form[node] == REDUCE and 0 in static(node.inputs[0].static_shape):
                     levels[level] += self._empty_reduction(forms, node)
@@ -329,7 +326,7 @@ class Lowering:
         return self._constant(node) if known is None and isinstance(node.op, Constant) else known
 
     def _kept_scalars(self, forms: Forms, targets: dict[Node, View], given: dict[Node, View]) -> dict[Node, View]:
-        """Scalars (or repeated scalars) that some step reads from memory."""
+        """Copies in memory of the values in registers that some step reads from memory."""
         wanted: dict[Node, View] = {}
         for node in forms.order:
             if node in given:
@@ -337,14 +334,14 @@ class Lowering:
             readers: list[Node] = []
             if forms.form[node] in (STEP, TUPLE) and not isinstance(node.op, Concatenate | Cond):
                 readers = list(node.inputs)
-                if isinstance(node.op, IndexUpdate) and forms.form[node.inputs[0]] == UNIFORM:
+                if isinstance(node.op, IndexUpdate) and forms.scalar_like(node.inputs[0]):
                     readers = readers[1:]
             elif isinstance(node.op, Cond):
                 readers = list(node.inputs[1:])
             elif isinstance(node.op, Index) and forms.form[node] == LOOP:
                 readers = list(node.inputs[:1])
             for operand in readers:
-                if operand not in given and forms.form[operand] == UNIFORM and operand not in wanted:
+                if operand not in given and forms.in_register(operand) and operand not in wanted:
                     wanted[operand] = self.block(operand.dtype, static(operand.static_shape))
         return wanted
 
@@ -367,8 +364,6 @@ class Lowering:
             return self._update(forms, node)
         if isinstance(op, Cond):
             return self._branch(forms, node)
-        if isinstance(op, MaskPositions):
-            raise MissingRuleError("the number of true entries of a mask must be known before lowering.")
         if is_view(node):
             source = self.homes[node.inputs[0]]
             target = self.homes[node]
@@ -399,7 +394,7 @@ class Lowering:
             if not part.size:
                 continue
             if forms.scalar_like(operand):
-                steps.append(KeepStep(operand, part) if part.size == 1 else fusion.fill(operand, part))
+                steps.append(_written(operand, part))
                 continue
             source = self.homes[operand]
             if not same_place(source, part):
@@ -466,15 +461,17 @@ class Lowering:
             if not target.size:
                 continue
             if forms.scalar_like(output):
-                if target.size == 1:
-                    steps.append(KeepStep(output, target))
-                else:
-                    steps.append(fusion.fill(output, target))
+                steps.append(_written(output, target))
                 continue
             home = self.homes[output]
             if not same_place(home, target):
                 steps.append(fusion.copy(home, target, output.dtype))
         return steps
+
+
+def _written(scalar: Node, target: View) -> Step:
+    """A scalar, or one number repeated, written to memory."""
+    return KeepStep(scalar, target) if target.size == 1 else fusion.fill(scalar, target)
 
 
 def same_place(one: View, other: View) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from consilience.ir import Node, constant_value
-from consilience.ops import BroadcastTo, ExpandDims, Index, Reshape, Squeeze, Transpose
+from consilience.ops import BroadcastTo, ExpandDims, Index, IndexUpdate, Reshape, Squeeze, Transpose
 from consilience.ops.index import At, Gather, NewAxis, Slice
 from consilience.record import Record
 
@@ -190,7 +190,7 @@ def proved_inside(array: Node, length: int) -> bool:
     return known is not None and (not known.size or (int(known.min()) >= 0 and int(known.max()) < length))
 
 
-def gathered_lengths(op: Index, shape: Lengths) -> Lengths:
+def gathered_lengths(op: Index | IndexUpdate, shape: Lengths) -> Lengths:
     """Lengths of the axes that the index arrays address."""
     axes = iter(shape)
     lengths = [(entry, next(axes)) for entry in op.specification if not isinstance(entry, NewAxis)]

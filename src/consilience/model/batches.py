@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.backends.llvm import Bound
+from consilience.backends.registry import Bound
 from consilience.errors import ConsilienceWarning, LinearAlgebraError, OutOfBoundsError, Status
 
 Array = npt.NDArray[Any]

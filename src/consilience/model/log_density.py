@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts
-from consilience.backends.llvm import Bound, Compiled
-from consilience.backends.shapes import Lengths, bind_lengths
+from consilience.backends.registry import Bound, Executable
+from consilience.backends.registry import backend as find_backend
+from consilience.backends.shapes import Lengths, bind_lengths, check_obligations
 from consilience.collection import collection_paused
 from consilience.distributions.random_variable import RandomVariable, density
 from consilience.distributions.random_variable import logp as checked_density
@@ -77,20 +78,22 @@ def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
     jacobians: list[Node | None] = []
     for variable in model.free:
         own = variable.node
-        if variable.transform is None:
-            value = tensor_input("float64", own.static_shape, variable.name)
+        transform = variable.transform
+        if transform is None:
+            values.append(tensor_input("float64", own.static_shape, variable.name))
+        else:
+            shape = transform.unconstrained_shape(own.static_shape)
+            values.append(tensor_input("float64", shape, f"{variable.name}_{label(transform)}__"))
+        # A position that is not finite diverges by its energy, whatever its density.
+        value = assume(values[-1], finite=True)
+        if transform is None:
             natural, correction = cast(value, own.dtype), None
         else:
-            transform = variable.transform
-            shape = transform.unconstrained_shape(own.static_shape)
-            value = tensor_input("float64", shape, f"{variable.name}_{label(transform)}__")
             # Bounds of the transform may depend on earlier variables.
             natural, correction = substitute(
                 [cast(transform.backward(value), own.dtype), transform.log_jacobian_determinant(value)],
                 constrained,
             )
-        # A position that is not finite diverges by its energy, whatever its density.
-        values.append(assume(value, finite=True))
         constrained[own] = natural
         jacobians.append(correction)
     priors = []
@@ -190,14 +193,15 @@ class ModelDensity:
 class _Built:
     """What is compiled once per model and data shapes."""
 
-    def __init__(self, model: ModelVariables, slots: list[Node], lengths: Lengths) -> None:
+    def __init__(self, model: ModelVariables, slots: list[Node], lengths: Lengths, name: str) -> None:
+        self._compile = find_backend(name)
         self.slots = slots
         self.lengths = lengths
         began = time.perf_counter()
         with without_sources(), collection_paused():
             terms = terms_of(model)
             _check_closed(terms)
-            _check_obligations(terms, lengths)
+            check_obligations(collect([*terms.all, *terms.deterministics]), lengths)
             (logp,) = simplify([total(terms.all)])
             gradients = gradient(logp, terms.values)
             self.layout, self._position, replacements = _arrange(model, terms, lengths)
@@ -212,11 +216,11 @@ class _Built:
             whole = concatenate(flat) if flat else constant(np.zeros(0))
             self.operations = operations([logp_node, whole])
             self.graph_seconds = time.perf_counter() - began
-            self.compiled = Compiled([self._position], [logp_node, whole], self._static_slots)
+            self.compiled = self._compile([self._position], [logp_node, whole], {}, self._static_slots)
         self.compile_seconds = time.perf_counter() - began
-        self._expanders: dict[bool | tuple[str, ...], tuple[list[str], Compiled]] = {}
+        self._expanders: dict[bool | tuple[str, ...], tuple[list[str], Executable]] = {}
 
-    def expander(self, model: ModelVariables, deterministics: bool | tuple[str, ...]) -> tuple[list[str], Compiled]:
+    def expander(self, model: ModelVariables, deterministics: bool | tuple[str, ...]) -> tuple[list[str], Executable]:
         """Names and code of values on their own scales as functions of a position; see `ModelDensity.expand`."""
         known = self._expanders.get(deterministics)
         if known is None:
@@ -234,7 +238,7 @@ class _Built:
                     {memo[v]: r for v, r in zip(self.terms.values, self._replacements.values(), strict=True)},
                 )
                 slots = [memo[s] for s in self.slots]
-                known = names, Compiled([self._position], replaced, slots, level=1)
+                known = names, self._compile([self._position], replaced, {}, slots, level=1)
             self._expanders[deterministics] = known
         return known
 
@@ -270,17 +274,6 @@ def _check_closed(terms: Terms) -> None:
             )
 
 
-def _check_obligations(terms: Terms, lengths: Lengths) -> None:
-    for debt in collect([*terms.all, *terms.deterministics]):
-        left = dims.substitute(debt.obligation.left, lengths)
-        right = dims.substitute(debt.obligation.right, lengths)
-        if isinstance(left, int) and isinstance(right, int) and left != right:
-            raise ShapeError(
-                f"{debt.obligation.reason}, but `{debt.obligation.left!r}` is {left} and "
-                f"`{debt.obligation.right!r}` is {right}, in {debt.where}."
-            )
-
-
 def slot_values(model: ModelVariables) -> tuple[list[Node], list[Array], list[int], Lengths]:
     """The model's data slots, their values, versions, and the symbolic lengths they decide."""
     slots = model.data_slots()
@@ -310,9 +303,10 @@ def kept(cache: dict[object, Any], kind: str, key: object, make: Callable[[], Ma
     return made
 
 
-def model_density(model: ModelVariables) -> ModelDensity:
+def model_density(model: ModelVariables, backend: str = "llvm") -> ModelDensity:
     """The model's density for its present data; compiled again only when shapes or the model changed.
 
+    backend  "llvm" (machine code) or "reference" (NumPy, slow)
     raises   ModelError without free variables, or with discrete ones; ShapeError, ParameterError and
              SupportError where the present data do not fit the model
     """
@@ -329,13 +323,13 @@ def model_density(model: ModelVariables) -> ModelDensity:
             )
     slots, values, versions, lengths = slot_values(model)
     shapes = tuple(v.shape for v in values)
-    built = kept(model.cache, "density", shapes, lambda: _Built(model, slots, lengths))
-    bound = model.cache.get(("bound", shapes, *versions))
+    built = kept(model.cache, "density", (backend, shapes), lambda: _Built(model, slots, lengths, backend))
+    bound = model.cache.get(("bound", backend, shapes, *versions))
     if bound is None:
         _check_data(model, dict(zip(slots, values, strict=True)))
         for old in [k for k in list(model.cache) if isinstance(k, tuple) and k[0] == "bound"]:
             model.cache.pop(old, None)
-        bound = model.cache["bound", shapes, *versions] = built.compiled.bind(values)
+        bound = model.cache["bound", backend, shapes, *versions] = built.compiled.bind(values)
     return ModelDensity(model, built, bound, values)
 
 

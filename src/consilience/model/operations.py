@@ -24,7 +24,7 @@ from consilience.ops.linalg import (
     Solve,
     SolveTriangular,
 )
-from consilience.ops.reduce import Cumulative, Reduce
+from consilience.ops.reduce import Cumulative, Reduce, Softmax
 
 # In units of an addition; what is not named here is a polynomial with a division.
 WEIGHTS: Final = {
@@ -52,6 +52,8 @@ def _of(node: Node) -> float:
     match node.op:
         case Elementwise() as op:
             return WEIGHT.get(op.function, USUAL) * max(1, len(node.inputs) - 1) * _size(node)
+        case Softmax():
+            return USUAL * _size(node)
         case Reduce() | Cumulative():
             return _size(node.inputs[0])
         case MatMul():

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.backends.llvm import Compiled
-from consilience.backends.shapes import Lengths
+from consilience.backends.registry import Executable, backend
+from consilience.backends.shapes import Lengths, check_obligations
 from consilience.distributions.random_variable import RandomVariable, density, realise
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
+from consilience.ir.obligations import collect
 from consilience.ir.side_tables import without_sources
-from consilience.lower.specialise import specialise
 from consilience.model import observation
 from consilience.model.batches import values_of_draws
 from consilience.model.log_density import kept, slot_values
@@ -47,7 +47,7 @@ def predict(
     key = (tuple(names), tuple((n, given[n].shape[1:]) for n in fixed), tuple(v.shape for v in values))
     arrays = [_fitting(model, n, given[n], lengths, count) for n in fixed]
 
-    def compile_draws() -> Compiled:
+    def compile_draws() -> Executable:
         with without_sources():
             return _compile_draws(model, names, fixed, slots, lengths)
 
@@ -72,7 +72,7 @@ def log_likelihood(
     key = (tuple(names), tuple(fixed), tuple(v.shape for v in values))
     arrays = [_fitting(model, n, given[n], lengths, count) for n in fixed]
 
-    def compile_terms() -> Compiled:
+    def compile_terms() -> Executable:
         with without_sources():
             observed = {v.name: v for v in model.observed}
             leaves = [tensor_input(model.named[n].dtype, model.named[n].static_shape, n) for n in fixed]
@@ -109,7 +109,7 @@ def _fitting(model: ModelVariables, name: str, array: Array, lengths: Lengths, c
 
 def _compile_draws(
     model: ModelVariables, names: Sequence[str], fixed: Sequence[str], slots: list[Node], lengths: Lengths
-) -> Compiled:
+) -> Executable:
     """One program: (seed, number of the draw, given values) -> wanted values."""
     seed = tensor_input("key", (), "seed")
     number = tensor_input("int64", (), "draw")
@@ -127,9 +127,9 @@ def _compile_draws(
     return _compiled([seed, number, *leaves], drawn, slots, lengths)
 
 
-def _compiled(inputs: Sequence[Node], outputs: Sequence[Node], slots: Sequence[Node], lengths: Lengths) -> Compiled:
-    static, memo = specialise([*simplify(outputs), *inputs, *slots], lengths)
-    return Compiled([memo[n] for n in inputs], static[: len(outputs)], [memo[s] for s in slots], level=1)
+def _compiled(inputs: Sequence[Node], outputs: Sequence[Node], slots: Sequence[Node], lengths: Lengths) -> Executable:
+    check_obligations(collect(outputs), lengths)
+    return backend("llvm")(inputs, simplify(outputs), lengths, slots, level=1)
 
 
 def redrawn(model: ModelVariables, names: Sequence[str], given: Sequence[str]) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy.typing as npt
 
 from consilience.backends import contexts
+from consilience.backends.pickling import duplicate
 from consilience.distributions import context
 from consilience.distributions.transforms import Transform, default_transform
 from consilience.errors import ModelError, ShapeError
@@ -92,6 +93,14 @@ class ModelVariables:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         context.pop()
+
+    # ---- copies
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "cache": {}}  # compiled code does not leave the process
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return duplicate(self)
 
     def __repr__(self) -> str:
         lines = [f"{v.name} ~ {v.node.op!r}" for v in self.free]

@@ -311,11 +311,12 @@ def _resolve(text: str, imports: Mapping[str, int], target: Target) -> tuple[dic
 
 
 def _provider(symbol: str, target: Target) -> Library | None:
-    """The library of this package that defines a symbol: draws, or vector mathematics."""
+    """The library of this package that defines a symbol: draws, routines, or vector mathematics."""
     # By name, at the moment of use: those packages are themselves compiled through this module.
-    if symbol.startswith("consilience_random_"):
-        draw: Library | None = importlib.import_module("consilience.native.random.library").library(symbol)
-        return draw
+    for kind, package in (("random", "random"), ("routine", "routines")):
+        if symbol.startswith(f"consilience_{kind}_"):
+            found: Library | None = importlib.import_module(f"consilience.native.{package}.library").library(symbol)
+            return found
     library: Library = importlib.import_module("consilience.native.vectormath").library(target)
     return library if symbol in library.exports else None
 

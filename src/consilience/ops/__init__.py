@@ -1,8 +1,18 @@
 """What can be computed: one family of ops per file, and the notation that builds them."""
 
 from consilience.ops import complex_numbers, notation
+from consilience.ops.assertion import Assume, Require
 from consilience.ops.control import Cond, Item, cond, ifelse
-from consilience.ops.elementwise import Cast, Elementwise, StopGradient, TensorLike, apply, as_tensor, cast
+from consilience.ops.elementwise import (
+    AlteredGradient,
+    Cast,
+    Elementwise,
+    StopGradient,
+    TensorLike,
+    apply,
+    as_tensor,
+    cast,
+)
 from consilience.ops.index import Index, IndexUpdate, MaskPositions, getitem
 from consilience.ops.linalg import (
     Cholesky,
@@ -16,7 +26,7 @@ from consilience.ops.linalg import (
     SolveTriangular,
 )
 from consilience.ops.random import Key
-from consilience.ops.reduce import ArgReduce, Cumulative, Reduce, reduce
+from consilience.ops.reduce import ArgReduce, ArgSort, Cumulative, Reduce, Softmax, reduce
 from consilience.ops.scalar import TABLE, ScalarFunction
 from consilience.ops.shape import (
     BroadcastTo,
@@ -30,45 +40,10 @@ from consilience.ops.shape import (
 )
 
 __all__ = [
-    "TABLE",
-    "ArgReduce",
-    "BroadcastTo",
-    "Cast",
-    "Cholesky",
-    "Concatenate",
-    "Cond",
-    "Cumulative",
-    "Det",
-    "DetSign",
-    "Elementwise",
-    "ExpandDims",
-    "Index",
-    "IndexUpdate",
-    "Inverse",
-    "InverseQuadratic",
-    "Iota",
-    "Item",
-    "Key",
-    "LengthOf",
-    "LogAbsDet",
-    "MaskPositions",
-    "MatMul",
-    "Reduce",
-    "Reshape",
-    "ScalarFunction",
-    "Solve",
-    "SolveTriangular",
-    "Squeeze",
-    "StopGradient",
-    "TensorLike",
-    "Transpose",
-    "apply",
-    "as_tensor",
-    "cast",
-    "complex_numbers",
-    "cond",
-    "getitem",
-    "ifelse",
-    "notation",
-    "reduce",
+    "TABLE", "AlteredGradient", "ArgReduce", "ArgSort", "Assume", "BroadcastTo", "Cast", "Cholesky", "Concatenate",
+    "Cond", "Cumulative", "Det", "DetSign", "Elementwise", "ExpandDims", "Index", "IndexUpdate", "Inverse",
+    "InverseQuadratic", "Iota", "Item", "Key", "LengthOf", "LogAbsDet", "MaskPositions", "MatMul", "Reduce",
+    "Require", "Reshape", "ScalarFunction", "Softmax", "Solve", "SolveTriangular", "Squeeze", "StopGradient",
+    "TensorLike", "Transpose", "apply", "as_tensor", "cast", "complex_numbers", "cond", "getitem", "ifelse",
+    "notation", "reduce",
 ]  # fmt: skip

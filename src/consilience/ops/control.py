@@ -38,7 +38,7 @@ class Cond(Op):
 
     def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
         # Lengths of a region's parameters are those of its operands, so its obligations are the function's.
-        inside = tuple(debt.obligation for debt in collect((*self.then.results, *self.otherwise.results)))
+        inside = collect((*self.then.results, *self.otherwise.results))
         return inside + tuple(
             Obligation(a, b, "branches have equal shapes")
             for one, other in zip(self.then.result_types, self.otherwise.result_types, strict=True)

@@ -45,6 +45,9 @@ def as_tensor(value: TensorLike, dtype: DtypeLike | None = None) -> Node:
     if isinstance(value, list | tuple) and _holds_node(value):
         stacked: Node = meaning("stack")([as_tensor(v) for v in value])
         return stacked if dtype is None else cast(stacked, dtype)
+    labelled = getattr(value, "data", None) if hasattr(value, "dims") else None
+    if isinstance(labelled, Node):  # what xarray makes of an array times an expression
+        return as_tensor(labelled, dtype)
     if dtype is None and isinstance(value, float) and not isinstance(value, np.generic):
         return constant(value, config.floatX)
     return constant(value, None if dtype is None else named(dtype))
@@ -140,6 +143,20 @@ class Cast(Op):
 
 class StopGradient(Op):
     """The value itself; derivatives do not pass."""
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[0].tensor_type
+
+
+class AlteredGradient(Op):
+    """The value itself; derivatives pass in another way.
+
+    kind      "zero": they are zero. "undefined": to take one is an error. "scale": times `numbers[0]`.
+              "clip": brought between `numbers[0]` and `numbers[1]`
+    """
+
+    kind: str
+    numbers: tuple[float, ...] = ()
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type

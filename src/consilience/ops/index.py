@@ -6,38 +6,48 @@ The static form of an index is a tuple of plain entries that rules can match; in
 from __future__ import annotations
 
 import itertools
-import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from consilience.errors import DtypeError, OutOfBoundsError, ShapeError
-from consilience.ir import Dim, Dimension, Node, Op, TensorType, constant, constant_value, symbol
+from consilience.ir import Dim, Dimension, Node, Op, TensorType, constant, constant_value
 from consilience.ir import dimension as dims
 from consilience.ir.obligations import Obligation
-from consilience.ir.side_tables import describe
+from consilience.ir.side_tables import describe, name_of
 from consilience.ir.types import INTEGERS, Shape
+from consilience.ops.assertion import Require
 from consilience.ops.dtypes import fitted, weak_type
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_shape, cast
-from consilience.ops.shape import broadcast_to, expand_dims, length_of
+from consilience.ops.reduce import reduce
+from consilience.ops.shape import as_integer, broadcast_to, expand_dims, length_of, lengths_listed, reshape, stack
 from consilience.record import Record
 
 
 class Slice(Record):
-    """`start:stop:step` of one axis; `None` as in NumPy."""
+    """`start:stop:step` of one axis; `None` as in NumPy. Bounds may be symbolic integers of either sign."""
 
-    start: int | None = None
-    stop: int | None = None
+    start: Dim | None = None
+    stop: Dim | None = None
     step: int | None = None
+
+    @property
+    def static(self) -> bool:
+        """Whether the bounds are integers."""
+        return not (isinstance(self.start, Dimension) or isinstance(self.stop, Dimension))
 
     def length(self, of: Dim) -> Dim:
         """Number of elements taken from an axis."""
         return dims.slice_length(self.start, self.stop, self.step, of)
 
     def range(self, of: int) -> range:
-        """The positions taken from an axis of known length."""
-        return range(of)[self.start : self.stop : self.step]
+        """The positions that static bounds take from an axis of known length."""
+        return range(of)[self.bounds()]
+
+    def bounds(self) -> slice:
+        """Python's slice of static bounds."""
+        return slice(self.start, self.stop, self.step)
 
 
 class At(Record):
@@ -157,24 +167,50 @@ class IndexUpdate(Op):
 
 
 class MaskPositions(Op):
-    """Flat row-major positions (int64) where a bool tensor is True; `count`, their number, is known only when run."""
+    """Flat row-major positions (int64) where a bool tensor is True.
+
+    count     their number, a computed length
+    covered   lengths of the axes that the mask selects from
+    """
 
     count: Dim
+    covered: Shape
 
     def result_type(self, *inputs: Node) -> TensorType:
         return TensorType("int64", (self.count,))
 
+    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+        pairs = zip(inputs[0].static_shape, self.covered, strict=True)
+        return tuple(Obligation(a, b, "a mask has the shape of what it selects from") for a, b in pairs if a != b)
 
-# One number of true entries per mask, so that equal masks select equal lengths.
-_counts: weakref.WeakKeyDictionary[Node, Dimension] = weakref.WeakKeyDictionary()
+
+def mask_positions(mask: Node, covered: Shape | None = None) -> Node:
+    """Positions of the true entries of a bool tensor, in a tensor of the shape `covered` (the mask's own if None)."""
+    name = f"{name_of(mask)}.sum()" if name_of(mask) else "count"
+    count = dims.computed(reduce("sum", mask), name, non_negative=True)
+    return Node(MaskPositions(count, covered or mask.static_shape), mask)
 
 
-def mask_positions(mask: Node) -> Node:
-    """Positions of the true entries of a bool tensor."""
-    count = _counts.get(mask)
-    if count is None:
-        count = _counts.setdefault(mask, symbol("count"))
-    return Node(MaskPositions(count), mask)
+def nonzero(value: TensorLike) -> tuple[Node, ...]:
+    """Positions of the elements that are not zero (or True): one int64 vector per axis, in row-major order."""
+    x = as_tensor(value)
+    if not x.ndim:
+        raise ShapeError(f"`nonzero` needs an axis, got the scalar {describe(x)}; add one with `pt.atleast_1d`.")
+    mask = x if x.dtype == "bool" else apply("neq", x, 0)
+    known = constant_value(x)
+    if known is not None:
+        return tuple(constant(p.astype("int64")) for p in np.nonzero(known))
+    return tuple(_unravelled(mask_positions(mask), mask.static_shape))
+
+
+def flatnonzero(value: TensorLike) -> Node:
+    """Positions in the flattened tensor of the elements that are not zero (or True), as an int64 vector."""
+    return nonzero(reshape(value, (-1,)))[0]
+
+
+def argwhere(value: TensorLike) -> Node:
+    """Positions of the elements that are not zero (or True): int64, one row per element, one column per axis."""
+    return stack(nonzero(value), 1)
 
 
 def _text(entry: Entry) -> str:
@@ -236,7 +272,7 @@ def _tensor_index(item: Any) -> Any:
     if item is None or item is Ellipsis:
         return item
     if isinstance(item, slice):
-        return slice(*(_static_bound(b) for b in (item.start, item.stop, item.step)))
+        return slice(_bound(item.start), _bound(item.stop), _step(item.step))
     if isinstance(item, bool | np.bool_):
         return as_tensor(np.asarray(item))
     if isinstance(item, int | np.integer):
@@ -252,18 +288,22 @@ def _tensor_index(item: Any) -> Any:
     return node if node.dtype == "bool" else cast(node, "int64")
 
 
-def _static_bound(bound: Any) -> int | None:
+def _bound(bound: Any) -> Dim | None:
     if bound is None:
         return None
-    if isinstance(bound, Node):
-        known = constant_value(bound)
-        if known is None:
-            raise ShapeError(
-                f"slice bounds must be static integers, got {describe(bound)}; "
-                "index with `pt.arange(n) + start` or choose with `pt.where`."
-            )
-        return int(known.item())
-    return int(bound)
+    try:
+        return as_integer(bound)
+    except (TypeError, DtypeError):
+        raise DtypeError(f"bounds of a slice must be integers, got {bound!r}.") from None
+
+
+def _step(step: Any) -> int | None:
+    known = _bound(step)
+    if isinstance(known, Dimension):
+        raise ShapeError(
+            f"the step of a slice must be static, got `{known!r}`; index with `pt.arange(start, stop, step)`."
+        )
+    return known
 
 
 def _slice(item: slice, length: Dim) -> Slice:
@@ -272,7 +312,7 @@ def _slice(item: slice, length: Dim) -> Slice:
     step = None if item.step == 1 else item.step
     start = None if item.start == 0 and (step is None or step > 0) else item.start
     stop = item.stop
-    if isinstance(length, int) and stop is not None and (step is None or step > 0) and stop >= length:
+    if isinstance(length, int) and isinstance(stop, int) and (step is None or step > 0) and stop >= length:
         stop = None
     return Slice(start, stop, step)
 
@@ -305,7 +345,7 @@ def _checked(item: Node, length: Dim, axis: int, x: Node) -> Node:
 def _masked(x: Node, mask: Node, axis: int) -> tuple[Node, list[Node]]:
     covered = x.static_shape[axis : axis + mask.ndim]
     for have, want in zip(mask.static_shape, covered, strict=True):
-        if have is not want and have != want:
+        if isinstance(have, int) and isinstance(want, int) and have != want:
             raise ShapeError(f"a mask of shape {mask.static_shape} does not fit the axes {covered} of {describe(x)}.")
     known = constant_value(mask)
     if known is not None:
@@ -315,7 +355,7 @@ def _masked(x: Node, mask: Node, axis: int) -> tuple[Node, list[Node]]:
         return x, [constant(p.astype("int64")) for p in np.nonzero(known)]
     if mask.ndim == 0:
         raise ShapeError("a symbolic scalar cannot be a mask; use `pt.where` or `pt.cond`.")
-    return x, _unravelled(mask_positions(mask), covered)
+    return x, _unravelled(mask_positions(mask, covered), covered)
 
 
 def _unravelled(flat: Node, shape: Shape) -> list[Node]:
@@ -328,7 +368,7 @@ def _unravelled(flat: Node, shape: Shape) -> list[Node]:
 
 
 def getitem(value: TensorLike, index: Any) -> Node:
-    """`value[index]` with NumPy's meaning; slice bounds and mask shapes are static."""
+    """`value[index]` with NumPy's meaning; bounds of slices may be scalar tensors, masks may be computed."""
     x, specification, arrays = parse_index(as_tensor(value), index)
     return Node(Index(specification), x, *arrays)
 
@@ -355,20 +395,25 @@ def index_inc(part: Node, values: TensorLike) -> Node:
     return _update(part, values, "inc")
 
 
-def split(value: TensorLike, sections: int | Sequence[int], axis: int = 0) -> list[Node]:
-    """Cut along an axis: into equal parts, or before the given positions."""
+def split(value: TensorLike, sections: int | TensorLike | Sequence[TensorLike], axis: int = 0) -> list[Node]:
+    """Cut along an axis: into equal parts, or before the given positions (integers or integer scalars)."""
     x = as_tensor(value)
+    if not -x.ndim <= axis < x.ndim:
+        raise ShapeError(f"axis {axis} does not exist in {describe(x)}.")
     axis %= x.ndim
     length = x.static_shape[axis]
+    edges: list[Any]
     if isinstance(sections, int):
-        if not isinstance(length, int) or sections < 1 or length % sections:
+        if sections < 1 or (isinstance(length, int) and length % sections):
             raise ShapeError(f"cannot split {length!r} elements into {sections} equal parts: {describe(x)}.")
-        borders = [length // sections * i for i in range(1, sections)]
+        part = dims.floordiv(length, sections)
+        if not isinstance(length, int):
+            x = Node(Require((Obligation(length, part * sections, "a split makes equal parts", describe(x)),)), x)
+        edges = [part * i for i in range(sections)]
     else:
-        borders = [int(b) for b in sections]
-    edges: list[int | None] = [0, *borders, None]
+        edges = [0, *lengths_listed(sections)]
     lead = (slice(None),) * axis
-    return [getitem(x, (*lead, slice(a, b))) for a, b in itertools.pairwise(edges)]
+    return [getitem(x, (*lead, slice(a, b))) for a, b in itertools.pairwise([*edges, None])]
 
 
 def iterate(x: Node) -> Iterator[Node]:

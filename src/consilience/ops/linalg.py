@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Dim, Node, Op, TensorType
+from consilience.ir.dimension import maximum, minimum
 from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe
 from consilience.ir.types import COMPLEXES, FLOATS, Shape
@@ -323,18 +324,31 @@ def slogdet(value: TensorLike) -> tuple[Node, Node]:
     return Node(DetSign(), x), Node(LogAbsDet(), x)
 
 
-def diagonal(value: TensorLike) -> Node:
-    """The main diagonals of the last two axes of a square matrix."""
+def diagonal(value: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Node:
+    """Elements whose positions on `axis2` and `axis1` differ by `offset`; their axis comes last.
+
+    offset   the diagonal: above the main one if positive, below it if negative
+    """
     x = as_tensor(value)
-    _square(x, "diagonal")
-    n = x.static_shape[-1]
-    if isinstance(n, int) and n:  # every (n + 1)st element
-        flat = reshape(x, (*x.static_shape[:-2], n * n))
-        return getitem(flat, (Ellipsis, slice(None, None, n + 1)))
-    positions = Node(Iota(n))
-    return getitem(x, (Ellipsis, positions, positions))
+    for axis in (axis1, axis2):
+        if not -x.ndim <= axis < x.ndim:
+            raise ShapeError(f"`diagonal` needs two axes: axis {axis} does not exist in {describe(x)}.")
+    first, second = axis1 % x.ndim, axis2 % x.ndim
+    if first == second:
+        raise ShapeError(f"`diagonal` needs two different axes, got {axis1} and {axis2} of {describe(x)}.")
+    x = transpose(x, [*(i for i in range(x.ndim) if i not in (first, second)), first, second])
+    *lead, rows, columns = x.static_shape
+    below, right = max(-offset, 0), max(offset, 0)
+    length = maximum(minimum(rows - below, columns - right), 0)
+    if isinstance(rows, int) and isinstance(columns, int) and rows and columns:  # every (columns + 1)st element
+        flat = reshape(x, (*lead, rows * columns))
+        start = below * columns + right
+        stop = start + (length - 1) * (columns + 1) + 1 if length else start
+        return getitem(flat, (Ellipsis, slice(start, stop, columns + 1)))
+    positions = Node(Iota(length))
+    return getitem(x, (Ellipsis, apply("add", positions, below), apply("add", positions, right)))
 
 
 def trace(value: TensorLike) -> Node:
-    """Sum of the main diagonal."""
+    """Sum of the main diagonal of the last two axes."""
     return reduce("sum", diagonal(value), -1)

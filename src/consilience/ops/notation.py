@@ -10,7 +10,7 @@ import numpy as np
 from consilience.ir import INTEGERS, Node, constant_value
 from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import describe
-from consilience.ops import index, linalg, reduce, shape
+from consilience.ops import index, linalg, reduce, shape, ufuncs
 from consilience.ops.dtypes import kind_of, weak_type
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 
@@ -26,6 +26,7 @@ for _name in (
 
     means(_name)(_elementwise)
 
+means("array_ufunc")(ufuncs.array_ufunc)
 means("matmul")(linalg.matmul)
 means("dot")(linalg.dot)
 means("getitem")(index.getitem)

@@ -82,6 +82,31 @@ class Cumulative(Op):
         return f"cum{self.kind}(axis={self.axis}{', reverse' if self.reverse else ''})"
 
 
+class ArgSort(Op):
+    """Positions that put the elements along `axis` in ascending order: ties by position, NaN last."""
+
+    axis: int
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[0].tensor_type.with_dtype("int64")
+
+    def __repr__(self) -> str:
+        return f"argsort(axis={self.axis})"
+
+
+class Softmax(Op):
+    """exp(x) / sum(exp(x)) over `axes` (sorted, non-negative), or its logarithm; the greatest element is taken off."""
+
+    axes: tuple[int, ...]
+    logarithm: bool = False
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[0].tensor_type
+
+    def __repr__(self) -> str:
+        return f"{'log_' if self.logarithm else ''}softmax(axes={self.axes})"
+
+
 def reduce(kind: str, value: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Node:
     """Reduce over `axis` (all axes for None), in NumPy's dtype.
 
@@ -133,6 +158,16 @@ def accumulator(dtype: str) -> str:
     return "int64" if dtype == "bool" or dtype in INTEGERS else dtype
 
 
+def softmax(value: TensorLike, axis: int | Sequence[int] | None = None, logarithm: bool = False) -> Node:
+    """exp(x) / sum(exp(x)) over `axis` (all axes for None), or its logarithm; integers become float64."""
+    x = as_tensor(value)
+    if x.dtype == "float16":
+        return cast(softmax(cast(x, "float32"), axis, logarithm), "float16")
+    if x.dtype not in FLOATS:
+        x = cast(x, "float64")
+    return Node(Softmax(normalised_axes(axis, x.ndim), logarithm), x)
+
+
 def count(x: Node, axes: Sequence[int]) -> TensorLike:
     """Number of elements in the reduced axes: an integer, or a node when lengths are symbolic."""
     length = product(tuple(x.static_shape[a] for a in axes))
@@ -163,3 +198,15 @@ def var(value: TensorLike, axis: int | Sequence[int] | None = None, ddof: int = 
     squared = apply("square", apply("abs", deviation) if x.dtype in COMPLEXES else deviation)
     total = reduce("sum", squared, axes, keepdims) if axes else squared
     return apply("true_div", total, cast(apply("sub", as_tensor(count(x, axes)), ddof), total.dtype))
+
+
+def argsort(value: TensorLike, axis: int | None = -1) -> Node:
+    """Positions that put the elements in ascending order, int64: ties by position, NaN last; None flattens first."""
+    x = as_tensor(value)
+    if x.dtype == "key":
+        raise DtypeError("random keys have no order.")
+    if x.dtype in COMPLEXES:
+        raise DtypeError(f"complex numbers have no order: {describe(x)}; take real parts or sizes first.")
+    if axis is None or x.ndim == 0:
+        x, axis = reshape(x, (-1,)), 0
+    return Node(ArgSort(_axis(axis, x.ndim)), x)

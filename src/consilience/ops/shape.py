@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Dim, Dimension, Node, Op, TensorType, constant, constant_value
 from consilience.ir import dimension as dims
 from consilience.ir.obligations import Obligation
-from consilience.ir.side_tables import describe
+from consilience.ir.side_tables import describe, name_of
 from consilience.ir.types import Shape
-from consilience.ops.dtypes import DtypeLike
-from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_shape, cast, promote
+from consilience.ops.dtypes import DtypeLike, kind_of
+from consilience.ops.elementwise import Cast, Elementwise, TensorLike, apply, as_tensor, broadcast_shape, cast, promote
+
+
+def at_least_zero(shape: Shape) -> tuple[Obligation, ...]:
+    """What lengths of unknown sign must fulfil."""
+    return tuple(Obligation(dims.maximum(n, 0), n, "a length must be >= 0") for n in shape if not dims.non_negative(n))
 
 
 class Reshape(Op):
@@ -29,7 +36,8 @@ class Reshape(Op):
 
     def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
         before, after = inputs[0].tensor_type.size, dims.product(self.shape)
-        return () if before is after or before == after else (Obligation(before, after, "reshape keeps the size"),)
+        same = () if before is after or before == after else (Obligation(before, after, "reshape keeps the size"),)
+        return same + at_least_zero(self.shape)
 
 
 class Transpose(Op):
@@ -92,7 +100,7 @@ class BroadcastTo(Op):
             Obligation(a, b, "broadcast_to keeps lengths other than 1")
             for a, b in pairs
             if a != 1 and a is not b and a != b
-        )
+        ) + at_least_zero(self.shape)
 
 
 class Concatenate(Op):
@@ -132,6 +140,9 @@ class Iota(Op):
     def result_type(self, *inputs: Node) -> TensorType:
         return TensorType("int64", (self.length,))
 
+    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+        return at_least_zero((self.length,))
+
 
 class LengthOf(Op):
     """A symbolic length as an int64 scalar."""
@@ -144,42 +155,89 @@ class LengthOf(Op):
 
 def length_of(length: Dim) -> Node:
     """A length as an int64 scalar node."""
-    return constant(length, "int64") if isinstance(length, int) else Node(LengthOf(length))
+    if isinstance(length, int):
+        return constant(length, "int64")
+    atom = dims.as_atom(length)
+    return atom.source if atom is not None and isinstance(atom.source, Node) else Node(LengthOf(length))
+
+
+def as_integer(value: object) -> Dim:
+    """An integer of either sign as far as it is known from shapes; what else an int64 scalar holds is a symbol."""
+    if isinstance(value, Dimension):
+        return value
+    if not isinstance(value, Node):
+        return operator.index(value)  # type: ignore[arg-type]  # anything with __index__, which is checked here
+    known = constant_value(value)
+    if value.ndim and not (known is not None and known.size == 1):
+        raise ShapeError(f"an integer was needed, got {describe(value)}; take one element of it.")
+    if kind_of(value.dtype) != "int":
+        raise DtypeError(f"an integer was needed, got {describe(value)}; cast it with `.astype('int64')`.")
+    if known is not None:
+        return int(known.item())
+    if isinstance(value.op, LengthOf):
+        return value.op.length
+    if isinstance(value.op, Cast) and kind_of(value.inputs[0].dtype) == "int":
+        return as_integer(value.inputs[0])
+    if isinstance(value.op, Elementwise):
+        found = _arithmetic(value.op.function, value.inputs)
+        if found is not None:
+            return found
+    return dims.computed(cast(value, "int64"), name_of(value) or "computed", non_negative=False)
+
+
+def _arithmetic(function: str, operands: Sequence[Node]) -> Dim | None:
+    """Integer arithmetic as arithmetic of lengths, where that has the operation."""
+    if function == "neg":
+        return -as_integer(operands[0])
+    if function in ("floor_div", "mod"):
+        divisor = as_integer(operands[1])
+        if not isinstance(divisor, int) or divisor <= 0:
+            return None
+        dividend = as_integer(operands[0])
+        quotient = dims.floordiv(dividend, divisor)
+        return quotient if function == "floor_div" else dividend - divisor * quotient
+    combine = _EXACT.get(function)
+    return None if combine is None else functools.reduce(combine, map(as_integer, operands))
+
+
+_EXACT: dict[str, Callable[[Dim, Dim], Dim]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": dims.multiply,
+    "maximum": dims.maximum,
+    "minimum": dims.minimum,
+}
 
 
 def as_length(value: object) -> Dim:
-    """An axis length from an integer, a symbolic length or a node that stands for one."""
-    if isinstance(value, Dimension):
-        return value
-    if isinstance(value, Node):
-        if isinstance(value.op, LengthOf):
-            return value.op.length
-        known = constant_value(value)
-        if known is not None and known.size == 1:
-            return as_length(int(known.item()))
-        raise ShapeError(f"a length must be known from shapes, got {describe(value)}; use integers or `x.shape[i]`.")
-    length: int = int(value)  # type: ignore[call-overload]  # anything with __index__, checked by int itself
-    if length < 0:
+    """An axis length from an integer, a symbolic length or an integer scalar, whose value may be known later."""
+    length = as_integer(value)
+    if isinstance(length, int) and length < 0:
         raise ShapeError(f"a length must be >= 0, got {length}.")
+    atom = dims.as_atom(length)
+    if atom is not None and atom.kind == "value":
+        return dims.computed(atom.source, atom.name, non_negative=True)
     return length
 
 
 def as_shape(value: object) -> Shape:
     """A shape from one length or a sequence of lengths."""
-    if isinstance(value, Node) and value.ndim == 0:
-        return (as_length(value),)
-    if isinstance(value, list | tuple):
-        return tuple(as_length(v) for v in value)
-    if hasattr(value, "__iter__") and not isinstance(value, Node):
-        return tuple(as_length(v) for v in value)
-    return (as_length(value),)
+    return tuple(as_length(v) for v in lengths_listed(value))
+
+
+def lengths_listed(value: object) -> list[object]:
+    """The members of a shape: one length, a sequence of lengths, or a vector of static length."""
+    if isinstance(value, Node) and value.ndim:
+        known = constant_value(value)
+        return list(value) if known is None else known.tolist()
+    return list(value) if hasattr(value, "__iter__") and not isinstance(value, Node) else [value]
 
 
 def reshape(value: TensorLike, shape: object) -> Node:
     """Another shape for the same elements; one length may be -1."""
     x = as_tensor(value)
-    given = list(shape) if isinstance(shape, list | tuple) else [shape]
-    unknown = [i for i, n in enumerate(given) if isinstance(n, int) and n == -1]
+    given = lengths_listed(shape)
+    unknown = [i for i, n in enumerate(given) if as_integer(n) == -1]
     if len(unknown) > 1:
         raise ShapeError(f"only one length of a reshape can be -1, got {tuple(given)}.")
     lengths: list[Dim] = [1 if i in unknown else as_length(n) for i, n in enumerate(given)]
@@ -286,23 +344,35 @@ def stack(values: Sequence[TensorLike], axis: int = 0) -> Node:
 def arange(
     start: TensorLike, stop: TensorLike | None = None, step: TensorLike = 1, dtype: DtypeLike | None = None
 ) -> Node:
-    """start, start + step, … below stop; bounds are numbers, or a symbolic length as the only argument."""
-    if stop is None and isinstance(start, Node):
-        return cast(Node(Iota(as_length(start))), dtype or "int64")
-    numbers = [as_tensor(v) for v in ((0, start, step) if stop is None else (start, stop, step))]
-    known = [constant_value(n) for n in numbers]
-    if any(k is None for k in known):
-        raise ShapeError("the length of `arange` must be known from numbers or from one symbolic length.")
-    low, high, stride = (k.item() for k in known if k is not None)
-    if stride == 0:
+    """start, start + step, … below stop (above it for a negative step); all may be scalar tensors."""
+    low, high, stride = (as_tensor(v) for v in ((0, start, step) if stop is None else (start, stop, step)))
+    for bound in (low, high, stride):
+        if bound.ndim:
+            raise ShapeError(f"`arange` needs scalars, got {describe(bound)}.")
+    known = constant_value(stride)
+    if known is not None and known == 0:
         raise ShapeError("`arange` needs a step other than 0.")
-    length = max(0, -(-(high - low) // stride)) if all(isinstance(v, int) for v in (low, high, stride)) else None
-    if length is None:
-        length = max(0, math.ceil((high - low) / stride))
-    positions = Node(Iota(int(length)))
-    result = positions if stride == 1 else apply("mul", positions, stride)
-    result = result if low == 0 else apply("add", result, low)
-    return result if dtype is None else cast(result, dtype)
+    positions = Node(Iota(_steps(low, high, stride)))
+    result = positions if known is not None and known == 1 else apply("mul", positions, stride)
+    first = constant_value(low)
+    result = result if first is not None and first == 0 else apply("add", result, low)
+    wanted = promote([low, high, stride])[1]
+    return cast(result, dtype or ("int64" if kind_of(wanted) == "int" else wanted))
+
+
+def _steps(low: Node, high: Node, stride: Node) -> Dim:
+    """How many steps lead from `low` to just before `high`."""
+    if any(kind_of(v.dtype) == "float" for v in (low, high, stride)):
+        exact = cast(apply("ceil", apply("true_div", apply("sub", high, low), stride)), "int64")
+        known = [float(k) for v in (low, high, stride) if (k := constant_value(v)) is not None]
+        if len(known) == 3:
+            return max(0, math.ceil((known[1] - known[0]) / known[2]))
+        return as_length(apply("maximum", exact, 0))
+    step = as_integer(stride)
+    span = as_integer(high) - as_integer(low)
+    if not isinstance(step, int):  # ceil(a / b) is -(-a // b)
+        return as_length(apply("maximum", apply("neg", apply("floor_div", apply("sub", low, high), stride)), 0))
+    return dims.maximum(dims.floordiv(span + step - 1, step) if step > 0 else dims.floordiv(-span - step - 1, -step), 0)
 
 
 def full(shape: object, value: TensorLike, dtype: DtypeLike | None = None) -> Node:

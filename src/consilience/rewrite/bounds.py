@@ -15,8 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.ir import COMPLEXES, FLOATS, INTEGERS, Constant, Node
+from consilience.ir.dimension import non_negative
 from consilience.ops import (
+    AlteredGradient,
     ArgReduce,
+    ArgSort,
+    Assume,
     BroadcastTo,
     Cast,
     Concatenate,
@@ -28,7 +32,9 @@ from consilience.ops import (
     LengthOf,
     MaskPositions,
     Reduce,
+    Require,
     Reshape,
+    Softmax,
     Squeeze,
     StopGradient,
     Transpose,
@@ -86,7 +92,9 @@ UNKNOWN = Bounds()
 TRUTH = Bounds(0.0, 1.0, finite=True, not_nan=True, whole=True)
 Transfer = Callable[..., Bounds]
 
-_SAME = (ExpandDims, Squeeze, Reshape, Transpose, BroadcastTo, Index, StopGradient)
+_SAME = (
+    AlteredGradient, Assume, BroadcastTo, ExpandDims, Index, Require, Reshape, Squeeze, StopGradient, Transpose
+)  # fmt: skip
 _of_constants: weakref.WeakKeyDictionary[Node, Bounds] = weakref.WeakKeyDictionary()
 
 
@@ -109,8 +117,12 @@ def bounds_of(node: Node, known: Mapping[Node, Bounds]) -> Bounds:
         found = inputs[0]
         for other in inputs[1:]:
             found = found.or_else(other)
-    elif isinstance(op, Iota | LengthOf | MaskPositions | ArgReduce):
+    elif isinstance(op, Iota | MaskPositions | ArgReduce | ArgSort):
         found = Bounds(low=0.0)
+    elif isinstance(op, Softmax):
+        found = Bounds(-INF, 0.0) if op.logarithm else Bounds(0.0, 1.0)
+    elif isinstance(op, LengthOf):
+        found = Bounds(low=0.0) if non_negative(op.length) else UNKNOWN
     elif isinstance(op, Cumulative) and op.kind == "sum":
         found = Bounds(
             0.0 if inputs[0].low >= 0 else -INF, 0.0 if inputs[0].high <= 0 else INF, finite=inputs[0].finite

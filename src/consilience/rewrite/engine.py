@@ -13,7 +13,7 @@ from consilience.ir import ALGEBRAIC, Constant, Node, Region, TensorType, is_lea
 from consilience.ops import Cumulative, Elementwise, IndexUpdate, MatMul, Reduce, cast
 from consilience.ops.shape import broadcast_to
 from consilience.record import Record, field_names, replace
-from consilience.rewrite.facts import Facts, pass_on_assumptions
+from consilience.rewrite.facts import Facts
 from consilience.rewrite.pattern import SUMS, SYMMETRIC
 from consilience.rewrite.rule import Rule, RuleTable
 
@@ -83,7 +83,6 @@ class Rewriting:
                     self.facts.shared_nodes.add(result)
                 if result is not node and not is_leaf(result) and not isinstance(result.op, Constant):
                     side_tables.pass_on(node, result)
-                    pass_on_assumptions(node, result)
         return [found[output] for output in outputs]
 
     def stale(self, outputs: Sequence[Node]) -> bool:

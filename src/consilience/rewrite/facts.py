@@ -6,7 +6,6 @@ the inputs: rounding, overflow and underflow are left aside, NaN and infinity in
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -14,19 +13,10 @@ import numpy as np
 
 from consilience.errors import GraphError
 from consilience.ir import Node, TensorType, constant_value, topological
-from consilience.record import Record, replace
+from consilience.ops import Assume
+from consilience.record import replace
 from consilience.rewrite.bounds import UNKNOWN, Bounds, bounds_of
 from consilience.rewrite.structure import STRUCTURES, has_structure
-
-_assumed: weakref.WeakKeyDictionary[Node, Assumption] = weakref.WeakKeyDictionary()
-
-
-class Assumption(Record):
-    """What the user asserted of one value."""
-
-    bounds: Bounds = UNKNOWN
-    structures: frozenset[str] = frozenset()
-
 
 _BOUNDS: dict[str, Callable[[Bounds], Bounds]] = {
     "positive": lambda b: replace(b, low=max(b.low, 0.0), nonzero=True, not_nan=True),
@@ -40,47 +30,41 @@ _BOUNDS: dict[str, Callable[[Bounds], Bounds]] = {
     "probability": lambda b: replace(b, low=max(b.low, 0.0), high=min(b.high, 1.0), finite=True, not_nan=True),
 }
 
+_LIMITS: dict[str, Callable[[Bounds, float], Bounds]] = {
+    "at_least": lambda b, limit: replace(b, low=max(b.low, limit)),
+    "at_most": lambda b, limit: replace(b, high=min(b.high, limit)),
+}
+
 
 def assume(x: Node, **facts: bool | float) -> Node:
-    """Assert facts about a value; the value is returned.
+    """The value with facts about it that rewriting may rely on, wherever this result is used.
 
     Scalar facts: positive, non_negative, negative, non_positive, nonzero, finite, not_nan, whole,
     probability (between 0 and 1); at_least and at_most take a number. Matrix facts: lower, upper,
     diagonal, symmetric, positive_definite, positive_diagonal. Index facts: unique,
     increasing. A false assertion gives wrong results.
     """
-    known = _assumed.get(x, Assumption())
-    bounds, structures = known.bounds, set(known.structures)
+    if isinstance(x.op, Assume):
+        facts = {**dict(x.op.facts), **facts}
+        (x,) = x.inputs
     for name, holds in facts.items():
-        if name in ("at_least", "at_most"):
-            limit = float(holds)
-            bounds = (
-                replace(bounds, low=max(bounds.low, limit))
-                if name == "at_least"
-                else replace(bounds, high=min(bounds.high, limit))
-            )
+        if name in _LIMITS:
+            float(holds)
         elif holds is not True:
             raise GraphError(f"only what holds can be assumed; leave `{name}` out instead of giving {holds!r}.")
+        elif name not in _BOUNDS and name not in STRUCTURES:
+            raise GraphError(f"`{name}` is no fact; known are {', '.join((*_BOUNDS, *_LIMITS, *STRUCTURES))}.")
+    return Node(Assume(tuple(sorted(facts.items()))), x) if facts and constant_value(x) is None else x
+
+
+def _assumed_bounds(op: Assume) -> Bounds:
+    found = UNKNOWN
+    for name, value in op.facts:
+        if name in _LIMITS:
+            found = _LIMITS[name](found, float(value))
         elif name in _BOUNDS:
-            bounds = _BOUNDS[name](bounds)
-        elif name in STRUCTURES:
-            structures.add(name)
-        else:
-            raise GraphError(f"`{name}` is no fact; known are {', '.join((*_BOUNDS, *STRUCTURES))}.")
-    _assumed[x] = Assumption(bounds, frozenset(structures))
-    return x
-
-
-def assumption_of(x: Node) -> Assumption | None:
-    """What was asserted of a value, if anything."""
-    return _assumed.get(x)
-
-
-def pass_on_assumptions(old: Node, new: Node) -> None:
-    """What was asserted of a value holds for an equal one."""
-    known = _assumed.get(old)
-    if known is not None and new not in _assumed and constant_value(new) is None:
-        _assumed[new] = known
+            found = _BOUNDS[name](found)
+    return found
 
 
 class Facts:
@@ -107,8 +91,7 @@ class Facts:
             found = UNKNOWN
             if isinstance(node.type, TensorType):
                 found = bounds_of(node, self._bounds)
-            assumed = _assumed.get(node)
-            self._bounds[node] = found if assumed is None else found.and_also(assumed.bounds)
+            self._bounds[node] = found.and_also(_assumed_bounds(node.op)) if isinstance(node.op, Assume) else found
         return self._bounds[x]
 
     def same(self, new: Node, old: Node) -> None:
@@ -178,5 +161,5 @@ class Facts:
 
 
 def _assumed_structures(x: Node) -> frozenset[str]:
-    known = _assumed.get(x)
-    return known.structures if known is not None else frozenset()
+    facts = x.op.facts if isinstance(x.op, Assume) else ()
+    return frozenset(name for name, _ in facts if name in STRUCTURES)

@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 from consilience.ir import Constant, Node, TensorType, constant_value
 from consilience.ops import (
+    AlteredGradient,
+    Assume,
     BroadcastTo,
     Cast,
     Cholesky,
@@ -23,6 +25,7 @@ from consilience.ops import (
     Iota,
     MaskPositions,
     MatMul,
+    Require,
     Squeeze,
     StopGradient,
     Transpose,
@@ -99,7 +102,7 @@ def _matrix(x: Node, name: str, holds: Callable[[Node, str], bool], positive: Si
         if op.axes != (*range(rank - 2), rank - 1, rank - 2):
             return False
         return holds(x.inputs[0], _MIRRORED.get(name, name))
-    if isinstance(op, StopGradient):
+    if isinstance(op, AlteredGradient | Assume | Require | StopGradient):
         return holds(x.inputs[0], name)
     if isinstance(op, BroadcastTo):
         inner = x.inputs[0]

@@ -15,7 +15,10 @@ import numpy.typing as npt
 from consilience.ir import INTEGERS, numpy_dtype
 from consilience.ops import (
     TABLE,
+    AlteredGradient,
     ArgReduce,
+    ArgSort,
+    Assume,
     Cast,
     Concatenate,
     Cumulative,
@@ -44,7 +47,7 @@ def numpy_index(specification: Specification, arrays: tuple[Array, ...]) -> tupl
     found: list[Any] = []
     for entry in specification:
         if isinstance(entry, Slice):
-            found.append(slice(entry.start, entry.stop, entry.step))
+            found.append(entry.bounds())
         elif isinstance(entry, NewAxis):
             found.append(None)
         else:
@@ -98,6 +101,8 @@ def _product(op: Any, a: Array, b: Array) -> Array | None:
 MEANINGS: dict[type, Callable[..., Array | None]] = {
     ArgReduce: _arg_reduce,
     Cast: _cast,
+    ArgSort: lambda op, x: np.argsort(x, axis=op.axis, kind="stable"),
+    Assume: lambda op, x: x,
     Concatenate: lambda op, *arrays: np.concatenate(arrays, axis=op.axis),
     Cumulative: _cumulative,
     Elementwise: lambda op, *arrays: np.asarray(TABLE[op.function].numpy(*arrays)),
@@ -109,5 +114,6 @@ MEANINGS: dict[type, Callable[..., Array | None]] = {
     Reshape: _reshape,
     Squeeze: lambda op, x: np.squeeze(x, op.axes),
     StopGradient: lambda op, x: x,
+    AlteredGradient: lambda op, x: x,
     Transpose: lambda op, x: x.transpose(op.axes),
 }

@@ -20,6 +20,7 @@ from consilience.rules import (
     constant_folding,
     index,
     linear_algebra,
+    partial_sums,
     powers,
     products,
     reduction,
@@ -40,12 +41,13 @@ ALWAYS = RuleTable(
         *reduction.RULES,
         *index.RULES,
         *linear_algebra.RULES,
+        *partial_sums.RULES,
     )
 )
 
 
 # For graphs of which no derivative is taken any more.
-DIFFERENTIATED = RuleTable((*ALWAYS, shape.stop_gradient))
+DIFFERENTIATED = RuleTable((*ALWAYS, shape.stop_gradient, shape.altered_gradient))
 
 # Runs after the first; one is enough unless a reader of a shared value has vanished.
 FURTHER_RUNS = 3
@@ -63,7 +65,7 @@ def simplify(
 
     keep             nodes that stay as they are and are not looked into, for instance those to differentiate by
     exclude          names of rules to leave out
-    differentiated   no derivative is taken of the result: `stop_gradient` vanishes
+    differentiated   no derivative is taken of the result: `stop_gradient` and its kin vanish
     strict           rules that undo each other raise VerificationError instead of being stopped
     """
     table = DIFFERENTIATED if differentiated else ALWAYS

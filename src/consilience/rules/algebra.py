@@ -1,7 +1,7 @@
 """Arithmetic: quotients, signs, absolute values, extrema, choices and logic.
 
-Quotients have one normal form: numbers become factors, signs go outside, a denominator smaller than its
-numerator is inverted before it is repeated. Rules that could hide NaN or infinity ask for facts.
+Quotients have one normal form: signs go outside, and inside other arithmetic numbers become factors and a denominator
+smaller than its numerator is inverted before it is repeated. Rules that could hide NaN or infinity ask for facts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from consilience.ir import FLOATS, Constant, Node, constant
-from consilience.ops import Elementwise, apply
+from consilience.ops import TABLE, Elementwise, Reduce, apply
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.pattern import finite, given, non_negative, non_positive, nonzero
 from consilience.rewrite.rule import Rule, rewrites, rule
@@ -65,28 +65,87 @@ SIZES = (
 )
 
 
+# Functions whose result is exact, or depends on the last digit: a quotient that enters them is that of IEEE.
+_EXACT = frozenset((
+    "neg", "abs", "sign", "copysign", "where", "minimum", "maximum", "fmin", "fmax", "floor", "ceil", "trunc", "round",
+    "heaviside", "floor_div", "mod", "fmod", "sub", "reciprocal",
+))  # fmt: skip
+_ROUNDING = tuple(name for name, row in TABLE.items() if row.result in ("float", "same") and name not in _EXACT)
+
+
 @rewrites(
-    "true_div",
-    name="quotients by numbers",
-    operands=[Constant],
+    *(name for name in _ROUNDING if "float" in TABLE[name].accepts),
+    Reduce,
+    name="quotients inside are products",
+    operands=["true_div", "neg", "mul"],
+    within=1e300,
     examples=[
-        lambda t: t.x / 3.0,
-        lambda t: 3.0 / t.x,
-        lambda t: t.vector / t.constant([1.0, 2.0, 4.0, 5.0, 8.0]),
+        lambda t: t.vector / t.scalar + t.vector,
+        lambda t: (t.matrix / t.row).sum(axis=1),
+        lambda t: t.exp(-(t.vector / t.scalar)),
+        lambda t: t.square(t.x / 3.0),
+        lambda t: t.y * (3.0 / t.x),
+        lambda t: t.vector / t.constant([1.0, 2.0, 3.0, 5.0, 7.0]) + t.vector,
+        lambda t: (t.scalar * t.vector) / t.positive,
     ],
 )
-def quotient_of_number(node: Node, facts: Facts) -> Node | None:
-    """x / 3 is a product with 1/3, 3 / x is 3 (1 / x), unless the inverse leaves the normal range."""
+def quotient_inside(node: Node, facts: Facts) -> Node | None:
+    """x / s is x (1 / s) inside sums, products and functions that round, for s a number or repeated along an axis of x.
+
+    One division per element of s instead of one per element of x; |s| below 5.6e-309 is outside. A quotient that is
+    a result itself stays, and has the bits and the range of IEEE's division.
+    """
+    if isinstance(node.op, Reduce) and node.op.kind != "sum":
+        return None
+    inverted = [_inverted(i) for i in node.inputs]
+    if function_of(node) == "true_div":
+        if inverted[0] is None and function_of(node.inputs[0]) == "mul":
+            return _as_product(node)
+        inverted[1] = None
+    if all(i is None for i in inverted):
+        return None
+    return Node(node.op, *(old if new is None else new for old, new in zip(node.inputs, inverted, strict=True)))
+
+
+def _inverted(node: Node) -> Node | None:
+    """A quotient, or the negative of one, as a product."""
+    if function_of(node) == "neg":
+        inner = _as_product(node.inputs[0])
+        return None if inner is None else apply("neg", inner)
+    return _as_product(node)
+
+
+def _as_product(node: Node) -> Node | None:
+    """x / s as x (1 / s) where that saves divisions or brings numbers to the front."""
+    if function_of(node) != "true_div":
+        return None
     top, bottom = node.inputs
     if isinstance(bottom.op, Constant):
         with np.errstate(all="ignore"):
             inverse = 1 / bottom.op.array
-        if not in_range(bottom.op.array) or not in_range(inverse):
-            return None
-        return apply("mul", constant(inverse), top)
-    if is_number(top):
-        return apply("mul", top, apply("reciprocal", bottom))
-    return None
+        return apply("mul", constant(inverse), top) if in_range(bottom.op.array) and in_range(inverse) else None
+    repeated = top.static_shape == node.static_shape and _extent(bottom) != _extent(node)
+    return apply("mul", top, apply("reciprocal", bottom)) if is_number(top) or repeated else None
+
+
+def _extent(node: Node) -> tuple[bool, ...]:
+    """Which axes have length 1: lengths written differently may be equal."""
+    return tuple(n == 1 for n in node.static_shape)
+
+
+@rewrites(
+    "true_div",
+    name="quotients by powers of two",
+    operands=[Constant],
+    examples=[lambda t: t.x / 4.0, lambda t: t.vector / t.constant([1.0, 2.0, 4.0, 0.5, 8.0])],
+)
+def quotient_of_two(node: Node, facts: Facts) -> Node | None:
+    """x / 4 is a product with 1/4, exactly."""
+    top, bottom = node.inputs
+    if not isinstance(bottom.op, Constant) or not in_range(bottom.op.array):
+        return None
+    mantissa, _ = np.frexp(bottom.op.array)
+    return apply("mul", constant(1 / bottom.op.array), top) if (np.abs(mantissa) == 0.5).all() else None
 
 
 @rewrites(
@@ -110,23 +169,6 @@ def number_out_of_quotient(node: Node, facts: Facts) -> Node | None:
     if parts == list(node.inputs) or not usable(coefficient):
         return None
     return Node(MUL, number(coefficient, node.dtype), Node(node.op, *parts))
-
-
-@rewrites(
-    "true_div",
-    name="a smaller denominator is inverted first",
-    within=1e300,
-    examples=[lambda t: t.vector / t.scalar, lambda t: t.matrix / t.row],
-)
-def invert_smaller(node: Node, facts: Facts) -> Node | None:
-    """x / y is x (1 / y) where y is repeated along an axis of x.
-
-    One division per element of y instead of one per element of x; |y| below 5.6e-309 is outside.
-    """
-    top, bottom = node.inputs
-    if bottom.static_shape == node.static_shape or top.static_shape != node.static_shape:
-        return None
-    return apply("mul", top, apply("reciprocal", bottom))
 
 
 @rewrites(
@@ -309,9 +351,9 @@ def turned_comparison(node: Node, facts: Facts) -> Node | None:
 RULES: tuple[Rule, ...] = (
     *QUOTIENTS,
     *SIZES,
-    quotient_of_number,
+    quotient_inside,
+    quotient_of_two,
     number_out_of_quotient,
-    invert_smaller,
     number_out_of_size,
     *CHOICES,
     not_of_comparison,

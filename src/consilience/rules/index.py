@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from consilience.ir import Constant, Dim, Node
+from consilience.ir import dimension as dims
 from consilience.ops import (
     BroadcastTo,
     Concatenate,
@@ -27,7 +28,7 @@ from consilience.rewrite.rule import Rule, rewrites
 
 
 def _static(specification: Specification) -> bool:
-    return all(isinstance(entry, Slice | At) for entry in specification)
+    return all(isinstance(entry, At) or (isinstance(entry, Slice) and entry.static) for entry in specification)
 
 
 def _indexed(x: Node, entries: Sequence[Entry], arrays: Sequence[Node] = ()) -> Node:
@@ -168,22 +169,19 @@ def _composed(first: Entry, second: Entry, length: Dim) -> Entry | None:
     if isinstance(length, int):
         taken = first.range(length)
         if isinstance(second, Slice):
-            return _slice_of(taken[second.start : second.stop : second.step], length)
+            return _slice_of(taken[second.bounds()], length)
         assert isinstance(second, At)
         return At(taken[second.position]) if -len(taken) <= second.position < len(taken) else None
     start = first.start or 0
-    if start < 0 or first.stop is not None or first.step is not None:
+    if not isinstance(start, int) or start < 0 or first.stop is not None or first.step is not None:
         return None
     if isinstance(second, At):
         return At(start + second.position) if second.position >= 0 else None
-    if (
-        isinstance(second, Slice)
-        and second.step is None
-        and (second.start or 0) >= 0
-        and (second.stop is None or second.stop >= 0)
-    ):
-        return Slice(start + (second.start or 0), None if second.stop is None else start + second.stop)
-    return None
+    assert isinstance(second, Slice)
+    low, high = second.start or 0, second.stop
+    if second.step is not None or not dims.non_negative(low) or (high is not None and not dims.non_negative(high)):
+        return None
+    return Slice(start + low, None if high is None else start + high)
 
 
 @rewrites(
@@ -347,12 +345,17 @@ def even_gather(node: Node, facts: Facts) -> Node | None:
     return _indexed(x, entries)
 
 
+def _position(entry: Entry) -> int:
+    assert isinstance(entry, At)
+    return entry.position
+
+
 def _separate(a: Specification, b: Specification, shape: Sequence[Dim]) -> bool:
     """Whether two static indices share no element, seen on one axis."""
     for p, q, n in zip(a, b, shape, strict=True):
-        if not isinstance(n, int) or isinstance(p, NewAxis | Gather) or isinstance(q, NewAxis | Gather):
+        if not isinstance(n, int) or not _static((p, q)):
             continue
-        first, second = (set(e.range(n)) if isinstance(e, Slice) else {e.position % n} for e in (p, q))
+        first, second = (set(e.range(n)) if isinstance(e, Slice) else {_position(e) % n} for e in (p, q))
         if first.isdisjoint(second):
             return True
     return False

@@ -10,13 +10,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from consilience.ir import FLOATS, INTEGERS, NUMBERS, Node, Shape, numpy_dtype
+from consilience.ir import FLOATS, INTEGERS, NUMBERS, Node, Obligation, Shape, numpy_dtype
 from consilience.ops import (
+    AlteredGradient,
     BroadcastTo,
     Cast,
     Concatenate,
     Elementwise,
     ExpandDims,
+    Require,
     Reshape,
     Squeeze,
     StopGradient,
@@ -323,6 +325,16 @@ def concatenate_merged(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
+    Require,
+    name="requirements are known to the function",
+    examples=[lambda t: t.node(Require((Obligation(5, 5, "equal lengths"),)), t.vector)],
+)
+def requirement(node: Node, facts: Facts) -> Node | None:
+    """The value itself: whoever compiles collected the obligations from the graph as it was written."""
+    return node.inputs[0]
+
+
+@rewrites(
     StopGradient, name="stop_gradient after differentiation", examples=[lambda t: t.node(StopGradient(), t.vector)]
 )
 def stop_gradient(node: Node, facts: Facts) -> Node | None:
@@ -330,7 +342,18 @@ def stop_gradient(node: Node, facts: Facts) -> Node | None:
     return node.inputs[0]
 
 
+@rewrites(
+    AlteredGradient,
+    name="altered gradient after differentiation",
+    examples=[lambda t: t.node(AlteredGradient("scale", (2.0,)), t.vector)],
+)
+def altered_gradient(node: Node, facts: Facts) -> Node | None:
+    """The value itself, once no derivative is taken any more."""
+    return node.inputs[0]
+
+
 RULES: tuple[Rule, ...] = (
+    requirement,
     unrepeated,
     views_outwards,
     cast_of_cast,

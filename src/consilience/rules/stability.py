@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from math import inf
 
-from consilience.ir import Node
-from consilience.ops import ExpandDims, Reduce, apply
+from consilience.ir import Constant, Node, Shared
+from consilience.ops import BroadcastTo, ExpandDims, Reduce, Softmax, apply
 from consilience.ops.shape import expand_dims
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.pattern import at_least, given, non_negative, non_positive, probability
@@ -106,13 +106,24 @@ def log_of_sum_of_exponentials(node: Node, facts: Facts) -> Node | None:
 
 
 def _exponential(term: Node, facts: Facts) -> bool:
-    """Whether a term is a product of factors >= 0 one of which is an exponential, so that its log is better."""
+    """Whether a term is a product of factors > 0 one of which is an exponential, so that its log is better.
+
+    Weights that are given may be 0. Where a factor that is computed vanishes, such as a square, the derivative of its
+    logarithm does not exist, though that of the term does.
+    """
     if function_of(term) in ("mul", "true_div"):
         found = any(_exponential(f, facts) for f in term.inputs)
-        return found and all(facts.non_negative(f) for f in term.inputs)
+        return found and all(facts.positive(f) or (facts.non_negative(f) and _given(f)) for f in term.inputs)
     if function_of(term) == "square":
         return function_of(term.inputs[0]) == "exp"
     return function_of(term) == "exp"
+
+
+def _given(x: Node) -> bool:
+    """Whether x is a constant or data, of which no derivative is taken."""
+    while isinstance(x.op, ExpandDims | BroadcastTo):
+        x = x.inputs[0]
+    return isinstance(x.op, Constant | Shared)
 
 
 @rewrites(
@@ -159,15 +170,15 @@ def log1p_of_weighted(node: Node, facts: Facts) -> Node | None:
 @rewrites(
     "true_div",
     "mul",
-    name="exp over its sum is softmax",
+    name="exp over its sum",
     operands=["exp"],
     examples=[
-        lambda t: t.exp(t.matrix) / t.exp(t.matrix).sum(axis=1, keepdims=True),
-        lambda t: t.exp(t.vector) / t.exp(t.vector).sum(),
+        lambda t: t.exp(t.assumed_matrix) / t.exp(t.assumed_matrix).sum(axis=1, keepdims=True),
+        lambda t: t.exp(t.assumed) / t.exp(t.assumed).sum(),
     ],
 )
 def softmax(node: Node, facts: Facts) -> Node | None:
-    """exp(x) / sum(exp(x)) is exp(x - logsumexp(x)), which does not overflow."""
+    """exp(x) / sum(exp(x)) is softmax(x), which does not overflow; an infinite x is outside."""
     for place, top in enumerate(node.inputs):
         if function_of(top) != "exp" or (place and function_of(node) == "true_div"):
             continue
@@ -175,34 +186,74 @@ def softmax(node: Node, facts: Facts) -> Node | None:
             if function_of(node) == "mul":
                 if function_of(other) != "reciprocal" and not isinstance(other.op, ExpandDims):
                     continue
-                bottom = _denominator(other)
+                bottom = _argument(other, "reciprocal")
             else:
                 bottom = other
-            inner = bottom.inputs[0] if bottom is not None and isinstance(bottom.op, ExpandDims) else bottom
-            if (
-                inner is None
-                or not isinstance(inner.op, Reduce)
-                or inner.op.kind != "sum"
-                or inner.inputs[0] is not top
-            ):
+            reduced = None if bottom is None else _reduced_in_place(bottom, "sum")
+            if reduced is None or reduced[0] is not top:
                 continue
-            argument = top.inputs[0]
-            normaliser = Node(Reduce("logsumexp", inner.op.axes), argument)
-            assert bottom is not None
-            if bottom is not inner:
-                normaliser = Node(bottom.op, normaliser)
-            result = apply("exp", apply("sub", argument, normaliser))
+            result = Node(Softmax(reduced[1]), top.inputs[0])
             rest = [i for i in node.inputs if i is not top and i is not other]
             return apply("mul", result, *rest) if rest else result
     return None
 
 
-def _denominator(factor: Node) -> Node | None:
-    """y of a factor 1 / y, the new axes of a factor put on y."""
-    if function_of(factor) == "reciprocal":
-        return factor.inputs[0]
-    if isinstance(factor.op, ExpandDims) and function_of(factor.inputs[0]) == "reciprocal":
-        return expand_dims(factor.inputs[0].inputs[0], factor.op.axes)
+def _reduced_in_place(node: Node, kind: str) -> tuple[Node, tuple[int, ...]] | None:
+    """x and the axes of a reduction of x that broadcasts against x with every axis in its place."""
+    inner = node.inputs[0] if isinstance(node.op, ExpandDims) else node
+    if not isinstance(inner.op, Reduce) or inner.op.kind != kind:
+        return None
+    axes = inner.op.axes
+    in_place = axes == tuple(range(len(axes))) if node is inner else expand_dims(inner, axes) is node
+    return (inner.inputs[0], axes) if in_place else None
+
+
+def _argument(node: Node, function: str) -> Node | None:
+    """y of f(y), the new axes of a node put on y."""
+    if function_of(node) == function:
+        return node.inputs[0]
+    if isinstance(node.op, ExpandDims) and function_of(node.inputs[0]) == function:
+        return expand_dims(node.inputs[0].inputs[0], node.op.axes)
+    return None
+
+
+@rewrites(
+    "exp",
+    "log",
+    name="exp and log of softmax",
+    operands=[Softmax],
+    examples=[lambda t: t.exp(t.log_softmax(t.assumed_matrix, 1)), lambda t: t.log(t.softmax(t.vector))],
+)
+def of_softmax(node: Node, facts: Facts) -> Node | None:
+    """log(softmax(x)) is log_softmax(x), exp(log_softmax(x)) is softmax(x); an infinite x is outside."""
+    (inner,) = node.inputs
+    wanted = function_of(node) == "log"
+    if not isinstance(inner.op, Softmax) or inner.op.logarithm is wanted:
+        return None
+    return Node(Softmax(inner.op.axes, wanted), *inner.inputs)
+
+
+@rewrites(
+    "add",
+    name="x - logsumexp(x)",
+    operands=["neg", ExpandDims],
+    examples=[
+        lambda t: t.matrix - t.logsumexp(t.matrix, 1, keepdims=True),
+        lambda t: t.vector - t.logsumexp(t.vector, 0),
+    ],
+)
+def log_softmax(node: Node, facts: Facts) -> Node | None:
+    """x - logsumexp(x) is log_softmax(x), where no large numbers cancel."""
+    for taken in node.inputs:
+        inner = _argument(taken, "neg")
+        reduced = None if inner is None else _reduced_in_place(inner, "logsumexp")
+        if reduced is None or reduced[0] not in node.inputs:
+            continue
+        rest = list(node.inputs)
+        rest.remove(reduced[0])
+        rest.remove(taken)
+        result = Node(Softmax(reduced[1], logarithm=True), reduced[0])
+        return apply("add", result, *rest) if rest else result
     return None
 
 
@@ -299,6 +350,8 @@ RULES: tuple[Rule, ...] = (
     log_of_weighted,
     log1p_of_weighted,
     softmax,
+    of_softmax,
+    log_softmax,
     log_of_product,
     log_of_power,
     log_of_prod,

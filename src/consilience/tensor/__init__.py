@@ -17,7 +17,7 @@ from consilience.ops.complex_numbers import complex_of as complex
 from consilience.ops.complex_numbers import from_polar as complex_from_polar
 from consilience.ops.control import cond, ifelse
 from consilience.ops.elementwise import as_tensor, cast
-from consilience.ops.index import split
+from consilience.ops.index import argwhere, flatnonzero, nonzero, split
 from consilience.ops.linalg import (
     cholesky,
     det,
@@ -51,6 +51,7 @@ from consilience.ops.shape import (
     transpose,
 )
 from consilience.tensor import absent, linalg, random
+from consilience.tensor import array_functions as array_functions
 from consilience.tensor.arrangement import (
     atleast_1d,
     atleast_2d,
@@ -99,6 +100,7 @@ from consilience.tensor.construction import (
     itensor4,
     ivector,
     key,
+    linspace,
     lmatrix,
     lscalar,
     ltensor3,
@@ -276,6 +278,7 @@ __all__ = [
     "arctanh",
     "argmax",
     "argmin",
+    "argwhere",
     "as_tensor",
     "as_tensor_variable",
     "atleast_1d",
@@ -342,6 +345,7 @@ __all__ = [
     "expit",
     "expm1",
     "eye",
+    "flatnonzero",
     "flatten",
     "floatX",
     "floor",
@@ -393,6 +397,7 @@ __all__ = [
     "less",
     "less_equal",
     "linalg",
+    "linspace",
     "lmatrix",
     "log",
     "log1mexp",
@@ -430,6 +435,7 @@ __all__ = [
     "neg",
     "negative",
     "neq",
+    "nonzero",
     "not_equal",
     "ones",
     "ones_like",

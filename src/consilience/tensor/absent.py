@@ -12,7 +12,7 @@ _GROUPS: Final = {
         scan map reduce foldl foldr
     """,
     "sorting comes later; `pt.max`, `pt.min`, `pt.argmax` and `pt.argmin` are there": """
-        sort argsort argpartition partition topk median percentile quantile searchsorted unique bincount nonzero
+        sort argsort argpartition partition topk median percentile quantile searchsorted unique bincount
     """,
     "Fourier transforms come later": "fft rfft irfft",
     "sparse matrices come later; index arrays and `.inc` do what sums by group need": "sparse",

@@ -10,9 +10,12 @@ from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.index import getitem, index_inc, index_set
 from consilience.ops.linalg import diagonal
+from consilience.ops.reduce import cumulative, reduce
 from consilience.ops.shape import (
-    arange,
+    Iota,
+    as_integer,
     as_length,
+    as_shape,
     broadcast_to,
     concatenate,
     expand_dims,
@@ -61,23 +64,40 @@ def vstack(values: Sequence[TensorLike]) -> Node:
     return concatenate([atleast_2d(value) for value in values], 0)
 
 
-def repeat(x: TensorLike, repeats: int, axis: int | None = None) -> Node:
-    """Every element `repeats` times in a row along `axis`, of the flattened tensor for None."""
+def repeat(x: TensorLike, repeats: TensorLike, axis: int | None = None) -> Node:
+    """Every element `repeats` times in a row along `axis`, of the flattened tensor for None.
+
+    repeats   one number for all elements, or a vector with one per element of the axis
+    """
     node, place = as_tensor(x), axis
     if place is None:
         node, place = flatten(node), 0
     if not -node.ndim <= place < node.ndim:
         raise ShapeError(f"axis {axis} does not exist in {describe(node)}.")
     place %= node.ndim
-    count, shape = as_length(repeats), node.static_shape
+    counts, shape = as_tensor(repeats), node.static_shape
+    if counts.ndim > 1:
+        raise ShapeError(f"`repeats` must be a number or a vector, got {describe(counts)}.")
+    if counts.static_shape not in ((), (1,)):
+        return getitem(node, (*(slice(None),) * place, _repeated(broadcast_to(counts, (shape[place],)))))
+    count = as_length(reshape(counts, ()))
     wider = broadcast_to(expand_dims(node, place + 1), (*shape[: place + 1], count, *shape[place + 1 :]))
     return reshape(wider, (*shape[:place], shape[place] * count, *shape[place + 1 :]))
 
 
-def tile(x: TensorLike, repeats: int | Sequence[int]) -> Node:
+def _repeated(counts: Node) -> Node:
+    """Positions 0, 1, …, each as often as `counts` says: how many runs of elements end at or before each place."""
+    whole = as_integer(reduce("sum", counts))
+    total = as_length(apply("where", reduce("any", apply("lt", counts, 0)), -1, length_of(whole)))
+    ends = cumulative("sum", counts)
+    marks = index_inc(getitem(full((total + 1,), 0, "int64"), ends), 1)
+    return getitem(cumulative("sum", marks), slice(None, total))
+
+
+def tile(x: TensorLike, repeats: TensorLike | Sequence[TensorLike]) -> Node:
     """The whole tensor `repeats` times along each axis; axes are added in front where needed."""
     node = as_tensor(x)
-    counts: list[Dim] = [as_length(n) for n in ([repeats] if isinstance(repeats, int) else repeats)]
+    counts: list[Dim] = list(as_shape(repeats))
     counts = [*[1] * (node.ndim - len(counts)), *counts]
     if len(counts) > node.ndim:
         node = expand_dims(node, tuple(range(len(counts) - node.ndim)))
@@ -88,10 +108,7 @@ def tile(x: TensorLike, repeats: int | Sequence[int]) -> Node:
 
 
 def diag(x: TensorLike, k: int = 0) -> Node:
-    """A square matrix with vector x on diagonal `k` (above the main one if positive), or that diagonal of matrix x.
-
-    The diagonal of a matrix with symbolic lengths can be taken for k = 0 only.
-    """
+    """A square matrix with vector x on diagonal `k` (above the main one if positive), or that diagonal of matrix x."""
     node = as_tensor(x)
     if node.ndim == 1:
         (length,) = node.static_shape
@@ -99,17 +116,12 @@ def diag(x: TensorLike, k: int = 0) -> Node:
         return index_set(getitem(full((size, size), 0, node.dtype), _diagonal(length, k)), node)
     if node.ndim != 2:
         raise ShapeError(f"`diag` needs a vector or a matrix, got {describe(node)}.")
-    rows, columns = node.static_shape
-    if k == 0 and (rows is columns or rows == columns):
-        return diagonal(node)
-    if not isinstance(rows, int) or not isinstance(columns, int):
-        raise ShapeError(f"diagonal {k} of a matrix can be taken where its lengths are known, got {describe(node)}.")
-    return getitem(node, _diagonal(max(0, min(rows - max(-k, 0), columns - max(k, 0))), k))
+    return diagonal(node, k)
 
 
 def _diagonal(length: Dim, k: int) -> tuple[Node, Node]:
     """Rows and columns of the first `length` elements of diagonal k."""
-    positions = arange(length_of(length))
+    positions = Node(Iota(length))
     return apply("add", positions, max(-k, 0)), apply("add", positions, max(k, 0))
 
 
@@ -121,7 +133,7 @@ def tri(rows: object, columns: object | None = None, k: int = 0, dtype: str = "f
 
 
 def _below(rows: Dim, columns: Dim, k: int) -> Node:
-    row, column = expand_dims(arange(length_of(rows)), 1), arange(length_of(columns))
+    row, column = expand_dims(Node(Iota(rows)), 1), Node(Iota(columns))
     return apply("ge", apply("add", row, k), column)
 
 

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from consilience.ir import Dimension, Node, tensor_input
 from consilience.ir.settings import config
 from consilience.ir.side_tables import set_name
-from consilience.ops.dtypes import DtypeLike, named
-from consilience.ops.elementwise import TensorLike, as_tensor
+from consilience.ops.dtypes import DtypeLike, kind_of, named
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.random import Key
-from consilience.ops.shape import full
+from consilience.ops.shape import Iota, as_length, broadcast_arrays, expand_dims, full, length_of
 
 Lengths = Sequence[int | Dimension | None]
 
@@ -84,6 +84,25 @@ def zeros(shape: object, dtype: DtypeLike = "floatX") -> Node:
 def ones(shape: object, dtype: DtypeLike = "floatX") -> Node:
     """Ones of a shape."""
     return full(shape, 1, dtype)
+
+
+def linspace(start: TensorLike, stop: TensorLike, num: TensorLike = 50, endpoint: bool = True) -> Node:
+    """`num` numbers at equal distances from `start` to `stop` along a new first axis; `stop` is the last if `endpoint`.
+
+    start, stop   floats or tensors that broadcast
+    num           a length, which may be an integer scalar tensor
+    """
+    (low, high), dtype = promote([start, stop])
+    if kind_of(dtype) != "float":
+        low, high = cast(low, "float64"), cast(high, "float64")
+    count = as_length(num)
+    first, last = broadcast_arrays(low, high)
+    gaps = length_of(count) - 1 if endpoint else length_of(count)
+    position = expand_dims(Node(Iota(count)), tuple(range(1, first.ndim + 1)))
+    steps = cast(apply("maximum", gaps, 1), first.dtype)
+    result = cast(position, first.dtype) * ((last - first) / steps) + first
+    ends = apply("logical_and", position > 0, apply("eq", position, gaps))
+    return apply("where", ends, last, result) if endpoint else result
 
 
 def full_like(x: TensorLike, value: TensorLike, dtype: DtypeLike | None = None) -> Node:

@@ -1,51 +1,304 @@
-"""Derivatives at the public door: the graph is simplified first, then differentiated."""
+"""Derivatives under PyTensor's names: the graph is simplified first, then differentiated.
+
+Expressions and the tensors to differentiate by in, expressions out; what "disconnected" means is decided here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import overload
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from consilience.ir import Node
-from consilience.ir.obligations import collect, inherit
+from consilience.errors import ConsilienceWarning, DisconnectedInputError, DtypeError, GraphError
+from consilience.ir import FLOATS, Constant, Input, Node, is_leaf, topological
+from consilience.ir.obligations import collect
+from consilience.ir.side_tables import add_origins, describe, name_of, set_name
+from consilience.ops.assertion import require
+from consilience.ops.elementwise import AlteredGradient, TensorLike, as_tensor
 from consilience.rules import simplify
 from consilience.transforms import gradient as calculus
 
+Nodes = Node | Sequence[Node]
 
-@overload
-def grad(cost: Node, wrt: Node, disconnected: str = "zero") -> Node: ...
-@overload
-def grad(cost: Node, wrt: Sequence[Node], disconnected: str = "zero") -> list[Node]: ...
-def grad(cost: Node, wrt: Node | Sequence[Node], disconnected: str = "zero") -> Node | list[Node]:
+ON_DISCONNECTED = ("raise", "warn", "ignore")
+
+
+def grad(
+    cost: Node | None,
+    wrt: Nodes,
+    consider_constant: Nodes | None = None,
+    disconnected_inputs: str = "raise",
+    add_names: bool = True,
+    known_grads: Mapping[Node, TensorLike] | None = None,
+    return_disconnected: str | None = "zero",
+    null_gradients: str = "raise",
+) -> Any:
     """Derivative of a scalar with respect to one or several tensors, each of its tensor's shape.
 
-    disconnected   "zero" gives zeros for a tensor the cost does not depend on, "raise" an error
+    cost                 float tensor of rank 0; None if `known_grads` says where derivatives begin
+    wrt                  a float tensor or a sequence of them: inputs, shared variables, or expressions within
+    consider_constant    expressions that derivatives do not pass
+    disconnected_inputs  for tensors the cost does not depend on: "raise" DisconnectedInputError, "warn", "ignore"
+    add_names            whether derivatives of named tensors are named, as (dcost/dx)
+    known_grads          expression -> derivative with respect to it, which counts in place of the cost's
+    return_disconnected  what stands for those: "zero", or "none" for None
+    null_gradients       "raise": NullTypeGradError where a derivative was declared undefined
+    returns              an expression, or a list (for a tuple: a tuple) of them
     """
-    wanted = [wrt] if isinstance(wrt, Node) else list(wrt)
-    results = calculus.gradient(_simplified(cost, wanted), wanted, disconnected=disconnected)
-    debts = collect([cost])
-    for result in results:
-        inherit(result, debts)
-    return results[0] if isinstance(wrt, Node) else results
+    if null_gradients != "raise":
+        raise ValueError(
+            f"`null_gradients` must be 'raise', got {null_gradients!r}: an undefined derivative has no value here."
+        )
+    absent = _absent_value(return_disconnected)
+    wanted, constants = _listed(wrt, "wrt"), _listed(consider_constant, "consider_constant")
+    known = _known(known_grads)
+    if cost is None and not known:
+        raise GraphError("`grad` needs a cost, or `known_grads` to begin with.")
+    costs = [] if cost is None else [cost]
+    there = _connected([*costs, *known], wanted, constants, disconnected_inputs)
+    simple = simplify([*costs, *known], keep=[*wanted, *constants, *known])
+    if known:
+        ones = [as_tensor(1.0, node.dtype) for node in costs]
+        found = calculus.pullback(simple[: len(costs)], wanted, ones, constants, known)
+    else:
+        found = calculus.gradient(simple[0], wanted, constants)
+    found = _derived(found, [*costs, *known, *known.values()], wanted)
+    if add_names and cost is not None and name_of(cost) is not None:
+        _name(found, cost, wanted)
+    results = [slope if here or absent else None for slope, here in zip(found, there, strict=True)]
+    return _as(wrt, results)
+
+
+def _absent_value(return_disconnected: str | None) -> bool:
+    """Whether zeros stand for derivatives that are not there."""
+    wanted = str(return_disconnected).lower()
+    if wanted not in ("zero", "none"):
+        raise ValueError(f"`return_disconnected` must be 'zero' or 'none', got {return_disconnected!r}.")
+    return wanted == "zero"
+
+
+def _listed(nodes: Nodes | None, what: str) -> list[Node]:
+    listed = [] if nodes is None else [nodes] if isinstance(nodes, Node) else list(nodes)
+    wrong = next((node for node in listed if not isinstance(node, Node)), None)
+    if wrong is not None:
+        raise TypeError(f"`{what}` must be a tensor or a list of tensors, got {wrong!r}.")
+    return listed
+
+
+def _as(given: Nodes, results: list[Any]) -> Any:
+    """Results in the form of what was given: one, a tuple or a list."""
+    if isinstance(given, Node):
+        return results[0]
+    return tuple(results) if isinstance(given, tuple) else results
+
+
+def _known(given: Mapping[Node, TensorLike] | None) -> dict[Node, Node]:
+    """Expressions with their known derivatives, of the same type."""
+    known: dict[Node, Node] = {}
+    for node, value in (given or {}).items():
+        slope = as_tensor(value) if isinstance(value, Node) else as_tensor(value, node.dtype)
+        if slope.dtype != node.dtype or slope.ndim != node.ndim:
+            raise DtypeError(f"`known_grads` must give {describe(node)} a tensor of its type, got {describe(slope)}.")
+        known[node] = slope
+    return known
+
+
+def _connected(
+    outputs: Sequence[Node], wanted: Sequence[Node], constants: Collection[Node], on_disconnected: str
+) -> list[bool]:
+    """For each tensor whether the outputs depend on it; complains as asked where they do not."""
+    if on_disconnected not in ON_DISCONNECTED:
+        raise ValueError(f"disconnected ones must be met by 'raise', 'warn' or 'ignore', got {on_disconnected!r}.")
+    for output in outputs:
+        if not isinstance(output, Node):
+            raise TypeError(f"a derivative needs an expression, got {output!r}.")
+    found = calculus.connected(outputs, wanted, frozenset(constants))
+    for node, there in zip(wanted, found, strict=True):
+        if there or on_disconnected == "ignore" or node.dtype not in FLOATS:
+            continue
+        message = (
+            f"what is differentiated does not depend on {describe(node)}, or only through its shape or values that "
+            "derivatives do not pass; leave it out, or pass `disconnected_inputs='ignore'` for zeros."
+        )
+        if on_disconnected == "raise":
+            raise DisconnectedInputError(message)
+        warnings.warn(message, ConsilienceWarning, stacklevel=4)
+    return found
+
+
+def _derived(found: Sequence[Node], outputs: Sequence[Node], wanted: Sequence[Node]) -> list[Node]:
+    """Derivatives that answer for the lengths their origin relied on, and count as using its inputs."""
+    result = require(found, collect(outputs))
+    origins = [*wanted, *(node for node in topological(outputs) if isinstance(node.op, Input))]
+    for node in result:
+        add_origins(node, (origin for origin in origins if origin is not node))
+    return result
+
+
+def _name(found: Sequence[Node], cost: Node, wanted: Sequence[Node]) -> None:
+    for slope, node in zip(found, wanted, strict=True):
+        name = name_of(node)
+        if name is not None and name_of(slope) is None and not is_leaf(slope) and not isinstance(slope.op, Constant):
+            set_name(slope, f"(d{name_of(cost)}/d{name})")
 
 
 gradient = grad
 
 
-def _simplified(cost: Node, keep: Sequence[Node]) -> Node:
-    """The cost after rewriting; the tensors to differentiate by stay as they are."""
-    return simplify([cost], keep=keep)[0]
-
-
-def value_and_grad(cost: Node, wrt: Node | Sequence[Node]) -> tuple[Node, Node | list[Node]]:
+def value_and_grad(cost: Node, wrt: Nodes) -> tuple[Node, Any]:
     """The cost and its derivative; they share everything because equal expressions are one."""
     return cost, grad(cost, wrt)
 
 
-def jacobian(expression: Node, wrt: Node) -> Node:
-    """Derivative of every element: shape (*expression.shape, *wrt.shape)."""
-    return calculus.jacobian(_simplified(expression, [wrt]), wrt)
+def _prepared(
+    outputs: Sequence[Node], wrt: Nodes, consider_constant: Nodes | None, on_disconnected: str
+) -> tuple[list[Node], list[Node], list[Node]]:
+    """Simplified outputs, what to differentiate by, and what derivatives do not pass."""
+    wanted, constants = _listed(wrt, "wrt"), _listed(consider_constant, "consider_constant")
+    _connected(outputs, wanted, constants, on_disconnected)
+    return simplify(list(outputs), keep=[*wanted, *constants]), wanted, constants
 
 
-def hessian(cost: Node, wrt: Node) -> Node:
-    """Second derivatives of a scalar with respect to a vector of length n: shape (n, n)."""
-    return calculus.hessian(_simplified(cost, [wrt]), wrt)
+def jacobian(
+    expression: Node,
+    wrt: Nodes,
+    consider_constant: Nodes | None = None,
+    disconnected_inputs: str = "raise",
+    vectorize: bool = True,
+) -> Any:
+    """Derivative of every element: shape (*expression.shape, *wrt.shape), one for each tensor of `wrt`.
+
+    consider_constant, disconnected_inputs   as for `grad`
+    vectorize                                accepted; all rows are always computed together
+    """
+    simple, wanted, constants = _prepared([expression], wrt, consider_constant, disconnected_inputs)
+    found = calculus.jacobian(simple[0], wanted, constants)
+    found = _derived(found, [expression], wanted)
+    return _as(wrt, found)
+
+
+def hessian(cost: Node, wrt: Nodes, consider_constant: Nodes | None = None, disconnected_inputs: str = "raise") -> Any:
+    """Second derivatives of a scalar with respect to each tensor by itself: shape (*wrt.shape, *wrt.shape).
+
+    consider_constant, disconnected_inputs   as for `grad`
+    """
+    simple, wanted, constants = _prepared([cost], wrt, consider_constant, disconnected_inputs)
+    found = calculus.hessian(simple[0], wanted, constants)
+    found = _derived(found, [cost], wanted)
+    return _as(wrt, found)
+
+
+def hessian_vector_product(
+    cost: Node,
+    wrt: Nodes,
+    p: TensorLike | Sequence[TensorLike],
+    consider_constant: Nodes | None = None,
+    disconnected_inputs: str = "raise",
+) -> Any:
+    """The Hessian of a scalar in all of `wrt` together times `p`, without the matrix.
+
+    p         a tensor like `wrt`, or one for each
+    returns   in the form of `wrt`
+    """
+    simple, wanted, constants = _prepared([cost], wrt, consider_constant, disconnected_inputs)
+    vectors = _directions(wanted, p, isinstance(wrt, Node))
+    found = calculus.hessian_vector_product(simple[0], wanted, vectors, constants)
+    found = _derived(found, [cost, *vectors], wanted)
+    return _as(wrt, found)
+
+
+def _directions(nodes: Sequence[Node], given: Any, single: bool) -> list[Node]:
+    """One tensor per node, numbers and arrays in its dtype."""
+    values = [given] if single else list(given)
+    if len(values) != len(nodes):
+        raise GraphError(f"one tensor for each of {len(nodes)} was needed, got {len(values)}.")
+    return [v if isinstance(v, Node) else as_tensor(v, n.dtype) for v, n in zip(values, nodes, strict=True)]
+
+
+def pullback(
+    outputs: Nodes,
+    inputs: Nodes,
+    output_cotangents: TensorLike | Sequence[TensorLike],
+    consider_constant: Nodes | None = None,
+    disconnected_inputs: str = "raise",
+) -> Any:
+    """Transposed Jacobian of the outputs times cotangents: one result per input, of its type.
+
+    output_cotangents   one per output, of its type
+    returns             in the form of `inputs`
+    """
+    written = _listed(outputs, "outputs")
+    simple, wanted, constants = _prepared(written, inputs, consider_constant, disconnected_inputs)
+    cotangents = _directions(written, output_cotangents, isinstance(outputs, Node))
+    found = calculus.pullback(simple, wanted, cotangents, constants)
+    found = _derived(found, [*written, *cotangents], wanted)
+    return _as(inputs, found)
+
+
+def pushforward(
+    outputs: Nodes,
+    inputs: Nodes,
+    tangents: TensorLike | Sequence[TensorLike],
+    disconnected_outputs: str = "raise",
+) -> Any:
+    """Jacobian of the outputs times tangents: one result per output, of its type.
+
+    tangents               one per input, of its type
+    disconnected_outputs   outputs that depend on no input: "raise" DisconnectedInputError, "warn" or "ignore"
+    returns                in the form of `outputs`
+    """
+    written, wanted = _listed(outputs, "outputs"), _listed(inputs, "inputs")
+    for output in written:
+        if not any(calculus.connected([output], wanted)):
+            _connected([output], wanted, (), disconnected_outputs)
+    simple = simplify(written, keep=wanted)
+    directions = _directions(wanted, tangents, isinstance(inputs, Node))
+    found = calculus.pushforward(simple, wanted, directions)
+    found = _derived(found, [*written, *directions], wanted)
+    return _as(outputs, found)
+
+
+def Lop(
+    f: Nodes,
+    wrt: Nodes,
+    eval_points: TensorLike | Sequence[TensorLike],
+    consider_constant: Nodes | None = None,
+    disconnected_inputs: str = "raise",
+) -> Any:
+    """The L-operator, `pullback` under its older name."""
+    return pullback(f, wrt, eval_points, consider_constant, disconnected_inputs)
+
+
+def Rop(
+    f: Nodes,
+    wrt: Nodes,
+    eval_points: TensorLike | Sequence[TensorLike],
+    disconnected_outputs: str = "raise",
+) -> Any:
+    """The R-operator, `pushforward` under its older name."""
+    return pushforward(f, wrt, eval_points, disconnected_outputs)
+
+
+def zero_grad(x: TensorLike) -> Node:
+    """The value itself with zero derivative; unlike with `disconnected_grad` it counts as depending on `x`."""
+    return Node(AlteredGradient("zero"), as_tensor(x))
+
+
+consider_constant = zero_grad
+
+
+def undefined_grad(x: TensorLike) -> Node:
+    """The value itself; NullTypeGradError for derivatives that pass it."""
+    return Node(AlteredGradient("undefined"), as_tensor(x))
+
+
+def grad_scale(x: TensorLike, multiplier: float) -> Node:
+    """The value itself, with its derivative times a number."""
+    return Node(AlteredGradient("scale", (float(multiplier),)), as_tensor(x))
+
+
+def grad_clip(x: TensorLike, lower_bound: float, upper_bound: float) -> Node:
+    """The value itself, with the derivative that arrives at it brought between two numbers."""
+    if not lower_bound <= upper_bound:
+        raise ValueError(f"the lower bound must not exceed the upper one, got {lower_bound!r} and {upper_bound!r}.")
+    return Node(AlteredGradient("clip", (float(lower_bound), float(upper_bound))), as_tensor(x))

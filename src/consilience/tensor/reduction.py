@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from consilience.ir import Node
-from consilience.ops.elementwise import TensorLike, apply, as_tensor
+from consilience.ops.elementwise import TensorLike
 from consilience.ops.reduce import reduce
+from consilience.ops.reduce import softmax as normalised
 
 Axis = int | Sequence[int] | None
 
@@ -48,10 +49,9 @@ def logsumexp(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
 
 def softmax(x: TensorLike, axis: Axis = None) -> Node:
     """exp(x) divided by its sum over `axis` (all axes for None), without overflow."""
-    return apply("exp", log_softmax(x, axis))
+    return normalised(x, axis)
 
 
 def log_softmax(x: TensorLike, axis: Axis = None) -> Node:
-    """x - logsumexp(x) over `axis` (all axes for None)."""
-    node = as_tensor(x)
-    return apply("sub", node, reduce("logsumexp", node, axis, keepdims=True))
+    """x - logsumexp(x) over `axis` (all axes for None), without overflow or cancellation."""
+    return normalised(x, axis, logarithm=True)

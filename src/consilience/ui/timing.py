@@ -12,6 +12,9 @@ from consilience.ui.words import duration
 STAGES = ("import", "build", "compile", "warmup", "sampling")
 """Stages in the order in which they are shown; others follow."""
 
+WITHIN = {"checks"}
+"""What results record of the time within another stage: checks are part of warmup and sampling."""
+
 PREFIX = "time_"
 
 
@@ -40,24 +43,30 @@ class Timing:
 
     @classmethod
     def from_attributes(cls, attributes: Mapping[str, object]) -> Timing:
-        """The record that a result's attributes hold; other attributes are passed over."""
+        """The record that a result's attributes hold: stages one after the other; other attributes are passed over."""
         return cls(
             {
-                name.removeprefix(PREFIX): float(value)
+                stage: float(value)
                 for name, value in attributes.items()
                 if name.startswith(PREFIX) and isinstance(value, int | float)
+                if (stage := name.removeprefix(PREFIX)) not in WITHIN
             }
         )
 
-    def line(self, total: float | None = None) -> str:
-        """One line such as `time: import 0.21 s, build 12 ms, sampling 0.40 s of 0.93 s`.
+    def line(self, total: float | None = None, rest: str = "other") -> str:
+        """One line such as `time: build 12 ms, sampling 0.40 s, other 0.21 s of 0.62 s`; its parts sum to the total.
 
-        total: seconds of the whole program; the sum of the stages if None.
+        total: seconds of the whole program; the sum of the stages if None, or if that is more.
+        rest: what to call the seconds of the whole that belong to no stage.
         """
         order = [stage for stage in STAGES if stage in self.seconds]
         order += [stage for stage in self.seconds if stage not in STAGES]
-        parts = ", ".join(f"{stage} {duration(self.seconds[stage])}" for stage in order)
-        whole = sum(self.seconds.values()) if total is None else total
-        return f"time: {parts or 'nothing measured'} of {duration(whole)}"
+        parts = [(stage, self.seconds[stage]) for stage in order]
+        whole = sum(self.seconds.values())
+        if total is not None and total > whole:
+            parts.append((rest, total - whole))
+            whole = total
+        shown = ", ".join(f"{stage} {duration(seconds)}" for stage, seconds in parts)
+        return f"time: {shown or 'nothing measured'} of {duration(whole)}"
 
     __str__ = line

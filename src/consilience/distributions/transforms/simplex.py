@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from consilience.distributions.mathematics import exp, log
+from consilience.distributions.mathematics import log
 from consilience.distributions.transforms.transform import Transform
 from consilience.ir import Node, Shape
 from consilience.ops.elementwise import as_tensor, cast
-from consilience.ops.reduce import count, mean, reduce
+from consilience.ops.reduce import count, mean, reduce, softmax
 from consilience.ops.shape import concatenate
 
 
@@ -28,7 +28,7 @@ class Simplex(Transform):
 
     def backward(self, unconstrained: Node) -> Node:
         z = _centred(unconstrained)
-        return exp(z - reduce("logsumexp", z, -1, keepdims=True))
+        return softmax(z, -1)
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
         # |J| = n * prod(x): log x sums to -n * logsumexp(z), because z sums to 0.

@@ -2,6 +2,7 @@
 
 from consilience.transforms.gradient import control, index, linalg, reduce, scalar, shape
 from consilience.transforms.gradient.derived import (
+    connected,
     gradient,
     hessian,
     hessian_vector_product,
@@ -13,7 +14,7 @@ from consilience.transforms.gradient.derived import (
 from consilience.transforms.gradient.table import NO_DERIVATIVE, PULLBACKS, SCALAR_PULLBACKS, missing
 
 __all__ = [
-    "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "control", "gradient", "hessian",
+    "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "connected", "control", "gradient", "hessian",
     "hessian_vector_product", "index", "jacobian", "linalg", "missing", "pullback", "pushforward", "reduce",
     "scalar", "shape", "value_and_gradient",
 ]  # fmt: skip

@@ -5,15 +5,17 @@ Graphs in, graphs out; nothing is computed or simplified here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import overload
 
 from consilience.errors import DtypeError, GraphError, ShapeError
 from consilience.ir import Node, constant, tensor_input, topological
 from consilience.ir.dimension import product
-from consilience.ir.obligations import Debt, collect, inherit
+from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe, without_sources
 from consilience.ir.types import COMPLEXES, FLOATS
+from consilience.ops import StopGradient
+from consilience.ops.assertion import require
 from consilience.ops.shape import eye, reshape
 from consilience.transforms.gradient.engine import accumulate
 from consilience.transforms.gradient.index import zeros_like
@@ -22,15 +24,19 @@ from consilience.transforms.vectorize import vectorize
 
 
 def pullback(
-    outputs: Sequence[Node], inputs: Sequence[Node], cotangents: Sequence[Node], disconnected: str = "zero"
+    outputs: Sequence[Node],
+    inputs: Sequence[Node],
+    cotangents: Sequence[Node],
+    constants: Collection[Node] = (),
+    known: Mapping[Node, Node] | None = None,
 ) -> list[Node]:
     """Transposed Jacobian of the outputs times cotangents, one result per input, of the input's type.
 
-    cotangents    one per output, of its shape and dtype
-    disconnected  inputs the outputs do not depend on: "zero" gives zeros, "raise" a GraphError
+    cotangents   one per output, of its shape and dtype
+    constants    nodes that derivatives do not pass
+    known        nodes with their cotangents, which count in place of what the outputs contribute
+    returns      zeros for inputs the outputs do not depend on
     """
-    if disconnected not in ("zero", "raise"):
-        raise ValueError(f"disconnected must be 'zero' or 'raise', got {disconnected!r}.")
     _check_pairs(outputs, cotangents, "cotangent")
     for node in inputs:
         _check_float(node, "a derivative with respect to")
@@ -38,16 +44,19 @@ def pullback(
         seeds: dict[Node, list[Node]] = {}
         for output, cotangent in zip(outputs, cotangents, strict=True):
             seeds.setdefault(output, []).append(unbroadcast(cotangent, output.static_shape))
-        found = accumulate({output: total(parts) for output, parts in seeds.items()}, inputs)
-        result = []
-        for node, gradient_of_node in zip(inputs, found, strict=True):
-            if gradient_of_node is None and disconnected == "raise":
-                raise GraphError(
-                    f"the outputs do not depend on {describe(node)}, or only through functions without "
-                    "derivative; leave it out, or pass disconnected='zero'."
-                )
-            result.append(zeros_like(node) if gradient_of_node is None else gradient_of_node)
-    return _indebted(result, collect(outputs))
+        starts = {output: total(parts) for output, parts in seeds.items()}
+        found = accumulate(starts, inputs, constants, known)
+        result = [zeros_like(node) if slope is None else slope for node, slope in zip(inputs, found, strict=True)]
+    return require(result, collect([*outputs, *(known or ())]))
+
+
+def connected(outputs: Sequence[Node], inputs: Sequence[Node], constants: Collection[Node] = ()) -> list[bool]:
+    """For each input whether some path leads from an output to it on which derivatives are not stopped.
+
+    A path through functions that are flat, such as comparisons, counts: the derivative is zero, but there is one.
+    """
+    reached = set(topological(outputs, stop=lambda node: isinstance(node.op, StopGradient) or node in constants))
+    return [node in reached for node in inputs]
 
 
 def pushforward(outputs: Sequence[Node], inputs: Sequence[Node], tangents: Sequence[Node]) -> list[Node]:
@@ -67,22 +76,22 @@ def pushforward(outputs: Sequence[Node], inputs: Sequence[Node], tangents: Seque
     left = set(cotangents).intersection(topological(result))
     if left:
         raise GraphError("a pullback is not linear in its cotangent; a row of the gradient table is wrong.")
-    return _indebted(result, collect(outputs))
+    return require(result, collect(outputs))
 
 
 @overload
-def gradient(cost: Node, wrt: Node, disconnected: str = "zero") -> Node: ...
+def gradient(cost: Node, wrt: Node, constants: Collection[Node] = ()) -> Node: ...
 @overload
-def gradient(cost: Node, wrt: Sequence[Node], disconnected: str = "zero") -> list[Node]: ...
-def gradient(cost: Node, wrt: Node | Sequence[Node], disconnected: str = "zero") -> Node | list[Node]:
+def gradient(cost: Node, wrt: Sequence[Node], constants: Collection[Node] = ()) -> list[Node]: ...
+def gradient(cost: Node, wrt: Node | Sequence[Node], constants: Collection[Node] = ()) -> Node | list[Node]:
     """Derivatives of a scalar with respect to any nodes, each of its node's type; one for one node.
 
     cost          float tensor of rank 0
     wrt           float tensors: inputs, shared slots or inner nodes; an inner node is taken as free
-    disconnected  "zero" gives zeros where the cost does not depend on a node, "raise" a GraphError
+    constants     nodes that derivatives do not pass
     """
     if isinstance(wrt, Node):
-        return gradient(cost, [wrt], disconnected)[0]
+        return gradient(cost, [wrt], constants)[0]
     _check_float(cost, "a derivative of")
     if cost.ndim:
         raise ShapeError(
@@ -91,61 +100,64 @@ def gradient(cost: Node, wrt: Node | Sequence[Node], disconnected: str = "zero")
         )
     with without_sources():
         one = constant(1.0, cost.dtype)
-    return pullback([cost], wrt, [one], disconnected)
+    return pullback([cost], wrt, [one], constants)
 
 
-def value_and_gradient(cost: Node, wrt: Sequence[Node], disconnected: str = "zero") -> tuple[Node, list[Node]]:
+def value_and_gradient(cost: Node, wrt: Sequence[Node]) -> tuple[Node, list[Node]]:
     """The cost itself and its gradient; compiled together they share everything."""
-    return cost, gradient(cost, wrt, disconnected)
+    return cost, gradient(cost, wrt)
 
 
 @overload
-def jacobian(output: Node, wrt: Node, disconnected: str = "zero") -> Node: ...
+def jacobian(output: Node, wrt: Node, constants: Collection[Node] = ()) -> Node: ...
 @overload
-def jacobian(output: Node, wrt: Sequence[Node], disconnected: str = "zero") -> list[Node]: ...
-def jacobian(output: Node, wrt: Node | Sequence[Node], disconnected: str = "zero") -> Node | list[Node]:
+def jacobian(output: Node, wrt: Sequence[Node], constants: Collection[Node] = ()) -> list[Node]: ...
+def jacobian(output: Node, wrt: Node | Sequence[Node], constants: Collection[Node] = ()) -> Node | list[Node]:
     """Derivatives of every element of `output`: shape (*output.shape, *node.shape) for each node of `wrt`.
 
     The pullback, vectorized over unit cotangents. Ops without batched form do not stand in the way: none of
     them depends on a cotangent.
     """
     if isinstance(wrt, Node):
-        return jacobian(output, [wrt], disconnected)[0]
+        return jacobian(output, [wrt], constants)[0]
     _check_float(output, "a derivative of")
     if not output.ndim:
-        return gradient(output, wrt, disconnected)
+        return gradient(output, wrt, constants)
     cotangent = tensor_input(output.dtype, output.static_shape)
-    rows = pullback([output], wrt, [cotangent], disconnected)
+    rows = pullback([output], wrt, [cotangent], constants)
     shape = output.static_shape
     size = product(shape)
     with without_sources():
         units = reshape(eye(size, dtype=output.dtype), (size, *shape))
         stacked = vectorize(rows, {cotangent: units})
         result = [reshape(r, (*shape, *node.static_shape)) for r, node in zip(stacked, wrt, strict=True)]
-    return _indebted(result, collect([output]))
+    return require(result, collect([output]))
 
 
 @overload
-def hessian(cost: Node, wrt: Node, disconnected: str = "zero") -> Node: ...
+def hessian(cost: Node, wrt: Node, constants: Collection[Node] = ()) -> Node: ...
 @overload
-def hessian(cost: Node, wrt: Sequence[Node], disconnected: str = "zero") -> list[Node]: ...
-def hessian(cost: Node, wrt: Node | Sequence[Node], disconnected: str = "zero") -> Node | list[Node]:
+def hessian(cost: Node, wrt: Sequence[Node], constants: Collection[Node] = ()) -> list[Node]: ...
+def hessian(cost: Node, wrt: Node | Sequence[Node], constants: Collection[Node] = ()) -> Node | list[Node]:
     """Second derivatives of a scalar with respect to each node by itself, shape (*node.shape, *node.shape).
 
     For mixed derivatives join the variables into one vector, or take `jacobian` of a gradient.
     """
     if isinstance(wrt, Node):
-        return jacobian(gradient(cost, wrt, disconnected), wrt)
-    return [jacobian(slope, node) for slope, node in zip(gradient(cost, wrt, disconnected), wrt, strict=True)]
+        return jacobian(gradient(cost, wrt, constants), wrt, constants)
+    slopes = gradient(cost, wrt, constants)
+    return [jacobian(slope, node, constants) for slope, node in zip(slopes, wrt, strict=True)]
 
 
-def hessian_vector_product(cost: Node, wrt: Sequence[Node], vectors: Sequence[Node]) -> list[Node]:
+def hessian_vector_product(
+    cost: Node, wrt: Sequence[Node], vectors: Sequence[Node], constants: Collection[Node] = ()
+) -> list[Node]:
     """The Hessian of a scalar in all of `wrt` together times vectors of their types.
 
     A Hessian is symmetric, so this is one pullback of the gradient, without the matrix.
     """
     _check_pairs(wrt, vectors, "vector")
-    return pullback(gradient(cost, wrt), wrt, vectors)
+    return pullback(gradient(cost, wrt, constants), wrt, vectors, constants)
 
 
 def _check_float(node: Node, what: str) -> None:
@@ -171,11 +183,3 @@ def _check_pairs(nodes: Sequence[Node], vectors: Sequence[Node], what: str) -> N
         )
         if not fits:
             raise ShapeError(f"the {what} of {describe(node)} must have its shape, got {describe(vector)}.")
-
-
-def _indebted(result: list[Node], debts: tuple[Debt, ...]) -> list[Node]:
-    """Derived graphs answer for the lengths their origin relied on."""
-    for node in result:
-        if node.inputs:
-            inherit(node, debts)
-    return result

@@ -6,7 +6,7 @@ of `table`; nothing here knows an op but `Item` and `StopGradient`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from consilience.errors import MissingRuleError
 from consilience.ir import Node, TensorType, TupleType, topological
@@ -19,19 +19,34 @@ from consilience.transforms.gradient.mask import total, unbroadcast
 from consilience.transforms.gradient.table import pullback_row
 
 
-def accumulate(outputs: Mapping[Node, Node], wrt: Sequence[Node]) -> list[Node | None]:
+def accumulate(
+    outputs: Mapping[Node, Node],
+    wrt: Sequence[Node],
+    constants: Collection[Node] = (),
+    known: Mapping[Node, Node] | None = None,
+) -> list[Node | None]:
     """Cotangents of `wrt`, given the cotangents of the outputs; None where no path leads to an output.
 
     Every result has exactly the type of its node. Nodes of `wrt` may lie inside the graph: the derivative
     with respect to an inner node treats it as free, the one with respect to its ancestors goes through it.
+
+    constants   nodes that derivatives do not pass
+    known       nodes with their cotangents, which count in place of what the outputs contribute
     """
-    real, made = without_complex(list(outputs))
+    known = known or {}
+    real, made = without_complex([*outputs, *known])
     if made:
-        outputs = dict(zip(real, outputs.values(), strict=True))
+        cotangents = [*outputs.values(), *known.values()]
+        split = dict(zip(real, cotangents, strict=True))
+        outputs = {node: split[node] for node in real[: len(outputs)]}
+        known = {node: split[node] for node in real[len(outputs) :]}
         wrt = [made.get(node, node) for node in wrt]
-    order = topological(outputs)
-    leading = _leading_to(order, outputs, wrt)
-    parts: dict[Node, list[Node]] = {node: [cotangent] for node, cotangent in outputs.items() if node in leading}
+        constants = [made.get(node, node) for node in constants]
+    order = topological([*outputs, *known])
+    leading = _leading_to(order, [*outputs, *known], wrt, constants)
+    parts: dict[Node, list[Node]] = {
+        node: [cotangent] for node, cotangent in {**outputs, **known}.items() if node in leading
+    }
     items: dict[Node, dict[int, list[Node]]] = {}
     kept = set(wrt)
     found: dict[Node, Node] = {}
@@ -48,7 +63,7 @@ def accumulate(outputs: Mapping[Node, Node], wrt: Sequence[Node]) -> list[Node |
             collected = parts.pop(node, None)
             if collected is None:
                 continue
-            cotangent = total(collected)
+            cotangent = known[node] if node in known else total(collected)
             if node in kept:
                 found[node] = cotangent
             if isinstance(node.op, Item):
@@ -56,7 +71,7 @@ def accumulate(outputs: Mapping[Node, Node], wrt: Sequence[Node]) -> list[Node |
                     items.setdefault(node.inputs[0], {}).setdefault(node.op.position, []).append(cotangent)
                 continue
         wanted = [operand in leading for operand in node.inputs]
-        if not any(wanted) or isinstance(node.op, StopGradient):
+        if not any(wanted) or isinstance(node.op, StopGradient) or node in constants:
             continue
         row = pullback_row(node)
         if row is None:
@@ -67,7 +82,9 @@ def accumulate(outputs: Mapping[Node, Node], wrt: Sequence[Node]) -> list[Node |
     return [found.get(node) for node in wrt]
 
 
-def _leading_to(order: Sequence[Node], outputs: Mapping[Node, Node], wrt: Sequence[Node]) -> set[Node]:
+def _leading_to(
+    order: Sequence[Node], outputs: Sequence[Node], wrt: Sequence[Node], constants: Collection[Node]
+) -> set[Node]:
     """Nodes through which a derivative reaches a node of `wrt`."""
     wanted = set(wrt)
     leading: set[Node] = set()
@@ -75,7 +92,7 @@ def _leading_to(order: Sequence[Node], outputs: Mapping[Node, Node], wrt: Sequen
     for node in order:
         if node in wanted:
             leading.add(node)
-        if isinstance(node.op, StopGradient):
+        if isinstance(node.op, StopGradient) or node in constants:
             continue
         reached = any(operand in leading for operand in node.inputs)
         if reached and _carries(node):

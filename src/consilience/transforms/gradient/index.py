@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from consilience.ir import Node, constant, constant_value
+from consilience.ir import Node, constant, constant_value, side_tables
 from consilience.ir.dimension import product
 from consilience.ops import BroadcastTo, Index, IndexUpdate, Iota, MaskPositions, apply
 from consilience.ops.index import Gather
@@ -16,7 +16,9 @@ from consilience.transforms.gradient.table import no_derivative, partial_of
 def _index(node: Node, g: Node, position: int) -> Node:
     assert isinstance(node.op, Index)
     x, *arrays = node.inputs
-    return Node(IndexUpdate(node.op.specification, "inc"), zeros_like(x), g, *arrays)
+    result = Node(IndexUpdate(node.op.specification, "inc"), zeros_like(x), g, *arrays)
+    side_tables.pass_on(node, result)  # an index outside its axis is the one the user wrote
+    return result
 
 
 @partial_of(IndexUpdate)

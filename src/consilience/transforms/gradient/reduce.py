@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from consilience.ir import Node
 from consilience.ir.dimension import product
-from consilience.ops import ArgReduce, Cumulative, Iota, Reduce, apply
+from consilience.ops import ArgReduce, ArgSort, Cumulative, Iota, Reduce, Softmax, apply
+from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, expand_dims, length_of, moveaxis, reshape, transpose
-from consilience.transforms.gradient.mask import through_reduction
-from consilience.transforms.gradient.scalar import eq, exp, raised, where
+from consilience.transforms.gradient.mask import through_mask, through_reduction
+from consilience.transforms.gradient.scalar import eq, where
 from consilience.transforms.gradient.table import no_derivative, partial_of
 
 # (g, y, x, axes) with g and y at the rank of x
@@ -30,7 +32,8 @@ def _sum(g: Node, y: Node, x: Node, axes: Sequence[int]) -> Node:
 
 
 def _logsumexp(g: Node, y: Node, x: Node, axes: Sequence[int]) -> Node:
-    return g * exp(x - raised(y))
+    # Where every element is -inf the slope is 0, not NaN.
+    return g * where(eq(y, -math.inf), 0.0, Node(Softmax(tuple(axes)), x))
 
 
 def _extreme(g: Node, y: Node, x: Node, axes: Sequence[int]) -> Node:
@@ -95,4 +98,16 @@ def _cumulative(node: Node, g: Node, position: int) -> Node:
     return moveaxis(where(reached, cotangent * without, 0.0).sum(-1), -1, axis)
 
 
+@partial_of(Softmax)
+def _softmax(node: Node, g: Node, position: int) -> Node:
+    assert isinstance(node.op, Softmax)
+    axes, (x,) = node.op.axes, node.inputs
+    if node.op.logarithm:
+        return g - Node(Softmax(axes), x) * reduce("sum", g, axes, keepdims=True)
+    weighted = through_mask(g, lambda inner: inner * node)
+    assert weighted is not None
+    return weighted - node * reduce("sum", weighted, axes, keepdims=True)
+
+
 no_derivative(ArgReduce, "the result is a position, an integer")
+no_derivative(ArgSort, "the results are positions, integers")

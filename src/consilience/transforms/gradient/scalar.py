@@ -16,10 +16,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
-from consilience.errors import MissingRuleError
-from consilience.ir import Node, constant_value
-from consilience.ops import Cast, Elementwise, StopGradient, apply, cast
+from consilience.errors import MissingRuleError, NullTypeGradError
+from consilience.ir import Node, constant, constant_value
+from consilience.ir.side_tables import describe
+from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient, apply, cast
 from consilience.ops.scalar import DRAWS
+from consilience.transforms.gradient.index import zeros_like
 from consilience.transforms.gradient.mask import keep, through_mask
 from consilience.transforms.gradient.table import SCALAR_PULLBACKS, no_derivative, partial_of
 
@@ -43,6 +45,31 @@ def _elementwise(node: Node, g: Node, position: int) -> Node | None:
 @partial_of(Cast)
 def _cast(node: Node, g: Node, position: int) -> Node | None:
     return through_mask(g, lambda inner: cast(inner, node.inputs[0].dtype))
+
+
+@partial_of(Assume)
+@partial_of(Require)
+def _itself(node: Node, g: Node, position: int) -> Node | None:
+    return g
+
+
+@partial_of(AlteredGradient)
+def _altered(node: Node, g: Node, position: int) -> Node | None:
+    assert isinstance(node.op, AlteredGradient)
+    numbers = node.op.numbers
+    match node.op.kind:
+        case "zero":
+            return zeros_like(node)
+        case "scale":
+            return through_mask(g, lambda inner: apply("mul", inner, constant(numbers[0], g.dtype)))
+        case "clip":
+            low, high = (constant(number, g.dtype) for number in numbers)
+            return apply("minimum", apply("maximum", g, low), high)
+        case _:
+            raise NullTypeGradError(
+                f"the derivative of {describe(node)} was declared undefined; take none that passes it, or list it in "
+                "`consider_constant`."
+            )
 
 
 no_derivative(StopGradient, "it is there to stop derivatives")

@@ -14,9 +14,9 @@ from consilience.ops import (
     Squeeze,
     Transpose,
 )
-from consilience.ops.index import FULL, Gather, Slice
+from consilience.ops.index import FULL, Slice
 from consilience.ops.random import Key
-from consilience.ops.shape import expand_dims, length_of, reshape, transpose
+from consilience.ops.shape import expand_dims, reshape, transpose
 from consilience.transforms.gradient.table import no_derivative, partial_of
 
 
@@ -54,32 +54,13 @@ def _concatenate(node: Node, g: Node, position: int) -> Node:
     assert isinstance(node.op, Concatenate)
     axis = node.op.axis
     lengths = [x.static_shape[axis] for x in node.inputs]
-    lead = (FULL,) * axis
-    trail = (FULL,) * (g.ndim - axis - 1)
-    before, after = _static_sum(lengths[:position]), _static_sum(lengths[position + 1 :])
-    own = lengths[position]
-    if before is not None and (isinstance(own, int) or after is not None):
-        if isinstance(own, int):
-            part = Slice(before or None, before + own)
-        else:
-            part = Slice(before or None, -after if after else None)
-        return Node(Index((*lead, part, *trail)), g)
-    if after is not None and isinstance(own, int):
-        return Node(Index((*lead, Slice(-after - own, -after or None), *trail)), g)
-    start: Dim = 0
-    for length in lengths[:position]:
-        start = start + length
-    return Node(Index((*lead, Gather(), *trail)), g, Node(Iota(own)) + length_of(start))
+    start = sum(lengths[:position], start=_NOTHING)
+    stop = None if position == len(lengths) - 1 else start + lengths[position]
+    lead, trail = (FULL,) * axis, (FULL,) * (g.ndim - axis - 1)
+    return Node(Index((*lead, Slice(start or None, stop), *trail)), g)
 
 
-def _static_sum(lengths: list[Dim]) -> int | None:
-    total = 0
-    for length in lengths:
-        if not isinstance(length, int):
-            return None
-        total += length
-    return total
-
+_NOTHING: Dim = 0
 
 no_derivative(Key, "made of a seed, an integer")
 no_derivative(Iota, "made of a length, an integer")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from consilience.ir import Node
 from consilience.ir.types import Shape
-from consilience.ops import Cast, Elementwise, StopGradient
+from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient
 from consilience.transforms.vectorize.table import Operand, batched_form
 
 
@@ -15,7 +15,10 @@ def _elementwise(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
     return Node(node.op, *(operand.at_rank(node.ndim, batch) for operand in operands))
 
 
+@batched_form(Assume)
 @batched_form(Cast)
+@batched_form(Require)
 @batched_form(StopGradient)
+@batched_form(AlteredGradient)
 def _same(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
     return Node(node.op, operands[0].value)

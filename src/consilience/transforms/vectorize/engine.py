@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from consilience.errors import DtypeError, ShapeError
-from consilience.ir import Dim, Node, rebuild, topological
+from consilience.errors import DtypeError, MissingRuleError, ShapeError
+from consilience.ir import Dim, Node, computed_atoms, rebuild, topological, with_lengths
 from consilience.ir import dimension as dims
-from consilience.ir.obligations import collect, inherit
+from consilience.ir.lengths import source_of
+from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe, without_sources
 from consilience.ir.types import Shape
 from consilience.ops import Item
+from consilience.ops.assertion import require
 from consilience.ops.shape import broadcast_to, expand_dims
-from consilience.transforms.lengths import with_lengths
 from consilience.transforms.vectorize.table import Operand, batched_row
 
 
@@ -33,13 +34,21 @@ def vectorize(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> lis
     with without_sources():
         outputs, replacements = _matched_lengths(outputs, replacements)
         batch = _batch_shape(replacements)
+        _check_computed(outputs, replacements)
         full = {old: Operand(old, _full(old, new, batch), True) for old, new in replacements.items()}
         result = [batched.full(batch) for batched in propagate(outputs, full, batch)]
-    debts = collect(outputs)
-    for node in result:
-        if node.inputs:
-            inherit(node, debts)
-    return result
+    return require(result, collect(outputs))
+
+
+def _check_computed(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> None:
+    """Refuse lengths that differ from one batch position to another."""
+    for atom in computed_atoms(outputs):
+        source = source_of(atom)
+        if not set(replacements).isdisjoint(topological([source])):
+            raise MissingRuleError(
+                f"the length `{atom.name}` differs from one batch position to another: it is {describe(source)}; "
+                "use `where` in place of a mask, or lengths that do not depend on the batch."
+            )
 
 
 def propagate(outputs: Sequence[Node], operands: Mapping[Node, Operand], batch: Shape) -> list[Operand]:

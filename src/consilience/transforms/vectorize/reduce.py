@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from consilience.ir import Node
 from consilience.ir.types import Shape
-from consilience.ops import ArgReduce, Cumulative, Reduce
+from consilience.ops import ArgReduce, ArgSort, Cumulative, Reduce, Softmax
 from consilience.transforms.vectorize.table import Operand, batched_form
 
 
@@ -22,7 +22,20 @@ def _arg_reduce(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
     return Node(ArgReduce(node.op.kind, node.op.axis + len(batch)), operands[0].value)
 
 
+@batched_form(ArgSort)
+def _arg_sort(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
+    assert isinstance(node.op, ArgSort)
+    return Node(ArgSort(node.op.axis + len(batch)), operands[0].value)
+
+
 @batched_form(Cumulative)
 def _cumulative(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
     assert isinstance(node.op, Cumulative)
     return Node(Cumulative(node.op.kind, node.op.axis + len(batch), node.op.reverse), operands[0].value)
+
+
+@batched_form(Softmax)
+def _softmax(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
+    assert isinstance(node.op, Softmax)
+    axes = tuple(a + len(batch) for a in node.op.axes)
+    return Node(Softmax(axes, node.op.logarithm), operands[0].value)

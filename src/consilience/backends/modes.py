@@ -1,0 +1,56 @@
+"""Ways to compile under PyTensor's names: a name in, a backend and whether graphs are simplified out."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from consilience.backends.registry import BACKENDS
+from consilience.record import Record
+
+
+class Mode(Record):
+    """How a function is compiled.
+
+    backend      a name of `registry.BACKENDS`
+    simplified   whether the graph is rewritten before it is compiled
+    """
+
+    backend: str = "llvm"
+    simplified: bool = True
+
+
+MODES: Final = {
+    "FAST_RUN": Mode(),
+    "FAST_COMPILE": Mode("reference", simplified=False),
+    "PY": Mode("reference"),
+    **dict.fromkeys(("C", "C_VM", "CVM", "VM", "NUMBA"), Mode()),
+    **{name: Mode(name) for name in BACKENDS},
+}
+ABSENT: Final = {
+    **dict.fromkeys(("JAX", "MLX", "PYTORCH"), "there is one backend for machine code and one in NumPy"),
+    **dict.fromkeys(
+        ("DEBUGMODE", "DEBUG_MODE"), 'compare a function with the same one of mode="PY", which is computed by NumPy'
+    ),
+    "NANGUARDMODE": "add `pt.isnan(x).any()` to the outputs to look for NaN",
+}
+
+
+def mode_named(mode: Mode | str | None, backend: str | None = None) -> Mode:
+    """The mode for `mode=` and `backend=` of a function, of which at most one is given; the default for neither.
+
+    raises   ValueError for an unknown name or for both
+    """
+    if mode is not None and backend is not None:
+        raise ValueError(f"give `mode` or `backend`, not both: got {mode!r} and {backend!r}.")
+    wanted = backend if mode is None else mode
+    if wanted is None or isinstance(wanted, Mode):
+        return wanted or Mode()
+    if not isinstance(wanted, str):
+        raise TypeError(f"`mode` must be a name such as 'FAST_RUN', got {wanted!r}.")
+    found = MODES.get(wanted) or MODES.get(wanted.upper())
+    if found is None:
+        known = f"available are {', '.join(MODES)}"
+        why = ABSENT.get(wanted.upper())
+        kind = "backend" if mode is None else "mode"
+        raise ValueError(f"unknown {kind} {wanted!r}; " + (f"{why}; {known}." if why else f"{known}."))
+    return found

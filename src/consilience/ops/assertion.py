@@ -1,0 +1,53 @@
+"""Values with what is asserted of them: facts that rewriting may rely on, lengths that must agree.
+
+Both ops are the identity on numbers. They belong to the graph, so that an assertion in one graph says nothing
+about another graph that shares the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from consilience.ir import Node, Obligation, Op, TensorType, topological
+
+Fact = tuple[str, bool | float]
+
+
+class Assume(Op):
+    """The value itself, of which facts hold that the user asserted; `rewrite.facts` knows their names.
+
+    facts   (name, True) or (name, bound), sorted
+    """
+
+    facts: tuple[Fact, ...]
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[0].tensor_type
+
+    def __repr__(self) -> str:
+        return f"assume({', '.join(name if value is True else f'{name} {value}' for name, value in self.facts)})"
+
+
+class Require(Op):
+    """The value itself, for which lengths must agree: a derived graph carries the obligations of its origin."""
+
+    lengths: tuple[Obligation, ...]
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[0].tensor_type
+
+    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+        return self.lengths
+
+    def __repr__(self) -> str:
+        return f"require({len(self.lengths)} equal lengths)"
+
+
+def require(outputs: Sequence[Node], lengths: tuple[Obligation, ...]) -> list[Node]:
+    """The outputs, whose function checks that the lengths agree; leaves and constants need none."""
+    return [Node(Require(lengths), o) if lengths and o.inputs else o for o in outputs]
+
+
+def required(outputs: Iterable[Node]) -> list[Obligation]:
+    """What `require` put into a graph; other obligations of a rewritten graph may be settled already."""
+    return [o for node in topological(outputs) if isinstance(node.op, Require) for o in node.op.lengths]

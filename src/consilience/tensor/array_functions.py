@@ -1,0 +1,128 @@
+"""NumPy's functions on expressions: `np.sum(x)` means `pt.sum(x)`.
+
+A function of NumPy and its arguments in, what the function of the same name here makes of them out.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from consilience.ir import Node
+from consilience.ir.arithmetic import means
+from consilience.ops import index
+from consilience.ops.elementwise import TensorLike, apply, as_tensor
+from consilience.ops.notation import clip as _clip
+from consilience.ops.shape import transpose
+from consilience.tensor import reduction
+
+
+def _round(a: TensorLike, decimals: int = 0) -> Node:
+    """Rounded to a number of decimals, as NumPy does it."""
+    x = as_tensor(a)
+    if decimals == 0:
+        return apply("round", x)
+    scale = 10.0 ** abs(decimals)
+    towards, back = ("mul", "true_div") if decimals > 0 else ("true_div", "mul")
+    return apply(back, apply("round", apply(towards, x, scale)), scale)
+
+
+def _clipped(a: TensorLike, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Node:
+    """Brought between two bounds, either of which may be missing."""
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    x = as_tensor(a)
+    if low is not None and high is not None:
+        return _clip(x, low, high)
+    if low is not None:
+        return apply("maximum", x, low)
+    return x if high is None else apply("minimum", x, high)
+
+
+# Functions of NumPy whose namesakes here take other arguments, and some that have none.
+OWN: dict[str, Callable[..., Any]] = {
+    "amax": reduction.max,
+    "amin": reduction.min,
+    "clip": _clipped,
+    "copy": as_tensor,
+    "ndim": lambda a: as_tensor(a).ndim,
+    "round": _round,
+    "shape": lambda a: as_tensor(a).shape,
+    "split": index.split,
+    "transpose": lambda a, axes=None: transpose(a) if axes is None else transpose(a, *axes),
+}
+
+
+@means("array_function")
+def array_function(
+    function: Callable[..., Any], types: Collection[type], arguments: Sequence[Any], named: Mapping[str, Any]
+) -> Any:
+    """The meaning of a function of NumPy on arguments of which one is an expression.
+
+    raises   TypeError where there is no such function here, or one of its arguments has no meaning
+    """
+    if not all(issubclass(kind, Node | np.ndarray) for kind in types):
+        return NotImplemented
+    name = function.__name__
+    own = OWN.get(name) or _namesake(function)
+    positional, keywords = _translated(name, function, own, arguments, named)
+    return own(*positional, **keywords)
+
+
+def _namesake(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The public function of the same name."""
+    place, name = str(function.__module__), function.__name__
+    home = "consilience.tensor.linalg" if place.startswith("numpy.linalg") else "consilience.tensor"
+    try:
+        found: Callable[..., Any] = getattr(sys.modules[home], name)
+    except AttributeError as error:
+        raise TypeError(
+            f"`np.{name}` has no meaning on expressions ({error.args[0].rstrip('.')}); "
+            "compute them first, with `.eval()`."
+        ) from None
+    return found
+
+
+def _translated(
+    name: str,
+    function: Callable[..., Any],
+    own: Callable[..., Any],
+    arguments: Sequence[Any],
+    named: Mapping[str, Any],
+) -> tuple[list[Any], dict[str, Any]]:
+    """NumPy's arguments as those of the function here; what NumPy takes by default is left out."""
+    ours = inspect.signature(own)
+    positional: list[Any] = []
+    keywords: dict[str, Any] = {}
+    theirs = inspect.signature(function)
+    bound = theirs.bind(*arguments, **named)
+    places = list(theirs.parameters)
+    for key, value in bound.arguments.items():
+        parameter = theirs.parameters[key]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            positional += value
+        elif parameter.default is parameter.empty:
+            positional.append(value)
+        elif value is parameter.default:
+            continue
+        elif key in ours.parameters:
+            keywords[key] = value
+        elif places.index(key) == len(positional) and not keywords:
+            positional.append(value)
+        else:
+            raise _refused(name, key, ours)
+    try:
+        ours.bind(*positional, **keywords)
+    except TypeError:
+        key = next(reversed(bound.arguments))
+        raise _refused(name, key, ours) from None
+    return positional, keywords
+
+
+def _refused(name: str, key: str, ours: inspect.Signature) -> TypeError:
+    if key == "out":
+        return TypeError(f"`np.{name}` cannot write an expression into an array: its numbers are not known yet.")
+    return TypeError(f"`np.{name}` of an expression takes {', '.join(ours.parameters)}; `{key}` has no meaning here.")

@@ -1,0 +1,223 @@
+"""Checks that a lowered program reads nothing before it is made, in registers and in every byte of the workspace.
+
+A Program in; AssertionError with the step and the value at fault. It walks the steps as the machine does, with a
+tag per byte of the arena that names the block last written there, so it checks forms, places and plan together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.ir import Node, constant_value, numpy_dtype
+from consilience.lower.fusion import KernelStep, gather_layout
+from consilience.lower.kernel_code import initialise
+from consilience.lower.loop_kernel import LoopKernel, StoreRoot
+from consilience.lower.plan import plan
+from consilience.lower.program import (
+    BranchStep,
+    CallStep,
+    KeepStep,
+    Program,
+    ScalarStep,
+    ScatterStep,
+    Step,
+)
+from consilience.lower.views import Storage, View, static
+from consilience.ops import Index, IndexUpdate
+
+# Bytes of workspace up to which a program is walked: a tag is kept for each.
+MOST_BYTES = 1 << 26
+
+Places = npt.NDArray[np.int64]
+
+
+def reached(offset: int, strides: Sequence[int], shape: Sequence[int]) -> Places:
+    """Offsets of all elements of a view."""
+    places = np.array([offset], np.int64)
+    for stride, length in zip(strides, shape, strict=True):
+        if stride and length != 1:
+            places = (places[:, None] + stride * np.arange(length)).ravel()
+        elif not length:
+            return places[:0]
+    return places
+
+
+class _Machine:
+    """What is known to be made at one moment."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.offsets, arena = plan(program)
+        self.tags = np.full(arena, -1, np.int64)
+        self.written: dict[int, npt.NDArray[np.bool_]] = {
+            i: np.zeros(math.prod(static(o.static_shape)), bool) for i, o in enumerate(program.outputs)
+        }
+        self.registers: set[Node] = set()
+
+    def copy(self) -> _Machine:
+        other = object.__new__(_Machine)
+        other.program, other.offsets = self.program, self.offsets
+        other.tags = self.tags.copy()
+        other.written = {i: flags.copy() for i, flags in self.written.items()}
+        other.registers = set(self.registers)
+        return other
+
+    def bytes_of(self, storage: Storage, places: Places) -> Places:
+        size = numpy_dtype(storage.dtype).itemsize
+        return (self.offsets[storage.number] + places[:, None] * size + np.arange(size)).ravel()
+
+    def read(self, storage: Storage, places: Places, what: object) -> None:
+        if storage.place == "iota" or not places.size:
+            return
+        assert places.min() >= 0, f"{what} reads before the beginning of {storage}"
+        assert places.max() < storage.size, f"{what} reads behind the end of {storage}"
+        if storage.place == "workspace":
+            made = self.tags[self.bytes_of(storage, places)] == storage.number
+            assert made.all(), f"{what} reads {storage} before it is made, or after it was overwritten"
+        elif storage.place == "outputs":
+            assert self.written[storage.number][places].all(), f"{what} reads {storage} before it is made"
+
+    def write(self, storage: Storage, places: Places, what: object) -> None:
+        if not places.size:
+            return
+        assert storage.place in ("workspace", "outputs"), f"{what} writes to {storage}"
+        assert places.min() >= 0, f"{what} writes before the beginning of {storage}"
+        assert places.max() < storage.size, f"{what} writes behind the end of {storage}"
+        if storage.place == "workspace":
+            self.tags[self.bytes_of(storage, places)] = storage.number
+        else:
+            self.written[storage.number][places] = True
+
+    def view(self, view: View) -> tuple[Storage, Places]:
+        return view.storage, reached(view.offset, view.strides, view.shape)
+
+
+def verify(program: Program) -> Program:
+    """The program itself, if every value it reads has been made; programs of much memory are not walked."""
+    if plan(program)[1] > MOST_BYTES:
+        return program
+    machine = _Machine(program)
+    _run(machine, program.steps, program.homes)
+    for number, flags in machine.written.items():
+        assert flags.all(), f"output {number} is not written whole by\n{program}"
+    return program
+
+
+def _run(machine: _Machine, steps: Sequence[Step], homes: Mapping[Node, View]) -> None:
+    for step in steps:
+        if isinstance(step, ScalarStep):
+            for node in step.nodes:
+                _scalar_node(machine, node, homes)
+                machine.registers.add(node)
+        elif isinstance(step, KeepStep):
+            _scalar(machine, step.node, homes)
+            machine.write(*machine.view(step.target), step)
+        elif isinstance(step, KernelStep):
+            _kernel(machine, step, homes)
+        elif isinstance(step, CallStep):
+            for source in step.sources:
+                machine.read(*machine.view(source), step.node)
+            for target in step.targets:
+                machine.write(*machine.view(target), step.node)
+        elif isinstance(step, ScatterStep):
+            _scatter(machine, step)
+        else:
+            _branch(machine, step, homes)
+
+
+def _scalar(machine: _Machine, node: Node, homes: Mapping[Node, View]) -> None:
+    known = constant_value(node)
+    if node in machine.registers or (known is not None and known.size == 1):
+        return
+    assert node in homes, f"{node!r} is read as a scalar and lies nowhere"
+    home = homes[node]
+    machine.read(home.storage, np.array([home.offset]), node)
+
+
+def _scalar_node(machine: _Machine, node: Node, homes: Mapping[Node, View]) -> None:
+    operands = list(node.inputs)
+    if isinstance(node.op, Index) and len(operands) > 1 and operands[0] not in machine.registers:
+        source = operands.pop(0)
+        machine.read(*machine.view(homes[source]), node)
+    for operand in operands:
+        _scalar(machine, operand, homes)
+
+
+def _accesses(kernel: LoopKernel) -> Iterator[tuple[int, Places]]:
+    """What the leaves and gathers of a kernel may read: memory number, places."""
+    for leaf in kernel.leaves:
+        if leaf.memory >= 0:
+            yield leaf.memory, reached(0, leaf.strides, kernel.domain)
+    for step in kernel.body:
+        if step.function == "gather" and step.detail[0] != -1:
+            memory, strides, axes = step.detail
+            assert isinstance(memory, int)
+            assert isinstance(strides, tuple)
+            assert isinstance(axes, tuple)
+            yield (
+                memory,
+                reached(0, (*strides, *(s for _, s, _ in axes)), (*kernel.domain, *(n for n, _, _ in axes))),
+            )
+    if kernel.borders >= 0:
+        yield kernel.borders, np.arange(kernel.domain[0] + 1)
+
+
+def _kernel(machine: _Machine, step: KernelStep, homes: Mapping[Node, View]) -> None:
+    kernel = step.kernel
+    if 0 in kernel.domain:
+        return
+    for node in step.uniforms:
+        _scalar(machine, node, homes)
+    for root, _ in initialise(kernel):
+        view = step.memories[root.memory]
+        machine.write(view.storage, view.offset + reached(0, root.strides, kernel.domain), step)
+    read: list[Places] = []
+    for memory, places in _accesses(kernel):
+        view = step.memories[memory]
+        machine.read(view.storage, view.offset + places, step)
+        if view.storage.place == "workspace":
+            read.append(machine.bytes_of(view.storage, view.offset + places))
+    for root in kernel.roots:
+        if isinstance(root, StoreRoot) or root.memory >= 0:
+            view = step.memories[root.memory]
+            places = view.offset + reached(0, root.strides, kernel.domain)
+            if isinstance(root, StoreRoot) and root.mode == "add":
+                machine.read(view.storage, places, step)
+            elif view.storage.place == "workspace" and isinstance(root, StoreRoot):
+                target = machine.bytes_of(view.storage, places)
+                assert not any(np.isin(target, places).any() for places in read), (
+                    f"a loop writes what it reads:\n{step}"
+                )
+            machine.write(view.storage, places, step)
+    machine.registers.update(step.results)
+
+
+def _scatter(machine: _Machine, step: ScatterStep) -> None:
+    op = step.node.op
+    assert isinstance(op, IndexUpdate)
+    for view in (step.values, *step.indices, step.target):
+        machine.read(*machine.view(view), step.node)
+    base, new, *arrays = step.node.inputs
+    index = Node(Index(op.specification), base, *arrays)
+    strides, extra, axes, _, _ = gather_layout(Index(op.specification), index, step.target)
+    shape = static(new.static_shape)
+    if 0 in shape:
+        return
+    places = reached(step.target.offset + extra, (*strides, *(s for _, s in axes)), (*shape, *(n for n, _ in axes)))
+    machine.write(step.target.storage, places, step.node)
+
+
+def _branch(machine: _Machine, step: BranchStep, homes: Mapping[Node, View]) -> None:
+    _scalar(machine, step.condition, homes)
+    ends = []
+    for steps, own in step.branches:
+        inside = machine.copy()
+        _run(inside, steps, {**homes, **own})
+        ends.append(inside)
+    one, other = ends
+    machine.tags = np.where(one.tags == other.tags, one.tags, -1)
+    machine.written = {i: flags & other.written[i] for i, flags in one.written.items()}

@@ -1,0 +1,272 @@
+"""One model against its meaning: value, gradient, both backends, and sometimes draws.
+
+In: a generated program. Out: an outcome, whose class says what kind of failure it is and where.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import consilience as pm
+import consilience.tensor as pt
+from consilience.backends import contexts, reference
+from consilience.ir import Node
+from consilience.model.log_density import terms_of, total
+from consilience.rules import simplify
+from consilience.transforms.gradient import gradient
+from tests.backends.agreement import run_llvm
+from tests.random_models.dialect import TENSOR, evaluate
+from tests.random_models.oracle import Truth, truth
+from tests.random_models.program import Program
+
+Array = npt.NDArray[Any]
+
+# Relative to the sum of the magnitudes of all that is added: some 10^4 operations on numbers with 16 digits, through
+# matrices of condition 10^2; and the same with the 7 digits of float32 data.
+TOLERANCE = 1e-9
+TOLERANCE_FLOAT32 = 2e-5
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happened.
+
+    kind     pass, crash, wrong value, wrong gradient or wrong draws
+    where    exception and innermost line of the library, or the stage that changed the number
+    detail   for people
+    """
+
+    kind: str
+    where: str = ""
+    detail: str = ""
+
+    @property
+    def label(self) -> str:
+        """The class of failures that it belongs to."""
+        return f"{self.kind}: {self.where}" if self.where else self.kind
+
+
+class _WrongError(AssertionError):
+    def __init__(self, kind: str, where: str, detail: str) -> None:
+        super().__init__(detail)
+        self.outcome = Outcome(kind, where, detail)
+
+
+PASS = Outcome("pass")
+
+
+def built(program: Program, arrays: dict[str, Array]) -> pm.Model:
+    """The program as a model."""
+    values: dict[str, Any] = {**arrays, **dict(program.sizes)}
+    with pm.Model() as model:
+        for datum in program.data:
+            if datum.container == "data":
+                values[datum.name] = pm.Data(datum.name, arrays[datum.name])
+            elif datum.container == "constant":
+                values[datum.name] = pt.as_tensor(arrays[datum.name])
+        for line in program.lines:
+            given = {name: evaluate(text, TENSOR, values) for name, text in line.arguments}
+            if line.kind == "let":
+                values[line.name] = given["value"]
+            elif line.kind in ("deterministic", "potential"):
+                values[line.name] = getattr(pm, line.kind.title())(line.name, given["value"])
+            else:
+                if line.shape is not None:
+                    given["shape"] = program.shape(line.shape)
+                if line.observed:
+                    given["observed"] = evaluate(line.observed, TENSOR, values)
+                values[line.name] = getattr(pm, line.family)(line.name, **given)
+    return model
+
+
+def check(program: Program, known: Truth | None = None, draws: bool = False) -> Outcome:
+    """Compile the model and compare; `draws` samples from posterior, prior and predictive too."""
+    arrays = program.arrays()
+    wanted = truth(program, arrays) if known is None else known
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model = built(program, arrays)
+            compare(program, model, wanted)
+            if draws:
+                draw(program, model, wanted)
+        except _WrongError as error:
+            return error.outcome
+        except Exception as error:
+            return _crash(error)
+    return PASS
+
+
+def _crash(error: BaseException) -> Outcome:
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if f"{os.sep}consilience{os.sep}" in f.filename]
+    if not own:
+        return Outcome(
+            "crash", f"{type(error).__name__} in the text of the model", f"{type(error).__name__}: {str(error)[:600]}"
+        )
+    place = own[-1]
+    file = place.filename.rsplit(f"{os.sep}src{os.sep}", 1)[-1].removeprefix("consilience" + os.sep)
+    title = f"{type(error).__name__} at {file}:{place.lineno} in {place.name}"
+    if _statement_of(frames):
+        title += f" (called by {_statement_of(frames)})"
+    return Outcome("crash", title, f"{type(error).__name__}: {str(error)[:600]}")
+
+
+def _statement_of(frames: traceback.StackSummary) -> str:
+    """The public function in which it happened, unless that is the compilation of the density."""
+    names = [f.name for f in frames if f.filename == __file__]
+    places = {
+        "built": "the statement itself",
+        "draw": "draws",
+        "_by_reference": "reference",
+        "_as_written": "no rewriting",
+    }
+    return next((places[n] for n in reversed(names) if n in places), "")
+
+
+# ---- values
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def compare(program: Program, model: pm.Model, wanted: Truth) -> None:
+    """Value and gradient against NumPy; where they differ, which stage made the difference."""
+    names = set(model.initial_point())
+    if names != set(wanted.point):
+        raise _WrongError("wrong value", "names of the point", f"{sorted(names)}, expected {sorted(wanted.point)}")
+    value = float(model.compile_logp()(wanted.point))
+    slope = np.asarray(model.compile_dlogp()(wanted.point))
+    tolerance = TOLERANCE_FLOAT32 if any(d.dtype == "float32" for d in program.data) else TOLERANCE
+    close = _Closeness(wanted, tolerance)
+    found = close.wrong(value, slope)
+    if found:
+        kind, detail = found
+        raise _WrongError(kind, _stage(model, wanted, close), detail)
+    backend, gradients = _by_reference(model, wanted, simplified=program.number % 2 == 1)
+    found = close.wrong(backend, gradients)
+    if found:
+        raise _WrongError(found[0], "reference backend alone", found[1])
+    if program.number % 4 == 3:
+        found = close.wrong(*_as_written(model, wanted))
+        if found:
+            raise _WrongError(found[0], "machine code of the graph as written", found[1])
+
+
+@dataclass(frozen=True)
+class _Closeness:
+    wanted: Truth
+    tolerance: float
+
+    def wrong(self, value: float, gradient: Array) -> tuple[str, str] | None:
+        """The kind of error and its size, if there is one."""
+        w = self.wanted
+        if not abs(value - w.value) <= self.tolerance * (1 + w.magnitude):
+            return "wrong value", f"log density {value!r}, NumPy finds {w.value!r}"
+        if gradient.shape != w.directions.shape[1:]:
+            return "wrong gradient", f"a gradient of shape {gradient.shape}, expected {w.directions.shape[1:]}"
+        slopes = w.directions @ gradient
+        bad = ~(np.abs(slopes - w.slopes) <= self.tolerance * (1 + w.magnitudes))
+        if not bad.any():
+            return None
+        names = [f"{k}[{i}]" for k, v in w.point.items() for i in range(v.size)]
+        which = [names[int(np.argmax(d))] if np.abs(d).sum() == 1 else "a sum of all" for d in w.directions[bad][:6]]
+        return (
+            "wrong gradient",
+            f"along {', '.join(which)}: {slopes[bad][:6].tolist()}, NumPy finds {w.slopes[bad][:6].tolist()}",
+        )
+
+
+def _by_reference(model: pm.Model, wanted: Truth, simplified: bool) -> tuple[float, Array]:
+    """The value and gradient of the graph in NumPy, as written or after all rewriting."""
+    inputs, outputs = _graph(model, simplified)
+    with _quiet():
+        results = reference.evaluate(outputs, _arguments(model, inputs, wanted))
+    return float(results[0]), _flat(results[1:])
+
+
+def _as_written(model: pm.Model, wanted: Truth) -> tuple[float, Array]:
+    """The value and gradient of the graph without rewriting, by machine code."""
+    inputs, outputs = _graph(model, simplified=False)
+    values = _arguments(model, inputs, wanted)
+    results = run_llvm(list(values), outputs, list(values.values()))
+    return float(results[0]), _flat(results[1:])
+
+
+def _graph(model: pm.Model, simplified: bool) -> tuple[list[Node], list[Node]]:
+    terms = terms_of(model)
+    logp = total(terms.all)
+    if simplified:
+        (logp,) = simplify([logp])
+    outputs = [logp, *gradient(logp, terms.values)]
+    return terms.values, simplify(outputs) if simplified else outputs
+
+
+def _arguments(model: pm.Model, inputs: list[Node], wanted: Truth) -> dict[Node, Array]:
+    slots = {slot: np.asarray(contexts.DEFAULT.get(slot)) for slot in model.data_slots()}
+    return {**dict(zip(inputs, wanted.point.values(), strict=True)), **slots}
+
+
+def _flat(parts: list[Array]) -> Array:
+    return np.concatenate([np.ravel(p) for p in parts]) if parts else np.zeros(0)
+
+
+def _stage(model: pm.Model, wanted: Truth, close: _Closeness) -> str:
+    """Which step changed the number: the density or gradient as written, rewriting, or lowering."""
+    try:
+        if close.wrong(*_by_reference(model, wanted, simplified=False)):
+            return "in the graph as written"
+    except Exception as error:
+        return f"the reference fails on the graph as written: {_crash(error).where}"
+    try:
+        if close.wrong(*_by_reference(model, wanted, simplified=True)):
+            return "by rewriting"
+    except Exception as error:
+        return f"the reference fails on the rewritten graph: {_crash(error).where}"
+    return "by lowering"
+
+
+# ---- draws
+
+
+def draw(program: Program, model: pm.Model, wanted: Truth) -> None:
+    """20 draws, prior and predictive: shapes as in NumPy, and numbers where numbers are due."""
+    with _quiet():
+        trace = pm.sample(
+            draws=20, tune=20, chains=2, cores=1, random_seed=program.number, progressbar=False, max_treedepth=5,
+            compute_convergence_checks=False, model=model,
+        )  # fmt: skip
+        free = [line.name for line in program.variables()]
+        _shapes("posterior", trace["posterior"], free + list(model.deterministics), (2, 20), wanted, finite=free)
+        observed = [line.name for line in program.lines if line.kind == "observed"]
+        prior = pm.sample_prior_predictive(5, model=model, random_seed=1)
+        _shapes("prior", prior["prior"], free, (1, 5), wanted, finite=free)
+        if observed:
+            _shapes("prior predictive", prior["prior_predictive"], observed, (1, 5), wanted, finite=[])
+            after = pm.sample_posterior_predictive(trace, model=model, random_seed=1)
+            _shapes("posterior predictive", after["posterior_predictive"], observed, (2, 20), wanted, finite=[])
+
+
+def _shapes(group: str, tree: Any, names: list[str], lead: tuple[int, ...], wanted: Truth, finite: list[str]) -> None:
+    for name in names:
+        values = tree[name].to_numpy()
+        shape = (*lead, *np.shape(wanted.natural[name]))
+        if values.shape != shape:
+            raise _WrongError(
+                "wrong draws", f"shape in {group}", f"`{name}` has shape {values.shape}, expected {shape}"
+            )
+        if name in finite and not np.isfinite(values).all():
+            raise _WrongError("wrong draws", f"not finite in {group}", f"`{name}`: {values.ravel()[:10]}")

@@ -1,0 +1,108 @@
+"""What a newcomer runs first: the README's code, the examples and their notebooks."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import consilience as pm
+from tools.notebooks import cells, notebook, scripts
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+by_name = pytest.mark.parametrize("script", scripts(), ids=lambda path: path.stem)
+
+
+@pytest.fixture(autouse=True)
+def without_a_screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Pictures are drawn in memory and closed in the end; the clock of the scripts starts anew."""
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.delitem(sys.modules, "command_line", raising=False)
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        import_module("matplotlib.pyplot").close("all")
+
+
+def test_the_examples_are_those_that_the_readme_names() -> None:
+    """No script is left out, none is named that is not there."""
+    named = set(re.findall(r"\(examples/(\w+)\.py\)", README))
+    assert named == {path.stem for path in scripts()}
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_the_code_of_the_readme_prints_what_it_says(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """The comment behind `print` is what is printed, whatever the seed; a warning would be an error."""
+    code = "\n".join(BLOCKS)
+    (promised,) = re.findall(r"^print\(result\.status\) +# (\w+)$", code, re.MULTILINE)
+    assert "random_seed=1)" in code
+    exec(compile(code.replace("random_seed=1)", f"random_seed={seed})"), "README.md", "exec"), {})
+    printed = capsys.readouterr().out.splitlines()
+    assert promised in printed
+    assert any(line.startswith("theta[H]") for line in printed)
+
+
+@by_name
+def test_an_example_runs_to_its_picture(
+    script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It converges without a warning, tells where the time went, and writes one picture where it was asked to."""
+    monkeypatch.setattr(sys, "argv", [str(script), "--out", str(tmp_path / "new")])
+    monkeypatch.syspath_prepend(script.parent)
+    runpy.run_path(str(script), run_name="__main__")
+    printed = capsys.readouterr().out
+    verdicts = re.findall(r"^status: (\w+)$", printed, re.MULTILINE)
+    assert verdicts
+    assert set(verdicts) == {"converged"}
+    assert re.search(r"^time: .* of [\d.]+ m?s$", printed, re.MULTILINE)
+    (picture,) = (tmp_path / "new").iterdir()
+    assert picture.name == f"{script.stem}.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture.stat().st_size > 10_000
+
+
+def test_an_example_without_plots_loads_no_plotting_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `make demo` runs needs no extra and leaves no file."""
+    for package in ("arviz_plots", "arviz_stats", "matplotlib"):
+        monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.chdir(tmp_path)
+    script = ROOT / "examples" / "eight_schools.py"
+    monkeypatch.setattr(sys, "argv", [str(script), "--no-plots"])
+    monkeypatch.syspath_prepend(script.parent)
+    with pytest.raises(SystemExit) as left:
+        runpy.run_path(str(script), run_name="__main__")
+    assert left.value.code is None
+    assert "status: converged" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
+@by_name
+def test_a_notebook_is_what_its_script_says(script: Path) -> None:
+    """`python tools/notebooks.py` would change nothing."""
+    text = script.read_text(encoding="utf-8")
+    assert script.with_suffix(".ipynb").read_text(encoding="utf-8") == notebook(text)
+
+
+@by_name
+def test_a_notebook_needs_nothing_of_the_command_line(script: Path) -> None:
+    """Its cells compile together, begin with text, and use no argument of the script."""
+    found = list(cells(script.read_text(encoding="utf-8")))
+    assert found[0]["cell_type"] == "markdown"
+    code = "\n".join(cell["source"] for cell in found if cell["cell_type"] == "code")
+    compile(code, script.name, "exec")
+    assert "arguments" not in code
+    assert "__file__" not in code
+
+
+def test_every_name_that_the_readme_shows_exists() -> None:
+    """`pm.` and what follows, anywhere in the text."""
+    for name in set(re.findall(r"\bpm\.(\w+)", README)):
+        assert hasattr(pm, name), name
