@@ -36,7 +36,7 @@ demo: $(STAMP) ## two posteriors: eight schools and radon
 test: $(STAMP) ## all tests but the slow ones, with coverage
 	$(BIN)/python -m pytest -n auto -m "not slow" --cov --cov-report=term:skip-covered
 
-test-slow: $(STAMP) ## the slow tests: posteriors with published reference draws
+test-slow: $(STAMP) ## the slow tests: posteriors with published reference draws, 20,000 random models
 	$(BIN)/python -m pytest -m slow --timeout=3600 -rA
 
 lint: $(STAMP) ## ruff: rules and layout

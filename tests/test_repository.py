@@ -23,7 +23,7 @@ PROSE = sorted(
 
 # Rows of the ladder from top to bottom; neither members of one row nor of the two trunks know each other.
 COMPILER = [
-    {"gradient"},
+    {"gradient", "math"},
     {"tensor"},
     {"model"},
     {"logprob"},
@@ -37,7 +37,7 @@ COMPILER = [
 ]
 SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}]
 DOORS = [{"", "__main__"}, {"doctor", "plots"}, {"sample"}]
-GROUND = [{"native"}, {"errors", "record", "collection"}]
+GROUND = [{"native"}, {"absent", "errors", "record", "collection"}]
 
 WORDS_OF_UNFINISHED_WORK = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|WIP)\b")
 PLACES_ON_ONE_MACHINE = re.compile(r"/(?:root|work|home|Users)/\w")

@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 # Public names by the module they come from. Type checkers and editors read the imports further down
 # instead; tests/test_door.py holds the two together.
 _NAMES: Final = {
+    "consilience.backends.request": "In Out",
     "consilience.diagnostics": "summary",
     "consilience.distributions": """
         Bernoulli Beta Binomial Categorical Cauchy CustomDist compile Dirichlet Exponential Flat Gamma HalfCauchy
@@ -52,7 +53,7 @@ _MODULES: Final = {
     "distributions": "consilience.distributions",
     "errors": "consilience.errors",
     "gradient": "consilience.gradient",
-    "math": "consilience.tensor",
+    "math": "consilience.math",
     "tensor": "consilience.tensor",
 }
 _HOME: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
@@ -63,7 +64,10 @@ if TYPE_CHECKING:
     from consilience import distributions as distributions
     from consilience import errors as errors
     from consilience import gradient as gradient
+    from consilience import math as math
     from consilience import tensor as tensor
+    from consilience.backends.request import In as In
+    from consilience.backends.request import Out as Out
     from consilience.diagnostics import summary as summary
     from consilience.distributions import Bernoulli as Bernoulli
     from consilience.distributions import Beta as Beta
@@ -197,7 +201,7 @@ if TYPE_CHECKING:
     from consilience.tensor.flattened import inputvars as inputvars
     from consilience.tensor.flattened import intX as intX
 
-    math = tensor  # PyMC's name
+
 else:
 
     def __getattr__(name: str) -> Any:
@@ -209,8 +213,10 @@ else:
             found = import_module(_MODULES[name])
         else:
             instead = import_module("consilience.plots").instead_of(name)
-            message = f"module {__name__!r} has no attribute {name!r}{instead}"
-            raise AttributeError(message, name=name, obj=sys.modules[__name__])
+            place = f"module {__name__!r}"
+            told = f"{place} has no attribute {name!r}{instead}"
+            reason = told if instead else import_module("consilience.absent").reason(place, name, __all__)
+            raise AttributeError(reason, name=name, obj=sys.modules[__name__])
         globals()[name] = found
         return found
 

@@ -23,8 +23,8 @@ from consilience.tensor.differentiation import (
     undefined_grad,
     zero_grad,
 )
-from consilience.tensor.elementwise import stop_gradient as disconnected_grad
 from consilience.tensor.flattened import joined_gradient
+from consilience.tensor.formulas import stop_gradient as disconnected_grad
 from consilience.tensor.verification import verify_grad
 
 __all__ = [

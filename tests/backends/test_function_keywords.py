@@ -351,6 +351,9 @@ class TestRandomVariables:
         assert y.eval() != y.eval()
         with pytest.raises(GraphError, match="depends on nothing named `sigma`"):
             y.eval({"sigma": 1.0})
+        one, other = pt.scalar("s"), pt.scalar("s")
+        with pytest.raises(GraphError, match="2 variables named `s`"):
+            (one + other).eval({"s": 1.0})
         x = pt.vector("x")
         assert (pt.exp(x).sum() + 1.0).eval({pt.exp(x): [1.0, 2.0]}) == 4.0
         with pytest.raises(UnusedInputError):

@@ -95,6 +95,17 @@ class TestIdentity:
                 old.eval({x: values[a], y: values[b]}, on_unused_input="ignore"),
             )
 
+    def test_lengths_computed_at_run_time(self) -> None:
+        """The number of true entries of a mask is counted by the copy's own input."""
+        x = pt.vector("x")
+        mask = x > 0
+        outputs = [x[mask], x[mask] * pt.ones(x[mask].shape[0])]
+        other, (first, second) = again((x, outputs))
+        for values in ([1.0, -1.0, 3.0], [-1.0]):
+            wanted = [v for v in values if v > 0]
+            assert [first.eval({other: values}).tolist(), second.eval({other: values}).tolist()] == [wanted, wanted]
+        assert first.static_shape == second.static_shape
+
 
 class TestSideTables:
     def test_names_and_lines_are_kept(self) -> None:

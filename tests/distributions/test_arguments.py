@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import pytest
@@ -182,10 +182,20 @@ class Recorder:
         return [self.lengths.get(d) for d in dims]
 
 
+@contextmanager
+def entered(recorder):
+    """`recorder` is the innermost context inside."""
+    context.push(recorder)
+    try:
+        yield
+    finally:
+        context.pop()
+
+
 def call(make, **lengths):
     """What a context receives."""
     recorder = Recorder(**lengths)
-    with context.entered(recorder):
+    with entered(recorder):
         returned = make()
     assert len(recorder.seen) == 1
     name, node, arguments = recorder.seen[0]
@@ -205,7 +215,7 @@ def test_a_named_variable_goes_to_the_innermost_context() -> None:
         "total_size": None,
     }
     outer, inner = Recorder(), Recorder()
-    with context.entered(outer), context.entered(inner):
+    with entered(outer), entered(inner):
         pd.Normal("x")
         assert context.current() is inner
     assert not outer.seen
@@ -261,7 +271,7 @@ def test_names_must_be_texts_and_models_must_exist() -> None:
         pd.Normal("x")
     with pytest.raises(TypeError, match=r"Normal: the first argument is the variable's name, got 0; use `Normal.dist"):
         pd.Normal(0, 1)
-    with context.entered(Recorder()), pytest.raises(ParameterError, match="sigma"):
+    with entered(Recorder()), pytest.raises(ParameterError, match="sigma"):
         pd.Normal("x", 0, -1)
     assert context.current_or_none() is None
 
@@ -271,7 +281,7 @@ def test_contexts_of_threads_are_apart() -> None:
     import threading
 
     found = []
-    with context.entered(Recorder()):
+    with entered(Recorder()):
         thread = threading.Thread(target=lambda: found.append(context.current_or_none()))
         thread.start()
         thread.join()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -300,3 +301,21 @@ def test_unknown_symbol_is_named_with_what_there_is() -> None:
     """The error lists the names that exist."""
     with pytest.raises(NativeError, match="log_ndtr"):
         library().address("consilience_logarithm_f64x8")
+
+
+def test_incomplete_functions_are_probabilities() -> None:
+    """Never an ULP above 1 or below 0, where a logarithm would be NaN; parameters from 1e-317 to 1e10."""
+    rng = np.random.default_rng(0)
+    a, b, x = (np.exp(rng.uniform(-730.0, 23.0, 20_000)) for _ in range(3))
+    x[::3] = a[::3] * np.exp(rng.normal(size=len(a[::3])))
+    for found in (apply("gammainc", a, x), apply("gammaincc", a, x), apply("betainc", a, b, rng.random(len(a)))):
+        assert ((found >= 0.0) & (found <= 1.0)).all()
+
+
+@pytest.mark.parametrize(("name", "reference"), [("log1p", np.log1p), ("arcsinh", np.arcsinh), ("arccosh", np.arccosh)])
+def test_logarithms_reach_the_greatest_numbers(
+    name: str, reference: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
+) -> None:
+    """The exponent 1024 of the mantissa's form is none of a float64."""
+    x = np.append(np.ldexp(1.0 + np.random.default_rng(0).random(50), 1023), np.finfo(float).max)
+    np.testing.assert_allclose(apply(name, x), reference(x), rtol=1e-15)

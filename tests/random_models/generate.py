@@ -160,6 +160,8 @@ class _Draft:
         elif family in ("Normal", "Laplace", "Cauchy", "StudentT", "LogNormal"):
             names = {"Laplace": ("mu", "b"), "Cauchy": ("alpha", "beta")}.get(family, ("mu", "sigma"))
             arguments = {names[0]: real(), names[1]: positive()}
+            if family == "LogNormal":  # whose starting value is an exponential
+                arguments["mu"] = f"2.0 * tanh({arguments['mu']})"
             if family == "StudentT":
                 arguments = {"nu": g.one("4.0", "7.5", f"2.0 + {g.positive((), 1)}"), **arguments}
             if family == "Normal" and g.often(0.1):

@@ -190,7 +190,10 @@ class Grammar:
 
     def indexable(self, axes: Axes, depth: int) -> str:
         """An expression that can be read through a tensor of indices, so not through a NumPy array."""
-        text = self.named(axes, depth)
+        return self.as_tensors(self.named(axes, depth))
+
+    def as_tensors(self, text: str) -> str:
+        """The text, whose NumPy arrays are made constants."""
         for name in re.findall(r"\w+", text):
             if name in self.data and self.data[name].container == "array":
                 self.data[name] = dataclasses.replace(self.data[name], container="constant")

@@ -434,7 +434,9 @@ def selected_reduction(g: Grammar, axes: Axes, depth: int) -> str | None:
         index = g.index(g.short_axis(), axis)
         return None if index is None else g.one(f"sum({x}[{index}])", f"0.1 * prod({x}[{index}])")
     return g.one(
-        f"sum({x}[{mask}])", f"sum({x}[~{mask}] * 0.5)", f"sum({g.datum('real', (axis,))}[{mask}] * {x}[{mask}])"
+        f"sum({x}[{mask}])",
+        f"sum({x}[~{mask}] * 0.5)",
+        f"sum({g.as_tensors(g.datum('real', (axis,)))}[{mask}] * {x}[{mask}])",
     )
 
 
@@ -476,7 +478,8 @@ def dot_product(g: Grammar, axes: Axes, depth: int) -> str | None:
         return None
     axis = g.short_axis() if g.often(0.7) else "N"
     u, v = g.named((axis,), depth - 1), g.named((axis,), depth - 1)
-    text = g.one(f"dot({u}, {v})", f"{u} @ {v}", f"sum({u} * {v})", f"{u}.dot({v})", f"tensordot({u}, {v}, axes=1)")
+    text = g.one("dot({}, {})", "{} @ {}", "sum({} * {})", "{}.dot({})", "tensordot({}, {}, axes=1)")
+    text = text.format(g.as_tensors(u) if ".dot" in text else u, v)
     return f"(0.1 * ({text}))" if g.length(axis) > 20 else f"({text})"
 
 
@@ -491,9 +494,8 @@ def matrix_product(g: Grammar, axes: Axes, depth: int) -> str | None:
     left, right = g.named((axes[0], inner), depth - 1), g.named((inner, *axes[1:]), depth - 1)
     if g.often(0.2) and g.elements((inner, axes[0])) <= 81:
         left = f"{g.named((inner, axes[0]), depth - 1)}.T"
-    return g.one(
-        f"({left} @ {right})", f"dot({left}, {right})", f"{left}.dot({right})", f"tensordot({left}, {right}, axes=1)"
-    )
+    text = g.one("({} @ {})", "dot({}, {})", "{}.dot({})", "tensordot({}, {}, axes=1)")
+    return text.format(g.as_tensors(left) if ".dot" in text else left, right)
 
 
 @idiom()

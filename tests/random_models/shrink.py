@@ -53,6 +53,7 @@ def _candidates(program: Program) -> Iterator[Program]:
         yield dataclasses.replace(program, lines=half)
     for i in reversed(range(len(lines))):
         yield dataclasses.replace(program, lines=lines[:i] + lines[i + 1 :])
+    yield from _smaller_sizes(program)
     for i, line in enumerate(lines):
         if line.kind == "variable":
             yield _without_variable(program, i)
@@ -158,12 +159,16 @@ def _replaced(tree: ast.Expression, number: int, new: ast.expr) -> str:
     return ast.unparse(ast.fix_missing_locations(Swap().visit(copied)))
 
 
-def _plainer(program: Program) -> Iterator[Program]:
-    """Smaller sizes; data that are float64 arrays in C order."""
+def _smaller_sizes(program: Program) -> Iterator[Program]:
+    """A smaller length."""
     for i, (name, size) in enumerate(program.sizes):
         for smaller in (1, 2, 3, size // 2, size - 1):
             if 0 < smaller < size:
                 yield dataclasses.replace(program, sizes=(*program.sizes[:i], (name, smaller), *program.sizes[i + 1 :]))
+
+
+def _plainer(program: Program) -> Iterator[Program]:
+    """Data that are float64 arrays in C order."""
     for i, datum in enumerate(program.data):
         integer = datum.dtype.startswith(("int", "uint"))
         for change in (

@@ -192,7 +192,7 @@ class TestStructure:
         facts = Facts()
         for name in ("lower", "upper", "diagonal", "symmetric", "positive_definite"):
             assert facts.structure(eye(3), name)
-        assert not facts.structure(eye(3, offset=1), "diagonal")
+        assert not facts.structure(eye(3, k=1), "diagonal")
         assert facts.structure(constant(np.diag([1.0, 2.0])), "diagonal")
         assert facts.structure(constant([[2.0, 1.0], [1.0, 2.0]]), "positive_definite")
         assert not facts.structure(constant([[1.0, 2.0], [2.0, 1.0]]), "positive_definite")

@@ -152,8 +152,13 @@ class TestProducts:
             (own,) = take([f], [x, y], right)
             np.testing.assert_allclose(own.eval(values), matrix[0] @ right[0] + matrix[1] @ right[1])
             np.testing.assert_allclose(take(f, y, right[1]).eval(values), matrix[1] @ right[1])
+        flat = pt.ones(2) * 1.0
         with pytest.raises(DisconnectedInputError):
-            pg.Rop([f, pt.ones(2) * 1.0], [x], [right[0]])
+            pg.Rop([f, flat], [x], [right[0]])
+        settings = {"disconnected_outputs": "ignore", "return_disconnected": "none"}
+        assert pg.Rop([f, flat], [x], [right[0]], **settings)[1] is None
+        zeros = pg.Rop([f, flat], [x], [right[0]], disconnected_outputs="ignore")[1]
+        np.testing.assert_array_equal(zeros.eval(), np.zeros(2))
         with pytest.raises(GraphError, match="one tensor for each of 2"):
             pg.Rop(f, [x, y], [right[0]])
 

@@ -89,3 +89,17 @@ def test_categorical_densities_and_their_gradients_stand_large_logits(scale: flo
     value, slope = pm.function([logits], [logp, pm.grad(logp, logits)])(np.full(4, scale))
     np.testing.assert_allclose(value, -np.log(4.0), rtol=4 * EPSILON)
     np.testing.assert_allclose(slope, [-0.25, 0.75, -0.25, -0.25], rtol=4 * EPSILON)
+
+
+@pytest.mark.parametrize("backend", ["llvm", "reference"])
+@pytest.mark.parametrize("scale", [1.0, 1e12, 1e16, 1e300])
+def test_slopes_of_logaddexp_are_the_two_shares(backend: str, scale: float) -> None:
+    """They sum to 1 for terms of any size, and are 0 where both terms are exp(-inf)."""
+    p, q = pt.dvector("p"), pt.dvector("q")
+    slopes = pm.function([p, q], pm.grad(pt.logaddexp(p, q).sum(), [p, q]), backend=backend)
+    gaps = np.array([0.0, 1.0, -5.0, 40.0]) * max(1.0, 2.0 * np.spacing(scale))
+    first, second = slopes(np.full(4, scale) + gaps, np.full(4, scale))
+    np.testing.assert_allclose(first, scipy.special.expit(gaps), rtol=4 * EPSILON)
+    np.testing.assert_allclose(first + second, 1.0, rtol=2 * EPSILON)
+    nothing = slopes([-np.inf], [-np.inf])
+    assert [float(v[0]) for v in nothing] == [0.0, 0.0]

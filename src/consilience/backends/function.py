@@ -11,7 +11,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,7 +22,7 @@ from consilience.backends.modes import Mode, mode_named
 from consilience.backends.pickling import duplicate
 from consilience.backends.registry import Bound
 from consilience.backends.registry import backend as find_backend
-from consilience.backends.request import In, Outputs, Pairs, Request, Unused, requested
+from consilience.backends.request import In, Outputs, Pairs, Request, Unused, order_of, requested
 from consilience.backends.shapes import Lengths, bind_lengths, check_obligations, check_sizes, sizes_of
 from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
 from consilience.ir import Input, Node, Shared, numpy_dtype, substitute, topological
@@ -123,22 +122,28 @@ class Function:
         """Values of the outputs in the form they were given: an array, a list or a dict; None for `outputs=None`."""
         given = self._converted(values, named)
         place = context or self._context or contexts.DEFAULT
-        with place.updating if self.updates else nullcontext():
-            arrays = [*given, *place.snapshot(self._slots)]
-            try:
-                run = self._executable(arrays)
-                began = time.perf_counter()
-                results = run(arrays)
-            except (ExecutionError, ShapeError) as error:
-                raise self._located(error, arrays) from None
-            if self.profile is not None:
-                with self._lock:
-                    self.profile.calls += 1
-                    self.profile.call_seconds += time.perf_counter() - began
-            count = len(self.outputs)
-            if self.updates:
-                place.set_all(dict(zip(self.updates, results[count:], strict=True)))
+        if not self.updates:
+            return self._formed(self._computed(given, place))
+        count = len(self.outputs)
+        with place.updating:
+            results = self._computed(given, place)
+            place.set_all(dict(zip(self.updates, results[count:], strict=True)))
         return self._formed(results[:count])
+
+    def _computed(self, given: list[Array], place: Context) -> list[Array]:
+        """Values of outputs and updates."""
+        arrays = [*given, *place.snapshot(self._slots)] if self._slots else given
+        try:
+            run = self._executable(arrays)
+            began = time.perf_counter()
+            results = run(arrays)
+        except (ExecutionError, ShapeError) as error:
+            raise self._located(error, arrays) from None
+        if self.profile is not None:
+            with self._lock:
+                self.profile.calls += 1
+                self.profile.call_seconds += time.perf_counter() - began
+        return results
 
     def _formed(self, results: list[Array]) -> Any:
         match self._request.form:
@@ -194,10 +199,13 @@ class Function:
         return error
 
     def _converted(self, values: Sequence[npt.ArrayLike], named: Mapping[str, npt.ArrayLike]) -> list[Array]:
-        given: list[npt.ArrayLike | None] = [*values, *[None] * (len(self.inputs) - len(values))]
-        names = [item.name for item in self._request.inputs]
-        if len(values) > len(self.inputs):
-            raise TypeError(f"`{self.name}` takes {len(self.inputs)} inputs, got {len(values)}.")
+        inputs = self._request.inputs
+        if not named and len(values) == len(inputs):
+            return [self._array(item, value) for item, value in zip(inputs, values, strict=True)]
+        given: list[npt.ArrayLike | None] = [*values, *[None] * (len(inputs) - len(values))]
+        names = [item.name for item in inputs]
+        if len(values) > len(inputs):
+            raise TypeError(f"`{self.name}` takes {len(inputs)} inputs, got {len(values)}.")
         for key, value in named.items():
             if key not in names:
                 raise TypeError(f"`{self.name}` has no input `{key}`; its inputs are {names}.")
@@ -207,7 +215,7 @@ class Function:
             if given[position] is not None:
                 raise TypeError(f"the input `{key}` of `{self.name}` was given twice.")
             given[position] = value
-        return [self._array(item, value) for item, value in zip(self._request.inputs, given, strict=True)]
+        return [self._array(item, value) for item, value in zip(inputs, given, strict=True)]
 
     def _array(self, item: In, value: npt.ArrayLike | None) -> Array:
         node = item.variable
@@ -311,6 +319,7 @@ def function(
     allow_input_downcast: bool | None = None,
     profile: bool | FunctionProfile | None = None,
     on_unused_input: Unused = None,
+    trust_input: bool = False,
     *,
     backend: str | None = None,
     context: Context | None = None,
@@ -337,7 +346,8 @@ def function(
     context               where shared variables take their values; the default context if not given
     random_key            shared random key with which random variables are drawn, and which is updated, at every call;
                           None refuses random variables that are no inputs
-    no_default_updates, accept_inplace   accepted; there are neither default updates nor operations in place
+    no_default_updates, accept_inplace, trust_input   accepted; there are neither default updates nor operations in
+                          place, and values are always checked
     raises                GraphError for inputs, updates and givens that do not fit; UnusedInputError
     """
     request = requested(
@@ -372,12 +382,8 @@ def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] 
     wrong = next((key for key in given if not isinstance(key, Node | str)), None)
     if wrong is not None or None in given:
         raise TypeError(f"`eval` takes values by variable or name, got the key {wrong!r}.")
-    order = topological([expression, *sources_of([expression])])
-    by_name = {name: node for node in order if (name := name_of(node)) is not None}
-    unknown = [key for key in given if isinstance(key, str) and key not in by_name]
-    if unknown:
-        raise GraphError(f"{describe(expression)} depends on nothing named `{unknown[0]}`; it has {sorted(by_name)}.")
-    values = {by_name[key] if isinstance(key, str) else key: value for key, value in given.items()}
+    order = order_of([expression])
+    values = {_named(expression, order, key) if isinstance(key, str) else key: value for key, value in given.items()}
     needed = topological([expression, *sources_of([expression])], stop=values.__contains__)
     absent = next((n for n in needed if isinstance(n.op, Input) and n not in values and n.dtype != "key"), None)
     if absent is not None:
@@ -385,6 +391,18 @@ def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] 
     random_key = random_slot(secrets.randbits(62))
     result: Array = function(list(values), expression, random_key=random_key, **options)(*values.values())
     return result
+
+
+def _named(expression: Node, order: Sequence[Node], name: str) -> Node:
+    """The input, or else the inner expression, of a name."""
+    bearers = [node for node in order if name_of(node) == name]
+    found = [node for node in bearers if isinstance(node.op, Input)] or bearers
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise GraphError(f"{describe(expression)} depends on {len(found)} variables named `{name}`; give them by node.")
+    names = sorted({own for node in order if (own := name_of(node)) is not None})
+    raise GraphError(f"{describe(expression)} depends on nothing named `{name}`; it has {names}.")
 
 
 means("eval")(eval)

@@ -326,10 +326,14 @@ class _StagedBound(Callback):
         self._staged = staged
         self._first = first
         self._values = values
+        self._latest: tuple[Executable, Bound] | None = None
 
     def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
         rest, positions = self._staged.rest(self._first(arrays))
-        return rest.bind(self._values)([*arrays, *positions])
+        latest = self._latest
+        if latest is None or latest[0] is not rest:
+            latest = self._latest = (rest, rest.bind(self._values))
+        return latest[1]([*arrays, *positions])
 
 
 def _executable(

@@ -19,7 +19,7 @@ from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
 from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
 from consilience.ops import (
     TABLE,
     AlteredGradient,
@@ -412,7 +412,13 @@ def _det(node: Node, lengths: Lengths, x: Array) -> Array:
     return np.asarray(np.linalg.det(x))
 
 
-# Pieces of factorisations: machine code folds and prepares constants with them.
+# What only lowering makes: machine code folds and prepares constants with these.
+
+
+@means(SortedOrder)
+def _sorted_order(node: Node, lengths: Lengths, x: Array) -> list[Array]:
+    scratch = np.zeros(x.shape[-1:], "int64")
+    return [np.argsort(x, axis=-1, kind="stable"), scratch, scratch]
 
 
 @means(CholeskyInverse)

@@ -116,7 +116,8 @@ def requested(
             own = item.variable
             replacements[own] = tensor_input(own.dtype, own.static_shape, item.name or name_of(own))
     expressions = [*written, *(value for _, value in changed)]
-    origins = {origin for node in topological(expressions) for origin in origins_of(node)}
+    order = topological(expressions)
+    origins = {origin for node in order for origin in origins_of(node)}
     if replacements:
         expressions = substitute(expressions, replacements)
     draws = known_meaning("realised_with")  # not known as long as there is no random variable
@@ -125,15 +126,16 @@ def requested(
         if drawn != expressions:
             changed.append((random_key, fold_in(random_key, -1)))
             expressions = [*drawn, changed[-1][1]]
+    order = order_of(expressions)
     leaves = [replacements.get(item.variable, item.variable) for item in given]
-    _check_closed(name, expressions, leaves)
+    _check_closed(name, order, leaves)
     if on_unused_input != "ignore":
-        idle = [
-            item.variable
-            for item, leaf in zip(given, leaves, strict=True)
-            if item.variable not in origins and not _counts(leaf, expressions)
-        ]
-        _refuse_unused(name, idle, warn=on_unused_input == "warn")
+        unread = set(leaves).difference(order)
+        lengths = _lengths(order, expressions) if unread else set()
+        for item, leaf in zip(given, leaves, strict=True):
+            symbols = {atom for length in leaf.static_shape for atom in dims.atoms(length)}
+            if leaf in unread and item.variable not in origins and symbols.isdisjoint(lengths):
+                _refuse_unused(name, item.variable, warn=on_unused_input == "warn")
     settled = tuple(
         In(leaf, item.name or name_of(item.variable), item.value, item.strict, item.allow_downcast)
         for leaf, item in zip(leaves, given, strict=True)
@@ -143,6 +145,11 @@ def requested(
     return Request(
         name, settled, tuple(expressions[:count]), tuple(zip(slots, expressions[count:], strict=True)), form, keys
     )
+
+
+def order_of(expressions: Sequence[Node]) -> list[Node]:
+    """All nodes that the expressions and their lengths depend on, in topological order."""
+    return topological([*expressions, *sources_of(expressions)])
 
 
 def _form(outputs: Outputs) -> tuple[str, tuple[str, ...], list[Node]]:
@@ -245,39 +252,30 @@ def _constant(what: str, old: Node, value: Any) -> Node:
     return constant(array, old.dtype)
 
 
-def _check_closed(name: str, expressions: Sequence[Node], inputs: Sequence[Node]) -> None:
-    order = topological([*expressions, *sources_of(expressions)])
+def _check_closed(name: str, order: Sequence[Node], inputs: Sequence[Node]) -> None:
     known = set(inputs)
     missing = next((node for node in order if isinstance(node.op, Input) and node not in known), None)
     if missing is None:
         return
-    if missing.dtype == "key":
-        random = next(node for node in order if missing in node.inputs)
+    is_random = known_meaning("is_random")
+    random = [node for node in order if missing in node.inputs and is_random is not None and is_random(node)]
+    if random:
         raise GraphError(
-            f"`{name}` depends on the random variable {describe(random)}. Draw with `pm.draw(...)`, compile a function "
-            "that draws at each call with `pm.compile(...)`, or give the variable a value: as an input, or by `givens`."
+            f"`{name}` depends on the random variable {describe(random[0])}. Draw with `pm.draw(...)`, compile a "
+            "function that draws at each call with `pm.compile(...)`, or give the variable a value: as an input, or by "
+            "`givens`."
         )
     raise GraphError(f"`{name}` depends on {describe(missing)}, which is not among its inputs; add it to `inputs`.")
 
 
-def _counts(leaf: Node, expressions: Sequence[Node]) -> bool:
-    """Whether an input decides a value or a length."""
-    order = topological([*expressions, *sources_of(expressions)])
-    if leaf in order:
-        return True
-    own = {atom for length in leaf.static_shape for atom in dims.atoms(length)}
-    return bool(own) and not own.isdisjoint(_lengths(order, expressions))
-
-
-def _refuse_unused(name: str, idle: Sequence[Node], *, warn: bool) -> None:
-    for node in idle:
-        message = (
-            f"the input {describe(node)} of `{name}` is not used by the outputs; leave it out, or pass "
-            "`on_unused_input='ignore'`."
-        )
-        if not warn:
-            raise UnusedInputError(message)
-        warnings.warn(message, ConsilienceWarning, stacklevel=5)
+def _refuse_unused(name: str, node: Node, *, warn: bool) -> None:
+    message = (
+        f"the input {describe(node)} of `{name}` is not used by the outputs; leave it out, or pass "
+        "`on_unused_input='ignore'`."
+    )
+    if not warn:
+        raise UnusedInputError(message)
+    warnings.warn(message, ConsilienceWarning, stacklevel=4)
 
 
 def _lengths(order: Sequence[Node], expressions: Sequence[Node]) -> set[dims.Atom]:

@@ -6,8 +6,7 @@ A distribution hands its variable to the innermost context. What a context does 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from consilience.errors import ModelError
@@ -69,16 +68,6 @@ def push(context: ModelContext) -> None:
 def pop() -> ModelContext:
     """Leave the innermost context and return it."""
     return _stack.contexts.pop()
-
-
-@contextmanager
-def entered(context: ModelContext) -> Iterator[ModelContext]:
-    """`context` is the innermost one inside."""
-    push(context)
-    try:
-        yield context
-    finally:
-        pop()
 
 
 def current_or_none() -> ModelContext | None:

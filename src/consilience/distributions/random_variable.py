@@ -18,6 +18,7 @@ from consilience.distributions.parameters import first_outside, guarded
 from consilience.distributions.shapes import batch_obligations, broadcast, spread
 from consilience.errors import DtypeError, MissingRuleError, ShapeError, SupportError
 from consilience.ir import FLOATS, Node, Op, Shape, TensorType, constant_value, rebuild, topological
+from consilience.ir.arithmetic import means
 from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe, without_sources
 from consilience.ops.dtypes import widened
@@ -56,6 +57,7 @@ class RandomVariable(Op):
         return self.distribution.title
 
 
+@means("is_random")
 def is_random(node: Node) -> bool:
     """Whether a node is a random variable."""
     return isinstance(node.op, RandomVariable)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from consilience import absent
+
 if TYPE_CHECKING:
     from consilience.ir.node import Node
 
@@ -48,6 +50,15 @@ def _no_number(kind: str) -> str:
         f"an expression has no value before it is computed, so it is no {kind}: compute it with `.eval()`, or use the "
         "functions of `consilience.tensor`, which take expressions (`pt.dot(frame, x)` for `frame @ x` with pandas)."
     )
+
+
+def _method(function: str) -> Callable[..., Node]:
+    def call(self: Node) -> Node:
+        return _meanings[function](self)
+
+    call.__name__ = function
+    call.__doc__ = f"Elementwise `{function}`."
+    return call
 
 
 class Arithmetic:
@@ -181,6 +192,12 @@ class Arithmetic:
         length: int = meaning("len")(self)
         return length
 
+    if not TYPE_CHECKING:  # type checkers know by themselves what is not there
+
+        def __getattr__(self, name: str) -> Any:
+            there = [] if name.startswith("_") else [n for n in dir(type(self)) if not n.startswith("_")]
+            raise AttributeError(absent.reason("a tensor", name, there), name=name, obj=self)
+
     @property
     def shape(self) -> Any:
         """Shape as a symbolic int64 vector-like tuple of scalars."""
@@ -209,26 +226,40 @@ class Arithmetic:
         """The last two axes exchanged."""
         return _meanings["matrix_transpose"](self)
 
-    def sum(self, axis: Operand = None, keepdims: bool = False) -> Node:
-        return _meanings["sum"](self, axis, keepdims)
+    @property
+    def size(self) -> Any:
+        """Number of elements: an integer where static, else an int64 scalar."""
+        return _meanings["size"](self)
 
-    def prod(self, axis: Operand = None, keepdims: bool = False) -> Node:
-        return _meanings["prod"](self, axis, keepdims)
+    def sum(
+        self, axis: Operand = None, dtype: Operand = None, keepdims: bool = False, acc_dtype: Operand = None
+    ) -> Node:
+        return _meanings["sum"](self, axis, dtype, keepdims, acc_dtype)
 
-    def mean(self, axis: Operand = None, keepdims: bool = False) -> Node:
-        return _meanings["mean"](self, axis, keepdims)
+    def prod(
+        self, axis: Operand = None, dtype: Operand = None, keepdims: bool = False, acc_dtype: Operand = None
+    ) -> Node:
+        return _meanings["prod"](self, axis, dtype, keepdims, acc_dtype)
 
-    def var(self, axis: Operand = None, ddof: int = 0, keepdims: bool = False) -> Node:
-        return _meanings["var"](self, axis, ddof, keepdims)
+    def mean(
+        self, axis: Operand = None, dtype: Operand = None, keepdims: bool = False, acc_dtype: Operand = None
+    ) -> Node:
+        return _meanings["mean"](self, axis, dtype, keepdims, acc_dtype)
 
-    def std(self, axis: Operand = None, ddof: int = 0, keepdims: bool = False) -> Node:
-        return _meanings["std"](self, axis, ddof, keepdims)
+    def var(self, axis: Operand = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Node:
+        return _meanings["var"](self, axis, ddof, keepdims, corrected)
 
-    def max(self, axis: Operand = None, keepdims: bool = False) -> Node:
-        return _meanings["max"](self, axis, keepdims)
+    def std(self, axis: Operand = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Node:
+        return _meanings["std"](self, axis, ddof, keepdims, corrected)
 
-    def min(self, axis: Operand = None, keepdims: bool = False) -> Node:
-        return _meanings["min"](self, axis, keepdims)
+    def max(self, axis: Operand = None, keepdims: bool = False, initial: Operand = None) -> Node:
+        return _meanings["max"](self, axis, keepdims, initial)
+
+    def min(self, axis: Operand = None, keepdims: bool = False, initial: Operand = None) -> Node:
+        return _meanings["min"](self, axis, keepdims, initial)
+
+    def ptp(self, axis: Operand = None, keepdims: bool = False) -> Node:
+        return _meanings["ptp"](self, axis, keepdims)
 
     def any(self, axis: Operand = None, keepdims: bool = False) -> Node:
         return _meanings["any"](self, axis, keepdims)
@@ -236,25 +267,33 @@ class Arithmetic:
     def all(self, axis: Operand = None, keepdims: bool = False) -> Node:
         return _meanings["all"](self, axis, keepdims)
 
-    def argmax(self, axis: int | None = None) -> Node:
-        return _meanings["argmax"](self, axis)
+    def argmax(self, axis: Operand = None, keepdims: bool = False) -> Node:
+        return _meanings["argmax"](self, axis, keepdims)
 
-    def argmin(self, axis: int | None = None) -> Node:
-        return _meanings["argmin"](self, axis)
+    def argmin(self, axis: Operand = None, keepdims: bool = False) -> Node:
+        return _meanings["argmin"](self, axis, keepdims)
 
     def cumsum(self, axis: int | None = None) -> Node:
         return _meanings["cumsum"](self, axis)
 
-    def reshape(self, *shape: Operand) -> Node:
-        return _meanings["reshape"](self, shape[0] if len(shape) == 1 else shape)
+    def cumprod(self, axis: int | None = None) -> Node:
+        return _meanings["cumprod"](self, axis)
+
+    def reshape(self, *shape: Operand, ndim: int | None = None) -> Node:
+        return _meanings["reshape"](self, shape[0] if len(shape) == 1 else shape, ndim=ndim)
 
     def ravel(self) -> Node:
         return _meanings["reshape"](self, (-1,))
 
-    flatten = ravel
+    def flatten(self, ndim: int = 1) -> Node:
+        return _meanings["flatten"](self, ndim)
 
     def transpose(self, *axes: Operand) -> Node:
         return _meanings["transpose"](self, *axes)
+
+    def dimshuffle(self, *pattern: Operand) -> Node:
+        """Axes in the order of `pattern`; "x" is a new axis of length 1, an axis left out must have length 1."""
+        return _meanings["dimshuffle"](self, *pattern)
 
     def swapaxes(self, axis1: int, axis2: int) -> Node:
         return _meanings["swapaxes"](self, axis1, axis2)
@@ -262,20 +301,63 @@ class Arithmetic:
     def squeeze(self, axis: Operand = None) -> Node:
         return _meanings["squeeze"](self, axis)
 
-    def astype(self, dtype: str) -> Node:
+    def repeat(self, repeats: Operand, axis: int | None = None) -> Node:
+        return _meanings["repeat"](self, repeats, axis)
+
+    def sort(self, axis: int | None = -1, kind: Operand = None, order: None = None) -> Node:
+        return _meanings["sort"](self, axis, kind, order)
+
+    def nonzero(self, return_matrix: bool = False) -> Any:
+        """Positions of the elements that are not zero: a vector per axis, as the rows of a matrix if asked."""
+        positions = meaning("nonzero")(self)
+        return _meanings["stack"](positions) if return_matrix else positions
+
+    def argsort(self, axis: int | None = -1, kind: Operand = None, order: None = None) -> Node:
+        return _meanings["argsort"](self, axis, kind, order)
+
+    def searchsorted(self, v: Operand, side: str = "left", sorter: Operand = None) -> Node:
+        return _meanings["searchsorted"](self, v, side, sorter)
+
+    def take(self, indices: Operand, axis: int | None = None, mode: str = "raise") -> Node:
+        return _meanings["take"](self, indices, axis, mode)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
+        return _meanings["diagonal"](self, offset, axis1, axis2)
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
+        return _meanings["trace"](self, offset, axis1, axis2)
+
+    def astype(self, dtype: Operand) -> Node:
         return _meanings["cast"](self, dtype)
 
-    def dot(self, other: Operand) -> Node:
-        return _meanings["dot"](self, other)
+    def copy(self, name: str | None = None) -> Node:
+        """The tensor itself, which never changes, under another name if one is given."""
+        return _meanings["copy"](self, name)
 
-    def clip(self, low: Operand, high: Operand) -> Node:
-        return _meanings["clip"](self, low, high)
+    def fill(self, value: Operand) -> Node:
+        """A tensor of this shape and dtype whose elements all are `value`."""
+        return _meanings["full_like"](self, value)
 
-    def set(self, values: Operand) -> Node:
-        return _meanings["index_set"](self, values)
+    def zeros_like(self, dtype: Operand = None) -> Node:
+        return _meanings["full_like"](self, 0, dtype)
 
-    def inc(self, values: Operand) -> Node:
-        return _meanings["index_inc"](self, values)
+    def ones_like(self, dtype: Operand = None) -> Node:
+        return _meanings["full_like"](self, 1, dtype)
+
+    def dot(self, right: Operand) -> Node:
+        return _meanings["dot"](self, right)
+
+    def clip(self, min: Operand = None, max: Operand = None, *, a_min: Operand = None, a_max: Operand = None) -> Node:
+        return _meanings["clip"](self, a_min if min is None else min, a_max if max is None else max)
+
+    def round(self, mode: Operand = None) -> Node:
+        return _meanings["round to"](self, mode)
+
+    def set(self, y: Operand) -> Node:
+        return _meanings["index_set"](self, y)
+
+    def inc(self, y: Operand, ignore_duplicates: bool = False) -> Node:
+        return _meanings["index_inc"](self, y, ignore_duplicates)
 
     def eval(self, inputs_to_values: Operand = None, **options: Operand) -> Any:
         """The value, given those of what it depends on: `.eval({x: 1.0})`; see `consilience.tensor.eval`."""
@@ -288,3 +370,30 @@ class Arithmetic:
     def set_value(self, new_value: Operand, borrow: bool = False) -> None:
         """Give a shared variable another value of its dtype and shape."""
         meaning("set_value")(self, new_value)
+
+    # Functions of every element.
+    arccos = _method("arccos")
+    arccosh = _method("arccosh")
+    arcsin = _method("arcsin")
+    arcsinh = _method("arcsinh")
+    arctan = _method("arctan")
+    arctanh = _method("arctanh")
+    ceil = _method("ceil")
+    cos = _method("cos")
+    cosh = _method("cosh")
+    deg2rad = _method("deg2rad")
+    exp = _method("exp")
+    exp2 = _method("exp2")
+    expm1 = _method("expm1")
+    floor = _method("floor")
+    log = _method("log")
+    log10 = _method("log10")
+    log1p = _method("log1p")
+    log2 = _method("log2")
+    rad2deg = _method("rad2deg")
+    sin = _method("sin")
+    sinh = _method("sinh")
+    sqrt = _method("sqrt")
+    tan = _method("tan")
+    tanh = _method("tanh")
+    trunc = _method("trunc")

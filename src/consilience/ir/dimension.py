@@ -7,7 +7,6 @@ Knows nothing of tensors: a symbol is a name with a serial number, and what a le
 from __future__ import annotations
 
 import itertools
-import math
 import threading
 import weakref
 from collections.abc import Mapping
@@ -47,6 +46,8 @@ class Atom:
     def __reduce__(self) -> tuple[Any, ...]:
         if self.kind == "symbol":
             return Atom, ("symbol", self.name, ())
+        if self.kind in COMPUTED:
+            return _computed_atom, (self.kind, self.name, self.source)
         return _compound_atom, (self.kind, self.arguments)
 
     def __repr__(self) -> str:
@@ -166,14 +167,14 @@ def symbol(name: str) -> Dimension:
     return result
 
 
+def _restored(terms: tuple[tuple[Monomial, int], ...]) -> Dim:
+    """The length with these terms, whose atoms may be younger than when they were sorted."""
+    return _polynomial({tuple(sorted(m, key=lambda atom: atom.serial)): c for m, c in terms})
+
+
 def computed(source: object, name: str, *, non_negative: bool) -> Dimension:
     """The integer that `source` computes, known when the program runs; one length per source and sign."""
-    kind = "size" if non_negative else "value"
-    with _lock:
-        atom = _computed.get((kind, source))
-        if atom is None:
-            atom = _computed[kind, source] = Atom(kind, name, (), source)
-    result = _polynomial({(atom,): 1})
+    result = _polynomial({(_computed_atom("size" if non_negative else "value", name, source),): 1})
     assert isinstance(result, Dimension)
     return result
 
@@ -183,9 +184,12 @@ def any_computed() -> bool:
     return bool(_computed)
 
 
-def _restored(terms: tuple[tuple[Monomial, int], ...]) -> Dim:
-    """The length with these terms, whose atoms may be younger than when they were sorted."""
-    return _polynomial({tuple(sorted(m, key=lambda atom: atom.serial)): c for m, c in terms})
+def _computed_atom(kind: str, name: str, source: object) -> Atom:
+    with _lock:
+        atom = _computed.get((kind, source))
+        if atom is None:
+            atom = _computed[kind, source] = Atom(kind, name, (), source)
+    return atom
 
 
 def _compound_atom(kind: str, arguments: tuple[Dim, ...]) -> Atom:
@@ -367,10 +371,3 @@ def _clipped(bound: Dim | None, length: Dim, default: Dim) -> Dim | None:
     if non_negative(_combine(-1, bound, -1)):
         return maximum(_combine(length, bound, 1), 0)
     return None
-
-
-def gcd_of(length: Dim) -> int:
-    """Greatest integer known to divide the length (0 for the length 0)."""
-    if not isinstance(length, Dimension):
-        return abs(length)
-    return math.gcd(*(c for _, c in length.terms))

@@ -90,6 +90,11 @@ class Node(Arithmetic):
         return len(self.static_shape)
 
     @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        """Whether each axis has length 1 for certain, and so is stretched by broadcasting."""
+        return self.tensor_type.broadcastable
+
+    @property
     def name(self) -> str | None:
         """The user's name for this value, if any; not part of its identity."""
         return side_tables.name_of(self)

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 _names: weakref.WeakKeyDictionary[Node, str] = weakref.WeakKeyDictionary()
 _sources: weakref.WeakKeyDictionary[Node, tuple[str, int]] = weakref.WeakKeyDictionary()
-_notes: weakref.WeakKeyDictionary[Node, tuple[str, ...]] = weakref.WeakKeyDictionary()
-_origins: weakref.WeakKeyDictionary[Node, weakref.WeakSet[Node]] = weakref.WeakKeyDictionary()
+_origins: weakref.WeakKeyDictionary[Node, tuple[weakref.ref[Node], ...]] = weakref.WeakKeyDictionary()
 _state = threading.local()
 
 
@@ -32,24 +31,14 @@ def name_of(node: Node) -> str | None:
     return _names.get(node)
 
 
-def add_note(node: Node, note: str) -> None:
-    """Attach a remark, for instance the rule that made the node."""
-    _notes[node] = (*_notes.get(node, ()), note)
-
-
-def notes_of(node: Node) -> tuple[str, ...]:
-    """Remarks in the order they were attached."""
-    return _notes.get(node, ())
-
-
 def add_origins(node: Node, origins: Iterable[Node]) -> None:
     """Note what a node was derived from, such as the inputs of the cost behind a gradient."""
-    _origins.setdefault(node, weakref.WeakSet()).update(origins)
+    _origins[node] = tuple(map(weakref.ref, dict.fromkeys((*origins_of(node), *origins))))
 
 
-def origins_of(node: Node) -> Iterable[Node]:
-    """What the node was derived from, as far as it was noted; it may no longer depend on it."""
-    return _origins.get(node, ())
+def origins_of(node: Node) -> list[Node]:
+    """What the node was derived from, as far as it was noted and is there; it may no longer depend on it."""
+    return [origin for reference in _origins.get(node, ()) if (origin := reference()) is not None]
 
 
 def record_source(node: Node) -> None:
@@ -85,13 +74,11 @@ def restore_marks(node: Node, marks: tuple[str | None, tuple[str, int] | None]) 
 
 
 def pass_on(old: Node, new: Node) -> None:
-    """Give the name, source line and notes of a replaced node to its replacement, where this has none."""
+    """Give the name and source line of a replaced node to its replacement, where this has none."""
     if old in _names:
         _names.setdefault(new, _names[old])
     if old in _sources:
         _sources.setdefault(new, _sources[old])
-    if old in _notes:
-        _notes.setdefault(new, _notes[old])
 
 
 @contextmanager

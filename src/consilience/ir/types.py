@@ -41,6 +41,13 @@ class TensorType(Record):
         """Number of axes."""
         return len(self.shape)
 
+    ndim = rank
+
+    @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        """Whether each axis has length 1 for certain, and so is stretched by broadcasting."""
+        return tuple(isinstance(n, int) and n == 1 for n in self.shape)
+
     @property
     def size(self) -> Dim:
         """Number of elements."""

@@ -98,7 +98,9 @@ def _sigmoid(x: Node) -> Node:
 
 
 def _decay(x: Node) -> Node:
-    return apply("exp", -apply("abs", x))
+    """exp(-|x|), one node for x and -x."""
+    inner = x.inputs[0] if x.op == Elementwise("neg") else x
+    return apply("exp", -apply("abs", inner))
 
 
 @expands("add")
@@ -122,9 +124,9 @@ def _in_groups(op: Elementwise, operands: Sequence[Node]) -> Node:
 @expands("logaddexp")
 def _logaddexp(x: Node, y: Node) -> Node:
     high = apply("maximum", x, y)
-    # Equal infinities have the difference NaN; there the sum is that infinity.
-    gap = where(apply("eq", x, y), _number(x, 0), -apply("abs", x - y))
-    return high + apply("log1p", apply("exp", gap))
+    # Equal infinities have the difference NaN; there the sum is that infinity. Written as in the derivative.
+    gap = where(apply("eq", x, y), _number(x, 0), apply("add", x, -y))
+    return high + apply("log1p", _decay(gap))
 
 
 @expands("logaddexp2")

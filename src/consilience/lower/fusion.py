@@ -206,11 +206,6 @@ def gather_layout(op: Index, node: Node, source: View) -> tuple[Lengths, int, li
     return strides, offset, axes, place, rank
 
 
-def index_shape(rank_of_array: int, shape: Lengths, place: int, rank: int) -> Lengths:
-    """The part of a result shape that the index arrays span."""
-    return shape[place : place + rank]
-
-
 def index_view(view: View, shape: Lengths, place: int, rank: int) -> View:
     """An index array's view over the whole result: constant along the axes of slices."""
     inner = broadcast(view, shape[place : place + rank])

@@ -76,11 +76,6 @@ class Library:
         """Give the code up; it is unloaded once no function made from it is left. Repeating is harmless."""
         self._code = None
 
-    @property
-    def closed(self) -> bool:
-        """Whether `close` was called."""
-        return self._code is None
-
     def _open(self) -> _Code:
         if self._code is None:
             raise NativeError(f"the library of {', '.join(self.exports)} has been closed; load it again")

@@ -27,8 +27,6 @@ from consilience.native.program import (
     void,
 )
 
-UNNAMED = frozenset({"const", "parameter"})
-
 
 def text(module: Module) -> str:
     """All functions, one after the other; values are numbered in the order of their appearance."""

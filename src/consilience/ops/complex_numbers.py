@@ -9,37 +9,37 @@ from consilience.ops.shape import full
 
 
 @means("real")
-def real(value: TensorLike) -> Node:
+def real(x: TensorLike) -> Node:
     """The real part; a real tensor itself."""
-    x = as_tensor(value)
-    return apply("real", x) if x.dtype in COMPLEXES else x
+    node = as_tensor(x)
+    return apply("real", node) if node.dtype in COMPLEXES else node
 
 
 @means("imag")
-def imag(value: TensorLike) -> Node:
+def imag(x: TensorLike) -> Node:
     """The imaginary part; zeros of the same dtype for a real tensor."""
-    x = as_tensor(value)
-    return apply("imag", x) if x.dtype in COMPLEXES else full(x.static_shape, 0, x.dtype)
+    node = as_tensor(x)
+    return apply("imag", node) if node.dtype in COMPLEXES else full(node.static_shape, 0, node.dtype)
 
 
 @means("conj")
-def conj(value: TensorLike) -> Node:
+def conj(x: TensorLike) -> Node:
     """The complex conjugate; a real tensor itself."""
-    x = as_tensor(value)
-    return apply("conj", x) if x.dtype in COMPLEXES else x
+    node = as_tensor(x)
+    return apply("conj", node) if node.dtype in COMPLEXES else node
 
 
-def angle(value: TensorLike) -> Node:
+def angle(z: TensorLike) -> Node:
     """The angle in radians, in (-pi, pi]; 0 or pi for a real tensor."""
-    x = as_tensor(value)
+    x = as_tensor(z)
     return apply("angle", x) if x.dtype in COMPLEXES else apply("arctan2", imag(x), x)
 
 
-def complex_of(real: TensorLike, imag: TensorLike) -> Node:
+def complex(real: TensorLike, imag: TensorLike) -> Node:
     """real + 1j * imag: complex64 of float32, complex128 of anything else that is real."""
     return apply("complex", real, imag)
 
 
-def from_polar(size: TensorLike, angle: TensorLike) -> Node:
-    """The complex number of a size and an angle in radians."""
-    return complex_of(apply("mul", size, apply("cos", angle)), apply("mul", size, apply("sin", angle)))
+def complex_from_polar(abs: TensorLike, angle: TensorLike) -> Node:
+    """The complex number of a size `abs` and an angle in radians."""
+    return complex(apply("mul", abs, apply("cos", angle)), apply("mul", abs, apply("sin", angle)))

@@ -6,7 +6,7 @@ Dtypes and Python numbers in, names of dtypes out.
 from __future__ import annotations
 
 import functools
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,12 @@ from consilience.ir import COMPLEXES, FLOATS, INTEGERS, NUMBERS, numpy_dtype
 from consilience.ir.settings import config
 from consilience.ops.scalar import TABLE
 
-DtypeLike: TypeAlias = str | type | np.dtype[Any]
 
-
-def named(dtype: DtypeLike) -> str:
-    """The name of a dtype given as a name, a NumPy dtype or a Python type; `floatX` is `config.floatX`."""
+def named(dtype: npt.DTypeLike | None) -> str:
+    """The name of a dtype given as a name, a NumPy dtype or a Python type; `config.floatX` for "floatX" and None."""
     if isinstance(dtype, str) and (dtype in NUMBERS or dtype == "key"):
         return dtype
-    if isinstance(dtype, str) and dtype == "floatX":
+    if dtype is None or (isinstance(dtype, str) and dtype == "floatX"):
         return config.floatX
     try:
         name = np.dtype(dtype).name

@@ -29,13 +29,13 @@ from consilience.ir.obligations import Obligation
 from consilience.ir.settings import config
 from consilience.ir.side_tables import describe
 from consilience.ir.types import SIGNED
-from consilience.ops.dtypes import DtypeLike, fitted, float_dtype, is_weak, kind_of, named, of_truth, part_of, weak_type
+from consilience.ops.dtypes import fitted, float_dtype, is_weak, kind_of, named, of_truth, part_of, weak_type
 from consilience.ops.scalar import DRAWS, TABLE
 
 TensorLike: TypeAlias = Node | npt.ArrayLike
 
 
-def as_tensor(value: TensorLike, dtype: DtypeLike | None = None) -> Node:
+def as_tensor(value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     """A node for any value: nodes stay, arrays and numbers become constants, lists of nodes are stacked.
 
     A Python float becomes `config.floatX`.
@@ -162,12 +162,12 @@ class AlteredGradient(Op):
         return inputs[0].tensor_type
 
 
-def cast(value: TensorLike, dtype: DtypeLike) -> Node:
-    """`value` with another element type.
+def cast(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
+    """x with another element type: its name, or NumPy's object for it.
 
     Integers wrap around, floats are rounded to the nearest; what leaves the range of an integer as a float saturates.
     """
-    node, wanted = as_tensor(value), named(dtype)
+    node, wanted = as_tensor(x), named(dtype)
     if node.dtype == wanted:
         return node
     if wanted == "key" or node.dtype == "key":

@@ -191,9 +191,9 @@ def mask_positions(mask: Node, covered: Shape | None = None) -> Node:
     return Node(MaskPositions(count, covered or mask.static_shape), mask)
 
 
-def nonzero(value: TensorLike) -> tuple[Node, ...]:
+def nonzero(a: TensorLike) -> tuple[Node, ...]:
     """Positions of the elements that are not zero (or True): one int64 vector per axis, in row-major order."""
-    x = as_tensor(value)
+    x = as_tensor(a)
     if not x.ndim:
         raise ShapeError(f"`nonzero` needs an axis, got the scalar {describe(x)}; add one with `pt.atleast_1d`.")
     mask = x if x.dtype == "bool" else apply("neq", x, 0)
@@ -203,14 +203,14 @@ def nonzero(value: TensorLike) -> tuple[Node, ...]:
     return tuple(_unravelled(mask_positions(mask), mask.static_shape))
 
 
-def flatnonzero(value: TensorLike) -> Node:
+def flatnonzero(a: TensorLike) -> Node:
     """Positions in the flattened tensor of the elements that are not zero (or True), as an int64 vector."""
-    return nonzero(reshape(value, (-1,)))[0]
+    return nonzero(reshape(a, (-1,)))[0]
 
 
-def argwhere(value: TensorLike) -> Node:
+def argwhere(a: TensorLike) -> Node:
     """Positions of the elements that are not zero (or True): int64, one row per element, one column per axis."""
-    return stack(nonzero(value), 1)
+    return stack(nonzero(a), 1)
 
 
 def _text(entry: Entry) -> str:
@@ -390,9 +390,12 @@ def index_set(part: Node, values: TensorLike) -> Node:
     return _update(part, values, "set")
 
 
-def index_inc(part: Node, values: TensorLike) -> Node:
-    """`x[i].inc(values)`: x with the values added to that part, repeated positions summed."""
-    return _update(part, values, "inc")
+def index_inc(part: Node, values: TensorLike, ignore_duplicates: bool = False) -> Node:
+    """`x[i].inc(values)`: x with the values added to that part, repeated positions summed.
+
+    ignore_duplicates   of repeated positions only the last counts, as in NumPy's `x[i] += values`
+    """
+    return _update(part, apply("add", part, values), "set") if ignore_duplicates else _update(part, values, "inc")
 
 
 def split(value: TensorLike, sections: int | TensorLike | Sequence[TensorLike], axis: int = 0) -> list[Node]:

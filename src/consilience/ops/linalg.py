@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy.typing as npt
+
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Dim, Node, Op, TensorType
 from consilience.ir.dimension import maximum, minimum
@@ -18,8 +22,8 @@ def _pair(a: Dim, b: Dim, reason: str) -> tuple[Obligation, ...]:
     return () if a is b or a == b else (Obligation(a, b, reason),)
 
 
-def _batch_pairs(left: Shape, right: Shape) -> tuple[Shape, tuple[tuple[Dim, Dim], ...]]:
-    """Broadcast of two batch shapes."""
+def batch_shape(left: Shape, right: Shape) -> tuple[Shape, tuple[tuple[Dim, Dim], ...]]:
+    """Broadcast of two batch shapes, and the pairs of lengths that must turn out equal."""
     shape: list[Dim] = []
     pairs: list[tuple[Dim, Dim]] = []
     for axis in range(-max(len(left), len(right)), 0):
@@ -49,7 +53,7 @@ class MatMul(Op):
             raise ShapeError(
                 f"cannot multiply: inner lengths {inner[0]} and {inner[1]} differ in\n  {describe(a)}\n  {describe(b)}"
             )
-        batch, _ = _batch_pairs(a.static_shape[:-2], b.static_shape[:-2])
+        batch, _ = batch_shape(a.static_shape[:-2], b.static_shape[:-2])
         rows = a.static_shape[-2:-1] if a.ndim > 1 else ()
         columns = b.static_shape[-1:] if b.ndim > 1 else ()
         return TensorType(a.dtype, (*batch, *rows, *columns))
@@ -57,7 +61,7 @@ class MatMul(Op):
     def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
         a, b = inputs
         inner = _pair(a.static_shape[-1], b.static_shape[-2 if b.ndim > 1 else -1], "inner lengths of a product agree")
-        _, pairs = _batch_pairs(a.static_shape[:-2], b.static_shape[:-2])
+        _, pairs = batch_shape(a.static_shape[:-2], b.static_shape[:-2])
         return inner + tuple(Obligation(x, y, "batch axes agree") for x, y in pairs)
 
 
@@ -188,9 +192,9 @@ def _float(value: TensorLike) -> Node:
     return x if x.dtype in FLOATS else cast(x, "float64")
 
 
-def matmul(left: TensorLike, right: TensorLike) -> Node:
-    """NumPy's matmul; rank 0 is an error."""
-    (a, b), _ = promote([left, right])
+def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
+    """NumPy's matmul, in `dtype` if one is given; rank 0 is an error."""
+    (a, b), _ = promote([x1, x2] if dtype is None else [cast(x1, dtype), cast(x2, dtype)])
     if not a.ndim or not b.ndim:
         raise ShapeError("matmul needs vectors or matrices; multiply by a number with `*`.")
     if a.dtype == "bool":
@@ -200,9 +204,9 @@ def matmul(left: TensorLike, right: TensorLike) -> Node:
     return Node(MatMul(), a, b)
 
 
-def dot(left: TensorLike, right: TensorLike) -> Node:
+def dot(l: TensorLike, r: TensorLike) -> Node:  # noqa: E741 - PyTensor's names
     """NumPy's dot: product with numbers, inner product of vectors, sum over the last and second last axis."""
-    (a, b), _ = promote([left, right])
+    (a, b), _ = promote([l, r])
     if not a.ndim or not b.ndim:
         return apply("mul", a, b)
     if a.ndim <= 2 and b.ndim <= 2:
@@ -210,9 +214,9 @@ def dot(left: TensorLike, right: TensorLike) -> Node:
     return tensordot(a, b, ((a.ndim - 1,), (b.ndim - 2 if b.ndim > 1 else 0,)))
 
 
-def tensordot(left: TensorLike, right: TensorLike, axes: int | tuple[object, object] = 2) -> Node:
-    """Sum of products over pairs of axes: the last `axes` of left with the first of right, or the given ones."""
-    (a, b), _ = promote([left, right])
+def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) -> Node:
+    """Sum of products over pairs of axes: the last `axes` of a with the first of b, or the given ones."""
+    (a, b), _ = promote([a, b])
     if isinstance(axes, int):
         over_a, over_b = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
     else:
@@ -248,23 +252,23 @@ def _axes(given: object, rank: int) -> tuple[int, ...]:
     return tuple(int(i) % rank for i in listed)
 
 
-def outer(left: TensorLike, right: TensorLike) -> Node:
-    """All products of the elements of two flattened tensors, shape (size of left, size of right)."""
-    a, b = reshape(left, (-1,)), reshape(right, (-1,))
+def outer(x: TensorLike, y: TensorLike) -> Node:
+    """All products of the elements of two flattened tensors, shape (size of x, size of y)."""
+    a, b = reshape(x, (-1,)), reshape(y, (-1,))
     return apply("mul", expand_dims(a, 1), expand_dims(b, 0))
 
 
-def matrix_transpose(value: TensorLike) -> Node:
+def matrix_transpose(x: TensorLike) -> Node:
     """The last two axes exchanged."""
-    x = as_tensor(value)
+    x = as_tensor(x)
     if x.ndim < 2:
         raise ShapeError(f"a matrix transpose needs rank 2 or more, got {describe(x)}.")
     return transpose(x, [*range(x.ndim - 2), x.ndim - 1, x.ndim - 2])
 
 
-def cholesky(value: TensorLike, lower: bool = True) -> Node:
+def cholesky(x: TensorLike, lower: bool = True) -> Node:
     """Cholesky factor of a symmetric positive definite matrix, lower triangular unless `lower=False`."""
-    factor = Node(Cholesky(), _float(value))
+    factor = Node(Cholesky(), _float(x))
     return factor if lower else matrix_transpose(factor)
 
 
@@ -274,7 +278,7 @@ def _right_side(a: Node, right: TensorLike) -> tuple[Node, Node, bool]:
     vector = b.ndim == 1
     if vector:
         b = expand_dims(b, 1)
-    batch, _ = _batch_pairs(a.static_shape[:-2], b.static_shape[:-2])
+    batch, _ = batch_shape(a.static_shape[:-2], b.static_shape[:-2])
     return broadcast_to(a, (*batch, *a.static_shape[-2:])), broadcast_to(b, (*batch, *b.static_shape[-2:])), vector
 
 
@@ -308,19 +312,19 @@ def inverse_quadratic(a: TensorLike, b: TensorLike) -> Node:
     return squeeze(result, -1) if vector else result
 
 
-def inv(value: TensorLike) -> Node:
+def inv(a: TensorLike) -> Node:
     """Matrix inverse."""
-    return Node(Inverse(), _float(value))
+    return Node(Inverse(), _float(a))
 
 
-def det(value: TensorLike) -> Node:
+def det(a: TensorLike) -> Node:
     """Determinant."""
-    return Node(Det(), _float(value))
+    return Node(Det(), _float(a))
 
 
-def slogdet(value: TensorLike) -> tuple[Node, Node]:
+def slogdet(x: TensorLike) -> tuple[Node, Node]:
     """Sign and logarithm of the absolute value of the determinant."""
-    x = _float(value)
+    x = _float(x)
     return Node(DetSign(), x), Node(LogAbsDet(), x)
 
 

@@ -2,53 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from consilience.ir import INTEGERS, Node, constant_value
 from consilience.ir.arithmetic import means
-from consilience.ir.side_tables import describe
-from consilience.ops import index, linalg, reduce, shape, ufuncs
+from consilience.ir.side_tables import describe, set_name
+from consilience.ops import arrangement, index, linalg, reductions, shape, sorting, ufuncs
 from consilience.ops.dtypes import kind_of, weak_type
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.scalar import TABLE
 
-Axis = int | Sequence[int] | None
-
-for _name in (
-    "add", "sub", "mul", "true_div", "floor_div", "mod", "neg", "abs", "lt", "le", "gt", "ge",
-    "bitwise_and", "bitwise_or", "bitwise_xor", "invert",
-):  # fmt: skip
+for _name in TABLE:
 
     def _elementwise(*values: TensorLike, _function: str = _name) -> Node:
         return apply(_function, *values)
 
     means(_name)(_elementwise)
-
-means("array_ufunc")(ufuncs.array_ufunc)
-means("matmul")(linalg.matmul)
-means("dot")(linalg.dot)
-means("getitem")(index.getitem)
-means("index_set")(index.index_set)
-means("index_inc")(index.index_inc)
-means("iter")(index.iterate)
-means("stack")(shape.stack)
-means("reshape")(shape.reshape)
-means("transpose")(shape.transpose)
-means("swapaxes")(shape.swapaxes)
-means("squeeze")(shape.squeeze)
-means("matrix_transpose")(linalg.matrix_transpose)
-means("cast")(cast)
-means("mean")(reduce.mean)
-means("var")(reduce.var)
-
-for _kind in ("sum", "prod", "max", "min", "any", "all"):
-
-    def _reduction(x: Node, axis: Axis = None, keepdims: bool = False, _kind: str = _kind) -> Node:
-        return reduce.reduce(_kind, x, axis, keepdims)
-
-    means(_kind)(_reduction)
 
 
 @means("positive")
@@ -61,14 +32,14 @@ WHOLE_POWERS = 64
 
 
 @means("pow")
-def power(base: TensorLike, exponent: TensorLike) -> Node:
-    """base ** exponent. Integers stay integers for a constant exponent >= 0, otherwise both become float64."""
-    a, b = as_tensor(base), as_tensor(exponent)
+def power(x: TensorLike, y: TensorLike) -> Node:
+    """x ** y. Integers stay integers for a constant exponent >= 0, otherwise both become float64."""
+    a, b = as_tensor(x), as_tensor(y)
     known = constant_value(b)
-    if known is not None and known.size == 1 and kind_of(b.dtype) == "int" and kind_of(a.dtype) != "key":
+    if known is not None and known.ndim == 0 and kind_of(b.dtype) == "int" and kind_of(a.dtype) != "key":
         number = int(known.item())
         if number == 2:
-            return apply("square", base)
+            return apply("square", x)
         if kind_of(a.dtype) == "complex" and abs(number) <= WHOLE_POWERS:
             power_ = _integer_power(a, abs(number))
             return power_ if number >= 0 else apply("reciprocal", power_)
@@ -76,7 +47,7 @@ def power(base: TensorLike, exponent: TensorLike) -> Node:
             return _integer_power(cast(a, "int64") if a.dtype == "bool" else a, number)
     if {kind_of(a.dtype), kind_of(b.dtype)} <= {"int", "bool"}:
         return apply("pow", cast(a, "float64"), cast(b, "float64"))
-    return apply("pow", base, exponent)
+    return apply("pow", x, y)
 
 
 def _integer_power(base: Node, exponent: int) -> Node:
@@ -90,46 +61,45 @@ def _integer_power(base: Node, exponent: int) -> Node:
     return result if result is not None else cast(apply("add", apply("mul", base, 0), 1), base.dtype)
 
 
-@means("std")
-def std(x: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Node:
-    """Square root of the variance."""
-    return apply("sqrt", reduce.var(x, axis, ddof, keepdims))
-
-
-@means("argmax")
-def argmax(x: TensorLike, axis: int | None = None) -> Node:
-    """Position of the first greatest element (int64)."""
-    return reduce.arg_reduce("max", x, axis)
-
-
-@means("argmin")
-def argmin(x: TensorLike, axis: int | None = None) -> Node:
-    """Position of the first least element (int64)."""
-    return reduce.arg_reduce("min", x, axis)
-
-
-@means("cumsum")
-def cumsum(x: TensorLike, axis: int | None = None) -> Node:
-    """Running sum along an axis, over the flattened tensor for None."""
-    return reduce.cumulative("sum", x, axis)
-
-
-def cumprod(x: TensorLike, axis: int | None = None) -> Node:
-    """Running product along an axis, over the flattened tensor for None."""
-    return reduce.cumulative("prod", x, axis)
-
-
 @means("clip")
-def clip(x: TensorLike, low: TensorLike, high: TensorLike) -> Node:
-    """x limited to [low, high]. Whole Python numbers beyond the range of an integer dtype limit nothing."""
+def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None) -> Node:
+    """x limited to [min, max]; None leaves a side open, and so do whole Python numbers beyond an integer dtype."""
     node = as_tensor(x)
-    lowest: Any = low
-    highest: Any = high
+    lowest: Any = min
+    highest: Any = max
     if node.dtype in INTEGERS:
         limits = np.iinfo(node.dtype)
-        lowest = max(lowest, int(limits.min)) if weak_type(low) is int else lowest
-        highest = min(highest, int(limits.max)) if weak_type(high) is int else highest
-    return apply("minimum", apply("maximum", node, lowest), highest)
+        lowest = None if weak_type(min) is int and lowest < limits.min else lowest
+        highest = None if weak_type(max) is int and highest > limits.max else highest
+    above = node if lowest is None else apply("maximum", node, lowest)
+    return above if highest is None else apply("minimum", above, highest)
+
+
+_ROUNDINGS = ("half_to_even", "half_away_from_zero")
+
+
+def round_to(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0) -> Node:
+    """The nearest multiple of 10 ** -decimals; integers stay as they are where no digit before the point is rounded.
+
+    mode   what becomes of halves: "half_to_even" (also for None) or "half_away_from_zero". NumPy has `decimals` here.
+    """
+    if isinstance(mode, int):
+        return round_to(a, decimals=mode)
+    if mode is not None and mode not in _ROUNDINGS:
+        raise ValueError(f"mode must be one of {', '.join(_ROUNDINGS)}, got {mode!r}.")
+    x = as_tensor(a)
+    if kind_of(x.dtype) == "int" and decimals >= 0:
+        return x
+    scaled = x if not decimals else apply("mul" if decimals > 0 else "true_div", x, 10.0 ** abs(decimals))
+    if mode == "half_away_from_zero":
+        magnitude = apply("abs", scaled)
+        below = apply("floor", magnitude)
+        up = apply("ge", apply("sub", magnitude, below), 0.5)
+        result = apply("copysign", apply("where", up, apply("add", below, 1.0), below), scaled)
+    else:
+        result = apply("round", scaled)
+    result = result if not decimals else apply("true_div" if decimals > 0 else "mul", result, 10.0 ** abs(decimals))
+    return cast(result, x.dtype) if kind_of(x.dtype) == "int" else result
 
 
 @means("shape")
@@ -143,3 +113,42 @@ def _length(x: Node) -> int:
     if not x.ndim or not isinstance(x.static_shape[0], int):
         raise TypeError(f"`len` needs a static first length, got {describe(x)}; use `x.shape[0]`.")
     return x.static_shape[0]
+
+
+@means("size")
+def _size(x: Node) -> Any:
+    return x.tensor_type.size if isinstance(x.tensor_type.size, int) else shape.length_of(x.tensor_type.size)
+
+
+@means("copy")
+def _copy(x: Node, name: str | None) -> Node:
+    if name is not None:
+        set_name(x, name)
+    return x
+
+
+means("array_ufunc")(ufuncs.array_ufunc)
+means("matmul")(linalg.matmul)
+means("dot")(linalg.dot)
+means("getitem")(index.getitem)
+means("nonzero")(index.nonzero)
+means("index_set")(index.index_set)
+means("index_inc")(index.index_inc)
+means("iter")(index.iterate)
+means("stack")(shape.stack)
+means("reshape")(shape.reshape)
+means("transpose")(shape.transpose)
+means("swapaxes")(shape.swapaxes)
+means("squeeze")(shape.squeeze)
+means("matrix_transpose")(linalg.matrix_transpose)
+means("cast")(cast)
+means("round to")(round_to)
+for _name in ("flatten", "repeat", "take", "dimshuffle", "diagonal", "trace", "full_like"):
+    means(_name)(getattr(arrangement, _name))
+for _name in ("sort", "argsort", "searchsorted"):
+    means(_name)(getattr(sorting, _name))
+
+for _name in (
+    "sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "argmax", "argmin", "cumsum", "cumprod", "ptp",
+):  # fmt: skip
+    means(_name)(getattr(reductions, _name))

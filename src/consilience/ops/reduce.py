@@ -11,8 +11,6 @@ from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.shape import expand_dims, length_of, reshape
 
-KINDS = ("sum", "prod", "max", "min", "any", "all", "logsumexp")
-
 
 def normalised_axes(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
     """Axes as sorted non-negative integers; `None` means all."""
@@ -172,32 +170,6 @@ def count(x: Node, axes: Sequence[int]) -> TensorLike:
     """Number of elements in the reduced axes: an integer, or a node when lengths are symbolic."""
     length = product(tuple(x.static_shape[a] for a in axes))
     return length if isinstance(length, int) else length_of(length)
-
-
-def mean(value: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Node:
-    """Arithmetic mean; NaN for no elements. That of float16 is taken in float32 and rounded once."""
-    x = as_tensor(value)
-    if x.dtype == "float16":
-        return cast(mean(cast(x, "float32"), axis, keepdims), "float16")
-    if x.dtype not in (*FLOATS, *COMPLEXES):
-        x = cast(x, "float64")
-    axes = normalised_axes(axis, x.ndim)
-    total = reduce("sum", x, axis, keepdims)
-    return apply("true_div", total, cast(as_tensor(count(x, axes)), x.dtype))
-
-
-def var(value: TensorLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Node:
-    """Mean squared deviation from the mean, divided by (number - ddof)."""
-    x = as_tensor(value)
-    if x.dtype == "float16":
-        return cast(var(cast(x, "float32"), axis, ddof, keepdims), "float16")
-    if x.dtype not in (*FLOATS, *COMPLEXES):
-        x = cast(x, "float64")
-    axes = normalised_axes(axis, x.ndim)
-    deviation = apply("sub", x, mean(x, axes, keepdims=True)) if axes else apply("sub", x, x)
-    squared = apply("square", apply("abs", deviation) if x.dtype in COMPLEXES else deviation)
-    total = reduce("sum", squared, axes, keepdims) if axes else squared
-    return apply("true_div", total, cast(apply("sub", as_tensor(count(x, axes)), ddof), total.dtype))
 
 
 def argsort(value: TensorLike, axis: int | None = -1) -> Node:

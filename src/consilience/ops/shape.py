@@ -7,13 +7,15 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 
+import numpy.typing as npt
+
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Dim, Dimension, Node, Op, TensorType, constant, constant_value
 from consilience.ir import dimension as dims
 from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe, name_of
 from consilience.ir.types import Shape
-from consilience.ops.dtypes import DtypeLike, kind_of
+from consilience.ops.dtypes import kind_of
 from consilience.ops.elementwise import Cast, Elementwise, TensorLike, apply, as_tensor, broadcast_shape, cast, promote
 
 
@@ -229,14 +231,20 @@ def lengths_listed(value: object) -> list[object]:
     """The members of a shape: one length, a sequence of lengths, or a vector of static length."""
     if isinstance(value, Node) and value.ndim:
         known = constant_value(value)
+        if value.ndim > 1 or not isinstance(value.static_shape[0], int):
+            raise ShapeError(
+                f"a shape is a vector of known length, got {describe(value)}; the number of axes must be known."
+            )
         return list(value) if known is None else known.tolist()
     return list(value) if hasattr(value, "__iter__") and not isinstance(value, Node) else [value]
 
 
-def reshape(value: TensorLike, shape: object) -> Node:
-    """Another shape for the same elements; one length may be -1."""
-    x = as_tensor(value)
-    given = lengths_listed(shape)
+def reshape(x: TensorLike, newshape: object, *, ndim: int | None = None) -> Node:
+    """Another shape for the same elements; one length may be -1. `ndim`, if given, is the rank that it must have."""
+    x = as_tensor(x)
+    given = lengths_listed(newshape)
+    if ndim is not None and len(given) != ndim:
+        raise ShapeError(f"a shape of rank {ndim} was asked for, got {tuple(given)} for {describe(x)}.")
     unknown = [i for i, n in enumerate(given) if as_integer(n) == -1]
     if len(unknown) > 1:
         raise ShapeError(f"only one length of a reshape can be -1, got {tuple(given)}.")
@@ -264,25 +272,35 @@ def transpose(value: TensorLike, *axes: object) -> Node:
     return x if order == tuple(range(x.ndim)) else Node(Transpose(order), x)
 
 
-def moveaxis(value: TensorLike, source: int, destination: int) -> Node:
-    """One axis at another place, the others in order."""
-    x = as_tensor(value)
-    order = [i for i in range(x.ndim) if i != source % x.ndim]
-    order.insert(destination % x.ndim, source % x.ndim)
+def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Node:
+    """Axes at other places, the others in order."""
+    x = as_tensor(a)
+    pairs = [[_place(i, x) for i in ([given] if isinstance(given, int) else given)] for given in (source, destination)]
+    if len(pairs[0]) != len(pairs[1]) or any(len(set(places)) != len(places) for places in pairs):
+        raise ShapeError(f"`moveaxis` needs distinct axes and a place for each, got {source} and {destination}.")
+    order = [i for i in range(x.ndim) if i not in pairs[0]]
+    for place, axis in sorted(zip(pairs[1], pairs[0], strict=True)):
+        order.insert(place, axis)
     return transpose(x, order)
 
 
-def swapaxes(value: TensorLike, axis1: int, axis2: int) -> Node:
+def _place(axis: int, x: Node) -> int:
+    if not -x.ndim <= axis < x.ndim:
+        raise ShapeError(f"axis {axis} does not exist in {describe(x)}.")
+    return axis % x.ndim
+
+
+def swapaxes(y: TensorLike, axis1: int, axis2: int) -> Node:
     """Two axes exchanged."""
-    x = as_tensor(value)
-    order = list(range(x.ndim))
-    order[axis1], order[axis2] = order[axis2], order[axis1]
+    x = as_tensor(y)
+    order, (i, j) = list(range(x.ndim)), (_place(axis1, x), _place(axis2, x))
+    order[i], order[j] = j, i
     return transpose(x, order)
 
 
-def expand_dims(value: TensorLike, axis: int | Sequence[int]) -> Node:
+def expand_dims(a: TensorLike, axis: int | Sequence[int]) -> Node:
     """New axes of length 1 at the given positions of the result."""
-    x = as_tensor(value)
+    x = as_tensor(a)
     given = (axis,) if isinstance(axis, int) else tuple(axis)
     rank = x.ndim + len(given)
     for a in given:
@@ -294,39 +312,36 @@ def expand_dims(value: TensorLike, axis: int | Sequence[int]) -> Node:
     return Node(ExpandDims(axes), x) if axes else x
 
 
-def squeeze(value: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
+def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
     """Drop axes of length 1: the given ones, or all whose length is statically 1."""
-    x = as_tensor(value)
+    x = as_tensor(x)
     if axis is None:
         axes = tuple(i for i, n in enumerate(x.static_shape) if n == 1)
     else:
         given = (axis,) if isinstance(axis, int) else tuple(axis)
-        for a in given:
-            if not -x.ndim <= a < x.ndim:
-                raise ShapeError(f"axis {a} does not exist in {describe(x)}.")
-        axes = tuple(sorted(a % x.ndim for a in given))
+        axes = tuple(sorted(_place(a, x) for a in given))
     return Node(Squeeze(axes), x) if axes else x
 
 
-def broadcast_to(value: TensorLike, shape: object) -> Node:
-    """`value` repeated to a shape."""
-    x = as_tensor(value)
+def broadcast_to(x: TensorLike, shape: object) -> Node:
+    """x repeated to a shape."""
+    x = as_tensor(x)
     target = as_shape(shape)
     return x if target == x.static_shape else Node(BroadcastTo(target), x)
 
 
-def broadcast_arrays(*values: TensorLike) -> list[Node]:
+def broadcast_arrays(*args: TensorLike) -> list[Node]:
     """All values at their common broadcast shape."""
-    nodes = [as_tensor(v) for v in values]
+    nodes = [as_tensor(v) for v in args]
     shape, _ = broadcast_shape(nodes)
     return [broadcast_to(node, shape) for node in nodes]
 
 
-def concatenate(values: Sequence[TensorLike], axis: int = 0) -> Node:
+def concatenate(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
     """Join tensors along an existing axis."""
-    if not values:
+    if not len(tensor_list):
         raise ShapeError("concatenate needs at least one tensor.")
-    nodes, _ = promote(values)
+    nodes, _ = promote([as_tensor(value) for value in tensor_list])
     rank = nodes[0].ndim
     if rank == 0:
         raise ShapeError("rank-0 tensors cannot be joined; use `stack`.")
@@ -335,14 +350,14 @@ def concatenate(values: Sequence[TensorLike], axis: int = 0) -> Node:
     return nodes[0] if len(nodes) == 1 else Node(Concatenate(axis % rank), *nodes)
 
 
-def stack(values: Sequence[TensorLike], axis: int = 0) -> Node:
+def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Node:
     """Join tensors of equal shape along a new axis."""
-    nodes, _ = promote(values)
+    nodes, _ = promote(tensors)
     return concatenate([expand_dims(node, axis) for node in nodes], axis)
 
 
 def arange(
-    start: TensorLike, stop: TensorLike | None = None, step: TensorLike = 1, dtype: DtypeLike | None = None
+    start: TensorLike, stop: TensorLike | None = None, step: TensorLike = 1, dtype: npt.DTypeLike | None = None
 ) -> Node:
     """start, start + step, … below stop (above it for a negative step); all may be scalar tensors."""
     low, high, stride = (as_tensor(v) for v in ((0, start, step) if stop is None else (start, stop, step)))
@@ -375,18 +390,18 @@ def _steps(low: Node, high: Node, stride: Node) -> Dim:
     return dims.maximum(dims.floordiv(span + step - 1, step) if step > 0 else dims.floordiv(-span - step - 1, -step), 0)
 
 
-def full(shape: object, value: TensorLike, dtype: DtypeLike | None = None) -> Node:
+def full(shape: object, fill_value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     """A tensor of one repeated value."""
-    x = as_tensor(value) if dtype is None else as_tensor(value, dtype)
+    x = as_tensor(fill_value) if dtype is None else as_tensor(fill_value, dtype)
     if x.dtype == "key":
         raise DtypeError("a random key is not repeated; derive keys with `fold_in`.")
     return broadcast_to(x, shape)
 
 
-def eye(rows: object, columns: object | None = None, offset: int = 0, dtype: DtypeLike = "floatX") -> Node:
-    """Ones where column - row equals `offset`, zeros elsewhere."""
-    n = as_length(rows)
-    m = n if columns is None else as_length(columns)
-    row_index = expand_dims(Node(Iota(n)), 1)
-    shifted = apply("add", row_index, offset) if offset else row_index
-    return cast(apply("eq", shifted, expand_dims(Node(Iota(m)), 0)), dtype)
+def eye(n: object, m: object | None = None, k: int = 0, dtype: npt.DTypeLike | None = None) -> Node:
+    """Ones where column - row equals `k`, zeros elsewhere: n x m (n x n for None), of `config.floatX` unless said."""
+    rows = as_length(n)
+    columns = rows if m is None else as_length(m)
+    row_index = expand_dims(Node(Iota(rows)), 1)
+    shifted = apply("add", row_index, k) if k else row_index
+    return cast(apply("eq", shifted, expand_dims(Node(Iota(columns)), 0)), dtype)

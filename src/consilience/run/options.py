@@ -11,7 +11,6 @@ from consilience.record import Record
 
 FEWEST_TUNE_FOR_TWO = 85  # two chains know less of each other
 SOLO_TUNE = 400  # transitions of a chain that tunes by itself
-LEAST = {"draws": 0, "tune": 0, "min_tune": 0, "max_tune": 1, "min_draws": 4, "max_draws": 4}
 FORMS = ("auto", "diag", "lowrank", "dense")
 
 

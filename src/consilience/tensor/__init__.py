@@ -1,521 +1,129 @@
-"""The tensor door: PyTensor's names over the expression graph.
+"""The public names of tensors: PyTensor's and NumPy's vocabulary over the expression graph.
 
 `import consilience.tensor as pt`. Everything here builds frozen, interned expressions; `function` and
-`.eval()` compute them.
+`.eval()` compute them. Each name is written where its function is; this file only gathers.
 """
 
-import sys
-from typing import TYPE_CHECKING
+import typing
+from types import ModuleType as _ModuleType
 
-from consilience.backends.contexts import Context, shared
-from consilience.backends.function import Function, eval, function
-from consilience.ir import Node as TensorVariable
-from consilience.ir import TensorType
-from consilience.ir.settings import config
-from consilience.ops.complex_numbers import angle, conj, imag, real
-from consilience.ops.complex_numbers import complex_of as complex
-from consilience.ops.complex_numbers import from_polar as complex_from_polar
-from consilience.ops.control import cond, ifelse
-from consilience.ops.elementwise import as_tensor, cast
-from consilience.ops.index import argwhere, flatnonzero, nonzero, split
-from consilience.ops.linalg import (
-    cholesky,
-    det,
-    diagonal,
-    dot,
-    inv,
-    matmul,
-    matrix_transpose,
-    outer,
-    slogdet,
-    solve,
-    solve_triangular,
-    tensordot,
-    trace,
-)
-from consilience.ops.notation import argmax, argmin, clip, cumprod, cumsum, power, std
-from consilience.ops.reduce import mean, var
-from consilience.ops.shape import (
-    arange,
-    broadcast_arrays,
-    broadcast_to,
-    concatenate,
-    expand_dims,
-    eye,
-    full,
-    moveaxis,
-    reshape,
-    squeeze,
-    stack,
-    swapaxes,
-    transpose,
-)
-from consilience.tensor import absent, linalg, random
+from consilience.backends.contexts import Context as Context
+from consilience.backends.contexts import shared as shared
+from consilience.backends.function import Function as Function
+from consilience.backends.function import eval as eval
+from consilience.backends.function import function as function
+from consilience.ir import Node as _Node
+from consilience.ir import TensorType as TensorType
+from consilience.ir.settings import config as config
+from consilience.ops.arrangement import diagonal as diagonal
+from consilience.ops.arrangement import dimshuffle as dimshuffle
+from consilience.ops.arrangement import flatten as flatten
+from consilience.ops.arrangement import full_like as full_like
+from consilience.ops.arrangement import repeat as repeat
+from consilience.ops.arrangement import take as take
+from consilience.ops.arrangement import take_along_axis as take_along_axis
+from consilience.ops.arrangement import trace as trace
+from consilience.ops.complex_numbers import angle as angle
+from consilience.ops.complex_numbers import complex as complex
+from consilience.ops.complex_numbers import complex_from_polar as complex_from_polar
+from consilience.ops.complex_numbers import conj as conj
+from consilience.ops.complex_numbers import imag as imag
+from consilience.ops.complex_numbers import real as real
+from consilience.ops.control import cond as cond
+from consilience.ops.control import ifelse as ifelse
+from consilience.ops.elementwise import TensorLike as TensorLike
+from consilience.ops.elementwise import cast as cast
+from consilience.ops.index import argwhere as argwhere
+from consilience.ops.index import flatnonzero as flatnonzero
+from consilience.ops.linalg import dot as dot
+from consilience.ops.linalg import matmul as matmul
+from consilience.ops.linalg import matrix_transpose as matrix_transpose
+from consilience.ops.linalg import outer as outer
+from consilience.ops.linalg import tensordot as tensordot
+from consilience.ops.notation import clip as clip
+from consilience.ops.notation import power as power
+from consilience.ops.notation import shape_of as _shape_of
+from consilience.ops.reductions import all as all
+from consilience.ops.reductions import any as any
+from consilience.ops.reductions import argmax as argmax
+from consilience.ops.reductions import argmin as argmin
+from consilience.ops.reductions import cumprod as cumprod
+from consilience.ops.reductions import cumsum as cumsum
+from consilience.ops.reductions import logsumexp as logsumexp
+from consilience.ops.reductions import max as max
+from consilience.ops.reductions import mean as mean
+from consilience.ops.reductions import min as min
+from consilience.ops.reductions import prod as prod
+from consilience.ops.reductions import ptp as ptp
+from consilience.ops.reductions import std as std
+from consilience.ops.reductions import sum as sum
+from consilience.ops.reductions import var as var
+from consilience.ops.shape import arange as arange
+from consilience.ops.shape import broadcast_arrays as broadcast_arrays
+from consilience.ops.shape import broadcast_to as broadcast_to
+from consilience.ops.shape import concatenate as concatenate
+from consilience.ops.shape import expand_dims as expand_dims
+from consilience.ops.shape import eye as eye
+from consilience.ops.shape import full as full
+from consilience.ops.shape import moveaxis as moveaxis
+from consilience.ops.shape import reshape as reshape
+from consilience.ops.shape import squeeze as squeeze
+from consilience.ops.shape import stack as stack
+from consilience.ops.shape import swapaxes as swapaxes
+from consilience.ops.sorting import argsort as argsort
+from consilience.ops.sorting import bincount as bincount
+from consilience.ops.sorting import interp as interp
+from consilience.ops.sorting import median as median
+from consilience.ops.sorting import searchsorted as searchsorted
+from consilience.ops.sorting import sort as sort
+from consilience.ops.sorting import unique as unique
 from consilience.tensor import array_functions as array_functions
-from consilience.tensor.arrangement import (
-    atleast_1d,
-    atleast_2d,
-    diag,
-    flatten,
-    hstack,
-    inc_subtensor,
-    ravel,
-    repeat,
-    set_subtensor,
-    tile,
-    tri,
-    tril,
-    triu,
-    vstack,
-)
-from consilience.tensor.construction import (
-    as_tensor_variable,
-    bmatrix,
-    bool_scalar,
-    bscalar,
-    btensor3,
-    btensor4,
-    bvector,
-    cmatrix,
-    constant,
-    cscalar,
-    ctensor3,
-    ctensor4,
-    cvector,
-    dmatrix,
-    dscalar,
-    dtensor3,
-    dtensor4,
-    dvector,
-    floatX,
-    fmatrix,
-    fscalar,
-    ftensor3,
-    ftensor4,
-    full_like,
-    fvector,
-    imatrix,
-    iscalar,
-    itensor3,
-    itensor4,
-    ivector,
-    key,
-    linspace,
-    lmatrix,
-    lscalar,
-    ltensor3,
-    ltensor4,
-    lvector,
-    matrix,
-    ones,
-    ones_like,
-    scalar,
-    tensor,
-    tensor3,
-    tensor4,
-    vector,
-    wmatrix,
-    wscalar,
-    wtensor3,
-    wtensor4,
-    wvector,
-    zeros,
-    zeros_like,
-    zmatrix,
-    zscalar,
-    ztensor3,
-    ztensor4,
-    zvector,
-)
-from consilience.tensor.differentiation import grad, gradient, hessian, jacobian, value_and_grad
-from consilience.tensor.elementwise import (
-    abs,
-    absolute,
-    add,
-    and_,
-    arccos,
-    arccosh,
-    arcsin,
-    arcsinh,
-    arctan,
-    arctan2,
-    arctanh,
-    betainc,
-    betainccinv,
-    betaincinv,
-    bitwise_and,
-    bitwise_or,
-    bitwise_xor,
-    cbrt,
-    ceil,
-    copysign,
-    cos,
-    cosh,
-    deg2rad,
-    digamma,
-    divide,
-    eq,
-    equal,
-    erf,
-    erfc,
-    erfcx,
-    erfinv,
-    exp,
-    exp2,
-    expit,
-    expm1,
-    floor,
-    floor_div,
-    fmax,
-    fmin,
-    fmod,
-    gammainc,
-    gammaincc,
-    gammainccinv,
-    gammaincinv,
-    gammaln,
-    ge,
-    greater,
-    greater_equal,
-    gt,
-    heaviside,
-    hypot,
-    invert,
-    invlogit,
-    isfinite,
-    isinf,
-    isnan,
-    le,
-    left_shift,
-    less,
-    less_equal,
-    log,
-    log1mexp,
-    log1p,
-    log2,
-    log10,
-    log_ndtr,
-    logaddexp,
-    logaddexp2,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    logit,
-    lt,
-    maximum,
-    minimum,
-    mod,
-    mul,
-    multiply,
-    ndtri,
-    neg,
-    negative,
-    neq,
-    not_equal,
-    or_,
-    psi,
-    rad2deg,
-    reciprocal,
-    right_shift,
-    round,
-    sgn,
-    sigmoid,
-    sign,
-    signbit,
-    sin,
-    sinh,
-    softplus,
-    sqr,
-    sqrt,
-    square,
-    stop_gradient,
-    sub,
-    subtract,
-    switch,
-    tan,
-    tanh,
-    trigamma,
-    true_div,
-    trunc,
-    where,
-    xlog1py,
-    xlogy,
-    xor,
-)
-from consilience.tensor.reduction import all, any, log_softmax, logsumexp, max, min, prod, softmax, sum
-from consilience.transforms.vectorize import vectorize_function as vectorize
+from consilience.tensor import keywords
+from consilience.tensor import linalg as linalg
+from consilience.tensor import random as random
+from consilience.tensor import special as special
+from consilience.tensor.arrangement import *
+from consilience.tensor.construction import *
+from consilience.tensor.differentiation import grad as grad
+from consilience.tensor.differentiation import gradient as gradient
+from consilience.tensor.differentiation import hessian as hessian
+from consilience.tensor.differentiation import jacobian as jacobian
+from consilience.tensor.differentiation import value_and_grad as value_and_grad
+from consilience.tensor.einstein import *
+from consilience.tensor.elementwise import *
+from consilience.tensor.formulas import *
+from consilience.tensor.inputs import *
+from consilience.tensor.linalg import cholesky as cholesky
+from consilience.tensor.linalg import det as det
+from consilience.tensor.linalg import inv as inv
+from consilience.tensor.linalg import slogdet as slogdet
+from consilience.tensor.linalg import solve as solve
+from consilience.tensor.linalg import solve_triangular as solve_triangular
+from consilience.tensor.products import *
+from consilience.tensor.reduction import *
+from consilience.transforms.vectorize import vectorize_function as _vectorize_function
 
-pow = power
+as_tensor = as_tensor_variable
 concat = concatenate
-permute_dims = transpose
+conjugate = conj
+pow = power
+shape = _shape_of
+TensorVariable = _Node
+Variable = _Node
+vectorize = _vectorize_function
 
-if not TYPE_CHECKING:  # type checkers know by themselves what is not there
+if not typing.TYPE_CHECKING:  # type checkers know by themselves what is not there
 
     def __getattr__(name: str) -> object:
-        raise AttributeError(absent.reason(__name__, name), name=name, obj=sys.modules[__name__])
+        raise keywords.missing(__name__, name)
 
 
-__all__ = [
-    "Context",
-    "Function",
-    "TensorType",
-    "TensorVariable",
-    "abs",
-    "absolute",
-    "add",
-    "all",
-    "and_",
-    "angle",
-    "any",
-    "arange",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctan2",
-    "arctanh",
-    "argmax",
-    "argmin",
-    "argwhere",
-    "as_tensor",
-    "as_tensor_variable",
-    "atleast_1d",
-    "atleast_2d",
-    "betainc",
-    "betainccinv",
-    "betaincinv",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "bmatrix",
-    "bool_scalar",
-    "broadcast_arrays",
-    "broadcast_to",
-    "bscalar",
-    "btensor3",
-    "btensor4",
-    "bvector",
-    "cast",
-    "cbrt",
-    "ceil",
-    "cholesky",
-    "clip",
-    "cmatrix",
-    "complex",
-    "complex_from_polar",
-    "concat",
-    "concatenate",
-    "cond",
-    "config",
-    "conj",
-    "constant",
-    "copysign",
-    "cos",
-    "cosh",
-    "cscalar",
-    "ctensor3",
-    "ctensor4",
-    "cumprod",
-    "cumsum",
-    "cvector",
-    "deg2rad",
-    "det",
-    "diag",
-    "diagonal",
-    "digamma",
-    "divide",
-    "dmatrix",
-    "dot",
-    "dscalar",
-    "dtensor3",
-    "dtensor4",
-    "dvector",
-    "eq",
-    "equal",
-    "erf",
-    "erfc",
-    "erfcx",
-    "erfinv",
-    "eval",
-    "exp",
-    "exp2",
-    "expand_dims",
-    "expit",
-    "expm1",
-    "eye",
-    "flatnonzero",
-    "flatten",
-    "floatX",
-    "floor",
-    "floor_div",
-    "fmatrix",
-    "fmax",
-    "fmin",
-    "fmod",
-    "fscalar",
-    "ftensor3",
-    "ftensor4",
-    "full",
-    "full_like",
-    "function",
-    "fvector",
-    "gammainc",
-    "gammaincc",
-    "gammainccinv",
-    "gammaincinv",
-    "gammaln",
-    "ge",
-    "grad",
-    "gradient",
-    "greater",
-    "greater_equal",
-    "gt",
-    "heaviside",
-    "hessian",
-    "hstack",
-    "hypot",
-    "ifelse",
-    "imag",
-    "imatrix",
-    "inc_subtensor",
-    "inv",
-    "invert",
-    "invlogit",
-    "iscalar",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "itensor3",
-    "itensor4",
-    "ivector",
-    "jacobian",
-    "key",
-    "le",
-    "left_shift",
-    "less",
-    "less_equal",
-    "linalg",
-    "linspace",
-    "lmatrix",
-    "log",
-    "log1mexp",
-    "log1p",
-    "log2",
-    "log10",
-    "log_ndtr",
-    "log_softmax",
-    "logaddexp",
-    "logaddexp2",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "logit",
-    "logsumexp",
-    "lscalar",
-    "lt",
-    "ltensor3",
-    "ltensor4",
-    "lvector",
-    "matmul",
-    "matrix",
-    "matrix_transpose",
-    "max",
-    "maximum",
-    "mean",
-    "min",
-    "minimum",
-    "mod",
-    "moveaxis",
-    "mul",
-    "multiply",
-    "ndtri",
-    "neg",
-    "negative",
-    "neq",
-    "nonzero",
-    "not_equal",
-    "ones",
-    "ones_like",
-    "or_",
-    "outer",
-    "permute_dims",
-    "pow",
-    "power",
-    "prod",
-    "psi",
-    "rad2deg",
-    "random",
-    "ravel",
-    "real",
-    "reciprocal",
-    "repeat",
-    "reshape",
-    "right_shift",
-    "round",
-    "scalar",
-    "set_subtensor",
-    "sgn",
-    "shared",
-    "sigmoid",
-    "sign",
-    "signbit",
-    "sin",
-    "sinh",
-    "slogdet",
-    "softmax",
-    "softplus",
-    "solve",
-    "solve_triangular",
-    "split",
-    "sqr",
-    "sqrt",
-    "square",
-    "squeeze",
-    "stack",
-    "std",
-    "stop_gradient",
-    "sub",
-    "subtract",
-    "sum",
-    "swapaxes",
-    "switch",
-    "tan",
-    "tanh",
-    "tensor",
-    "tensor3",
-    "tensor4",
-    "tensordot",
-    "tile",
-    "trace",
-    "transpose",
-    "tri",
-    "trigamma",
-    "tril",
-    "triu",
-    "true_div",
-    "trunc",
-    "value_and_grad",
-    "var",
-    "vector",
-    "vectorize",
-    "vstack",
-    "where",
-    "wmatrix",
-    "wscalar",
-    "wtensor3",
-    "wtensor4",
-    "wvector",
-    "xlog1py",
-    "xlogy",
-    "xor",
-    "zeros",
-    "zeros_like",
-    "zmatrix",
-    "zscalar",
-    "ztensor3",
-    "ztensor4",
-    "zvector",
-]
+keywords.export(
+    globals(),
+    " ".join(
+        name
+        for name, thing in globals().items()
+        if not name.startswith("_") and (not isinstance(thing, _ModuleType) or name in ("linalg", "random", "special"))
+    ),
+    wrap=True,
+)

@@ -1,19 +1,34 @@
-"""Elements put elsewhere, repeated or left out: NumPy's names for combinations of the ops on shapes."""
+"""Elements put elsewhere, joined, cut or replaced: PyTensor's and NumPy's names for combinations of ops on shapes."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from consilience.errors import ShapeError
-from consilience.ir import Dim, Node
+from consilience.ir import Dim, Dimension, Node
+from consilience.ir.dimension import product
 from consilience.ir.side_tables import describe
+from consilience.ops import index, shape
+from consilience.ops.arrangement import (
+    diagonal,
+    diagonal_positions,
+    flatten,
+    full_like,
+    one_axis,
+    take,
+    take_along_axis,
+)
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.elementwise import broadcast_shape as common_shape
 from consilience.ops.index import getitem, index_inc, index_set
-from consilience.ops.linalg import diagonal
-from consilience.ops.reduce import cumulative, reduce
+from consilience.ops.reduce import normalised_axes
 from consilience.ops.shape import (
-    Iota,
-    as_integer,
+    arange,
     as_length,
     as_shape,
     broadcast_to,
@@ -22,18 +37,17 @@ from consilience.ops.shape import (
     full,
     length_of,
     reshape,
+    stack,
 )
+from consilience.tensor.keywords import export
 
 
-def flatten(x: TensorLike, ndim: int = 1) -> Node:
-    """The same elements with rank `ndim`: the last axes become one."""
-    node = as_tensor(x)
-    if ndim < 1 or ndim > max(node.ndim, 1):
-        raise ShapeError(f"a rank from 1 to {max(node.ndim, 1)} was needed, got {ndim}, for {describe(node)}.")
-    if node.ndim == ndim:
-        return node
-    lead = node.static_shape[: ndim - 1]
-    return reshape(node, (*lead, -1)) if 0 not in lead else reshape(node, (*lead, 0))
+def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Node:
+    """Axes in the given order, reversed for None."""
+    return shape.transpose(x, axes)
+
+
+permute_dims = transpose
 
 
 def ravel(x: TensorLike) -> Node:
@@ -41,112 +55,391 @@ def ravel(x: TensorLike) -> Node:
     return flatten(x)
 
 
-def atleast_1d(x: TensorLike) -> Node:
+def atleast_Nd(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
+    """Axes of length 1, in front or (unless `left`) behind, until the rank is n."""
+    node = as_tensor(arry)
+    added = range(n - node.ndim) if left else range(node.ndim, n)
+    return expand_dims(node, tuple(added)) if node.ndim < n else node
+
+
+def atleast_1d(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     """A number as a vector of length 1; other tensors as they are."""
-    node = as_tensor(x)
-    return expand_dims(node, 0) if node.ndim == 0 else node
+    return atleast_Nd(arry, n=n, left=left)
 
 
-def atleast_2d(x: TensorLike) -> Node:
+def atleast_2d(arry: TensorLike, *, n: int = 2, left: bool = True) -> Node:
     """Leading axes of length 1 until the rank is 2."""
-    node = as_tensor(x)
-    return expand_dims(node, tuple(range(2 - node.ndim))) if node.ndim < 2 else node
+    return atleast_Nd(arry, n=n, left=left)
 
 
-def hstack(values: Sequence[TensorLike]) -> Node:
+def atleast_3d(arry: TensorLike, *, n: int = 3, left: bool = True) -> Node:
+    """Leading axes of length 1 until the rank is 3 (NumPy puts a vector in the middle)."""
+    return atleast_Nd(arry, n=n, left=left)
+
+
+def shape_padleft(t: TensorLike, n_ones: int = 1) -> Node:
+    """New axes of length 1 in front."""
+    return expand_dims(t, tuple(range(n_ones)))
+
+
+def shape_padright(t: TensorLike, n_ones: int = 1) -> Node:
+    """New axes of length 1 behind."""
+    return expand_dims(t, tuple(range(-n_ones, 0)))
+
+
+def shape_padaxis(t: TensorLike, axis: int) -> Node:
+    """A new axis of length 1 at a position of the result."""
+    return expand_dims(t, axis)
+
+
+def join(axis: int, *tensors_list: TensorLike) -> Node:
+    """Tensors joined along an existing axis."""
+    return concatenate(tensors_list, axis)
+
+
+def hstack(tensor_list: Sequence[TensorLike]) -> Node:
     """Joined along the second axis, vectors along their only one."""
-    nodes = [atleast_1d(value) for value in values]
+    nodes = [atleast_1d(value) for value in tensor_list]
     return concatenate(nodes, 0 if nodes and nodes[0].ndim == 1 else 1)
 
 
-def vstack(values: Sequence[TensorLike]) -> Node:
+def vstack(tensor_list: Sequence[TensorLike]) -> Node:
     """Joined along the first axis; vectors are rows."""
-    return concatenate([atleast_2d(value) for value in values], 0)
+    return concatenate([atleast_2d(value) for value in tensor_list], 0)
 
 
-def repeat(x: TensorLike, repeats: TensorLike, axis: int | None = None) -> Node:
-    """Every element `repeats` times in a row along `axis`, of the flattened tensor for None.
+def dstack(tensor_list: Sequence[TensorLike]) -> Node:
+    """Joined along the third axis; matrices are slices, vectors rows of slices."""
+    nodes = [atleast_2d(value) for value in tensor_list]
+    return concatenate([node if node.ndim > 2 else expand_dims(node, 2) for node in nodes], 2)
 
-    repeats   one number for all elements, or a vector with one per element of the axis
+
+def column_stack(tensor_list: Sequence[TensorLike]) -> Node:
+    """Joined along the second axis; vectors are columns."""
+    nodes = [atleast_1d(value) for value in tensor_list]
+    return concatenate([node if node.ndim > 1 else expand_dims(node, 1) for node in nodes], 1)
+
+
+def horizontal_stack(*args: TensorLike) -> Node:
+    """Matrices joined along the second axis."""
+    return concatenate(args, 1)
+
+
+def vertical_stack(*args: TensorLike) -> Node:
+    """Matrices joined along the first axis."""
+    return concatenate(args, 0)
+
+
+def stacklists(arg: Any) -> Node:
+    """Nested lists of tensors as one tensor, an axis per level."""
+    return stack([stacklists(part) for part in arg]) if isinstance(arg, list | tuple) else as_tensor(arg)
+
+
+def concat_with_broadcast(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
+    """Joined along an axis, the other axes broadcast before."""
+    nodes = [as_tensor(value) for value in tensor_list]
+    place = one_axis(axis, nodes[0])
+    common = common_shape([node.sum(place, keepdims=True) for node in nodes])[0]
+    return concatenate(
+        [broadcast_to(n, (*common[:place], n.static_shape[place], *common[place + 1 :])) for n in nodes], place
+    )
+
+
+def split(
+    x: TensorLike,
+    splits_size: Sequence[int] | int | None = None,
+    n_splits: int | None = None,
+    axis: int = 0,
+    *,
+    indices_or_sections: Sequence[int] | int | None = None,
+) -> list[Node]:
+    """Parts along an axis.
+
+    splits_size           lengths of the parts, as in PyTensor; an integer is a number of equal parts
+    n_splits              the number of parts, which must agree; alone, so many equal parts
+    indices_or_sections   positions before which to cut, as in NumPy, or a number of equal parts
     """
-    node, place = as_tensor(x), axis
-    if place is None:
-        node, place = flatten(node), 0
-    if not -node.ndim <= place < node.ndim:
-        raise ShapeError(f"axis {axis} does not exist in {describe(node)}.")
-    place %= node.ndim
-    counts, shape = as_tensor(repeats), node.static_shape
-    if counts.ndim > 1:
-        raise ShapeError(f"`repeats` must be a number or a vector, got {describe(counts)}.")
-    if counts.static_shape not in ((), (1,)):
-        return getitem(node, (*(slice(None),) * place, _repeated(broadcast_to(counts, (shape[place],)))))
-    count = as_length(reshape(counts, ()))
-    wider = broadcast_to(expand_dims(node, place + 1), (*shape[: place + 1], count, *shape[place + 1 :]))
-    return reshape(wider, (*shape[:place], shape[place] * count, *shape[place + 1 :]))
-
-
-def _repeated(counts: Node) -> Node:
-    """Positions 0, 1, …, each as often as `counts` says: how many runs of elements end at or before each place."""
-    whole = as_integer(reduce("sum", counts))
-    total = as_length(apply("where", reduce("any", apply("lt", counts, 0)), -1, length_of(whole)))
-    ends = cumulative("sum", counts)
-    marks = index_inc(getitem(full((total + 1,), 0, "int64"), ends), 1)
-    return getitem(cumulative("sum", marks), slice(None, total))
-
-
-def tile(x: TensorLike, repeats: TensorLike | Sequence[TensorLike]) -> Node:
-    """The whole tensor `repeats` times along each axis; axes are added in front where needed."""
     node = as_tensor(x)
-    counts: list[Dim] = list(as_shape(repeats))
+    if (splits_size is None and n_splits is None) == (indices_or_sections is None):
+        raise TypeError("`split` needs lengths (`splits_size`) or positions (`indices_or_sections`), and not both.")
+    if splits_size is None:
+        return index.split(node, n_splits if indices_or_sections is None else indices_or_sections, axis)  # type: ignore[arg-type]  # one of them is there
+    sizes = as_tensor(splits_size)
+    if not sizes.ndim:
+        return index.split(node, int(splits_size), axis)  # type: ignore[arg-type]  # an integer
+    lengths, place = as_shape(sizes), one_axis(axis, node)
+    total: Dim = sum(lengths, start=0)
+    if n_splits is not None and n_splits != len(lengths):
+        raise ShapeError(f"`n_splits` is {n_splits}, but there are {len(lengths)} lengths.")
+    if isinstance(node.static_shape[place], int) and isinstance(total, int) and total != node.static_shape[place]:
+        raise ShapeError(
+            f"parts of lengths {lengths} do not make up axis {axis} of length {node.static_shape[place]}: "
+            f"{describe(node)}. To cut before positions, as NumPy does, give them as `indices_or_sections`."
+        )
+    node = broadcast_to(node, [total if i == place else n for i, n in enumerate(node.static_shape)])
+    return index.split(node, list(itertools.accumulate(lengths))[:-1], axis)  # type: ignore[arg-type]  # lengths
+
+
+def tile(A: TensorLike, reps: TensorLike | Sequence[TensorLike]) -> Node:
+    """The whole tensor `reps` times along each axis; axes are added in front where needed."""
+    node = as_tensor(A)
+    counts: list[Dim] = list(as_shape(reps))
     counts = [*[1] * (node.ndim - len(counts)), *counts]
     if len(counts) > node.ndim:
         node = expand_dims(node, tuple(range(len(counts) - node.ndim)))
-    shape = node.static_shape
-    apart = reshape(node, tuple(n for length in shape for n in (1, length)))
-    wider = broadcast_to(apart, tuple(n for pair in zip(counts, shape, strict=True) for n in pair))
-    return reshape(wider, tuple(count * length for count, length in zip(counts, shape, strict=True)))
+    lengths = node.static_shape
+    apart = reshape(node, tuple(n for length in lengths for n in (1, length)))
+    wider = broadcast_to(apart, tuple(n for pair in zip(counts, lengths, strict=True) for n in pair))
+    return reshape(wider, tuple(count * length for count, length in zip(counts, lengths, strict=True)))
 
 
-def diag(x: TensorLike, k: int = 0) -> Node:
-    """A square matrix with vector x on diagonal `k` (above the main one if positive), or that diagonal of matrix x."""
+def flip(arr: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
+    """The order of elements reversed along `axis` (all axes for None)."""
+    node = as_tensor(arr)
+    axes = normalised_axes(axis, node.ndim)
+    return getitem(node, tuple(slice(None, None, -1 if i in axes else None) for i in range(node.ndim)))
+
+
+def roll(x: TensorLike, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Node:
+    """Elements moved on by `shift` places along `axis`, from the end to the beginning; None rolls all as one axis."""
     node = as_tensor(x)
-    if node.ndim == 1:
-        (length,) = node.static_shape
-        size = length + abs(k)
-        return index_set(getitem(full((size, size), 0, node.dtype), _diagonal(length, k)), node)
-    if node.ndim != 2:
+    if axis is None:
+        return reshape(roll(flatten(node), shift, 0), node.static_shape)
+    axes = [axis] if isinstance(axis, int) else list(axis)
+    shifts = [shift] * len(axes) if not isinstance(shift, list | tuple) else list(shift)
+    for place, by in zip((one_axis(a, node) for a in axes), shifts, strict=True):
+        length = length_of(node.static_shape[place])
+        positions = apply("mod", apply("sub", arange(length_of(node.static_shape[place])), by), length)
+        node = getitem(node, (*[slice(None)] * place, positions))
+    return node
+
+
+def choose(a: TensorLike, choices: Any, mode: str = "raise") -> Node:
+    """For each element of a the element of the choice of that number; all broadcast. `mode` as in `take`."""
+    options = list(choices if isinstance(choices, list | tuple) else as_tensor(choices))
+    number, *rest = shape.broadcast_arrays(a, *options)
+    if mode not in ("raise", "clip", "wrap"):
+        raise ValueError(f"mode must be 'raise', 'clip' or 'wrap', got {mode!r}.")
+    if mode == "clip":
+        number = apply("minimum", apply("maximum", number, 0), len(rest) - 1)
+    elif mode == "wrap":
+        number = apply("mod", number, len(rest))
+    return getitem(take_along_axis(stack(rest), expand_dims(number, 0), 0), 0)
+
+
+def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> Node:
+    """The parts along `axis` (of the flattened tensor for None) where a vector is true."""
+    node, mask = flatten(x) if axis is None else as_tensor(x), as_tensor(condition)
+    place = one_axis(0 if axis is None else axis, node)
+    return take(node, index.flatnonzero(mask), place)
+
+
+def pad(
+    x: TensorLike,
+    pad_width: npt.ArrayLike,
+    mode: str = "constant",
+    *,
+    constant_values: npt.ArrayLike = 0,
+) -> Node:
+    """x with elements added at both ends of its axes.
+
+    pad_width         how many: a number, (before, after), or such a pair per axis
+    mode              "constant", or copies of elements as NumPy's "edge", "wrap", "reflect" and "symmetric" take
+                      them, which need static lengths
+    constant_values   for "constant": what is added, in the forms of `pad_width`
+    """
+    node = as_tensor(x)
+    if mode not in ("constant", "edge", "wrap", "reflect", "symmetric"):
+        raise ValueError(f"mode must be 'constant', 'edge', 'wrap', 'reflect' or 'symmetric', got {mode!r}.")
+    widths = np.broadcast_to(np.asarray(pad_width), (node.ndim, 2)).tolist()
+    values = np.broadcast_to(np.asarray(constant_values), (node.ndim, 2)).tolist()
+    for axis, (before, after) in enumerate(widths):
+        length = node.static_shape[axis]
+        if mode != "constant":
+            if not isinstance(length, int):
+                raise ShapeError(f"mode {mode!r} needs a static length on axis {axis} of {describe(node)}.")
+            node = take(node, np.pad(np.arange(length), (before, after), mode=mode), axis)  # type: ignore[call-overload]  # one of NumPy's modes
+            continue
+        ends = [
+            full((*node.static_shape[:axis], width, *node.static_shape[axis + 1 :]), value, node.dtype)
+            for width, value in zip((before, after), values[axis], strict=True)
+        ]
+        node = concatenate([ends[0], node, ends[1]], axis)
+    return node
+
+
+def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[Node, ...] | Node:
+    """Positions of the elements that are not zero (or True): int64, a vector per axis or, if asked, a row of a matrix.
+
+    Their number is known when the function runs.
+    """
+    positions = index.nonzero(a)
+    return stack(positions) if return_matrix else positions
+
+
+def nonzero_values(a: TensorLike) -> Node:
+    """The elements that are not zero, in row-major order."""
+    node = flatten(a)
+    return getitem(node, index.flatnonzero(node))
+
+
+def unravel_index(indices: TensorLike, dims: object, order: str = "C") -> tuple[Node, ...]:
+    """Positions in a flattened tensor of lengths `dims` as positions on its axes."""
+    position, lengths = as_tensor(indices), as_shape(dims)
+    found: list[Node] = []
+    for length in reversed(lengths) if _row_major(order) else lengths:
+        found.append(apply("mod", position, length_of(length)))
+        position = apply("floor_div", position, length_of(length))
+    return tuple(reversed(found)) if _row_major(order) else tuple(found)
+
+
+def ravel_multi_index(multi_index: Sequence[TensorLike], dims: object, mode: str = "raise", order: str = "C") -> Node:
+    """Positions on the axes of a tensor of lengths `dims` as positions in it when flattened.
+
+    mode   beyond the ends: "clip" to the nearest, "wrap" around; "raise" is for positions known to be inside
+    """
+    result: Node | None = None
+    pairs = list(zip(multi_index, as_shape(dims), strict=True))
+    for given, length in pairs if _row_major(order) else reversed(pairs):
+        position, size = as_tensor(given), length_of(length)
+        if mode == "clip":
+            position = apply("minimum", apply("maximum", position, 0), apply("sub", size, 1))
+        elif mode == "wrap":
+            position = apply("mod", position, size)
+        elif mode != "raise":
+            raise ValueError(f"mode must be 'raise', 'clip' or 'wrap', got {mode!r}.")
+        result = position if result is None else apply("add", apply("mul", result, size), position)
+    if result is None:
+        raise ShapeError("`ravel_multi_index` needs positions on at least one axis.")
+    return result
+
+
+def _row_major(order: str) -> bool:
+    if order not in ("C", "F"):
+        raise ValueError(f"order must be 'C' or 'F', got {order!r}.")
+    return order == "C"
+
+
+def inverse_permutation(perm: TensorLike) -> Node:
+    """The permutation of 0, 1, … that undoes a permutation."""
+    node = as_tensor(perm)
+    positions = arange(length_of(node.static_shape[0]))
+    return index_set(getitem(full_like(node, 0), node), cast(positions, node.dtype))
+
+
+def join_dims(x: TensorLike, start_axis: int = 0, n_axes: int | None = None) -> Node:
+    """`n_axes` neighbouring axes (all that follow for None) as one; 0 axes become a new one of length 1."""
+    node = as_tensor(x)
+    start = start_axis % max(node.ndim, 1)
+    stop = node.ndim if n_axes is None else start + n_axes
+    if not start <= stop <= node.ndim:
+        raise ShapeError(f"{n_axes} axes from axis {start_axis} on do not exist in {describe(node)}.")
+    lengths = node.static_shape
+    return reshape(node, (*lengths[:start], product(lengths[start:stop]), *lengths[stop:]))
+
+
+def split_dims(x: TensorLike, shape: object, axis: int = 0) -> Node:
+    """One axis as several, of the lengths `shape`; one of them may be -1."""
+    node = as_tensor(x)
+    place, given = one_axis(axis, node), list(shape) if isinstance(shape, list | tuple) else [shape]
+    inner = reshape(arange(length_of(node.static_shape[place])), given).static_shape
+    return reshape(node, (*node.static_shape[:place], *inner, *node.static_shape[place + 1 :]))
+
+
+def specify_shape(x: TensorLike, shape: Sequence[object] | object) -> Node:
+    """x with lengths that are promised: a length per axis, None where nothing is said.
+
+    Lengths known to be others are a ShapeError at once, those that turn out others when the function is called.
+    """
+    node = as_tensor(x)
+    given = list(shape) if isinstance(shape, list | tuple) else [shape]
+    if len(given) != node.ndim:
+        raise ShapeError(f"{node.ndim} lengths were needed, got {tuple(given)} for {describe(node)}.")
+    wanted: list[Dim] = [
+        have if want is None else as_length(want) for have, want in zip(node.static_shape, given, strict=True)
+    ]
+    for axis, (have, want) in enumerate(zip(node.static_shape, wanted, strict=True)):
+        if isinstance(have, int) and have != want:
+            raise ShapeError(f"axis {axis} has length {have}, not {want!r}: {describe(node)}.")
+    return broadcast_to(node, wanted)
+
+
+def specify_broadcastable(x: TensorLike, *axes: int) -> Node:
+    """x with length 1 promised on the given axes, which then stretch in broadcasting."""
+    node = as_tensor(x)
+    ones = normalised_axes(axes, node.ndim)
+    return specify_shape(node, [1 if i in ones else None for i in range(node.ndim)])
+
+
+def broadcast_shape(*arrays: TensorLike) -> tuple[Node | int, ...]:
+    """The common shape to which tensors broadcast: integers where static, else int64 scalars."""
+    lengths = common_shape([as_tensor(a) for a in arrays])[0]
+    return tuple(n if isinstance(n, int) else length_of(n) for n in lengths)
+
+
+def is_flat(var: Node, ndim: int = 1) -> bool:
+    """Whether a tensor has rank `ndim`."""
+    return var.ndim == ndim
+
+
+def get_vector_length(v: TensorLike) -> int:
+    """The static length of a vector."""
+    node = as_tensor(v)
+    if node.ndim != 1 or isinstance(node.static_shape[0], Dimension):
+        raise ShapeError(f"a vector of static length was needed, got {describe(node)}.")
+    return node.static_shape[0]
+
+
+def slice_at_axis(sl: slice, axis: int) -> tuple[object, ...]:
+    """An index that takes a slice of one axis and all of the others."""
+    return (slice(None),) * axis + (sl, ...) if axis >= 0 else (..., sl) + (slice(None),) * (-1 - axis)
+
+
+def diag(v: TensorLike, k: int = 0) -> Node:
+    """A square matrix with vector v on diagonal `k` (above the main one if positive), or that diagonal of matrix v."""
+    node = as_tensor(v)
+    if node.ndim == 2:
+        return diagonal(node, k)
+    if node.ndim != 1:
         raise ShapeError(f"`diag` needs a vector or a matrix, got {describe(node)}.")
-    return diagonal(node, k)
+    size = node.static_shape[0] + abs(k)
+    return index_set(getitem(full((size, size), 0, node.dtype), diagonal_positions(size, size, k)), node)
 
 
-def _diagonal(length: Dim, k: int) -> tuple[Node, Node]:
-    """Rows and columns of the first `length` elements of diagonal k."""
-    positions = Node(Iota(length))
-    return apply("add", positions, max(-k, 0)), apply("add", positions, max(k, 0))
+def extract_diag(x: TensorLike) -> Node:
+    """The main diagonals of the matrices over the first two axes."""
+    return diagonal(x)
 
 
-def tri(rows: object, columns: object | None = None, k: int = 0, dtype: str = "float64") -> Node:
-    """Ones on and below diagonal `k`, zeros above it."""
-    n = as_length(rows)
-    m = n if columns is None else as_length(columns)
-    return cast(_below(n, m, k), dtype)
+def fill_diagonal(a: TensorLike, val: TensorLike) -> Node:
+    """A matrix with one number all along its main diagonal; of higher rank, where all positions are equal."""
+    return fill_diagonal_offset(a, val, 0)
 
 
-def _below(rows: Dim, columns: Dim, k: int) -> Node:
-    row, column = expand_dims(Node(Iota(rows)), 1), Node(Iota(columns))
-    return apply("ge", apply("add", row, k), column)
+def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: int) -> Node:
+    """A matrix with one number all along diagonal `offset` (above the main one if positive)."""
+    node = as_tensor(a)
+    if node.ndim < 2 or (node.ndim > 2 and (offset or len(set(node.static_shape)) != 1)):
+        raise ShapeError(f"a matrix was needed, or equal lengths for the main diagonal, got {describe(node)}.")
+    rows, columns = diagonal_positions(node.static_shape[0], node.static_shape[1], offset)
+    return index_set(getitem(node, (rows, columns) + (rows,) * (node.ndim - 2)), val)
 
 
-def tril(x: TensorLike, k: int = 0) -> Node:
+def tril(m: TensorLike, k: int = 0) -> Node:
     """The matrices of the last two axes on and below diagonal `k`, zeros above it."""
-    node = _matrix(x, "tril")
-    return apply("where", _below(node.static_shape[-2], node.static_shape[-1], k), node, as_tensor(0, node.dtype))
+    node = _matrix(m, "tril")
+    return apply("where", _below(node, k), node, as_tensor(0, node.dtype))
 
 
-def triu(x: TensorLike, k: int = 0) -> Node:
+def triu(m: TensorLike, k: int = 0) -> Node:
     """The matrices of the last two axes on and above diagonal `k`, zeros below it."""
-    node = _matrix(x, "triu")
-    return apply("where", _below(node.static_shape[-2], node.static_shape[-1], k - 1), as_tensor(0, node.dtype), node)
+    node = _matrix(m, "triu")
+    return apply("where", _below(node, k - 1), as_tensor(0, node.dtype), node)
+
+
+def _below(node: Node, k: int) -> Node:
+    rows, columns = (arange(length_of(n)) for n in node.static_shape[-2:])
+    return apply("ge", apply("add", expand_dims(rows, 1), k), columns)
 
 
 def _matrix(x: TensorLike, name: str) -> Node:
@@ -156,11 +449,21 @@ def _matrix(x: TensorLike, name: str) -> Node:
     return node
 
 
-def set_subtensor(part: Node, values: TensorLike) -> Node:
-    """PyTensor's name for `x[index].set(values)`; `part` is `x[index]`."""
-    return index_set(part, values)
+def set_subtensor(x: Node, y: TensorLike, inplace: bool = False, tolerate_inplace_aliasing: bool = False) -> Node:
+    """PyTensor's name for `a[i].set(y)`; x is `a[i]`. Memory is the compiler's matter: the other two change nothing."""
+    return index_set(x, y)
 
 
-def inc_subtensor(part: Node, values: TensorLike) -> Node:
-    """PyTensor's name for `x[index].inc(values)`; `part` is `x[index]`."""
-    return index_inc(part, values)
+def inc_subtensor(
+    x: Node,
+    y: TensorLike,
+    inplace: bool = False,
+    set_instead_of_inc: bool = False,
+    tolerate_inplace_aliasing: bool = False,
+    ignore_duplicates: bool = False,
+) -> Node:
+    """PyTensor's name for `a[i].inc(y)`; x is `a[i]`. With `ignore_duplicates` the last repetition counts."""
+    return index_set(x, y) if set_instead_of_inc else index_inc(x, y, ignore_duplicates)
+
+
+export(globals())

@@ -14,45 +14,22 @@ import numpy as np
 
 from consilience.ir import Node
 from consilience.ir.arithmetic import means
-from consilience.ops import index
-from consilience.ops.elementwise import TensorLike, apply, as_tensor
-from consilience.ops.notation import clip as _clip
-from consilience.ops.shape import transpose
-from consilience.tensor import reduction
-
-
-def _round(a: TensorLike, decimals: int = 0) -> Node:
-    """Rounded to a number of decimals, as NumPy does it."""
-    x = as_tensor(a)
-    if decimals == 0:
-        return apply("round", x)
-    scale = 10.0 ** abs(decimals)
-    towards, back = ("mul", "true_div") if decimals > 0 else ("true_div", "mul")
-    return apply(back, apply("round", apply(towards, x, scale)), scale)
-
-
-def _clipped(a: TensorLike, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Node:
-    """Brought between two bounds, either of which may be missing."""
-    low, high = (a_min if min is None else min), (a_max if max is None else max)
-    x = as_tensor(a)
-    if low is not None and high is not None:
-        return _clip(x, low, high)
-    if low is not None:
-        return apply("maximum", x, low)
-    return x if high is None else apply("minimum", x, high)
-
+from consilience.ops import index, reductions
+from consilience.ops.elementwise import as_tensor
+from consilience.ops.notation import clip, round_to
 
 # Functions of NumPy whose namesakes here take other arguments, and some that have none.
 OWN: dict[str, Callable[..., Any]] = {
-    "amax": reduction.max,
-    "amin": reduction.min,
-    "clip": _clipped,
+    "amax": reductions.max,
+    "amin": reductions.min,
+    "clip": lambda a, a_min=None, a_max=None, *, min=None, max=None: clip(
+        a, a_min if min is None else min, a_max if max is None else max
+    ),
     "copy": as_tensor,
     "ndim": lambda a: as_tensor(a).ndim,
-    "round": _round,
+    "round": lambda a, decimals=0: round_to(a, decimals=decimals),
     "shape": lambda a: as_tensor(a).shape,
     "split": index.split,
-    "transpose": lambda a, axes=None: transpose(a) if axes is None else transpose(a, *axes),
 }
 
 

@@ -1,71 +1,44 @@
-"""Symbolic inputs and constant tensors under PyTensor's names."""
+"""Constant tensors under PyTensor's and NumPy's names; lengths are integers or symbolic, `config.floatX` the dtype."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from consilience.ir import Dimension, Node, tensor_input
+from consilience.errors import ShapeError
+from consilience.ir import Node
+from consilience.ir import constant as _constant
 from consilience.ir.settings import config
-from consilience.ir.side_tables import set_name
-from consilience.ops.dtypes import DtypeLike, kind_of, named
+from consilience.ir.side_tables import describe, set_name
+from consilience.ir.types import FLOATS, INTEGERS
+from consilience.ops.arrangement import full_like
+from consilience.ops.dtypes import named
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.random import Key
-from consilience.ops.shape import Iota, as_length, broadcast_arrays, expand_dims, full, length_of
+from consilience.ops.shape import arange, as_length, broadcast_arrays, broadcast_to, expand_dims, eye, full, length_of
+from consilience.tensor.keywords import export
 
-Lengths = Sequence[int | Dimension | None]
 
-
-def tensor(
-    name: str | None = None, *, dtype: DtypeLike = "floatX", shape: Lengths = (), broadcastable: None = None
+def constant(
+    x: npt.ArrayLike, name: str | None = None, ndim: int | None = None, dtype: npt.DTypeLike | None = None
 ) -> Node:
-    """A function input. `shape` holds a length per axis, None where it is known only at the call."""
-    return tensor_input(named(dtype), shape, name)
-
-
-def _input(kind: str, rank: int) -> Callable[..., Node]:
-    def make(name: str | None = None, *, dtype: DtypeLike | None = None, shape: Lengths | None = None) -> Node:
-        lengths = (None,) * rank if shape is None else shape
-        if len(lengths) != rank:
-            raise ValueError(
-                f"a shape of {rank} lengths was needed, got {tuple(lengths)}; use `pt.tensor` for other ranks."
-            )
-        return tensor_input(named(dtype or kind), lengths, name)
-
-    make.__doc__ = f"A function input of rank {rank}, {kind} unless `dtype` says otherwise."
-    return make
-
-
-scalar, vector, matrix, tensor3, tensor4 = (_input("floatX", rank) for rank in range(5))
-bscalar, bvector, bmatrix, btensor3, btensor4 = (_input("int8", rank) for rank in range(5))
-wscalar, wvector, wmatrix, wtensor3, wtensor4 = (_input("int16", rank) for rank in range(5))
-iscalar, ivector, imatrix, itensor3, itensor4 = (_input("int32", rank) for rank in range(5))
-lscalar, lvector, lmatrix, ltensor3, ltensor4 = (_input("int64", rank) for rank in range(5))
-fscalar, fvector, fmatrix, ftensor3, ftensor4 = (_input("float32", rank) for rank in range(5))
-dscalar, dvector, dmatrix, dtensor3, dtensor4 = (_input("float64", rank) for rank in range(5))
-cscalar, cvector, cmatrix, ctensor3, ctensor4 = (_input("complex64", rank) for rank in range(5))
-zscalar, zvector, zmatrix, ztensor3, ztensor4 = (_input("complex128", rank) for rank in range(5))
-bool_scalar = _input("bool", 0)
-
-
-def constant(value: npt.ArrayLike, name: str | None = None, dtype: DtypeLike | None = None) -> Node:
-    """A fixed array; equal arrays are one node."""
-    node = as_tensor(value, dtype)
-    if name is not None:
-        set_name(node, name)
-    return node
+    """A fixed array, of rank `ndim` if given; equal arrays are one node."""
+    return _checked(as_tensor(x, dtype), name, ndim)
 
 
 def as_tensor_variable(
-    value: TensorLike, name: str | None = None, ndim: int | None = None, dtype: DtypeLike | None = None
+    x: TensorLike, name: str | None = None, ndim: int | None = None, dtype: npt.DTypeLike | None = None
 ) -> Node:
-    """A node for any array, number, node or nested list of these."""
-    node = as_tensor(value, dtype)
+    """A node for any array, number, node or nested list of these, of rank `ndim` if given."""
+    return _checked(as_tensor(x, dtype), name, ndim)
+
+
+def _checked(node: Node, name: str | None, ndim: int | None) -> Node:
     if ndim is not None and node.ndim != ndim:
-        raise ValueError(f"rank {ndim} was needed, got {node.ndim}.")
+        raise ShapeError(f"rank {ndim} was needed, got {node.ndim}: {describe(node)}.")
     if name is not None:
         set_name(node, name)
     return node
@@ -76,53 +49,227 @@ def key(seed: int) -> Node:
     return Node(Key(int(seed)))
 
 
-def zeros(shape: object, dtype: DtypeLike = "floatX") -> Node:
+def zeros(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     """Zeros of a shape."""
-    return full(shape, 0, dtype)
+    return full(shape, 0, named(dtype))
 
 
-def ones(shape: object, dtype: DtypeLike = "floatX") -> Node:
+empty = zeros
+
+
+def ones(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     """Ones of a shape."""
-    return full(shape, 1, dtype)
+    return full(shape, 1, named(dtype))
 
 
-def linspace(start: TensorLike, stop: TensorLike, num: TensorLike = 50, endpoint: bool = True) -> Node:
-    """`num` numbers at equal distances from `start` to `stop` along a new first axis; `stop` is the last if `endpoint`.
-
-    start, stop   floats or tensors that broadcast
-    num           a length, which may be an integer scalar tensor
-    """
-    (low, high), dtype = promote([start, stop])
-    if kind_of(dtype) != "float":
-        low, high = cast(low, "float64"), cast(high, "float64")
-    count = as_length(num)
-    first, last = broadcast_arrays(low, high)
-    gaps = length_of(count) - 1 if endpoint else length_of(count)
-    position = expand_dims(Node(Iota(count)), tuple(range(1, first.ndim + 1)))
-    steps = cast(apply("maximum", gaps, 1), first.dtype)
-    result = cast(position, first.dtype) * ((last - first) / steps) + first
-    ends = apply("logical_and", position > 0, apply("eq", position, gaps))
-    return apply("where", ends, last, result) if endpoint else result
+def alloc(value: TensorLike, *shape: object) -> Node:
+    """`value` repeated to the lengths that follow it."""
+    return broadcast_to(value, shape)
 
 
-def full_like(x: TensorLike, value: TensorLike, dtype: DtypeLike | None = None) -> Node:
-    """`value` with the shape and (unless given) dtype of x."""
+def zeros_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool = False) -> Node:
+    """Zeros with the shape and (unless given) dtype of a tensor."""
+    return full_like(model, 0, dtype)
+
+
+def empty_like(prototype: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
+    """Zeros with the shape and (unless given) dtype of a tensor."""
+    return full_like(prototype, 0, dtype)
+
+
+def ones_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool = False) -> Node:
+    """Ones with the shape and (unless given) dtype of a tensor."""
+    return full_like(model, 1, dtype)
+
+
+def identity_like(x: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
+    """Ones on the main diagonal and zeros elsewhere, with the shape and (unless given) dtype of a matrix."""
     node = as_tensor(x)
-    return full(node.static_shape, value, dtype or node.dtype)
+    if node.ndim != 2:
+        raise ShapeError(f"`identity_like` needs a matrix, got {describe(node)}.")
+    rows, columns = node.static_shape
+    return eye(rows, columns, dtype=node.dtype if dtype is None else dtype)
 
 
-def zeros_like(x: TensorLike, dtype: DtypeLike | None = None) -> Node:
-    """Zeros with the shape and dtype of x."""
-    return full_like(x, 0, dtype)
+def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | None = None) -> Node:
+    """Ones on and below diagonal `k`, zeros above it: N rows and M columns (N for None)."""
+    row, column = arange(length_of(as_length(N))), arange(length_of(as_length(N if M is None else M)))
+    return cast(apply("ge", apply("add", expand_dims(row, 1), k), column), dtype)
 
 
-def ones_like(x: TensorLike, dtype: DtypeLike | None = None) -> Node:
-    """Ones with the shape and dtype of x."""
-    return full_like(x, 1, dtype)
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Node, Node]:
+    """Rows and columns of the elements on and below diagonal `k` of n x m matrices (n x n for None)."""
+    rows, columns = np.tril_indices(n, k, m)
+    return _constant(rows), _constant(columns)
 
 
-def floatX(value: TensorLike) -> Any:  # PyMC's name
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Node, Node]:
+    """Rows and columns of the elements on and above diagonal `k` of n x m matrices (n x n for None)."""
+    rows, columns = np.triu_indices(n, k, m)
+    return _constant(rows), _constant(columns)
+
+
+def tril_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
+    """`tril_indices` for the shape of a matrix, which must be static."""
+    rows, columns = _static_lengths(a, "tril_indices_from")
+    return tril_indices(rows, k, columns)
+
+
+def triu_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
+    """`triu_indices` for the shape of a matrix, which must be static."""
+    rows, columns = _static_lengths(a, "triu_indices_from")
+    return triu_indices(rows, k, columns)
+
+
+def _static_lengths(a: TensorLike, name: str) -> tuple[int, int]:
+    shape = as_tensor(a).static_shape
+    if len(shape) != 2 or not isinstance(shape[0], int) or not isinstance(shape[1], int):
+        raise ShapeError(f"`{name}` needs a matrix of static shape, got {describe(as_tensor(a))}.")
+    return shape[0], shape[1]
+
+
+def linspace(
+    start: TensorLike,
+    stop: TensorLike,
+    num: object = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: npt.DTypeLike | None = None,
+    axis: int = 0,
+) -> Node | tuple[Node, Node]:
+    """`num` evenly spaced numbers from `start` to `stop`, the last one included where `endpoint`.
+
+    start, stop   numbers or tensors, which broadcast; the numbers run along the new axis `axis`
+    retstep       also give the distance of neighbours
+    """
+    low, high = _ends(start, stop)
+    positions, gaps = _places(num, low, endpoint)
+    distance = apply("true_div", apply("sub", high, low), gaps)
+    values = apply("add", apply("mul", positions, distance), low)
+    if endpoint:
+        values = apply("where", _is_last(positions, num), high, values)
+    result = _spread_along(values, axis, dtype)
+    return (result, distance) if retstep else result
+
+
+def _ends(start: TensorLike, stop: TensorLike) -> list[Node]:
+    """Both ends as floats of one dtype and shape."""
+    ends, dtype = promote([start, stop])
+    return broadcast_arrays(*ends) if dtype in FLOATS else broadcast_arrays(*(cast(end, "float64") for end in ends))
+
+
+def _places(num: object, low: Node, endpoint: bool) -> tuple[Node, Node]:
+    """The places 0, 1, … along a new first axis before those of `low`, and the number of gaps between the ends."""
+    count = length_of(as_length(num))
+    positions = expand_dims(arange(count), tuple(range(1, low.ndim + 1)))
+    gaps = apply("maximum", apply("sub", count, 1), 1) if endpoint else count
+    return cast(positions, low.dtype), cast(gaps, low.dtype)
+
+
+def _is_last(positions: Node, num: object) -> Node:
+    last = apply("sub", length_of(as_length(num)), 1)
+    return apply("logical_and", apply("eq", positions, last), apply("gt", last, 0))
+
+
+def _spread_along(values: Node, axis: int, dtype: npt.DTypeLike | None) -> Node:
+    if dtype is not None:
+        values = cast(apply("floor", values) if named(dtype) in INTEGERS else values, dtype)
+    place = axis % values.ndim
+    order = [*range(1, place + 1), 0, *range(place + 1, values.ndim)]
+    return values.transpose(*order) if place else values
+
+
+def logspace(
+    start: TensorLike,
+    stop: TensorLike,
+    num: object = 50,
+    base: TensorLike = 10.0,
+    endpoint: bool = True,
+    dtype: npt.DTypeLike | None = None,
+    axis: int = 0,
+) -> Node:
+    """`num` numbers from base ** start to base ** stop whose logarithms are evenly spaced."""
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    assert isinstance(exponents, Node)
+    result = apply("pow", base, exponents)
+    return result if dtype is None else cast(result, dtype)
+
+
+def geomspace(
+    start: TensorLike,
+    stop: TensorLike,
+    num: object = 50,
+    base: TensorLike = 10.0,
+    endpoint: bool = True,
+    dtype: npt.DTypeLike | None = None,
+    axis: int = 0,
+) -> Node:
+    """`num` numbers of equal ratios from `start` to `stop`, which have one sign, in float64; the ends are exact.
+
+    base   has no influence; PyTensor computes through powers of it
+    """
+    low, high = _ends(cast(start, "float64"), cast(stop, "float64"))
+    positions, gaps = _places(num, low, endpoint)
+    share = apply("true_div", positions, gaps)
+    values = apply("mul", low, apply("pow", apply("true_div", high, low), share))
+    if endpoint:
+        values = apply("where", _is_last(positions, num), high, values)
+    return _spread_along(values, axis, dtype)
+
+
+def meshgrid(*xi: TensorLike, indexing: str = "xy", sparse: bool = False) -> list[Node]:
+    """Coordinate tensors of a grid from its axes: vectors of lengths n, m, … give tensors of shape (m, n, …).
+
+    indexing   "xy" exchanges the first two axes as plots do, "ij" does not
+    sparse     leave axes of length 1 in place of repeating
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"indexing must be 'xy' or 'ij', got {indexing!r}.")
+    order = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        order[:2] = [1, 0]
+    axes = [
+        expand_dims(as_tensor(x).ravel(), tuple(i for i in range(len(xi)) if i != place))
+        for x, place in zip(xi, order, strict=True)
+    ]
+    if sparse:
+        return axes
+    shape = [axes[order.index(i)].static_shape[i] for i in range(len(xi))]
+    return [broadcast_to(axis, shape) for axis in axes]
+
+
+def floatX(X: TensorLike) -> Any:  # PyMC's name
     """An expression or array as floats of `config.floatX`; expressions stay expressions, all else is an array."""
-    if isinstance(value, Node):
-        return as_tensor(value, config.floatX)
-    return np.asarray(value, dtype=config.floatX)
+    if isinstance(X, Node):
+        return as_tensor(X, config.floatX)
+    return np.asarray(X, dtype=config.floatX)
+
+
+class _Grid:
+    """`mgrid[…]` and `ogrid[…]`: coordinates from slices of numbers, as NumPy's."""
+
+    def __init__(self, grid: Any) -> None:
+        self._grid = grid
+
+    def __getitem__(self, slices: slice | tuple[slice, ...]) -> Node | list[Node]:
+        found = self._grid[slices]
+        return as_tensor(found) if isinstance(slices, slice) else [as_tensor(axis) for axis in found]
+
+
+mgrid = _Grid(np.mgrid)
+ogrid = _Grid(np.ogrid)
+
+
+def bartlett(M: int) -> Node:
+    """The triangular window of M points."""
+    return _constant(np.bartlett(M))
+
+
+e = math.e
+pi = math.pi
+inf = math.inf
+nan = math.nan
+euler_gamma = float(np.euler_gamma)
+newaxis = None
+
+export(globals(), "e euler_gamma inf mgrid nan newaxis ogrid pi")

@@ -164,7 +164,7 @@ def jacobian(
     wrt: Nodes,
     consider_constant: Nodes | None = None,
     disconnected_inputs: str = "raise",
-    vectorize: bool = True,
+    vectorize: bool = False,
 ) -> Any:
     """Derivative of every element: shape (*expression.shape, *wrt.shape), one for each tensor of `wrt`.
 
@@ -240,22 +240,27 @@ def pushforward(
     inputs: Nodes,
     tangents: TensorLike | Sequence[TensorLike],
     disconnected_outputs: str = "raise",
+    return_disconnected: str | None = "zero",
+    use_op_pushforward: bool = True,
 ) -> Any:
     """Jacobian of the outputs times tangents: one result per output, of its type.
 
     tangents               one per input, of its type
     disconnected_outputs   outputs that depend on no input: "raise" DisconnectedInputError, "warn" or "ignore"
+    return_disconnected    what stands for those: "zero", or "none" for None
+    use_op_pushforward     accepted; there is one way to compute it
     returns                in the form of `outputs`
     """
     written, wanted = _listed(outputs, "outputs"), _listed(inputs, "inputs")
-    for output in written:
-        if not any(calculus.connected([output], wanted)):
+    absent = _absent_value(return_disconnected)
+    there = [any(calculus.connected([output], wanted)) for output in written]
+    for output, connected in zip(written, there, strict=True):
+        if not connected:
             _connected([output], wanted, (), disconnected_outputs)
     simple = simplify(written, keep=wanted)
     directions = _directions(wanted, tangents, isinstance(inputs, Node))
-    found = calculus.pushforward(simple, wanted, directions)
-    found = _derived(found, [*written, *directions], wanted)
-    return _as(outputs, found)
+    found = _derived(calculus.pushforward(simple, wanted, directions), [*written, *directions], wanted)
+    return _as(outputs, [slope if here or absent else None for slope, here in zip(found, there, strict=True)])
 
 
 def Lop(
@@ -274,9 +279,11 @@ def Rop(
     wrt: Nodes,
     eval_points: TensorLike | Sequence[TensorLike],
     disconnected_outputs: str = "raise",
+    return_disconnected: str | None = "zero",
+    use_op_rop_implementation: bool = True,
 ) -> Any:
     """The R-operator, `pushforward` under its older name."""
-    return pushforward(f, wrt, eval_points, disconnected_outputs)
+    return pushforward(f, wrt, eval_points, disconnected_outputs, return_disconnected, use_op_rop_implementation)
 
 
 def zero_grad(x: TensorLike) -> Node:

@@ -1,25 +1,225 @@
-"""`pt.linalg`: linear algebra on the last two axes, leading axes are a batch."""
+"""`pt.linalg`: linear algebra on the last two axes, leading axes are a batch; PyTensor's, SciPy's and NumPy's names.
 
-import sys
+A matrix without a factorisation or inverse makes the function raise LinearAlgebraError. Words about memory and checks
+(`overwrite_a`, `overwrite_b`, `check_finite`) are taken and change nothing: the compiler decides about memory.
+"""
+
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from consilience.ops.linalg import (
-    cholesky,
-    det,
-    diagonal,
-    inv,
-    matrix_transpose,
-    slogdet,
-    solve,
-    solve_triangular,
-    trace,
-)
-from consilience.tensor import absent
+from consilience.errors import ShapeError
+from consilience.ir import Node
+from consilience.ir.dimension import product
+from consilience.ir.side_tables import describe
+from consilience.ops import linalg
+from consilience.ops.elementwise import TensorLike, apply, as_tensor
+from consilience.ops.linalg import det as det
+from consilience.ops.linalg import diagonal as diagonal
+from consilience.ops.linalg import inv as inv
+from consilience.ops.linalg import matmul as matmul
+from consilience.ops.linalg import matrix_transpose as matrix_transpose
+from consilience.ops.linalg import outer as outer
+from consilience.ops.linalg import slogdet as slogdet
+from consilience.ops.linalg import tensordot as tensordot
+from consilience.ops.linalg import trace as trace
+from consilience.ops.reductions import Axis, max, min, sum
+from consilience.ops.shape import expand_dims, eye, reshape, squeeze
+from consilience.tensor.keywords import export, missing
+from consilience.tensor.products import block_diag as block_diag
+from consilience.tensor.products import kron as kron
+from consilience.tensor.products import matrix_dot as matrix_dot
+from consilience.tensor.products import vecdot as vecdot
+
+matrix_inverse = inv
+
+_ASSUMPTIONS = {
+    "pos": "pos", "positive definite": "pos", "lower triangular": "lower", "upper triangular": "upper", "gen": "gen",
+    "general": "gen", "sym": "gen", "symmetric": "gen", "her": "gen", "hermitian": "gen", "diagonal": "gen",
+    "tridiagonal": "gen", "banded": "gen",
+}  # fmt: skip
+
+
+def cholesky(
+    x: TensorLike,
+    lower: bool = True,
+    *,
+    check_finite: bool = True,
+    overwrite_a: bool = False,
+    on_error: str = "raise",
+) -> Node:
+    """Cholesky factor of symmetric positive definite matrices, lower triangular unless `lower=False`.
+
+    on_error   "raise": a matrix that is not positive definite makes the function raise LinearAlgebraError
+    """
+    if on_error != "raise":
+        raise ValueError(f"a failed factorisation raises an error, on_error={on_error!r} is not offered.")
+    return linalg.cholesky(x, lower)
+
+
+def solve(
+    a: TensorLike,
+    b: TensorLike,
+    *,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    assume_a: str = "gen",
+    transposed: bool = False,
+    b_ndim: int | None = None,
+) -> Node:
+    """y with a y = b, or a' y = b where `transposed`.
+
+    assume_a   what a is: "pos" and triangular matrices are solved as such, any other as general ones
+    b_ndim     rank of one right side: 1 a vector, 2 a matrix; None takes b's own rank, up to 2
+    """
+    if assume_a not in _ASSUMPTIONS:
+        raise ValueError(f"assume_a must be one of {', '.join(_ASSUMPTIONS)}, got {assume_a!r}.")
+    kind = _ASSUMPTIONS[assume_a]
+    if kind in ("lower", "upper"):
+        return solve_triangular(a, b, trans=int(transposed), lower=kind == "lower", b_ndim=b_ndim)
+    matrix = linalg.matrix_transpose(a) if transposed and kind == "gen" else a
+    right, vectors = _columns(b, b_ndim)
+    result = linalg.solve(matrix, right, kind)
+    return squeeze(result, -1) if vectors else result
+
+
+def solve_triangular(
+    a: TensorLike,
+    b: TensorLike,
+    *,
+    trans: int | str = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    check_finite: bool = True,
+    overwrite_b: bool = False,
+    b_ndim: int | None = None,
+) -> Node:
+    """y with a y = b for triangular a (upper unless `lower`); `trans` 1 or "T" solves a' y = b.
+
+    unit_diagonal   take the diagonal of a as ones, whatever stands there
+    b_ndim          as in `solve`
+    """
+    if trans not in (0, 1, 2, "N", "T", "C"):
+        raise ValueError(f"trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}.")
+    matrix = as_tensor(a)
+    if unit_diagonal:
+        matrix = apply("where", eye(matrix.static_shape[-1], dtype="bool"), as_tensor(1, matrix.dtype), matrix)
+    right, vectors = _columns(b, b_ndim)
+    result = linalg.solve_triangular(matrix, right, lower, trans not in (0, "N"))
+    return squeeze(result, -1) if vectors else result
+
+
+def _columns(b: TensorLike, b_ndim: int | None) -> tuple[Node, bool]:
+    """Right sides as columns, and whether they were vectors that became columns here."""
+    node = as_tensor(b)
+    if b_ndim not in (None, 1, 2) or (b_ndim is not None and node.ndim < b_ndim):
+        raise ShapeError(f"b_ndim must be 1 or 2 and no more than the rank, got {b_ndim} for {describe(node)}.")
+    vectors = b_ndim == 1 and node.ndim > 1
+    return (expand_dims(node, -1) if vectors else node), vectors
+
+
+def cho_solve(
+    c_and_lower: tuple[TensorLike, bool], b: TensorLike, *, check_finite: bool = True, b_ndim: int | None = None
+) -> Node:
+    """y with a y = b from the Cholesky factor of a and whether that is the lower one."""
+    factor, lower = c_and_lower
+    half = solve_triangular(factor, b, trans=int(not lower), lower=lower, b_ndim=b_ndim)
+    return solve_triangular(factor, half, trans=int(lower), lower=lower, b_ndim=b_ndim)
+
+
+def logdet(x: TensorLike) -> Node:
+    """Logarithm of the absolute value of the determinant."""
+    return slogdet(x)[1]
+
+
+def matrix_power(M: TensorLike, n: int) -> Node:
+    """A square matrix times itself n times; for negative n the inverse times itself."""
+    base = as_tensor(M) if n >= 0 else inv(M)
+    if base.ndim < 2:
+        raise ShapeError(f"`matrix_power` needs a matrix, got {describe(base)}.")
+    result: Node | None = None
+    for bit in reversed(bin(abs(n))[2:]):
+        if bit == "1":
+            result = base if result is None else matmul(result, base)
+        base = matmul(base, base)
+    if result is not None:
+        return result
+    unit = eye(base.static_shape[-1], dtype=base.dtype)
+    return apply("add", unit, apply("mul", base, 0)) if base.ndim > 2 else unit
+
+
+def norm(
+    x: TensorLike, ord: float | str | None = None, axis: int | tuple[int, int] | None = None, keepdims: bool = False
+) -> Node:
+    """Norms of vectors along one axis, or of matrices over two.
+
+    ord    None is the square root of the sum of squares. Vectors: any number, with inf and -inf the extremes of the
+           absolute values and 0 the count of those not zero. Matrices: "fro", 1, -1, inf and -inf
+    axis   None with `ord` None takes all elements, otherwise all axes of a vector or matrix
+    """
+    node = as_tensor(x)
+    node = node if node.dtype in ("float64", "float32") else node.astype("float64")
+    if axis is None and ord is None:
+        return apply("sqrt", sum(apply("square", node), None, None, keepdims))
+    axes = tuple(range(node.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    size = apply("abs", node)
+    if len(axes) == 1:
+        return _vector_norm(size, ord, axes[0], keepdims)
+    if len(axes) != 2:
+        raise ShapeError(f"a norm goes over one axis or two, got {axes} for {describe(node)}.")
+    if ord in (None, "fro", "f"):
+        return apply("sqrt", sum(apply("square", node), axes, None, keepdims))
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise ValueError(f"a matrix norm has ord None, 'fro', 1, -1, inf or -inf, got {ord!r}.")
+    inner, outside = axes if ord in (1, -1) else axes[::-1]
+    totals = sum(size, inner, None, keepdims=True)
+    result = (max if ord in (1, math.inf) else min)(totals, outside, keepdims=True)
+    return result if keepdims else squeeze(result, axes)
+
+
+def _vector_norm(size: Node, ord: float | str | None, axis: Axis, keepdims: bool) -> Node:
+    if isinstance(ord, str):
+        raise ValueError(f"a vector norm has a number as ord, got {ord!r}.")
+    if ord is None or ord == 2:
+        return apply("sqrt", sum(apply("square", size), axis, None, keepdims))
+    if math.isinf(ord):
+        return (max if ord > 0 else min)(size, axis, keepdims)
+    if ord == 0:
+        return sum(apply("neq", size, 0), axis, size.dtype, keepdims)
+    if ord == 1:
+        return sum(size, axis, None, keepdims)
+    return apply("pow", sum(apply("pow", size, float(ord)), axis, None, keepdims), 1.0 / ord)
+
+
+def tensorinv(a: TensorLike, ind: int = 2) -> Node:
+    """The inverse of a tensor for `tensordot(…, ind)`: its first `ind` axes against the others."""
+    node = as_tensor(a)
+    first, last = node.static_shape[:ind], node.static_shape[ind:]
+    return reshape(inv(reshape(node, (product(first), product(last)))), (*last, *first))
+
+
+def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None) -> Node:
+    """y with tensordot(a, y, y.ndim) = b; `axes` of a are moved to its end before."""
+    node, right = as_tensor(a), as_tensor(b)
+    if axes is not None:
+        moved = [axis % node.ndim for axis in axes]
+        node = node.transpose(*[i for i in range(node.ndim) if i not in moved], *moved)
+    shape = node.static_shape[right.ndim :]
+    flat = reshape(node, (product(node.static_shape[: right.ndim]), product(shape)))
+    return reshape(linalg.solve(flat, right.ravel()), shape)
+
 
 if not TYPE_CHECKING:  # type checkers know by themselves what is not there
 
     def __getattr__(name: str) -> object:
-        raise AttributeError(absent.reason(__name__, name), name=name, obj=sys.modules[__name__])
+        raise missing(__name__, name)
 
 
-__all__ = ["cholesky", "det", "diagonal", "inv", "matrix_transpose", "slogdet", "solve", "solve_triangular", "trace"]
+export(
+    globals(),
+    "block_diag det diagonal inv kron matmul matrix_dot matrix_inverse matrix_transpose outer slogdet tensordot trace "
+    "vecdot",
+    wrap=True,
+)

@@ -12,7 +12,8 @@ from consilience.distributions.mathematics import log
 from consilience.distributions.transforms.transform import Transform
 from consilience.ir import Node, Shape
 from consilience.ops.elementwise import as_tensor, cast
-from consilience.ops.reduce import count, mean, reduce, softmax
+from consilience.ops.reduce import count, reduce, softmax
+from consilience.ops.reductions import mean
 from consilience.ops.shape import concatenate
 
 

@@ -120,6 +120,11 @@ def gamma_density(a: Lanes, x: Lanes) -> Lanes:
     return exponential(choose(large, far, near)) / choose(large, (2 * math.pi * big).sqrt(), 1.0)
 
 
+def _at_most_one(probability: Lanes) -> Lanes:
+    """A probability whose rounding is not to pass 1: its logarithm and that of its complement are finite or -inf."""
+    return choose(probability > 1.0, 1.0, probability)
+
+
 def _series(a: Lanes, x: Lanes) -> Lanes:
     """1 + x / (a + 1) + x**2 / ((a + 1) (a + 2)) + ..., NaN without convergence."""
     term, sum = Cell(x.constant(1.0)), Cell(x.constant(1.0))
@@ -200,12 +205,12 @@ def incomplete_gamma(a: Lanes, x: Lanes) -> tuple[Cell, Cell]:
         with builder.else_():
             below = (x < a + 1.0) | (x <= 1.5)
             with builder.if_(below.value):
-                p.set(gamma_density(a, x) * _series(a, x))
+                p.set(_at_most_one(gamma_density(a, x) * _series(a, x)))
                 q.set(1.0 - p.get())
                 with builder.if_(((a <= 1.0) & (x <= 1.5)).value):
                     q.set(_complement_for_small(a, x))
             with builder.else_():
-                q.set(gamma_density(a, x) * a * _fraction(a, x))
+                q.set(_at_most_one(gamma_density(a, x) * a * _fraction(a, x)))
                 p.set(1.0 - q.get())
     with builder.else_():
         # Limits: all mass at 0 for a = 0, at infinity for a = infinity.
@@ -305,7 +310,7 @@ def regular_beta(a: Lanes, b: Lanes, x: Lanes, y: Lanes) -> Lanes:
     mirrored = x * (a + b + 2.0) > a + 1.0
     first, second = choose(mirrored, b, a), choose(mirrored, a, b)
     at, rest = choose(mirrored, y, x), choose(mirrored, x, y)
-    value = beta_density(first, second, at, rest) * _beta_fraction(first, second, at) / first
+    value = _at_most_one(beta_density(first, second, at, rest) * _beta_fraction(first, second, at) / first)
     return choose(mirrored, 1.0 - value, value)
 
 

@@ -104,7 +104,8 @@ def logarithm_of_pair(x: Lanes, correction: Lanes) -> Lanes:
     exponent = bits >> 52
     n = (exponent | WHOLE_BITS).real - (WHOLE + BIAS)
     f = ((bits & FRACTION_BITS) + ROOT_HALF_BITS).real - 1.0
-    usual = assembled(n, fma(correction, ((2046 - exponent) << 52).real, f))
+    # 2**-n as half of 2**(1 - n): the greatest x have n = 1024, for which it is 0 here, not bits of no number.
+    usual = assembled(n, fma(correction, 0.5 * ((2047 - exponent) << 52).real, f))
     return _with_special_values(usual, x, (~((x > 0.0) & (x < math.inf))).any())
 
 

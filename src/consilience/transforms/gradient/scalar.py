@@ -193,10 +193,18 @@ derivative("log", lambda g, y, x: g / x)
 derivative("log2", lambda g, y, x: g / (LOG_2 * x))
 derivative("log10", lambda g, y, x: g / (LOG_10 * x))
 derivative("log1p", lambda g, y, x: g / (1.0 + x))
+
+
+def _share(y: Node, a: Node, b: Node) -> Node:
+    """exp(a) / (exp(a) + exp(b)) for y = logaddexp(a, b), at any size of a and b; 0 where both are 0."""
+    gap = where(eq(a, b), 0.0, a - b)
+    return where(eq(y, -math.inf), 0.0, apply("sigmoid", gap))
+
+
 derivative(
     "logaddexp",
-    lambda g, y, a, b: g * exp(a - raised(y)),
-    lambda g, y, a, b: g * exp(b - raised(y)),
+    lambda g, y, a, b: g * _share(y, a, b),
+    lambda g, y, a, b: g * _share(y, b, a),
 )
 derivative(
     "logaddexp2",

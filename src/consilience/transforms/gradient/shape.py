@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from consilience.ir import Dim, Node
 from consilience.ops import (
     BroadcastTo,
@@ -17,7 +19,7 @@ from consilience.ops import (
 from consilience.ops.index import FULL, Slice
 from consilience.ops.random import Key
 from consilience.ops.shape import expand_dims, reshape, transpose
-from consilience.transforms.gradient.table import no_derivative, partial_of
+from consilience.transforms.gradient.table import no_derivative, partial_of, pullback_of
 
 
 @partial_of(Reshape)
@@ -49,18 +51,20 @@ def _broadcast_to(node: Node, g: Node, position: int) -> Node:
     return g  # the engine sums over stretched axes
 
 
-@partial_of(Concatenate)
-def _concatenate(node: Node, g: Node, position: int) -> Node:
+@pullback_of(Concatenate)
+def _concatenate(node: Node, g: Node, wanted: Sequence[bool]) -> list[Node | None]:
     assert isinstance(node.op, Concatenate)
     axis = node.op.axis
     lengths = [x.static_shape[axis] for x in node.inputs]
-    start = sum(lengths[:position], start=_NOTHING)
-    stop = None if position == len(lengths) - 1 else start + lengths[position]
     lead, trail = (FULL,) * axis, (FULL,) * (g.ndim - axis - 1)
-    return Node(Index((*lead, Slice(start or None, stop), *trail)), g)
+    found: list[Node | None] = []
+    start: Dim = 0
+    for position, (own, asked) in enumerate(zip(lengths, wanted, strict=True)):
+        stop = None if position == len(lengths) - 1 else start + own
+        found.append(Node(Index((*lead, Slice(start or None, stop), *trail)), g) if asked else None)
+        start = start + own
+    return found
 
-
-_NOTHING: Dim = 0
 
 no_derivative(Key, "made of a seed, an integer")
 no_derivative(Iota, "made of a length, an integer")

@@ -1,0 +1,120 @@
+"""What PyTensor and PyMC have and this library does not have yet: names, and what serves meanwhile.
+
+In: a name. Out: the sentence for whoever asks for it. Outside: everything that is there.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Final
+
+_GROUPS: Final = {
+    # Tensors.
+    "loops come later; `pt.cumsum`, `pt.cumprod`, `pt.vectorize` and `pt.cond` are there": """
+        scan map reduce foldl foldr
+    """,
+    "`pt.sort`, `pt.argsort`, `pt.median` and `pt.searchsorted` are there, other orders come later": """
+        argpartition partition topk percentile quantile digitize histogram
+    """,
+    "`pt.interp` is there, other interpolation comes later": "interpolate1d interpolate",
+    "Fourier transforms come later": "fft rfft irfft",
+    "sparse matrices come later; index arrays and `.inc` do what sums by group need": "sparse",
+    "convolutions come later; `pt.matmul` and slices are there": "convolve convolve1d convolve2d signal nnet",
+    """further factorisations come later; `pt.linalg` has cholesky, cho_solve, solve, solve_triangular, inv, det,
+    slogdet, norm and matrix_power""": """
+        eig eigh eigvalsh expm lstsq lu lu_factor lu_solve ordqz pinv pivot_to_permutation qr qr_full qz schur
+        solve_continuous_lyapunov solve_discrete_are solve_discrete_lyapunov solve_lyapunov solve_sylvester svd
+        tridiagonal_lu_factor tridiagonal_lu_solve cho_factor
+    """,
+    "all of linear algebra is in `pt.linalg`": "nlinalg slinalg",
+    """more special functions come later; gammaln, betaln, digamma, trigamma, gammainc, betainc and their inverses,
+    erf, erfinv, ndtri and their kin are there""": """
+        polygamma iv ive i0 i1 j0 j1 jv kv kve kn hyp2f1 owens_t factorial poch beta gamma gammal gammau chi2sf
+        ndtri_exp xlogx
+    """,
+    "the configuration is `pt.config`, with `floatX` and `change_flags`": "configdefaults configparser",
+    "parts of unlike shapes are joined with `pt.concatenate([x.ravel(), …])` and cut with `pt.split`": "pack unpack",
+    "`pt.take_along_axis` does this": "permute_row_elements",
+    "`pt.dot` and `pt.matmul` do this": "dense_dot",
+    "random numbers are in `pt.random`, with explicit keys": "RandomStream random_stream",
+    "there is one kind of node: constants, inputs and results are `TensorVariable`": """
+        Constant TensorConstant NoneConst NoneSliceConst
+    """,
+    "scalars are tensors of rank 0": "scalar_from_tensor tensor_from_scalar scalar",
+    "slices are Python's own": "make_slice slicetype none_type_t",
+    "a constant's value is `.eval()`": """
+        get_scalar_constant_value get_underlying_scalar_constant_value get_underlying_scalar_constant
+    """,
+    "everything is computed in main memory": "transfer",
+    "dtypes are names, as in `dtype='float64'`": """
+        complex_matrix_types complex_scalar_types complex_types complex_vector_types
+        float_matrix_types float_scalar_types float_types float_vector_types int_matrix_types int_scalar_types
+        int_types int_vector_types
+    """,
+    "new ops are written in the library (CONTRIBUTING.md); functions of tensors are Python functions": """
+        Op OpFromGraph wrap_jax wrap_py as_symbolic
+    """,
+    "an inner part of PyTensor or PyMC; the public functions are in `consilience`, `pt`, `pt.linalg` and `pm.math`": """
+        basic blas blas_c blas_headers blockwise elemwise elemwise_cgen exceptions extra_ops functional math optimize
+        pytensor rewriting sharedvar subtensor symbolic type type_other utils variable assumptions conditional
+        graph link misc npy_2_compat values_eq_approx_always_true blocking data func_utils initial_point logging
+        logprob model_graph progress_bar pytensorf sampling smc stats step_methods tuning util variational vartypes
+        BaseModel FrozenModel compile_forward_sampling_function compile_fn init_nuts SymbolicRandomVariable
+        Sequence TYPE_CHECKING Union singledispatch Any Optional Callable NoReturn
+    """,
+    "this is in `pm.gradient`": "Lop Rop pullback pushforward",
+    "`function` takes inputs and outputs as they are": "In Out Mode get_mode",
+    "printing comes later; `repr` of a node and `rewrite.explain` show graphs": "dprint printing pp pprint",
+    "a check of values when run comes later": "raise_op",
+    "this is a function of `pt` or `pt.linalg`, no method": "choose compress nonzero_values norm",
+    "this is `pt.ifelse`": "ifelse",
+    # Models.
+    """this distribution comes later; `pm.CustomDist` takes any log density, and Bernoulli, Beta, Binomial, Categorical,
+    Cauchy, Dirichlet, Exponential, Flat, Gamma, HalfCauchy, HalfFlat, HalfNormal, InverseGamma, Laplace, LogNormal,
+    MvNormal, NegativeBinomial, Normal, Poisson, StudentT and Uniform are there""": """
+        AsymmetricLaplace BetaBinomial ChiSquared DensityDist DiracDelta DirichletMultinomial DiscreteUniform
+        DiscreteWeibull ExGaussian Geometric Gumbel HalfStudentT HyperGeometric Interpolated KroneckerNormal
+        Kumaraswamy LKJCholeskyCov LKJCorr Logistic LogitNormal MatrixNormal Moyal Multinomial MvStudentT
+        OrderedLogistic OrderedMultinomial OrderedProbit Pareto PolyaGamma Rice SkewNormal SkewStudentT
+        StickBreakingWeights Triangular TruncatedNormal VonMises Wald Weibull Wishart WishartBartlett ZeroSumNormal
+        logccdf Continuous Discrete Distribution
+    """,
+    """mixtures, truncation and censoring come later; `pm.Potential` with `pm.logp`, `pm.logcdf` and
+    `pm.math.logsumexp` writes them""": """
+        Mixture NormalMixture Truncated Censored HurdleGamma HurdleLogNormal HurdleNegativeBinomial HurdlePoisson
+        ZeroInflatedBinomial ZeroInflatedNegativeBinomial ZeroInflatedPoisson
+    """,
+    "time series come later; `pt.cumsum` of Normal steps is a random walk": """
+        AR GARCH11 EulerMaruyama GaussianRandomWalk MvGaussianRandomWalk MvStudentTRandomWalk RandomWalk CAR ICAR
+    """,
+    "Gaussian processes come later; `pm.MvNormal` with a covariance written in `pm.math` is there": "gp",
+    "simulators and differential equations come later": "Simulator sample_smc ode",
+    "this sampler comes later; `pm.NUTS`, `pm.HamiltonianMC` and `pm.Metropolis` are there": """
+        BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis DEMetropolis DEMetropolisZ Slice logbern
+    """,
+    "variational inference comes later; `pm.sample` is there": """
+        ADVI ASVGD Empirical FullRank FullRankADVI Group MeanField SVGD Minibatch adadelta adagrad adagrad_window adam
+        adamax apply_momentum apply_nesterov_momentum fit momentum nesterov_momentum norm_constraint rmsprop
+        sample_approx sgd total_norm_constraint
+    """,
+    "optimisation comes later; `pm.sample` is there": "find_MAP find_constrained_prior find_hessian",
+    "this comes later; `Model` has its variables, `pm.sample` returns an `xarray.DataTree`": """
+        Point compute_deterministics do get_data model_to_graphviz model_to_mermaid model_to_networkx observe
+        predictions_to_inference_data to_inference_data vectorize_over_posterior
+    """,
+}
+_REASONS: Final = {name: " ".join(reason.split()) for reason, names in _GROUPS.items() for name in names.split()}
+
+
+def known(name: str) -> str | None:
+    """Why PyTensor's or PyMC's `name` is missing and what is there in its place; None for a name of neither."""
+    return _REASONS.get(name)
+
+
+def reason(place: str, name: str, there: list[str] | None = None) -> str:
+    """What to tell somebody who looks for `name` in `place`, where the names `there` are."""
+    found = known(name)
+    near = [] if found is not None else get_close_matches(name, there or [], 1)
+    return f"{place} has no attribute {name!r}" + (
+        f": {found}." if found else f"; did you mean {near[0]!r}?" if near else "."
+    )

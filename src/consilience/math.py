@@ -1,0 +1,129 @@
+"""`pm.math`: PyMC's mathematical functions, which are those of `consilience.tensor` and some more.
+
+In: tensors, arrays, numbers. Out: expressions. Everything of `consilience.tensor` is found here too.
+"""
+
+import functools
+import typing
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from consilience import tensor as pt
+from consilience.errors import ShapeError
+from consilience.ir.side_tables import describe
+from consilience.tensor import *
+from consilience.tensor import TensorLike, TensorVariable
+from consilience.tensor import keywords as _keywords
+from consilience.tensor.linalg import cho_solve as cho_solve
+from consilience.tensor.linalg import logdet as logdet
+from consilience.tensor.linalg import matrix_inverse as matrix_inverse
+from consilience.tensor.linalg import norm as norm
+from consilience.tensor.products import kron as _kron
+
+
+def flat_outer(a: TensorLike, b: TensorLike) -> TensorVariable:
+    """All products of the elements of two tensors along one axis, those of b running fastest."""
+    return ravel(outer(a, b))
+
+
+def flatten_list(tensors: Sequence[TensorLike]) -> TensorVariable:
+    """All elements of several tensors along one axis."""
+    return concatenate([ravel(tensor) for tensor in tensors])
+
+
+def kronecker(*Ks: TensorLike) -> TensorVariable:
+    """Kronecker product of several matrices."""
+    return functools.reduce(_kron, Ks[1:], as_tensor(Ks[0]))
+
+
+def kron_diag(*diags: TensorLike) -> TensorVariable:
+    """The diagonal of the Kronecker product of diagonal matrices, from their diagonals."""
+    return functools.reduce(flat_outer, diags[1:], as_tensor(diags[0]))
+
+
+def _kronecker_applied(
+    krons: Sequence[TensorLike], m: TensorLike, op: Callable[[TensorVariable, TensorVariable], TensorVariable]
+) -> TensorVariable:
+    """`op` of the Kronecker product of matrices with m, one small matrix at a time; a vector m is one column."""
+    factors, right = [as_tensor(k) for k in krons], as_tensor(m)
+    if right.ndim not in (1, 2):
+        raise ShapeError(f"a vector or a matrix was needed on the right, got {describe(right)}.")
+    columns = 1 if right.ndim == 1 else right.static_shape[1]
+    result = reshape(right, (*(factor.static_shape[1] for factor in factors), columns))
+    for axis, factor in enumerate(factors):
+        moved = moveaxis(result, axis, 0)
+        rest = moved.static_shape[1:]
+        done = op(factor, flatten(moved, 2) if moved.ndim > 1 else moved)
+        result = moveaxis(reshape(done, (factor.static_shape[0], *rest)), 0, axis)
+    return reshape(result, (-1, columns))
+
+
+def kron_dot(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariable:
+    """The Kronecker product of matrices times a matrix, or a vector as its one column, without making the product."""
+    return _kronecker_applied(krons, m, dot)
+
+
+def kron_solve_lower(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariable:
+    """y with K y = m for the Kronecker product K of lower triangular matrices."""
+    return _kronecker_applied(krons, m, functools.partial(solve_triangular, lower=True))
+
+
+def kron_solve_upper(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariable:
+    """y with K y = m for the Kronecker product K of upper triangular matrices."""
+    return _kronecker_applied(krons, m, functools.partial(solve_triangular, lower=False))
+
+
+def batched_diag(C: TensorLike) -> TensorVariable:
+    """Rows of a matrix as diagonal matrices, shape (n, k) to (n, k, k); or back, the diagonals of n matrices."""
+    node = as_tensor(C)
+    if node.ndim == 3:
+        return diagonal(node, 0, 1, 2)
+    if node.ndim != 2:
+        raise ShapeError(f"`batched_diag` needs rank 2 or 3, got {describe(node)}.")
+    on_diagonal = eye(node.static_shape[1], dtype="bool")
+    return where(on_diagonal, expand_dims(node, -1), as_tensor(np.zeros((), node.dtype)))
+
+
+def block_diagonal(matrices: Sequence[TensorLike], sparse: bool = False, format: str = "csr") -> TensorVariable:
+    """Matrices along the diagonal of one. `sparse` results are not offered; `format` is that of sparse ones."""
+    if sparse:
+        raise ValueError("sparse matrices are not offered; leave `sparse` out.")
+    return block_diag(*matrices)
+
+
+def cartesian(*arrays: TensorLike) -> TensorVariable:
+    """All combinations of the rows of several tensors, the last running fastest; vectors are columns."""
+    rows = [node if node.ndim > 1 else expand_dims(node, 1) for node in map(as_tensor, arrays)]
+    places = meshgrid(*(arange(as_tensor(row.shape[0])) for row in rows), indexing="ij")
+    return concatenate([take(row, ravel(place), 0) for row, place in zip(rows, places, strict=True)], -1)
+
+
+def expand_packed_triangular(
+    n: int, packed: TensorLike, lower: bool = True, diagonal_only: bool = False
+) -> TensorVariable:
+    """A triangular n x n matrix from its elements, row by row; or only its diagonal.
+
+    packed   vector of length n (n + 1) / 2
+    """
+    elements = as_tensor(packed)
+    if elements.ndim != 1:
+        raise ShapeError(f"the packed elements are a vector, got {describe(elements)}.")
+    rows, columns = np.tril_indices(n) if lower else np.triu_indices(n)
+    if diagonal_only:
+        return take(elements, np.flatnonzero(rows == columns))
+    return set_subtensor(zeros((n, n), elements.dtype)[rows, columns], elements)
+
+
+if not typing.TYPE_CHECKING:  # type checkers take `kron` from above, and know by themselves what is not there
+    kron = kronecker
+
+    def __getattr__(name: str) -> object:
+        raise _keywords.missing(__name__, name)
+
+
+_keywords.export(
+    globals(),
+    " ".join([*vars(pt)["__all__"], "cho_solve logdet matrix_inverse norm"]),
+    wrap=True,
+)

@@ -1,0 +1,142 @@
+"""Elements put elsewhere, repeated, picked or left out: combinations of the ops on shapes and of indexing.
+
+In: tensors, axes, positions. Out: expressions; nothing here is an op of its own. These serve as methods of nodes too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from consilience.errors import ShapeError
+from consilience.ir import Dim, Node
+from consilience.ir import dimension as dims
+from consilience.ir.side_tables import describe
+from consilience.ops import linalg
+from consilience.ops.elementwise import TensorLike, apply, as_tensor
+from consilience.ops.index import getitem, index_inc
+from consilience.ops.reduce import cumulative, normalised_axes, reduce
+from consilience.ops.shape import (
+    Iota,
+    arange,
+    as_integer,
+    as_length,
+    broadcast_to,
+    expand_dims,
+    full,
+    length_of,
+    reshape,
+    squeeze,
+    transpose,
+)
+
+
+def flatten(x: TensorLike, ndim: int = 1) -> Node:
+    """The same elements with rank `ndim`: the last axes become one."""
+    node = as_tensor(x)
+    if ndim < 1 or ndim > max(node.ndim, 1):
+        raise ShapeError(f"a rank from 1 to {max(node.ndim, 1)} was needed, got {ndim}, for {describe(node)}.")
+    if node.ndim == ndim:
+        return node
+    shape = node.static_shape
+    return reshape(node, (*shape[: ndim - 1], dims.product(shape[ndim - 1 :])))
+
+
+def one_axis(axis: int, node: Node) -> int:
+    """An axis that counts from either end as one that counts from the front."""
+    return normalised_axes(axis, node.ndim)[0]
+
+
+def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Node:
+    """Every element `repeats` times in a row along `axis`, of the flattened tensor for None.
+
+    repeats   one number for all elements, or a vector with one per element of the axis
+    """
+    node = flatten(a) if axis is None else as_tensor(a)
+    place = one_axis(0 if axis is None else axis, node)
+    counts, shape = as_tensor(repeats), node.static_shape
+    if counts.ndim > 1:
+        raise ShapeError(f"`repeats` must be a number or a vector, got {describe(counts)}.")
+    if counts.static_shape not in ((), (1,)):
+        return getitem(node, (*(slice(None),) * place, _repeated(broadcast_to(counts, (shape[place],)))))
+    count = as_length(reshape(counts, ()))
+    wider = broadcast_to(expand_dims(node, place + 1), (*shape[: place + 1], count, *shape[place + 1 :]))
+    return reshape(wider, (*shape[:place], shape[place] * count, *shape[place + 1 :]))
+
+
+def _repeated(counts: Node) -> Node:
+    """Positions 0, 1, …, each as often as `counts` says: how many runs of elements end at or before each place."""
+    whole = as_integer(reduce("sum", counts))
+    total = as_length(apply("where", reduce("any", apply("lt", counts, 0)), -1, length_of(whole)))
+    ends = cumulative("sum", counts)
+    marks = index_inc(getitem(full((total + 1,), 0, "int64"), ends), 1)
+    return getitem(cumulative("sum", marks), slice(None, total))
+
+
+def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str = "raise") -> Node:
+    """The elements at `indices` along `axis`, of the flattened tensor for None.
+
+    mode   beyond the ends: "raise" an OutOfBoundsError, "clip" to the nearest end, "wrap" around
+    """
+    if mode not in ("raise", "clip", "wrap"):
+        raise ValueError(f"mode must be 'raise', 'clip' or 'wrap', got {mode!r}.")
+    node = flatten(a) if axis is None else as_tensor(a)
+    place = one_axis(0 if axis is None else axis, node)
+    positions, length = as_tensor(indices), length_of(node.static_shape[place])
+    if mode == "clip":
+        positions = apply("minimum", apply("maximum", positions, 0), apply("sub", length, 1))
+    elif mode == "wrap":
+        positions = apply("mod", positions, length)
+    return getitem(node, (*[slice(None)] * place, positions))
+
+
+def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = 0) -> Node:
+    """Elements at positions along an axis, one set of positions per place on the other axes, which broadcast."""
+    node, positions = as_tensor(arr), as_tensor(indices)
+    if axis is None:
+        node, axis = flatten(node), 0
+    place = one_axis(axis, node)
+    if positions.ndim != node.ndim:
+        raise ShapeError(f"the positions need rank {node.ndim}, got {describe(positions)}.")
+    grid: list[Node] = []
+    for i, length in enumerate(node.static_shape):
+        others = tuple(j for j in range(node.ndim) if j != i)
+        grid.append(positions if i == place else expand_dims(arange(length_of(length)), others))
+    return getitem(node, tuple(grid))
+
+
+def dimshuffle(x: TensorLike, *pattern: Any) -> Node:
+    """Axes in the order of `pattern`; "x" is a new axis of length 1, an axis left out must have length 1."""
+    node = as_tensor(x)
+    order: list[Any] = list(pattern[0]) if len(pattern) == 1 and isinstance(pattern[0], list | tuple) else list(pattern)
+    kept = [one_axis(p, node) for p in order if p != "x"]
+    if len(set(kept)) != len(kept):
+        raise ShapeError(f"`dimshuffle` takes an axis once, got {tuple(order)} for {describe(node)}.")
+    dropped = tuple(i for i in range(node.ndim) if i not in kept)
+    rest = [i for i in range(node.ndim) if i in kept]
+    result = transpose(squeeze(node, dropped), [rest.index(i) for i in kept])
+    return expand_dims(result, tuple(i for i, p in enumerate(order) if p == "x"))
+
+
+def diagonal_positions(rows: Dim, columns: Dim, k: int) -> tuple[Node, Node]:
+    """Rows and columns of the elements on diagonal k (above the main one if positive)."""
+    length = dims.maximum(dims.minimum(rows - max(-k, 0), columns - max(k, 0)), 0)
+    positions = Node(Iota(length))
+    return apply("add", positions, max(-k, 0)), apply("add", positions, max(k, 0))
+
+
+def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
+    """Diagonal `offset` of the matrices over two axes, as the last axis of the result."""
+    return linalg.diagonal(a, offset, axis1, axis2)
+
+
+def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
+    """Sum of diagonal `offset` of the matrices over two axes."""
+    return reduce("sum", diagonal(a, offset, axis1, axis2), -1)
+
+
+def full_like(a: TensorLike, fill_value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
+    """`fill_value` with the shape and (unless given) dtype of a."""
+    node = as_tensor(a)
+    return full(node.static_shape, fill_value, node.dtype if dtype is None else dtype)

@@ -1,0 +1,186 @@
+"""Reductions and running totals as users call them: PyTensor's and NumPy's names and keywords.
+
+In: tensors, axes and dtypes. Out: expressions of `Reduce`, `ArgReduce` and `Cumulative`. Axes count from either end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy.typing as npt
+
+from consilience.ir import Node
+from consilience.ir.dimension import product
+from consilience.ir.types import COMPLEXES, FLOATS
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.reduce import arg_reduce, count, cumulative, normalised_axes, reduce
+from consilience.ops.shape import broadcast_to, expand_dims, reshape, transpose
+
+Axis = int | Sequence[int] | None
+
+
+def sum(
+    input: TensorLike,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    keepdims: bool = False,
+    acc_dtype: npt.DTypeLike | None = None,
+) -> Node:
+    """Sum over `axis` (all axes for None); 0 when empty. bool and integers sum as int64, unless `dtype` says otherwise.
+
+    acc_dtype   the type in which elements are added; `dtype` for None
+    """
+    return _total("sum", input, axis, dtype, keepdims, acc_dtype)
+
+
+def prod(
+    input: TensorLike,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    keepdims: bool = False,
+    acc_dtype: npt.DTypeLike | None = None,
+    no_zeros_in_input: bool = False,
+) -> Node:
+    """Product over `axis`; 1 when empty. `dtype` and `acc_dtype` as in `sum`; the derivative is right at zeros too."""
+    return _total("prod", input, axis, dtype, keepdims, acc_dtype)
+
+
+def _total(
+    kind: str,
+    value: TensorLike,
+    axis: Axis,
+    dtype: npt.DTypeLike | None,
+    keepdims: bool,
+    acc_dtype: npt.DTypeLike | None,
+) -> Node:
+    x, inner = as_tensor(value), acc_dtype if acc_dtype is not None else dtype
+    result = reduce(kind, x if inner is None else cast(x, inner), axis, keepdims)
+    return result if dtype is None else cast(result, dtype)
+
+
+def max(x: TensorLike, axis: Axis = None, keepdims: bool = False, initial: TensorLike | None = None) -> Node:
+    """Greatest element over `axis`, and `initial`; NaN when one is NaN.
+
+    An empty axis is a ShapeError unless `initial` is given.
+    """
+    return _extreme("max", "maximum", x, axis, keepdims, initial)
+
+
+def min(x: TensorLike, axis: Axis = None, keepdims: bool = False, initial: TensorLike | None = None) -> Node:
+    """Least element over `axis`, and `initial`; NaN when one is NaN.
+
+    An empty axis is a ShapeError unless `initial` is given.
+    """
+    return _extreme("min", "minimum", x, axis, keepdims, initial)
+
+
+def _extreme(
+    kind: str, function: str, value: TensorLike, axis: Axis, keepdims: bool, initial: TensorLike | None
+) -> Node:
+    if initial is None:
+        return reduce(kind, value, axis, keepdims)
+    x = as_tensor(value)
+    axes = normalised_axes(axis, x.ndim)
+    if 0 in [x.static_shape[a] for a in axes]:
+        shape = [1 if i in axes else n for i, n in enumerate(x.static_shape) if keepdims or i not in axes]
+        return broadcast_to(cast(as_tensor(initial), x.dtype), shape)
+    return apply(function, reduce(kind, x, axis, keepdims), initial)
+
+
+def any(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Whether some element is true (not zero); False when empty."""
+    return reduce("any", x, axis, keepdims)
+
+
+def all(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Whether every element is true (not zero); True when empty."""
+    return reduce("all", x, axis, keepdims)
+
+
+def logsumexp(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
+    """log(sum(exp(x))) over `axis` without overflow; -inf when empty."""
+    return reduce("logsumexp", x, axis, keepdims)
+
+
+def argmax(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Position of the first greatest element (int64), in row-major order over several axes."""
+    return _position("max", x, axis, keepdims)
+
+
+def argmin(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Position of the first least element (int64), in row-major order over several axes."""
+    return _position("min", x, axis, keepdims)
+
+
+def _position(kind: str, value: TensorLike, axis: Axis, keepdims: bool) -> Node:
+    x = as_tensor(value)
+    axes = normalised_axes(axis, x.ndim)
+    if len(axes) != 1:
+        rest = [i for i in range(x.ndim) if i not in axes]
+        last = product(tuple(x.static_shape[a] for a in axes))
+        result = arg_reduce(kind, reshape(transpose(x, [*rest, *axes]), [*(x.static_shape[a] for a in rest), last]), -1)
+    else:
+        result = arg_reduce(kind, x, axes[0])
+    return expand_dims(result, axes) if keepdims else result
+
+
+def mean(
+    input: TensorLike,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    keepdims: bool = False,
+    acc_dtype: npt.DTypeLike | None = None,
+) -> Node:
+    """Arithmetic mean; NaN for no elements. bool and integers give float64. `dtype` and `acc_dtype` as in `sum`."""
+    x = as_tensor(input)
+    if x.dtype == "float16":
+        return cast(mean(cast(x, "float32"), axis, dtype, keepdims, acc_dtype), "float16" if dtype is None else dtype)
+    if x.dtype not in (*FLOATS, *COMPLEXES):
+        x = cast(x, "float64")
+    total = sum(x, axis, dtype, keepdims, acc_dtype)
+    return apply("true_div", total, cast(as_tensor(count(x, normalised_axes(axis, x.ndim))), total.dtype))
+
+
+def var(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Node:
+    """Mean squared deviation from the mean, divided by (number - ddof).
+
+    corrected   subtract the square of the mean deviation, which is 0 but for rounding
+    """
+    x = as_tensor(input)
+    if x.dtype == "float16":
+        return cast(var(cast(x, "float32"), axis, ddof, keepdims, corrected), "float16")
+    if x.dtype not in (*FLOATS, *COMPLEXES):
+        x = cast(x, "float64")
+    axes = normalised_axes(axis, x.ndim)
+    deviation = apply("sub", x, mean(x, axes, keepdims=True)) if axes else apply("sub", x, x)
+    squared = _squared_size(deviation)
+    total = reduce("sum", squared, axes, keepdims) if axes else squared
+    number = as_tensor(count(x, axes))
+    if corrected and axes:
+        excess = _squared_size(reduce("sum", deviation, axes, keepdims))
+        total = apply("sub", total, apply("true_div", excess, cast(number, total.dtype)))
+    return apply("true_div", total, cast(apply("sub", number, ddof), total.dtype))
+
+
+def _squared_size(x: Node) -> Node:
+    return apply("square", apply("abs", x) if x.dtype in COMPLEXES else x)
+
+
+def std(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Node:
+    """Square root of the variance."""
+    return apply("sqrt", var(input, axis, ddof, keepdims, corrected))
+
+
+def cumsum(x: TensorLike, axis: int | None = None) -> Node:
+    """Running sum along an axis, over the flattened tensor for None."""
+    return cumulative("sum", x, axis)
+
+
+def cumprod(x: TensorLike, axis: int | None = None) -> Node:
+    """Running product along an axis, over the flattened tensor for None."""
+    return cumulative("prod", x, axis)
+
+
+def ptp(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Greatest element minus least element over `axis`."""
+    return apply("sub", max(a, axis, keepdims), min(a, axis, keepdims))

@@ -1,0 +1,182 @@
+"""Elementwise functions that are formulas of rows of the scalar table, under PyTensor's, NumPy's and PyMC's names."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.ir import Node
+from consilience.ops.dtypes import kind_of
+from consilience.ops.elementwise import StopGradient, TensorLike, apply, as_tensor, broadcast_shape, cast
+from consilience.ops.notation import round_to
+from consilience.ops.reductions import all as every
+from consilience.ops.shape import broadcast_to
+from consilience.tensor.keywords import export
+
+_SQRT2 = math.sqrt(2.0)
+
+
+def where(cond: TensorLike, ift: TensorLike | None = None, iff: TensorLike | None = None) -> Node:
+    """`ift` where `cond` holds (is not zero), else `iff`, element by element. Both are computed; see `cond`."""
+    if ift is None or iff is None:
+        raise TypeError("`where` needs both choices, as in `pt.where(x > 0, x, 0)`; positions are `pt.nonzero(x > 0)`.")
+    return apply("where", cond, ift, iff)
+
+
+switch = where
+
+
+def stop_gradient(x: TensorLike) -> Node:
+    """The value itself, treated as a constant by derivatives."""
+    return Node(StopGradient(), as_tensor(x))
+
+
+def positive(x: TensorLike) -> Node:
+    """The value itself."""
+    return as_tensor(x)
+
+
+identity = tensor_copy = positive
+
+
+def second(x: TensorLike, y: TensorLike) -> Node:
+    """y, at the common broadcast shape of both."""
+    nodes = [as_tensor(x), as_tensor(y)]
+    return broadcast_to(nodes[1], broadcast_shape(nodes)[0])
+
+
+fill = second
+
+
+def largest(*args: TensorLike) -> Node:
+    """The greatest of several tensors, element by element; NaN when one is NaN."""
+    return functools.reduce(lambda x, y: apply("maximum", x, y), args[1:], as_tensor(args[0]))
+
+
+def smallest(*args: TensorLike) -> Node:
+    """The least of several tensors, element by element; NaN when one is NaN."""
+    return functools.reduce(lambda x, y: apply("minimum", x, y), args[1:], as_tensor(args[0]))
+
+
+def logaddexp(*xs: TensorLike) -> Node:
+    """log(exp(x) + exp(y) + …) without overflow."""
+    return functools.reduce(lambda x, y: apply("logaddexp", x, y), xs[1:], as_tensor(xs[0]))
+
+
+def logdiffexp(a: TensorLike, b: TensorLike) -> Node:
+    """log(exp(a) - exp(b)) without overflow, for a >= b; NaN elsewhere."""
+    return apply("add", a, apply("log1mexp", apply("sub", b, a)))
+
+
+def invprobit(x: TensorLike) -> Node:
+    """The standard normal distribution function, exact to rounding in its lower tail."""
+    return apply("mul", 0.5, apply("erfc", apply("true_div", x, -_SQRT2)))
+
+
+def erfcinv(x: TensorLike) -> Node:
+    """The inverse of `erfc`, on (0, 2)."""
+    return apply("true_div", apply("ndtri", apply("mul", 0.5, x)), -_SQRT2)
+
+
+def betaln(a: TensorLike, b: TensorLike) -> Node:
+    """Logarithm of the beta function, for positive arguments, by log gamma functions."""
+    both = apply("gammaln", apply("add", a, b))
+    return apply("sub", apply("add", apply("gammaln", a), apply("gammaln", b)), both)
+
+
+def float_power(x: TensorLike, y: TensorLike) -> Node:
+    """x ** y in float64."""
+    return apply("pow", cast(x, "float64"), cast(y, "float64"))
+
+
+def sinc(x: TensorLike) -> Node:
+    """sin(pi x) / (pi x), which is 1 at 0."""
+    angle = apply("mul", math.pi, x)
+    at_zero = apply("eq", angle, 0)
+    safe = apply("where", at_zero, 1.0, angle)
+    return apply("where", at_zero, 1.0, apply("true_div", apply("sin", safe), safe))
+
+
+def divmod(x: TensorLike, y: TensorLike) -> tuple[Node, Node]:
+    """Floor quotient and remainder, the remainder with the sign of y."""
+    return apply("floor_div", x, y), apply("mod", x, y)
+
+
+def ceil_intdiv(a: TensorLike, b: TensorLike) -> Node:
+    """The quotient of integers, rounded up."""
+    quotient = apply("floor_div", a, b)
+    return apply("add", quotient, cast(apply("neq", apply("mod", a, b), 0), quotient.dtype))
+
+
+def round(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0) -> Node:
+    """The nearest multiple of 10 ** -decimals.
+
+    mode   what becomes of halves: "half_to_even" (also for None) or "half_away_from_zero"; an integer here is NumPy's
+           `decimals`
+    """
+    return round_to(a, mode, decimals=decimals)
+
+
+tround = round
+
+
+def round_half_away_from_zero(x: TensorLike) -> Node:
+    """The nearest whole number, halves away from zero."""
+    return round_to(x, "half_away_from_zero")
+
+
+def iround(a: TensorLike, mode: str | None = None) -> Node:
+    """The nearest whole number as int64; `mode` as in `round`."""
+    return cast(round_to(a, mode), "int64")
+
+
+def isposinf(x: TensorLike) -> Node:
+    """Whether an element is +infinity."""
+    return apply("eq", x, np.inf)
+
+
+def isneginf(x: TensorLike) -> Node:
+    """Whether an element is -infinity."""
+    return apply("eq", x, -np.inf)
+
+
+def isclose(
+    a: TensorLike, b: TensorLike, rtol: TensorLike = 1e-5, atol: TensorLike = 1e-8, equal_nan: bool = False
+) -> Node:
+    """Whether |a - b| <= atol + rtol |b|; infinities are close to themselves, NaN to NaN where `equal_nan`."""
+    margin = apply("add", atol, apply("mul", rtol, apply("abs", cast(b, "float64"))))
+    near = apply("le", apply("abs", apply("sub", cast(a, "float64"), b)), margin)
+    result = apply("where", apply("isfinite", b), near, apply("eq", a, b))
+    if not equal_nan:
+        return result
+    return apply("logical_or", result, apply("logical_and", apply("isnan", a), apply("isnan", b)))
+
+
+def allclose(
+    a: TensorLike, b: TensorLike, rtol: TensorLike = 1e-5, atol: TensorLike = 1e-8, equal_nan: bool = False
+) -> Node:
+    """Whether `isclose` holds for all elements."""
+    return every(isclose(a, b, rtol, atol, equal_nan))
+
+
+def nan_to_num(
+    x: TensorLike, nan: TensorLike = 0.0, posinf: TensorLike | None = None, neginf: TensorLike | None = None
+) -> Node:
+    """x with NaN and infinities replaced; infinities by the greatest and least finite number for None."""
+    node = as_tensor(x)
+    if kind_of(node.dtype) != "float":
+        return node
+    limits: npt.NDArray[np.floating] = np.array([np.finfo(node.dtype).max, np.finfo(node.dtype).min])
+    for bad, value in (
+        (apply("isnan", node), nan),
+        (isposinf(node), limits[0].item() if posinf is None else posinf),
+        (isneginf(node), limits[1].item() if neginf is None else neginf),
+    ):
+        node = apply("where", bad, value, node)
+    return node
+
+
+export(globals())

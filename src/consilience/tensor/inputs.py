@@ -1,0 +1,89 @@
+"""Symbolic inputs under PyTensor's names: a letter for the dtype and a word for the rank, as in `dmatrix`.
+
+Type checkers and editors read `inputs.pyi`, which `python tools/names.py` writes from the same tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy.typing as npt
+
+from consilience.ir import Dimension, Node, tensor_input
+from consilience.ir.types import DTYPES
+from consilience.ops.dtypes import named
+
+Lengths = Sequence[int | Dimension | None]
+
+LETTERS: Final = {
+    "": None, "b": "int8", "w": "int16", "i": "int32", "l": "int64", "f": "float32", "d": "float64", "c": "complex64",
+    "z": "complex128", "bool_": "bool",
+}  # fmt: skip
+"""Dtypes by the letters before a word; none leaves the dtype to the call, `config.floatX` if that says nothing."""
+
+RANKS: Final[dict[str, tuple[int | None, ...]]] = {
+    "scalar": (),
+    "vector": (None,),
+    "row": (1, None),
+    "col": (None, 1),
+    "matrix": (None, None),
+    **{f"tensor{rank}": (None,) * rank for rank in range(3, 8)},
+}
+"""Lengths by the word for a rank; None is a length known at the call."""
+
+
+def tensor(
+    name: str | None = None, *, dtype: npt.DTypeLike | None = None, shape: Lengths = (), broadcastable: None = None
+) -> Node:
+    """A function input, `config.floatX` unless `dtype` says otherwise.
+
+    shape   a length per axis, None where it is known only at the call
+    """
+    return tensor_input(named(dtype), shape, name)
+
+
+def _input(word: str, own: str | None, lengths: Lengths) -> Callable[..., Node]:
+    def make(name: str | None = None, *, dtype: npt.DTypeLike | None = own, shape: Lengths | None = None) -> Node:
+        given = lengths if shape is None else shape
+        if len(given) != len(lengths):
+            raise ValueError(
+                f"a shape of {len(lengths)} lengths was needed, got {tuple(given)}; use `pt.tensor` for other ranks."
+            )
+        return tensor(name, dtype=dtype, shape=given)
+
+    shown = ", ".join("any" if length is None else str(length) for length in lengths)
+    make.__name__ = make.__qualname__ = word
+    make.__doc__ = f"A function input of shape ({shown}), {own or '`config.floatX` unless `dtype` says otherwise'}."
+    return make
+
+
+def _inputs(word: str, one: Callable[..., Node]) -> Callable[..., list[Node]]:
+    def make(*names: str | int | None) -> list[Node]:
+        if len(names) == 1 and isinstance(names[0], int):
+            return [one() for _ in range(names[0])]
+        return [one(name) for name in names]
+
+    make.__name__ = make.__qualname__ = word
+    make.__doc__ = f"Several `{one.__name__}` at once: by their names, or as many as a number says."
+    return make
+
+
+def plural(word: str) -> str:
+    """The name that makes several inputs at once."""
+    return word.removesuffix("matrix") + "matrices" if word.endswith("matrix") else word + "s"
+
+
+WORDS: Final = {
+    letters + word: (dtype, lengths)
+    for letters, dtype in LETTERS.items()
+    for word, lengths in RANKS.items()
+    if (dtype is None or dtype in DTYPES) and (letters != "bool_" or word == "scalar")
+}
+"""Dtype and lengths behind each public name."""
+
+for _word, (_dtype, _lengths) in WORDS.items():
+    globals()[_word] = _input(_word, _dtype, _lengths)
+    globals()[plural(_word)] = _inputs(plural(_word), globals()[_word])
+
+__all__ = ["tensor", *WORDS, *map(plural, WORDS)]

@@ -1,0 +1,142 @@
+"""Products of vectors, matrices and batches of them under PyTensor's and NumPy's names."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy.typing as npt
+
+from consilience.errors import ShapeError
+from consilience.ir import Dim, Node
+from consilience.ir.side_tables import describe
+from consilience.ops.arrangement import flatten
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.linalg import batch_shape, dot, matmul, tensordot
+from consilience.ops.shape import broadcast_to, concatenate, expand_dims, full, reshape, squeeze
+from consilience.tensor.keywords import export
+from consilience.transforms.vectorize import vectorize_function
+
+
+def inner(x: TensorLike, y: TensorLike) -> Node:
+    """Sum of products over the last axis of both; the product if one is a number."""
+    a, b = as_tensor(x), as_tensor(y)
+    return tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,))) if a.ndim and b.ndim else apply("mul", a, b)
+
+
+def vdot(x: TensorLike, y: TensorLike) -> Node:
+    """Sum of the products of all elements of two tensors of equal size."""
+    return dot(flatten(x), flatten(y))
+
+
+def vecdot(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
+    """Products of vectors with vectors: the last axis of both is summed over, the others broadcast."""
+    a, b = _vector(x1, dtype), _vector(x2, dtype)
+    return squeeze(matmul(expand_dims(a, -2), expand_dims(b, -1)), (-2, -1))
+
+
+def matvec(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
+    """Products of matrices with vectors; leading axes broadcast."""
+    return squeeze(matmul(as_tensor(x1), expand_dims(_vector(x2, dtype), -1), dtype), -1)
+
+
+def vecmat(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
+    """Products of vectors with matrices; leading axes broadcast."""
+    return squeeze(matmul(expand_dims(_vector(x1, dtype), -2), as_tensor(x2), dtype), -2)
+
+
+def _vector(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
+    node = as_tensor(x) if dtype is None else cast(x, dtype)
+    if not node.ndim:
+        raise ShapeError(f"a vector was needed, got {describe(node)}; multiply by a number with `*`.")
+    return node
+
+
+def batched_dot(a: TensorLike, b: TensorLike) -> Node:
+    """`dot` of the parts of two tensors along their first axis, whose lengths agree."""
+    left, right = as_tensor(a), as_tensor(b)
+    result = vectorize_function(dot, f"{_core(left, 'i')},{_core(right, 'j')}->{_core_of_dot(left, right)}")(
+        left, right
+    )
+    assert isinstance(result, Node)
+    return result
+
+
+def _core(node: Node, letter: str) -> str:
+    if not node.ndim:
+        raise ShapeError(f"a batch along the first axis was needed, got {describe(node)}.")
+    return "(" + ",".join(_letters(node, letter)) + ")"
+
+
+def _letters(node: Node, letter: str) -> list[str]:
+    """Names of the axes of one part; the one `dot` sums over is k."""
+    rank, summed = node.ndim - 1, -1 if letter == "i" else -2
+    names = [f"{letter}{axis}" for axis in range(rank)]
+    if rank:
+        names[summed if rank > 1 else 0] = "k"
+    return names
+
+
+def _core_of_dot(left: Node, right: Node) -> str:
+    names = [_letters(left, "i"), _letters(right, "j")]
+    if all(names):
+        names = [[n for n in part if n != "k"] for part in names]
+    return "(" + ",".join(names[0] + names[1]) + ")"
+
+
+def batched_tensordot(x: TensorLike, y: TensorLike, axes: int | Sequence[Sequence[int]] = 2) -> Node:
+    """`tensordot` of the parts of two tensors along their first axis; `axes` count with that axis."""
+    left, right = as_tensor(x), as_tensor(y)
+    if isinstance(axes, int):
+        pairs = [list(range(left.ndim - axes, left.ndim)), list(range(1, axes + 1))]
+    else:
+        pairs = [[a] if isinstance(a, int) else [int(i) for i in a] for a in axes]
+    over = [[i % node.ndim - 1 for i in part] for part, node in zip(pairs, (left, right), strict=True)]
+    names = [[f"{letter}{i}" for i in range(node.ndim - 1)] for letter, node in (("i", left), ("j", right))]
+    for place, (i, j) in enumerate(zip(*over, strict=True)):
+        names[0][i] = names[1][j] = f"k{place}"
+    kept = [n for part in names for n in part if not n.startswith("k")]
+    signature = f"({','.join(names[0])}),({','.join(names[1])})->({','.join(kept)})"
+    result = vectorize_function(lambda a, b: tensordot(a, b, over), signature)(left, right)
+    assert isinstance(result, Node)
+    return result
+
+
+def kron(a: TensorLike, b: TensorLike) -> Node:
+    """Kronecker product: every element of a times all of b, of lengths the products of lengths, axis by axis."""
+    left, right = as_tensor(a), as_tensor(b)
+    rank = max(left.ndim, right.ndim)
+    left, right = (expand_dims(n, tuple(range(rank - n.ndim))) if n.ndim < rank else n for n in (left, right))
+    wide = expand_dims(left, tuple(range(1, 2 * rank, 2)))
+    tall = expand_dims(right, tuple(range(0, 2 * rank, 2)))
+    lengths = [p * q for p, q in zip(left.static_shape, right.static_shape, strict=True)]
+    return reshape(apply("mul", wide, tall), lengths)
+
+
+def block_diag(*matrices: TensorLike) -> Node:
+    """Matrices along the diagonal of one, zeros elsewhere; leading axes broadcast."""
+    nodes = [expand_dims(n, tuple(range(2 - n.ndim))) if n.ndim < 2 else n for n in map(as_tensor, matrices)]
+    if not nodes:
+        raise ShapeError("`block_diag` needs a matrix at least.")
+    from_left: Dim = 0
+    lead = functools.reduce(lambda a, b: batch_shape(a, b)[0], (n.static_shape[:-2] for n in nodes))
+    width: Dim = sum((n.static_shape[-1] for n in nodes), start=0)
+    rows = []
+    for node in nodes:
+        height, own = node.static_shape[-2:]
+        parts = [
+            full((*lead, height, from_left), 0, node.dtype),
+            broadcast_to(node, (*lead, height, own)),
+            full((*lead, height, width - from_left - own), 0, node.dtype),
+        ]
+        rows.append(concatenate([part for part in parts if part.static_shape[-1] != 0] or parts[:1], -1))
+        from_left = from_left + own
+    return concatenate(rows, -2)
+
+
+def matrix_dot(*args: TensorLike) -> Node:
+    """The product of several matrices, from left to right."""
+    return functools.reduce(lambda a, b: matmul(a, b), args[1:], as_tensor(args[0]))
+
+
+export(globals())

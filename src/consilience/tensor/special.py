@@ -1,0 +1,44 @@
+"""`pt.special`: functions that SciPy keeps in `scipy.special`, under its names."""
+
+from types import FunctionType as _FunctionType
+from typing import TYPE_CHECKING
+
+from consilience.ops.reductions import logsumexp as logsumexp
+from consilience.tensor import keywords as _keywords
+from consilience.tensor.elementwise import betainc as betainc
+from consilience.tensor.elementwise import betaincinv as betaincinv
+from consilience.tensor.elementwise import digamma as digamma
+from consilience.tensor.elementwise import erf as erf
+from consilience.tensor.elementwise import erfc as erfc
+from consilience.tensor.elementwise import erfcx as erfcx
+from consilience.tensor.elementwise import erfinv as erfinv
+from consilience.tensor.elementwise import expit as expit
+from consilience.tensor.elementwise import gammainc as gammainc
+from consilience.tensor.elementwise import gammaincc as gammaincc
+from consilience.tensor.elementwise import gammainccinv as gammainccinv
+from consilience.tensor.elementwise import gammaincinv as gammaincinv
+from consilience.tensor.elementwise import gammaln as gammaln
+from consilience.tensor.elementwise import log_ndtr as log_ndtr
+from consilience.tensor.elementwise import logit as logit
+from consilience.tensor.elementwise import ndtri as ndtri
+from consilience.tensor.elementwise import psi as psi
+from consilience.tensor.elementwise import xlog1py as xlog1py
+from consilience.tensor.elementwise import xlogy as xlogy
+from consilience.tensor.formulas import betaln as betaln
+from consilience.tensor.formulas import erfcinv as erfcinv
+from consilience.tensor.formulas import logaddexp as logaddexp
+from consilience.tensor.formulas import sinc as sinc
+from consilience.tensor.reduction import log_softmax as log_softmax
+from consilience.tensor.reduction import softmax as softmax
+
+if not TYPE_CHECKING:  # type checkers know by themselves what is not there
+
+    def __getattr__(name: str) -> object:
+        raise _keywords.missing(__name__, name)
+
+
+_keywords.export(
+    globals(),
+    " ".join(n for n, thing in globals().items() if isinstance(thing, _FunctionType) and not n.startswith("_")),
+    wrap=True,
+)
