@@ -246,7 +246,7 @@ def test_convergence_is_checked_unless_told_otherwise() -> None:
         ({"max_treedepth": 0}, "max_treedepth"),
         ({"init": "advi"}, "`init` must be one of 'descent', 'auto', 'jitter.adapt_diag', 'adapt_diag', got 'advi'"),
         ({"step": "nuts"}, r"`step` must be a kernel such as pm\.NUTS\(\)"),
-        ({"idata_kwargs": {"log_prior": True}}, r"'log_likelihood' only, got \['log_prior'\]"),
+        ({"idata_kwargs": {"prior": True}}, r"'log_likelihood' and 'log_prior', got \['prior'\]"),
     ],
 )
 def test_arguments_out_of_range(arguments: dict[str, Any], message: str) -> None:

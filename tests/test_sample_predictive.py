@@ -106,7 +106,7 @@ def test_predictions_of_a_conjugate_normal_model() -> None:
         mu = pm.Normal("mu", 0, 1)
         pm.Normal("y", mu, 1, observed=[2.0, 2.5, 2.5, 3.0])
         tree = pm.sample(2500, random_seed=1, **QUIET)
-        result = pm.sample_posterior_predictive(tree, random_seed=2)
+        result = pm.sample_posterior_predictive(tree, random_seed=2, extend_inferencedata=True)
     assert result is tree
     draws = result.posterior_predictive["y"].values.reshape(-1, 4)
     np.testing.assert_allclose(draws.mean(axis=0), 2.0, atol=0.06)
@@ -120,7 +120,7 @@ def test_predictions_of_a_beta_binomial_model() -> None:
         p = pm.Beta("p", 2, 3)
         pm.Binomial("y", 20, p, observed=[12, 15])
         tree = pm.sample(2500, random_seed=1, **QUIET)
-        pm.sample_posterior_predictive(tree, random_seed=2)
+        pm.sample_posterior_predictive(tree, random_seed=2, extend_inferencedata=True)
     posterior = stats.beta(2 + 27, 3 + 13)
     assert tree.posterior["p"].mean() == pytest.approx(posterior.mean(), abs=0.006)
     assert tree.posterior["p"].std() == pytest.approx(posterior.std(), abs=0.006)
@@ -138,7 +138,7 @@ def test_predictions_of_a_gamma_poisson_model() -> None:
         rate = pm.Gamma("rate", 2, 0.5)
         pm.Poisson("y", rate, observed=counts)
         tree = pm.sample(2500, random_seed=1, **QUIET)
-        pm.sample_posterior_predictive(tree, random_seed=2)
+        pm.sample_posterior_predictive(tree, random_seed=2, extend_inferencedata=True)
     shape, scale = 2 + counts.sum(), 1 / (0.5 + 4)
     assert tree.posterior["rate"].mean() == pytest.approx(shape * scale, abs=0.06)
     assert tree.posterior["rate"].var() == pytest.approx(shape * scale**2, rel=0.12)
@@ -182,20 +182,95 @@ def test_predictions_for_other_data_have_groups_of_their_own() -> None:
         tree = short_run(model)
         pm.set_data({"x": [10.0, 20.0]}, coords={"obs": ["new", "newer"]})
         result = pm.sample_posterior_predictive(tree, predictions=True, random_seed=1, var_names=["mean", "y"])
+        assert set(result.children) == {"predictions", "predictions_constant_data"}
+        assert "predictions" not in tree
     assert result.predictions["y"].dims == ("chain", "draw", "obs")
     assert result.predictions["obs"].values.tolist() == ["new", "newer"]
     np.testing.assert_allclose(result.predictions["y"].mean(("chain", "draw")), [10.0, 20.0], rtol=0.05)
     np.testing.assert_allclose(result.predictions["mean"][..., 1], 20 * tree.posterior["b"])
     np.testing.assert_array_equal(result.predictions_constant_data["x"], [10.0, 20.0])
-    np.testing.assert_array_equal(result.constant_data["x"], [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(tree.constant_data["x"], [1.0, 2.0, 3.0])
 
 
-def test_predictions_may_stand_alone() -> None:
+def test_predictions_are_a_tree_of_their_own_with_the_data_of_the_moment() -> None:
+    with pm.Model() as model:
+        x = pm.Data("x", [1.0, 2.0])
+        b = pm.Normal("b", 0, 1)
+        pm.Normal("y", b * x, 1, observed=[1.0, 2.0])
+        tree = short_run(model)
+        before = pm.sample_posterior_predictive(tree, random_seed=1)
+        pm.set_data({"x": [10.0, 20.0]})
+        after = pm.sample_posterior_predictive(tree, random_seed=1)
+    assert set(before.children) == set(after.children) == {"posterior_predictive", "observed_data", "constant_data"}
+    assert set(tree.children) == {"posterior", "sample_stats", "observed_data", "constant_data"}
+    np.testing.assert_array_equal(before.constant_data["x"], [1.0, 2.0])
+    np.testing.assert_array_equal(after.constant_data["x"], [10.0, 20.0])
+    grown = pm.sample_posterior_predictive(tree, model=model, random_seed=1, extend_inferencedata=True)
+    assert grown is tree
+    np.testing.assert_array_equal(tree.constant_data["x"], [10.0, 20.0])
+
+
+def test_draws_that_are_nan_are_told_of() -> None:
+    with pm.Model() as model:
+        s = pm.Normal("s", 0, 1)
+        pm.Normal("y", 0, s)
+        with pytest.warns(pm.ConsilienceWarning, match=r"draws are NaN.* `y` \(\d+ of 100\)"):
+            pm.sample_prior_predictive(100, random_seed=1)
+    trace = {"s": np.array([[1.0, -1.0, 2.0]])}
+    with pytest.warns(pm.ConsilienceWarning, match=r"draws are NaN.* `y` \(1 of 3\)"):
+        pm.sample_posterior_predictive(trace, model, var_names=["y"], random_seed=1)
+
+
+def test_counts_that_stand_for_nan_are_told_of() -> None:
+    with pm.Model() as model:
+        rate = pm.Normal("rate")
+        pm.Poisson("n", rate)
+    with pytest.warns(pm.ConsilienceWarning, match=r"-1 for whole numbers: `n` \(2 of 3\)"):
+        tree = pm.sample_posterior_predictive(
+            {"rate": np.array([[1.0, -1.0, -2.0]])}, model, var_names=["n"], random_seed=1
+        )
+    assert (tree.posterior_predictive["n"].values[0, 1:] == -1).all()
+
+
+def test_draws_come_from_trees_data_sets_and_dictionaries_with_axes_of_any_name() -> None:
     model = hierarchy()
     tree = short_run(model)
-    alone = pm.sample_posterior_predictive(tree, model=model, random_seed=1, extend_inferencedata=False)
-    assert set(alone.children) == {"posterior_predictive"}
-    assert "posterior_predictive" not in tree.children
+    of_tree = pm.sample_posterior_predictive(tree, model, random_seed=1)["posterior_predictive"]["y"]
+    stacked = tree.posterior.to_dataset().stack(sample=("chain", "draw"))
+    arrays = {name: tree.posterior[name].values for name in ("mu", "s", "z")}
+    holders = (tree["posterior"], tree.posterior.to_dataset(), arrays)
+    for holder in holders:
+        other = pm.sample_posterior_predictive(holder, model, random_seed=1)["posterior_predictive"]["y"]
+        np.testing.assert_array_equal(other, of_tree)
+    flat = pm.sample_posterior_predictive(stacked, model, sample_dims=["sample"], random_seed=1)
+    assert flat["posterior_predictive"]["y"].dims == ("sample", "group")
+    np.testing.assert_array_equal(flat["posterior_predictive"]["y"], of_tree.values.reshape(-1, 3))
+    with pytest.raises(pm.ModelError, match="no axis `chain`"):
+        pm.sample_posterior_predictive(stacked.drop_vars(["chain", "draw", "sample"]), model)
+    plain = pm.sample_posterior_predictive(tree, model, random_seed=1, return_inferencedata=False)
+    np.testing.assert_array_equal(plain["y"], of_tree)
+    assert pm.sample_prior_predictive(5, model, return_inferencedata=False)["z"].shape == (5, 3)
+
+
+def test_log_prior_is_scipys_at_every_draw_without_jacobian() -> None:
+    model = hierarchy()
+    tree = short_run(model)
+    alone = pm.compute_log_prior(tree, model=model, extend_inferencedata=False)
+    posterior = tree.posterior
+    np.testing.assert_allclose(alone.log_prior["mu"], stats.norm(1, 2).logpdf(posterior["mu"]), rtol=1e-10)
+    np.testing.assert_allclose(alone.log_prior["s"], stats.halfnorm(0, 1).logpdf(posterior["s"]), rtol=1e-10)
+    assert alone.log_prior["z"].dims == ("chain", "draw", "group")
+
+
+def test_deterministics_of_draws_are_a_data_set() -> None:
+    model = hierarchy()
+    posterior = short_run(model).posterior.to_dataset()
+    alone = pm.compute_deterministics(posterior.drop_vars("twice"), model=model, progressbar=False)
+    np.testing.assert_allclose(alone["twice"], 2 * posterior["z"])
+    merged = pm.compute_deterministics(posterior.drop_vars("twice"), model=model, merge_dataset=True)
+    assert set(merged.data_vars) == set(posterior.data_vars)
+    with pytest.raises(pm.ModelError, match="hold no `z`"):
+        pm.compute_deterministics(posterior.drop_vars("z"), model=model)
 
 
 def test_draws_that_do_not_fit_the_present_data_are_refused() -> None:

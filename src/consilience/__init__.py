@@ -24,14 +24,17 @@ _NAMES: Final = {
     "consilience.distributions": """
         Bernoulli Beta Binomial Categorical Cauchy CustomDist compile Dirichlet Exponential Flat Gamma HalfCauchy
         HalfFlat HalfNormal InverseGamma Laplace LogNormal Lognormal MvNormal NegativeBinomial Normal Poisson
-        StudentT Uniform draw icdf logcdf logp
+        StudentT Uniform draw find_constrained_prior icdf logcdf logp
     """,
     "consilience.errors": """
         ConsilienceError ConsilienceWarning ConvergenceWarning InitialPointError ModelError ParameterError
         SamplingError SealError ShapeError StorageError SupportError
     """,
     "consilience.inference": "HamiltonianMC Metropolis NUTS",
-    "consilience.model": "Data Deterministic Model Potential modelcontext set_data",
+    "consilience.model": """
+        Data Deterministic Model Point Potential do model_to_graphviz model_to_mermaid model_to_networkx
+        modelcontext observe set_data
+    """,
     "consilience.plots": """
         add_bands add_lines bayes_factor bayesian_r2 bfmi combine_plots compare ess eti hdi loo
         loo_approximate_posterior loo_expectations loo_i loo_kfold loo_metrics loo_moment_match loo_pit loo_r2
@@ -44,7 +47,8 @@ _NAMES: Final = {
         rhat_nested weight_predictions
     """,
     "consilience.sample": """
-        compute_log_likelihood resume sample sample_posterior_predictive sample_prior_predictive
+        compute_deterministics compute_log_likelihood compute_log_prior predictions_to_inference_data resume sample
+        sample_posterior_predictive sample_prior_predictive to_inference_data vectorize_over_posterior
     """,
     "consilience.tensor": "config floatX function grad hessian jacobian shared value_and_grad",
     "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX",
@@ -94,6 +98,7 @@ if TYPE_CHECKING:
     from consilience.distributions import Uniform as Uniform
     from consilience.distributions import compile as compile
     from consilience.distributions import draw as draw
+    from consilience.distributions import find_constrained_prior as find_constrained_prior
     from consilience.distributions import icdf as icdf
     from consilience.distributions import logcdf as logcdf
     from consilience.distributions import logp as logp
@@ -114,8 +119,14 @@ if TYPE_CHECKING:
     from consilience.model import Data as Data
     from consilience.model import Deterministic as Deterministic
     from consilience.model import Model as Model
+    from consilience.model import Point as Point
     from consilience.model import Potential as Potential
+    from consilience.model import do as do
+    from consilience.model import model_to_graphviz as model_to_graphviz
+    from consilience.model import model_to_mermaid as model_to_mermaid
+    from consilience.model import model_to_networkx as model_to_networkx
     from consilience.model import modelcontext as modelcontext
+    from consilience.model import observe as observe
     from consilience.model import set_data as set_data
     from consilience.plots import add_bands as add_bands
     from consilience.plots import add_lines as add_lines
@@ -183,11 +194,16 @@ if TYPE_CHECKING:
     from consilience.plots import rhat as rhat
     from consilience.plots import rhat_nested as rhat_nested
     from consilience.plots import weight_predictions as weight_predictions
+    from consilience.sample import compute_deterministics as compute_deterministics
     from consilience.sample import compute_log_likelihood as compute_log_likelihood
+    from consilience.sample import compute_log_prior as compute_log_prior
+    from consilience.sample import predictions_to_inference_data as predictions_to_inference_data
     from consilience.sample import resume as resume
     from consilience.sample import sample as sample
     from consilience.sample import sample_posterior_predictive as sample_posterior_predictive
     from consilience.sample import sample_prior_predictive as sample_prior_predictive
+    from consilience.sample import to_inference_data as to_inference_data
+    from consilience.sample import vectorize_over_posterior as vectorize_over_posterior
     from consilience.tensor import config as config
     from consilience.tensor import floatX as floatX
     from consilience.tensor import function as function

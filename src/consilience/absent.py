@@ -63,7 +63,7 @@ _GROUPS: Final = {
         Sequence TYPE_CHECKING Union singledispatch Any Optional Callable NoReturn
     """,
     "this is in `pm.gradient`": "Lop Rop pullback pushforward",
-    "`function` takes inputs and outputs as they are": "In Out Mode get_mode",
+    "`function` takes inputs and outputs as they are": "Mode get_mode",
     "printing comes later; `repr` of a node and `rewrite.explain` show graphs": "dprint printing pp pprint",
     "a check of values when run comes later": "raise_op",
     "this is a function of `pt` or `pt.linalg`, no method": "choose compress nonzero_values norm",
@@ -97,11 +97,8 @@ _GROUPS: Final = {
         adamax apply_momentum apply_nesterov_momentum fit momentum nesterov_momentum norm_constraint rmsprop
         sample_approx sgd total_norm_constraint
     """,
-    "optimisation comes later; `pm.sample` is there": "find_MAP find_constrained_prior find_hessian",
-    "this comes later; `Model` has its variables, `pm.sample` returns an `xarray.DataTree`": """
-        Point compute_deterministics do get_data model_to_graphviz model_to_mermaid model_to_networkx observe
-        predictions_to_inference_data to_inference_data vectorize_over_posterior
-    """,
+    "optimisation comes later; `pm.sample` is there": "find_MAP find_hessian",
+    "this comes later; `Model` has its variables, `pm.sample` returns an `xarray.DataTree`": "get_data",
 }
 _REASONS: Final = {name: " ".join(reason.split()) for reason, names in _GROUPS.items() for name in names.split()}
 

@@ -51,6 +51,7 @@ from consilience.ops import (
     cond,
 )
 from consilience.ops.index import At, Gather, NewAxis, Slice, mask_positions
+from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.random import Key, draw, fold_in
 from consilience.ops.shape import length_of
 from tests.backends.agreement import Array, agree, inputs_like, run_llvm, run_reference
@@ -418,6 +419,7 @@ ELSEWHERE: dict[type[Op], str] = {
     Parameter: "lives inside the regions of Cond",
     Constant: "test_constants_are_results",
     Key: "test_random_draws_are_the_same_on_every_backend",
+    ParameterCheck: "tests/distributions/test_densities.py: it raises what no other op does",
     type(length_of(inputs_like([np.zeros(3)], symbolic=True)[0].static_shape[0]).op): "test_lengths_as_values",
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 from typing import Any
@@ -227,6 +228,23 @@ def test_data_frame_has_the_unrounded_numbers(posterior: xr.Dataset) -> None:
     assert list(frame.columns) == list(table)
     np.testing.assert_array_equal(frame["mcse_sd"], table["mcse_sd"])
     assert len(frame) == len(table)
+
+
+def test_a_table_does_what_a_data_frame_does(posterior: xr.Dataset) -> None:
+    """By becoming one: rows and columns by label, by condition, sorted, written."""
+    table = summary(posterior)
+    frame = table.to_dataframe()
+    assert table.loc["mu", "mean"] == frame.loc["mu", "mean"]
+    assert table.shape == frame.shape
+    assert list(table.index) == list(frame.index)
+    assert table[["mean", "sd"]].equals(frame[["mean", "sd"]])
+    assert list(table[table["mean"] > 2].index) == list(frame[frame["mean"] > 2].index)
+    assert table.sort_values("sd").equals(frame.sort_values("sd"))
+    assert table.to_csv() == frame.to_csv()
+    np.testing.assert_array_equal(table.r_hat, table["r_hat"])
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = table.nothing
+    assert len(copy.deepcopy(table)) == len(table)
 
 
 @given(

@@ -58,7 +58,8 @@ def test_aliases_work_with_symbols() -> None:
         value_of(pd.logp(pd.Normal.dist(0, tau=tau), 1.0), {tau: 4.0}),
         value_of(pd.logp(pd.Normal.dist(0, 0.5), 1.0)),
     )
-    assert np.isnan(value_of(pd.logp(pd.Normal.dist(0, tau=tau), 1.0), {tau: -4.0}))
+    with pytest.raises(ParameterError, match="Normal: sigma must be > 0, got nan"):
+        value_of(pd.logp(pd.Normal.dist(0, tau=tau), 1.0), {tau: -4.0})
 
 
 WRONG_COMBINATIONS = [
@@ -178,7 +179,7 @@ class Recorder:
         self.seen.append((name, node, arguments))
         return node
 
-    def dim_lengths(self, dims):
+    def lengths_of(self, dims):
         return [self.lengths.get(d) for d in dims]
 
 

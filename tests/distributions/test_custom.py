@@ -7,10 +7,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import consilience.distributions as pd
+from consilience.backends.function import function
+from consilience.distributions.generator import METHODS, GraphGenerator
 from consilience.distributions.mathematics import log, square
 from consilience.errors import MissingRuleError, ShapeError
-from consilience.ir import tensor_input
-from consilience.ops.random import draw
+from consilience.ir import Node, tensor_input
+from consilience.ops.random import Key, draw
 from consilience.ops.reduce import reduce
 from tests.distributions.cases import value_of
 
@@ -143,3 +145,73 @@ def test_wrong_arguments(make, error, message) -> None:
     """Each says what was needed."""
     with pytest.raises(error, match=message):
         make()
+
+
+def test_random_may_use_the_methods_of_numpys_generator() -> None:
+    """As PyMC's users write it; every call is independent, and `pt.random` takes the generator as a key."""
+
+    def random(mu, sigma, rng=None, size=None):
+        by_key = 0 * draw("random_normal", rng, size)
+        return rng.normal(loc=mu, scale=sigma, size=size) + rng.gamma(4.0, 0.5, size=size) + by_key
+
+    rv = pd.CustomDist.dist(1.0, 2.0, logp=normal_logp, random=random, shape=(2,))
+    draws = pd.draw(rv, 20_000, random_seed=1)
+    assert_allclose(draws.mean(axis=0), 1 + 2, atol=0.06)
+    assert_allclose(draws.var(axis=0), 4 + 1, rtol=0.05)
+    assert_array_equal(draws[:5], pd.draw(rv, 20_000, random_seed=1)[:5])
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_the_generators_methods_have_numpys_law(method: str) -> None:
+    """Mean and variance of NumPy's method of that name with the same arguments."""
+    arguments = {
+        "beta": (2.0, 3.0), "binomial": (10, 0.3), "dirichlet": ([1.0, 2.0, 3.0],), "exponential": (2.0,),
+        "gamma": (3.0, 0.5),
+        "laplace": (1.0, 2.0), "lognormal": (0.1, 0.4), "multivariate_normal": ([1.0, 2.0], [[1.0, 0.5], [0.5, 2.0]]),
+        "negative_binomial": (5, 0.4), "normal": (1.0, 2.0), "poisson": (3.0,), "standard_gamma": (2.0,),
+        "standard_t": (9.0,), "uniform": (1.0, 3.0),
+    }.get(method, ())  # fmt: skip
+    size = 40_000
+    own = function([], getattr(GraphGenerator(Node(Key(3))), method)(*arguments, size=size))()
+    numpys = getattr(np.random.default_rng(1), method)(*arguments, size=size)
+    assert own.shape == numpys.shape
+    if method == "standard_cauchy":
+        assert_allclose(np.quantile(own, [0.25, 0.5, 0.75]), [-1.0, 0.0, 1.0], atol=0.05)
+        return
+    error = 6 * numpys.std(axis=0) / np.sqrt(size)
+    assert (np.abs(own.mean(axis=0) - numpys.mean(axis=0)) < np.sqrt(2) * error).all()
+    assert_allclose(own.var(axis=0), numpys.var(axis=0), rtol=0.1)
+
+
+def test_wrong_draws_are_refused() -> None:
+    """A method that is not there, and draws of another shape."""
+    missing = pd.CustomDist.dist(0.0, 1.0, logp=normal_logp, random=lambda mu, sigma, rng, size: rng.vonmises(mu))
+    with pytest.raises(MissingRuleError, match="no method `vonmises`; it has beta"):
+        pd.draw(missing)
+    scalar = pd.CustomDist.dist(0.0, logp=lambda v, mu: v, random=lambda mu, rng, size: rng.normal(mu), shape=3)
+    with pytest.raises(ShapeError, match=r"`random` must give draws of shape \(3,\)"):
+        pd.draw(scalar)
+
+
+def test_a_scalar_is_the_sum_for_the_whole_variable_also_with_a_signature() -> None:
+    """One number for all events; otherwise one for each, and nothing else."""
+    mu = np.zeros((5, 3))
+    values = np.ones((5, 3))
+
+    def rv(logp):
+        return pd.CustomDist.dist(mu, logp=logp, signature="(n)->(n)")
+
+    def each(value, mu):
+        return -0.5 * reduce("sum", square(value - mu), -1)
+
+    assert value_of(pd.logp(rv(lambda v, mu: reduce("sum", each(v, mu))), values)) == -7.5
+    assert_allclose(value_of(pd.logp(rv(each), values)), np.full(5, -1.5))
+    for wrong in (
+        lambda v, mu: -0.5 * square(v - mu),
+        lambda v, mu: each(v, mu)[:1],
+        lambda v, mu: each(v, mu)[:, None],
+    ):
+        with pytest.raises(ShapeError, match=r"`logp` must give one number per event, of shape \(5,\)"):
+            pd.logp(rv(wrong), values)
+    with pytest.raises(ShapeError, match=r"`logcdf` must give one number per event, of shape \(2,\)"):
+        pd.logcdf(pd.CustomDist.dist(np.zeros(2), logp=each, logcdf=lambda v, mu: reduce("sum", v)), np.ones(2))

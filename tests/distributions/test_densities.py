@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 import scipy.integrate
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 
 import consilience.distributions as pd
 from consilience.backends.function import function
-from consilience.errors import MissingRuleError
+from consilience.errors import MissingRuleError, ParameterError
 from consilience.ir import constant, tensor_input
+from consilience.ops.parameter_check import released
 from consilience.ops.reduce import reduce
 from consilience.transforms.gradient import gradient
+from consilience.transforms.vectorize import vectorize
 from tests.distributions.cases import CASES, Case, name_of, value_of
 
 CONTINUOUS = [case for case in CASES if not case.discrete]
@@ -268,7 +271,7 @@ WRONG = {
 
 @over_all
 def test_wrong_symbolic_parameters_have_no_finite_density(case: Case) -> None:
-    """For every parameter: NaN or -inf at every value, never a finite number or +inf."""
+    """For every parameter: an error, and in models NaN or -inf at every value, never a finite number or +inf."""
     rng = np.random.default_rng(12)
     parameters, frozen = case.sample(rng, ())
     values = case.values(rng, frozen, 10)
@@ -284,7 +287,10 @@ def test_wrong_symbolic_parameters_have_no_finite_density(case: Case) -> None:
             wrong = (*wrong, np.inf, -np.inf)
         inside = values[np.isfinite(value_of(pd.logp(case.distribution.dist(**parameters), values)))]
         for bad, (density, at) in itertools.product(wrong, ((pd.logp, values), (pd.density, inside))):
-            result = value_of(density(rv, at), {leaf: bad})
+            if density is pd.logp:
+                with pytest.raises(ParameterError, match=rf"{case.distribution.title}: \w+ must be"):
+                    value_of(pd.logp(rv, at), {leaf: bad})
+            result = value_of(released([density(rv, at)])[0], {leaf: bad})
             assert (np.isnan(result) | (result == -np.inf)).all(), (name, bad, density)
             violated = {n: bool(value_of(valid, {leaf: bad})) for n, _, valid in pd.parameter_violation(rv)}
             assert not violated[name]
@@ -369,3 +375,35 @@ def test_improper_distributions_have_density_one() -> None:
         for missing, arguments in ((pd.logcdf, (0.0,)), (pd.icdf, (0.5,)), (pd.mean, ()), (pd.draw, ())):
             with pytest.raises(MissingRuleError, match="available are logp"):
                 missing(rv, *arguments)
+
+
+@pytest.mark.parametrize("backend", ["llvm", "reference"])
+def test_parameters_out_of_range_at_run_time_are_named(backend: str) -> None:
+    """Functions of densities fail with the parameter, its rule and the value, as for constants; none gives NaN."""
+    s = tensor_input("float64", (2,), "s")
+    for made in (
+        pd.logp(pd.Normal.dist(0.0, s), 0.5),
+        pd.logcdf(pd.Normal.dist(0.0, s), 0.5),
+        pd.icdf(pd.Normal.dist(0.0, s), 0.5),
+    ):
+        f = function([s], made, backend=backend)
+        assert np.isfinite(f(np.array([1.0, 2.0]))).all()
+        with pytest.raises(ParameterError, match=r"Normal: sigma must be > 0, got -2\.0 \(element 1\)"):
+            f(np.array([1.0, -2.0]))
+    with pytest.raises(ParameterError, match=r"Normal: sigma must be > 0, got -1\.0"):
+        pd.Normal.dist(0.0, -1.0)
+
+
+def test_requirements_pass_derivatives_and_batches() -> None:
+    """The value goes through; its gradient and its batched form fail for the same parameters."""
+    s = tensor_input("float64", (), "s")
+    density = pd.logp(pd.Normal.dist(0.0, s), 0.5)
+    slope = gradient(density, [s])[0]
+    assert_allclose(value_of(slope, {s: np.asarray(2.0)}), -0.5 + 0.25 / 8.0)
+    many = tensor_input("float64", (3,), "many")
+    (batched,) = vectorize([density], {s: many})
+    assert_allclose(value_of(batched, {many: np.array([1.0, 2.0, 3.0])}), stats.norm(0, [1.0, 2.0, 3.0]).logpdf(0.5))
+    with pytest.raises(ParameterError, match=r"sigma must be > 0, got 0\.0 \(element 2\)"):
+        value_of(batched, {many: np.array([1.0, 2.0, 0.0])})
+    (free,) = released([density])
+    assert np.isnan(value_of(free, {s: np.asarray(-1.0)}))

@@ -44,6 +44,9 @@ READERS: dict[str, Callable[[Node, Node], Node]] = {
     "choice between elements": lambda b, x: pt.where(X > 0, b[0], b[1]),
     "groups beside a product": lambda b, x: pt.dot(DESIGN, b) + b[GROUP] * x,
     "place in a constant of one element": lambda b, x: pt.constant([2.5])[pt.argmin(b[:1])] * x,
+    "range of numbers set at places": lambda b, x: (
+        pt.set_subtensor(pt.zeros(N, dtype="int64")[pt.cast(pt.clip(x, 0, 3), "int64")], pt.arange(N)) * b[0]
+    ),
     "groups around an extreme": lambda b, x: pt.max(b[GROUP]) * x,
     "sorted groups beside a product": lambda b, x: pt.dot(DESIGN, b) + b[np.sort(GROUP)] * x + pt.sum(b) * x**2,
     "groups along an axis of length one": lambda b, x: pt.sum(b[GROUP][:, None] * x[:, None], axis=1),

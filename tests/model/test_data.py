@@ -49,6 +49,7 @@ def test_data_of_the_same_shape_need_no_compilation(compilations: Callable[[], i
     model = regression()
     logp = model.compile_logp()
     assert logp({"b": 1.2}) == pytest.approx(expected(1.2, X, Y))
+    model.log_density()(np.array([0.3]))
     before = compilations()
     for factor in (2.0, 3.0):
         model.set_data("x", factor * X)
@@ -95,7 +96,7 @@ def test_going_back_to_a_known_shape_does_not_compile(compilations: Callable[[],
     model = regression()
     model.log_density()
     pm.set_data({"x": X[:2], "y_data": Y[:2]}, model=model)
-    model.log_density()
+    model.log_density()(np.array([0.3]))
     before = compilations()
     pm.set_data({"x": X, "y_data": Y}, model=model)
     model.log_density()
@@ -239,3 +240,18 @@ def test_vectors_of_probabilities_as_data() -> None:
     model.set_data("p", [1.0])
     with pytest.raises(pm.SupportError, match=r"got 1 \(element 1\)"):
         model.log_density()
+
+
+def test_dims_and_labels_come_from_labelled_data() -> None:
+    pd = pytest.importorskip("pandas")
+    xr = pytest.importorskip("xarray")
+    frame = pd.DataFrame(np.eye(2), index=pd.Index(["a", "b"], name="row"), columns=pd.Index([1, 2], name="column"))
+    array = xr.DataArray(np.zeros((2, 3)), dims=("row", "free"), coords={"row": ["a", "b"]})
+    with pm.Model() as model:
+        pm.Data("frame", frame, infer_dims_and_coords=True)
+        pm.Data("array", array, infer_dims_and_coords=True)
+        pm.Data("series", frame[1], infer_dims_and_coords=True)
+        with pytest.raises(pm.ShapeError, match="whose index and columns have names"):
+            pm.Data("plain", pd.DataFrame(np.eye(2)), infer_dims_and_coords=True)
+    assert model.named_vars_to_dims == {"frame": ("row", "column"), "array": ("row", "free"), "series": ("row",)}
+    assert model.coords == {"row": ("a", "b"), "column": (1, 2), "free": None}

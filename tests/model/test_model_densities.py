@@ -59,7 +59,7 @@ def test_gradient_is_the_finite_difference(name: str) -> None:
 def test_point_logps_sum_to_the_log_density(name: str) -> None:
     model = CASES[name].build()
     parts = model.point_logps()
-    assert set(parts) == {v.name for v in model.variables} | set(model.potentials)
+    assert set(parts) == {v.name for v in model.variables} | set(model.named_potentials)
     assert sum(parts.values()) == pytest.approx(model.compile_logp()(model.initial_point()), rel=1e-12)
 
 

@@ -77,7 +77,7 @@ def test_number_of_dims_other_than_of_axes() -> None:
 @pytest.mark.parametrize(
     ("coords", "message"),
     [
-        ({"a": [1, 1]}, "labels of `a` must be unique, but 1 occurs twice"),
+        ({"a/b": [1, 2]}, "needs a name without a slash, got 'a/b'"),
         ({"a": np.zeros((2, 2))}, r"must be one-dimensional, got shape \(2, 2\)"),
         ({"a": 3}, "must be a sequence such as a list or an array, got 3"),
         ({"a": None}, "the dimension `a` needs labels or a length"),
@@ -311,7 +311,11 @@ def test_discrete_free_variables() -> None:
         with pytest.raises(pm.ModelError, match=r"`n` is discrete \(Poisson, int64\)"):
             pm.sample(random_seed=1, progressbar=False)
     with pytest.raises(pm.ModelError, match="`n` is discrete"):
-        model.compile_logp()
+        model.log_density()
+    with pytest.raises(pm.ModelError, match="`n` is discrete"):
+        model.compile_dlogp("n")
+    assert model.compile_logp()({"n": 2, "x": 0.0}) == pytest.approx(2 * np.log(3) - 3 - np.log(2) - 0.9189385332)
+    assert model.compile_logp()({"n": -2, "x": 0.0}) == -np.inf
 
 
 def test_no_free_variables() -> None:
@@ -350,3 +354,115 @@ def test_variables_of_another_model() -> None:
         pm.Normal("x", stranger, 1)
     with pytest.raises(pm.ModelError, match=r"depends on `stranger`, a random variable that is not a variable"):
         model.log_density()
+
+
+@pytest.mark.parametrize("name", ["chain", "draw"])
+def test_names_of_the_axes_of_results_name_no_variable(name: str) -> None:
+    with pm.Model():
+        for declare in (pm.Normal, lambda n: pm.Data(n, THREE), lambda n: pm.Deterministic(n, np.ones(3))):
+            with pytest.raises(pm.ModelError, match=f"`{name}` names an axis of every result"):
+                declare(name)
+
+
+def test_names_with_a_slash_are_refused() -> None:
+    with pm.Model(), pytest.raises(pm.ModelError, match="'a/b' has a slash"):
+        pm.Normal("a/b")
+
+
+def test_a_dimension_twice_is_refused_at_definition() -> None:
+    with pm.Model(coords={"o": [1, 2]}) as model:
+        x = pm.Normal("x", shape=(2, 2))
+        for declare in (
+            lambda: pm.Normal("c", dims=("o", "o")),
+            lambda: pm.Deterministic("c", x, dims=("o", "o")),
+            lambda: pm.Data("c", np.eye(2), dims=("o", "o")),
+        ):
+            with pytest.raises(pm.ModelError, match="`c` has the dimension `o` twice"):
+                declare()
+    assert list(model.named) == ["x"]
+
+
+def test_generated_names_of_axes_belong_to_their_variable() -> None:
+    """`a_dim_0` is what results call the axis of `a`, whichever of the two comes first."""
+    with pm.Model(coords={"b_dim_0": [1]}):
+        pm.Normal("a", shape=3)
+        with pytest.raises(pm.ModelError, match="`a_dim_0` is what results call an axis of `a`; give the variable"):
+            pm.Normal("a_dim_0")
+        with pytest.raises(pm.ModelError, match="`a_dim_0` is what results call an axis of `a`; give the dimension"):
+            pm.modelcontext().add_coord("a_dim_0", [1, 2])
+        pm.Normal("a_dim_1")
+        with pytest.raises(pm.ModelError, match="results call an axis of `b` `b_dim_0`"):
+            pm.Normal("b", shape=3)
+        pm.Normal("b")
+        pm.Normal("c_dim_0")
+        with pytest.raises(pm.ModelError, match="results call an axis of `c` `c_dim_0`"):
+            pm.Data("c", THREE)
+
+
+def test_dimension_named_as_a_variable_is_refused() -> None:
+    with pm.Model() as model:
+        pm.Normal("x")
+        with pytest.raises(pm.ModelError, match="`x` is a variable of the model"):
+            model.add_coord("x", [1])
+
+
+def test_labels_may_occur_twice() -> None:
+    with pm.Model(coords={"a": ["u", "u", "v"]}):
+        x = pm.Normal("x", dims="a")
+        pm.Normal("y", x, 1, observed=THREE, dims="a")
+        tree = pm.sample(20, tune=20, chains=2, random_seed=1, progressbar=False, compute_convergence_checks=False)
+    assert tree.posterior["a"].values.tolist() == ["u", "u", "v"]
+    assert pm.summary(tree, kind="stats").labels == ("x[u]", "x[u]", "x[v]")
+
+
+@pytest.mark.parametrize("shape", [2.5, "3", -1, (2, 1.5), None.__class__, True])
+def test_shapes_are_whole_numbers(shape: object) -> None:
+    with pm.Model(), pytest.raises(pm.ShapeError, match=r"Normal: `shape` must be"):
+        pm.Normal("x", shape=shape)
+    with pytest.raises(pm.ShapeError, match=r"Normal: `size` must be"):
+        pm.Normal.dist(size=shape)
+
+
+def test_matrices_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(pm.ShapeError, match="MvNormal: mu has 3 elements, but cov is 2 x 2"):
+        pm.MvNormal.dist(np.zeros(3), cov=np.eye(2))
+    with pytest.raises(pm.ShapeError, match=r"square.*, got 2 x 3"):
+        pm.MvNormal.dist(np.zeros(3), chol=np.eye(2, 3))
+    upper = np.array([[1.0, 0.5], [0.0, 1.0]])
+    with pytest.raises(pm.ParameterError, match=r"numbers above the diagonal \(`lower=False`"):
+        pm.MvNormal.dist(np.zeros(2), chol=upper)
+    value = np.array([0.3, -0.2])
+    of_upper = pm.logp(pm.MvNormal.dist(np.zeros(2), chol=upper, lower=False), value).eval()
+    np.testing.assert_allclose(of_upper, pm.logp(pm.MvNormal.dist(np.zeros(2), chol=upper.T), value).eval())
+
+
+def test_a_condition_is_no_potential() -> None:
+    with pm.Model():
+        x = pm.Normal("x")
+        with pytest.raises(TypeError, match=r"potential `p` must be a log density.*pt\.where"):
+            pm.Potential("p", x > 0)
+
+
+def test_variables_without_elements_leave_nothing_to_infer() -> None:
+    with pm.Model() as model:
+        pm.Normal("x", shape=0)
+    with pytest.raises(pm.ModelError, match=r"free variables have no elements \(`x`\)"):
+        pm.sample(model=model, progressbar=False)
+
+
+def test_variables_larger_than_the_memory_are_named() -> None:
+    with pm.Model():
+        pm.Normal("small", shape=3)
+        pm.Normal("huge", shape=10**13)
+        with pytest.raises(MemoryError, match="the largest variable is `huge` with 10,000,000,000,000 elements"):
+            pm.sample(progressbar=False)
+        with pytest.raises(MemoryError, match="the largest variable is `huge`"):
+            pm.sample_prior_predictive(10)
+
+
+def test_kernels_take_settings_and_no_variables() -> None:
+    with pm.Model():
+        x = pm.Normal("x")
+        for kernel in (pm.NUTS, pm.HamiltonianMC, pm.Metropolis):
+            with pytest.raises(pm.SamplingError, match="moves all variables of a model, so it takes none"):
+                kernel([x])

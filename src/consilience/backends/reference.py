@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from consilience.backends.callback import Callback
 from consilience.backends.shapes import Lengths, bind_computed, bind_lengths, check_obligations, static_shape
-from consilience.errors import LinearAlgebraError, MissingRuleError, OutOfBoundsError, ShapeError
+from consilience.errors import LinearAlgebraError, MissingRuleError, OutOfBoundsError, ParameterError, ShapeError
 from consilience.ir import Constant, Dim, Node, TensorType, computed_atoms, is_leaf, numpy_dtype, topological
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
@@ -58,6 +58,7 @@ from consilience.ops import (
 )
 from consilience.ops.assertion import required
 from consilience.ops.index import At, NewAxis, Slice, Specification
+from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.random import Key
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -155,6 +156,21 @@ def _cast(node: Node, lengths: Lengths, x: Array) -> Array:
 @means(AlteredGradient)
 def _itself(node: Node, lengths: Lengths, x: Array) -> Array:
     return x
+
+
+@means(ParameterCheck)
+def _parameter_check(node: Node, lengths: Lengths, value: Array, valid: Array, parameter: Array) -> Array:
+    op = node.op
+    assert isinstance(op, ParameterCheck)
+    if not np.all(valid):
+        valid, parameter = np.asarray(valid), np.asarray(parameter)
+        place = tuple(int(i) for i in np.argwhere(~valid)[0])
+        event = parameter.shape[parameter.ndim - op.event_rank :]
+        wrong = np.broadcast_to(parameter, valid.shape + event)[place]
+        where = f" (element {', '.join(map(str, place))})" if place else ""
+        shown = np.array2string(wrong, precision=6, threshold=8) if wrong.ndim else repr(wrong.item())
+        raise ParameterError(f"{op.title}: {op.parameter} must be {op.rule}, got {shown}{where}.")
+    return value
 
 
 def _logsumexp(x: Array, axes: tuple[int, ...]) -> Array:

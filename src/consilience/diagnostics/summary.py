@@ -6,7 +6,7 @@ Means, intervals and diagnostics are computed together, in one pass over the dra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -36,7 +36,8 @@ class SummaryTable(Record, eq=False):
     """Numbers per parameter: `columns` maps a name to an array (P,), `labels` names the P rows.
 
     `print(table)` shows it as text, `table["r_hat"]` is a column, `table.row("theta[A]")` a row,
-    `table.to_dataframe()` a pandas data frame.
+    `table.to_dataframe()` a pandas data frame. What a data frame can do the table can, by becoming one:
+    `table.loc["mu"]`, `table.sort_values("r_hat")`, `table[["mean", "sd"]]`, `table[table["r_hat"] > 1.01]`.
     """
 
     labels: tuple[str, ...]
@@ -48,12 +49,21 @@ class SummaryTable(Record, eq=False):
     def __iter__(self) -> Iterator[str]:
         return iter(self.columns)
 
-    def __getitem__(self, column: str) -> FloatArray:
-        """Column by its name."""
+    def __getitem__(self, column: Any) -> Any:
+        """Column by its name; for a list of names or an array of truth values a data frame."""
+        if not isinstance(column, str):
+            return self.to_dataframe()[column]
         try:
             return self.columns[column]
         except KeyError:
             raise KeyError(f"no column {column!r}; the columns: {', '.join(self.columns)}") from None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or "columns" not in self.__dict__:
+            raise AttributeError(name)
+        if name in self.columns:
+            return self.columns[name]
+        return getattr(self.to_dataframe(), name)
 
     def row(self, label: str) -> dict[str, float]:
         """Numbers of one parameter by its label, such as `theta[A]`."""

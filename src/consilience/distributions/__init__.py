@@ -1,6 +1,7 @@
 """Distributions by declaration: densities, quantiles, draws, moments, checks and maps to the real line."""
 
 from consilience.distributions import transforms
+from consilience.distributions.constrained_prior import find_constrained_prior
 from consilience.distributions.context import DEFAULT, ModelContext
 from consilience.distributions.counts import Bernoulli, Binomial, Categorical, NegativeBinomial, Poisson
 from consilience.distributions.custom import CustomDist
@@ -38,8 +39,9 @@ __all__ = [
     "DEFAULT", "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Continuous", "CustomDist",
     "Dirichlet", "Discrete", "Distribution", "Exponential", "Flat", "Gamma", "HalfCauchy", "HalfFlat",
     "HalfNormal", "InverseGamma", "Laplace", "LogNormal", "Lognormal", "ModelContext", "MvNormal",
-    "NegativeBinomial", "Normal", "Poisson", "RandomVariable", "StudentT", "Uniform", "compile", "default_transform",
-    "density", "derived", "draw", "icdf", "instead_of", "is_random", "logcdf", "logp", "mean",
+    "NegativeBinomial", "Normal", "Poisson", "RandomVariable", "StudentT", "Uniform", "compile",
+    "default_transform", "density", "derived", "draw", "find_constrained_prior", "icdf", "instead_of", "is_random",
+    "logcdf", "logp", "mean",
     "parameter", "parameter_violation", "random_variables", "realise", "realised_with",
     "support_error", "support_of", "support_point", "support_violation", "transforms", "variance",
 ]  # fmt: skip

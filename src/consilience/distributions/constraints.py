@@ -241,7 +241,7 @@ class PositiveDefinite(Constraint):
 
 
 class CholeskyFactor(Constraint):
-    """Lower triangular matrices with a positive diagonal; what stands above the diagonal is not read."""
+    """Lower triangular matrices with a positive diagonal; only in constants is seen what stands above it."""
 
     event_rank: ClassVar[int] = 2
 
@@ -251,6 +251,11 @@ class CholeskyFactor(Constraint):
 
     def holds(self, value: Node) -> Node:
         return reduce("all", positive.holds(diagonal(value)), -1)
+
+    def refusal(self, value: npt.NDArray[np.generic]) -> str | None:
+        if np.triu(np.asarray(value, "float64"), 1).any():
+            return "there are numbers above the diagonal (`lower=False` takes an upper triangular factor)"
+        return None
 
 
 def _is_infinite(bound: Bound) -> bool:

@@ -47,7 +47,7 @@ class ModelContext(Protocol):
         """
         ...
 
-    def dim_lengths(self, dims: str | Sequence[str | None]) -> Sequence[Dim | None]:
+    def lengths_of(self, dims: str | Sequence[str | None]) -> Sequence[Dim | None]:
         """Length per dim; None for one whose length is not known yet."""
         ...
 

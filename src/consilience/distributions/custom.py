@@ -7,7 +7,9 @@ from typing import Any, NoReturn, Self, TypeAlias
 
 from consilience.distributions.constraints import Constraint, Whole, real, real_vector
 from consilience.distributions.declaration import Distribution
-from consilience.errors import MissingRuleError, ShapeError
+from consilience.distributions.generator import GraphGenerator
+from consilience.distributions.shapes import same_shape, text
+from consilience.errors import DtypeError, MissingRuleError, ShapeError
 from consilience.ir import INTEGERS, Dim, Node, Shape, constant
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, as_tensor
@@ -35,10 +37,11 @@ class Formulas(Record):
 class CustomDist(Distribution):
     """A distribution given by functions of graphs.
 
-    logp            function (value, *parameters) -> log density, one number per event
-    logcdf          function (value, *parameters) -> log P(X <= value)
-    random          function (*parameters, rng, size) -> draws of shape `size`; `rng` is a random key for the
-                    functions of `pt.random`
+    logp            function (value, *parameters) -> log density, one number per event; a scalar is the sum for the
+                    whole variable
+    logcdf          function (value, *parameters) -> log P(X <= value), one number per event
+    random          function (*parameters, rng, size) -> draws of shape `size`, as a graph; `rng` has the methods of
+                    NumPy's generator, and is a random key for the functions of `pt.random`
     support_point   function (*parameters) -> a value from which sampling may start; 0 if not given
     signature       core axes of parameters and events such as "(n),(n,n)->(n)"; all scalars if not given
     ndim_supp, ndims_params     the same as ranks, in PyMC's words; vectors then need `shape`
@@ -129,7 +132,20 @@ class CustomDist(Distribution):
         if self.extras.random is None:
             self._not_given("random")
         size = tuple(n if isinstance(n, int) else length_of(n) for n in shape)
-        return as_tensor(self.extras.random(*self.values, rng=key, size=size))
+        made = as_tensor(self.extras.random(*self.values, rng=GraphGenerator(key), size=size))
+        if not same_shape(made.static_shape, shape):
+            raise ShapeError(f"{self.title}: `random` must give draws of shape {text(shape)}, got {describe(made)}.")
+        return made
+
+    def over_batch(self, result: Node, shape: Shape, formula: str, name: str) -> Node:
+        if result.dtype == "bool":
+            raise DtypeError(f"{name}: `{formula}` must give numbers, got truth values: {describe(result)}.")
+        if same_shape(result.static_shape, shape) or (formula == "logp" and result.ndim == 0):
+            return result
+        each = ", or a scalar, the sum for the whole variable" if formula == "logp" else ""
+        raise ShapeError(
+            f"{name}: `{formula}` must give one number per event, of shape {text(shape)}{each}; got {describe(result)}."
+        )
 
     def support_point(self) -> Node:
         if self.extras.support_point is None:

@@ -27,11 +27,10 @@ from consilience.distributions.parameters import (
     signatures,
 )
 from consilience.distributions.random_variable import RandomVariable
-from consilience.distributions.shapes import broadcast, check_holds, text
+from consilience.distributions.shapes import broadcast, check_holds, text, wanted_shape
 from consilience.distributions.transforms import chain, default_transform
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import FLOATS, Dim, Node, Shape, tensor_input
-from consilience.ops.shape import as_shape
 
 __all__ = ["Continuous", "Discrete", "Distribution", "DistributionParameter", "derived", "instead_of", "parameter"]
 
@@ -139,10 +138,10 @@ def _full_shape(law: Law, batch: Shape, shape: Any, size: Any) -> Shape:
     if shape is not None and size is not None:
         raise TypeError(f"{law.title}: give `shape` (with the axes of one event) or `size` (without), not both.")
     if size is not None:
-        wanted = as_shape(size)
+        wanted = wanted_shape(law.title, size, "size")
         check_holds(law.title, wanted, batch, "size")
         return (*wanted, *event)
-    full = as_shape(shape)
+    full = wanted_shape(law.title, shape, "shape")
     wanted = full[: max(0, len(full) - len(event))]
     ends = full[len(wanted) :]
     fits = len(ends) == len(event) and all(
@@ -163,7 +162,7 @@ def _shape_from(
         return data
     if any(d is not None and not isinstance(d, str) for d in dims):
         raise TypeError(f"{title} `{name}`: dims are names, got {dims!r}.")
-    lengths = tuple(model.dim_lengths(dims))
+    lengths = tuple(model.lengths_of(dims))
     if data is not None and len(data) != len(lengths):
         raise ShapeError(f"{title} `{name}`: data of shape {text(data)} need {len(data)} dims, got {tuple(dims)}.")
     known: list[Dim] = []

@@ -6,7 +6,6 @@ draw of the whole graph.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from consilience.backends.function import Function, function
 from consilience.backends.modes import Mode
 from consilience.backends.request import In, Outputs
 from consilience.distributions.random_variable import random_variables, realise
+from consilience.distributions.seeds import seed_from
 from consilience.errors import GraphError
 from consilience.ir import Input, Node, tensor_input, topological
 from consilience.ir.arithmetic import means
@@ -33,14 +33,16 @@ def realised_with(outputs: Sequence[Node], key: Node) -> list[Node]:
     return realise(outputs, {rv: fold_in(key, i) for i, rv in enumerate(random_variables(outputs))})
 
 
-def draw(vars: Node | Sequence[Node], draws: int = 1, random_seed: int | np.random.Generator | None = None) -> Any:
+def draw(vars: Node | Sequence[Node], draws: int = 1, mode: Any = None, random_seed: Any = None) -> Any:
     """Independent draws of variables, or of expressions of them.
 
     vars          one node or several; several are drawn jointly
     draws         how many; for more than one, results have a leading axis of that length
-    random_seed   an integer or a NumPy generator, for repeatable draws; None takes a fresh seed
+    mode          of no effect, for PyMC's sake
+    random_seed   an integer, integers, or one of NumPy's sources of randomness; None takes a fresh seed
     returns       an array, or a list of arrays for several nodes
     """
+    del mode
     if draws < 1:
         raise ValueError(f"`draws` must be at least 1, got {draws}.")
     outputs = [vars] if isinstance(vars, Node) else list(vars)
@@ -71,10 +73,8 @@ def compile(
     return function(inputs, outputs, mode=mode, random_key=random_slot(_seed(random_seed)), **options)
 
 
-def _seed(given: int | np.random.Generator | None) -> int:
-    if given is None:
-        return secrets.randbits(62)
-    return int(given.integers(2**62)) if isinstance(given, np.random.Generator) else int(given)
+def _seed(given: Any) -> int:
+    return seed_from(given)
 
 
 def _check_closed(graph: Sequence[Node], key: Node) -> None:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NoReturn, Self
 
 from consilience.distributions.constraints import Constraint, real
 from consilience.distributions.parameters import Alternative, DistributionParameter
+from consilience.distributions.shapes import broadcast, spread
 from consilience.errors import MissingRuleError
 from consilience.ir import Node, Shape
 
@@ -114,6 +115,13 @@ class Law:
     def support_point(self) -> Node:
         """A value in the support from which a search may start; the mean unless declared."""
         return self.mean()
+
+    def over_batch(self, result: Node, shape: Shape, formula: str, name: str) -> Node:
+        """The value of a formula, one number per event of a batch of a shape.
+
+        formula, name   what was computed, and of which variable, for messages
+        """
+        return spread(result, broadcast([result.static_shape, shape], self.title))
 
     @classmethod
     def can_draw(cls) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from consilience.distributions.constraints import cholesky_factor, positive_definite, real_vector
 from consilience.distributions.declaration import Continuous, derived, parameter
 from consilience.distributions.mathematics import LOG_SQRT_2_PI, greater_equal, log, square, where
+from consilience.errors import ShapeError
 from consilience.ir import Node, Shape
 from consilience.ir.dimension import product
 from consilience.ops.elementwise import as_tensor, cast
@@ -46,7 +47,15 @@ class MvNormal(Continuous):
         return super().dist(*parameters, shape=shape, size=size, **named)
 
     def event_shape(self) -> Shape:
-        return self._matrix().static_shape[-1:]
+        rows, columns = self._matrix().static_shape[-2:]
+        if isinstance(rows, int) and isinstance(columns, int) and rows != columns:
+            raise ShapeError(f"{self.title}: {self.parameters[1].name} must be square, got {rows} x {columns}.")
+        length = self.mu.static_shape[-1]
+        if isinstance(length, int) and isinstance(columns, int) and length not in (1, columns):
+            raise ShapeError(
+                f"{self.title}: mu has {length} elements, but {self.parameters[1].name} is {columns} x {columns}."
+            )
+        return (columns,)
 
     def logp(self, value: Node) -> Node:
         deviation = value - self.mu

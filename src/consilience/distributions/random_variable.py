@@ -20,9 +20,10 @@ from consilience.errors import DtypeError, MissingRuleError, ShapeError, Support
 from consilience.ir import FLOATS, Node, Op, Shape, TensorType, constant_value, rebuild, topological
 from consilience.ir.arithmetic import means
 from consilience.ir.obligations import Obligation
-from consilience.ir.side_tables import describe, without_sources
+from consilience.ir.side_tables import describe, name_of, without_sources
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import expand_dims
 
@@ -109,12 +110,11 @@ def _value(rv: Node, law: Law, value: TensorLike) -> Node:
     return cast(node, "int64" if node.dtype == "bool" else widened(node.dtype))
 
 
-def _over_batch(result: Node, rv: Node, law: Law, value: Node, value_rank: int) -> Node:
+def _over_batch(result: Node, rv: Node, law: Law, value: Node, value_rank: int, formula: str) -> Node:
     batch = batch_part(rv.static_shape, law)
-    return spread(
-        result,
-        broadcast([result.static_shape, batch, value.static_shape[: value.ndim - value_rank]], law.title),
-    )
+    shape = broadcast([batch, value.static_shape[: value.ndim - value_rank]], law.title)
+    name = name_of(rv)
+    return law.over_batch(result, shape, formula, f"{law.title} `{name}`" if name else law.title)
 
 
 def density(rv: Node, value: TensorLike) -> Node:
@@ -124,26 +124,38 @@ def density(rv: Node, value: TensorLike) -> Node:
     """
     law = _checked_law(rv, "density")
     node = _value(rv, law, value)
-    return _over_batch(law.logp(node), rv, law, node, law.event_rank)
+    return _over_batch(law.logp(node), rv, law, node, law.event_rank, "logp")
 
 
-def logp(rv: Node, value: TensorLike) -> Node:
+def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
     """Log density (or log mass) at a value, elementwise; -inf outside the support.
 
-    rv        a random variable; batch shapes of variable and value broadcast
-    returns   one number per event: vectors of a multivariate distribution count as one
+    rv         a random variable; batch shapes of variable and value broadcast
+    warn_rvs   of no effect, for PyMC's sake
+    returns    one number per event: vectors of a multivariate distribution count as one. To compute it raises
+               ParameterError where a parameter is out of range
     """
+    del warn_rvs
+    return _requiring(rv, supported_density(rv, value))
+
+
+def supported_density(rv: Node, value: TensorLike) -> Node:
+    """Log density at any value, -inf outside the support; parameters out of range give NaN or -inf."""
     law = _checked_law(rv, "logp")
     node = _value(rv, law, value)
-    formula = _over_batch(law.logp(node), rv, law, node, law.event_rank)
+    formula = _over_batch(law.logp(node), rv, law, node, law.event_rank, "logp")
     support = law_of(rv).bound_support
     if isinstance(support, Real | RealVector):
         return formula
-    return where(support.holds(node), formula, -np.inf)
+    inside = support.holds(node)
+    if formula.ndim == 0 and inside.ndim:  # one number for the whole variable
+        inside = reduce("all", inside)
+    return where(inside, formula, -np.inf)
 
 
-def logcdf(rv: Node, value: TensorLike) -> Node:
-    """log P(X <= value), elementwise; MissingRuleError where the distribution has none."""
+def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
+    """log P(X <= value), elementwise; MissingRuleError where the distribution has none. As `logp` otherwise."""
+    del warn_rvs
     law = _checked_law(rv, "logcdf")
     node = _value(rv, law, value)
     support = law_of(rv).bound_support
@@ -155,7 +167,7 @@ def logcdf(rv: Node, value: TensorLike) -> Node:
             result = where(greater_equal(node, support.upper), 0.0, result)
         if not _infinite(support.lower):
             result = where(less(node, support.lower), -np.inf, result)
-    return _over_batch(_where_valid(rv, result), rv, law, node, 0)
+    return _requiring(rv, _over_batch(_where_valid(rv, result), rv, law, node, 0, "logcdf"))
 
 
 def _is_float(node: Node) -> bool:
@@ -173,14 +185,15 @@ def _where_valid(rv: Node, result: Node) -> Node:
     return result
 
 
-def icdf(rv: Node, q: TensorLike) -> Node:
-    """The quantile of a probability q, elementwise as float; NaN for q outside [0, 1]."""
+def icdf(rv: Node, q: TensorLike, warn_rvs: bool | None = None) -> Node:
+    """The quantile of a probability q, elementwise as float; NaN for q outside [0, 1]. As `logp` otherwise."""
+    del warn_rvs
     law = _checked_law(rv, "icdf")
     node = as_tensor(q)
     node = node if node.dtype in FLOATS else cast(node, "float64")
     inside = logical_and(greater_equal(node, 0.0), apply("le", node, 1.0))
     result = where(inside, law.icdf(node), np.nan)
-    return _over_batch(_where_valid(rv, result), rv, law, node, 0)
+    return _requiring(rv, _over_batch(_where_valid(rv, result), rv, law, node, 0, "icdf"))
 
 
 def support_point(rv: Node) -> Node:
@@ -248,6 +261,18 @@ def _validity(rv: Node) -> list[tuple[str, Constraint, Node]]:
             valid = declared.constraint.bind(named).holds(value)
             found.append((declared.name, declared.constraint, valid))
     return found
+
+
+def _requiring(rv: Node, result: Node) -> Node:
+    """The result, whose computation fails for parameters out of range; constants were checked before."""
+    title = variable_of(rv, "logp").distribution.title
+    named = law_of(rv).by_name()
+    for name, constraint, valid in _validity(rv):
+        if constant_value(named[name]) is None:
+            result = Node(
+                ParameterCheck(title, name, constraint.rule, constraint.event_rank), result, valid, named[name]
+            )
+    return result
 
 
 def parameter_violation(rv: Node) -> list[tuple[str, Constraint, Node]]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from consilience.errors import ShapeError
-from consilience.ir import Dim, Node, Shape
+import numpy as np
+
+from consilience.errors import GraphError, ShapeError
+from consilience.ir import Dim, Dimension, Node, Shape
 from consilience.ir.obligations import Obligation
-from consilience.ops.shape import broadcast_to
+from consilience.ops.shape import as_shape, broadcast_to
 
 
 def broadcast(shapes: Sequence[Shape], title: str) -> Shape:
@@ -31,6 +34,27 @@ def broadcast(shapes: Sequence[Shape], title: str) -> Shape:
 def text(shape: Shape) -> str:
     """A shape in NumPy's notation."""
     return f"({', '.join(map(repr, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def wanted_shape(title: str, value: Any, source: str) -> Shape:
+    """The user's `shape` or `size`; ShapeError unless it is made of whole numbers >= 0 and symbolic lengths."""
+    lengths = list(value) if hasattr(value, "__iter__") and not isinstance(value, Node | str) else [value]
+    for length in lengths:
+        whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
+        if not whole and not isinstance(length, Dimension | Node | np.ndarray):
+            raise ShapeError(f"{title}: `{source}` must be one or several whole numbers >= 0, got {value!r}.")
+    try:
+        return as_shape(value)
+    except (GraphError, TypeError) as error:
+        raise ShapeError(f"{title}: `{source}` must be made of lengths, got {value!r}: {error}") from None
+
+
+def same_shape(shape: Shape, other: Shape) -> bool:
+    """Whether two shapes are or may be equal: symbolic lengths may have any value, but that of a static length 1."""
+    return len(shape) == len(other) and all(
+        a is b or a == b or (not (isinstance(a, int) and isinstance(b, int)) and 1 not in (a, b))
+        for a, b in zip(shape, other, strict=True)
+    )
 
 
 def check_holds(title: str, wanted: Shape, own: Shape, source: str) -> None:

@@ -216,6 +216,8 @@ class Arithmetic:
     def conj(self) -> Node:
         return _meanings["conj"](self)
 
+    conjugate = conj
+
     @property
     def T(self) -> Node:  # NumPy's name
         """All axes reversed."""

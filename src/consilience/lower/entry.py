@@ -303,7 +303,7 @@ class _Writer:
             frame.b,
             step,
             target=self.pointer(frame, step.target),
-            values=self.pointer(frame, step.values),
+            values=self.pointer(frame, step.values) if step.values.storage.place != "iota" else None,
             indices=[self.pointer(frame, v) if v.storage.place != "iota" else None for v in step.indices],
             status=frame.status,
             lanes=self.target.lanes,

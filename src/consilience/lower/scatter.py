@@ -20,14 +20,14 @@ def write_scatter(
     step: ScatterStep,
     *,
     target: Value,
-    values: Value,
+    values: Value | None,
     indices: Sequence[Value | None],
     status: Variable,
     lanes: int,
 ) -> None:
     """Append the loop nest over the values.
 
-    indices   pointer per index array; None for an index range, which is computed
+    values, indices   pointers; None for a range, which is computed
     """
     node = step.node
     op = node.op

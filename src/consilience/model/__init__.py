@@ -1,15 +1,33 @@
 """Models: names, dims, coords and data over a graph, and the densities and predictions made from them."""
 
+from consilience.model.conditioning import do, observe
 from consilience.model.log_density import ModelDensity, model_density
-from consilience.model.model import Data, Deterministic, Model, Potential, modelcontext, set_data
+from consilience.model.model import (
+    Data,
+    Deterministic,
+    Model,
+    Point,
+    Potential,
+    model_to_graphviz,
+    model_to_mermaid,
+    model_to_networkx,
+    modelcontext,
+    set_data,
+)
 
 __all__ = [
     "Data",
     "Deterministic",
     "Model",
     "ModelDensity",
+    "Point",
     "Potential",
+    "do",
     "model_density",
+    "model_to_graphviz",
+    "model_to_mermaid",
+    "model_to_networkx",
     "modelcontext",
+    "observe",
     "set_data",
 ]

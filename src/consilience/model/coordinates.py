@@ -30,6 +30,13 @@ class Coordinates:
         self._axes: dict[str, _Axis] = {}
         self._current: dict[str, int] = {}
 
+    def copy(self) -> Coordinates:
+        """The same dimensions, to be changed independently; symbolic lengths stay the same symbols."""
+        made = Coordinates()
+        made._axes = {name: _Axis(axis.length, axis.labels) for name, axis in self._axes.items()}
+        made._current = dict(self._current)
+        return made
+
     def __contains__(self, name: str) -> bool:
         return name in self._axes
 
@@ -37,6 +44,8 @@ class Coordinates:
         """A dimension with labels or a length; a dimension given twice must be given equally."""
         if name in ("draw", "chain", "__sample__"):
             raise ModelError(f"`{name}` names an axis of every result; call the dimension otherwise.")
+        if not isinstance(name, str) or not name or "/" in name:
+            raise ModelError(f"a dimension needs a name without a slash, got {name!r}.")
         labels = _labels(name, values)
         if labels is None and length is None:
             raise ModelError(f"the dimension `{name}` needs labels or a length.")
@@ -101,6 +110,19 @@ class Coordinates:
             )
         return new
 
+    def resize(self, name: str, length: int, labels: Labels) -> None:
+        """Another length of a dimension that data decide, with its labels."""
+        if isinstance(self.length(name, "`set_dim`"), int):
+            raise ModelError(
+                f"the dimension `{name}` has a fixed length; only dimensions of `pm.Data` can change their length."
+            )
+        new, size = _labels(name, labels), _size(name, length)
+        if new is None and self._axes[name].labels is not None:
+            raise ShapeError(f"the dimension `{name}` has labels; give the new ones with `coord_values`.")
+        if new is not None and len(new) != size:
+            raise ShapeError(f"the dimension `{name}` gets the length {size}, but {len(new)} labels.")
+        self.change({name: size}, {name: new})
+
     def check_length(self, name: str, length: int, data: str, changed: Mapping[str, tuple[Any, ...] | None]) -> None:
         """Whether new data may have a length along a dimension, `changed` being the new labels."""
         new = changed.get(name)
@@ -121,6 +143,10 @@ class Coordinates:
                 self._axes[name].labels = new
                 if not isinstance(self._axes[name].length, int):
                     self._current[name] = len(new)
+
+    def names(self) -> list[str]:
+        """Names of all dimensions."""
+        return list(self._axes)
 
     def labels(self) -> dict[str, tuple[Any, ...] | None]:
         """Labels of all dimensions."""
@@ -147,11 +173,7 @@ def _labels(name: str, values: Labels) -> tuple[Any, ...] | None:
         labels = tuple(values) if values.dtype.kind in "mM" else tuple(values.tolist())
     else:
         labels = tuple(values)
-    seen: set[Any] = set()
     for label in labels:
         if isinstance(label, list | np.ndarray):
             raise ModelError(f"the labels of `{name}` must be one-dimensional, got {label!r} as one of them.")
-        if label in seen:
-            raise ModelError(f"the labels of `{name}` must be unique, but {label!r} occurs twice.")
-        seen.add(label)
     return labels

@@ -1,68 +1,234 @@
-"""What users ask of a model beside sampling: log densities, gradients and points as functions."""
+"""What users ask of a model beside sampling: log densities, derivatives, points and reports as functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from consilience.model.log_density import ModelDensity, model_density
+from consilience.backends.function import function
+from consilience.backends.shapes import Lengths
+from consilience.distributions.random_variable import RandomVariable
+from consilience.distributions.seeds import seed_from
+from consilience.errors import ConsilienceError, InitialPointError, LinearAlgebraError, ModelError
+from consilience.ir import Input, Node, topological
+from consilience.ir.side_tables import name_of
+from consilience.ir.text import text
+from consilience.model import trouble
+from consilience.model.layout import Layout, known_shape, layout_of, point_arrays
+from consilience.model.log_density import check_data, slot_values
+from consilience.model.predictive import predict
 from consilience.model.starting_point import starting_position
-from consilience.model.trouble import point_logps as _point_logps
-from consilience.model.trouble import trouble
+from consilience.model.value_graphs import Chosen, d2logp_graph, dlogp_graph, factors, logp_graph
 from consilience.model.variables import ModelVariables
 
+Array = npt.NDArray[Any]
 Point = Mapping[str, Any]
 
+# PyTensor's modes of compilation, and the backend that each means here.
+BACKENDS: Final[dict[str | None, str]] = {
+    None: "llvm",
+    "llvm": "llvm",
+    "FAST_RUN": "llvm",
+    "NUMBA": "llvm",
+    "JAX": "llvm",
+    "C": "llvm",
+    "reference": "reference",
+    "FAST_COMPILE": "reference",
+    "PY": "reference",
+}
 
-def initial_point(model: ModelVariables) -> dict[str, npt.NDArray[np.float64]]:
-    """The default starting values on the unconstrained line, by PyMC's names (`tau_log__`)."""
-    density = model_density(model)
-    return density.layout.point(starting_position(density.model, density.layout, density.lengths))
+Outputs = Node | Sequence[Node] | Mapping[str, Node]
 
 
-def compile_logp(model: ModelVariables) -> Callable[[Point], float]:
-    """A function of a point (as `initial_point` gives) to the log density, for the data of the moment."""
-    model_density(model)
+class PointFunction:
+    """A compiled function of a point: a mapping of the names of its inputs to values.
 
-    def logp(point: Point) -> float:
-        density = model_density(model)
-        return density(density.layout.position(point))[0]
+    inputs   the variables a point must hold
+    f        the function of the inputs that occur in the outputs, by position
+    """
+
+    def __init__(
+        self,
+        model: ModelVariables,
+        inputs: Sequence[Node],
+        outputs: Outputs,
+        backend: str,
+        name: str,
+    ) -> None:
+        self.model = model
+        self.inputs = tuple(inputs)
+        graph = topological(_listed(outputs))
+        for node in graph:
+            if isinstance(node.op, RandomVariable):
+                own = any(v.node is node for v in model.variables)
+                wanted = (
+                    "write the graph over `model.value_vars`, with `model.replace_rvs_by_values`"
+                    if own
+                    else "declare it inside the model's `with` block, with a name"
+                )
+                raise ModelError(
+                    f"the graph depends on `{node.name or repr(node.op)}`, a random variable"
+                    f"{'' if own else ' that is not a variable of this model'}; {wanted}."
+                )
+        used = {node for node in graph if isinstance(node.op, Input)}
+        self._used = [node for node in self.inputs if node in used]
+        self.f = function(self._used, outputs, name=name, backend=backend)
+
+    def __call__(self, point: Point) -> Any:
+        """The outputs at a point; ModelError where it lacks an input or has others, ShapeError for wrong shapes."""
+        slots, values, versions, lengths = slot_values(self.model)
+        key = ("checked", *versions)
+        if key not in self.model.cache:
+            check_data(self.model, dict(zip(slots, values, strict=True)))
+            self.model.cache[key] = True
+        shapes = {str(name_of(n)): known_shape(n.static_shape, lengths, str(name_of(n))) for n in self.inputs}
+        others = {str(v.value.name) for v in self.model.free}
+        arrays = dict(zip(self.inputs, point_arrays(point, shapes, others).values(), strict=True))
+        return self.f(*(arrays[node] for node in self._used))
+
+    def positional(self, *values: npt.ArrayLike) -> Any:
+        """The outputs at values of the inputs, in their order."""
+        return self(dict(zip([str(name_of(node)) for node in self.inputs], values, strict=True)))
+
+
+def initial_point(model: ModelVariables, random_seed: Any = None) -> dict[str, Array]:
+    """The default starting values on the unconstrained line, by PyMC's names (`tau_log__`).
+
+    random_seed   an integer or Generator: of the draws for variables with `initval="prior"`
+    """
+    layout, lengths = _layout(model)
+    seed = 0 if random_seed is None else seed_from(random_seed)
+    point = layout.point(starting_position(model, layout, lengths, seed=seed))
+    return {name: array.astype(v.value.dtype) for (name, array), v in zip(point.items(), model.free, strict=True)}
+
+
+def compile_fn(
+    model: ModelVariables,
+    outs: Outputs,
+    inputs: Sequence[Node] | None = None,
+    mode: str | None = None,
+    point_fn: bool = True,
+    name: str = "function of a point",
+) -> Callable[..., Any]:
+    """A compiled function of graphs over the model's value variables; see `Model.compile_fn`."""
+    if inputs is None:
+        inputs = [node for node in topological(_listed(outs)) if isinstance(node.op, Input) and node.dtype != "key"]
+    if mode not in BACKENDS:
+        raise ValueError(f"`mode` must be one of {', '.join(repr(m) for m in BACKENDS if m)}, got {mode!r}.")
+    made = PointFunction(model, inputs, outs, BACKENDS[mode], name)
+    return made if point_fn else made.positional
+
+
+def compile_logp(
+    model: ModelVariables, chosen: Chosen, jacobian: bool, sum: bool, **settings: Any
+) -> Callable[..., Any]:
+    """See `Model.compile_logp`."""
+    graph = logp_graph(model, chosen, jacobian, sum)
+    compiled = compile_fn(model, graph, [v.value for v in model.free], name="logp", **settings)
+
+    def logp(*point: Any) -> Any:
+        try:
+            values = compiled(*point)
+        except LinearAlgebraError:
+            if sum:
+                return -np.inf  # as in sampling: what cannot be computed has no probability
+            raise
+        if sum:
+            return -np.inf if np.isnan(values) else float(values)
+        return [np.where(np.isnan(v), -np.inf, v) for v in values]
 
     return logp
 
 
-def compile_dlogp(model: ModelVariables) -> Callable[[Point], npt.NDArray[np.float64]]:
-    """A function of a point that returns the gradient, one flat vector in the order of `initial_point`."""
-    model_density(model)
-
-    def dlogp(point: Point) -> npt.NDArray[np.float64]:
-        density = model_density(model)
-        return density(density.layout.position(point))[1]
-
-    return dlogp
+def compile_dlogp(model: ModelVariables, chosen: Chosen, jacobian: bool, **settings: Any) -> Callable[..., Array]:
+    """See `Model.compile_dlogp`."""
+    graph = dlogp_graph(model, chosen, jacobian)
+    return compile_fn(model, graph, [v.value for v in model.free], name="dlogp", **settings)
 
 
-def point_logps(model: ModelVariables, point: Point | None = None) -> dict[str, float]:
+def compile_d2logp(
+    model: ModelVariables, chosen: Chosen, jacobian: bool, negate_output: bool, **settings: Any
+) -> Callable[..., Array]:
+    """See `Model.compile_d2logp`."""
+    graph = d2logp_graph(model, chosen, jacobian)
+    return compile_fn(
+        model, -graph if negate_output else graph, [v.value for v in model.free], name="d2logp", **settings
+    )
+
+
+def eval_rv_shapes(model: ModelVariables) -> dict[str, tuple[int, ...]]:
+    """Shapes of the free variables and of their value variables, by name, for the present data."""
+    _, _, _, lengths = slot_values(model)
+    shapes = {}
+    for variable in model.free:
+        for node, name in ((variable.value, str(variable.value.name)), (variable.node, variable.name)):
+            shapes[name] = known_shape(node.static_shape, lengths, name)
+    return shapes
+
+
+def point_logps(model: ModelVariables, point: Point | None = None, round_vals: int | None = None) -> dict[str, float]:
     """Log density of each variable with its Jacobian, and each potential; they sum to the model's."""
-    density = model_density(model)
-    return _point_logps(density, position_of(density, point))
+    values = trouble.point_logps(model, position_of(model, point))
+    return values if round_vals is None else {name: round(value, round_vals) for name, value in values.items()}
 
 
-def report(model: ModelVariables, point: Point | None = None) -> str:
-    """The log density of each variable at a point, one line each, and what is wrong if one is not finite."""
-    density = model_density(model)
-    position = position_of(density, point)
-    values = _point_logps(density, position)
+def check_start_vals(model: ModelVariables, start: Point | Sequence[Point]) -> None:
+    """Raise InitialPointError, with the term at fault, for a point without a finite log density."""
+    for point in [start] if isinstance(start, Mapping) else start:
+        position = position_of(model, point)
+        if not np.isfinite(sum(trouble.point_logps(model, position).values())):
+            raise InitialPointError(
+                "the log density at the start is not finite:\n" + "\n".join(trouble.trouble(model, position))
+            )
+
+
+def report(model: ModelVariables, point: Point | None = None, fn: str = "logp", verbose: bool = False) -> str:
+    """What is wrong with a model at a point, in lines; see `Model.debug`."""
+    if fn not in ("logp", "dlogp", "random"):
+        raise ValueError(f"`fn` must be 'logp', 'dlogp' or 'random', got {fn!r}.")
+    if fn == "random":
+        return "\n".join(_faults_of_draws(model) or ["every variable can be drawn"])
+    position = position_of(model, point)
+    values = trouble.point_logps(model, position)
     width = max(map(len, values), default=0)
     lines = [f"{name:<{width}}  {value:.6g}" for name, value in values.items()]
-    return "\n".join([*lines, *trouble(density, position)])
+    lines += trouble.trouble(model, position)
+    if fn == "dlogp":
+        layout, _ = _layout(model)
+        slope = compile_dlogp(model, None, True)(layout.point(position))
+        places = np.flatnonzero(~np.isfinite(slope))
+        lines += [f"the gradient along `{layout.coordinate(int(i))}` is {slope[i]}" for i in places]
+    if verbose:
+        graphs = dict(zip(values, factors(model, None, True), strict=True))
+        lines += [f"{name}:\n{text([graphs[name]])}" for name, value in values.items() if not np.isfinite(value)]
+    return "\n".join(lines)
 
 
-def position_of(density: ModelDensity, point: Point | None) -> npt.NDArray[np.float64]:
+def _faults_of_draws(model: ModelVariables) -> list[str]:
+    lines = []
+    for variable in model.variables:
+        try:
+            predict(model, [variable.name], {}, 1, 0)
+        except (ConsilienceError, ValueError) as error:
+            lines.append(f"`{variable.name}` cannot be drawn: {error}")
+    return lines
+
+
+def position_of(model: ModelVariables, point: Point | None) -> npt.NDArray[np.float64]:
     """A point as a vector; the default starting point if none is given."""
-    if point is not None:
-        return density.layout.position(point)
-    return starting_position(density.model, density.layout, density.lengths)
+    layout, lengths = _layout(model)
+    return starting_position(model, layout, lengths) if point is None else layout.position(point)
+
+
+def _listed(outputs: Outputs) -> list[Node]:
+    if isinstance(outputs, Node):
+        return [outputs]
+    return list(outputs.values() if isinstance(outputs, Mapping) else outputs)
+
+
+def _layout(model: ModelVariables) -> tuple[Layout, Lengths]:
+    _, _, _, lengths = slot_values(model)
+    return layout_of(model.free, lengths), lengths

@@ -18,8 +18,7 @@ from consilience.backends.registry import Bound, Executable
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.shapes import Lengths, bind_lengths, check_obligations
 from consilience.collection import collection_paused
-from consilience.distributions.random_variable import RandomVariable, density
-from consilience.distributions.random_variable import logp as checked_density
+from consilience.distributions.random_variable import RandomVariable, density, supported_density
 from consilience.distributions.transforms import label
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import FLOATS, Node, constant, substitute, tensor_input, topological
@@ -29,10 +28,11 @@ from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model import observation
 from consilience.model.batches import values_of_draws
-from consilience.model.layout import Layout, Stretch
+from consilience.model.layout import Layout, known_shape, layout_of
 from consilience.model.operations import operations
 from consilience.model.variables import ModelVariables
 from consilience.ops import Elementwise, cast
+from consilience.ops.parameter_check import released
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import concatenate, reshape
 from consilience.record import Record
@@ -99,14 +99,14 @@ def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
     priors = []
     for variable, correction in zip(model.free, jacobians, strict=True):
         # A value that cannot leave the support needs no check.
-        formula = density if variable.inside else checked_density
+        formula = density if variable.inside else supported_density
         term = formula(variable.node, constrained[variable.node])
         priors.append(with_jacobian(term, correction) if jacobian and correction is not None else term)
     likelihoods = [density(v.node, v.data) for v in model.observed]
     # Observed variables stand for their data wherever else they are used.
     replacements = {**constrained, **{v.node: v.data for v in model.observed}}
-    groups = [priors, likelihoods, list(model.potentials.values()), list(model.deterministics.values())]
-    done = [substitute(group, replacements) for group in groups]
+    groups = [priors, likelihoods, list(model.named_potentials.values()), list(model.named_deterministics.values())]
+    done = [released(substitute(group, replacements)) for group in groups]
     return Terms(values, list(constrained.values()), *done)
 
 
@@ -185,9 +185,8 @@ class ModelDensity:
 
     def shape_of(self, deterministic: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
         """Shape and element type of a deterministic, for the present data."""
-        node = self.model.deterministics[deterministic]
-        shape = tuple(_known(dims.substitute(n, self.lengths), deterministic) for n in node.static_shape)
-        return shape, np.dtype(node.dtype)
+        node = self.model.named_deterministics[deterministic]
+        return known_shape(node.static_shape, self.lengths, deterministic), np.dtype(node.dtype)
 
 
 class _Built:
@@ -204,7 +203,7 @@ class _Built:
             check_obligations(collect([*terms.all, *terms.deterministics]), lengths)
             (logp,) = simplify([total(terms.all)])
             gradients = gradient(logp, terms.values)
-            self.layout, self._position, replacements = _arrange(model, terms, lengths)
+            self.layout, self._position, replacements = _arrange(model, lengths)
             self.terms = terms
             outputs = simplify([logp, *gradients])
             static, memo = specialise([*outputs, *terms.values, *slots], lengths)
@@ -224,7 +223,7 @@ class _Built:
         """Names and code of values on their own scales as functions of a position; see `ModelDensity.expand`."""
         known = self._expanders.get(deterministics)
         if known is None:
-            named = dict(zip(model.deterministics, self.terms.deterministics, strict=True))
+            named = dict(zip(model.named_deterministics, self.terms.deterministics, strict=True))
             free = dict(zip([v.name for v in model.free], self.terms.constrained, strict=True))
             if isinstance(deterministics, tuple):
                 chosen = {name: named[name] for name in deterministics}
@@ -243,25 +242,12 @@ class _Built:
         return known
 
 
-def _arrange(model: ModelVariables, terms: Terms, lengths: Lengths) -> tuple[Layout, Node, list[Node]]:
+def _arrange(model: ModelVariables, lengths: Lengths) -> tuple[Layout, Node, list[Node]]:
     """The layout, the position vector as a graph input, and each value as a stretch of it."""
-    stretches: list[Stretch] = []
-    start = 0
-    for variable, value in zip(model.free, terms.values, strict=True):
-        shape = tuple(_known(dims.substitute(n, lengths), variable.name) for n in value.static_shape)
-        suffix = f"_{label(variable.transform)}__" if variable.transform is not None else ""
-        stretches.append(Stretch(variable, variable.name + suffix, start, shape))
-        start += stretches[-1].size
-    layout = Layout(tuple(stretches))
-    position = tensor_input("float64", (start,), "position")
-    parts = [position[s.start] if s.shape == () else reshape(position[s.slice], s.shape) for s in stretches]
+    layout = layout_of(model.free, lengths)
+    position = tensor_input("float64", (layout.dimension,), "position")
+    parts = [position[s.start] if s.shape == () else reshape(position[s.slice], s.shape) for s in layout.stretches]
     return layout, position, parts
-
-
-def _known(length: dims.Dim, name: str) -> int:
-    if not isinstance(length, int):
-        raise ShapeError(f"the length `{length!r}` of `{name}` is not known from the model's data.")
-    return length
 
 
 def _check_closed(terms: Terms) -> None:
@@ -326,15 +312,15 @@ def model_density(model: ModelVariables, backend: str = "llvm") -> ModelDensity:
     built = kept(model.cache, "density", (backend, shapes), lambda: _Built(model, slots, lengths, backend))
     bound = model.cache.get(("bound", backend, shapes, *versions))
     if bound is None:
-        _check_data(model, dict(zip(slots, values, strict=True)))
+        check_data(model, dict(zip(slots, values, strict=True)))
         for old in [k for k in list(model.cache) if isinstance(k, tuple) and k[0] == "bound"]:
             model.cache.pop(old, None)
         bound = model.cache["bound", backend, shapes, *versions] = built.compiled.bind(values)
     return ModelDensity(model, built, bound, values)
 
 
-def _check_data(model: ModelVariables, slots: dict[Node, Array]) -> None:
-    """Observed values in their support, parameters in their range, as far as exchangeable data decide."""
+def check_data(model: ModelVariables, slots: dict[Node, Array]) -> None:
+    """Raise where observed values lie outside their support, or parameters outside their range, for known data."""
     if slots:
         for observed in model.observed:
             observation.check_values(observed.name, observed.node, observed.data, slots)

@@ -2,53 +2,355 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from consilience.backends import contexts
 from consilience.distributions import context
-from consilience.ir import Node
-from consilience.model import functions
+from consilience.distributions.transforms import Transform
+from consilience.errors import ModelError
+from consilience.ir import FLOATS, Node, constant
+from consilience.model import functions, model_graph, observation, printing
 from consilience.model.coordinates import Labels
-from consilience.model.functions import Point
-from consilience.model.log_density import ModelDensity, model_density
+from consilience.model.keywords import check_compile_kwargs
+from consilience.model.log_density import ModelDensity, model_density, total
+from consilience.model.value_graphs import (
+    Chosen,
+    d2logp_graph,
+    dlogp_graph,
+    factors,
+    logp_graph,
+    over_values,
+    terms_over_values,
+)
 from consilience.model.variables import DimensionNames, ModelVariables
 from consilience.ops.elementwise import TensorLike, as_tensor
+from consilience.record import replace
+
+# What PyMC's models have and ours have not, with what to use in its place.
+ABSENT: Final = {
+    "logp_dlogp_function": "use `compile_logp` and `compile_dlogp`, or `log_density()`, which gives both at once.",
+    "logp_array": "use `log_density()`, a function of one flat vector.",
+    "profile": "time a function with `timeit`, or ask `result.posterior.attrs` of a run where its time went.",
+    "register_rv": "write `pm.Normal('x', …)` inside `with model:`.",
+    "register_data_var": "write `pm.Data('x', …)` inside `with model:`.",
+    "add_named_variable": "write `pm.Deterministic('x', …)` inside `with model:`.",
+    "create_value_var": "value variables are made with their variables: `model.value_vars`.",
+    "make_obs_var": "give `observed=` to the distribution, or use `pm.observe`.",
+    "copy": "use `copy.deepcopy(model)`, or `pm.do(model, {})`.",
+    "check_bounds": "the checks of parameters cost nothing here, so there is no switch.",
+}
 
 
 class Model(ModelVariables):
     """A probabilistic model in PyMC's vocabulary; use it as a context manager.
 
-    coords   labels of dimensions: name -> sequence of labels
+    name           prefix `name::` of all variables
+    coords         labels of dimensions: name -> sequence of labels
+    check_bounds   of no effect, for PyMC's sake
+    model          the model of which this is a part; the one around by default
     """
+
+    def __init__(
+        self,
+        name: str = "",
+        coords: Mapping[str, Labels] | None = None,
+        check_bounds: bool = True,
+        *,
+        model: ModelVariables | context.Default | None = context.DEFAULT,
+    ) -> None:
+        del check_bounds  # PyMC's switch for speed; here the checks cost nothing
+        super().__init__(name, coords, model=model)
+
+    def __getattr__(self, name: str) -> Node:
+        named: dict[str, Node] = self.__dict__.get("named", {})
+        for full in (name, self.name_for(name)) if named else ():
+            if full in named:
+                return named[full]
+        if name in ABSENT:
+            raise AttributeError(f"PyMC's `Model.{name}` does not exist here; {ABSENT[name]}", name=name, obj=self)
+        raise AttributeError(
+            f"the model has neither a method nor a variable `{name}`; its variables are {', '.join(named) or 'none'}.",
+            name=name,
+            obj=self,
+        )
+
+    def __repr__(self) -> str:
+        return printing.plain(self) or "an empty model"
+
+    def str_repr(self, formatting: str = "plain", include_params: bool = True) -> str:
+        """The variables with their distributions and parameters, one line each; `formatting` "plain" or "latex"."""
+        if formatting not in ("plain", "latex"):
+            raise ValueError(f"`formatting` must be 'plain' or 'latex', got {formatting!r}.")
+        return (printing.latex if formatting == "latex" else printing.plain)(self, include_params)
+
+    def _repr_latex_(self) -> str:
+        return printing.latex(self)
+
+    def _repr_html_(self) -> str:
+        return printing.hypertext(self)
+
+    @classmethod
+    def get_context(cls, error_if_none: bool = True) -> Model | None:
+        """The innermost model of the context stack."""
+        found = context.current_or_none()
+        if isinstance(found, Model):
+            return found
+        return modelcontext(None) if error_if_none else None
+
+    @property
+    def isroot(self) -> bool:
+        """Whether the model is no part of another one."""
+        return self.parent is None
+
+    @property
+    def root(self) -> ModelVariables:
+        """The model of which this is a part, at the top."""
+        return list(self.lineage())[-1]
+
+    @property
+    def data_vars(self) -> list[Node]:
+        """Data containers."""
+        return self.data_slots()
+
+    @property
+    def dim_lengths(self) -> dict[str, Node]:
+        """The present length of each dimension, as an integer scalar."""
+        return {name: constant(self.coordinates.current_length(name)) for name in self.coordinates.names()}
+
+    def shape_from_dims(self, dims: Sequence[str]) -> tuple[int, ...]:
+        """The present lengths of dimensions."""
+        return tuple(self.coordinates.current_length(name) for name in dims)
+
+    def set_dim(self, name: str, new_length: int, coord_values: Labels = None) -> None:
+        """Change the length and the labels of a dimension whose length data decide; set all data along it, too.
+
+        raises   ModelError for a dimension of fixed length, ShapeError where labels do not fit the length
+        """
+        self.coordinates.resize(name, new_length, coord_values)
+
+    def get_data(self, name: str) -> npt.NDArray[Any]:
+        """The present values of a data container; KeyError, with those there are, for another name."""
+        for full in (name, self.name_for(name)):
+            if full in self.data:
+                return contexts.DEFAULT.get(self.data[full])
+        raise KeyError(f"the model has no data `{name}`; it has {', '.join(self.data) or 'none'}.")
+
+    def set_initval(self, rv_var: Node | str, initval: Any) -> None:
+        """Give a free variable another starting value."""
+        node = self[rv_var] if isinstance(rv_var, str) else rv_var
+        for owner in self.lineage():
+            for place, variable in enumerate(owner.free):
+                if variable.node is node:
+                    owner.free[place] = replace(variable, initval=initval)
+                    break
+            else:
+                raise ModelError(f"{rv_var!r} is not a free variable of the model.")
+            owner.cache.clear()
+
+    def to_graphviz(
+        self,
+        *,
+        var_names: Sequence[str] | None = None,
+        formatting: str = "plain",
+        save: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        dpi: int = 300,
+    ) -> Any:
+        """The model as a `graphviz.Source`; see `pm.model_to_graphviz`."""
+        return model_graph.graphviz(model_graph.model_graph(self, var_names, formatting), save, figsize, dpi)
 
     def log_density(self) -> ModelDensity:
         """The compiled log density on the unconstrained space, for the present data."""
         return model_density(self)
 
-    def initial_point(self) -> dict[str, npt.NDArray[np.float64]]:
-        """The default starting values on the unconstrained line, by PyMC's names (`tau_log__`)."""
-        return functions.initial_point(self)
+    # ---- points and log densities over the value variables
 
-    def compile_logp(self) -> Callable[[Point], float]:
-        """A function from a point (as `initial_point` gives) to the log density."""
-        return functions.compile_logp(self)
+    @property
+    def value_vars(self) -> list[Node]:
+        """Inputs of the log density: the unconstrained value of each free variable."""
+        return [v.value for v in self.free]
 
-    def compile_dlogp(self) -> Callable[[Point], npt.NDArray[np.float64]]:
-        """A function from a point to the gradient, one flat vector in the order of the point."""
-        return functions.compile_dlogp(self)
+    @property
+    def continuous_value_vars(self) -> list[Node]:
+        """Value variables of floats."""
+        return [v.value for v in self.free if v.value.dtype in FLOATS]
 
-    def point_logps(self, point: Point | None = None) -> dict[str, float]:
+    @property
+    def discrete_value_vars(self) -> list[Node]:
+        """Value variables of integers."""
+        return [v.value for v in self.free if v.value.dtype not in FLOATS]
+
+    @property
+    def unobserved_value_vars(self) -> list[Node]:
+        """Value variables, the constrained values of the transformed ones, and deterministics, as graphs."""
+        terms = terms_over_values(self)
+        own = [c for v, c in zip(self.free, terms.constrained, strict=True) if v.transform is not None]
+        return [*self.value_vars, *own, *terms.deterministics]
+
+    @property
+    def rvs_to_values(self) -> dict[Node, Node]:
+        """The value variable of each random variable; the data of observed ones."""
+        return {v.node: v.value for v in self.free} | {v.node: v.data for v in self.observed}
+
+    @property
+    def values_to_rvs(self) -> dict[Node, Node]:
+        """The random variable of each value variable and of data."""
+        return {value: rv for rv, value in self.rvs_to_values.items()}
+
+    @property
+    def rvs_to_transforms(self) -> dict[Node, Transform | None]:
+        """The map of each free variable to the unconstrained line; None where there is none."""
+        return {v.node: v.transform for v in self.free} | {v.node: None for v in self.observed}
+
+    @property
+    def rvs_to_initial_values(self) -> dict[Node, Any]:
+        """The starting value given with each free variable; None for the default."""
+        return {v.node: v.initval for v in self.free}
+
+    def initial_point(self, random_seed: Any = None) -> dict[str, npt.NDArray[Any]]:
+        """The default starting values on the unconstrained line, by PyMC's names (`tau_log__`).
+
+        random_seed   of the draws for variables with `initval="prior"`
+        """
+        return functions.initial_point(self, random_seed)
+
+    def replace_rvs_by_values(self, graphs: Sequence[Node]) -> list[Node]:
+        """Expressions of the model's variables, written over its value variables and data."""
+        return over_values(self, graphs)
+
+    def logp(self, vars: Chosen = None, jacobian: bool = True, sum: bool = True) -> Any:
+        """The log density as a graph over `value_vars`.
+
+        vars       random variables and potentials, or their names; all by default
+        jacobian   whether the log Jacobians of the transforms are added
+        sum        one scalar; False: a list with one expression per variable, elementwise
+        raises     ModelError for what is no variable of this model
+        """
+        return logp_graph(self, vars, jacobian, sum)
+
+    def dlogp(self, vars: Chosen = None, jacobian: bool = True) -> Node:
+        """The gradient of the log density along `vars` (continuous free variables), one flat vector, as a graph."""
+        return dlogp_graph(self, vars, jacobian)
+
+    def d2logp(self, vars: Chosen = None, jacobian: bool = True, negate_output: bool = True) -> Node:
+        """The matrix of second derivatives along `vars`, as a graph; with the other sign by default, as in PyMC."""
+        graph = d2logp_graph(self, vars, jacobian)
+        return -graph if negate_output else graph
+
+    @property
+    def varlogp(self) -> Node:
+        """Log density of the free variables with their Jacobians, as a graph."""
+        return total(factors(self, self.free_RVs))
+
+    @property
+    def observedlogp(self) -> Node:
+        """Log density of the observed variables, as a graph."""
+        return total(factors(self, self.observed_RVs))
+
+    @property
+    def potentiallogp(self) -> Node:
+        """The sum of the potentials, as a graph."""
+        return total(factors(self, self.potentials))
+
+    @property
+    def datalogp(self) -> Node:
+        """Log density of the observed variables plus the potentials, as a graph."""
+        return self.observedlogp + self.potentiallogp
+
+    def compile_fn(
+        self,
+        outs: Any,
+        *,
+        inputs: Sequence[Node] | None = None,
+        mode: str | None = None,
+        point_fn: bool = True,
+        **ignored: Any,
+    ) -> Callable[..., Any]:
+        """A compiled function of graphs over the value variables.
+
+        outs       a graph, a list or a dict of graphs; results come in the same form
+        inputs     value variables in the order of the call; those that occur in `outs` by default
+        mode       "llvm" (machine code, the default) or "reference" (NumPy)
+        point_fn   the function takes a point (a mapping of names to values); False: values by position
+        """
+        check_compile_kwargs(ignored)
+        return functions.compile_fn(self, outs, inputs, mode, point_fn)
+
+    def compile_logp(
+        self,
+        vars: Chosen = None,
+        jacobian: bool = True,
+        sum: bool = True,
+        *,
+        mode: str | None = None,
+        point_fn: bool = True,
+        **ignored: Any,
+    ) -> Callable[..., Any]:
+        """A function from a point (as `initial_point` gives) to the log density, for the data of the moment.
+
+        vars, jacobian, sum   as in `logp`; mode, point_fn as in `compile_fn`
+        returns               a function that gives a float, or a list of arrays with `sum=False`. Where a parameter
+                              is out of range or a matrix has no factor, the log density is -inf
+        """
+        check_compile_kwargs(ignored)
+        return functions.compile_logp(self, vars, jacobian, sum, mode=mode, point_fn=point_fn)
+
+    def compile_dlogp(
+        self,
+        vars: Chosen = None,
+        jacobian: bool = True,
+        *,
+        mode: str | None = None,
+        point_fn: bool = True,
+        **ignored: Any,
+    ) -> Callable[..., npt.NDArray[Any]]:
+        """A function from a point to the gradient along `vars`, one flat vector in the order of the point."""
+        check_compile_kwargs(ignored)
+        return functions.compile_dlogp(self, vars, jacobian, mode=mode, point_fn=point_fn)
+
+    def compile_d2logp(
+        self,
+        vars: Chosen = None,
+        jacobian: bool = True,
+        negate_output: bool = True,
+        *,
+        mode: str | None = None,
+        point_fn: bool = True,
+        **ignored: Any,
+    ) -> Callable[..., npt.NDArray[Any]]:
+        """A function from a point to the matrix of second derivatives; with the other sign by default, as in PyMC."""
+        check_compile_kwargs(ignored)
+        return functions.compile_d2logp(self, vars, jacobian, negate_output, mode=mode, point_fn=point_fn)
+
+    # ---- examination
+
+    def point_logps(self, point: functions.Point | None = None, round_vals: int | None = None) -> dict[str, float]:
         """Log density of each variable with its Jacobian, and each potential; they sum to the model's.
 
-        point   values as `initial_point` gives; the default starting point if none is given
+        point        values as `initial_point` gives; the default starting point if none is given
+        round_vals   decimals to round to; exact by default
         """
-        return functions.point_logps(self, point)
+        return functions.point_logps(self, point, round_vals)
 
-    def debug(self, point: Point | None = None) -> None:
-        """Print the log density of each variable at a point, and what is at fault if one is not finite."""
-        print(functions.report(self, point))
+    def check_start_vals(self, start: functions.Point | Sequence[functions.Point]) -> None:
+        """Raise InitialPointError, with the term at fault, for a point without a finite log density."""
+        functions.check_start_vals(self, start)
+
+    def eval_rv_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the free variables and of their value variables, by name, for the present data."""
+        return functions.eval_rv_shapes(self)
+
+    def debug(self, point: functions.Point | None = None, fn: str = "logp", verbose: bool = False) -> None:
+        """Print the log density of each variable at a point, and what is at fault if one is not finite.
+
+        fn        "logp"; "dlogp": the gradient too; "random": whether each variable can be drawn
+        verbose   print the graph of each term that is not finite
+        """
+        print(functions.report(self, point, fn, verbose))
 
 
 def modelcontext(model: Model | None = None) -> Model:
@@ -71,20 +373,87 @@ def Potential(name: str, var: TensorLike, model: Model | None = None, dims: Dime
     return modelcontext(model).add_potential(name, as_tensor(var), dims)
 
 
+def model_to_graphviz(
+    model: Model | None = None,
+    *,
+    var_names: Sequence[str] | None = None,
+    formatting: str = "plain",
+    save: str | None = None,
+    figsize: tuple[float, float] | None = None,
+    dpi: int = 300,
+    include_dim_lengths: bool = True,
+) -> Any:
+    """What depends on what in a model, as a `graphviz.Source`, with plates of equal axes.
+
+    var_names             leave out all but these and what they depend on
+    formatting            "plain", or "plain_with_params" to show parameters
+    save                  a file to draw it into, its format by its suffix (needs the programs of Graphviz)
+    figsize, dpi          width and height in inches, and dots per inch
+    include_dim_lengths   whether plates tell the lengths of dims
+    raises                ImportError without the package `graphviz`
+    """
+    graph = model_graph.model_graph(modelcontext(model), var_names, formatting, include_dim_lengths)
+    return model_graph.graphviz(graph, save, figsize, dpi)
+
+
+def model_to_mermaid(
+    model: Model | None = None,
+    *,
+    var_names: Sequence[str] | None = None,
+    formatting: str = "plain",
+    include_dim_lengths: bool = True,
+) -> str:
+    """What depends on what in a model, in Mermaid's language, which Markdown pages show; as `model_to_graphviz`."""
+    return model_graph.mermaid(model_graph.model_graph(modelcontext(model), var_names, formatting, include_dim_lengths))
+
+
+def model_to_networkx(
+    model: Model | None = None,
+    *,
+    var_names: Sequence[str] | None = None,
+    formatting: str = "plain",
+    include_dim_lengths: bool = True,
+) -> Any:
+    """What depends on what in a model, as a `networkx.DiGraph`; as `model_to_graphviz`."""
+    return model_graph.networkx(
+        model_graph.model_graph(modelcontext(model), var_names, formatting, include_dim_lengths)
+    )
+
+
+def Point(*points: Any, model: Model | None = None, filter_model_vars: bool = False, **values: Any) -> dict[str, Any]:
+    """A point as a dictionary of arrays: `pm.Point(mu=0.0, tau_log__=1.0)`, or from dictionaries.
+
+    filter_model_vars   leave out what is no value variable of the model
+    """
+    owner = modelcontext(model)
+    known = {str(v.name) for v in owner.value_vars}
+    given = {str(name): value for point in points for name, value in dict(point).items()} | values
+    return {name: np.asarray(value) for name, value in given.items() if not filter_model_vars or name in known}
+
+
 def Data(
     name: str,
     value: npt.ArrayLike,
     *,
     dims: DimensionNames = None,
     coords: Mapping[str, Labels] | None = None,
+    infer_dims_and_coords: bool = False,
+    mutable: bool | None = None,
     model: Model | None = None,
 ) -> Node:
     """Data under a name that can be exchanged later with `set_data`.
 
-    dims     names of the axes; a length that has no labels yet is the data's
-    coords   labels of dimensions
+    dims                    names of the axes; a length that has no labels yet is the data's
+    coords                  labels of dimensions
+    infer_dims_and_coords   take both from the named axes of a `DataArray`, `DataFrame` or `Series`
+    mutable                 of no effect, for PyMC's sake: all data can be exchanged
     """
+    del mutable
     owner = modelcontext(model)
+    if infer_dims_and_coords:
+        axes = observation.labelled_axes(value)
+        dims = dims if dims is not None else tuple(axes)
+        coords = {**{dim: labels for dim, labels in axes.items() if labels is not None}, **(coords or {})}
     owner.add_coords(coords or {})
     return owner.add_data(name, value, dims)
 

@@ -54,6 +54,20 @@ def as_array(name: str, value: Any) -> Array:
         raise DtypeError(f"the data `{name}` must be an array of numbers: {error}") from None
 
 
+def labelled_axes(value: Any) -> dict[str, Any]:
+    """Names of the axes of a `DataArray`, `DataFrame` or `Series`, with their labels or None."""
+    if hasattr(value, "dims") and hasattr(value, "coords"):
+        return {str(dim): value.coords[dim].to_numpy() if dim in value.coords else None for dim in value.dims}
+    axes = [getattr(value, axis) for axis in ("index", "columns") if hasattr(value, axis)]
+    names = [getattr(axis, "name", None) for axis in axes]
+    if not axes or None in names:
+        raise ShapeError(
+            "`infer_dims_and_coords` needs a DataArray, or a DataFrame or Series whose index and columns have names; "
+            f"got {type(value).__name__} with {names}. Give `dims` and `coords`."
+        )
+    return dict(zip(map(str, names), axes, strict=True))
+
+
 def for_slot(name: str, slot: Node, value: Any) -> Array:
     """New values for a slot, in its dtype and with its number of axes."""
     array = as_array(name, value)

@@ -5,6 +5,7 @@ A model and (for the posterior) named draws in, named arrays with a leading axis
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,8 +14,9 @@ import numpy.typing as npt
 
 from consilience.backends.registry import Executable, backend
 from consilience.backends.shapes import Lengths, check_obligations
-from consilience.distributions.random_variable import RandomVariable, density, realise
-from consilience.errors import ModelError, ShapeError
+from consilience.distributions.constraints import Whole
+from consilience.distributions.random_variable import RandomVariable, density, realise, support_of
+from consilience.errors import ConsilienceWarning, ModelError, ShapeError
 from consilience.ir import Node, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.obligations import collect
@@ -23,6 +25,7 @@ from consilience.model import observation
 from consilience.model.batches import values_of_draws
 from consilience.model.log_density import kept, slot_values
 from consilience.model.variables import ModelVariables
+from consilience.ops.parameter_check import released
 from consilience.ops.random import fold_in
 from consilience.rules import simplify
 
@@ -54,16 +57,45 @@ def predict(
     compiled = kept(model.cache, "predictive", key, compile_draws)
     inputs = [(np.asarray([seed & (2**63 - 1)], "int64"), False), (np.arange(count, dtype="int64"), True)]
     inputs += [(array, True) for array in arrays]
-    results, _ = values_of_draws(compiled.bind(values), inputs, count, names)
-    return dict(zip(names, results, strict=True))
+    results, complete = values_of_draws(compiled.bind(values), inputs, count, names)
+    drawn = dict(zip(names, results, strict=True))
+    if complete:
+        _warn_of_nan(model, drawn)
+    return drawn
+
+
+def _warn_of_nan(model: ModelVariables, drawn: Mapping[str, Array]) -> None:
+    """Tell of draws that are NaN, or -1 where that stands for it."""
+    found = []
+    for name, array in drawn.items():
+        node = model.named[name]
+        if not isinstance(node.op, RandomVariable):
+            continue
+        support = support_of(node)
+        if array.dtype.kind == "f":
+            wrong = np.isnan(array)
+        elif isinstance(support, Whole) and isinstance(support.lower, float) and support.lower >= 0:
+            wrong = array == -1
+        else:
+            continue
+        count = int(wrong.reshape(len(array), -1).any(axis=1).sum())
+        if count:
+            found.append(f"`{name}` ({count} of {len(array)})")
+    if found:
+        warnings.warn(
+            f"draws are NaN, or -1 for whole numbers: {', '.join(found)}. A parameter left its range, or a value it "
+            "depends on is no number; check priors and data.",
+            ConsilienceWarning,
+            stacklevel=4,
+        )
 
 
 def log_likelihood(
     model: ModelVariables, names: Sequence[str], given: Mapping[str, Array], count: int
 ) -> dict[str, Array]:
-    """Log density of each event of observed variables, given draws of all free ones.
+    """Log density of each event of random variables on their own scales, given draws of all free ones.
 
-    names     observed variables
+    names     observed variables, or free ones
     given     values of the free variables: arrays (count, …)
     returns   per name an array (count, …) with the batch shape of the variable
     """
@@ -74,15 +106,15 @@ def log_likelihood(
 
     def compile_terms() -> Executable:
         with without_sources():
-            observed = {v.name: v for v in model.observed}
             leaves = [tensor_input(model.named[n].dtype, model.named[n].static_shape, n) for n in fixed]
-            terms = [density(observed[n].node, observed[n].data) for n in names]
+            at = {v.name: v.data for v in model.observed} | dict(zip(fixed, leaves, strict=True))
+            terms = [density(model.named[n], at[n]) for n in names]
             replacements = {model.named[n]: leaf for n, leaf in zip(fixed, leaves, strict=True)}
             replacements |= {v.node: v.data for v in model.observed}
             outputs = substitute(terms, replacements)
             missing = [n for n in topological(outputs) if isinstance(n.op, RandomVariable)]
             if missing:
-                raise ModelError(f"the draws hold no `{missing[0].name}`, on which the log likelihood depends.")
+                raise ModelError(f"the draws hold no `{missing[0].name}`, on which the log density depends.")
             return _compiled(leaves, outputs, slots, lengths)
 
     compiled = kept(model.cache, "log likelihood", key, compile_terms)
@@ -129,7 +161,7 @@ def _compile_draws(
 
 def _compiled(inputs: Sequence[Node], outputs: Sequence[Node], slots: Sequence[Node], lengths: Lengths) -> Executable:
     check_obligations(collect(outputs), lengths)
-    return backend("llvm")(inputs, simplify(outputs), lengths, slots, level=1)
+    return backend("llvm")(inputs, simplify(released(outputs)), lengths, slots, level=1)
 
 
 def redrawn(model: ModelVariables, names: Sequence[str], given: Sequence[str]) -> list[str]:

@@ -184,7 +184,7 @@ def _is_finite(density: ModelDensity, position: Floats) -> bool:
 
 def no_start(density: ModelDensity, position: Floats) -> InitialPointError:
     """The error that names the term that is not finite, its value, and its parents with theirs."""
-    found = trouble(density, position)
+    found = trouble(density.model, position)
     if not found:
         _, gradient = density(position)
         bad = [density.layout.coordinate(int(i)) for i in np.flatnonzero(~np.isfinite(gradient))[:5]]

@@ -1,6 +1,6 @@
 """Which variable is at fault where a log density is not finite: its value, its parents and theirs.
 
-A density and a position in, the value of every term or lines of text out. Slow and exact: the reference
+A model and a position in, the value of every term or lines of text out. Slow and exact: the reference
 backend computes them.
 """
 
@@ -12,13 +12,16 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from consilience.backends import contexts, reference
+from consilience.backends import reference
 from consilience.distributions.random_variable import law_of
 from consilience.errors import ExecutionError
 from consilience.ir import Node, substitute, topological
 from consilience.ir.side_tables import name_of, without_sources
 from consilience.lower.specialise import specialise
-from consilience.model.log_density import ModelDensity, Terms, terms_of
+from consilience.model.layout import layout_of
+from consilience.model.log_density import Terms, slot_values, terms_of
+from consilience.model.variables import ModelVariables
+from consilience.ops.parameter_check import released
 
 Floats = npt.NDArray[np.float64]
 # Named quantities listed behind an expression without a name.
@@ -28,20 +31,19 @@ LISTED: Final = 8
 class _Place:
     """A position of a model, and the values of expressions there."""
 
-    def __init__(self, density: ModelDensity, position: Floats) -> None:
-        self.terms: Terms = terms_of(density.model)
-        self.lengths = density.lengths
-        points = density.layout.point(position).values()
+    def __init__(self, model: ModelVariables, position: Floats) -> None:
+        self.terms: Terms = terms_of(model)
+        slots, values, _, self.lengths = slot_values(model)
+        points = layout_of(model.free, self.lengths).point(position).values()
         self.inputs: dict[Node, npt.NDArray[Any]] = dict(zip(self.terms.values, points, strict=True))
-        self.slots = {slot: contexts.DEFAULT.get(slot) for slot in density.model.data_slots()}
+        self.slots = dict(zip(slots, values, strict=True))
         self.inputs |= self.slots
-        free = [v.node for v in density.model.free]
-        self.natural = dict(zip(free, self.terms.constrained, strict=True))
-        self.natural |= {v.node: v.data for v in density.model.observed}
+        self.natural = dict(zip([v.node for v in model.free], self.terms.constrained, strict=True))
+        self.natural |= {v.node: v.data for v in model.observed}
 
     def values(self, outputs: Sequence[Node]) -> list[npt.NDArray[Any]]:
         """Values of expressions of unconstrained values."""
-        static, memo = specialise(outputs, self.lengths)
+        static, memo = specialise(released(outputs), self.lengths)
         return reference.evaluate(static, {memo[n]: v for n, v in self.inputs.items() if n in memo})
 
     def value(self, node: Node) -> npt.NDArray[Any] | str:
@@ -52,13 +54,12 @@ class _Place:
             return f"not computable ({error})"
 
 
-def point_logps(density: ModelDensity, position: Floats) -> dict[str, float]:
+def point_logps(model: ModelVariables, position: Floats) -> dict[str, float]:
     """Sum of the log density terms of each variable, Jacobians included, and of each potential."""
-    model = density.model
-    names = [v.name for v in model.free] + [v.name for v in model.observed] + list(model.potentials)
+    names = [v.name for v in model.free] + [v.name for v in model.observed] + list(model.named_potentials)
     result = {}
     with without_sources():
-        place = _Place(density, position)
+        place = _Place(model, position)
         for name, term in zip(names, place.terms.all, strict=True):
             try:
                 result[name] = float(np.sum(place.values([term])[0]))
@@ -68,12 +69,11 @@ def point_logps(density: ModelDensity, position: Floats) -> dict[str, float]:
     return result
 
 
-def trouble(density: ModelDensity, position: Floats) -> list[str]:
+def trouble(model: ModelVariables, position: Floats) -> list[str]:
     """Lines on each term that is not finite; none if all are."""
-    model = density.model
     lines = []
     with without_sources():
-        place = _Place(density, position)
+        place = _Place(model, position)
         nodes = [v.node for v in model.variables]
         names = [v.name for v in model.variables]
         for name, node, term in zip(names, nodes, [*place.terms.priors, *place.terms.likelihoods], strict=True):
@@ -82,11 +82,11 @@ def trouble(density: ModelDensity, position: Floats) -> list[str]:
                 lines.append(f"  `{name}` has log density {fault}")
                 lines.append(f"    its value is {_shown(place.value(node))}")
                 lines += _parents(place, node)
-        for name, term in zip(model.potentials, place.terms.potentials, strict=True):
+        for name, term in zip(model.named_potentials, place.terms.potentials, strict=True):
             fault = _fault(place, term)
             if fault is not None:
                 lines.append(f"  the potential `{name}` is {fault}")
-                lines += _named_parts(place, model.potentials[name])
+                lines += _named_parts(place, model.named_potentials[name])
         if lines:
             lines += _bad_data(place)
     return lines

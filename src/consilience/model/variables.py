@@ -8,21 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy.typing as npt
 
 from consilience.backends import contexts
 from consilience.backends.pickling import duplicate
 from consilience.distributions import context
-from consilience.distributions.transforms import Transform, default_transform
-from consilience.errors import ModelError, ShapeError
-from consilience.ir import Dim, Dimension, Node, constant_value
-from consilience.ir.side_tables import name_of, set_name
+from consilience.distributions.transforms import Transform, default_transform, label
+from consilience.errors import DtypeError, ModelError, ShapeError
+from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_input
+from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.model import observation
 from consilience.model.coordinates import Coordinates, Labels
 from consilience.ops.elementwise import TensorLike
 from consilience.record import Record
+
+# Axes that every result has.
+RESERVED_NAMES: Final = ("chain", "draw", "__sample__")
 
 DimensionNames = str | Sequence[str | None] | None
 
@@ -34,6 +37,7 @@ class FreeVariable(Record):
     initval     the user's starting value or strategy, None for the default
     inside      whether every unconstrained value leads into the support, as with the default transform; if
                 not, the density must look
+    value       the value variable: an input for the unconstrained value, named as PyMC names it (`tau_log__`)
     """
 
     name: str
@@ -41,6 +45,7 @@ class FreeVariable(Record):
     transform: Transform | None
     initval: Any
     inside: bool
+    value: Node
 
 
 class ObservedVariable(Record):
@@ -49,6 +54,13 @@ class ObservedVariable(Record):
     name: str
     node: Node
     data: Node
+
+
+def value_variable(name: str, node: Node, transform: Transform | None) -> Node:
+    """A fresh input for the unconstrained value of a free variable: float64, or the variable's integer type."""
+    shape = node.static_shape if transform is None else transform.unconstrained_shape(node.static_shape)
+    title = name if transform is None else f"{name}_{label(transform)}__"
+    return tensor_input("float64" if node.dtype in FLOATS else node.dtype, shape, title)
 
 
 class ModelVariables:
@@ -75,8 +87,8 @@ class ModelVariables:
         self.named: dict[str, Node] = {}
         self.free: list[FreeVariable] = []
         self.observed: list[ObservedVariable] = []
-        self.deterministics: dict[str, Node] = {}
-        self.potentials: dict[str, Node] = {}
+        self.named_deterministics: dict[str, Node] = {}
+        self.named_potentials: dict[str, Node] = {}
         self.data: dict[str, Node] = {}
         self.dims_of: dict[str, tuple[str | None, ...]] = {}
         self.cache: dict[object, Any] = {}
@@ -164,7 +176,17 @@ class ModelVariables:
     @property
     def unobserved_RVs(self) -> list[Node]:  # PyMC's name
         """Random variables to be inferred, and deterministics."""
-        return self.free_RVs + list(self.deterministics.values())
+        return self.free_RVs + self.deterministics
+
+    @property
+    def deterministics(self) -> list[Node]:
+        """Named expressions whose values are kept."""
+        return list(self.named_deterministics.values())
+
+    @property
+    def potentials(self) -> list[Node]:
+        """Terms added to the log density."""
+        return list(self.named_potentials.values())
 
     @property
     def basic_RVs(self) -> list[Node]:  # PyMC's name
@@ -175,6 +197,10 @@ class ModelVariables:
 
     def add_coord(self, name: str, values: Labels = None, *, length: int | None = None) -> None:
         """A dimension with labels, or with a length only."""
+        for owner in self.lineage():
+            if name in owner.named:
+                raise ModelError(f"`{name}` is a variable of the model; give the dimension another name.")
+            owner._check_generated(name, "dimension")
         self.coordinates.add(name, values, length)
 
     def add_coords(self, coords: Mapping[str, Labels]) -> None:
@@ -182,7 +208,7 @@ class ModelVariables:
         for name, values in coords.items():
             self.add_coord(name, values)
 
-    def dim_lengths(self, dims: str | Sequence[str | None]) -> list[Dim | None]:
+    def lengths_of(self, dims: str | Sequence[str | None]) -> list[Dim | None]:
         """Length per dimension, for distributions that take their shape from `dims`."""
         names = (dims,) if isinstance(dims, str) else tuple(dims)
         return [None if name is None else self.coordinates.length(name) for name in names]
@@ -210,19 +236,28 @@ class ModelVariables:
         full = self._full_name(name)
         axes = self._checked_dims(full, node, dims)
         if observed is None:
-            default = transform is context.DEFAULT
-            chosen = default_transform(node) if default else transform
-            free = FreeVariable(full, node, chosen, initval, inside=default)
-            for owner in self.lineage():
-                owner.free.append(free)
+            self.take_free(full, node, transform, initval)
         else:
-            data = observation.as_data(full, node, observed)
-            observation.check_constant(full, node, data)
-            for owner in self.lineage():
-                owner.observed.append(ObservedVariable(full, node, data))
+            self.take_observed(full, node, observed)
         set_name(node, full)
         self._enter(full, node, axes)
         return node
+
+    def take_free(self, full: str, node: Node, transform: Any, initval: Any) -> None:
+        """Take a random variable to be inferred, by its full name."""
+        default = transform is context.DEFAULT
+        chosen = default_transform(node) if default else transform
+        inside = default and node.dtype in FLOATS
+        free = FreeVariable(full, node, chosen, initval, inside, value_variable(full, node, chosen))
+        for owner in self.lineage():
+            owner.free.append(free)
+
+    def take_observed(self, full: str, node: Node, observed: TensorLike) -> None:
+        """Take a random variable with data, by its full name."""
+        data = observation.as_data(full, node, observed)
+        observation.check_constant(full, node, data)
+        for owner in self.lineage():
+            owner.observed.append(ObservedVariable(full, node, data))
 
     def _enter(self, name: str, node: Node, dims: tuple[str | None, ...] | None) -> None:
         """Take note of a named node; what was compiled before is out of date."""
@@ -236,20 +271,54 @@ class ModelVariables:
         if not isinstance(name, str) or not name:
             raise ModelError(f"a variable needs a name as its first argument, got {name!r}.")
         full = self.name_for(name)
+        if full in RESERVED_NAMES:
+            raise ModelError(f"`{full}` names an axis of every result; give the variable another name.")
+        if "/" in full:
+            raise ModelError(f"the name {full!r} has a slash, which parts the groups of a result; leave it out.")
+        for owner in self.lineage():
+            owner._check_generated(full, "variable")
         if any(full in owner.named for owner in self.lineage()):
             raise ModelError(f"the model has a variable `{full}` already; names must be unique.")
         if full in self.coordinates:
             raise ModelError(f"`{full}` is a dimension of the model; give the variable another name.")
         return full
 
+    def _check_generated(self, name: str, kind: str) -> None:
+        """Refuse the name that results give to an axis without a dimension: `a_dim_0` of `a`."""
+        base, _, number = name.rpartition("_dim_")
+        node = self.named.get(base)
+        if node is None or not number.isdecimal():
+            return
+        if int(number) < sum(dim is None for dim in self.dims_of.get(base, (None,) * node.ndim)):
+            raise ModelError(
+                f"`{name}` is what results call an axis of `{base}`; give the {kind} another name, or `{base}` dims."
+            )
+
+    def _check_axes(self, name: str, dims: Sequence[str | None]) -> None:
+        """Refuse a dimension that occurs twice, and axes whose generated names mean something else."""
+        for dim in dims:
+            if dim is not None and dims.count(dim) > 1:
+                raise ModelError(
+                    f"`{name}` has the dimension `{dim}` twice: {tuple(dims)}; each axis needs a dimension of its "
+                    f"own, such as `{dim}` and `{dim}_2` with equal labels."
+                )
+        for number in range(dims.count(None)):
+            generated = f"{name}_dim_{number}"
+            if generated in self.named or generated in self.coordinates:
+                raise ModelError(
+                    f"results call an axis of `{name}` `{generated}`, which is the name of something else in the "
+                    "model; rename that, or give `dims`."
+                )
+
     def _checked_dims(self, name: str, node: Node, dims: DimensionNames) -> tuple[str | None, ...] | None:
-        if dims is None:
-            return None
-        names = (dims,) if isinstance(dims, str) else tuple(dims)
+        names = (dims,) if isinstance(dims, str) else (None,) * node.ndim if dims is None else tuple(dims)
         if len(names) != node.ndim:
             raise ShapeError(
                 f"`{name}` has {node.ndim} axes of lengths {node.static_shape}, but {len(names)} dims: {names}."
             )
+        self._check_axes(name, names)
+        if dims is None:
+            return None
         for axis, (dim, length) in enumerate(zip(names, node.static_shape, strict=True)):
             if dim is None:
                 continue
@@ -265,7 +334,7 @@ class ModelVariables:
         full = self._full_name(name)
         axes = self._checked_dims(full, node, dims)
         for owner in self.lineage():
-            owner.deterministics[full] = node
+            owner.named_deterministics[full] = node
         _call(node, full)
         self._enter(full, node, axes)
         return node
@@ -273,9 +342,14 @@ class ModelVariables:
     def add_potential(self, name: str, node: Node, dims: DimensionNames = None) -> Node:
         """Add a term to the log density."""
         full = self._full_name(name)
+        if node.dtype in ("bool", "key"):
+            raise DtypeError(
+                f"the potential `{full}` must be a log density, got {describe(node)}; a condition is "
+                "`pt.where(condition, 0.0, -np.inf)`."
+            )
         axes = self._checked_dims(full, node, dims)
         for owner in self.lineage():
-            owner.potentials[full] = node
+            owner.named_potentials[full] = node
         _call(node, full)
         self._enter(full, node, axes)
         return node
@@ -287,6 +361,7 @@ class ModelVariables:
         names = (dims,) if isinstance(dims, str) else tuple(dims) if dims is not None else (None,) * array.ndim
         if len(names) != array.ndim:
             raise ShapeError(f"the data `{full}` have {array.ndim} axes of shape {array.shape}, but {len(names)} dims.")
+        self._check_axes(full, names)
         shape: list[int | Dimension | None] = []
         for axis, dim in enumerate(names):
             if dim is None:

@@ -245,7 +245,7 @@ def apply(function: str, *values: TensorLike) -> Node:
 
 ORDERS = {"eq": "eq", "neq": "neq", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 """Comparisons, each with the one that has its operands exchanged."""
-ROUNDED = {"floor": ("int", "bool"), "ceil": ("int", "bool"), "trunc": ("int", "bool"), "round": ("int",)}
+ROUNDED = {"floor": ("int", "bool"), "ceil": ("int", "bool"), "trunc": ("int", "bool")}
 """Functions that leave whole numbers as they are, and the kinds of those."""
 OF_TRUTH: dict[str, Callable[..., Node]] = {
     "abs": lambda x: x,

@@ -14,7 +14,9 @@ from consilience.ops.dtypes import kind_of, weak_type
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.scalar import TABLE
 
-for _name in TABLE:
+for _name, _row in TABLE.items():
+    if _row.accepts == ("complex",):  # of real tensors too, they are in ops/complex_numbers
+        continue
 
     def _elementwise(*values: TensorLike, _function: str = _name) -> Node:
         return apply(_function, *values)

@@ -29,9 +29,9 @@ def draw(function: str, key: TensorLike, shape: object, *parameters: TensorLike)
     """Independent draws of a given shape; parameters broadcast against it.
 
     function   one of ops.scalar.DRAWS
-    key        a random key; the same key gives the same draws
+    key        a random key, or what has one as its attribute `key`; the same key gives the same draws
     """
-    node = as_tensor(key)
+    node = as_tensor(getattr(key, "key", key))
     if node.dtype != "key":
         raise DtypeError(f"a random key was needed, got {describe(node)}; make one with `pt.key(seed)`.")
     return apply(function, node, counters(shape), *parameters)
@@ -39,7 +39,7 @@ def draw(function: str, key: TensorLike, shape: object, *parameters: TensorLike)
 
 def fold_in(key: TensorLike, data: TensorLike) -> Node:
     """A new key from a key and an integer; different integers give independent streams."""
-    return apply("fold_in", key, data)
+    return apply("fold_in", getattr(key, "key", key), data)
 
 
 def split(key: TensorLike, number: int) -> list[Node]:

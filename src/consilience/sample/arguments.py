@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-import numpy as np
-
+from consilience.distributions.seeds import is_integer
 from consilience.errors import ModelError, SamplingError
 from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
 
-
-def seed_from(random_seed: Any) -> int:
-    """A 63-bit seed from an integer, a generator, a sequence of integers, or nothing (then a fresh one)."""
-    if random_seed is None:
-        return secrets.randbits(63)
-    if isinstance(random_seed, np.random.Generator):
-        return int(random_seed.integers(2**63))
-    if is_integer(random_seed):
-        return int(random_seed) & (2**63 - 1)
-    listed = list(random_seed) if isinstance(random_seed, list | tuple | np.ndarray) else []
-    if listed and all(is_integer(s) and s >= 0 for s in listed):
-        words = np.random.SeedSequence([int(s) for s in listed]).generate_state(1, np.uint64)
-        return int(words[0]) >> 1
-    raise TypeError(
-        f"`random_seed` must be an integer, a sequence of integers >= 0, a Generator or None, got {random_seed!r}."
-    )
-
-
-def is_integer(value: Any) -> bool:
-    """Whether it is an integer, and no truth value."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+EXTRAS: Final = ("log_likelihood", "log_prior")
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
@@ -53,12 +31,18 @@ def kernel_of(step: Any, target_accept: float, max_treedepth: int) -> Kernel:
     )
 
 
-def extras(idata_kwargs: Mapping[str, Any] | None) -> bool:
-    """Whether the log likelihood is wanted."""
-    unknown = [name for name in idata_kwargs or {} if name != "log_likelihood"]
+def extras(idata_kwargs: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Groups that are wanted besides those of the run: log_likelihood, log_prior."""
+    given = idata_kwargs or {}
+    for name in given:
+        if name in ("coords", "dims"):
+            raise SamplingError(f"`idata_kwargs` has no `{name}`: give them to `pm.Model(coords=…)` and to variables.")
+        if name == "include_transformed" and given[name]:
+            raise SamplingError("`idata_kwargs` has no `include_transformed`: results hold values on their own scales.")
+    unknown = [name for name in given if name not in (*EXTRAS, "include_transformed", "save_warmup")]
     if unknown:
-        raise SamplingError(f"`idata_kwargs` may hold 'log_likelihood' only, got {unknown}.")
-    return bool((idata_kwargs or {}).get("log_likelihood", False))
+        raise SamplingError(f"`idata_kwargs` may hold 'log_likelihood' and 'log_prior', got {unknown}.")
+    return tuple(name for name in EXTRAS if given.get(name))
 
 
 def wanted(var_names: Sequence[str] | str | None, known: Sequence[str]) -> list[str]:

@@ -61,7 +61,7 @@ class BackgroundSampling:
         raises    SamplingError if no chain was left
         """
         if self._result is None:
-            self._result = self._work.finish(self._work.running.wait(timeout), stacklevel=2)
+            self._result = self._work.wait(timeout, stacklevel=2)
         return self._result
 
     def __repr__(self) -> str:

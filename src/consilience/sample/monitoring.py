@@ -19,13 +19,13 @@ def monitored_of(model: Model, density: ModelDensity, monitor: str | Sequence[st
     """All coordinates of the free variables; besides them the elements of the deterministics named in `monitor`."""
     names = tuple(coordinate_names(model, density))
     wanted = [monitor] if isinstance(monitor, str) else list(monitor or ())
-    unknown = [n for n in wanted if n not in model.deterministics and n not in {v.name for v in model.free}]
+    unknown = [n for n in wanted if n not in model.named_deterministics and n not in {v.name for v in model.free}]
     if unknown:
         raise ModelError(
             f"`monitor` names {unknown}; the free variables, which are always watched, and the deterministics are "
-            f"{[v.name for v in model.free] + list(model.deterministics)}."
+            f"{[v.name for v in model.free] + list(model.named_deterministics)}."
         )
-    derived = [n for n in dict.fromkeys(wanted) if n in model.deterministics]
+    derived = [n for n in dict.fromkeys(wanted) if n in model.named_deterministics]
     if not derived:
         return Monitored(names)
     one = density.expand(np.zeros((1, density.dimension)))

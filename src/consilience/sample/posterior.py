@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +12,8 @@ import numpy as np
 
 from consilience import storage
 from consilience.diagnostics.watch import StoppingRule
-from consilience.errors import SamplingError
+from consilience.distributions.seeds import seed_from
+from consilience.errors import ModelError, SamplingError
 from consilience.inference import Kernel, NutsKernel
 from consilience.inference.fisher_metric import Form
 from consilience.model.log_density import model_density
@@ -21,9 +23,11 @@ from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.record import replace
 from consilience.run import Listener, Options, launch
 from consilience.run import checkpoint as checkpoints
+from consilience.sample import keywords
 from consilience.sample.ahead import prepare_sampler
-from consilience.sample.arguments import extras, kernel_of, seed_from, wanted, whole_number
+from consilience.sample.arguments import extras, kernel_of, wanted, whole_number
 from consilience.sample.background import BackgroundSampling
+from consilience.sample.memory import naming_the_largest
 from consilience.sample.monitoring import monitored_of
 from consilience.sample.work import Work, identity, kernel_from, options_from
 
@@ -42,7 +46,7 @@ def sample(
     chains: int | None = None,
     cores: int | None = None,
     random_seed: Any = None,
-    progressbar: bool = True,
+    progressbar: bool | str = True,
     step: Kernel | None = None,
     var_names: Sequence[str] | None = None,
     initvals: StartingValues = None,
@@ -74,6 +78,8 @@ def sample(
     overwrite: bool = False,
     deterministics: Literal["lazy", "eager"] = "lazy",
     blocking: bool = True,
+    nuts: Mapping[str, Any] | None = None,
+    **pymc: Any,
 ) -> Any:
     """Draw from the posterior of a model with the No-U-Turn Sampler, until the draws are good enough.
 
@@ -85,7 +91,7 @@ def sample(
     chains         number of chains (4)
     cores          greatest number of threads; the processors this process may use by default. The draws do
                    not depend on it
-    random_seed    integer, sequence of integers or Generator; a fresh seed by default. The seed is kept in
+    random_seed    integer, sequence of integers, Generator or RandomState; a fresh seed by default. The seed is kept in
                    the attributes of the result
     step           another kernel: `pm.HamiltonianMC()`, `pm.Metropolis()`; each chain then tunes by itself
     var_names      names of the variables to keep; all free variables and deterministics by default
@@ -98,7 +104,7 @@ def sample(
     jitter_max_retries          attempts to find a starting point with a finite log density
     discard_tuned_samples       False keeps the tuning draws in groups `warmup_…`
     compute_convergence_checks  False leaves out the warnings
-    idata_kwargs   `{"log_likelihood": True}` adds what `compute_log_likelihood` does
+    idata_kwargs   `{"log_likelihood": True}` adds what `compute_log_likelihood` does; so does "log_prior"
     callback       called with the events of the run (`consilience.run.events`), never in the way of the chains;
                    raising KeyboardInterrupt in it ends the run
     target_ess     effective draws asked for, the smaller of bulk and tail; None: only the chains' agreement
@@ -120,6 +126,8 @@ def sample(
     overwrite      whether checkpoint and store may replace those of another run
     deterministics "lazy": computed from the draws when they are looked at; "eager": at the end of the run
     blocking       False returns at once with a `BackgroundSampling`, whose `wait()` gives the result
+    nuts           `{"target_accept": …, "max_treedepth": …}`, as in PyMC
+    pymc           PyMC's other keywords: those without meaning here pass, the rest are refused with what to use
     returns        an `xarray.DataTree` with groups posterior, sample_stats, observed_data, … and `status`, `reason`,
                    `worst`, `extend(target_ess=…)`. Status is "converged", "converged_with_divergences",
                    "not_converged", "chains_disagree", or "interrupted" after Ctrl-C, then with the draws made so far
@@ -129,6 +137,8 @@ def sample(
     warns          ConvergenceWarning where the draws should not be trusted as they are
     """
     owner = modelcontext(model)
+    keywords.check("sample", pymc, KEYWORDS)
+    target_accept, max_treedepth = keywords.nuts_settings(nuts, target_accept, max_treedepth)
     if init not in INITS:
         raise SamplingError(f"`init` must be one of {', '.join(map(repr, INITS))}, got {init!r}.")
     if rhat not in RHATS:
@@ -158,26 +168,32 @@ def sample(
     )
     chains = DEFAULT_CHAINS if chains is None else whole_number("chains", chains, 1)
     cores = None if cores is None else whole_number("cores", cores, 1)
-    with_likelihood = extras(idata_kwargs)
+    further = extras(idata_kwargs)
     kernel = kernel_of(step, target_accept, max_treedepth)
     if isinstance(step, NutsKernel):
         options = replace(options, max_treedepth=step.max_treedepth, target_accept=step.target_accept)
     seed = seed_from(random_seed)
-    keep = wanted(var_names, [v.name for v in owner.free] + list(owner.deterministics))
+    keep = wanted(var_names, [v.name for v in owner.free] + list(owner.named_deterministics))
     prepare_sampler(kernel)
     storage.prepare()
     began = time.perf_counter()
-    density = model_density(owner)
-    compile_seconds = time.perf_counter() - began
-    points = starting_positions(
-        density,
-        chains,
-        seed,
-        initvals,
-        jitter=init != "adapt_diag",
-        attempts=max(1, whole_number("jitter_max_retries", jitter_max_retries, 0)),
-        width=WIDE if init == "descent" else 1.0,
-    )
+    with naming_the_largest(owner):
+        density = model_density(owner)
+        compile_seconds = time.perf_counter() - began
+        if not density.dimension:
+            raise ModelError(
+                f"the free variables have no elements ({', '.join(f'`{v.name}`' for v in owner.free)}), so there is "
+                "nothing to infer; check the lengths of dims and data."
+            )
+        points = starting_positions(
+            density,
+            chains,
+            seed,
+            initvals,
+            jitter=init != "adapt_diag",
+            attempts=max(1, whole_number("jitter_max_retries", jitter_max_retries, 0)),
+            width=WIDE if init == "descent" else 1.0,
+        )
     monitored = monitored_of(owner, density, monitor)
     keeper = None
     if checkpoint is not None:
@@ -186,7 +202,7 @@ def sample(
             "keep": list(keep),
             "monitor": [monitor] if isinstance(monitor, str) else list(monitor or ()),
             "checks": compute_convergence_checks,
-            "extras": with_likelihood,
+            "extras": list(further),
             "lazily": deterministics == "lazy",
             "store": None if store is None else str(store),
         }
@@ -212,10 +228,11 @@ def sample(
         compile_seconds=compile_seconds,
         discard_tuned=discard_tuned_samples,
         checks=compute_convergence_checks,
-        extras=with_likelihood,
+        extras=further,
         lazily=deterministics == "lazy",
         checkpoint=keeper,
         listeners=[] if callback is None else [callback],
+        progressbar=bool(progressbar),
     )
     try:
         work.open_store(store, overwrite)
@@ -224,9 +241,12 @@ def sample(
             keeper.close()
         raise
     if blocking:
-        return work.run(progressbar, stacklevel=2)
+        return work.run(stacklevel=2)
     work.start()
     return BackgroundSampling(work)
+
+
+KEYWORDS: Final = tuple(inspect.signature(sample).parameters)[:-1]
 
 
 def resume(
@@ -291,10 +311,11 @@ def resume(
         compile_seconds=compile_seconds,
         discard_tuned=not options.keep_tuning,
         checks=about["checks"],
-        extras=about["extras"],
+        extras=tuple(about["extras"]),
         lazily=about["lazily"],
         checkpoint=keeper,
         listeners=[] if callback is None else [callback],
+        progressbar=bool(progressbar),
     )
     try:
         if about["store"] is not None:
@@ -303,6 +324,6 @@ def resume(
         keeper.close()  # or its lock would outlive the failed call
         raise
     if blocking:
-        return work.run(progressbar, stacklevel=2)
+        return work.run(stacklevel=2)
     work.start()
     return BackgroundSampling(work)

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy.typing as npt
 
 from consilience import storage
+from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ModelError
 from consilience.model.model import Model, modelcontext
 from consilience.model.predictive import log_likelihood, predict, redrawn
+from consilience.sample import keywords
 from consilience.sample.ahead import prepare_sampler
-from consilience.sample.arguments import seed_from, wanted, whole_number
+from consilience.sample.arguments import extras, wanted, whole_number
 from consilience.sample.data import constant_data, observed_data
-from consilience.storage.datatree import tree_of
+from consilience.sample.given import Given, variables_of
+from consilience.sample.memory import naming_the_largest
 
 if TYPE_CHECKING:
-    import xarray
+    pass
 
 Array = npt.NDArray[Any]
 
@@ -30,25 +33,34 @@ def sample_prior_predictive(
     model: Model | None = None,
     var_names: Sequence[str] | None = None,
     random_seed: Any = None,
-) -> xarray.DataTree:
+    return_inferencedata: bool = True,
+    **pymc: Any,
+) -> Any:
     """Draw all variables from the prior, data included.
 
-    var_names   variables to keep; all by default
-    returns     groups `prior` (free variables, deterministics) and `prior_predictive` (observed variables),
-                with one chain; `observed_data`, `constant_data`
-    warns       ConsilienceWarning where the model has potentials, which have no part in this
+    var_names              variables to keep; all by default
+    return_inferencedata   False: a dictionary of arrays (draws, …) by name
+    pymc                   PyMC's other keywords: those without meaning here pass, the rest are refused
+    returns                a tree with the groups `prior` (free variables, deterministics) and `prior_predictive`
+                           (observed variables), with one chain; `observed_data`, `constant_data`
+    warns                  ConsilienceWarning where the model has potentials, which have no part in this, and
+                           where draws are NaN
     """
     owner = modelcontext(model)
+    _check("sample_prior_predictive", pymc, "draws model var_names random_seed return_inferencedata")
     draws = whole_number("draws", draws, 1)
-    free = [v.name for v in owner.free] + list(owner.deterministics)
+    free = [v.name for v in owner.free] + list(owner.named_deterministics)
     observed = [v.name for v in owner.observed]
     names = wanted(var_names, free + observed)
     prepare_sampler()
     storage.prepare()
     redrawn(owner, names, [])
-    if owner.potentials:
+    if owner.named_potentials:
         _without_potentials(owner)
-    values = predict(owner, names, {}, draws, seed_from(random_seed))
+    with naming_the_largest(owner):
+        values = predict(owner, names, {}, draws, seed_from(random_seed))
+    if not return_inferencedata:
+        return values
     return storage.build(
         {},
         prior={n: values[n][None] for n in names if n in free},
@@ -62,41 +74,54 @@ def sample_prior_predictive(
 
 def _without_potentials(model: Model) -> None:
     warnings.warn(
-        f"draws from the prior leave out the potentials {', '.join(f'`{n}`' for n in model.potentials)}.",
+        f"draws from the prior leave out the potentials {', '.join(f'`{n}`' for n in model.named_potentials)}.",
         ConsilienceWarning,
         stacklevel=3,
     )
 
 
 def sample_posterior_predictive(
-    trace: xarray.DataTree,
+    trace: Any,
     model: Model | None = None,
     var_names: Sequence[str] | None = None,
     *,
-    extend_inferencedata: bool = True,
+    sample_dims: Sequence[str] | None = None,
+    extend_inferencedata: bool = False,
     predictions: bool = False,
     random_seed: Any = None,
-) -> xarray.DataTree:
+    return_inferencedata: bool = True,
+    **pymc: Any,
+) -> Any:
     """Draw new data for every draw of the posterior.
 
-    trace         a result of `sample`; free variables that it does not hold are drawn from their prior, with
-                  a warning where they are not among `var_names`
+    trace         a result of `sample`, a data set of draws, or a dictionary of arrays (chain, draw, …); free variables
+                  that it does not hold are drawn from their prior, with a warning where they are not among `var_names`
     var_names     variables to draw or compute; the observed ones by default. Deterministics are computed anew
+    sample_dims   axes of the draws; ("chain", "draw") by default
     predictions   store the draws as group `predictions`, and the data as `predictions_constant_data`, for
                   data other than those the model was fitted to
-    returns       `trace` with the group added, or a tree with that group alone if `extend_inferencedata` is
-                  False
+    extend_inferencedata   add the groups to `trace`, in place of those of that name, and return it
+    return_inferencedata   False: a dictionary of arrays by name
+    pymc          PyMC's other keywords: those without meaning here pass, the rest are refused
+    returns       a tree with the group `posterior_predictive`, and the data of the moment in `observed_data` and
+                  `constant_data`
     raises        ModelError without observed variables, for unknown names, or where what has to be drawn has
                   no random generator; ShapeError where the draws do not fit the present data
+    warns         ConsilienceWarning where draws are NaN
     """
+    _check(
+        "sample_posterior_predictive",
+        pymc,
+        "trace model var_names sample_dims extend_inferencedata predictions random_seed return_inferencedata",
+    )
     owner = modelcontext(model)
     observed = [v.name for v in owner.observed]
-    known = [v.name for v in owner.free] + observed + list(owner.deterministics)
+    known = [v.name for v in owner.free] + observed + list(owner.named_deterministics)
     names = wanted(var_names, known) if var_names is not None else observed
     if not names:
         raise ModelError("the model has no observed variables; name what to compute with `var_names`.")
-    given, chains, count = _posterior(owner, trace)
-    anew = redrawn(owner, names, list(given))
+    draws = Given.of(owner, trace, sample_dims)
+    anew = redrawn(owner, names, list(draws.values))
     unasked = [name for name in anew if name not in names]
     if unasked:
         warnings.warn(
@@ -105,56 +130,123 @@ def sample_posterior_predictive(
             ConsilienceWarning,
             stacklevel=2,
         )
-    if anew and owner.potentials:
+    if anew and owner.named_potentials:
         _without_potentials(owner)
-    values = predict(owner, names, given, chains * count, seed_from(random_seed))
-    arrays = {name: value.reshape(chains, count, *value.shape[1:]) for name, value in values.items()}
-    groups: dict[str, dict[str, Array]] = {"predictions" if predictions else "posterior_predictive": arrays}
-    if predictions and owner.data:
-        groups["predictions_constant_data"] = constant_data(owner)
-    if not extend_inferencedata:
-        return tree_of(groups, owner.coords, owner.named_vars_to_dims)
-    for group, members in groups.items():
-        storage.extend(trace, group, members, owner.coords, owner.named_vars_to_dims)
-    return trace
+    with naming_the_largest(owner):
+        values = predict(owner, names, draws.values, draws.count, seed_from(random_seed))
+    arrays = draws.unfolded(values)
+    if not return_inferencedata:
+        return arrays
+    if predictions:
+        groups = {"predictions": arrays, "predictions_constant_data": constant_data(owner)}
+    else:
+        groups = {
+            "posterior_predictive": arrays,
+            "observed_data": observed_data(owner),
+            "constant_data": constant_data(owner),
+        }
+    return draws.result(owner, groups, trace if extend_inferencedata else None)
 
 
 def compute_log_likelihood(
-    trace: xarray.DataTree,
+    trace: Any,
     *,
     var_names: Sequence[str] | None = None,
     extend_inferencedata: bool = True,
     model: Model | None = None,
-) -> xarray.DataTree:
+    sample_dims: Sequence[str] | None = None,
+    **pymc: Any,
+) -> Any:
     """The log density of each observation at every draw of the posterior, for model comparison.
 
-    var_names   observed variables; all by default
-    returns     `trace` with the group `log_likelihood` added, or a tree with that group alone if
-                `extend_inferencedata` is False
+    var_names     observed variables; all by default
+    sample_dims   axes of the draws; ("chain", "draw") by default
+    returns       `trace` with the group `log_likelihood` added, or a tree with that group alone if
+                  `extend_inferencedata` is False
     """
+    _check("compute_log_likelihood", pymc, _OF_DENSITIES)
     owner = modelcontext(model)
     names = wanted(var_names, [v.name for v in owner.observed])
     if not names:
         raise ModelError("the model has no observed variables, so there is no likelihood.")
-    given, chains, count = _posterior(owner, trace)
-    values = log_likelihood(owner, names, given, chains * count)
-    arrays = {name: value.reshape(chains, count, *value.shape[1:]) for name, value in values.items()}
+    return _densities(owner, names, trace, sample_dims, "log_likelihood", extend_inferencedata)
+
+
+def compute_log_prior(
+    trace: Any,
+    *,
+    var_names: Sequence[str] | None = None,
+    extend_inferencedata: bool = True,
+    model: Model | None = None,
+    sample_dims: Sequence[str] | None = None,
+    **pymc: Any,
+) -> Any:
+    """The log density of each free variable on its own scale, without Jacobian, at every draw of the posterior.
+
+    The arguments are as in `compute_log_likelihood`; the group is `log_prior`.
+    """
+    _check("compute_log_prior", pymc, _OF_DENSITIES)
+    owner = modelcontext(model)
+    names = wanted(var_names, [v.name for v in owner.free])
+    if not names:
+        raise ModelError("the model has no free variables, so there is no prior.")
+    return _densities(owner, names, trace, sample_dims, "log_prior", extend_inferencedata)
+
+
+_OF_DENSITIES: Final = "trace var_names extend_inferencedata model sample_dims"
+
+
+def _densities(
+    model: Model,
+    names: Sequence[str],
+    trace: Any,
+    sample_dims: Sequence[str] | None,
+    group: str,
+    extend: bool,
+) -> Any:
+    draws = Given.of(model, trace, sample_dims)
+    lacking = [n for n in names if n not in draws.values and n in {v.name for v in model.free}]
+    if lacking:
+        raise ModelError(f"the trace holds no draws of {', '.join(f'`{n}`' for n in lacking)}.")
+    arrays = draws.unfolded(log_likelihood(model, names, draws.values, draws.count))
     # A vector that is one event has one number, and so not its axes.
-    axes = {n: owner.dims_of[n][: arrays[n].ndim - 2] for n in names if n in owner.dims_of}
-    if extend_inferencedata:
-        return storage.extend(trace, "log_likelihood", arrays, owner.coords, axes)
-    return tree_of({"log_likelihood": arrays}, owner.coords, axes)
+    rank = len(draws.shape)
+    axes = {n: model.dims_of[n][: arrays[n].ndim - rank] for n in names if n in model.dims_of}
+    return draws.result(model, {group: arrays}, trace if extend else None, axes)
 
 
-def _posterior(model: Model, trace: xarray.DataTree) -> tuple[dict[str, Array], int, int]:
-    """Draws of the model's free variables (draw of all chains, …), and the numbers of chains and draws."""
-    if "posterior" not in trace:
-        raise ModelError("the trace has no group `posterior`; pass a result of `pm.sample`.")
-    posterior = trace["posterior"]
-    chains, count = posterior.sizes["chain"], posterior.sizes["draw"]
-    given = {}
-    for variable in model.free:
-        if variable.name in posterior:
-            array = posterior[variable.name].transpose("chain", "draw", ...).to_numpy()
-            given[variable.name] = array.reshape(chains * count, *array.shape[2:])
-    return given, chains, count
+def compute_deterministics(
+    dataset: Any,
+    *,
+    var_names: Sequence[str] | None = None,
+    model: Model | None = None,
+    sample_dims: Sequence[str] | None = None,
+    merge_dataset: bool = False,
+    **pymc: Any,
+) -> Any:
+    """Values of deterministics at draws of the free variables.
+
+    dataset         a data set of draws such as `result.posterior`, a tree with that group, or a dictionary of arrays
+    var_names       deterministics; all by default
+    sample_dims     axes of the draws; ("chain", "draw") by default
+    merge_dataset   whether the result holds what the data set had, too
+    returns         an `xarray.Dataset`
+    raises          ModelError where draws of a variable are missing on which a deterministic depends
+    """
+    _check("compute_deterministics", pymc, "dataset var_names model sample_dims merge_dataset")
+    owner = modelcontext(model)
+    names = wanted(var_names, list(owner.named_deterministics))
+    draws = Given.of(owner, dataset, sample_dims)
+    lacking = redrawn(owner, names, list(draws.values))
+    if lacking:
+        raise ModelError(f"the draws hold no {', '.join(f'`{n}`' for n in lacking)}, on which deterministics depend.")
+    values = draws.unfolded(predict(owner, names, draws.values, draws.count, 0))
+    made = draws.dataset(owner, values, owner.named_vars_to_dims, "posterior")
+    return made.merge(variables_of(dataset)) if merge_dataset else made
+
+
+def _check(function: str, given: Mapping[str, Any], accepted: str) -> None:
+    """Pass over PyMC's keywords without meaning, refuse others."""
+    rest = {name: value for name, value in given.items() if name not in ("progressbar", "idata_kwargs")}
+    extras(given.get("idata_kwargs"))
+    keywords.check(function, rest, (*accepted.split(), "progressbar"), stacklevel=2)

@@ -68,13 +68,14 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
         *,
         draws: int | None = None,
         max_draws: int | None = None,
-        progressbar: bool = True,
+        progressbar: bool | None = None,
     ) -> Posterior:
         """Go on with the run: the result is the one a longer run would have given from the start.
 
         target_ess   effective draws to ask for now, those there are included
         draws        in its place: a number of draws per chain, those there are included
         max_draws    at most so many draws per chain, those there are included
+        progressbar  whether to show the run; as in `sample` by default
         raises       SamplingError for a tree that was read from disk or derived from another one, which knows
                      its run no more
         """

@@ -7,7 +7,8 @@ import importlib.metadata
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ from consilience.run.checkpoint import Checkpoint
 from consilience.run.interrupt import interrupts_stop
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.parallel import in_parallel
-from consilience.sample.predictive import compute_log_likelihood
+from consilience.sample.predictive import compute_log_likelihood, compute_log_prior
 from consilience.sample.storing import Storing
 from consilience.storage.datatree import branches
 from consilience.storage.deferred import Deferred
@@ -48,7 +49,8 @@ class Work:
     keep               names of the variables to keep
     compile_seconds    time until the density was compiled
     checkpoint, store  where the run is written to while it goes on
-    checks, extras     whether to warn, and whether to add the log likelihood
+    checks, extras     whether to warn, and groups to add: log_likelihood, log_prior
+    progressbar        whether to show the run
     lazily             whether deterministics are computed when they are looked at
     """
 
@@ -61,23 +63,34 @@ class Work:
     compile_seconds: float
     discard_tuned: bool
     checks: bool
-    extras: bool
+    extras: tuple[str, ...]
     lazily: bool = True
     checkpoint: Checkpoint | None = None
     store: Storing | None = None
     netcdf: str | None = None
     overwrite: bool = False
     listeners: list[Listener] = field(default_factory=list)
+    progressbar: bool = True
 
-    def run(self, progressbar: bool, stacklevel: int) -> Posterior:
+    def run(self, stacklevel: int) -> Posterior:
         """Start the run, wait for its end, and give its result."""
         # Ctrl-C while the result is made would lose it: it asks the run to stop, and that is over by then.
-        with interrupts_stop(self.running.stop):
-            with reporter(progressbar) as report:
+        with self.released_on_error(), interrupts_stop(self.running.stop):
+            with reporter(self.progressbar) as report:
                 self.running.listeners.add([report, *self._own_listeners()])
                 self.running.start(background=False)
                 run = self.running.wait()
             return self.finish(run, stacklevel + 1)
+
+    @contextmanager
+    def released_on_error(self) -> Iterator[None]:
+        """An error inside, once the run is over, leaves the store to others; the draws written so far stay."""
+        try:
+            yield
+        except BaseException:
+            if self.store is not None and self.running.finished:
+                self.store.store.close()
+            raise
 
     def start(self) -> None:
         """Start the run in the background."""
@@ -110,11 +123,18 @@ class Work:
         else:
             self.store = Storing.reopen(self, store)
 
+    def wait(self, timeout: float | None, stacklevel: int) -> Posterior:
+        """The result of a run in the background, once it is over; TimeoutError leaves everything as it is."""
+        with self.released_on_error():
+            return self.finish(self.running.wait(timeout), stacklevel + 2)
+
     def finish(self, run: Run, stacklevel: int) -> Posterior:
         """The tree of a finished run, with the warnings it deserves."""
         tree = self.tree(run)
-        if self.extras:
+        if "log_likelihood" in self.extras:
             compute_log_likelihood(tree, model=self.model)
+        if "log_prior" in self.extras:
+            compute_log_prior(tree, model=self.model)
         if self.store is not None:
             self.store.finish(tree, stacklevel + 1)
         if self.netcdf is not None:
@@ -126,7 +146,7 @@ class Work:
         return tree
 
     def extend(
-        self, target_ess: float | None, draws: int | None, max_draws: int | None, progressbar: bool
+        self, target_ess: float | None, draws: int | None, max_draws: int | None, progressbar: bool | None
     ) -> Posterior:
         """See `Posterior.extend`."""
         options = self.options
@@ -152,13 +172,14 @@ class Work:
             self.checkpoint.identity["options"] = plain_options(options)
         if self.store is not None:
             self.store.again()
-        with reporter(progressbar) as report:
-            running = self.running.again(options, [report, *self._own_listeners()])
-            running.start(background=False)
-            run = running.wait()
-        further = copy.copy(self)
-        further.running, further.options = running, options
-        return further.finish(run, stacklevel=3)
+        with self.released_on_error():
+            with reporter(self.progressbar if progressbar is None else progressbar) as report:
+                running = self.running.again(options, [report, *self._own_listeners()])
+                running.start(background=False)
+                run = running.wait()
+            further = copy.copy(self)
+            further.running, further.options = running, options
+            return further.finish(run, stacklevel=3)
 
     def tree(self, run: Run) -> Posterior:
         """The draws and all that is known of the run."""
@@ -189,7 +210,7 @@ class Work:
         """
         chains, count, dimension = draws.shape
         flat = np.ascontiguousarray(draws).reshape(chains * count, dimension)
-        derived = [name for name in self.keep if name in self.model.deterministics]
+        derived = [name for name in self.keep if name in self.model.named_deterministics]
         named = self.density.expand(flat, bool(derived) and not lazily)
         arrays: dict[str, Any] = {
             name: values.reshape(chains, count, *values.shape[1:]) for name, values in named.items()

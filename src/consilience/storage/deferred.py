@@ -40,7 +40,8 @@ class Deferred:
             return outer(self._values, full)
         chains, draws = np.arange(self.shape[0])[full[0]], np.arange(self.shape[1])[full[1]]
         values = self.compute(np.atleast_1d(chains), np.atleast_1d(draws)).astype(self.dtype, copy=False)
-        if values.shape == self.shape and np.ndim(chains) == np.ndim(draws) == 1 and key[:2] == ALL:
+        in_order = all(np.array_equal(p, np.arange(n)) for p, n in zip((chains, draws), self.shape, strict=False))
+        if in_order and np.ndim(chains) == np.ndim(draws) == 1:
             self._values = values
         # These chains and draws were computed and no others; an integer still makes its axis vanish.
         taken = tuple(slice(None) if np.ndim(places) else 0 for places in (chains, draws))

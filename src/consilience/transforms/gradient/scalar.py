@@ -20,6 +20,7 @@ from consilience.errors import MissingRuleError, NullTypeGradError
 from consilience.ir import Node, constant, constant_value
 from consilience.ir.side_tables import describe
 from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient, apply, cast
+from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.scalar import DRAWS
 from consilience.transforms.gradient.index import zeros_like
 from consilience.transforms.gradient.mask import keep, through_mask
@@ -70,6 +71,11 @@ def _altered(node: Node, g: Node, position: int) -> Node | None:
                 f"the derivative of {describe(node)} was declared undefined; take none that passes it, or list it in "
                 "`consider_constant`."
             )
+
+
+@partial_of(ParameterCheck)
+def _parameter_check(node: Node, g: Node, position: int) -> Node | None:
+    return g if position == 0 else None
 
 
 no_derivative(StopGradient, "it is there to stop derivatives")

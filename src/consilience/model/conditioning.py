@@ -1,0 +1,187 @@
+"""Models made from models: variables replaced by values (`do`), or given data (`observe`).
+
+A model and what is to change in; a new model, which shares the data containers with the old one, out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.distributions import context
+from consilience.errors import ModelError, ShapeError
+from consilience.ir import Node, constant, constant_value, numpy_dtype, substitute, topological
+from consilience.ir.side_tables import set_name, without_sources
+from consilience.model import observation
+from consilience.model.layout import known_shape
+from consilience.model.log_density import slot_values
+from consilience.model.model import Model
+from consilience.ops.elementwise import cast
+
+Choice = Mapping["str | Node", Any]
+
+
+def do(
+    model: Model,
+    vars_to_interventions: Choice,
+    prune_vars: bool = False,
+    *,
+    make_interventions_shared: bool = True,
+) -> Model:
+    """A model in which variables have been set from outside: what acted on them does so no more.
+
+    vars_to_interventions       variable, or its name -> numbers, or an expression of other variables of the model,
+                                that fit its shape and type
+    prune_vars                  leave out what has no part in observed variables and potentials
+    make_interventions_shared   numbers become data, which `set_data` can exchange; False: constants, kept as
+                                deterministics
+    returns   a new model. The variable becomes data, or a deterministic where it depends on other variables
+    raises    ModelError for what is no variable of the model, or interventions that depend on each other in a circle
+    """
+    chosen = {_named(model, key): value for key, value in vars_to_interventions.items()}
+    graphs = {name: value for name, value in chosen.items() if isinstance(value, Node)}
+    arrays = {name: value for name, value in chosen.items() if name not in graphs}
+    made = _Rebuilt(model, graphs, set(arrays))
+    for name, value in arrays.items():
+        node = model.named[name]
+        array = _fitting(model, name, value)
+        if make_interventions_shared:
+            made.replaced[name] = observation.data_slot(name, array, node.static_shape)
+        else:
+            made.replaced[name] = constant(array, node.dtype)
+    slots = set(arrays) if make_interventions_shared else set()
+    return made.model(as_data=slots, as_deterministics=set(chosen) - slots, pruned=prune_vars)
+
+
+def observe(model: Model, vars_to_observations: Choice) -> Model:
+    """A model in which free variables have data.
+
+    vars_to_observations   free variable, or its name -> data of its shape and type
+    returns                a new model
+    raises                 ModelError for what is no free variable; ShapeError, SupportError as at definition
+    """
+    chosen = {_named(model, key): value for key, value in vars_to_observations.items()}
+    free = {v.name for v in model.free}
+    for name in chosen:
+        if name not in free:
+            extra = " No density is derived for deterministics." if name in model.named_deterministics else ""
+            raise ModelError(f"`{name}` is not a free variable, so it cannot be observed.{extra}")
+        shape = known_shape(model.named[name].static_shape, slot_values(model)[3], name)
+        if not isinstance(chosen[name], Node) and observation.as_array(name, chosen[name]).shape != shape:
+            given = np.shape(chosen[name])
+            raise ShapeError(f"`observed` of `{name}` has shape {given}, but the variable has shape {shape}.")
+    return _Rebuilt(model, {}, set()).model(observed=chosen)
+
+
+def _named(model: Model, key: str | Node) -> str:
+    if isinstance(key, str):
+        node = model[key]
+    elif isinstance(key, Node) and key in model.named.values():
+        node = key
+    else:
+        raise ModelError(f"{key!r} is not a named variable of the model; it has {', '.join(model.named) or 'none'}.")
+    return next(name for name, own in model.named.items() if own is node)
+
+
+def _fitting(model: Model, name: str, value: Any) -> npt.NDArray[Any]:
+    """Numbers with the type and the present shape of a variable."""
+    node = model.named[name]
+    array = observation.as_array(name, value)
+    if not np.can_cast(array.dtype, numpy_dtype(node.dtype), "same_kind"):
+        raise ModelError(f"`{name}` is {node.dtype}, got values of {array.dtype}.")
+    shape = known_shape(node.static_shape, slot_values(model)[3], name)
+    try:
+        return np.broadcast_to(array, shape).astype(numpy_dtype(node.dtype))
+    except ValueError:
+        raise ShapeError(f"`{name}` has shape {shape}, got values of shape {array.shape}.") from None
+
+
+class _Rebuilt:
+    """The named variables of a model after some were replaced."""
+
+    def __init__(self, model: Model, graphs: Mapping[str, Node], given: set[str]) -> None:
+        self.old = model
+        self.graphs = graphs
+        self.given = given
+        self.replaced: dict[str, Node] = {}
+
+    def _order(self) -> list[str]:
+        """Names, each behind those it now depends on."""
+        names = {node: name for name, node in self.old.named.items()}
+        depends: dict[str, list[str]] = {}
+        for name, node in self.old.named.items():
+            if name in self.given:
+                depends[name] = []
+            elif name in self.graphs:
+                reached = topological([self.graphs[name]], stop=names.__contains__)
+                depends[name] = [names[n] for n in reached if n in names]
+            else:
+                reached = topological(node.inputs, stop=names.__contains__)
+                depends[name] = [names[n] for n in reached if n in names]
+        order: list[str] = []
+        waiting = dict.fromkeys(depends)
+        while waiting:
+            ready = [name for name in waiting if all(parent not in waiting for parent in depends[name])]
+            if not ready:
+                names_of_graphs = ", ".join(f"`{name}`" for name in self.graphs)
+                raise ModelError(f"the interventions on {names_of_graphs} make variables depend on themselves.")
+            order += ready
+            for name in ready:
+                del waiting[name]
+        return order
+
+    def model(
+        self,
+        as_data: set[str] | None = None,
+        as_deterministics: set[str] | None = None,
+        observed: Mapping[str, Any] | None = None,
+        pruned: bool = False,
+    ) -> Model:
+        """The new model."""
+        old = self.old
+        with without_sources():
+            for name in self._order():
+                if name not in self.replaced:
+                    known = {old.named[done]: node for done, node in self.replaced.items()}
+                    source = self.graphs.get(name, old.named[name])
+                    (node,) = substitute([source], known)
+                    self.replaced[name] = cast(node, old.named[name].dtype)
+        new = Model(model=None)
+        new.coordinates = old.coordinates.copy()
+        kept = self._attached(observed or {}) if pruned else set(old.named)
+        free = {v.name: v for v in old.free}
+        data = {v.name: v.data for v in old.observed}
+        exchanged = {old.named[name]: node for name, node in self.replaced.items()}
+        for name in (n for n in old.named if n in kept):
+            node = self.replaced[name]
+            new.named[name] = node
+            if name in old.dims_of:
+                new.dims_of[name] = old.dims_of[name]
+            if constant_value(node) is None:
+                set_name(node, name)
+            if observed and name in observed:
+                new.take_observed(name, node, observed[name])
+            elif (as_data and name in as_data) or (name in old.data and name not in (as_deterministics or ())):
+                new.data[name] = node
+            elif (as_deterministics and name in as_deterministics) or name in old.named_deterministics:
+                new.named_deterministics[name] = node
+            elif name in free:
+                own = free[name]
+                new.take_free(name, node, context.DEFAULT if own.inside else own.transform, own.initval)
+            elif name in data:
+                new.take_observed(name, node, substitute([data[name]], exchanged)[0])
+            else:
+                new.named_potentials[name] = node
+        new.name = old.name
+        return new
+
+    def _attached(self, observed: Mapping[str, Any]) -> set[str]:
+        """Names of what has a part in an observed variable or a potential."""
+        ends = [v.name for v in self.old.observed] + list(self.old.named_potentials) + list(observed)
+        reached = set(topological([self.replaced[name] for name in ends]))
+        data = {v.data for v in self.old.observed}
+        reached |= set(topological(data))
+        return {name for name, node in self.replaced.items() if node in reached}

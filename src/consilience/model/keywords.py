@@ -1,0 +1,65 @@
+"""Keywords that PyMC's functions take and ours do not: those without meaning here pass, others are refused.
+
+A function's name, what it was given besides its own arguments, and tables of keywords in; nothing out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from consilience.errors import ConsilienceWarning
+
+# Settings of PyTensor's compilation that have no meaning here.
+COMPILATION: Final[Mapping[str, str | None]] = {
+    "accept_inplace": None,
+    "allow_input_downcast": None,
+    "mode": None,
+    "name": None,
+    "on_unused_input": None,
+    "profile": None,
+    "random_seed": None,
+    "strict": None,
+    "trust_input": None,
+}
+
+_told: set[tuple[str, str]] = set()
+
+
+def take(
+    function: str,
+    given: Mapping[str, Any],
+    ignored: Mapping[str, str | None],
+    accepted: Collection[str] = (),
+    absent: Mapping[str, str] | None = None,
+    stacklevel: int = 1,
+) -> None:
+    """Pass over keywords without meaning; refuse the others.
+
+    ignored    keywords that have no effect, each with the sentence that says so, once per process; None: nothing
+               need be said
+    accepted   the function's own keywords, for the proposal
+    absent     keywords that PyMC has and we have not, each with what to use in their place
+    raises     TypeError for every other keyword, with the nearest one
+    """
+    for name, value in given.items():
+        if name in ignored:
+            sentence = ignored[name]
+            if sentence is not None and value is not None and (function, name) not in _told:
+                _told.add((function, name))
+                warnings.warn(
+                    f"`{function}`: `{name}` has no effect: {sentence}", ConsilienceWarning, stacklevel=stacklevel + 2
+                )
+        elif absent is not None and name in absent:
+            raise TypeError(f"`{function}`: PyMC's `{name}` does not exist here; {absent[name]}")
+        else:
+            near = difflib.get_close_matches(name, [*accepted, *ignored], n=1, cutoff=0.6)
+            hint = f"; did you mean `{near[0]}`?" if near else f"; its arguments are {', '.join(accepted)}."
+            raise TypeError(f"`{function}` has no argument `{name}`{hint}")
+
+
+def check_compile_kwargs(given: Mapping[str, Any] | None, function: str = "compile_kwargs") -> None:
+    """Refuse what is no setting of PyTensor's compilation."""
+    take(function, given or {}, COMPILATION, tuple(COMPILATION), {}, stacklevel=2)

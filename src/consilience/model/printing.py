@@ -1,0 +1,125 @@
+"""A model in words: one line per variable with its parameters, as text, LaTeX or HTML."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import numpy as np
+
+from consilience.distributions.random_variable import law_of
+from consilience.ir import Node, constant_value, topological
+from consilience.ir.side_tables import name_of
+from consilience.model.variables import ModelVariables
+from consilience.record import Record
+
+# Names listed inside an expression without a name.
+LISTED: Final = 6
+
+
+class Line(Record):
+    """One variable: `name ~ distribution(parameters)`, and a remark such as "observed"."""
+
+    name: str
+    relation: str
+    distribution: str
+    parameters: tuple[str, ...]
+    remark: str = ""
+
+
+def lines(model: ModelVariables, include_params: bool = True) -> list[Line]:
+    """The free variables, deterministics, potentials and observed variables of a model."""
+    own = set(model.named.values())
+
+    def of(name: str, node: Node, remark: str = "") -> Line:
+        values = law_of(node).by_name().values() if include_params else ()
+        parameters = [_shown(value, own, name) for value in values] or [
+            _shown(value, own, name) for value in (node.inputs[1:] if include_params else ())
+        ]
+        return Line(name, "~", repr(node.op), tuple(parameters), remark)
+
+    found = [of(v.name, v.node) for v in model.free]
+    for kind, members in (("Deterministic", model.named_deterministics), ("Potential", model.named_potentials)):
+        for name, node in members.items():
+            shown = (_of_parts(node, own, name),) if include_params else ()
+            found.append(Line(name, "~", kind, shown))
+    return found + [of(v.name, v.node, "observed") for v in model.observed]
+
+
+def _shown(value: Node, own: set[Node], name: str) -> str:
+    """A parameter: a number, the name of a variable, or `f(…)` of the variables it depends on."""
+    known = constant_value(value)
+    if known is not None:
+        return f"{known.item():.3g}" if known.size == 1 else "<constant>"
+    called = name_of(value)
+    if value in own and called is not None and called != name:
+        return called
+    return _of_parts(value, own, name)
+
+
+def _of_parts(value: Node, own: set[Node], name: str) -> str:
+    order = topological([value], stop=lambda n: n is not value and n in own)
+    parts = list(dict.fromkeys(str(name_of(n)) for n in order if n is not value and n in own))
+    if value in own and name_of(value) not in (None, name):
+        parts = [str(name_of(value))]
+    if not parts:
+        return "<constant>"
+    return f"f({', '.join(parts[:LISTED])}{', …' if len(parts) > LISTED else ''})"
+
+
+def plain(model: ModelVariables, include_params: bool = True) -> str:
+    """Aligned lines of text."""
+    listed = lines(model, include_params)
+    width = max((len(line.name) for line in listed), default=0)
+    return "\n".join(
+        f"{line.name:>{width}} {line.relation} {line.distribution}"
+        + (f"({', '.join(line.parameters)})" if include_params else "")
+        + (f" ({line.remark})" if line.remark else "")
+        for line in listed
+    )
+
+
+def latex(model: ModelVariables, include_params: bool = True) -> str:
+    """A LaTeX array, one row per variable."""
+    rows = []
+    for line in lines(model, include_params):
+        parameters = ",~".join(map(_latex_of, line.parameters))
+        right = rf"\operatorname{{{line.distribution}}}" + (f"({parameters})" if include_params else "")
+        rows.append(rf"\text{{{_escaped(line.name)}}} &\sim & {right}")
+    if not rows:
+        return ""
+    return "\n".join([r"$$", r"\begin{array}{rcl}", " \\\\ ".join(rows), r"\end{array}", r"$$"])
+
+
+def _latex_of(parameter: str) -> str:
+    return parameter if _is_number(parameter) else rf"\text{{{_escaped(parameter)}}}"
+
+
+def _escaped(text: str) -> str:
+    signs = {"_": r"\_", "<": r"\textless{}", ">": r"\textgreater{}", "…": r"\ldots{}"}
+    return "".join(signs.get(sign, sign) for sign in text)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
+
+
+def hypertext(model: ModelVariables) -> str:
+    """A table of a web page, one row per variable, with its shape or dims."""
+    body = []
+    for line in lines(model):
+        dims = model.dims_of.get(line.name)
+        shape = model.named[line.name].static_shape
+        axes = ", ".join(str(length if dims is None or dims[i] is None else dims[i]) for i, length in enumerate(shape))
+        text = f"{line.distribution}({', '.join(line.parameters)})"
+        body.append(_row((line.name, line.relation, text, f"({axes})" if axes else "", line.remark), html.escape))
+    return f"<table><tbody>{''.join(body)}</tbody></table>" if body else "an empty model"
+
+
+def _row(cells: Iterable[str], escape: Callable[[str], str]) -> str:
+    left = ' style="text-align:left"'
+    return f"<tr>{''.join(f'<td{left}>{escape(cell)}</td>' for cell in cells)}</tr>"

@@ -1,0 +1,41 @@
+"""Values that are required of parameters: a computation that uses a wrong one fails, and says which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from consilience.errors import DtypeError
+from consilience.ir import Node, Op, TensorType, substitute, topological
+from consilience.ir.side_tables import describe
+
+
+class ParameterCheck(Op):
+    """The first input, where all of the second (bool) holds; else the computation fails with ParameterError.
+
+    Inputs: a value, conditions on a parameter, the parameter; `title`, `parameter`, `rule` and the rank of one value
+    of the parameter make the message.
+    """
+
+    title: str
+    parameter: str
+    rule: str
+    event_rank: int
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        if inputs[1].dtype != "bool":
+            raise DtypeError(f"a condition was needed, got {describe(inputs[1])}.")
+        return inputs[0].tensor_type
+
+    def __repr__(self) -> str:
+        return f"ParameterCheck({self.title} {self.parameter} {self.rule})"
+
+
+def released(outputs: Sequence[Node]) -> list[Node]:
+    """The graph without its requirements: wrong parameters then give what the formulas give, which is NaN."""
+    found = [node for node in topological(outputs) if isinstance(node.op, ParameterCheck)]
+    if not found:
+        return list(outputs)
+    values: dict[Node, Node] = {}
+    for node in found:  # inner ones come first
+        (values[node],) = substitute([node.inputs[0]], values)
+    return substitute(outputs, values)

@@ -1,0 +1,124 @@
+"""Draws of a model's free variables as users hand them over, and results with the same axes of draws.
+
+A tree, a data set or a dictionary in, arrays with one axis of draws out; and back again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.errors import ModelError
+from consilience.model.model import Model
+from consilience.record import Record
+from consilience.storage.datatree import SAMPLE_DIMENSIONS, WITHOUT_DRAWS, dataset, origin_of_now
+
+if TYPE_CHECKING:
+    import xarray
+
+Array = npt.NDArray[Any]
+
+
+class Given(Record):
+    """Draws of a model's free variables.
+
+    values   arrays (draw of all axes, …) by name
+    axes     names of the axes of draws, `shape` their lengths, `labels` their labels
+    """
+
+    values: dict[str, Array]
+    axes: tuple[str, ...]
+    shape: tuple[int, ...]
+    labels: dict[str, Array]
+
+    @classmethod
+    def of(cls, model: Model, trace: Any, sample_dims: Sequence[str] | None) -> Given:
+        """Draws from a tree with the group `posterior`, a data set, or a dictionary of arrays."""
+        axes = (
+            SAMPLE_DIMENSIONS
+            if sample_dims is None
+            else tuple([sample_dims] if isinstance(sample_dims, str) else sample_dims)
+        )
+        posterior = variables_of(trace)
+        if isinstance(posterior, Mapping) and not hasattr(posterior, "sizes"):
+            arrays = {v.name: np.asarray(posterior[v.name]) for v in model.free if v.name in posterior}
+            if not arrays:
+                raise ModelError("the draws hold no free variable of the model.")
+            shape, labels = next(iter(arrays.values())).shape[: len(axes)], {}
+        else:
+            missing = [axis for axis in axes if axis not in posterior.sizes]
+            if missing:
+                raise ModelError(
+                    f"the draws have no axis `{missing[0]}`, but {list(posterior.sizes)}; see `sample_dims`."
+                )
+            arrays = {
+                v.name: posterior[v.name].transpose(*axes, ...).to_numpy() for v in model.free if v.name in posterior
+            }
+            shape = tuple(int(posterior.sizes[axis]) for axis in axes)
+            plain = {axis: posterior.indexes[axis] for axis in axes if axis in posterior.indexes}
+            labels = {axis: index.to_numpy() for axis, index in plain.items() if index.nlevels == 1}
+        count = int(np.prod(shape))
+        folded = {name: array.reshape(count, *array.shape[len(axes) :]) for name, array in arrays.items()}
+        return cls(folded, axes, shape, labels)
+
+    @property
+    def count(self) -> int:
+        """Number of draws in all."""
+        return int(np.prod(self.shape))
+
+    def unfolded(self, values: Mapping[str, Array]) -> dict[str, Array]:
+        """Values (draw, …) with the axes of the draws in place of the first."""
+        return {name: value.reshape(*self.shape, *value.shape[1:]) for name, value in values.items()}
+
+    def dataset(self, model: Model, arrays: Mapping[str, Array], dims: Mapping[str, Any], group: str) -> xarray.Dataset:
+        """Arrays with the draws' axes as a data set with the model's labels and the draws'."""
+        axes = () if group in WITHOUT_DRAWS else self.axes
+        return dataset(arrays, {**model.coords, **self.labels}, dims, origin_of_now(), axes, group)
+
+    def result(
+        self,
+        model: Model,
+        groups: Mapping[str, Mapping[str, Array]],
+        onto: Any,
+        dims: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """A tree of these groups, or the tree `onto` with them."""
+        import xarray
+
+        axes = model.named_vars_to_dims if dims is None else dims
+        made = {name: self.dataset(model, arrays, axes, name) for name, arrays in groups.items() if arrays}
+        if onto is None:
+            return xarray.DataTree.from_dict(made)
+        if not isinstance(onto, xarray.DataTree):
+            raise ModelError("only a tree can be extended; pass `extend_inferencedata=False`.")
+        for name, group in made.items():
+            onto[name] = xarray.DataTree(group)
+        return onto
+
+
+def variables_of(trace: Any) -> Any:
+    """The group of draws: a data set, a group of a tree, or a dictionary of arrays."""
+    if hasattr(trace, "children") and trace.children:
+        if "posterior" not in trace.children:
+            raise ModelError("the trace has no group `posterior`; pass a result of `pm.sample`.")
+        return trace["posterior"].to_dataset()
+    if hasattr(trace, "to_dataset"):
+        return trace.to_dataset()
+    if not isinstance(trace, Mapping):
+        raise ModelError(
+            f"the trace must be a result of `pm.sample`, a data set or a dictionary, got {type(trace).__name__}."
+        )
+    return trace
+
+
+def named_draws(trace: Any, name: str, axes: tuple[str, ...]) -> Array:
+    """The draws of one variable with the axes of draws first; ModelError where there are none."""
+    variables = variables_of(trace)
+    if name not in variables:
+        known = ", ".join(map(str, variables)) or "none"
+        raise ModelError(f"the posterior holds no draws of `{name}`; it has {known}.")
+    found = variables[name]
+    return np.asarray(found.transpose(*axes, ...) if hasattr(found, "dims") else found)

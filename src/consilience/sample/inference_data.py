@@ -1,0 +1,112 @@
+"""Arrays of draws from elsewhere as labelled trees: dictionaries and a model enter, groups leave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.distributions import context
+from consilience.errors import ModelError
+from consilience.model.model import Model, modelcontext
+from consilience.sample.data import constant_data, observed_data
+from consilience.sample.predictive import compute_log_likelihood, compute_log_prior
+from consilience.storage.datatree import tree_of
+
+if TYPE_CHECKING:
+    import xarray
+
+Arrays: TypeAlias = Mapping[str, npt.ArrayLike]
+
+
+def to_inference_data(
+    trace: Arrays | None = None,
+    *,
+    prior: Arrays | None = None,
+    posterior_predictive: Arrays | None = None,
+    log_likelihood: bool | Arrays = False,
+    log_prior: bool | Arrays = False,
+    coords: Mapping[str, Any] | None = None,
+    dims: Mapping[str, Any] | None = None,
+    model: Model | None = None,
+) -> xarray.DataTree:
+    """A tree of draws (chain, draw, …) given by name, with the dims, labels and data of a model.
+
+    trace                       draws of the posterior
+    prior                       draws of the prior; those of observed variables become `prior_predictive`
+    posterior_predictive        draws of observed variables
+    log_likelihood, log_prior   arrays of them, or True to compute them
+    coords, dims                labels and dims besides the model's
+    model                       the model around by default; there may be none
+    raises                      ModelError without any draws
+    """
+    owner = _model_or_none(model)
+    observed = {v.name for v in owner.observed} if owner is not None else set()
+    groups: dict[str, dict[str, Any]] = {
+        "posterior": dict(trace or {}),
+        "prior": {n: a for n, a in (prior or {}).items() if n not in observed},
+        "prior_predictive": {n: a for n, a in (prior or {}).items() if n in observed},
+        "posterior_predictive": dict(posterior_predictive or {}),
+        "log_likelihood": {} if isinstance(log_likelihood, bool) else dict(log_likelihood),
+        "log_prior": {} if isinstance(log_prior, bool) else dict(log_prior),
+    }
+    if not any(groups.values()):
+        raise ModelError("there are no draws: give `trace`, `prior` or `posterior_predictive`.")
+    if owner is not None:
+        groups |= {"observed_data": observed_data(owner), "constant_data": constant_data(owner)}
+    tree = _tree(groups, owner, coords, dims)
+    if log_likelihood is True:
+        compute_log_likelihood(tree, model=owner)
+    if log_prior is True:
+        compute_log_prior(tree, model=owner)
+    return tree
+
+
+def predictions_to_inference_data(
+    predictions: Arrays,
+    posterior_trace: Arrays | None = None,
+    model: Model | None = None,
+    coords: Mapping[str, Any] | None = None,
+    dims: Mapping[str, Any] | None = None,
+    *,
+    idata_orig: xarray.DataTree | None = None,
+    inplace: bool = False,
+) -> xarray.DataTree:
+    """Predictions (chain, draw, …) given by name as groups `predictions` and `predictions_constant_data`.
+
+    posterior_trace   the draws they were made from, as group `posterior`
+    idata_orig        a tree to which the groups are added: to a copy, or with `inplace` to the tree itself
+    """
+    owner = _model_or_none(model)
+    data = constant_data(owner) if owner is not None else {}
+    posterior = dict(posterior_trace or {})
+    groups: dict[str, dict[str, Any]] = {
+        "predictions": dict(predictions),
+        "predictions_constant_data": dict(data),
+        "posterior": posterior,
+    }
+    made = _tree(groups, owner, coords, dims)
+    if idata_orig is None:
+        return made
+    target = idata_orig if inplace else idata_orig.copy()
+    for name, group in made.children.items():
+        target[name] = group.copy()
+    return target
+
+
+def _model_or_none(model: Model | None) -> Model | None:
+    return modelcontext(model) if model is not None or context.current_or_none() is not None else None
+
+
+def _tree(
+    groups: Mapping[str, Mapping[str, Any]],
+    model: Model | None,
+    coords: Mapping[str, Any] | None,
+    dims: Mapping[str, Any] | None,
+) -> xarray.DataTree:
+    labels = {**(model.coords if model is not None else {}), **(coords or {})}
+    axes = {**(model.named_vars_to_dims if model is not None else {}), **(dims or {})}
+    arrays = {g: {n: np.asarray(a) for n, a in members.items()} for g, members in groups.items() if members}
+    return tree_of(arrays, labels, axes)

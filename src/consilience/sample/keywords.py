@@ -1,0 +1,74 @@
+"""PyMC's keywords of the sampling functions that are not our own: which pass without effect, which are refused.
+
+One table per function; `consilience.model.keywords` reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from consilience.errors import SamplingError
+from consilience.model.keywords import check_compile_kwargs, take
+
+_ONE_SAMPLER: Final = "there is one sampler here, chosen with `step=`."
+
+# Without effect; a sentence is said once where silence would mislead.
+IGNORED: Final[Mapping[str, str | None]] = {
+    "blas_cores": None,
+    "keep_warning_stat": None,
+    "mp_ctx": None,
+    "n_init": "there is no initialisation by variational inference; see `init=`.",
+    "nuts_sampler": _ONE_SAMPLER,
+    "nuts_sampler_kwargs": _ONE_SAMPLER,
+    "progressbar_theme": None,
+    "zarr_store": "draws are written while they are made with `store=`.",
+}
+
+ABSENT: Final[Mapping[str, str]] = {
+    "trace": "write the draws to the disk while they are made with `store=`.",
+    "start": "starting values are `initvals=`.",
+    "samples": "it is `draws=`.",
+    "keep_size": "draws always keep the axes chain and draw.",
+    "volatile_vars": "leave the variables to be drawn anew out of the trace.",
+    "freeze_vars": "leave the variables to be drawn anew out of the trace.",
+    "live_plot": "follow a run with `blocking=False`.",
+    "parallelize": "`cores=1` makes chains one after the other.",
+    "vectorize": "chains run side by side wherever it pays.",
+}
+
+# Other names of our own keywords.
+SAME: Final[Mapping[str, str]] = {"nchains": "chains", "njobs": "cores", "seed": "random_seed", "initval": "initvals"}
+
+
+def check(function: str, given: Mapping[str, Any], accepted: Collection[str], stacklevel: int = 1) -> None:
+    """Pass over what has no meaning here among the keywords given besides a function's own; refuse the rest.
+
+    raises   TypeError for unknown keywords, with the nearest one; SamplingError for values that ask for what is
+             not there
+    """
+    rest = dict(given)
+    check_compile_kwargs(rest.pop("compile_kwargs", None))
+    if not rest.pop("return_inferencedata", True):
+        raise SamplingError(
+            f"`{function}` has no `return_inferencedata=False`: results are trees always, and "
+            "`result.posterior['x'].values` is an array (chain, draw, …)."
+        )
+    if rest.get("nuts_sampler") in ("pymc", "consilience"):
+        del rest["nuts_sampler"]
+    if not rest.get("nuts_sampler_kwargs", True):
+        del rest["nuts_sampler_kwargs"]
+    if rest.get("trace", True) is None:
+        del rest["trace"]
+    if rest.get("n_init") == 200_000:  # PyMC's default
+        del rest["n_init"]
+    absent = {**ABSENT, **{old: f"it is `{new}=`." for old, new in SAME.items()}}
+    take(function, rest, IGNORED, accepted, absent, stacklevel + 1)
+
+
+def nuts_settings(given: Mapping[str, Any] | None, target_accept: float, max_treedepth: int) -> tuple[float, int]:
+    """Settings of NUTS from PyMC's `nuts={…}`, over those given one by one."""
+    settings = {"target_accept": target_accept, "max_treedepth": max_treedepth}
+    take("nuts", {name: value for name, value in (given or {}).items() if name not in settings}, {}, settings)
+    settings |= given or {}
+    return float(settings["target_accept"]), int(settings["max_treedepth"])

@@ -1,0 +1,57 @@
+"""Expressions at every draw of a posterior: graphs of a model's variables enter, the same with axes of draws leave."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+from consilience.distributions.drawing import realised_with
+from consilience.distributions.random_variable import random_variables
+from consilience.errors import ModelError
+from consilience.ir import Node, constant, substitute, tensor_input
+from consilience.ir.side_tables import name_of
+from consilience.ops.random import Key, fold_in
+from consilience.ops.shape import Iota, reshape
+from consilience.sample.given import named_draws
+from consilience.transforms.vectorize import vectorize
+
+
+def vectorize_over_posterior(
+    outputs: Node | Sequence[Node],
+    posterior: Any,
+    input_rvs: Sequence[Node],
+    input_tensors: Sequence[Node] = (),
+    allow_rvs_in_graph: bool = True,
+    sample_dims: Sequence[str] = ("chain", "draw"),
+) -> Any:
+    """Expressions of random variables with the draws of a posterior in their place.
+
+    outputs              an expression or several
+    posterior            a data set of draws, or a tree with the group `posterior`
+    input_rvs            named variables to be replaced by their draws
+    input_tensors        further named inputs to be replaced by values of the posterior of their name
+    allow_rvs_in_graph   whether other random variables may remain; each draw then has one of theirs, too
+    sample_dims          axes of the draws
+    returns              expressions with these axes in front, in the form of `outputs`
+    raises               ModelError for variables without draws, and for remaining ones where they are not allowed
+    """
+    listed = [outputs] if isinstance(outputs, Node) else list(outputs)
+    axes = tuple(sample_dims)
+    arrays = [named_draws(posterior, str(name_of(node)), axes) for node in (*input_rvs, *input_tensors)]
+    leaves = {node: tensor_input(node.dtype, node.static_shape) for node in (*input_rvs, *input_tensors)}
+    graphs = substitute(listed, leaves)
+    batched = {leaf: constant(array, leaf.dtype) for leaf, array in zip(leaves.values(), arrays, strict=True)}
+    if random_variables(graphs):
+        if not allow_rvs_in_graph:
+            raise ModelError("the expressions depend on random variables that `input_rvs` does not name.")
+        if not arrays:
+            raise ModelError("`input_rvs` names no variable, so there are no draws to follow.")
+        key = tensor_input("key", ())
+        graphs = realised_with(graphs, key)
+        shape = arrays[0].shape[: len(axes)]
+        number = reshape(Node(Iota(math.prod(shape))), shape)
+        batched[key] = fold_in(Node(Key(secrets.randbits(62))), number)
+    made = vectorize(graphs, batched)
+    return made[0] if isinstance(outputs, Node) else made

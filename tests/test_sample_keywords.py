@@ -1,0 +1,229 @@
+"""PyMC's keywords of the sampling functions: accepted, without effect and said once, or refused with what to use."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import consilience as pm
+from consilience.model import keywords
+from consilience.sample import BackgroundSampling
+from consilience.sample.data import observed_data
+
+SHORT: dict[str, Any] = {"draws": 30, "tune": 30, "chains": 2, "random_seed": 1, "progressbar": False}
+
+
+@pytest.fixture(autouse=True)
+def nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keywords, "_told", set())
+
+
+def model() -> pm.Model:
+    with pm.Model() as made:
+        x = pm.Normal("x")
+        pm.Normal("y", x, 1, observed=[0.5, 1.0])
+    return made
+
+
+QUIET = {"compute_convergence_checks": False}
+
+
+def draws_of(**settings: Any) -> Any:
+    return pm.sample(model=model(), **{**SHORT, **QUIET, **settings}).posterior["x"].values
+
+
+def test_keywords_without_meaning_change_nothing() -> None:
+    """Those that a person would not miss pass in silence."""
+    silent = {
+        "mp_ctx": "spawn", "blas_cores": "auto", "keep_warning_stat": False, "progressbar_theme": None, "trace": None,
+        "return_inferencedata": True, "nuts_sampler": "pymc", "nuts_sampler_kwargs": {},
+        "compile_kwargs": {"mode": "NUMBA"}, "n_init": 200_000, "idata_kwargs": {},
+    }  # fmt: skip
+    np.testing.assert_array_equal(draws_of(**silent), draws_of())
+
+
+def test_what_would_mislead_is_said_once() -> None:
+    with pytest.warns(pm.ConsilienceWarning, match="`sample`: `nuts_sampler` has no effect: there is one sampler"):
+        first = draws_of(nuts_sampler="nutpie")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(draws_of(nuts_sampler="nutpie"), first)
+
+
+def test_settings_of_nuts_may_come_in_a_dictionary() -> None:
+    np.testing.assert_array_equal(
+        draws_of(nuts={"target_accept": 0.95, "max_treedepth": 5}), draws_of(target_accept=0.95, max_treedepth=5)
+    )
+    with pytest.raises(TypeError, match=r"`nuts` has no argument `target_acept`; did you mean `target_accept`\?"):
+        draws_of(nuts={"target_acept": 0.9})
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"target_acept": 0.9}, TypeError, r"`sample` has no argument `target_acept`; did you mean `target_accept`\?"),
+        ({"zzz": 1}, TypeError, r"`sample` has no argument `zzz`; its arguments are draws, tune"),
+        ({"trace": "sqlite"}, TypeError, r"PyMC's `trace` does not exist here; .*`store=`"),
+        ({"start": {}}, TypeError, r"PyMC's `start` does not exist here; starting values are `initvals=`"),
+        ({"return_inferencedata": False}, pm.SamplingError, "results are trees always"),
+        ({"compile_kwargs": {"mod": 1}}, TypeError, r"no argument `mod`; did you mean `mode`\?"),
+        ({"idata_kwargs": {"coords": {}}}, pm.SamplingError, r"give them to `pm.Model\(coords=…\)`"),
+        ({"idata_kwargs": {"include_transformed": True}}, pm.SamplingError, "values on their own scales"),
+        ({"idata_kwargs": {"other": 1}}, pm.SamplingError, r"'log_likelihood' and 'log_prior', got \['other'\]"),
+    ],
+)
+def test_other_keywords_are_refused_with_what_to_use(given: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        draws_of(**given)
+
+
+def test_log_likelihood_and_log_prior_may_come_with_the_run() -> None:
+    tree = pm.sample(model=model(), idata_kwargs={"log_likelihood": True, "log_prior": True}, **SHORT, **QUIET)
+    np.testing.assert_allclose(tree.log_prior["x"], stats.norm().logpdf(tree.posterior["x"]))
+    assert tree.log_likelihood["y"].shape == (2, 30, 2)
+
+
+@pytest.mark.parametrize(
+    "door",
+    [pm.sample_prior_predictive, pm.sample_posterior_predictive, pm.compute_log_likelihood, pm.compute_log_prior],
+)
+def test_predictive_functions_take_pymcs_keywords(door: Any) -> None:
+    trace = () if door is pm.sample_prior_predictive else ({"x": np.zeros((1, 5))},)
+    more = (
+        {}
+        if door is not pm.compute_log_likelihood and door is not pm.compute_log_prior
+        else {"extend_inferencedata": False}
+    )
+    passing = {"progressbar": False, "compile_kwargs": {}, "idata_kwargs": {}, **more}
+    plain = door(*trace, model=model(), **({"random_seed": 1} if not more else {}), **more)
+    given = door(*trace, model=model(), **({"random_seed": 1} if not more else {}), **passing)
+    assert {name: list(group.data_vars) for name, group in plain.children.items()} == {
+        name: list(group.data_vars) for name, group in given.children.items()
+    }
+    with pytest.raises(TypeError, match=r"no argument `var_name`; did you mean `var_names`\?"):
+        door(*trace, model=model(), var_name=["y"])
+    assert inspect.signature(door).parameters["pymc"].kind is inspect.Parameter.VAR_KEYWORD
+
+
+@pytest.mark.parametrize(
+    "source",
+    [np.random.RandomState, np.random.default_rng, np.random.SeedSequence, np.random.Philox, lambda seed: [seed, seed]],
+)
+def test_every_source_of_randomness_of_numpy_is_a_seed(source: Any) -> None:
+    first, again, other = (
+        pm.sample_prior_predictive(3, model(), random_seed=source(seed)).prior["x"].values for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    with pytest.raises(TypeError, match="a Generator, a RandomState or None, got 'one'"):
+        pm.sample_prior_predictive(3, model(), random_seed="one")
+
+
+def test_extending_is_as_quiet_as_the_run_was(capfd: pytest.CaptureFixture[str]) -> None:
+    tree = pm.sample(model=model(), **SHORT, **QUIET)
+    tree.extend(draws=40)
+    seen = capfd.readouterr()
+    assert (seen.out, seen.err) == ("", "")
+
+
+def finished(run: Any) -> Any:
+    return run.wait() if isinstance(run, BackgroundSampling) else run
+
+
+def test_a_store_is_released_when_the_tree_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The draws written so far stay; another run may take the place."""
+    pytest.importorskip("zarr")
+    from consilience.sample import work
+
+    def failing(*arguments: Any) -> Any:
+        raise RuntimeError("no tree")
+
+    for blocking in (True, False):
+        monkeypatch.setattr(work, "observed_data", failing)
+        settings = {"model": model(), "store": tmp_path / "s.zarr", "overwrite": True, **SHORT, **QUIET}
+        with pytest.raises(RuntimeError, match="no tree"):
+            finished(pm.sample(blocking=blocking, **settings))
+        monkeypatch.setattr(work, "observed_data", observed_data)
+        pm.sample(**settings)
+
+
+def test_expressions_over_a_posterior() -> None:
+    with pm.Model() as made:
+        x = pm.Normal("x", shape=2)
+        s = pm.HalfNormal("s")
+        y = pm.Normal("y", x.sum(), s)
+    values = np.arange(12.0).reshape(2, 3, 2)
+    posterior = {"x": values, "s": np.full((2, 3), 1e-9)}
+    (total, drawn) = pm.vectorize_over_posterior([x.sum() * 2, y], posterior, [x, s])
+    np.testing.assert_allclose(total.eval(), 2 * values.sum(-1))
+    np.testing.assert_allclose(drawn.eval(), values.sum(-1), atol=1e-7)
+    assert len(np.unique(drawn.eval() - values.sum(-1))) == 6
+    with pytest.raises(pm.ModelError, match="depend on random variables"):
+        pm.vectorize_over_posterior(y, posterior, [x, s], allow_rvs_in_graph=False)
+    with pytest.raises(pm.ModelError, match="no draws of `y`; it has x, s"):
+        pm.vectorize_over_posterior(y, posterior, [y])
+    assert made.free_RVs == [x, s, y]
+
+
+@pytest.mark.parametrize(
+    ("distribution", "guess", "fixed", "law"),
+    [
+        (pm.Gamma, {"alpha": 2.0, "beta": 1.0}, None, lambda p: stats.gamma(p["alpha"], scale=1 / p["beta"])),
+        (pm.Normal, {"mu": 0.0, "sigma": 1.0}, None, lambda p: stats.norm(p["mu"], p["sigma"])),
+        (pm.InverseGamma, {"alpha": 3.0, "beta": 2.0}, None, lambda p: stats.invgamma(p["alpha"], scale=p["beta"])),
+        (pm.Exponential, {"lam": 1.0}, None, lambda p: stats.expon(scale=1 / p["lam"])),
+        (pm.StudentT, {"mu": 1.0, "sigma": 1.0}, {"nu": 7.0}, lambda p: stats.t(p["nu"], p["mu"], p["sigma"])),
+    ],
+)  # fmt: skip
+def test_constrained_priors_have_the_mass_asked_for(distribution: Any, guess: Any, fixed: Any, law: Any) -> None:
+    found = pm.find_constrained_prior(distribution, 0.05, 4.0, guess, mass=0.8, fixed_params=fixed)
+    assert set(found) == {*guess, *(fixed or {})}
+    assert law(found).cdf(4.0) - law(found).cdf(0.05) == pytest.approx(0.8, abs=1e-4)
+    if len(guess) > 1:
+        assert law(found).cdf(0.05) == pytest.approx(0.1, abs=1e-4)
+
+
+def test_constrained_priors_may_be_found_in_other_parameters() -> None:
+    found = pm.find_constrained_prior(pm.Gamma, 0.5, 4.0, {"mu": 2.0, "sigma": 1.0}, mass=0.8)
+    law = pm.Gamma.dist(**found)
+    np.testing.assert_allclose(np.exp(pm.logcdf(law, [0.5, 4.0]).eval()), [0.1, 0.9], atol=1e-4)
+
+
+def test_constrained_priors_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(ValueError, match="no parameters of Exponential were found"):
+        pm.find_constrained_prior(pm.Exponential, 1.0, 1.1, {"lam": 1.0}, mass=0.9)
+    with pytest.raises(ValueError, match="`lower` must be below `upper`"):
+        pm.find_constrained_prior(pm.Gamma, 2.0, 1.0, {"alpha": 1.0, "beta": 1.0})
+    with pytest.raises(ValueError, match="names no parameter"):
+        pm.find_constrained_prior(pm.Gamma, 1.0, 2.0, {})
+    with pytest.raises(ValueError, match="leave room below"):
+        pm.find_constrained_prior(pm.Gamma, 1.0, 2.0, {"alpha": 1.0}, mass=0.95, mass_below_lower=0.2)
+
+
+def test_arrays_from_elsewhere_become_labelled_trees() -> None:
+    with pm.Model(coords={"g": ["a", "b"]}) as made:
+        w = pm.Data("w", [1.0, 2.0], dims="g")
+        x = pm.Normal("x", dims="g")
+        pm.Normal("y", x * w, 1, observed=[0.5, 1.0], dims="g")
+    values = np.arange(12.0).reshape(2, 3, 2)
+    tree = pm.to_inference_data({"x": values}, prior={"x": values, "y": values}, log_likelihood=True, model=made)
+    assert set(tree.children) == {
+        "posterior", "prior", "prior_predictive", "log_likelihood", "observed_data", "constant_data",
+    }  # fmt: skip
+    assert tree.posterior["x"].dims == ("chain", "draw", "g")
+    assert tree.posterior["g"].values.tolist() == ["a", "b"]
+    expected = stats.norm(values * [1.0, 2.0]).logpdf([0.5, 1.0])
+    np.testing.assert_allclose(tree.log_likelihood["y"], expected)
+    alone = pm.to_inference_data({"z": values}, coords={"k": [7, 8]}, dims={"z": ["k"]})
+    assert alone.posterior["z"].dims == ("chain", "draw", "k")
+    more = pm.predictions_to_inference_data({"y": values}, model=made, idata_orig=tree)
+    assert set(more.children) - set(tree.children) == {"predictions", "predictions_constant_data"}
+    assert pm.predictions_to_inference_data({"y": values}, model=made, idata_orig=tree, inplace=True) is tree
+    with pytest.raises(pm.ModelError, match="there are no draws"):
+        pm.to_inference_data(model=made)
