@@ -50,8 +50,8 @@ _NAMES: Final = {
         compute_deterministics compute_log_likelihood compute_log_prior predictions_to_inference_data resume sample
         sample_posterior_predictive sample_prior_predictive to_inference_data vectorize_over_posterior
     """,
-    "consilience.tensor": "function grad hessian jacobian shared value_and_grad",
-    "consilience.tensor.flattened": "cont_inputs floatX hessian_diag inputvars intX",
+    "consilience.tensor": "config floatX function grad hessian jacobian shared value_and_grad",
+    "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX",
 }
 _MODULES: Final = {
     "distributions": "consilience.distributions",

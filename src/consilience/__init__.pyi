@@ -139,6 +139,8 @@ from consilience.sample import sample_posterior_predictive as sample_posterior_p
 from consilience.sample import sample_prior_predictive as sample_prior_predictive
 from consilience.sample import to_inference_data as to_inference_data
 from consilience.sample import vectorize_over_posterior as vectorize_over_posterior
+from consilience.tensor import config as config
+from consilience.tensor import floatX as floatX
 from consilience.tensor import function as function
 from consilience.tensor import grad as grad
 from consilience.tensor import hessian as hessian
@@ -146,7 +148,6 @@ from consilience.tensor import jacobian as jacobian
 from consilience.tensor import shared as shared
 from consilience.tensor import value_and_grad as value_and_grad
 from consilience.tensor.flattened import cont_inputs as cont_inputs
-from consilience.tensor.flattened import floatX as floatX
 from consilience.tensor.flattened import hessian_diag as hessian_diag
 from consilience.tensor.flattened import inputvars as inputvars
 from consilience.tensor.flattened import intX as intX

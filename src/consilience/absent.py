@@ -32,16 +32,7 @@ _GROUPS: Final = {
         polygamma iv ive i0 i1 j0 j1 jv kv kve kn hyp2f1 owens_t factorial poch beta gamma gammal gammau chi2sf
         ndtri_exp xlogx
     """,
-    "complex numbers come later": """
-        angle complex complex_from_polar conj conjugate imag real complex_matrix_types complex_scalar_types
-        complex_types complex_vector_types
-    """,
-    "tensors of this dtype come later; those of float64, float32, int64, int32 and bool are there": " ".join(
-        letter + word
-        for letter in "bwcz"
-        for word in ("scalar", "vector", "row", "col", "matrix", *(f"tensor{rank}" for rank in range(3, 8)))
-    ),
-    "there is no global configuration; dtypes are arguments": "config floatX configdefaults configparser",
+    "the configuration is `pt.config`, with `floatX` and `change_flags`": "configdefaults configparser",
     "parts of unlike shapes are joined with `pt.concatenate([x.ravel(), …])` and cut with `pt.split`": "pack unpack",
     "`pt.take_along_axis` does this": "permute_row_elements",
     "`pt.dot` and `pt.matmul` do this": "dense_dot",
@@ -56,6 +47,7 @@ _GROUPS: Final = {
     """,
     "everything is computed in main memory": "transfer",
     "dtypes are names, as in `dtype='float64'`": """
+        complex_matrix_types complex_scalar_types complex_types complex_vector_types
         float_matrix_types float_scalar_types float_types float_vector_types int_matrix_types int_scalar_types
         int_types int_vector_types
     """,

@@ -47,6 +47,10 @@ class DtypeError(GraphError, TypeError):
     """Element types that do not fit together."""
 
 
+class RangeError(GraphError, OverflowError):
+    """A number that its element type cannot hold."""
+
+
 class UnusedInputError(GraphError, ValueError):
     """The outputs of a function do not depend on one of its inputs."""
 

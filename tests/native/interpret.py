@@ -468,6 +468,8 @@ REDUCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "mul": np.multiply,
     "min": lambda x, y: np.where((x != x) | (x < y), x, y),
     "max": lambda x, y: np.where((x != x) | (x > y), x, y),
+    "umin": lambda x, y: np.minimum(_unsigned(x), _unsigned(y)),
+    "umax": lambda x, y: np.maximum(_unsigned(x), _unsigned(y)),
     "and": np.bitwise_and,
     "or": np.bitwise_or,
 }

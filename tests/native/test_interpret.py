@@ -96,7 +96,7 @@ MASK: dict[str, Callable[[Builder, Value, Value, Value], Value]] = {
     "compare": lambda b, x, y, z: b.and_(b.cmp("lt", x, y), b.cmp("ne", y, z)),
     "select": lambda b, x, y, z: b.select(x, y, z),
 }
-REDUCTIONS = ("add", "mul", "min", "max", "and", "or")
+REDUCTIONS = ("add", "mul", "min", "max", "and", "or", "umin", "umax")
 
 
 class Generator:
@@ -131,7 +131,7 @@ class Generator:
             return
         elif name == "reduce":
             floating, mask = first.type.floating, first.type.kind == "i1"
-            kinds = REDUCTIONS[:4] if floating else REDUCTIONS[4:] if mask else REDUCTIONS
+            kinds = REDUCTIONS[:4] if floating else REDUCTIONS[4:6] if mask else REDUCTIONS
             result = b.splat(b.reduce(kinds[y % len(kinds)], first), self.lanes)
         else:
             lanes = self.lanes

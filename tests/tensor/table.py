@@ -177,6 +177,7 @@ ELSEWHERE = {
         "a class or a type": "Context Function TensorLike TensorType TensorVariable Variable",
         "a module": "linalg random special",
         "a number": "e euler_gamma inf nan newaxis pi",
+        "the setting of floats: tests/dtypes/test_float_setting.py": "config floatX",
         "compiling and its inputs: tests/backends/test_function.py": "eval function shared key",
         "derivatives: test_door.py and tests/transforms": "grad gradient hessian jacobian value_and_grad",
         "functions of graphs: test_door.py, tests/backends and tests/transforms": "cond ifelse vectorize",

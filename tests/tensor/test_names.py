@@ -229,6 +229,10 @@ METHODS: dict[str, tuple[Any, Any]] = {
     "size": (lambda x: pt.as_tensor(x.size), lambda x: np.int64(6)),
     "type": (lambda x: pt.as_tensor([x.type.ndim, len(x.type.shape)]), lambda x: np.array([2, 2])),
     "ndim": (lambda x: pt.as_tensor(x.ndim), lambda x: np.int64(2)),
+    "real": (lambda x: x.real, lambda x: x.real),
+    "imag": (lambda x: x.imag, lambda x: x.imag),
+    "conj": (lambda x: x.conj(), lambda x: x.conj()),
+    "conjugate": (lambda x: x.conjugate(), lambda x: x.conjugate()),
     **{
         name: (lambda x, name=name: getattr(x / 9, name)(), lambda x, name=name: getattr(np, name)(x / 9))
         for name in [

@@ -243,7 +243,7 @@ def test_the_branch_not_taken_adds_nothing() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(TABLE) & {n for n in NO_DERIVATIVE if isinstance(n, str)}))
 def test_flat_functions_have_zero_slope(name: str) -> None:
-    if TABLE[name].accepts == ("key",) or "float" not in TABLE[name].accepts:
+    if TABLE[name].accepts == ("key",) or "float" not in TABLE[name].accepts or TABLE[name].result == "complex":
         return
     nodes = [tensor_input("float64", (2,)) for _ in range(TABLE[name].arity)]
     cost = cast(apply(name, *nodes), "float64").sum()

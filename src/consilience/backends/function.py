@@ -288,8 +288,9 @@ def _converts(value: object, array: Array, wanted: np.dtype[Any], downcast: bool
     """
     kind = array.dtype.kind
     if downcast:
-        return kind in "biuf"
-    if (kind == "b") != (wanted.kind == "b") or not np.can_cast(array.dtype, wanted, "same_kind"):
+        return kind in "biuf" or (kind == "c" and wanted.kind == "c")
+    whole = kind in "iu" and wanted.kind in "iu"
+    if (kind == "b") != (wanted.kind == "b") or not (whole or np.can_cast(array.dtype, wanted, "same_kind")):
         return False
     if hasattr(value, "dtype"):
         return np.can_cast(array.dtype, wanted, "safe")

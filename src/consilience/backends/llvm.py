@@ -48,9 +48,13 @@ from consilience.lower.views import gathered_lengths, proved_inside, static
 from consilience.native import jit, target
 from consilience.native.batch import run_batch
 from consilience.native.emit import emit
-from consilience.ops import Elementwise, Index, IndexUpdate, MaskPositions
+from consilience.ops import Elementwise, Index, IndexUpdate, MaskPositions, apply
 from consilience.ops.assertion import required
+from consilience.ops.complex_numbers import imag, real
+from consilience.ops.dtypes import part_of
 from consilience.ops.scalar import DRAWS
+from consilience.ops.shape import stack
+from consilience.transforms.complex_pairs import is_complex
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -342,6 +346,60 @@ def _executable(
     return Compiled(inputs, outputs, data, level=level, origins=origins)
 
 
+class _Paired:
+    """A graph with complex leaves or outputs: machine code sees their parts along a last axis of length 2."""
+
+    def __init__(
+        self,
+        inputs: Sequence[Node],
+        outputs: Sequence[Node],
+        data: Sequence[Node],
+        *,
+        level: int,
+        origins: Sequence[Node],
+    ) -> None:
+        self.inputs, self.outputs = inputs, outputs
+        paired: dict[Node, Node] = {}
+        leaves = [_leaf_of_parts(leaf, paired) for leaf in (*inputs, *data)]
+        results = [stack([real(o), imag(o)], o.ndim) if is_complex(o) else o for o in substitute(outputs, paired)]
+        count = len(inputs)
+        self._parts = _executable(leaves[:count], results, leaves[count:], level=level, origins=origins)
+
+    def bind(self, values: Sequence[Array] = ()) -> Bound:
+        """With its data."""
+        return _PairedBound(self, self._parts.bind(list(map(_parts, values))))
+
+
+class _PairedBound(Callback):
+    """A graph of complex numbers with its data: arrays are viewed as their parts, and parts as complex arrays."""
+
+    def __init__(self, paired: _Paired, parts: Bound) -> None:
+        super().__init__(paired.inputs, paired.outputs, {})
+        self._parts = parts
+
+    def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
+        found = self._parts(list(map(_parts, arrays)))
+        return [
+            array.view(numpy_dtype(output.dtype)).reshape(array.shape[:-1]) if is_complex(output) else array
+            for array, output in zip(found, self._outputs, strict=True)
+        ]
+
+
+def _leaf_of_parts(leaf: Node, paired: dict[Node, Node]) -> Node:
+    """A leaf itself, or the leaf of its parts; `paired` learns what takes its place."""
+    if not is_complex(leaf):
+        return leaf
+    parts = tensor_input(part_of(leaf.dtype), (*leaf.static_shape, 2))
+    paired[leaf] = apply("complex", parts[..., 0], parts[..., 1])
+    return parts
+
+
+def _parts(array: Array) -> Array:
+    if array.dtype.kind != "c":
+        return array
+    return np.ascontiguousarray(array).view(array.real.dtype).reshape(*array.shape, 2)
+
+
 def _unread(node: Node) -> bool:
     """Whether index arrays address nothing because other axes are empty: no loop would find them outside."""
     if not isinstance(node.op, Index | IndexUpdate):
@@ -361,4 +419,5 @@ def compile(
     with without_sources():
         results, memo = specialise([*outputs, *inputs, *data], lengths)
     leaves, bound = [memo[i] for i in inputs], [memo[d] for d in data]
-    return _executable(leaves, results[: len(outputs)], bound, level=level, origins=outputs)
+    make = _Paired if any(map(is_complex, (*leaves, *bound, *results[: len(outputs)]))) else _executable
+    return make(leaves, results[: len(outputs)], bound, level=level, origins=outputs)

@@ -141,7 +141,7 @@ def _elementwise(node: Node, lengths: Lengths, *arrays: Array) -> Array:
 @means(Cast)
 def _cast(node: Node, lengths: Lengths, x: Array) -> Array:
     target = np.dtype(node.dtype)
-    if x.dtype.kind == "f" and target.kind == "i":
+    if x.dtype.kind == "f" and target.kind in "iu":
         limits = np.iinfo(target)
         wide = np.trunc(np.nan_to_num(x.astype("float64"), nan=0.0, posinf=np.inf, neginf=-np.inf))
         safe = np.where((wide > float(limits.min)) & (wide < float(limits.max)), wide, 0).astype(target)

@@ -10,13 +10,14 @@ from consilience.distributions.declaration import Distribution
 from consilience.distributions.generator import GraphGenerator
 from consilience.distributions.shapes import same_shape, text
 from consilience.errors import DtypeError, MissingRuleError, ShapeError
-from consilience.ir import FLOATS, INTEGERS, Dim, Node, Shape, constant
+from consilience.ir import INTEGERS, Dim, Node, Shape, constant
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.shape import as_shape, length_of
 from consilience.record import Record
 from consilience.transforms.vectorize.signature import parse_signature
 
+DTYPES = ("float64", "float32", "int64", "int32")
 Formula: TypeAlias = Callable[..., TensorLike]
 
 
@@ -77,8 +78,8 @@ class CustomDist(Distribution):
             )
         if logp is None and random is None:
             raise TypeError(f"{class_name} needs `logp=` (a density) or `random=` (draws), or both.")
-        if dtype not in (*FLOATS, *INTEGERS):
-            raise TypeError(f"{class_name}: dtype must be one of {', '.join((*FLOATS, *INTEGERS))}, got {dtype!r}.")
+        if dtype not in DTYPES:
+            raise TypeError(f"{class_name}: dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
         values = [as_tensor(p) for p in parameters]
         ranks, event_axes = _axes(class_name, values, signature, ndim_supp, ndims_params)
         event = _event(class_name, values, ranks, event_axes, shape)

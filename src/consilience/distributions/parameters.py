@@ -21,6 +21,7 @@ from consilience.distributions.mathematics import where
 from consilience.errors import ParameterError
 from consilience.ir import FLOATS, Node, constant, constant_value, is_leaf, topological
 from consilience.ir.side_tables import without_sources
+from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, as_tensor, cast, promote
 from consilience.ops.shape import LengthOf, expand_dims
 from consilience.record import Record
@@ -227,7 +228,7 @@ def _common(values: Sequence[Any]) -> list[Node]:
     """Nodes; floats of one dtype, by NumPy's promotion with weak Python numbers. Integers stay integers."""
     nodes = [v if _weak(v) else as_tensor(v) for v in values]
     floats = [n for n in nodes if isinstance(n, Node) and n.dtype in FLOATS]
-    dtype = promote(floats)[1] if floats else "float64"
+    dtype = widened(promote(floats)[1]) if floats else "float64"
     result = []
     for node in nodes:
         if isinstance(node, Node):
@@ -246,7 +247,7 @@ def _in_kind(declared: DistributionParameter, tensor: Node, dtype: str) -> Node:
     if tensor.dtype in FLOATS:
         return tensor
     if declared.constraint.discrete:
-        return cast(tensor, "int64") if tensor.dtype == "bool" else tensor
+        return cast(tensor, "int64" if tensor.dtype == "bool" else widened(tensor.dtype))
     return cast(tensor, dtype)
 
 

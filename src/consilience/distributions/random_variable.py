@@ -21,6 +21,7 @@ from consilience.ir import FLOATS, Node, Op, Shape, TensorType, constant_value, 
 from consilience.ir.arithmetic import means
 from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe, name_of, without_sources
+from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.reduce import reduce
@@ -104,9 +105,9 @@ def _value(rv: Node, law: Law, value: TensorLike) -> Node:
         raise DtypeError(f"{law.title}: a random key is no value.")
     if node.ndim < law.event_rank:
         raise ShapeError(f"{law.title}: a value of rank {law.event_rank} or more was needed, got {describe(node)}.")
-    if rv.dtype in FLOATS and node.dtype not in FLOATS:
+    if rv.dtype in FLOATS and (node.dtype not in FLOATS or node.dtype == "float16"):
         return cast(node, rv.dtype)
-    return cast(node, "int64") if node.dtype == "bool" else node
+    return cast(node, "int64" if node.dtype == "bool" else widened(node.dtype))
 
 
 def _over_batch(result: Node, rv: Node, law: Law, value: Node, value_rank: int, formula: str) -> Node:

@@ -21,13 +21,30 @@ from consilience.ir.parse import parse
 from consilience.ir.region import Region, close
 from consilience.ir.text import text
 from consilience.ir.traversal import rebuild, topological, users
-from consilience.ir.types import DTYPES, FLOATS, INTEGERS, Shape, TensorType, TupleType, Type, numpy_dtype
+from consilience.ir.types import (
+    ALGEBRAIC,
+    COMPLEXES,
+    DTYPES,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    UNSIGNED,
+    Shape,
+    TensorType,
+    TupleType,
+    Type,
+    numpy_dtype,
+)
 from consilience.ir.verify import verify
 
 __all__ = [
+    "ALGEBRAIC",
+    "COMPLEXES",
     "DTYPES",
     "FLOATS",
     "INTEGERS",
+    "NUMBERS",
+    "UNSIGNED",
     "Constant",
     "Dim",
     "Dimension",

@@ -204,6 +204,21 @@ class Arithmetic:
         return _meanings["shape"](self)
 
     @property
+    def real(self) -> Node:
+        """The real part; a real tensor itself."""
+        return _meanings["real"](self)
+
+    @property
+    def imag(self) -> Node:
+        """The imaginary part; zeros for a real tensor."""
+        return _meanings["imag"](self)
+
+    def conj(self) -> Node:
+        return _meanings["conj"](self)
+
+    conjugate = conj
+
+    @property
     def T(self) -> Node:  # NumPy's name
         """All axes reversed."""
         return _meanings["transpose"](self)

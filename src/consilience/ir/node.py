@@ -74,7 +74,7 @@ class Node(Arithmetic):
 
     @property
     def dtype(self) -> str:
-        """Element type: float64, float32, int64, int32, bool or key."""
+        """Element type: one of DTYPES."""
         of = self.type
         return of.dtype if of.__class__ is TensorType else self.tensor_type.dtype
 

@@ -197,7 +197,7 @@ class _Reader:
             raise self._error("a constant is a tuple of numbers or base64 text")
         array = np.empty(len(tree.elts), dtype)
         for i, element in enumerate(tree.elts):
-            bits = _nan_bits(element)
+            bits = _nan_bits(element, dtype.itemsize)
             if bits is None:
                 array[i] = _number(element)
             else:
@@ -293,11 +293,11 @@ def _split_types(written: str) -> list[str]:
     return re.findall(r"\w+(?:\[[^\]]*\])?", written)
 
 
-def _nan_bits(tree: ast.expr) -> bytes | None:
+def _nan_bits(tree: ast.expr, size: int) -> bytes | None:
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "nan":
         (bits,) = tree.args
         written = ast.unparse(bits)
-        return int(written, 0).to_bytes(8 if int(written, 0) >> 32 else 4, "big")
+        return int(written, 0).to_bytes(size, "big")
     return None
 
 

@@ -29,7 +29,7 @@ from consilience.record import Record, field_names
 
 # Constants up to this many elements are written as numbers, larger ones as their bytes.
 INLINE = 16
-QUIET_NAN = {"float64": "7ff8000000000000", "float32": "7fc00000"}
+QUIET_NAN = {"float64": "7ff8000000000000", "float32": "7fc00000", "float16": "7e00"}
 
 
 class Printer:
@@ -152,8 +152,8 @@ class Printer:
 
 
 def constant_text(array: npt.NDArray[Any]) -> str:
-    """The elements of a small array as numbers that give the same bits, of a larger one as base64."""
-    if array.size <= INLINE:
+    """The elements of a small real array as numbers that give the same bits, of others as base64."""
+    if array.size <= INLINE and array.dtype.kind != "c":
         return "(" + ", ".join(_elements(array)) + ("," if array.size == 1 else "") + ")"
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     return repr(base64.b64encode(little.tobytes()).decode("ascii"))

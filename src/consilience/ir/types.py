@@ -8,15 +8,21 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from consilience.errors import DtypeError
 from consilience.ir.dimension import Dim, product
 from consilience.record import Record
 
-FLOATS = ("float64", "float32")
-INTEGERS = ("int64", "int32")
-DTYPES = (*FLOATS, *INTEGERS, "bool", "key")
+FLOATS = ("float64", "float32", "float16")
+SIGNED = ("int64", "int32", "int16", "int8")
+UNSIGNED = ("uint64", "uint32", "uint16", "uint8")
+INTEGERS = (*SIGNED, *UNSIGNED)
+COMPLEXES = ("complex128", "complex64")
+NUMBERS = (*FLOATS, *INTEGERS, "bool", *COMPLEXES)
+DTYPES = (*NUMBERS, "key")
+# Dtypes whose arithmetic the algebra of real numbers and of sums without overflow describes: rules rewrite it.
+# The others are rounded or wrap around at every step, or are complex, and are computed as written.
+ALGEBRAIC = frozenset(("float64", "float32", "int64", "int32", "bool", "key"))
 
 Shape: TypeAlias = tuple[Dim, ...]
 
@@ -72,7 +78,7 @@ Type: TypeAlias = TensorType | TupleType
 
 
 # NumPy builds the name of a dtype anew at every access.
-_NAMES = {np.dtype(name): name for name in (*FLOATS, *INTEGERS, "bool")}
+_NAMES = {np.dtype(name): name for name in NUMBERS}
 _STORED = {name: np.dtype("int64" if name == "key" else name) for name in DTYPES}
 
 
@@ -86,27 +92,9 @@ def numpy_dtype(dtype: str) -> np.dtype[np.generic]:
     return _STORED[dtype]
 
 
-def dtype_named(dtype: npt.DTypeLike) -> str:
-    """The name of a dtype that a user gives: a name, or NumPy's object for it. "floatX" is float64."""
-    if isinstance(dtype, str):
-        return "float64" if dtype == "floatX" else dtype
-    return dtype_name(np.dtype(dtype))
-
-
 def dtype_of(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> str:
-    """The dtype a NumPy array takes inside a graph.
-
-    Narrow and unsigned integers widen to int64, float16 to float32; anything else is an error.
-    """
-    kind, name = array.dtype.kind, dtype_name(array.dtype)
+    """The dtype a NumPy array takes inside a graph: its own; DtypeError where there is none."""
+    name = dtype_name(array.dtype)
     if name in DTYPES:
         return name
-    if kind in "iu":
-        if name == "uint64" and array.size and int(array.max()) > np.iinfo("int64").max:
-            raise DtypeError(f"an unsigned value of {array.max()} does not fit int64; rescale or use float64.")
-        return "int64"
-    if name == "float16":
-        return "float32"
-    raise DtypeError(
-        f"arrays of dtype `{array.dtype}` have no meaning here; use one of float64, float32, int64, int32, bool."
-    )
+    raise DtypeError(f"arrays of dtype `{array.dtype}` have no meaning here; use one of {', '.join(NUMBERS)}.")

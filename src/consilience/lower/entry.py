@@ -186,9 +186,9 @@ class _Writer:
     def _scalar_node(self, frame: _Frame, node: Node) -> Value:
         b, op = frame.b, node.op
         if isinstance(op, Elementwise):
-            return code(b, op.function, [self.scalar(frame, i) for i in node.inputs])
+            return code(b, op.function, [self.scalar(frame, i) for i in node.inputs], node.inputs[-1].dtype)
         if isinstance(op, Cast):
-            return convert(b, self.scalar(frame, node.inputs[0]), op.dtype)
+            return convert(b, self.scalar(frame, node.inputs[0]), node.inputs[0].dtype, op.dtype)
         if isinstance(op, Key):
             return b.const(i64, op.seed)
         if isinstance(op, Reduce):
@@ -209,7 +209,7 @@ class _Writer:
         if op.kind == "sum":
             return value if count == 1 else b.mul(value, b.const(value.type, count))
         if op.kind == "prod":
-            return _power(b, value, count)
+            return _power(b, value, count, node.dtype)
         return value
 
     def _gathered(self, frame: _Frame, node: Node, op: Index) -> Value:
@@ -349,15 +349,15 @@ def _count_loops(steps: Sequence[Step]) -> int:
     return total
 
 
-def _power(b: Builder, base: Value, exponent: int) -> Value:
+def _power(b: Builder, base: Value, exponent: int, dtype: str) -> Value:
     """base ** exponent by repeated squaring, exponent >= 1."""
     result: Value | None = None
     while exponent:
         if exponent & 1:
-            result = base if result is None else combine(b, "prod", result, base)
+            result = base if result is None else combine(b, "prod", result, base, dtype)
         exponent >>= 1
         if exponent:
-            base = combine(b, "prod", base, base)
+            base = combine(b, "prod", base, base, dtype)
     assert result is not None
     return result
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from consilience.errors import ShapeError, VerificationError
-from consilience.ir import Node, Region, constant, constant_value, rebuild, topological
+from consilience.ir import FLOATS, UNSIGNED, Node, Region, constant, constant_value, rebuild, topological
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
 from consilience.ops import (
@@ -57,6 +57,7 @@ from consilience.ops.shape import (
     squeeze,
     transpose,
 )
+from consilience.transforms.complex_pairs import without_complex
 
 # A product with at most this many columns becomes a sum of scaled columns inside the loop over rows.
 FEW_COLUMNS = 32
@@ -169,8 +170,10 @@ def _reciprocal(x: Node) -> Node:
 @expands("sign")
 def _sign(x: Node) -> Node:
     zero, one = _number(x, 0), _number(x, 1)
+    if x.dtype in UNSIGNED:
+        return where(apply("eq", x, zero), zero, one)
     signed = where(x > zero, one, where(x < zero, -one, zero))
-    return where(apply("isnan", x), x, signed) if x.dtype.startswith("float") else signed
+    return where(apply("isnan", x), x, signed) if x.dtype in FLOATS else signed
 
 
 @expands("hypot")
@@ -211,14 +214,14 @@ def _isfinite(x: Node) -> Node:
 
 @expands("fmin")
 def _fmin(x: Node, y: Node) -> Node:
-    if not x.dtype.startswith("float"):
+    if x.dtype not in FLOATS:
         return apply("minimum", x, y)
     return where(apply("isnan", x), y, where(apply("isnan", y), x, apply("minimum", x, y)))
 
 
 @expands("fmax")
 def _fmax(x: Node, y: Node) -> Node:
-    if not x.dtype.startswith("float"):
+    if x.dtype not in FLOATS:
         return apply("maximum", x, y)
     return where(apply("isnan", x), y, where(apply("isnan", y), x, apply("maximum", x, y)))
 
@@ -339,7 +342,7 @@ def _matrix_vector(a: Node, v: Node) -> Node:
     assert isinstance(columns, int)
     if columns == 0 or rows == 0:
         return broadcast_to(_number(a, 0), (rows,))
-    integer = not a.dtype.startswith("float")
+    integer = a.dtype not in FLOATS
     if columns <= FEW_COLUMNS and (columns <= rows or integer):
         by_column = transpose(a)
         terms = [_row(by_column, j) * _element(v, j) for j in range(columns)]
@@ -413,9 +416,35 @@ NODES: dict[type, Callable[[Node], Node]] = {
 }
 
 
+# Dtypes without arithmetic of their own, and where they are computed: results are cast back, which wraps integers
+# around and rounds floats. Products of the shorter integers are exact there, others wrap around twice.
+COMPUTED = {"int8": "int32", "uint8": "int32", "int16": "int32", "uint16": "int64", "uint32": "int64"}
+COMPUTED["float16"] = "float32"
+
+
+def _in_wider(node: Node) -> Node | None:
+    """Arithmetic of a dtype that is only stored, in one that machines compute with; None for others."""
+    narrow = node.inputs[-1].dtype
+    wide = COMPUTED.get(narrow)
+    if wide is None or node.op == Elementwise("where"):
+        return None
+    operands = [cast(i, wide) for i in node.inputs]
+    if narrow == "float16" and len(operands) > 2 and node.op in (Elementwise("add"), Elementwise("mul")):
+        result = operands[0]
+        for operand in operands[1:]:  # every step is rounded
+            result = cast(cast(Node(node.op, result, operand), narrow), wide)
+    else:
+        result = Node(node.op, *operands)
+    return cast(result, node.dtype) if result.dtype == wide else result
+
+
 def _step(node: Node) -> Node:
     """One expansion of one node, or the node itself."""
     op = node.op
+    if isinstance(op, Elementwise | Reduce):
+        wider = _in_wider(node)
+        if wider is not None:
+            return wider
     if isinstance(op, Elementwise):
         rule = SCALARS.get(op.function)
         if rule is None:
@@ -454,9 +483,9 @@ def _expanded(region: Region) -> Region:
 
 
 def expand(outputs: Sequence[Node]) -> list[Node]:
-    """The graph in primitive ops."""
+    """The graph in primitive ops of real numbers."""
     with without_sources():
-        return _expand(outputs)
+        return _expand(without_complex(outputs)[0])
 
 
 def _expand(outputs: Sequence[Node]) -> list[Node]:

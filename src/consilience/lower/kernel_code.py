@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 
+import numpy as np
+
 from consilience.errors import Status
+from consilience.ir import UNSIGNED
 from consilience.lower.loop_kernel import Instruction, Leaf, LoopKernel, Operand, Reduction, StoreRoot
 from consilience.lower.scalar_code import (
     HEAVY,
     MEMORY,
     code,
     convert,
+    extremum,
     from_memory,
     register_type,
     to_memory,
@@ -39,28 +43,29 @@ def identity(kind: str, dtype: str) -> float | int | bool:
         return float("-inf") if kind == "max" else float("inf")
     if dtype == "bool":
         return kind == "min"
-    most: int = 2**63 - 1 if dtype != "int32" else 2**31 - 1
-    return -most - 1 if kind == "max" else most
+    limits = np.iinfo(dtype)
+    return int(limits.min if kind == "max" else limits.max)
 
 
-def combine(b: Builder, kind: str, x: Value, y: Value) -> Value:
-    """One step of a reduction."""
+def combine(b: Builder, kind: str, x: Value, y: Value, dtype: str) -> Value:
+    """One step of a reduction of a dtype."""
     if x.type.kind == "i1":
         return b.or_(x, y) if kind in ("any", "max", "sum") else b.and_(x, y)
     if kind == "sum":
         return b.add_reassociated(x, y) if x.type.kind in ("f64", "f32") else b.add(x, y)
     if kind == "prod":
         return b.mul(x, y)
-    return b.maximum(x, y) if kind == "max" else b.minimum(x, y)
+    return extremum(b, kind == "min", x, y, dtype)
 
 
-def across(b: Builder, kind: str, x: Value) -> Value:
+def across(b: Builder, kind: str, x: Value, dtype: str) -> Value:
     """Combine the lanes of a vector."""
     if x.type.lanes == 1:
         return x
     if x.type.kind == "i1":
         return b.reduce("or" if kind in ("any", "max") else "and", x)
-    return b.reduce({"sum": "add", "prod": "mul", "max": "max", "min": "min"}[kind], x)
+    operation = {"sum": "add", "prod": "mul"}.get(kind, kind)
+    return b.reduce(f"u{kind}" if kind in ("max", "min") and dtype in UNSIGNED else operation, x)
 
 
 class _Nest:
@@ -156,8 +161,8 @@ def _suffix(root: Reduction, rank: int) -> int:
 def _finished(b: Builder, root: Reduction, variables: list[Variable]) -> Value:
     parts = [b.get(v) for v in variables]
     while len(parts) > 1:
-        parts = [combine(b, root.kind, x, y) for x, y in zip(parts[::2], parts[1::2], strict=True)]
-    return across(b, root.kind, parts[0])
+        parts = [combine(b, root.kind, x, y, root.dtype) for x, y in zip(parts[::2], parts[1::2], strict=True)]
+    return across(b, root.kind, parts[0], root.dtype)
 
 
 def _open(
@@ -287,7 +292,7 @@ def _close(nest: _Nest, depth: int, starts: list[int], accumulators: dict[int, l
         pointer = _address(nest, root.memory, root.dtype, root.strides, depth)
         if any(a < starts[i] for a in root.axes):
             old = from_memory(b, root.dtype, b.load(MEMORY[root.dtype], pointer))
-            value = combine(b, root.kind, old, value)
+            value = combine(b, root.kind, old, value, root.dtype)
         b.store(to_memory(b, root.dtype, value), pointer)
 
 
@@ -382,9 +387,9 @@ def _instruction(
 ) -> Value:
     b = nest.b
     if step.function == "cast":
-        return convert(b, operands[0], step.dtype)
+        return convert(b, operands[0], _dtype_of(nest.kernel, step.operands[0]), step.dtype)
     if step.function != "gather":
-        return code(b, step.function, operands)
+        return code(b, step.function, operands, _dtype_of(nest.kernel, step.operands[-1]))
     memory, strides, axes = step.detail
     assert isinstance(memory, int)
     assert isinstance(strides, tuple)
@@ -401,6 +406,13 @@ def _instruction(
             position = b.select(mask, position, b.const(position.type, 0))
         index = b.add(index, b.mul(position, b.const(position.type, strides[-1])))
     return from_memory(b, step.dtype, b.gather(MEMORY[step.dtype].vector(lanes), pointer, index))
+
+
+def _dtype_of(kernel: LoopKernel, operand: Operand) -> str:
+    kind, n = operand
+    if kind == "uniform":
+        return kernel.uniforms[n]
+    return kernel.leaves[n].dtype if kind == "leaf" else kernel.body[n].dtype
 
 
 def index_offset(
@@ -455,7 +467,7 @@ def _roots(
         if mask is not None:
             neutral = b.const(register_type(root.dtype, lanes), identity(root.kind, root.dtype))
             value = b.select(mask, value, neutral)
-        b.set(variable, combine(b, root.kind, b.get(variable), value))
+        b.set(variable, combine(b, root.kind, b.get(variable), value, root.dtype))
 
 
 def _accumulate_in_memory(
@@ -470,7 +482,10 @@ def _store(nest: _Nest, root: StoreRoot, value: Value, rank: int, lanes: int, ma
     b = nest.b
     memory = MEMORY[root.dtype]
     kind = {"set": None, "add": "sum"}.get(root.mode, root.mode)
-    if lanes == 1 or root.strides[-1] == 1:
+    # LLVM (22.1, AVX-512) makes a masked store of truncated integers, where one lane is left, a store of the integer
+    # before truncation, which writes beyond the end. Lane by lane it cannot.
+    spills = mask is not None and memory.integer and memory.size < 8
+    if lanes == 1 or (root.strides[-1] == 1 and not spills):
         pointer = _address(nest, root.memory, root.dtype, root.strides, rank)
         if kind is not None:
             vector = memory.vector(lanes) if lanes > 1 else memory
@@ -478,7 +493,7 @@ def _store(nest: _Nest, root: StoreRoot, value: Value, rank: int, lanes: int, ma
                 old = b.load(vector, pointer)
             else:
                 old = b.masked_load(vector, pointer, mask, b.const(vector, 0))
-            value = combine(b, kind, from_memory(b, root.dtype, old), value)
+            value = combine(b, kind, from_memory(b, root.dtype, old), value, root.dtype)
         stored = to_memory(b, root.dtype, value)
         if mask is None:
             b.store(stored, pointer)
@@ -503,5 +518,5 @@ def _store_strided(
             pointer = b.offset(base, b.mul(position, b.const(i64, root.strides[-1])), memory)
             part = b.extract(value, lane)
             if kind is not None:
-                part = combine(b, kind, from_memory(b, root.dtype, b.load(memory, pointer)), part)
+                part = combine(b, kind, from_memory(b, root.dtype, b.load(memory, pointer)), part, root.dtype)
             b.store(to_memory(b, root.dtype, part), pointer)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from consilience.errors import MissingRuleError, Status
-from consilience.ir import FLOATS, Node
+from consilience.ir import FLOATS, UNSIGNED, Node
 from consilience.lower.kernel_code import combine, identity
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
 from consilience.lower.scalar_code import MEMORY, from_memory, register_type, to_memory
@@ -293,7 +293,7 @@ def _cumulative(b: Builder, node: Node, sources: Sequence[Argument], targets: Se
             position = b.sub(b.const(i64, length - 1), i) if op.reverse else i
             place = b.add(start, b.mul(position, b.const(i64, step)))
             value = from_memory(b, node.dtype, b.load(memory, b.offset(x.pointer, place, memory)))
-            b.set(total, combine(b, op.kind, b.get(total), value))
+            b.set(total, combine(b, op.kind, b.get(total), value, node.dtype))
             b.store(to_memory(b, node.dtype, b.get(total)), b.offset(result.pointer, place, memory))
 
 
@@ -311,7 +311,9 @@ def _sorted_order(b: Builder, node: Node, sources: Sequence[Argument], targets: 
             if dtype in FLOATS:
                 key = b.call("consilience_routine_ordered_key", i64, b.cast(value, f64))
             else:
-                key = b.cast(value, i64)
+                key = b.cast(value, i64, signed=dtype not in UNSIGNED)
+                if dtype == "uint64":
+                    key = b.xor(key, b.const(i64, -(2**63)))
             b.store(key, b.offset(keys.pointer, i, i64))
         own = b.offset(order.pointer, start, i64)
         b.call("consilience_routine_argsort", None, keys.pointer, own, other.pointer, count)
@@ -341,17 +343,18 @@ def _arg_reduce(b: Builder, node: Node, sources: Sequence[Argument], targets: Se
         with b.for_(1, shape[op.axis]) as position:
             element = b.add(start, b.mul(position, b.const(i64, own[op.axis])))
             value = from_memory(b, dtype, b.load(memory, b.offset(x.pointer, element, memory)))
-            better = _better(b, op.kind, value, b.get(extreme))
+            better = _better(b, op.kind, value, b.get(extreme), dtype)
             b.set(best, b.select(better, position, b.get(best)))
             b.set(extreme, b.select(better, value, b.get(extreme)))
         b.store(b.get(best), b.offset(result.pointer, place, i64))
 
 
-def _better(b: Builder, kind: str, value: Value, extreme: Value) -> Value:
+def _better(b: Builder, kind: str, value: Value, extreme: Value, dtype: str) -> Value:
     """Strictly more extreme; the first NaN is the most extreme of all."""
     if value.type.kind == "i1":
         return b.and_(value, b.not_(extreme)) if kind == "max" else b.and_(b.not_(value), extreme)
-    better = b.cmp("gt" if kind == "max" else "lt", value, extreme)
+    predicate = "gt" if kind == "max" else "lt"
+    better = b.cmp(f"u{predicate}" if dtype in UNSIGNED else predicate, value, extreme)
     if value.type.kind in ("f64", "f32"):
         better = b.or_(better, b.and_(b.isnan(value), b.not_(b.isnan(extreme))))
     return better

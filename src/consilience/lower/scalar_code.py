@@ -9,14 +9,22 @@ from collections.abc import Callable, Sequence
 from functools import reduce as fold
 
 from consilience.errors import MissingRuleError
-from consilience.native.loops import Builder, Type, Value, f32, f64, i1, i8, i32, i64
+from consilience.ir import UNSIGNED
+from consilience.lower import half
+from consilience.native.loops import Builder, Type, Value, f32, f64, i1, i8, i16, i32, i64
 from consilience.ops.scalar import LIBRARY_NAMES
 
 Code = Callable[..., Value]
 
-# Storage types: a bool takes one byte in memory and one bit in a register.
-MEMORY = {"float64": f64, "float32": f32, "int64": i64, "int32": i32, "bool": i8, "key": i64}
-REGISTER = MEMORY | {"bool": i1}
+# Storage types: a bool takes one byte in memory and one bit in a register; a float16 is a float32 in a register.
+# Integers without sign lie as their bits; instructions that ask for the sign are told of the dtype.
+MEMORY = {
+    "float64": f64, "float32": f32, "float16": i16,
+    "int64": i64, "int32": i32, "int16": i16, "int8": i8,
+    "uint64": i64, "uint32": i32, "uint16": i16, "uint8": i8,
+    "bool": i8, "key": i64,
+}  # fmt: skip
+REGISTER = MEMORY | {"bool": i1, "float16": f32}
 
 
 def register_type(dtype: str, lanes: int = 1) -> Type:
@@ -217,9 +225,46 @@ HEAVY = frozenset(CODE) - {
 }  # fmt: skip
 
 
-def code(b: Builder, function: str, operands: Sequence[Value]) -> Value:
-    """Emit one scalar function on operands of equal lanes."""
-    rule = CODE.get(function)
+def _unsigned_division(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
+    safe, zero = _nonzero(b, y)
+    nothing = _like(b, y, 0)
+    quotient, rest = b.div_unsigned(x, safe), b.rem_unsigned(x, safe)
+    return b.select(zero, nothing, quotient), b.select(zero, nothing, rest)
+
+
+def extremum(b: Builder, least: bool, x: Value, y: Value, dtype: str) -> Value:
+    """The smaller or the larger of two numbers."""
+    if dtype in UNSIGNED:
+        return b.select(b.cmp("ult" if least else "ugt", x, y), x, y)
+    return b.minimum(x, y) if least else b.maximum(x, y)
+
+
+# What differs for integers without sign.
+UNSIGNED_CODE: dict[str, Code] = {
+    "floor_div": lambda b, x, y: _unsigned_division(b, x, y)[0],
+    "mod": lambda b, x, y: _unsigned_division(b, x, y)[1],
+    "fmod": lambda b, x, y: _unsigned_division(b, x, y)[1],
+    "minimum": lambda b, x, y: extremum(b, True, x, y, "uint64"),
+    "maximum": lambda b, x, y: extremum(b, False, x, y, "uint64"),
+    "abs": lambda b, x: x,
+    "right_shift": lambda b, x, y: _unsigned_shift(b, b.lshr, x, y),
+    "left_shift": lambda b, x, y: _unsigned_shift(b, b.shl, x, y),
+    "lt": _compare("ult"),
+    "le": _compare("ule"),
+    "gt": _compare("ugt"),
+    "ge": _compare("uge"),
+}
+
+
+def _unsigned_shift(b: Builder, shift: Callable[[Value, Value], Value], x: Value, y: Value) -> Value:
+    inside = b.cmp("ult", y, _like(b, y, x.type.bits))
+    return b.select(inside, shift(x, b.select(inside, y, _like(b, y, 0))), _like(b, x, 0))
+
+
+def code(b: Builder, function: str, operands: Sequence[Value], dtype: str) -> Value:
+    """Emit one scalar function on operands of equal lanes; `dtype` is that of the last operand."""
+    rule = UNSIGNED_CODE.get(function) if dtype in UNSIGNED else None
+    rule = rule or CODE.get(function)
     if rule is None:
         raise MissingRuleError(
             f"the scalar function `{function}` has neither machine code (lower/scalar_code.py) "
@@ -228,18 +273,32 @@ def code(b: Builder, function: str, operands: Sequence[Value]) -> Value:
     return rule(b, *operands)
 
 
-def convert(b: Builder, x: Value, dtype: str) -> Value:
-    """A value cast to a dtype."""
-    return b.cast(x, register_type(dtype, x.type.lanes))
+def convert(b: Builder, x: Value, source: str, dtype: str) -> Value:
+    """A value of one dtype cast to another."""
+    if dtype == "float16":
+        return half.rounded(b, x if _floating(x) else _to_float(b, x, source))
+    return b.cast(x, register_type(dtype, x.type.lanes), signed=source not in UNSIGNED and not _into_unsigned(x, dtype))
+
+
+def _to_float(b: Builder, x: Value, source: str) -> Value:
+    return b.cast(x, f32.vector(x.type.lanes), signed=source not in UNSIGNED)
+
+
+def _into_unsigned(x: Value, dtype: str) -> bool:
+    return _floating(x) and dtype in UNSIGNED
 
 
 def from_memory(b: Builder, dtype: str, value: Value) -> Value:
-    """Bytes become bits for bool, nothing else changes."""
+    """Bytes become bits for bool, float16 becomes float32, nothing else changes."""
+    if dtype == "float16":
+        return half.widened(b, value)
     return b.cmp("ne", value, b.const(value.type, 0)) if dtype == "bool" else value
 
 
 def to_memory(b: Builder, dtype: str, value: Value) -> Value:
-    """Bits become bytes 0 or 1 for bool, nothing else changes."""
+    """Bits become bytes 0 or 1 for bool, float32 becomes float16, nothing else changes."""
+    if dtype == "float16":
+        return half.narrowed(b, value)
     if dtype != "bool":
         return value
     byte = i8.vector(value.type.lanes) if value.type.lanes > 1 else i8

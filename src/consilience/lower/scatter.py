@@ -50,7 +50,7 @@ def write_scatter(
         value = _element(b, step.values, values, position, node.dtype)
         if op.mode == "inc":
             old = from_memory(b, node.dtype, b.load(memory, pointer))
-            value = combine(b, "sum", old, value)
+            value = combine(b, "sum", old, value, node.dtype)
         b.store(to_memory(b, node.dtype, value), pointer)
 
 

@@ -28,13 +28,14 @@ from consilience.ir.side_tables import name_of
 from consilience.ir.types import FLOATS, dtype_of
 from consilience.lower.specialise import specialise
 from consilience.ops import LengthOf
-from consilience.ops.elementwise import TensorLike, cast, kind_of
+from consilience.ops.dtypes import kind_of, widened
+from consilience.ops.elementwise import TensorLike, cast
 
 Array = npt.NDArray[Any]
 
 
 def as_array(name: str, value: Any) -> Array:
-    """The user's data as a NumPy array of a supported dtype."""
+    """The user's data as a NumPy array: short and unsigned integers as int64, float16 as float32."""
     if isinstance(value, Node):
         raise DtypeError(f"the data `{name}` must be numbers, got an expression; use `pm.Deterministic` for those.")
     if hasattr(value, "to_numpy"):
@@ -43,7 +44,12 @@ def as_array(name: str, value: Any) -> Array:
         raise SupportError(f"`{name}` has masked values; missing data are not supported yet: drop them first.")
     try:
         array = np.asarray(value)
-        return array.astype(dtype_of(array))
+        if array.dtype.kind == "c":
+            raise DtypeError("complex numbers have no density; give their real and imaginary parts.")
+        wide = widened(dtype_of(array))
+        if array.dtype == "uint64" and array.size and int(array.max()) > np.iinfo(wide).max:
+            raise DtypeError(f"{array.max()} does not fit {wide}; rescale or use float64.")
+        return array.astype(wide)
     except (DtypeError, ValueError, TypeError) as error:
         raise DtypeError(f"the data `{name}` must be an array of numbers: {error}") from None
 

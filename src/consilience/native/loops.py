@@ -75,7 +75,7 @@ __all__ = [
 ]  # fmt: skip
 
 PREDICATES: Final = frozenset({"lt", "le", "gt", "ge", "eq", "ne", "ult", "ule", "ugt", "uge"})
-REDUCTIONS: Final = frozenset({"add", "mul", "min", "max", "and", "or"})
+REDUCTIONS: Final = frozenset({"add", "mul", "min", "max", "umin", "umax", "and", "or"})
 DIRECT_MATH: Final = frozenset({"abs", "ceil", "floor", "round_even", "sqrt", "trunc"})
 
 
@@ -361,9 +361,13 @@ class Builder:
         return self._value(Type(v.type.kind, len(indices)), "shuffle", (v, w), tuple(indices))
 
     def reduce(self, operation: str, v: Value) -> Value:
-        """Combine all lanes: add mul min max (NaN propagates), masks and or. Halves first, pairs last."""
-        bitwise = operation in ("and", "or")
-        if operation not in REDUCTIONS or not (v.type.integer if bitwise else v.type.number):
+        """Combine all lanes: add mul min max (NaN propagates), integers umin umax, masks and or.
+
+        Halves first, pairs last.
+        """
+        bitwise, unsigned = operation in ("and", "or"), operation in ("umin", "umax")
+        fits = v.type.integer if bitwise else v.type.number and not (unsigned and v.type.floating)
+        if operation not in REDUCTIONS or not fits:
             raise VerificationError(f"reduce has no {operation!r} for {v.type}")
         if v.type.lanes == 1:
             return v

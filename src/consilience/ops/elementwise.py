@@ -3,45 +3,58 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import DtypeError, ShapeError
-from consilience.ir import Constant, Dim, Node, Op, TensorType, constant
+from consilience.ir import (
+    COMPLEXES,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    Constant,
+    Dim,
+    Node,
+    Op,
+    Shape,
+    TensorType,
+    constant,
+    numpy_dtype,
+)
 from consilience.ir.arithmetic import meaning
 from consilience.ir.obligations import Obligation
+from consilience.ir.settings import config
 from consilience.ir.side_tables import describe
-from consilience.ir.types import FLOATS, INTEGERS, Shape, dtype_named, numpy_dtype
+from consilience.ir.types import SIGNED
+from consilience.ops.dtypes import fitted, float_dtype, is_weak, kind_of, named, of_truth, part_of, weak_type
 from consilience.ops.scalar import DRAWS, TABLE
 
 TensorLike: TypeAlias = Node | npt.ArrayLike
 
 
-def as_tensor(value: TensorLike, dtype: str | None = None) -> Node:
-    """A node for any value: nodes stay, arrays and numbers become constants, lists of nodes are stacked."""
+def as_tensor(value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
+    """A node for any value: nodes stay, arrays and numbers become constants, lists of nodes are stacked.
+
+    A Python float becomes `config.floatX`.
+    """
     if isinstance(value, Node):
-        return value if dtype is None or value.dtype == dtype else cast(value, dtype)
+        return value if dtype is None else cast(value, dtype)
     if isinstance(value, list | tuple) and _holds_node(value):
         stacked: Node = meaning("stack")([as_tensor(v) for v in value])
-        return stacked
+        return stacked if dtype is None else cast(stacked, dtype)
     labelled = getattr(value, "data", None) if hasattr(value, "dims") else None
     if isinstance(labelled, Node):  # what xarray makes of an array times an expression
         return as_tensor(labelled, dtype)
-    return constant(value, dtype)
+    if dtype is None and isinstance(value, float) and not isinstance(value, np.generic):
+        return constant(value, config.floatX)
+    return constant(value, None if dtype is None else named(dtype))
 
 
 def _holds_node(values: Sequence[Any]) -> bool:
     return any(isinstance(v, Node) or (isinstance(v, list | tuple) and _holds_node(v)) for v in values)
-
-
-def kind_of(dtype: str) -> str:
-    """float, int, bool or key."""
-    if dtype in FLOATS:
-        return "float"
-    return "int" if dtype in INTEGERS else dtype
 
 
 def broadcast_shape(nodes: Sequence[Node]) -> tuple[Shape, tuple[tuple[Dim, Dim], ...]]:
@@ -98,6 +111,10 @@ class Elementwise(Op):
         result = TABLE[self.function].result
         if result in ("bool", "float64", "int64", "key"):
             return TensorType(result, shape)
+        if result == "part":
+            return TensorType(part_of(inputs[0].dtype), shape)
+        if result == "complex":
+            return TensorType("complex64" if inputs[0].dtype == "float32" else "complex128", shape)
         return TensorType(inputs[1 if result == "choice" else 0].dtype, shape)
 
     def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
@@ -145,16 +162,22 @@ class AlteredGradient(Op):
         return inputs[0].tensor_type
 
 
-def cast(x: TensorLike, dtype: npt.DTypeLike) -> Node:
-    """x with another element type: its name, or NumPy's object for it."""
-    node, dtype = as_tensor(x), dtype_named(dtype)
-    if node.dtype == dtype:
+def cast(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
+    """x with another element type: its name, or NumPy's object for it.
+
+    Integers wrap around, floats are rounded to the nearest; what leaves the range of an integer as a float saturates.
+    """
+    node, wanted = as_tensor(x), named(dtype)
+    if node.dtype == wanted:
         return node
-    if dtype not in (*FLOATS, *INTEGERS, "bool") or node.dtype == "key":
-        raise DtypeError(f"cannot turn {node.dtype} into {dtype!r}; give one of float64, float32, int64, int32, bool.")
-    if isinstance(node.op, Constant) and not (kind_of(node.dtype) == "float" and kind_of(dtype) == "int"):
-        return constant(node.op.array.astype(numpy_dtype(dtype)))
-    return Node(Cast(dtype), node)
+    if wanted == "key" or node.dtype == "key":
+        raise DtypeError(f"cannot turn {node.dtype} into {wanted}; give one of {', '.join(NUMBERS)}.")
+    if node.dtype in COMPLEXES and wanted not in (*COMPLEXES, "bool"):
+        raise DtypeError(f"cannot turn {node.dtype} into {wanted}: take `pt.real`, `pt.imag`, `pt.abs` or `pt.angle`.")
+    if isinstance(node.op, Constant) and not (node.dtype in FLOATS and wanted in INTEGERS):
+        with np.errstate(all="ignore"):
+            return constant(node.op.array.astype(numpy_dtype(wanted)))
+    return Node(Cast(wanted), node)
 
 
 def promote(values: Sequence[TensorLike]) -> tuple[list[Node], str]:
@@ -164,29 +187,18 @@ def promote(values: Sequence[TensorLike]) -> tuple[list[Node], str]:
         dtype = first.dtype
         if all(isinstance(v, Node) and v.dtype == dtype for v in values):
             return list(values), dtype  # type: ignore[arg-type]  # all nodes, as just seen
-    nodes = [v if isinstance(v, Node) else None for v in values]
-    others = [
-        v if isinstance(v, bool | int | float) and not isinstance(v, np.generic) else as_tensor(v)
-        for v, node in zip(values, nodes, strict=True)
-        if node is None
-    ]
-    strong = {n.dtype for n in (*nodes, *others) if isinstance(n, Node)}
+    operands = [v if is_weak(v) else as_tensor(v) for v in values]
+    strong = {n.dtype for n in operands if isinstance(n, Node)}
     if "key" in strong:
         raise DtypeError("a random key is no number; use `fold_in` and the random functions on it.")
     dtype = next(iter(strong)) if len(strong) == 1 else ""
-    if dtype not in FLOATS:  # one type of floats holds what Python's numbers are beside it
-        weak = [v for v in others if not isinstance(v, Node)]
+    weak = [v for v in operands if not isinstance(v, Node)]
+    # One type of floats holds what Python's real numbers are beside it.
+    if dtype not in FLOATS or any(isinstance(v, complex) for v in weak):
         dtype = np.result_type(*[numpy_dtype(d) for d in strong], *weak).name
-    remaining = iter(others)
-    result = []
-    for node in nodes:
-        value = node if node is not None else next(remaining)
-        result.append(cast(value, dtype) if isinstance(value, Node) else constant(_fits(value, dtype)))
-    return result, dtype
-
-
-def _fits(value: bool | int | float, dtype: str) -> npt.NDArray[Any]:
-    return np.asarray(value, dtype=numpy_dtype(dtype))
+        if not strong and dtype in FLOATS:
+            dtype = config.floatX
+    return [cast(v, dtype) if isinstance(v, Node) else constant(fitted(v, dtype)) for v in operands], dtype
 
 
 def apply(function: str, *values: TensorLike) -> Node:
@@ -202,18 +214,74 @@ def apply(function: str, *values: TensorLike) -> Node:
             condition = apply("neq", condition, 0)
         branches, _ = promote(values[1:])
         return Node(elementwise(function), condition, *branches)
+    if function in ORDERS:
+        decided = _compared(function, *values)
+        if decided is not None:
+            return decided
     nodes, dtype = promote(values)
     kind = kind_of(dtype)
+    if function in ROUNDED and kind in ROUNDED[function]:
+        return nodes[0]
     if kind not in entry.accepts:
+        if kind == "complex" and function == "abs":
+            return apply("modulus", *nodes)
+        if kind == "complex":
+            raise DtypeError(f"`{function}` is not defined for {dtype}; take real parts or sizes first.")
         if kind == "bool" and "int" in entry.accepts:
-            nodes = [cast(node, "int64") for node in nodes]
+            if function in OF_TRUTH:
+                return OF_TRUTH[function](*nodes)
+            nodes = [cast(node, of_truth(function)) for node in nodes]
         elif "float" in entry.accepts:
-            nodes = [cast(node, "float64") for node in nodes]
+            floating = float_dtype(function, tuple(weak_type(v) or as_tensor(v).dtype for v in values))
+            nodes = [cast(node, floating) for node in nodes]
         elif entry.accepts == ("bool",):
             nodes = [apply("neq", node, 0) for node in nodes]
         else:
             raise DtypeError(f"`{function}` is not defined for {dtype}; it takes {', '.join(entry.accepts)} values.")
+    elif dtype == "float16" and entry.result == "float" and not isinstance(entry.numpy, np.ufunc):
+        nodes = [cast(node, "float64") for node in nodes]  # as SciPy
     return Node(elementwise(function), *nodes)
+
+
+ORDERS = {"eq": "eq", "neq": "neq", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+"""Comparisons, each with the one that has its operands exchanged."""
+ROUNDED = {"floor": ("int", "bool"), "ceil": ("int", "bool"), "trunc": ("int", "bool")}
+"""Functions that leave whole numbers as they are, and the kinds of those."""
+OF_TRUTH: dict[str, Callable[..., Node]] = {
+    "abs": lambda x: x,
+    "fmin": lambda x, y: Node(elementwise("minimum"), x, y),
+    "fmax": lambda x, y: Node(elementwise("maximum"), x, y),
+}
+"""Functions of numbers that give bools of bools."""
+
+
+def _compared(function: str, x: TensorLike, y: TensorLike) -> Node | None:
+    """A comparison of integers that have no common dtype; None where promotion is enough."""
+    sides: tuple[tuple[Any, Any, str], ...] = ((y, x, function), (x, y, ORDERS[function]))
+    for number, other, turned in sides:
+        if weak_type(number) is not int or is_weak(other):
+            continue
+        node = as_tensor(other)
+        if node.dtype not in INTEGERS:
+            return None
+        limits = np.iinfo(node.dtype)
+        if limits.min <= number <= limits.max:
+            return None
+        above = number > limits.max
+        holds = turned == "neq" or turned in (("lt", "le") if above else ("gt", "ge"))
+        return Node(elementwise("eq" if holds else "neq"), node, node)
+    if is_weak(x) or is_weak(y):
+        return None
+    a, b = as_tensor(x), as_tensor(y)
+    if b.dtype == "uint64":
+        a, b, function = b, a, ORDERS[function]
+    if not (a.dtype == "uint64" and b.dtype in SIGNED):
+        return None
+    negative = apply("lt", b, 0)
+    same_sign = Node(elementwise(function), a, cast(b, "uint64"))
+    if function in ("gt", "ge", "neq"):
+        return apply("logical_or", negative, same_sign)
+    return apply("logical_and", apply("logical_not", negative), same_sign)
 
 
 def _draw(function: str, values: Sequence[TensorLike]) -> Node:

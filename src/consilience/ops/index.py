@@ -18,6 +18,7 @@ from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe, name_of
 from consilience.ir.types import INTEGERS, Shape
 from consilience.ops.assertion import Require
+from consilience.ops.dtypes import fitted, weak_type
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_shape, cast
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import as_integer, broadcast_to, expand_dims, length_of, lengths_listed, reshape, stack
@@ -284,7 +285,7 @@ def _tensor_index(item: Any) -> Any:
         raise DtypeError(
             f"an index must be an integer or bool tensor, got {describe(node)}; cast it with `.astype('int64')`."
         )
-    return cast(node, "int64") if node.dtype == "int32" else node
+    return node if node.dtype == "bool" else cast(node, "int64")
 
 
 def _bound(bound: Any) -> Dim | None:
@@ -376,7 +377,11 @@ def _update(part: Node, values: TensorLike, mode: str) -> Node:
     if not isinstance(part.op, Index):
         raise ShapeError(f"`.{mode}` belongs after an index, as in `x[i].{mode}(values)`; got {describe(part)}.")
     x, *arrays = part.inputs
-    new = broadcast_to(cast(as_tensor(values), x.dtype), part.static_shape)
+    if mode == "inc" and x.dtype == "float16":
+        wide = Node(part.op, cast(x, "float32"), *arrays)
+        return cast(_update(wide, cast(as_tensor(values), "float16"), mode), "float16")
+    fixed = constant(fitted(values, x.dtype)) if weak_type(values) is int and x.dtype in INTEGERS else values
+    new = broadcast_to(cast(as_tensor(fixed), x.dtype), part.static_shape)
     return Node(IndexUpdate(part.op.specification, mode), x, new, *arrays)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy.typing as npt
 
-from consilience.errors import ShapeError
+from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Dim, Node, Op, TensorType
 from consilience.ir.dimension import maximum, minimum
 from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe
-from consilience.ir.types import FLOATS, Shape
+from consilience.ir.types import COMPLEXES, FLOATS, Shape
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.index import getitem
 from consilience.ops.reduce import reduce
@@ -183,7 +183,12 @@ class Det(_Square):
 
 
 def _float(value: TensorLike) -> Node:
+    """Floats that factorisations know; float16 is taken as float32, as SciPy does."""
     x = as_tensor(value)
+    if x.dtype in COMPLEXES:
+        raise DtypeError(f"factorisations of complex matrices are not there yet: {describe(x)}.")
+    if x.dtype == "float16":
+        return cast(x, "float32")
     return x if x.dtype in FLOATS else cast(x, "float64")
 
 
@@ -194,6 +199,8 @@ def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
         raise ShapeError("matmul needs vectors or matrices; multiply by a number with `*`.")
     if a.dtype == "bool":
         a, b = cast(a, "int64"), cast(b, "int64")
+    if a.dtype == "float16":  # sums are taken in float32 and rounded once
+        return cast(Node(MatMul(), cast(a, "float32"), cast(b, "float32")), "float16")
     return Node(MatMul(), a, b)
 
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from consilience.ir import Node, constant_value
+import numpy as np
+
+from consilience.ir import INTEGERS, Node, constant_value
 from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import describe, set_name
 from consilience.ops import arrangement, index, linalg, reductions, shape, sorting, ufuncs
-from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, kind_of
+from consilience.ops.dtypes import kind_of, weak_type
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.scalar import TABLE
 
-for _name in TABLE:
+for _name, _row in TABLE.items():
+    if _row.accepts == ("complex",):  # of real tensors too, they are in ops/complex_numbers
+        continue
 
     def _elementwise(*values: TensorLike, _function: str = _name) -> Node:
         return apply(_function, *values)
@@ -24,6 +29,10 @@ def _positive(x: Node) -> Node:
     return x
 
 
+# Whole powers of complex numbers up to this are products.
+WHOLE_POWERS = 64
+
+
 @means("pow")
 def power(x: TensorLike, y: TensorLike) -> Node:
     """x ** y. Integers stay integers for a constant exponent >= 0, otherwise both become float64."""
@@ -33,9 +42,12 @@ def power(x: TensorLike, y: TensorLike) -> Node:
         number = int(known.item())
         if number == 2:
             return apply("square", x)
-        if kind_of(a.dtype) != "float" and number >= 0:
+        if kind_of(a.dtype) == "complex" and abs(number) <= WHOLE_POWERS:
+            power_ = _integer_power(a, abs(number))
+            return power_ if number >= 0 else apply("reciprocal", power_)
+        if kind_of(a.dtype) in ("int", "bool") and number >= 0:
             return _integer_power(cast(a, "int64") if a.dtype == "bool" else a, number)
-    if kind_of(a.dtype) != "float" and kind_of(b.dtype) != "float":
+    if {kind_of(a.dtype), kind_of(b.dtype)} <= {"int", "bool"}:
         return apply("pow", cast(a, "float64"), cast(b, "float64"))
     return apply("pow", x, y)
 
@@ -53,9 +65,16 @@ def _integer_power(base: Node, exponent: int) -> Node:
 
 @means("clip")
 def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None) -> Node:
-    """x limited to [min, max]; None leaves a side open."""
-    above = as_tensor(x) if min is None else apply("maximum", x, min)
-    return above if max is None else apply("minimum", above, max)
+    """x limited to [min, max]; None leaves a side open, and so do whole Python numbers beyond an integer dtype."""
+    node = as_tensor(x)
+    lowest: Any = min
+    highest: Any = max
+    if node.dtype in INTEGERS:
+        limits = np.iinfo(node.dtype)
+        lowest = None if weak_type(min) is int and lowest < limits.min else lowest
+        highest = None if weak_type(max) is int and highest > limits.max else highest
+    above = node if lowest is None else apply("maximum", node, lowest)
+    return above if highest is None else apply("minimum", above, highest)
 
 
 _ROUNDINGS = ("half_to_even", "half_away_from_zero")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from consilience.errors import DtypeError, ShapeError
-from consilience.ir import Node, Op, TensorType
+from consilience.ir import COMPLEXES, FLOATS, INTEGERS, UNSIGNED, Node, Op, TensorType
 from consilience.ir.dimension import product
 from consilience.ir.side_tables import describe
-from consilience.ir.types import FLOATS, INTEGERS
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.shape import expand_dims, length_of, reshape
 
@@ -107,13 +106,21 @@ class Softmax(Op):
 
 
 def reduce(kind: str, value: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Node:
-    """Reduce over `axis` (all axes for None). Sums and products of bool and int32 are int64, as in NumPy."""
+    """Reduce over `axis` (all axes for None), in NumPy's dtype.
+
+    Sums and products of bools and integers are int64, of unsigned integers uint64; those of float16 are taken in
+    float32 and rounded once.
+    """
     x = as_tensor(value)
     axes = normalised_axes(axis, x.ndim)
+    if kind in ("sum", "prod", "logsumexp") and x.dtype == "float16":
+        return cast(reduce(kind, cast(x, "float32"), axis, keepdims), "float16")
     if kind in ("any", "all"):
         x = x if x.dtype == "bool" else apply("neq", x, 0)
-    elif kind in ("sum", "prod") and x.dtype in ("bool", *INTEGERS):
-        x = cast(x, "int64")
+    elif x.dtype in COMPLEXES and kind not in ("sum", "prod"):
+        raise DtypeError(f"complex numbers have no `{kind}`: {describe(x)}; take real parts or sizes first.")
+    elif kind in ("sum", "prod"):
+        x = cast(x, accumulator(x.dtype))
     elif kind == "logsumexp" and x.dtype not in FLOATS:
         x = cast(x, "float64")
     if x.dtype == "key":
@@ -125,6 +132,8 @@ def reduce(kind: str, value: TensorLike, axis: int | Sequence[int] | None = None
 def arg_reduce(kind: str, value: TensorLike, axis: int | None = None) -> Node:
     """Position of the first extreme; over the flattened tensor for `axis=None`."""
     x = as_tensor(value)
+    if x.dtype in COMPLEXES:
+        raise DtypeError(f"complex numbers have no `arg{kind}`: {describe(x)}; take real parts or sizes first.")
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     return Node(ArgReduce(kind, _axis(axis, x.ndim)), x)
@@ -135,14 +144,23 @@ def cumulative(kind: str, value: TensorLike, axis: int | None = None) -> Node:
     x = as_tensor(value)
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
-    if x.dtype in ("bool", *INTEGERS):
-        x = cast(x, "int64")
-    return Node(Cumulative(kind, _axis(axis, x.ndim)), x)
+    if x.dtype == "float16":
+        return cast(cumulative(kind, cast(x, "float32"), axis), "float16")
+    return Node(Cumulative(kind, _axis(axis, x.ndim)), cast(x, accumulator(x.dtype)))
+
+
+def accumulator(dtype: str) -> str:
+    """The dtype in which numbers are added up or multiplied: integers and bools in 64 bits, floats in their own."""
+    if dtype in UNSIGNED:
+        return "uint64"
+    return "int64" if dtype == "bool" or dtype in INTEGERS else dtype
 
 
 def softmax(value: TensorLike, axis: int | Sequence[int] | None = None, logarithm: bool = False) -> Node:
     """exp(x) / sum(exp(x)) over `axis` (all axes for None), or its logarithm; integers become float64."""
     x = as_tensor(value)
+    if x.dtype == "float16":
+        return cast(softmax(cast(x, "float32"), axis, logarithm), "float16")
     if x.dtype not in FLOATS:
         x = cast(x, "float64")
     return Node(Softmax(normalised_axes(axis, x.ndim), logarithm), x)
@@ -159,6 +177,8 @@ def argsort(value: TensorLike, axis: int | None = -1) -> Node:
     x = as_tensor(value)
     if x.dtype == "key":
         raise DtypeError("random keys have no order.")
+    if x.dtype in COMPLEXES:
+        raise DtypeError(f"complex numbers have no order: {describe(x)}; take real parts or sizes first.")
     if axis is None or x.ndim == 0:
         x, axis = reshape(x, (-1,)), 0
     return Node(ArgSort(_axis(axis, x.ndim)), x)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from consilience.ir import Node
 from consilience.ir.dimension import product
-from consilience.ir.types import FLOATS
+from consilience.ir.types import COMPLEXES, FLOATS
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.reduce import arg_reduce, count, cumulative, normalised_axes, reduce
 from consilience.ops.shape import broadcast_to, expand_dims, reshape, transpose
@@ -133,7 +133,10 @@ def mean(
 ) -> Node:
     """Arithmetic mean; NaN for no elements. bool and integers give float64. `dtype` and `acc_dtype` as in `sum`."""
     x = as_tensor(input)
-    x = x if x.dtype in FLOATS else cast(x, "float64")
+    if x.dtype == "float16":
+        return cast(mean(cast(x, "float32"), axis, dtype, keepdims, acc_dtype), "float16" if dtype is None else dtype)
+    if x.dtype not in (*FLOATS, *COMPLEXES):
+        x = cast(x, "float64")
     total = sum(x, axis, dtype, keepdims, acc_dtype)
     return apply("true_div", total, cast(as_tensor(count(x, normalised_axes(axis, x.ndim))), total.dtype))
 
@@ -144,16 +147,23 @@ def var(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = Fa
     corrected   subtract the square of the mean deviation, which is 0 but for rounding
     """
     x = as_tensor(input)
-    if x.dtype not in FLOATS:
+    if x.dtype == "float16":
+        return cast(var(cast(x, "float32"), axis, ddof, keepdims, corrected), "float16")
+    if x.dtype not in (*FLOATS, *COMPLEXES):
         x = cast(x, "float64")
     axes = normalised_axes(axis, x.ndim)
     deviation = apply("sub", x, mean(x, axes, keepdims=True)) if axes else apply("sub", x, x)
-    total = reduce("sum", apply("square", deviation), axes, keepdims) if axes else apply("square", deviation)
+    squared = _squared_size(deviation)
+    total = reduce("sum", squared, axes, keepdims) if axes else squared
     number = as_tensor(count(x, axes))
     if corrected and axes:
-        excess = apply("square", reduce("sum", deviation, axes, keepdims))
-        total = apply("sub", total, apply("true_div", excess, cast(number, x.dtype)))
-    return apply("true_div", total, cast(apply("sub", number, ddof), x.dtype))
+        excess = _squared_size(reduce("sum", deviation, axes, keepdims))
+        total = apply("sub", total, apply("true_div", excess, cast(number, total.dtype)))
+    return apply("true_div", total, cast(apply("sub", number, ddof), total.dtype))
+
+
+def _squared_size(x: Node) -> Node:
+    return apply("square", apply("abs", x) if x.dtype in COMPLEXES else x)
 
 
 def std(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Node:

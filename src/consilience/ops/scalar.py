@@ -23,8 +23,9 @@ REAL: Interval = (-np.inf, np.inf)
 class ScalarFunction(Record):
     """One scalar function of `arity` arguments (0: any number from two on).
 
-    result     "same": dtype of the promoted arguments; "float": at least float; "bool"; "float64"; "int64"
-    accepts    which promoted argument dtypes make sense: any of "float", "int", "bool", "key"
+    result     "same": dtype of the promoted arguments; "float": at least float; "part": that of the parts of a
+               complex argument; "complex"; "bool"; "float64"; "int64"
+    accepts    which promoted argument dtypes make sense: any of "float", "int", "bool", "complex", "key"
     numpy      the meaning, on arrays of one dtype
     domain     per argument the interval where the value is a finite real; used to draw test points
     """
@@ -87,8 +88,16 @@ def _n_ary(binary: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return call
 
 
+def _complex(re: Array, im: Array) -> Array:
+    parts = np.broadcast_arrays(re, im)
+    return np.stack(parts, -1).view(np.result_type(re, np.complex64))[..., 0]
+
+
 NUMBER = ("float", "int")
-ANY = ("float", "int", "bool")
+ANY = ("float", "int", "bool", "complex")
+ORDERED = ("float", "int", "bool")
+FIELD = ("float", "int", "complex")
+ANALYTIC = ("float", "complex")
 POSITIVE: Interval = (0.0, np.inf)
 UNIT: Interval = (0.0, 1.0)
 SIGNED_UNIT: Interval = (-1.0, 1.0)
@@ -96,21 +105,21 @@ SIGNED_UNIT: Interval = (-1.0, 1.0)
 # Arithmetic. Sums and products take any number of arguments: associativity is a normal form, not a rule.
 row("add", 0, _n_ary(np.add), "same", ANY)
 row("mul", 0, _n_ary(np.multiply), "same", ANY)
-row("sub", 2, np.subtract, "same", NUMBER)
-row("true_div", 2, np.true_divide, "float")
+row("sub", 2, np.subtract, "same", FIELD)
+row("true_div", 2, np.true_divide, "float", ANALYTIC)
 row("floor_div", 2, np.floor_divide, "same", NUMBER)
 row("mod", 2, np.mod, "same", NUMBER)
 row("fmod", 2, np.fmod, "same", NUMBER)
-row("pow", 2, np.power, "float", domain=(POSITIVE, REAL))
-row("neg", 1, np.negative, "same", NUMBER)
+row("pow", 2, np.power, "float", ANALYTIC, (POSITIVE, REAL))
+row("neg", 1, np.negative, "same", FIELD)
 row("abs", 1, np.abs, "same", NUMBER)
-row("sign", 1, np.sign, "same", NUMBER)
-row("square", 1, np.square, "same", NUMBER)
-row("sqrt", 1, np.sqrt, domain=(POSITIVE,))
+row("sign", 1, np.sign, "same", FIELD)
+row("square", 1, np.square, "same", FIELD)
+row("sqrt", 1, np.sqrt, "float", ANALYTIC, (POSITIVE,))
 row("cbrt", 1, np.cbrt)
-row("reciprocal", 1, np.reciprocal)
-row("minimum", 2, np.minimum, "same", ANY)
-row("maximum", 2, np.maximum, "same", ANY)
+row("reciprocal", 1, np.reciprocal, "float", ANALYTIC)
+row("minimum", 2, np.minimum, "same", ORDERED)
+row("maximum", 2, np.maximum, "same", ORDERED)
 row("fmin", 2, np.fmin, "same", NUMBER)
 row("fmax", 2, np.fmax, "same", NUMBER)
 row("floor", 1, np.floor)
@@ -122,12 +131,12 @@ row("heaviside", 2, np.heaviside)
 row("hypot", 2, np.hypot)
 
 # Exponentials and logarithms.
-row("exp", 1, np.exp)
+row("exp", 1, np.exp, "float", ANALYTIC)
 row("exp2", 1, np.exp2)
 row("expm1", 1, np.expm1)
-row("log", 1, np.log, domain=(POSITIVE,))
-row("log2", 1, np.log2, domain=(POSITIVE,))
-row("log10", 1, np.log10, domain=(POSITIVE,))
+row("log", 1, np.log, "float", ANALYTIC, (POSITIVE,))
+row("log2", 1, np.log2, "float", ANALYTIC, (POSITIVE,))
+row("log10", 1, np.log10, "float", ANALYTIC, (POSITIVE,))
 row("log1p", 1, np.log1p, domain=((-1.0, np.inf),))
 row("logaddexp", 2, np.logaddexp)
 row("logaddexp2", 2, np.logaddexp2)
@@ -151,15 +160,15 @@ row("xlogy", 2, special("xlogy"), domain=(POSITIVE, POSITIVE))
 row("xlog1py", 2, special("xlog1py"), domain=(POSITIVE, (-1.0, np.inf)))
 
 # Trigonometric and hyperbolic functions, in radians.
-row("sin", 1, np.sin)
-row("cos", 1, np.cos)
+row("sin", 1, np.sin, "float", ANALYTIC)
+row("cos", 1, np.cos, "float", ANALYTIC)
 row("tan", 1, np.tan, domain=((-1.5, 1.5),))
 row("arcsin", 1, np.arcsin, domain=(SIGNED_UNIT,))
 row("arccos", 1, np.arccos, domain=(SIGNED_UNIT,))
 row("arctan", 1, np.arctan)
 row("arctan2", 2, np.arctan2)
-row("sinh", 1, np.sinh)
-row("cosh", 1, np.cosh)
+row("sinh", 1, np.sinh, "float", ANALYTIC)
+row("cosh", 1, np.cosh, "float", ANALYTIC)
 row("tanh", 1, np.tanh)
 row("arcsinh", 1, np.arcsinh)
 row("arccosh", 1, np.arccosh, domain=((1.0, np.inf),))
@@ -206,13 +215,13 @@ row(
 # Comparisons and logic.
 row("eq", 2, np.equal, "bool", ANY)
 row("neq", 2, np.not_equal, "bool", ANY)
-row("lt", 2, np.less, "bool", ANY)
-row("le", 2, np.less_equal, "bool", ANY)
-row("gt", 2, np.greater, "bool", ANY)
-row("ge", 2, np.greater_equal, "bool", ANY)
-row("isnan", 1, np.isnan, "bool")
-row("isinf", 1, np.isinf, "bool")
-row("isfinite", 1, np.isfinite, "bool")
+row("lt", 2, np.less, "bool", ORDERED)
+row("le", 2, np.less_equal, "bool", ORDERED)
+row("gt", 2, np.greater, "bool", ORDERED)
+row("ge", 2, np.greater_equal, "bool", ORDERED)
+row("isnan", 1, np.isnan, "bool", ANALYTIC)
+row("isinf", 1, np.isinf, "bool", ANALYTIC)
+row("isfinite", 1, np.isfinite, "bool", ANALYTIC)
 row("signbit", 1, np.signbit, "bool")
 row("logical_and", 2, np.logical_and, "bool", ("bool",))
 row("logical_or", 2, np.logical_or, "bool", ("bool",))
@@ -224,6 +233,14 @@ row("bitwise_xor", 2, np.bitwise_xor, "same", ("int", "bool"))
 row("invert", 1, np.invert, "same", ("int", "bool"))
 row("left_shift", 2, np.left_shift, "same", ("int",), ((0.0, 100.0), (0.0, 20.0)))
 row("right_shift", 2, np.right_shift, "same", ("int",), ((0.0, 100.0), (0.0, 20.0)))
+
+# Complex numbers and their parts.
+row("complex", 2, _complex, "complex")
+row("modulus", 1, np.abs, "part", ("complex",))
+row("real", 1, np.real, "part", ("complex",))
+row("imag", 1, np.imag, "part", ("complex",))
+row("angle", 1, np.angle, "part", ("complex",))
+row("conj", 1, np.conjugate, "same", ("complex",))
 
 # Choice: the first argument is bool, the result has the dtype of the other two.
 row("where", 3, np.where, "choice", ANY)

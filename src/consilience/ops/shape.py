@@ -14,18 +14,9 @@ from consilience.ir import Dim, Dimension, Node, Op, TensorType, constant, const
 from consilience.ir import dimension as dims
 from consilience.ir.obligations import Obligation
 from consilience.ir.side_tables import describe, name_of
-from consilience.ir.types import Shape, dtype_named
-from consilience.ops.elementwise import (
-    Cast,
-    Elementwise,
-    TensorLike,
-    apply,
-    as_tensor,
-    broadcast_shape,
-    cast,
-    kind_of,
-    promote,
-)
+from consilience.ir.types import Shape
+from consilience.ops.dtypes import kind_of
+from consilience.ops.elementwise import Cast, Elementwise, TensorLike, apply, as_tensor, broadcast_shape, cast, promote
 
 
 def at_least_zero(shape: Shape) -> tuple[Obligation, ...]:
@@ -401,16 +392,16 @@ def _steps(low: Node, high: Node, stride: Node) -> Dim:
 
 def full(shape: object, fill_value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     """A tensor of one repeated value."""
-    x = as_tensor(fill_value) if dtype is None else as_tensor(fill_value, dtype_named(dtype))
+    x = as_tensor(fill_value) if dtype is None else as_tensor(fill_value, dtype)
     if x.dtype == "key":
         raise DtypeError("a random key is not repeated; derive keys with `fold_in`.")
     return broadcast_to(x, shape)
 
 
 def eye(n: object, m: object | None = None, k: int = 0, dtype: npt.DTypeLike | None = None) -> Node:
-    """Ones where column - row equals `k`, zeros elsewhere: n rows and m columns (n for None), float64 unless said."""
+    """Ones where column - row equals `k`, zeros elsewhere: n x m (n x n for None), of `config.floatX` unless said."""
     rows = as_length(n)
     columns = rows if m is None else as_length(m)
     row_index = expand_dims(Node(Iota(rows)), 1)
     shifted = apply("add", row_index, k) if k else row_index
-    return cast(apply("eq", shifted, expand_dims(Node(Iota(columns)), 0)), "float64" if dtype is None else dtype)
+    return cast(apply("eq", shifted, expand_dims(Node(Iota(columns)), 0)), dtype)

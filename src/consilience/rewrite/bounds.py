@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.ir import INTEGERS, Constant, Node
+from consilience.ir import COMPLEXES, FLOATS, INTEGERS, Constant, Node
 from consilience.ir.dimension import non_negative
 from consilience.ops import (
     AlteredGradient,
@@ -129,9 +129,29 @@ def bounds_of(node: Node, known: Mapping[Node, Bounds]) -> Bounds:
         )
     else:
         found = UNKNOWN
-    return (
-        found if node.dtype not in (*INTEGERS, "bool") else found.and_also(_INTEGER if node.dtype != "bool" else TRUTH)
-    )
+    return _of_dtype(found, node.dtype, isinstance(op, _SAME))
+
+
+def _of_dtype(found: Bounds, dtype: str, same: bool) -> Bounds:
+    """What the dtype adds to bounds, or leaves of them.
+
+    Integers wrap around where they leave their range; those of 64 bits with a sign are taken to stay inside it.
+    Few digits of float16 are left of exact arithmetic: only what is not computed keeps its bounds.
+    """
+    if dtype == "bool":
+        return found.and_also(TRUTH)
+    if dtype in COMPLEXES:
+        return UNKNOWN
+    if dtype == "float16":
+        return found if same else UNKNOWN
+    if dtype not in INTEGERS:
+        return found
+    if dtype != "int64":
+        limits = np.iinfo(dtype)
+        low, high = float(limits.min), float(limits.max)
+        if found.low < low or found.high > high:
+            found = Bounds(low, high)
+    return found.and_also(_INTEGER)
 
 
 _INTEGER = Bounds(finite=True, not_nan=True, whole=True)
@@ -149,7 +169,9 @@ def array_bounds(array: npt.NDArray[Any]) -> Bounds:
     """Bounds of the elements of an array."""
     if array.size == 0:
         return Bounds(INF, -INF, True, True, True, True)
-    if array.dtype.kind in "bi":
+    if array.dtype.kind == "c":
+        return UNKNOWN
+    if array.dtype.kind in "biu":
         low, high = float(array.min()), float(array.max())
         return Bounds(low, high, bool(array.all()), True, True, True)
     nan = bool(np.isnan(array).any())
@@ -169,7 +191,7 @@ def array_bounds(array: npt.NDArray[Any]) -> Bounds:
 def _cast(target: str, source: str, x: Bounds) -> Bounds:
     if target == "bool":
         return TRUTH
-    if target in INTEGERS and source not in (*INTEGERS, "bool"):
+    if target in INTEGERS and source in FLOATS:
         # Truncation may reach 0, NaN becomes 0.
         return Bounds(min(x.low, 0.0), max(x.high, 0.0))
     return x

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from consilience.errors import MissingRuleError, VerificationError
-from consilience.ir import Constant, Node, Region, TensorType, is_leaf, rebuild, side_tables, topological
-from consilience.ops import Elementwise, cast
+from consilience.ir import ALGEBRAIC, Constant, Node, Region, TensorType, is_leaf, rebuild, side_tables, topological
+from consilience.ops import Cumulative, Elementwise, IndexUpdate, MatMul, Reduce, cast
 from consilience.ops.shape import broadcast_to
 from consilience.record import Record, field_names, replace
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.pattern import SUMS, SYMMETRIC
 from consilience.rewrite.rule import Rule, RuleTable
 
+ARITHMETIC = (Elementwise, Reduce, Cumulative, IndexUpdate, MatMul)
 _COMMUTATIVE = frozenset((*SUMS, *SYMMETRIC, "bitwise_and", "bitwise_or", "bitwise_xor"))
 _FAMILIES = {"add": "sum", "sub": "sum", "neg": "sum", "mul": "product"}
 # A value rewritten this often in a row is taken to be in a loop.
@@ -181,7 +182,10 @@ class Rewriting:
         inside = self._with_simple_regions(node)
         if inside is not node:
             return inside
+        plain = _algebraic(node)
         for rule in self.table.candidates(node):
+            if not plain and not rule.every_dtype:
+                continue
             result = rule.apply(node, self.facts)
             if result is not None and result is not node:
                 fitted = fit(result, node, rule)
@@ -228,9 +232,17 @@ def _readers(order: Sequence[Node], outputs: Sequence[Node]) -> dict[Node, int]:
     return readers
 
 
+def _algebraic(node: Node) -> bool:
+    """Whether the rules of arithmetic hold: not where numbers wrap around or are rounded to a few digits."""
+    if not isinstance(node.op, ARITHMETIC):
+        return True
+    # The other operands have the dtype of the first, or of the result.
+    return node.dtype in ALGEBRAIC and node.inputs[0].dtype in ALGEBRAIC
+
+
 def _family(node: Node) -> str | None:
     op = node.op
-    return _FAMILIES.get(op.function) if isinstance(op, Elementwise) else None
+    return _FAMILIES.get(op.function) if isinstance(op, Elementwise) and node.dtype in ALGEBRAIC else None
 
 
 def fit(result: Node, node: Node, rule: Rule) -> Node:

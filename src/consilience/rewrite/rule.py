@@ -51,6 +51,7 @@ class Rule(Record, eq=False):
     gathers    takes apart the sums or products listed in `facts.open_nodes`
     within     greatest size of operands for which the result is claimed: reordered products and sums
                overflow elsewhere
+    every_dtype  holds for all dtypes, also where numbers wrap around or are rounded to a few digits
     examples   functions of `Samples` that build graphs to which the rule applies
     """
 
@@ -65,6 +66,7 @@ class Rule(Record, eq=False):
     domain: tuple[tuple[str, float, float], ...] = ()
     gathers: bool = False
     within: float = inf
+    every_dtype: bool = False
     examples: tuple[Callable[..., Node], ...] = ()
 
     def __repr__(self) -> str:
@@ -139,6 +141,7 @@ def rewrites(
     tier: str = "always",
     gathers: bool = False,
     within: float = inf,
+    every_dtype: bool = False,
     examples: Iterable[Callable[..., Node]] = (),
 ) -> Callable[[Application], Rule]:
     """Decorator: a function (node, facts) -> node or None as a rule on nodes with these keys."""
@@ -155,6 +158,7 @@ def rewrites(
             tier,
             gathers=gathers,
             within=within,
+            every_dtype=every_dtype,
             examples=tuple(examples),
         )
 

@@ -87,7 +87,8 @@ def _reshape(op: Any, x: Array) -> Array | None:
 def _cast(op: Any, x: Array) -> Array | None:
     if x.dtype.kind == "f" and op.dtype in INTEGERS:
         limits = np.iinfo(op.dtype)
-        if not np.isfinite(x).all() or (np.abs(x) >= float(limits.max)).any():
+        inside = np.isfinite(x) & (x > float(limits.min) - 1) & (x < float(limits.max))
+        if not inside.all():
             return None
     return x.astype(numpy_dtype(op.dtype))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from consilience.ir import Constant, Node, constant
+from consilience.ir import FLOATS, Constant, Node, constant
 from consilience.ops import TABLE, Elementwise, Reduce, apply
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.pattern import finite, given, non_negative, non_positive, nonzero
@@ -184,8 +184,10 @@ def number_out_of_size(node: Node, facts: Facts) -> Node | None:
     if coefficient is None:
         return None
     outside = abs(coefficient) if function_of(node) == "abs" else coefficient * coefficient
-    if coefficient == 0 or (node.dtype.startswith("float") and not usable(outside)):
+    if coefficient == 0 or (node.dtype in FLOATS and not usable(outside)):
         return None
+    if function_of(node) == "abs" and node.dtype not in FLOATS:
+        return None  # a product that wraps around changes its sign
     return Node(MUL, number(outside, node.dtype), Node(node.op, rest))
 
 
@@ -337,6 +339,8 @@ def turned_comparison(node: Node, facts: Facts) -> Node | None:
     turned = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}[function_of(node)]
     if is_number(a) and not is_number(b):
         return Node(Elementwise(turned), b, a)
+    if a.dtype not in FLOATS:
+        return None  # the least integer is its own negative
     if function_of(a) == "neg" and function_of(b) == "neg":
         return Node(Elementwise(turned), a.inputs[0], b.inputs[0])
     if function_of(a) == "neg" and is_number(b):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from consilience.ir import Node, Obligation, Shape
+import numpy as np
+
+from consilience.ir import FLOATS, INTEGERS, NUMBERS, Node, Obligation, Shape, numpy_dtype
 from consilience.ops import (
     AlteredGradient,
     BroadcastTo,
@@ -125,14 +127,21 @@ def cast_of_cast(node: Node, facts: Facts) -> Node | None:
     """A cast that loses nothing is not needed before another one."""
     inner = node.inputs[0]
     source = inner.inputs[0]
-    kept = {
-        "bool": ("int32", "int64", "float32", "float64"),
-        "int32": ("int64", "float64"),
-        "float32": ("float64",),
-    }
-    if not isinstance(inner.op, Cast) or inner.dtype not in kept.get(source.dtype, ()):
+    if not isinstance(inner.op, Cast) or not _exact(source.dtype, inner.dtype):
         return None
+    through_floats = source.dtype in INTEGERS and inner.dtype in FLOATS and node.dtype in INTEGERS
+    if through_floats and not _exact(source.dtype, node.dtype):
+        return None  # integers wrap around where floats saturate
     return source if source.dtype == node.dtype else Node(node.op, source)
+
+
+def _exact(source: str, target: str) -> bool:
+    """Whether every number of a dtype is one of another."""
+    if source not in NUMBERS or target not in NUMBERS:
+        return False
+    a, b = numpy_dtype(source), numpy_dtype(target)
+    # NumPy calls float64 safe for integers of 64 bits.
+    return np.can_cast(a, b, "safe") and not (a.kind in "iu" and a.itemsize == 8 and b.kind == "f")
 
 
 @rewrites(

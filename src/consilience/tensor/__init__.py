@@ -14,6 +14,7 @@ from consilience.backends.function import eval as eval
 from consilience.backends.function import function as function
 from consilience.ir import Node as _Node
 from consilience.ir import TensorType as TensorType
+from consilience.ir.settings import config as config
 from consilience.ops.arrangement import diagonal as diagonal
 from consilience.ops.arrangement import dimshuffle as dimshuffle
 from consilience.ops.arrangement import flatten as flatten
@@ -22,6 +23,12 @@ from consilience.ops.arrangement import repeat as repeat
 from consilience.ops.arrangement import take as take
 from consilience.ops.arrangement import take_along_axis as take_along_axis
 from consilience.ops.arrangement import trace as trace
+from consilience.ops.complex_numbers import angle as angle
+from consilience.ops.complex_numbers import complex as complex
+from consilience.ops.complex_numbers import complex_from_polar as complex_from_polar
+from consilience.ops.complex_numbers import conj as conj
+from consilience.ops.complex_numbers import imag as imag
+from consilience.ops.complex_numbers import real as real
 from consilience.ops.control import cond as cond
 from consilience.ops.control import ifelse as ifelse
 from consilience.ops.elementwise import TensorLike as TensorLike
@@ -98,6 +105,7 @@ from consilience.transforms.vectorize import vectorize_function as _vectorize_fu
 
 as_tensor = as_tensor_variable
 concat = concatenate
+conjugate = conj
 pow = power
 shape = _shape_of
 TensorVariable = _Node

@@ -1,4 +1,4 @@
-"""Constant tensors under PyTensor's and NumPy's names; lengths are integers or symbolic, the dtype float64 at first."""
+"""Constant tensors under PyTensor's and NumPy's names; lengths are integers or symbolic, `config.floatX` the dtype."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import numpy.typing as npt
 from consilience.errors import ShapeError
 from consilience.ir import Node
 from consilience.ir import constant as _constant
+from consilience.ir.settings import config
 from consilience.ir.side_tables import describe, set_name
-from consilience.ir.types import FLOATS, INTEGERS, dtype_named
+from consilience.ir.types import FLOATS, INTEGERS
 from consilience.ops.arrangement import full_like
+from consilience.ops.dtypes import named
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.random import Key
 from consilience.ops.shape import arange, as_length, broadcast_arrays, broadcast_to, expand_dims, eye, full, length_of
@@ -24,14 +26,14 @@ def constant(
     x: npt.ArrayLike, name: str | None = None, ndim: int | None = None, dtype: npt.DTypeLike | None = None
 ) -> Node:
     """A fixed array, of rank `ndim` if given; equal arrays are one node."""
-    return _checked(_constant(x, None if dtype is None else dtype_named(dtype)), name, ndim)
+    return _checked(as_tensor(x, dtype), name, ndim)
 
 
 def as_tensor_variable(
     x: TensorLike, name: str | None = None, ndim: int | None = None, dtype: npt.DTypeLike | None = None
 ) -> Node:
     """A node for any array, number, node or nested list of these, of rank `ndim` if given."""
-    return _checked(as_tensor(x, None if dtype is None else dtype_named(dtype)), name, ndim)
+    return _checked(as_tensor(x, dtype), name, ndim)
 
 
 def _checked(node: Node, name: str | None, ndim: int | None) -> Node:
@@ -49,7 +51,7 @@ def key(seed: int) -> Node:
 
 def zeros(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     """Zeros of a shape."""
-    return full(shape, 0, "float64" if dtype is None else dtype)
+    return full(shape, 0, named(dtype))
 
 
 empty = zeros
@@ -57,7 +59,7 @@ empty = zeros
 
 def ones(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     """Ones of a shape."""
-    return full(shape, 1, "float64" if dtype is None else dtype)
+    return full(shape, 1, named(dtype))
 
 
 def alloc(value: TensorLike, *shape: object) -> Node:
@@ -92,7 +94,7 @@ def identity_like(x: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
 def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | None = None) -> Node:
     """Ones on and below diagonal `k`, zeros above it: N rows and M columns (N for None)."""
     row, column = arange(length_of(as_length(N))), arange(length_of(as_length(N if M is None else M)))
-    return cast(apply("ge", apply("add", expand_dims(row, 1), k), column), "float64" if dtype is None else dtype)
+    return cast(apply("ge", apply("add", expand_dims(row, 1), k), column), dtype)
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Node, Node]:
@@ -171,7 +173,7 @@ def _is_last(positions: Node, num: object) -> Node:
 
 def _spread_along(values: Node, axis: int, dtype: npt.DTypeLike | None) -> Node:
     if dtype is not None:
-        values = cast(apply("floor", values) if dtype_named(dtype) in INTEGERS else values, dtype)
+        values = cast(apply("floor", values) if named(dtype) in INTEGERS else values, dtype)
     place = axis % values.ndim
     order = [*range(1, place + 1), 0, *range(place + 1, values.ndim)]
     return values.transpose(*order) if place else values
@@ -234,6 +236,13 @@ def meshgrid(*xi: TensorLike, indexing: str = "xy", sparse: bool = False) -> lis
         return axes
     shape = [axes[order.index(i)].static_shape[i] for i in range(len(xi))]
     return [broadcast_to(axis, shape) for axis in axes]
+
+
+def floatX(X: TensorLike) -> Any:  # PyMC's name
+    """An expression or array as floats of `config.floatX`; expressions stay expressions, all else is an array."""
+    if isinstance(X, Node):
+        return as_tensor(X, config.floatX)
+    return np.asarray(X, dtype=config.floatX)
 
 
 class _Grid:

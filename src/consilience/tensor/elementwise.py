@@ -15,10 +15,10 @@ from consilience.ops.elementwise import TensorLike, apply
 from consilience.ops.scalar import DRAWS, TABLE
 
 # Rows that users know in another form: `power`, `round` with its modes, `where` and `logaddexp` with PyTensor's
-# parameters, and what distributions and `pt.random` are made of.
+# parameters, the parts of complex numbers, and what distributions and `pt.random` are made of.
 _ELSEWHERE: Final = {
     "pow", "round", "where", "logaddexp", "fold_in", "poisson_quantile", "binomial_quantile",
-    "negative_binomial_quantile", *DRAWS,
+    "negative_binomial_quantile", "complex", "modulus", "real", "imag", "angle", "conj", *DRAWS,
 }  # fmt: skip
 
 # Other spellings of rows, in PyTensor, NumPy and PyMC.

@@ -57,11 +57,6 @@ def _joined(parts: Sequence[Node]) -> Node:
     return concatenate([reshape(part, (-1,)) for part in parts])
 
 
-def floatX(X: TensorLike) -> Any:
-    """An expression or an array as float64."""
-    return cast(X, "float64") if isinstance(X, Node) else np.asarray(X, "float64")
-
-
 def intX(X: TensorLike) -> Any:
     """An expression or an array as int64."""
     return cast(X, "int64") if isinstance(X, Node) else np.asarray(X, "int64")

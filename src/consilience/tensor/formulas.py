@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.ir import Node
-from consilience.ops.elementwise import StopGradient, TensorLike, apply, as_tensor, broadcast_shape, cast, kind_of
+from consilience.ops.dtypes import kind_of
+from consilience.ops.elementwise import StopGradient, TensorLike, apply, as_tensor, broadcast_shape, cast
 from consilience.ops.notation import round_to
 from consilience.ops.reductions import all as every
 from consilience.ops.shape import broadcast_to

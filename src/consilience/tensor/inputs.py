@@ -11,7 +11,8 @@ from typing import Final
 import numpy.typing as npt
 
 from consilience.ir import Dimension, Node, tensor_input
-from consilience.ir.types import DTYPES, dtype_named
+from consilience.ir.types import DTYPES
+from consilience.ops.dtypes import named
 
 Lengths = Sequence[int | Dimension | None]
 
@@ -19,7 +20,7 @@ LETTERS: Final = {
     "": None, "b": "int8", "w": "int16", "i": "int32", "l": "int64", "f": "float32", "d": "float64", "c": "complex64",
     "z": "complex128", "bool_": "bool",
 }  # fmt: skip
-"""Dtypes by the letters before a word; none leaves the dtype to the call, float64 if that says nothing."""
+"""Dtypes by the letters before a word; none leaves the dtype to the call, `config.floatX` if that says nothing."""
 
 RANKS: Final[dict[str, tuple[int | None, ...]]] = {
     "scalar": (),
@@ -35,11 +36,11 @@ RANKS: Final[dict[str, tuple[int | None, ...]]] = {
 def tensor(
     name: str | None = None, *, dtype: npt.DTypeLike | None = None, shape: Lengths = (), broadcastable: None = None
 ) -> Node:
-    """A function input, float64 unless `dtype` says otherwise.
+    """A function input, `config.floatX` unless `dtype` says otherwise.
 
     shape   a length per axis, None where it is known only at the call
     """
-    return tensor_input("float64" if dtype is None else dtype_named(dtype), shape, name)
+    return tensor_input(named(dtype), shape, name)
 
 
 def _input(word: str, own: str | None, lengths: Lengths) -> Callable[..., Node]:
@@ -53,7 +54,7 @@ def _input(word: str, own: str | None, lengths: Lengths) -> Callable[..., Node]:
 
     shown = ", ".join("any" if length is None else str(length) for length in lengths)
     make.__name__ = make.__qualname__ = word
-    make.__doc__ = f"A function input of shape ({shown}), {own or 'float64 unless `dtype` says otherwise'}."
+    make.__doc__ = f"A function input of shape ({shown}), {own or '`config.floatX` unless `dtype` says otherwise'}."
     return make
 
 

@@ -13,7 +13,7 @@ from consilience.ir import Node, constant, tensor_input, topological
 from consilience.ir.dimension import product
 from consilience.ir.obligations import collect
 from consilience.ir.side_tables import describe, without_sources
-from consilience.ir.types import FLOATS
+from consilience.ir.types import COMPLEXES, FLOATS
 from consilience.ops import StopGradient
 from consilience.ops.assertion import require
 from consilience.ops.shape import eye, reshape
@@ -161,6 +161,11 @@ def hessian_vector_product(
 
 
 def _check_float(node: Node, what: str) -> None:
+    if node.dtype in COMPLEXES:
+        raise DtypeError(
+            f"{what} a {node.dtype} tensor has no meaning: {describe(node)}; make it of its real and imaginary parts "
+            "with `pt.complex` and differentiate by those."
+        )
     if node.dtype not in FLOATS:
         raise DtypeError(f"{what} a {node.dtype} tensor has no meaning: {describe(node)}; cast it to float64 first.")
 

@@ -14,6 +14,7 @@ from consilience.ir.side_tables import describe
 from consilience.ir.types import FLOATS
 from consilience.ops import Elementwise, Item, StopGradient
 from consilience.ops.scalar import DRAWS
+from consilience.transforms.complex_pairs import without_complex
 from consilience.transforms.gradient.mask import total, unbroadcast
 from consilience.transforms.gradient.table import pullback_row
 
@@ -33,6 +34,14 @@ def accumulate(
     known       nodes with their cotangents, which count in place of what the outputs contribute
     """
     known = known or {}
+    real, made = without_complex([*outputs, *known])
+    if made:
+        cotangents = [*outputs.values(), *known.values()]
+        split = dict(zip(real, cotangents, strict=True))
+        outputs = {node: split[node] for node in real[: len(outputs)]}
+        known = {node: split[node] for node in real[len(outputs) :]}
+        wrt = [made.get(node, node) for node in wrt]
+        constants = [made.get(node, node) for node in constants]
     order = topological([*outputs, *known])
     leading = _leading_to(order, [*outputs, *known], wrt, constants)
     parts: dict[Node, list[Node]] = {

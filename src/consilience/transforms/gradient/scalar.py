@@ -334,6 +334,8 @@ for _name in (
     no_derivative(_name, "the result is true or false")
 for _name in ("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"):
     no_derivative(_name, "defined for integers and bool only")
+for _name in ("complex", "modulus", "real", "imag", "angle", "conj"):
+    no_derivative(_name, "complex numbers are pairs of real ones before derivatives are taken (`complex_pairs`)")
 no_derivative("fold_in", "the result is a random key")
 for _name in DRAWS:
     no_derivative(_name, "a draw; the engine refuses derivatives with respect to its parameters")

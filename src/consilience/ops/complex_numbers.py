@@ -1,0 +1,45 @@
+"""Complex numbers: made of real ones, and taken apart. Functions of parts give of real tensors what NumPy gives."""
+
+from __future__ import annotations
+
+from consilience.ir import COMPLEXES, Node
+from consilience.ir.arithmetic import means
+from consilience.ops.elementwise import TensorLike, apply, as_tensor
+from consilience.ops.shape import full
+
+
+@means("real")
+def real(x: TensorLike) -> Node:
+    """The real part; a real tensor itself."""
+    node = as_tensor(x)
+    return apply("real", node) if node.dtype in COMPLEXES else node
+
+
+@means("imag")
+def imag(x: TensorLike) -> Node:
+    """The imaginary part; zeros of the same dtype for a real tensor."""
+    node = as_tensor(x)
+    return apply("imag", node) if node.dtype in COMPLEXES else full(node.static_shape, 0, node.dtype)
+
+
+@means("conj")
+def conj(x: TensorLike) -> Node:
+    """The complex conjugate; a real tensor itself."""
+    node = as_tensor(x)
+    return apply("conj", node) if node.dtype in COMPLEXES else node
+
+
+def angle(z: TensorLike) -> Node:
+    """The angle in radians, in (-pi, pi]; 0 or pi for a real tensor."""
+    x = as_tensor(z)
+    return apply("angle", x) if x.dtype in COMPLEXES else apply("arctan2", imag(x), x)
+
+
+def complex(real: TensorLike, imag: TensorLike) -> Node:
+    """real + 1j * imag: complex64 of float32, complex128 of anything else that is real."""
+    return apply("complex", real, imag)
+
+
+def complex_from_polar(abs: TensorLike, angle: TensorLike) -> Node:
+    """The complex number of a size `abs` and an angle in radians."""
+    return complex(apply("mul", abs, apply("cos", angle)), apply("mul", abs, apply("sin", angle)))
