@@ -255,9 +255,9 @@ def test_arguments_out_of_range(arguments: dict[str, Any], message: str) -> None
 
 
 def test_sampling_outside_a_model() -> None:
-    for door in (pm.sample, pm.sample_prior_predictive):
+    for function in (pm.sample, pm.sample_prior_predictive):
         with pytest.raises(TypeError, match=r"no model on the context stack.*pass `model=`"):
-            door()
+            function()
     with pytest.raises(TypeError, match="no model on the context stack"):
         pm.sample_posterior_predictive(None)
     with pytest.raises(pm.ModelError, match="No model on context stack"):

@@ -90,25 +90,25 @@ def test_log_likelihood_and_log_prior_may_come_with_the_run() -> None:
 
 
 @pytest.mark.parametrize(
-    "door",
+    "function",
     [pm.sample_prior_predictive, pm.sample_posterior_predictive, pm.compute_log_likelihood, pm.compute_log_prior],
 )
-def test_predictive_functions_take_pymcs_keywords(door: Any) -> None:
-    trace = () if door is pm.sample_prior_predictive else ({"x": np.zeros((1, 5))},)
+def test_predictive_functions_take_pymcs_keywords(function: Any) -> None:
+    trace = () if function is pm.sample_prior_predictive else ({"x": np.zeros((1, 5))},)
     more = (
         {}
-        if door is not pm.compute_log_likelihood and door is not pm.compute_log_prior
+        if function is not pm.compute_log_likelihood and function is not pm.compute_log_prior
         else {"extend_inferencedata": False}
     )
     passing = {"progressbar": False, "compile_kwargs": {}, "idata_kwargs": {}, **more}
-    plain = door(*trace, model=model(), **({"random_seed": 1} if not more else {}), **more)
-    given = door(*trace, model=model(), **({"random_seed": 1} if not more else {}), **passing)
+    plain = function(*trace, model=model(), **({"random_seed": 1} if not more else {}), **more)
+    given = function(*trace, model=model(), **({"random_seed": 1} if not more else {}), **passing)
     assert {name: list(group.data_vars) for name, group in plain.children.items()} == {
         name: list(group.data_vars) for name, group in given.children.items()
     }
     with pytest.raises(TypeError, match=r"no argument `var_name`; did you mean `var_names`\?"):
-        door(*trace, model=model(), var_name=["y"])
-    assert inspect.signature(door).parameters["pymc"].kind is inspect.Parameter.VAR_KEYWORD
+        function(*trace, model=model(), var_name=["y"])
+    assert inspect.signature(function).parameters["pymc"].kind is inspect.Parameter.VAR_KEYWORD
 
 
 @pytest.mark.parametrize(

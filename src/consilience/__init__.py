@@ -86,7 +86,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-class _Door(ModuleType):
+class _Package(ModuleType):
     """This package, in which `sample` is the function: importing the module of that name does not change it."""
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -94,4 +94,4 @@ class _Door(ModuleType):
             super().__setattr__(name, value)
 
 
-sys.modules[__name__].__class__ = _Door
+sys.modules[__name__].__class__ = _Package

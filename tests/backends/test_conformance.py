@@ -15,7 +15,7 @@ import pytest
 import scipy.linalg
 import scipy.special
 
-from consilience.ir import Constant, Input, Node, Obligation, Op, Parameter, Shared, constant
+from consilience.ir import Constant, Input, Node, Op, Parameter, ShapeConstraint, Shared, constant
 from consilience.ops import (
     AlteredGradient,
     ArgReduce,
@@ -112,7 +112,7 @@ def one(op: Op) -> Callable[..., Node]:
 SHAPES_OF_ALL_KINDS: tuple[Shape, ...] = ((), (1,), (0,), (5,), (33,), (3, 4), (2, 0, 3), (1, 1, 1), (2, 3, 17))
 for shape in SHAPES_OF_ALL_KINDS:
     case(Elementwise, f"add{shape}", one(Elementwise("add")), shape, shape, expected=np.add, dtypes=ALL)
-    equal = Obligation(5, 5, "equal lengths")
+    equal = ShapeConstraint(5, 5, "equal lengths")
     for same in (Assume((("finite", True),)), Require((equal,)), StopGradient(), AlteredGradient("zero")):
         case(type(same), f"{shape}", one(same), shape, expected=lambda x: x, dtypes=ALL)
     for dtype in ALL:

@@ -199,7 +199,7 @@ class TestChecksAtTheCall:
 
     @BACKENDS
     def test_lengths_decided_by_reshape_products_and_joins(self, backend: str) -> None:
-        """Obligations other than broadcasting."""
+        """Shape constraints other than broadcasting."""
         x, y = pt.vector("x"), pt.matrix("y")
         for build in (
             lambda: x.reshape((2, 3)),

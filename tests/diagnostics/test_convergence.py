@@ -108,7 +108,7 @@ def test_few_effective_draws_are_found_in_bulk_and_tails(part: str) -> None:
 
 
 def test_constants_and_nan_are_passed_over() -> None:
-    """A parameter without diagnostics, such as the diagonal of a correlation, is no trouble."""
+    """A parameter without diagnostics, such as the diagonal of a correlation, is no diagnosis."""
     draws = np.concatenate([np.ones((4, 500, 1)), np.full((4, 500, 1), np.nan), GOOD], axis=2)
     assert inspect(draws) == []
 

@@ -160,7 +160,7 @@ def test_symbolic_shapes_are_owed() -> None:
     mu = tensor_input("float64", (None,), "mu")
     value = tensor_input("float64", (None,), "value")
     rv = pd.Normal.dist(mu, 1, shape=4)
-    (owed,) = rv.op.obligations(*rv.inputs)
+    (owed,) = rv.op.shape_constraints(*rv.inputs)
     assert (owed.left, owed.right) == (mu.static_shape[0], 4)
     compiled = function([mu, value], pd.logp(rv, value), backend="reference")
     assert compiled(np.zeros(4), np.zeros(4)).shape == (4,)

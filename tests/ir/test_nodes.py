@@ -15,7 +15,7 @@ import consilience.tensor as pt
 from consilience.errors import DtypeError
 from consilience.ir import NUMBERS, Node, constant, tensor_input, topological
 from consilience.ir.node import alive
-from consilience.ir.obligations import collect
+from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import name_of, source_of
 from consilience.ops import Elementwise
 
@@ -148,8 +148,8 @@ def test_memory_is_given_back() -> None:
     assert alive() <= before
 
 
-def test_obligations_are_collected_once_each() -> None:
-    """Equal obligations of several nodes are one, with the place of the first."""
+def test_shape_constraints_are_collected_once_each() -> None:
+    """Equal shape constraints of several nodes are one, with the place of the first."""
     x, y = pt.vector("x"), pt.vector("y")
     debts = collect([x + y, x - y, (x + y) * 2])
     assert [(repr(d.left), repr(d.right)) for d in debts] == [("x.shape[0]", "y.shape[0]")]

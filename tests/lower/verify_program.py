@@ -101,23 +101,23 @@ def verify(program: Program) -> Program:
     if plan(program)[1] > MOST_BYTES:
         return program
     machine = _Machine(program)
-    _run(machine, program.steps, program.homes)
+    _run(machine, program.steps, program.buffers)
     for number, flags in machine.written.items():
         assert flags.all(), f"output {number} is not written whole by\n{program}"
     return program
 
 
-def _run(machine: _Machine, steps: Sequence[Step], homes: Mapping[Node, View]) -> None:
+def _run(machine: _Machine, steps: Sequence[Step], buffers: Mapping[Node, View]) -> None:
     for step in steps:
         if isinstance(step, ScalarStep):
             for node in step.nodes:
-                _scalar_node(machine, node, homes)
+                _scalar_node(machine, node, buffers)
                 machine.registers.add(node)
         elif isinstance(step, KeepStep):
-            _scalar(machine, step.node, homes)
+            _scalar(machine, step.node, buffers)
             machine.write(*machine.view(step.target), step)
         elif isinstance(step, KernelStep):
-            _kernel(machine, step, homes)
+            _kernel(machine, step, buffers)
         elif isinstance(step, CallStep):
             for source in step.sources:
                 machine.read(*machine.view(source), step.node)
@@ -126,25 +126,25 @@ def _run(machine: _Machine, steps: Sequence[Step], homes: Mapping[Node, View]) -
         elif isinstance(step, ScatterStep):
             _scatter(machine, step)
         else:
-            _branch(machine, step, homes)
+            _branch(machine, step, buffers)
 
 
-def _scalar(machine: _Machine, node: Node, homes: Mapping[Node, View]) -> None:
+def _scalar(machine: _Machine, node: Node, buffers: Mapping[Node, View]) -> None:
     known = constant_value(node)
     if node in machine.registers or (known is not None and known.size == 1):
         return
-    assert node in homes, f"{node!r} is read as a scalar and lies nowhere"
-    home = homes[node]
-    machine.read(home.storage, np.array([home.offset]), node)
+    assert node in buffers, f"{node!r} is read as a scalar and lies nowhere"
+    buffer = buffers[node]
+    machine.read(buffer.storage, np.array([buffer.offset]), node)
 
 
-def _scalar_node(machine: _Machine, node: Node, homes: Mapping[Node, View]) -> None:
+def _scalar_node(machine: _Machine, node: Node, buffers: Mapping[Node, View]) -> None:
     operands = list(node.inputs)
     if isinstance(node.op, Index) and len(operands) > 1 and operands[0] not in machine.registers:
         source = operands.pop(0)
-        machine.read(*machine.view(homes[source]), node)
+        machine.read(*machine.view(buffers[source]), node)
     for operand in operands:
-        _scalar(machine, operand, homes)
+        _scalar(machine, operand, buffers)
 
 
 def _accesses(kernel: LoopKernel) -> Iterator[tuple[int, Places]]:
@@ -166,12 +166,12 @@ def _accesses(kernel: LoopKernel) -> Iterator[tuple[int, Places]]:
         yield kernel.borders, np.arange(kernel.domain[0] + 1)
 
 
-def _kernel(machine: _Machine, step: KernelStep, homes: Mapping[Node, View]) -> None:
+def _kernel(machine: _Machine, step: KernelStep, buffers: Mapping[Node, View]) -> None:
     kernel = step.kernel
     if 0 in kernel.domain:
         return
-    for node in step.uniforms:
-        _scalar(machine, node, homes)
+    for node in step.invariants:
+        _scalar(machine, node, buffers)
     for root, _ in initialise(kernel):
         view = step.memories[root.memory]
         machine.write(view.storage, view.offset + reached(0, root.strides, kernel.domain), step)
@@ -211,12 +211,12 @@ def _scatter(machine: _Machine, step: ScatterStep) -> None:
     machine.write(step.target.storage, places, step.node)
 
 
-def _branch(machine: _Machine, step: BranchStep, homes: Mapping[Node, View]) -> None:
-    _scalar(machine, step.condition, homes)
+def _branch(machine: _Machine, step: BranchStep, buffers: Mapping[Node, View]) -> None:
+    _scalar(machine, step.condition, buffers)
     ends = []
     for steps, own in step.branches:
         inside = machine.copy()
-        _run(inside, steps, {**homes, **own})
+        _run(inside, steps, {**buffers, **own})
         ends.append(inside)
     one, other = ends
     machine.tags = np.where(one.tags == other.tags, one.tags, -1)

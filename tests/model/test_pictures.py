@@ -94,10 +94,10 @@ def test_mermaid_and_dot_say_the_same() -> None:
 
 
 def test_optional_libraries_are_asked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    for library, door in (("graphviz", pm.model_to_graphviz), ("networkx", pm.model_to_networkx)):
+    for library, function in (("graphviz", pm.model_to_graphviz), ("networkx", pm.model_to_networkx)):
         monkeypatch.setitem(sys.modules, library, None)
         with pytest.raises(ImportError, match=f"pip install {library}"):
-            door(schools())
+            function(schools())
 
 
 def test_networkx_graph_has_the_same_arrows() -> None:

@@ -1,4 +1,4 @@
-"""What the engine promises whatever the ops: depth, paths, types, inner nodes, obligations, errors."""
+"""What the engine promises whatever the ops: depth, paths, types, inner nodes, shape constraints, errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from consilience.backends.reference import evaluate
 from consilience.errors import DtypeError, GraphError, MissingRuleError, ShapeError
 from consilience.ir import Node, Op, TensorType, constant, tensor_input, topological
-from consilience.ir.obligations import collect
+from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import source_of
 from consilience.ops import Elementwise, StopGradient, apply, reduce
 from consilience.transforms.gradient import (
@@ -111,7 +111,7 @@ def test_what_has_no_derivative_is_refused_with_a_way_out() -> None:
         pushforward([v * x], [x, v], [x])
 
 
-def test_obligations_of_the_cost_are_inherited() -> None:
+def test_shape_constraints_of_the_cost_are_inherited() -> None:
     x, y = tensor_input("float64", (None,)), tensor_input("float64", (None,))
     cost = reduce("sum", x * y) * 0.0 + x.sum()
 

@@ -11,7 +11,7 @@ import pytest
 from consilience.backends.reference import evaluate
 from consilience.errors import DtypeError, MissingRuleError, ShapeError
 from consilience.ir import Node, constant, shared_slot, tensor_input, topological
-from consilience.ir.obligations import collect
+from consilience.ir.shape_constraints import collect
 from consilience.ir.types import dtype_of
 from consilience.ops import (
     TABLE,

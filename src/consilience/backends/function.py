@@ -1,7 +1,7 @@
 """From expressions to something that can be called.
 
-A `Request` in, a `Function` out: obligations are collected from the graph as written, the graph is simplified, and a
-backend compiles it for the shapes that come. Which backend does the work is looked up in the registry.
+A `Request` in, a `Function` out: shape constraints are collected from the graph as written, the graph is simplified,
+and a backend compiles it for the shapes that come. Which backend does the work is looked up in the registry.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from consilience.backends.pickling import duplicate
 from consilience.backends.registry import Bound
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.request import In, Outputs, Pairs, Request, Unused, order_of, requested
-from consilience.backends.shapes import Lengths, bind_lengths, check_obligations, check_sizes, sizes_of
+from consilience.backends.shapes import Lengths, bind_lengths, check_shape_constraints, check_sizes, sizes_of
 from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
 from consilience.ir import Input, Node, Shared, numpy_dtype, substitute, topological
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
 from consilience.ir.leaves import is_masked
 from consilience.ir.lengths import sources_of
-from consilience.ir.obligations import collect
+from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe, name_of
 from consilience.ops.assertion import require
 from consilience.rules import simplify
@@ -96,10 +96,10 @@ class Function:
         began = time.perf_counter()
         written = request.expressions
         sources = sources_of(written)
-        self._obligations = collect([*written, *sources])
+        self._shape_constraints = collect([*written, *sources])
         self._sizes = sizes_of(topological([*written, *sources]))
         # Lengths that are computed can be checked by the program only.
-        later = tuple(o for o in self._obligations if dims.is_computed(o.left) or dims.is_computed(o.right))
+        later = tuple(o for o in self._shape_constraints if dims.is_computed(o.left) or dims.is_computed(o.right))
         self.optimised = tuple(require(simplify(written) if mode.simplified else written, later))
         self._slots = _slots(self.optimised, written, sources)
         if profile is not None:
@@ -192,7 +192,7 @@ class Function:
         if isinstance(error, MemoryShortage):
             return error
         try:
-            written = require(self._request.expressions, self._obligations)
+            written = require(self._request.expressions, self._shape_constraints)
             reference.evaluate(written, dict(zip((*self.inputs, *self._slots), arrays, strict=True)))
         except (ExecutionError, ShapeError) as precise:
             return precise
@@ -263,12 +263,12 @@ class Function:
         return made
 
     def check_shapes(self, shapes: Sequence[tuple[int, ...]]) -> Lengths:
-        """Values of the symbolic lengths; raises ShapeError where shapes or obligations do not fit."""
+        """Values of the symbolic lengths; raises ShapeError where shapes or shape constraints do not fit."""
         lengths: Lengths = {}
         for node, shape in zip((*self.inputs, *self._slots), shapes, strict=True):
             bind_lengths(node, shape, lengths)
         check_sizes(self._sizes, lengths)
-        check_obligations(self._obligations, lengths)
+        check_shape_constraints(self._shape_constraints, lengths)
         return lengths
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from consilience.backends import reference
 from consilience.backends.callback import Callback
 from consilience.backends.registry import Bound, Executable
-from consilience.backends.shapes import Lengths, bind_computed, check_obligations, check_sizes, sizes_of
+from consilience.backends.shapes import Lengths, bind_computed, check_shape_constraints, check_sizes, sizes_of
 from consilience.errors import ExecutionError, LinearAlgebraError, MemoryShortage, OutOfBoundsError, Status
 from consilience.ir import (
     Node,
@@ -40,7 +40,7 @@ from consilience.ir.lengths import source_of
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower import entry
 from consilience.lower.expand import expand
-from consilience.lower.prepare import prepare
+from consilience.lower.hoisting import hoist
 from consilience.lower.program import lower
 from consilience.lower.sharing import share_exponentials
 from consilience.lower.specialise import specialise
@@ -91,7 +91,7 @@ class Compiled:
         check_sizes(sizes_of(topological(outputs)), {})
         with without_sources():
             primitive = fold(share_exponentials(expand(outputs)))
-            cut, leaves, self._prepared = prepare(primitive, self._data)
+            cut, leaves, self._prepared = hoist(primitive, self._data)
             program = lower(inputs, cut, leaves)
         host = target.host()
         code = entry.write(program, host)
@@ -303,7 +303,7 @@ class _Staged:
         for (atom, nodes), count, leaf in zip(self._masks.items(), counts, placed, strict=True):
             bind_computed(atom, count, lengths)
             known.update((node, leaf) for node in nodes)
-        check_obligations(required(self.outputs), lengths)
+        check_shape_constraints(required(self.outputs), lengths)
         with without_sources():
             static, memo = specialise([*self.outputs, *known], lengths)
             replaced = substitute(static[: len(self.outputs)], {memo[old]: new for old, new in known.items()})

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends.callback import Callback
-from consilience.backends.shapes import Lengths, bind_computed, bind_lengths, check_obligations, static_shape
+from consilience.backends.shapes import Lengths, bind_computed, bind_lengths, check_shape_constraints, static_shape
 from consilience.errors import LinearAlgebraError, MissingRuleError, OutOfBoundsError, ParameterError, ShapeError
 from consilience.ir import Constant, Dim, Node, TensorType, computed_atoms, is_leaf, numpy_dtype, topological
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
-from consilience.ir.obligations import collect
+from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
 from consilience.ops import (
@@ -100,10 +100,10 @@ def evaluate(
     for atom in computed_atoms(outputs):
         if atom not in lengths:
             source = source_of(atom)
-            check_obligations(collect([source]), lengths)
+            check_shape_constraints(collect([source]), lengths)
             _evaluate_into(values, [source], lengths)
             bind_computed(atom, int(values[source]), lengths)
-    check_obligations(required(outputs), lengths)
+    check_shape_constraints(required(outputs), lengths)
     _evaluate_into(values, outputs, lengths)
     return [values[output] for output in outputs]
 

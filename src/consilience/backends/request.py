@@ -30,7 +30,7 @@ from consilience.ir import (
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import known_meaning
 from consilience.ir.lengths import sources_of
-from consilience.ir.obligations import collect
+from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe, name_of, origins_of
 from consilience.ops.elementwise import cast
 from consilience.ops.random import fold_in
@@ -284,6 +284,6 @@ def _lengths(order: Sequence[Node], expressions: Sequence[Node]) -> set[dims.Ato
     for node in order:
         for of in (node.type,) if isinstance(node.type, TensorType) else node.type.items:
             found += of.shape
-    for obligation in collect(expressions):
-        found += (obligation.left, obligation.right)
+    for shape_constraint in collect(expressions):
+        found += (shape_constraint.left, shape_constraint.right)
     return {atom for length in found for atom in dims.atoms(length)}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from consilience.errors import ShapeError
-from consilience.ir import Dim, Node, Obligation, TupleType
+from consilience.ir import Dim, Node, ShapeConstraint, TupleType
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
 from consilience.ir.side_tables import describe
@@ -41,16 +41,16 @@ def check_sizes(sizes: Mapping[Dim, Node], lengths: Lengths) -> None:
             raise ShapeError(f"{describe(node)} has {actual} elements, more than can be addressed.")
 
 
-def check_obligations(obligations: Iterable[Obligation], lengths: Lengths) -> None:
+def check_shape_constraints(constraints: Iterable[ShapeConstraint], lengths: Lengths) -> None:
     """Raise ShapeError where lengths that must agree do not, with both expressions and the user's line."""
-    for obligation in obligations:
-        left = dims.substitute(obligation.left, lengths)
-        right = dims.substitute(obligation.right, lengths)
+    for must in constraints:
+        left = dims.substitute(must.left, lengths)
+        right = dims.substitute(must.right, lengths)
         if isinstance(left, int) and isinstance(right, int) and left != right:
             stretched = " A length 1 is stretched only when it is static: index with `None` to add such an axis."
             raise ShapeError(
-                f"{obligation.reason}, but `{obligation.left!r}` is {left} and `{obligation.right!r}` is {right}, in "
-                f"{obligation.where}.{stretched if 1 in (left, right) else ''}"
+                f"{must.reason}, but `{must.left!r}` is {left} and `{must.right!r}` is {right}, in "
+                f"{must.where}.{stretched if 1 in (left, right) else ''}"
             )
 
 

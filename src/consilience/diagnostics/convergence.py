@@ -54,7 +54,7 @@ def inspect(
     *,
     examination: Examination | None = None,
 ) -> list[Finding]:
-    """Look at the draws after tuning and at the sampler's statistics (chain, draw) for signs of trouble.
+    """Look at the draws after tuning and at the sampler's statistics (chain, draw) for signs of diagnosis.
 
     `statistics` may hold `diverging`, `reached_max_treedepth` and `energy`; those of a tree are found in its
     group `sample_stats`. `examination` holds the diagnostics of all elements of the variables in their order,

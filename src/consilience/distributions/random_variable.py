@@ -15,11 +15,11 @@ from consilience.distributions.constraints import Constraint, IntervalConstraint
 from consilience.distributions.law import Law
 from consilience.distributions.mathematics import floor, greater_equal, less, logical_and, where
 from consilience.distributions.parameters import first_outside, guarded
-from consilience.distributions.shapes import batch_obligations, broadcast, spread
+from consilience.distributions.shapes import batch_shape_constraints, broadcast, spread
 from consilience.errors import DtypeError, MissingRuleError, ShapeError, SupportError
 from consilience.ir import FLOATS, Node, Op, Shape, TensorType, constant_value, rebuild, topological
 from consilience.ir.arithmetic import means
-from consilience.ir.obligations import Obligation
+from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe, name_of, without_sources
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
@@ -45,13 +45,13 @@ class RandomVariable(Op):
             raise DtypeError(f"a random variable needs a random key first, got {inputs[:1]!r}.")
         return TensorType(self.dtype, self.shape)
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         law = self.distribution.bound(inputs[1:], self.extras)
         batch = batch_part(self.shape, law)
         return tuple(
-            obligation
+            shape_constraint
             for value, rank in zip(inputs[1:], law.event_ranks(), strict=True)
-            for obligation in batch_obligations(batch, value.static_shape[: value.ndim - rank])
+            for shape_constraint in batch_shape_constraints(batch, value.static_shape[: value.ndim - rank])
         )
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from consilience.errors import GraphError, ShapeError
 from consilience.ir import Dim, Dimension, Node, Shape
-from consilience.ir.obligations import Obligation
+from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ops.shape import as_shape, broadcast_to
 
 
@@ -67,11 +67,11 @@ def check_holds(title: str, wanted: Shape, own: Shape, source: str) -> None:
         raise ShapeError(f"{title}: parameters of batch shape {text(own)} do not fit the {source} {text(wanted)}.")
 
 
-def batch_obligations(wanted: Shape, own: Shape) -> tuple[Obligation, ...]:
+def batch_shape_constraints(wanted: Shape, own: Shape) -> tuple[ShapeConstraint, ...]:
     """Equalities that let parameters of batch shape `own` fit into a batch shape."""
     pairs = zip(reversed(own), reversed(wanted), strict=False)
     return tuple(
-        Obligation(a, b, "parameters have the shape of their variable")
+        ShapeConstraint(a, b, "parameters have the shape of their variable")
         for a, b in pairs
         if a != 1 and a is not b and a != b
     )

@@ -1,4 +1,4 @@
-"""A program as a value: frozen interned nodes, types with symbolic lengths, regions, obligations."""
+"""A program as a value: frozen interned nodes, types with symbolic lengths, regions, shape constraints."""
 
 from consilience.ir.digest import digest
 from consilience.ir.dimension import Dim, Dimension, symbol
@@ -15,10 +15,10 @@ from consilience.ir.leaves import (
 )
 from consilience.ir.lengths import computed_atoms, substitute, with_lengths
 from consilience.ir.node import Node
-from consilience.ir.obligations import Obligation
 from consilience.ir.op import Op
 from consilience.ir.parse import parse
 from consilience.ir.region import Region, close
+from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.text import text
 from consilience.ir.traversal import rebuild, topological, users
 from consilience.ir.types import (
@@ -50,11 +50,11 @@ __all__ = [
     "Dimension",
     "Input",
     "Node",
-    "Obligation",
     "Op",
     "Parameter",
     "Region",
     "Shape",
+    "ShapeConstraint",
     "Shared",
     "TensorType",
     "TupleType",

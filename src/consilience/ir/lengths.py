@@ -99,7 +99,7 @@ def with_lengths(
 
     values    the length for each symbol
     leaves    inputs and slots whose type changes with it (None: all); the others keep their lengths, and
-              obligations arise where the two meet
+              shape constraints arise where the two meet
     """
     return _exchanged(nodes, {}, values, leaves)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from consilience.ir.obligations import Obligation
+from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.types import Type
 from consilience.record import Record
 
@@ -32,6 +32,6 @@ class Op(Record):
         """Type of the result; raises ShapeError or DtypeError where the inputs have no meaning."""
         raise NotImplementedError(f"{type(self).__name__} must define result_type")
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         """Equalities of lengths that the construction could not prove."""
         return ()

@@ -21,9 +21,9 @@ from consilience.ir import dimension as dims
 from consilience.ir.dimension import Dim
 from consilience.ir.leaves import Parameter, constant, shared_slot, tensor_input
 from consilience.ir.node import Node
-from consilience.ir.obligations import Obligation
 from consilience.ir.op import Op
 from consilience.ir.region import Region
+from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import without_sources
 from consilience.ir.types import DTYPES, TensorType, TupleType, numpy_dtype
 from consilience.record import Record
@@ -274,7 +274,7 @@ _expression = functools.lru_cache(maxsize=1024)(_tree)
 
 def _parameter_classes() -> dict[str, type[Any]]:
     """Records beside the ops, such as the entries of an index, by name."""
-    modules = {op.__module__ for op in Op.classes.values()} | {Obligation.__module__}
+    modules = {op.__module__ for op in Op.classes.values()} | {ShapeConstraint.__module__}
     return _classes_in(frozenset(modules))
 
 

@@ -47,18 +47,18 @@ class Code(Record):
 class _Frame:
     """Pointers and scalars known at one place of the entry function."""
 
-    def __init__(self, b: Builder, status: Variable, homes: Mapping[Node, View]) -> None:
+    def __init__(self, b: Builder, status: Variable, buffers: Mapping[Node, View]) -> None:
         self.b = b
         self.status = status
-        self.homes = homes
+        self.buffers = buffers
         self.registers: dict[Node, Value] = {}
         self.bases: dict[Storage, Value] = {}
         self.pointers: dict[tuple[Storage, int], Value] = {}
         self.slots = b.parameters[0]
 
-    def inner(self, homes: Mapping[Node, View]) -> _Frame:
-        """A copy for a block inside, with homes of its own: what it learns is not known outside."""
-        frame = _Frame(self.b, self.status, {**self.homes, **homes})
+    def inner(self, buffers: Mapping[Node, View]) -> _Frame:
+        """A copy for a block inside, with buffers of its own: what it learns is not known outside."""
+        frame = _Frame(self.b, self.status, {**self.buffers, **buffers})
         frame.registers, frame.bases, frame.pointers = dict(self.registers), dict(self.bases), dict(self.pointers)
         frame.slots = self.slots
         return frame
@@ -73,7 +73,7 @@ class _Writer:
         self.loops: dict[tuple[LoopKernel, bool], str] = {}
         self.outline = _count_loops(program.steps) > INLINE_LOOPS
         self.slots: dict[Node, int] = {}
-        self.in_memory = {node: home for node, home in program.homes.items() if _number(node) is None}
+        self.in_memory = {node: buffer for node, buffer in program.buffers.items() if _number(node) is None}
 
     def run(self, name: str) -> Code:
         for function in inlined(self.program.steps):
@@ -97,7 +97,7 @@ class _Writer:
     def _function(self, name: str, steps: Sequence[Step], export: bool) -> None:
         """A function that runs some steps."""
         b = self.module.function(name, TABLES, i64, export=export)
-        frame = _Frame(b, b.variable(b.const(i64, int(Status.OK))), self.program.homes)
+        frame = _Frame(b, b.variable(b.const(i64, int(Status.OK))), self.program.buffers)
         self._bases(frame, steps)
         self._steps(frame, steps)
         b.ret(b.get(frame.status))
@@ -143,11 +143,11 @@ class _Writer:
             elif node in self.slots:
                 known = from_memory(b, node.dtype, b.load(MEMORY[node.dtype], self._slot(frame, node)))
             else:
-                home = frame.homes[node]
-                if home.storage.place == "iota":
-                    known = b.const(i64, home.offset)
+                buffer = frame.buffers[node]
+                if buffer.storage.place == "iota":
+                    known = b.const(i64, buffer.offset)
                 else:
-                    loaded = b.load(MEMORY[node.dtype], self.pointer(frame, home))
+                    loaded = b.load(MEMORY[node.dtype], self.pointer(frame, buffer))
                     known = from_memory(b, node.dtype, loaded)
             frame.registers[node] = known
         return known
@@ -215,9 +215,9 @@ class _Writer:
     def _gathered(self, frame: _Frame, node: Node, op: Index) -> Value:
         b = frame.b
         source, *arrays = node.inputs
-        home = frame.homes.get(source)
+        buffer = frame.buffers.get(source)
         # One number repeated, in a register of this part or of an earlier one; its copy in memory may come later.
-        if home is None or source in frame.registers or source in self.slots or _number(source) is not None:
+        if buffer is None or source in frame.registers or source in self.slots or _number(source) is not None:
             lengths = gathered_lengths(op, static(source.static_shape))
             unproved = [(a, n) for a, n in zip(arrays, lengths, strict=True) if not proved_inside(a, n)]
             if unproved:
@@ -225,11 +225,11 @@ class _Writer:
                 index_offset(b, [self.scalar(frame, a) for a, _ in unproved], details, frame.status)
             return self.scalar(frame, source)
         indices = [self.scalar(frame, a) for a in arrays]
-        _, extra, axes, _, _ = fusion.gather_layout(op, node, home)
+        _, extra, axes, _, _ = fusion.gather_layout(op, node, buffer)
         details = [(length, stride, proved_inside(a, length)) for a, (length, stride) in zip(arrays, axes, strict=True)]
         offset = index_offset(b, indices, details, frame.status)
-        base = View(home.storage, home.offset + extra, (), ())
-        if home.storage.place == "iota":
+        base = View(buffer.storage, buffer.offset + extra, (), ())
+        if buffer.storage.place == "iota":
             return b.add(offset, b.const(i64, base.offset))
         pointer = b.offset(self.pointer(frame, base), offset, MEMORY[node.dtype])
         return from_memory(b, node.dtype, b.load(MEMORY[node.dtype], pointer))
@@ -239,13 +239,13 @@ class _Writer:
         if 0 in step.kernel.domain:
             return
         memories = [self.pointer(frame, view) for view in step.memories]
-        uniforms = [self.scalar(frame, node) for node in step.uniforms]
+        invariants = [self.scalar(frame, node) for node in step.invariants]
         for root, neutral in kernel_code.initialise(step.kernel):
             self._fill(frame, step.memories[root.memory], step.kernel, root.strides, neutral, root.dtype)
         if self.outline:
-            results = self._call_loop(frame, step.kernel, memories, uniforms)
+            results = self._call_loop(frame, step.kernel, memories, invariants)
         else:
-            results = kernel_code.write(b, step.kernel, memories, uniforms, frame.status, self.target.lanes)
+            results = kernel_code.write(b, step.kernel, memories, invariants, frame.status, self.target.lanes)
         for node, value in zip(step.results, results, strict=True):
             self._made(frame, node, value)
 
@@ -261,7 +261,7 @@ class _Writer:
         kernel_code.write(b, step.kernel, [self.pointer(frame, target)], [value], None, self.target.lanes)
 
     def _call_loop(
-        self, frame: _Frame, kernel: LoopKernel, memories: Sequence[Value], uniforms: Sequence[Value]
+        self, frame: _Frame, kernel: LoopKernel, memories: Sequence[Value], invariants: Sequence[Value]
     ) -> list[Value]:
         """A loop as a function of its own; loops that differ in length alone share one."""
         b = frame.b
@@ -275,7 +275,7 @@ class _Writer:
             self._define_loop(name, kernel, flexible)
         lengths = [b.const(i64, kernel.domain[0])] if flexible else []
         place = b.stack(i64, len(results)) if results else b.bitcast(b.const(i64, 0), ptr)
-        status = b.call(name, i64, *memories, *uniforms, *lengths, place)
+        status = b.call(name, i64, *memories, *invariants, *lengths, place)
         b.set(frame.status, b.or_(b.get(frame.status), status))
         values = []
         for i, root in enumerate(results):
@@ -285,14 +285,14 @@ class _Writer:
 
     def _define_loop(self, name: str, kernel: LoopKernel, flexible: bool) -> None:
         parameters: list[tuple[str, Type]] = [(f"m{i}", ptr) for i in range(kernel.memories)]
-        parameters += [(f"u{i}", register_type(dtype)) for i, dtype in enumerate(kernel.uniforms)]
+        parameters += [(f"u{i}", register_type(dtype)) for i, dtype in enumerate(kernel.invariants)]
         parameters += [("n", i64)] if flexible else []
         b = self.module.function(name, [*parameters, ("results", ptr)], i64, export=False)
         memories = b.parameters[: kernel.memories]
-        uniforms = b.parameters[kernel.memories : kernel.memories + len(kernel.uniforms)]
+        invariants = b.parameters[kernel.memories : kernel.memories + len(kernel.invariants)]
         lengths = [b.parameters[-2]] if flexible else None
         status = b.variable(b.const(i64, int(Status.OK)))
-        values = kernel_code.write(b, kernel, memories, uniforms, status, self.target.lanes, lengths)
+        values = kernel_code.write(b, kernel, memories, invariants, status, self.target.lanes, lengths)
         for i, (root, value) in enumerate(zip(kernel.results, values, strict=True)):
             pointer = b.offset(b.parameters[-1], b.const(i64, i), i64)
             b.store(to_memory(b, root.dtype, value), pointer)
@@ -312,9 +312,9 @@ class _Writer:
     def _branch(self, frame: _Frame, step: BranchStep) -> None:
         b = frame.b
         with b.if_(self.scalar(frame, step.condition)):
-            self._steps(frame.inner(step.homes[0]), step.then)
+            self._steps(frame.inner(step.buffers[0]), step.then)
         with b.else_():
-            self._steps(frame.inner(step.homes[1]), step.otherwise)
+            self._steps(frame.inner(step.buffers[1]), step.otherwise)
 
 
 def inlined(steps: Sequence[Step]) -> list[str]:

@@ -27,7 +27,7 @@ from consilience.lower.views import (
 from consilience.ops import Cast, Elementwise, Index, IndexUpdate, Iota, Item, Key, Reduce
 
 # Forms of a node.
-UNIFORM = "uniform"  # one scalar in a register, whatever the shape
+INVARIANT = "invariant"  # one scalar in a register, whatever the shape
 LOOP = "loop"  # computed inside a loop over its elements
 REDUCE = "reduce"  # comes out of a loop
 VIEW = "view"  # elements of another value, addressed anew
@@ -67,11 +67,11 @@ class Forms:
     def in_register(self, node: Node) -> bool:
         """Whether a value exists in a register only: what reads it from memory needs a copy (`KeepStep`)."""
         form = self.form[node]
-        return form == UNIFORM or (form == REDUCE and node not in self.stored)
+        return form == INVARIANT or (form == REDUCE and node not in self.stored)
 
     def scalar_like(self, node: Node) -> bool:
         """Whether a node is one number repeated."""
-        return self.form[node] == UNIFORM or (isinstance(node.type, TensorType) and self.size(node) == 1)
+        return self.form[node] == INVARIANT or (isinstance(node.type, TensorType) and self.size(node) == 1)
 
 
 def domain_of(node: Node) -> Lengths:
@@ -198,17 +198,17 @@ def _form(forms: Forms, node: Node) -> str:
     if isinstance(op, Iota):
         return LEAF
     if isinstance(op, Key):
-        return UNIFORM
+        return INVARIANT
     if is_view(node):
         operand = node.inputs[0]
-        in_register = forms.form[operand] == UNIFORM or (forms.form[operand] == REDUCE and forms.size(operand) == 1)
-        return UNIFORM if in_register else _view_form(forms, node)
+        in_register = forms.form[operand] == INVARIANT or (forms.form[operand] == REDUCE and forms.size(operand) == 1)
+        return INVARIANT if in_register else _view_form(forms, node)
     if isinstance(op, Elementwise | Cast):
-        return UNIFORM if all(forms.scalar_like(i) for i in node.inputs) else LOOP
+        return INVARIANT if all(forms.scalar_like(i) for i in node.inputs) else LOOP
     if isinstance(op, Reduce):
-        return UNIFORM if forms.scalar_like(node.inputs[0]) else REDUCE
+        return INVARIANT if forms.scalar_like(node.inputs[0]) else REDUCE
     if isinstance(op, Index):
-        return UNIFORM if _one_place(forms, node, op) else LOOP
+        return INVARIANT if _one_place(forms, node, op) else LOOP
     if isinstance(op, Item):
         return VIEW
     return REDUCE if node in forms.grouped else STEP
@@ -222,7 +222,7 @@ def _one_place(forms: Forms, node: Node, op: Index) -> bool:
     source, *arrays = node.inputs
     if forms.size(node) == 1:
         return True
-    if forms.size(node) == 0 or forms.form[source] != UNIFORM:
+    if forms.size(node) == 0 or forms.form[source] != INVARIANT:
         return False
     lengths = gathered_lengths(op, static(source.static_shape))
     return all(forms.scalar_like(a) or proved_inside(a, n) for a, n in zip(arrays, lengths, strict=True))

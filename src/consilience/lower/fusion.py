@@ -32,7 +32,7 @@ class KernelStep(Record):
 
     kernel: LoopKernel
     memories: list[View]
-    uniforms: list[Node]
+    invariants: list[Node]
     results: list[Node]
 
 
@@ -69,14 +69,14 @@ def squeezed(strides: Lengths, shape: Lengths) -> Lengths:
 class _Assembly:
     """Collects the numbered parts of one kernel."""
 
-    def __init__(self, forms: Forms, home: Callable[[Node], View | None], members: Iterable[Node]) -> None:
+    def __init__(self, forms: Forms, buffer: Callable[[Node], View | None], members: Iterable[Node]) -> None:
         self.forms = forms
-        self.home = home
+        self.buffer = buffer
         self.members = set(members)
         self.leaves: dict[Leaf, int] = {}
         self.memories: list[View] = []
         self.memory_numbers: dict[tuple[object, int], int] = {}
-        self.uniforms: dict[Node, int] = {}
+        self.invariants: dict[Node, int] = {}
         self.body: list[Instruction] = []
         self.place: dict[Node, Operand] = {}
         self.roots: list[Root] = []
@@ -92,7 +92,7 @@ class _Assembly:
             self.index = index
             self.groups = groups
             self.order = segments.order_of(index)
-            offsets = self.home(segments.borders(index, groups))
+            offsets = self.buffer(segments.borders(index, groups))
             assert offsets is not None
             self.borders = self.memory(offsets)
 
@@ -113,8 +113,8 @@ class _Assembly:
         if node in self.place:
             return self.place[node]
         if self.forms.scalar_like(node):
-            return ("uniform", self.uniforms.setdefault(node, len(self.uniforms)))
-        view = self.home(self.in_order(node))
+            return ("invariant", self.invariants.setdefault(node, len(self.invariants)))
+        view = self.buffer(self.in_order(node))
         assert view is not None, f"{node!r} has no place in memory"
         return self.leaf(broadcast(view, shape), node.dtype, shape)
 
@@ -135,18 +135,18 @@ class _Assembly:
         return ("body", len(self.body) - 1)
 
     def finished(self, domain: Lengths) -> KernelStep:
-        dtypes = tuple(node.dtype for node in self.uniforms)
+        dtypes = tuple(node.dtype for node in self.invariants)
         if self.index is not None:
             domain = (self.groups, *domain)
         kernel = LoopKernel(
             domain, tuple(self.leaves), dtypes, tuple(self.body), tuple(self.roots), len(self.memories), self.borders
         )
-        return KernelStep(collapse(kernel), self.memories, list(self.uniforms), self.results)
+        return KernelStep(collapse(kernel), self.memories, list(self.invariants), self.results)
 
 
-def build(forms: Forms, home: Callable[[Node], View | None], nodes: list[Node], domain: Lengths) -> KernelStep:
+def build(forms: Forms, buffer: Callable[[Node], View | None], nodes: list[Node], domain: Lengths) -> KernelStep:
     """One kernel that computes the given nodes (in topological order) of one loop space."""
-    parts = _Assembly(forms, home, nodes)
+    parts = _Assembly(forms, buffer, nodes)
     for node in nodes:
         if node in forms.grouped:
             parts.group_by(forms.grouped[node], static(node.static_shape)[0])
@@ -154,7 +154,7 @@ def build(forms: Forms, home: Callable[[Node], View | None], nodes: list[Node], 
         if forms.form[node] == LOOP:
             parts.place[node] = _value(parts, node)
             if node in forms.stored:
-                target = home(node)
+                target = buffer(node)
                 assert target is not None
                 shape = static(node.static_shape)
                 parts.roots.append(
@@ -214,7 +214,7 @@ def index_view(view: View, shape: Lengths, place: int, rank: int) -> View:
 
 
 def _gather(parts: _Assembly, node: Node, op: Index, shape: Lengths) -> Operand:
-    source = parts.home(node.inputs[0])
+    source = parts.buffer(node.inputs[0])
     assert source is not None
     if node.inputs[1:] == (parts.index,) and op.specification == (Gather(),) and source.storage is not IOTA:
         # One element per group.
@@ -230,7 +230,7 @@ def _gather(parts: _Assembly, node: Node, op: Index, shape: Lengths) -> Operand:
         elif parts.forms.scalar_like(array):
             operands.append(parts.operand(array, shape))
         else:
-            view = parts.home(parts.in_order(array))
+            view = parts.buffer(parts.in_order(array))
             assert view is not None
             operands.append(parts.leaf(index_view(view, shape, place, rank), array.dtype, shape))
     if source.storage is IOTA:
@@ -261,7 +261,7 @@ def _reduction(parts: _Assembly, node: Node) -> None:
         parts.roots.append(Reduction(value, op.kind, axes, node.dtype))
         parts.results.append(node)
         return
-    target = parts.home(node)
+    target = parts.buffer(node)
     assert target is not None
     kept = iter(target.strides)
     strides = tuple(0 if axis in op.axes else next(kept) for axis in range(len(full)))
@@ -272,7 +272,7 @@ def _reduction(parts: _Assembly, node: Node) -> None:
 def _sum_by_group(parts: _Assembly, node: Node) -> None:
     values = node.inputs[1]
     value = parts.operand(values, static(values.static_shape))
-    target = parts.home(node)
+    target = parts.buffer(node)
     assert target is not None
     parts.roots.append(Reduction(value, "sum", (1,), node.dtype, parts.memory(target), (target.strides[0], 0)))
 
@@ -302,7 +302,7 @@ def _transfer(source: View | None, value: Node | None, target: View, dtype: str,
     domain = tuple(n for n in shape if n != 1) or (1,)
     memories: list[View] = []
     leaves: tuple[Leaf, ...] = ()
-    operand: Operand = ("uniform", 0)
+    operand: Operand = ("invariant", 0)
 
     def strides(view: View) -> Lengths:
         return squeezed(view.strides, shape) or (0,)
@@ -316,7 +316,7 @@ def _transfer(source: View | None, value: Node | None, target: View, dtype: str,
             memories.append(source)
     memories.append(target)
     root = StoreRoot(operand, len(memories) - 1, dtype, strides(target), mode)
-    uniforms = [] if value is None else [value]
+    invariants = [] if value is None else [value]
     kinds = () if source is not None else (dtype,)
     kernel = LoopKernel(domain, leaves, kinds, (), (root,), len(memories))
-    return KernelStep(collapse(kernel), memories, uniforms, [])
+    return KernelStep(collapse(kernel), memories, invariants, [])

@@ -76,14 +76,14 @@ class _Nest:
         b: Builder,
         kernel: LoopKernel,
         memories: Sequence[Value],
-        uniforms: Sequence[Value],
+        invariants: Sequence[Value],
         status: Variable | None,
         lanes: int,
     ) -> None:
         self.b = b
         self.kernel = kernel
         self.memories = memories
-        self.uniforms = uniforms
+        self.invariants = invariants
         self.status = status
         self.lanes = lanes
         self.indices: list[Value] = []
@@ -113,7 +113,7 @@ def write(
     b: Builder,
     kernel: LoopKernel,
     memories: Sequence[Value],
-    uniforms: Sequence[Value],
+    invariants: Sequence[Value],
     status: Variable | None,
     lanes: int,
     lengths: Sequence[Value] | None = None,
@@ -128,7 +128,7 @@ def write(
     rank = len(kernel.domain)
     length = [b.const(i64, n) for n in kernel.domain] if lengths is None else list(lengths)
     leaf_depths, body_depths = depths(kernel)
-    nest = _Nest(b, kernel, memories, uniforms, status, lanes)
+    nest = _Nest(b, kernel, memories, invariants, status, lanes)
     accumulators: dict[int, list[Variable]] = {}
     starts = [_suffix(root, rank) if isinstance(root, Reduction) else rank for root in kernel.roots]
     with ExitStack() as ends:
@@ -316,7 +316,7 @@ def _operand(nest: _Nest, operand: Operand, lanes: int) -> Value:
     known = nest.values.get((operand, lanes))
     if known is None:
         kind, n = operand
-        scalar = nest.uniforms[n] if kind == "uniform" else nest.values[operand, 1]
+        scalar = nest.invariants[n] if kind == "invariant" else nest.values[operand, 1]
         known = nest.b.splat(scalar, lanes)
         nest.values[operand, lanes] = known
     return known
@@ -410,8 +410,8 @@ def _instruction(
 
 def _dtype_of(kernel: LoopKernel, operand: Operand) -> str:
     kind, n = operand
-    if kind == "uniform":
-        return kernel.uniforms[n]
+    if kind == "invariant":
+        return kernel.invariants[n]
     return kernel.leaves[n].dtype if kind == "leaf" else kernel.body[n].dtype
 
 

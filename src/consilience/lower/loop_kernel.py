@@ -11,7 +11,7 @@ import math
 from consilience.lower.views import Lengths
 from consilience.record import Record
 
-# Operands inside a kernel: ("leaf", i), ("uniform", i) or ("body", i).
+# Operands inside a kernel: ("leaf", i), ("invariant", i) or ("body", i).
 Operand = tuple[str, int]
 
 
@@ -71,7 +71,7 @@ Root = StoreRoot | Reduction
 class LoopKernel(Record):
     """A nest over `domain`; the last axis runs in vectors.
 
-    uniforms   dtypes of the scalar arguments
+    invariants   dtypes of the scalar arguments
     memories   number of memory arguments
     borders    number of the memory argument that holds the borders of groups, or -1. With groups the domain is
                (groups, elements), the second loop runs over the elements of one group, counted from the first
@@ -79,7 +79,7 @@ class LoopKernel(Record):
 
     domain: Lengths
     leaves: tuple[Leaf, ...]
-    uniforms: tuple[str, ...]
+    invariants: tuple[str, ...]
     body: tuple[Instruction, ...]
     roots: tuple[Root, ...]
     memories: int
@@ -150,4 +150,4 @@ def collapse(kernel: LoopKernel) -> LoopKernel:
         for s in kernel.body
     )
     leaves = tuple(Leaf(f.memory, f.dtype, strides(f.strides), f.start) for f in kernel.leaves)
-    return LoopKernel(domain, leaves, kernel.uniforms, body, tuple(roots), kernel.memories)
+    return LoopKernel(domain, leaves, kernel.invariants, body, tuple(roots), kernel.memories)

@@ -16,10 +16,10 @@ from consilience.lower.views import Storage, View
 ALIGNMENT = 64
 
 
-def views_of(step: Step, homes: Mapping[Node, View]) -> Iterator[View]:
+def views_of(step: Step, buffers: Mapping[Node, View]) -> Iterator[View]:
     """Every view a step reads or writes; scalars that may come from memory included."""
     for node in scalars(step):
-        view = homes.get(node)
+        view = buffers.get(node)
         if view is not None:
             yield view
     if isinstance(step, KernelStep):
@@ -35,7 +35,7 @@ def views_of(step: Step, homes: Mapping[Node, View]) -> Iterator[View]:
         yield from step.indices
     elif isinstance(step, BranchStep):
         for steps, own in step.branches:
-            inside = {**homes, **own}
+            inside = {**buffers, **own}
             for inner in steps:
                 yield from views_of(inner, inside)
 
@@ -48,7 +48,7 @@ def scalars(step: Step) -> Iterator[Node]:
     elif isinstance(step, KeepStep):
         yield step.node
     elif isinstance(step, KernelStep):
-        yield from step.uniforms
+        yield from step.invariants
     elif isinstance(step, BranchStep):
         yield step.condition
 
@@ -69,7 +69,7 @@ def lives(program: Program) -> dict[int, tuple[int, int]]:
             found[view.storage.number] = (first, position)
 
     for position, step in enumerate(program.steps):
-        for view in views_of(step, program.homes):
+        for view in views_of(step, program.buffers):
             touch(view, position)
     return found
 

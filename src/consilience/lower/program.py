@@ -1,6 +1,6 @@
 """The program of a graph: steps over buffers, in order.
 
-A static, expanded graph in; homes in memory, kernels, library calls and scalar code out. `entry` turns a
+A static, expanded graph in; buffers in memory, kernels, library calls and scalar code out. `entry` turns a
 program into machine code, `str` prints it.
 """
 
@@ -16,7 +16,19 @@ import numpy.typing as npt
 from consilience.errors import MissingRuleError
 from consilience.ir import Constant, Node, TupleType, constant, topological
 from consilience.lower import fusion
-from consilience.lower.forms import LEAF, LOOP, REDUCE, STEP, TUPLE, UNIFORM, VIEW, Forms, available, decide, domain_of
+from consilience.lower.forms import (
+    INVARIANT,
+    LEAF,
+    LOOP,
+    REDUCE,
+    STEP,
+    TUPLE,
+    VIEW,
+    Forms,
+    available,
+    decide,
+    domain_of,
+)
 from consilience.lower.fusion import KernelStep
 from consilience.lower.kernel_code import identity
 from consilience.lower.views import IOTA, Storage, View, apply_view, is_view, static, whole
@@ -71,18 +83,18 @@ class ScatterStep(Record):
 class BranchStep(Record):
     """One of two step lists, chosen by a scalar.
 
-    homes   places of the values that live inside one branch only, for each of the two
+    buffers   places of the values that live inside one branch only, for each of the two
     """
 
     condition: Node
     then: list[Step]
     otherwise: list[Step]
-    homes: tuple[dict[Node, View], dict[Node, View]]
+    buffers: tuple[dict[Node, View], dict[Node, View]]
 
     @property
     def branches(self) -> tuple[tuple[list[Step], dict[Node, View]], ...]:
-        """Steps and homes of both branches."""
-        return ((self.then, self.homes[0]), (self.otherwise, self.homes[1]))
+        """Steps and buffers of both branches."""
+        return ((self.then, self.buffers[0]), (self.otherwise, self.buffers[1]))
 
 
 Step: TypeAlias = ScalarStep | KeepStep | KernelStep | CallStep | ScatterStep | BranchStep
@@ -104,7 +116,7 @@ class Program:
         self.constants: list[Array] = []
         self.blocks: list[Storage] = []
         self.steps: list[Step] = []
-        self.homes: dict[Node, View] = {}
+        self.buffers: dict[Node, View] = {}
 
     def __str__(self) -> str:
         return "\n".join(_Printer(self).lines(self.steps, ""))
@@ -122,8 +134,8 @@ class _Printer:
             return f"s{self.numbers[node]}"
         if isinstance(node.op, Constant) and node.op.array.size == 1:
             return repr(node.op.array.item())
-        home = self.program.homes.get(node)
-        return repr(home) if home is not None else repr(node)
+        buffer = self.program.buffers.get(node)
+        return repr(buffer) if buffer is not None else repr(node)
 
     def lines(self, steps: Sequence[Step], indent: str) -> list[str]:
         lines: list[str] = []
@@ -137,7 +149,7 @@ class _Printer:
                 lines.append(f"{indent}{step.target!r} = {self.scalar(step.node)}")
             elif isinstance(step, KernelStep):
                 where = [f"memory {i}: {view!r}" for i, view in enumerate(step.memories)]
-                where += [f"uniform {i}: {self.scalar(node)}" for i, node in enumerate(step.uniforms)]
+                where += [f"invariant {i}: {self.scalar(node)}" for i, node in enumerate(step.invariants)]
                 for node in step.results:
                     self.numbers[node] = len(self.numbers)
                 results = [f"results: {', '.join(f's{self.numbers[n]}' for n in step.results)}"] if step.results else []
@@ -165,13 +177,13 @@ class Lowering:
 
     def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node]) -> None:
         self.program = Program(list(inputs), list(outputs), list(data))
-        self.homes = self.program.homes
+        self.buffers = self.program.buffers
         self.constant_numbers: dict[Node, int] = {}
         self.members: dict[Node, list[View]] = {}
         for place, leaves in (("inputs", inputs), ("constants", data)):
             for number, leaf in enumerate(leaves):
                 shape = static(leaf.static_shape)
-                self.homes[leaf] = whole(Storage(place, number, leaf.dtype, math.prod(shape)), shape)
+                self.buffers[leaf] = whole(Storage(place, number, leaf.dtype, math.prod(shape)), shape)
 
     # ---- storage
 
@@ -200,7 +212,7 @@ class Lowering:
             shape = static(output.static_shape)
             storage = Storage("outputs", number, output.dtype, math.prod(shape))
             targets.setdefault(output, whole(storage, shape))
-        self.program.steps = self.steps(outputs, targets, given=dict(self.homes))
+        self.program.steps = self.steps(outputs, targets, given=dict(self.buffers))
         for number, output in enumerate(outputs):
             shape = static(output.static_shape)
             target = whole(Storage("outputs", number, output.dtype, math.prod(shape)), shape)
@@ -224,9 +236,9 @@ class Lowering:
                 continue
             level, form = forms.level[node], forms.form[node]
             if node in kept:
-                self.homes[node] = kept[node]
+                self.buffers[node] = kept[node]
                 keeps[available(forms, node)].append(_written(node, kept[node]))
-            if form == UNIFORM:
+            if form == INVARIANT:
                 scalars[level].append(node)
             elif form in (LOOP, REDUCE):
                 if forms.form[node] == REDUCE and 0 in static(node.inputs[0].static_shape):
@@ -246,7 +258,7 @@ class Lowering:
             result += keeps[level]
             for domain, nodes in groups[level].items():
                 for part in fusion.parts(forms, nodes):
-                    result.append(fusion.build(forms, self.home, part, domain))
+                    result.append(fusion.build(forms, self.buffer, part, domain))
             result += steps
         return result + self._deliver(forms, targets)
 
@@ -259,8 +271,8 @@ class Lowering:
             self._offer(forms, placed, output, target, given)
         for node in reversed(forms.order):
             if isinstance(node.op, Concatenate) and node not in given:
-                home = placed.setdefault(node, self.block(node.dtype, static(node.static_shape)))
-                for operand, part in joined_parts(node, home):
+                buffer = placed.setdefault(node, self.block(node.dtype, static(node.static_shape)))
+                for operand, part in joined_parts(node, buffer):
                     if part.contiguous:
                         self._offer(forms, placed, operand, part, given)
         for node in forms.order:
@@ -269,13 +281,13 @@ class Lowering:
             form = forms.form[node]
             if node in forms.stored:
                 place = placed.get(node) or self._overwritten(forms, node, given)
-                self.homes[node] = place if place is not None else self.block(node.dtype, static(node.static_shape))
+                self.buffers[node] = place if place is not None else self.block(node.dtype, static(node.static_shape))
             elif form == TUPLE:
-                self._tuple_homes(forms, node)
+                self._tuple_buffers(forms, node)
             elif form == LEAF:
-                self.homes[node] = self._leaf_home(node)
+                self.buffers[node] = self._leaf_buffer(node)
             elif form == VIEW and not isinstance(node.op, Item):
-                self._view_home(node)
+                self._view_buffer(node)
 
     def _overwritten(self, forms: Forms, node: Node, given: dict[Node, View]) -> View | None:
         """The memory of the operand that a routine may work in: nobody else reads it afterwards."""
@@ -286,8 +298,8 @@ class Lowering:
         alone = forms.users.get(operand) == [node] and operand not in forms.wanted and operand not in given
         if not alone or forms.form[operand] not in (LOOP, STEP) or operand not in forms.stored:
             return None
-        home = self.homes[operand]
-        return home if home.storage.place == "workspace" and home.contiguous else None
+        buffer = self.buffers[operand]
+        return buffer if buffer.storage.place == "workspace" and buffer.contiguous else None
 
     def _offer(self, forms: Forms, placed: dict[Node, View], node: Node, target: View, given: dict[Node, View]) -> None:
         """Let a value be made where it is needed, looking through views that keep the order of elements."""
@@ -298,15 +310,15 @@ class Lowering:
         shape = static(node.static_shape)
         placed[node] = whole(target.storage, shape, target.offset)
 
-    def _tuple_homes(self, forms: Forms, node: Node) -> None:
+    def _tuple_buffers(self, forms: Forms, node: Node) -> None:
         """Memory for every member of a tuple, used or not."""
         assert isinstance(node.type, TupleType)
         members = self.members[node] = [self.block(t.dtype, static(t.shape)) for t in node.type.items]
         for user in forms.users.get(node, []):
             if isinstance(user.op, Item):
-                self.homes[user] = members[user.op.position]
+                self.buffers[user] = members[user.op.position]
 
-    def _leaf_home(self, node: Node) -> View:
+    def _leaf_buffer(self, node: Node) -> View:
         if isinstance(node.op, Constant):
             return self._constant(node)
         if isinstance(node.op, Iota):
@@ -314,15 +326,15 @@ class Lowering:
             return View(IOTA, 0, (1,), (length,))
         raise MissingRuleError(f"no value is given for {node!r}.")
 
-    def _view_home(self, node: Node) -> None:
-        source = self.homes[node.inputs[0]]
+    def _view_buffer(self, node: Node) -> None:
+        source = self.buffers[node.inputs[0]]
         view = apply_view(node, source)
         assert view is not None, f"{node!r} was decided to be a view"
-        self.homes[node] = view
+        self.buffers[node] = view
 
-    def home(self, node: Node) -> View | None:
+    def buffer(self, node: Node) -> View | None:
         """Where a value lies, if it has a place in memory."""
-        known = self.homes.get(node)
+        known = self.buffers.get(node)
         return self._constant(node) if known is None and isinstance(node.op, Constant) else known
 
     def _kept_scalars(self, forms: Forms, targets: dict[Node, View], given: dict[Node, View]) -> dict[Node, View]:
@@ -351,9 +363,9 @@ class Lowering:
         """A reduction over no elements is its neutral element."""
         neutral = constant(np.asarray(identity(node.op.kind, node.dtype)), node.dtype)  # type: ignore[attr-defined]  # Reduce
         if node in forms.stored:
-            target = self.homes[node]
+            target = self.buffers[node]
             return [fusion.fill(neutral, target)] if target.size else []
-        self.homes[node] = self._constant(neutral)
+        self.buffers[node] = self._constant(neutral)
         return []
 
     def _own_step(self, forms: Forms, node: Node) -> list[Step]:
@@ -365,14 +377,14 @@ class Lowering:
         if isinstance(op, Cond):
             return self._branch(forms, node)
         if is_view(node):
-            source = self.homes[node.inputs[0]]
-            target = self.homes[node]
+            source = self.buffers[node.inputs[0]]
+            target = self.buffers[node]
             flat = whole(target.storage, source.shape, target.offset)
             return [fusion.copy(source, flat, node.dtype)] if source.size else []
         if isinstance(node.type, TupleType):
             targets = self.members[node]
         else:
-            targets = [self.homes[node]]
+            targets = [self.buffers[node]]
         steps: list[Step] = []
         sources = [self._contiguous(operand, steps) for operand in node.inputs]
         if targets[0].size:
@@ -381,7 +393,7 @@ class Lowering:
 
     def _contiguous(self, node: Node, steps: list[Step]) -> View:
         """The value in row-major order, copied if it lies otherwise."""
-        view = self.homes[node]
+        view = self.buffers[node]
         if view.contiguous or not view.size:
             return view
         target = self.block(node.dtype, view.shape)
@@ -390,13 +402,13 @@ class Lowering:
 
     def _join(self, forms: Forms, node: Node) -> list[Step]:
         steps: list[Step] = []
-        for operand, part in joined_parts(node, self.homes[node]):
+        for operand, part in joined_parts(node, self.buffers[node]):
             if not part.size:
                 continue
             if forms.scalar_like(operand):
                 steps.append(_written(operand, part))
                 continue
-            source = self.homes[operand]
+            source = self.buffers[operand]
             if not same_place(source, part):
                 steps.append(fusion.copy(source, part, node.dtype))
         return steps
@@ -406,26 +418,26 @@ class Lowering:
         op = node.op
         assert isinstance(op, IndexUpdate)
         base, values, *indices = node.inputs
-        target = self.homes[node]
+        target = self.buffers[node]
         if not target.size:
             return []
         steps: list[Step] = []
         if forms.scalar_like(base):
             steps.append(fusion.fill(base, target))
         else:
-            steps.append(fusion.copy(self.homes[base], target, node.dtype))
+            steps.append(fusion.copy(self.buffers[base], target, node.dtype))
         if not math.prod(static(values.static_shape)):
             return steps
         if not indices:
             part = apply_view(Node(Index(op.specification), base), target)
             assert part is not None
-            if forms.form.get(values) == UNIFORM and op.mode == "set":
+            if forms.form.get(values) == INVARIANT and op.mode == "set":
                 steps.append(fusion.fill(values, part))
             else:
                 transfer = fusion.copy if op.mode == "set" else fusion.accumulate
-                steps.append(transfer(self.homes[values], part, node.dtype))
+                steps.append(transfer(self.buffers[values], part, node.dtype))
             return steps
-        steps.append(ScatterStep(node, target, self.homes[values], [self.homes[i] for i in indices]))
+        steps.append(ScatterStep(node, target, self.buffers[values], [self.buffers[i] for i in indices]))
         return steps
 
     def _branch(self, forms: Forms, node: Node) -> list[Step]:
@@ -434,7 +446,7 @@ class Lowering:
         assert isinstance(node.type, TupleType)
         condition, *operands = node.inputs
         results = self.members[node]
-        given = {operand: self.homes[operand] for operand in operands}
+        given = {operand: self.buffers[operand] for operand in operands}
         branches: list[list[Step]] = []
         inner: list[dict[Node, View]] = []
         for region in (op.then, op.otherwise):
@@ -445,13 +457,13 @@ class Lowering:
                 if output in targets:
                     extra.append(fusion.copy(targets[output], target, output.dtype))
                 targets.setdefault(output, target)
-            # Values of the branch live only there: homes found inside are kept with its steps.
-            outer, members = dict(self.homes), dict(self.members)
+            # Values of the branch live only there: buffers found inside are kept with its steps.
+            outer, members = dict(self.buffers), dict(self.members)
             branches.append(self.steps(outputs, targets, given) + extra)
-            inner.append({n: view for n, view in self.homes.items() if outer.get(n) is not view})
+            inner.append({n: view for n, view in self.buffers.items() if outer.get(n) is not view})
             self.members = members
-            self.homes.clear()
-            self.homes.update(outer)
+            self.buffers.clear()
+            self.buffers.update(outer)
         return [BranchStep(condition, branches[0], branches[1], (inner[0], inner[1]))]
 
     def _deliver(self, forms: Forms, targets: dict[Node, View]) -> list[Step]:
@@ -463,9 +475,9 @@ class Lowering:
             if forms.scalar_like(output):
                 steps.append(_written(output, target))
                 continue
-            home = self.homes[output]
-            if not same_place(home, target):
-                steps.append(fusion.copy(home, target, output.dtype))
+            buffer = self.buffers[output]
+            if not same_place(buffer, target):
+                steps.append(fusion.copy(buffer, target, output.dtype))
         return steps
 
 
@@ -479,7 +491,7 @@ def same_place(one: View, other: View) -> bool:
     return (one.storage, one.offset) == (other.storage, other.offset) and one.contiguous and other.contiguous
 
 
-def joined_parts(node: Node, home: View) -> list[tuple[Node, View]]:
+def joined_parts(node: Node, buffer: View) -> list[tuple[Node, View]]:
     """Every operand of a join with the part of the result it fills."""
     assert isinstance(node.op, Concatenate)
     axis = node.op.axis
@@ -487,7 +499,9 @@ def joined_parts(node: Node, home: View) -> list[tuple[Node, View]]:
     start = 0
     for operand in node.inputs:
         shape = static(operand.static_shape)
-        parts.append((operand, View(home.storage, home.offset + start * home.strides[axis], home.strides, shape)))
+        parts.append(
+            (operand, View(buffer.storage, buffer.offset + start * buffer.strides[axis], buffer.strides, shape))
+        )
         start += shape[axis]
     return parts
 

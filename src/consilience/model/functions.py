@@ -16,7 +16,7 @@ from consilience.errors import ConsilienceError, InitialPointError, LinearAlgebr
 from consilience.ir import Input, Node, topological
 from consilience.ir.side_tables import name_of
 from consilience.ir.text import text
-from consilience.model import trouble
+from consilience.model import diagnosis
 from consilience.model.layout import Layout, known_shape, layout_of, point_arrays
 from consilience.model.log_density import check_data, slot_values
 from consilience.model.predictive import predict
@@ -171,7 +171,7 @@ def eval_rv_shapes(model: ModelVariables) -> dict[str, tuple[int, ...]]:
 
 def point_logps(model: ModelVariables, point: Point | None = None, round_vals: int | None = None) -> dict[str, float]:
     """Log density of each variable with its Jacobian, and each potential; they sum to the model's."""
-    values = trouble.point_logps(model, position_of(model, point))
+    values = diagnosis.point_logps(model, position_of(model, point))
     return values if round_vals is None else {name: round(value, round_vals) for name, value in values.items()}
 
 
@@ -179,9 +179,9 @@ def check_start_vals(model: ModelVariables, start: Point | Sequence[Point]) -> N
     """Raise InitialPointError, with the term at fault, for a point without a finite log density."""
     for point in [start] if isinstance(start, Mapping) else start:
         position = position_of(model, point)
-        if not np.isfinite(sum(trouble.point_logps(model, position).values())):
+        if not np.isfinite(sum(diagnosis.point_logps(model, position).values())):
             raise InitialPointError(
-                "the log density at the start is not finite:\n" + "\n".join(trouble.trouble(model, position))
+                "the log density at the start is not finite:\n" + "\n".join(diagnosis.diagnosis(model, position))
             )
 
 
@@ -192,10 +192,10 @@ def report(model: ModelVariables, point: Point | None = None, fn: str = "logp", 
     if fn == "random":
         return "\n".join(_faults_of_draws(model) or ["every variable can be drawn"])
     position = position_of(model, point)
-    values = trouble.point_logps(model, position)
+    values = diagnosis.point_logps(model, position)
     width = max(map(len, values), default=0)
     lines = [f"{name:<{width}}  {value:.6g}" for name, value in values.items()]
-    lines += trouble.trouble(model, position)
+    lines += diagnosis.diagnosis(model, position)
     if fn == "dlogp":
         layout, _ = _layout(model)
         slope = compile_dlogp(model, None, True)(layout.point(position))

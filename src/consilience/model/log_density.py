@@ -16,14 +16,14 @@ import numpy.typing as npt
 from consilience.backends import contexts
 from consilience.backends.registry import Bound, Executable
 from consilience.backends.registry import backend as find_backend
-from consilience.backends.shapes import Lengths, bind_lengths, check_obligations
+from consilience.backends.shapes import Lengths, bind_lengths, check_shape_constraints
 from consilience.collection import collection_paused
 from consilience.distributions.random_variable import RandomVariable, density, supported_density
 from consilience.distributions.transforms import label
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import FLOATS, Node, constant, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
-from consilience.ir.obligations import collect
+from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model import observation
@@ -200,7 +200,7 @@ class _Built:
         with without_sources(), collection_paused():
             terms = terms_of(model)
             _check_closed(terms)
-            check_obligations(collect([*terms.all, *terms.deterministics]), lengths)
+            check_shape_constraints(collect([*terms.all, *terms.deterministics]), lengths)
             (logp,) = simplify([total(terms.all)])
             gradients = gradient(logp, terms.values)
             self.layout, self._position, replacements = _arrange(model, lengths)

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends.registry import Executable, backend
-from consilience.backends.shapes import Lengths, check_obligations
+from consilience.backends.shapes import Lengths, check_shape_constraints
 from consilience.distributions.constraints import Whole
 from consilience.distributions.random_variable import RandomVariable, density, realise, support_of
 from consilience.errors import ConsilienceWarning, ModelError, ShapeError
 from consilience.ir import Node, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
-from consilience.ir.obligations import collect
+from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import without_sources
 from consilience.model import observation
 from consilience.model.batches import values_of_draws
@@ -160,7 +160,7 @@ def _compile_draws(
 
 
 def _compiled(inputs: Sequence[Node], outputs: Sequence[Node], slots: Sequence[Node], lengths: Lengths) -> Executable:
-    check_obligations(collect(outputs), lengths)
+    check_shape_constraints(collect(outputs), lengths)
     return backend("llvm")(inputs, simplify(released(outputs)), lengths, slots, level=1)
 
 

@@ -19,9 +19,9 @@ from consilience.ir import Input, Node, constant, substitute, topological
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
+from consilience.model.diagnosis import diagnosis
 from consilience.model.layout import Layout, Stretch
 from consilience.model.log_density import ModelDensity
-from consilience.model.trouble import trouble
 from consilience.model.variables import FreeVariable, ModelVariables
 
 Floats = npt.NDArray[np.float64]
@@ -184,7 +184,7 @@ def _is_finite(density: ModelDensity, position: Floats) -> bool:
 
 def no_start(density: ModelDensity, position: Floats) -> InitialPointError:
     """The error that names the term that is not finite, its value, and its parents with theirs."""
-    found = trouble(density.model, position)
+    found = diagnosis(density.model, position)
     if not found:
         _, gradient = density(position)
         bad = [density.layout.coordinate(int(i)) for i in np.flatnonzero(~np.isfinite(gradient))[:5]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from consilience.ir import Node, Obligation, Op, TensorType, topological
+from consilience.ir import Node, Op, ShapeConstraint, TensorType, topological
 
 Fact = tuple[str, bool | float]
 
@@ -29,25 +29,25 @@ class Assume(Op):
 
 
 class Require(Op):
-    """The value itself, for which lengths must agree: a derived graph carries the obligations of its origin."""
+    """The value itself, for which lengths must agree: a derived graph carries the shape constraints of its origin."""
 
-    lengths: tuple[Obligation, ...]
+    lengths: tuple[ShapeConstraint, ...]
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         return self.lengths
 
     def __repr__(self) -> str:
         return f"require({len(self.lengths)} equal lengths)"
 
 
-def require(outputs: Sequence[Node], lengths: tuple[Obligation, ...]) -> list[Node]:
+def require(outputs: Sequence[Node], lengths: tuple[ShapeConstraint, ...]) -> list[Node]:
     """The outputs, whose function checks that the lengths agree; leaves and constants need none."""
     return [Node(Require(lengths), o) if lengths and o.inputs else o for o in outputs]
 
 
-def required(outputs: Iterable[Node]) -> list[Obligation]:
-    """What `require` put into a graph; other obligations of a rewritten graph may be settled already."""
+def required(outputs: Iterable[Node]) -> list[ShapeConstraint]:
+    """What `require` put into a graph; other shape constraints of a rewritten graph may be settled already."""
     return [o for node in topological(outputs) if isinstance(node.op, Require) for o in node.op.lengths]

@@ -7,7 +7,7 @@ from typing import Any
 
 from consilience.errors import DtypeError, GraphError, ShapeError
 from consilience.ir import Dimension, Node, Op, Region, Shape, TensorType, TupleType, Type, close
-from consilience.ir.obligations import Obligation, collect
+from consilience.ir.shape_constraints import ShapeConstraint, collect
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
 
@@ -36,11 +36,11 @@ class Cond(Op):
     def result_type(self, *inputs: Node) -> Type:
         return TupleType(self.then.result_types)
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
-        # Lengths of a region's parameters are those of its operands, so its obligations are the function's.
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
+        # Lengths of a region's parameters are those of its operands, so its shape constraints are the function's.
         inside = collect((*self.then.results, *self.otherwise.results))
         return inside + tuple(
-            Obligation(a, b, "branches have equal shapes")
+            ShapeConstraint(a, b, "branches have equal shapes")
             for one, other in zip(self.then.result_types, self.otherwise.result_types, strict=True)
             for a, b in zip(one.shape, other.shape, strict=True)
             if a is not b and a != b
@@ -83,7 +83,7 @@ def cond(
 
 
 def _compatible(left: Shape, right: Shape) -> bool:
-    """Whether two shapes may turn out equal; lengths that are not provably equal become obligations."""
+    """Whether two shapes may turn out equal; lengths that are not provably equal become shape constraints."""
     return len(left) == len(right) and all(
         a == b or isinstance(a, Dimension) or isinstance(b, Dimension) for a, b in zip(left, right, strict=True)
     )

@@ -25,8 +25,8 @@ from consilience.ir import (
     numpy_dtype,
 )
 from consilience.ir.arithmetic import meaning
-from consilience.ir.obligations import Obligation
 from consilience.ir.settings import config
+from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ir.types import SIGNED
 from consilience.ops.dtypes import fitted, float_dtype, is_weak, kind_of, named, of_truth, part_of, weak_type
@@ -117,9 +117,9 @@ class Elementwise(Op):
             return TensorType("complex64" if inputs[0].dtype == "float32" else "complex128", shape)
         return TensorType(inputs[1 if result == "choice" else 0].dtype, shape)
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         _, pairs = broadcast_shape(inputs)
-        return tuple(Obligation(a, b, f"operands of `{self.function}` have equal lengths") for a, b in pairs)
+        return tuple(ShapeConstraint(a, b, f"operands of `{self.function}` have equal lengths") for a, b in pairs)
 
     def __repr__(self) -> str:
         return self.function

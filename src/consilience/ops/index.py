@@ -14,7 +14,7 @@ import numpy as np
 from consilience.errors import DtypeError, OutOfBoundsError, ShapeError
 from consilience.ir import Dim, Dimension, Node, Op, TensorType, constant, constant_value
 from consilience.ir import dimension as dims
-from consilience.ir.obligations import Obligation
+from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe, name_of
 from consilience.ir.types import INTEGERS, Shape
 from consilience.ops.assertion import Require
@@ -125,9 +125,9 @@ class Index(Op):
         gathered, _ = broadcast_shape(arrays)
         return x.tensor_type.with_shape(indexed_shape(x.static_shape, self.specification, gathered))
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         _, pairs = broadcast_shape(inputs[1:])
-        return tuple(Obligation(a, b, "index arrays have equal lengths") for a, b in pairs)
+        return tuple(ShapeConstraint(a, b, "index arrays have equal lengths") for a, b in pairs)
 
     def __repr__(self) -> str:
         return f"index[{', '.join(map(_text, self.specification))}]"
@@ -152,14 +152,14 @@ class IndexUpdate(Op):
             raise ShapeError(f"values of rank {values.ndim} do not fit the indexed shape {wanted}.")
         return x.tensor_type
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         x, values, *arrays = inputs
         gathered, pairs = broadcast_shape(arrays)
         wanted = indexed_shape(x.static_shape, self.specification, gathered)
-        found = [Obligation(a, b, "index arrays have equal lengths") for a, b in pairs]
+        found = [ShapeConstraint(a, b, "index arrays have equal lengths") for a, b in pairs]
         for a, b in zip(wanted, values.static_shape, strict=True):
             if a is not b and a != b:
-                found.append(Obligation(a, b, "values have the shape of the indexed part"))
+                found.append(ShapeConstraint(a, b, "values have the shape of the indexed part"))
         return tuple(found)
 
     def __repr__(self) -> str:
@@ -179,9 +179,9 @@ class MaskPositions(Op):
     def result_type(self, *inputs: Node) -> TensorType:
         return TensorType("int64", (self.count,))
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         pairs = zip(inputs[0].static_shape, self.covered, strict=True)
-        return tuple(Obligation(a, b, "a mask has the shape of what it selects from") for a, b in pairs if a != b)
+        return tuple(ShapeConstraint(a, b, "a mask has the shape of what it selects from") for a, b in pairs if a != b)
 
 
 def mask_positions(mask: Node, covered: Shape | None = None) -> Node:
@@ -411,7 +411,7 @@ def split(value: TensorLike, sections: int | TensorLike | Sequence[TensorLike], 
             raise ShapeError(f"cannot split {length!r} elements into {sections} equal parts: {describe(x)}.")
         part = dims.floordiv(length, sections)
         if not isinstance(length, int):
-            x = Node(Require((Obligation(length, part * sections, "a split makes equal parts", describe(x)),)), x)
+            x = Node(Require((ShapeConstraint(length, part * sections, "a split makes equal parts", describe(x)),)), x)
         edges = [part * i for i in range(sections)]
     else:
         edges = [0, *lengths_listed(sections)]

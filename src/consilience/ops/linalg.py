@@ -9,7 +9,7 @@ import numpy.typing as npt
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Dim, Node, Op, TensorType
 from consilience.ir.dimension import maximum, minimum
-from consilience.ir.obligations import Obligation
+from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ir.types import COMPLEXES, FLOATS, Shape
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
@@ -18,8 +18,8 @@ from consilience.ops.reduce import reduce
 from consilience.ops.shape import Iota, broadcast_to, expand_dims, reshape, squeeze, transpose
 
 
-def _pair(a: Dim, b: Dim, reason: str) -> tuple[Obligation, ...]:
-    return () if a is b or a == b else (Obligation(a, b, reason),)
+def _pair(a: Dim, b: Dim, reason: str) -> tuple[ShapeConstraint, ...]:
+    return () if a is b or a == b else (ShapeConstraint(a, b, reason),)
 
 
 def batch_shape(left: Shape, right: Shape) -> tuple[Shape, tuple[tuple[Dim, Dim], ...]]:
@@ -58,11 +58,11 @@ class MatMul(Op):
         columns = b.static_shape[-1:] if b.ndim > 1 else ()
         return TensorType(a.dtype, (*batch, *rows, *columns))
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         a, b = inputs
         inner = _pair(a.static_shape[-1], b.static_shape[-2 if b.ndim > 1 else -1], "inner lengths of a product agree")
         _, pairs = batch_shape(a.static_shape[:-2], b.static_shape[:-2])
-        return inner + tuple(Obligation(x, y, "batch axes agree") for x, y in pairs)
+        return inner + tuple(ShapeConstraint(x, y, "batch axes agree") for x, y in pairs)
 
 
 def _square(x: Node, what: str) -> None:
@@ -76,7 +76,7 @@ def _square(x: Node, what: str) -> None:
 class _Square(Op):
     """Shared by ops on square matrices."""
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         rows, columns = inputs[0].static_shape[-2:]
         return _pair(rows, columns, "a square matrix has equal lengths")
 
@@ -101,8 +101,8 @@ class SolveTriangular(_Square):
     def result_type(self, *inputs: Node) -> TensorType:
         return _solution(inputs, "solve_triangular")
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
-        return _solve_obligations(inputs)
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
+        return _solve_shape_constraints(inputs)
 
 
 class Solve(_Square):
@@ -113,8 +113,8 @@ class Solve(_Square):
     def result_type(self, *inputs: Node) -> TensorType:
         return _solution(inputs, "solve")
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
-        return _solve_obligations(inputs)
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
+        return _solve_shape_constraints(inputs)
 
 
 def _solution(inputs: tuple[Node, ...], what: str) -> TensorType:
@@ -126,7 +126,7 @@ def _solution(inputs: tuple[Node, ...], what: str) -> TensorType:
     return b.tensor_type
 
 
-def _solve_obligations(inputs: tuple[Node, ...]) -> tuple[Obligation, ...]:
+def _solve_shape_constraints(inputs: tuple[Node, ...]) -> tuple[ShapeConstraint, ...]:
     a, b = inputs
     found = _pair(a.static_shape[-2], a.static_shape[-1], "a square matrix has equal lengths")
     found += _pair(a.static_shape[-1], b.static_shape[-2], "the right side has one row per unknown")
@@ -142,8 +142,8 @@ class InverseQuadratic(_Square):
         of = _solution(inputs, "inverse_quadratic")
         return of.with_shape((*of.shape[:-2], of.shape[-1]))
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
-        return _solve_obligations(inputs)
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
+        return _solve_shape_constraints(inputs)
 
 
 class Inverse(_Square):

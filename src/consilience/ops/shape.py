@@ -12,16 +12,18 @@ import numpy.typing as npt
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Dim, Dimension, Node, Op, TensorType, constant, constant_value
 from consilience.ir import dimension as dims
-from consilience.ir.obligations import Obligation
+from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe, name_of
 from consilience.ir.types import Shape
 from consilience.ops.dtypes import kind_of
 from consilience.ops.elementwise import Cast, Elementwise, TensorLike, apply, as_tensor, broadcast_shape, cast, promote
 
 
-def at_least_zero(shape: Shape) -> tuple[Obligation, ...]:
+def at_least_zero(shape: Shape) -> tuple[ShapeConstraint, ...]:
     """What lengths of unknown sign must fulfil."""
-    return tuple(Obligation(dims.maximum(n, 0), n, "a length must be >= 0") for n in shape if not dims.non_negative(n))
+    return tuple(
+        ShapeConstraint(dims.maximum(n, 0), n, "a length must be >= 0") for n in shape if not dims.non_negative(n)
+    )
 
 
 class Reshape(Op):
@@ -36,9 +38,9 @@ class Reshape(Op):
             raise ShapeError(f"cannot reshape {before} elements to {self.shape} ({after} elements): {describe(x)}.")
         return x.tensor_type.with_shape(self.shape)
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         before, after = inputs[0].tensor_type.size, dims.product(self.shape)
-        same = () if before is after or before == after else (Obligation(before, after, "reshape keeps the size"),)
+        same = () if before is after or before == after else (ShapeConstraint(before, after, "reshape keeps the size"),)
         return same + at_least_zero(self.shape)
 
 
@@ -76,9 +78,9 @@ class Squeeze(Op):
                 raise ShapeError(f"cannot squeeze axis {axis} of length {shape[axis]}: {describe(inputs[0])}.")
         return inputs[0].tensor_type.with_shape(tuple(n for i, n in enumerate(shape) if i not in self.axes))
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         shape = inputs[0].static_shape
-        return tuple(Obligation(shape[a], 1, "a squeezed axis has length 1") for a in self.axes if shape[a] != 1)
+        return tuple(ShapeConstraint(shape[a], 1, "a squeezed axis has length 1") for a in self.axes if shape[a] != 1)
 
 
 class BroadcastTo(Op):
@@ -96,10 +98,10 @@ class BroadcastTo(Op):
                 raise ShapeError(f"cannot broadcast {own} to {self.shape}: {describe(x)}.")
         return x.tensor_type.with_shape(self.shape)
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         pairs = zip(reversed(inputs[0].static_shape), reversed(self.shape), strict=False)
         return tuple(
-            Obligation(a, b, "broadcast_to keeps lengths other than 1")
+            ShapeConstraint(a, b, "broadcast_to keeps lengths other than 1")
             for a, b in pairs
             if a != 1 and a is not b and a != b
         ) + at_least_zero(self.shape)
@@ -124,10 +126,10 @@ class Concatenate(Op):
             total = total + x.static_shape[self.axis]
         return inputs[0].tensor_type.with_shape((*first[: self.axis], total, *first[self.axis + 1 :]))
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         first = inputs[0].static_shape
         return tuple(
-            Obligation(a, b, "joined tensors agree on the other axes")
+            ShapeConstraint(a, b, "joined tensors agree on the other axes")
             for x in inputs[1:]
             for i, (a, b) in enumerate(zip(first, x.static_shape, strict=True))
             if i != self.axis and a is not b and a != b
@@ -142,7 +144,7 @@ class Iota(Op):
     def result_type(self, *inputs: Node) -> TensorType:
         return TensorType("int64", (self.length,))
 
-    def obligations(self, *inputs: Node) -> tuple[Obligation, ...]:
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         return at_least_zero((self.length,))
 
 

@@ -1,7 +1,7 @@
 """Applies a table of rules to a graph until none applies.
 
 Outputs in, equal outputs out. Bottom-up, without recursion, each node once; equal results are the same
-node. Obligations of the original graph are its callers' to keep.
+node. Shape constraints of the original graph are its callers' to keep.
 """
 
 from __future__ import annotations

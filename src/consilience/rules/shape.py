@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from consilience.ir import FLOATS, INTEGERS, NUMBERS, Node, Obligation, Shape, numpy_dtype
+from consilience.ir import FLOATS, INTEGERS, NUMBERS, Node, Shape, ShapeConstraint, numpy_dtype
 from consilience.ops import (
     AlteredGradient,
     BroadcastTo,
@@ -327,10 +327,10 @@ def concatenate_merged(node: Node, facts: Facts) -> Node | None:
 @rewrites(
     Require,
     name="requirements are known to the function",
-    examples=[lambda t: t.node(Require((Obligation(5, 5, "equal lengths"),)), t.vector)],
+    examples=[lambda t: t.node(Require((ShapeConstraint(5, 5, "equal lengths"),)), t.vector)],
 )
 def requirement(node: Node, facts: Facts) -> Node | None:
-    """The value itself: whoever compiles collected the obligations from the graph as it was written."""
+    """The value itself: whoever compiles collected the shape constraints from the graph as it was written."""
     return node.inputs[0]
 
 

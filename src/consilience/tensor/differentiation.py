@@ -11,7 +11,7 @@ from typing import Any
 
 from consilience.errors import ConsilienceWarning, DisconnectedInputError, DtypeError, GraphError
 from consilience.ir import FLOATS, Constant, Input, Node, is_leaf, topological
-from consilience.ir.obligations import collect
+from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import add_origins, describe, name_of, set_name
 from consilience.ops.assertion import require
 from consilience.ops.elementwise import AlteredGradient, TensorLike, as_tensor

@@ -1,4 +1,4 @@
-"""`pt.random`: explicit keys and draws. More distributions come with the random door."""
+"""`pt.random`: explicit keys and draws. More distributions come later."""
 
 from __future__ import annotations
 

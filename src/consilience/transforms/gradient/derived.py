@@ -11,7 +11,7 @@ from typing import overload
 from consilience.errors import DtypeError, GraphError, ShapeError
 from consilience.ir import Node, constant, tensor_input, topological
 from consilience.ir.dimension import product
-from consilience.ir.obligations import collect
+from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe, without_sources
 from consilience.ir.types import COMPLEXES, FLOATS
 from consilience.ops import StopGradient

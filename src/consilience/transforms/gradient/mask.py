@@ -97,7 +97,7 @@ def unbroadcast(cotangent: Node, shape: Shape) -> Node:
         cotangent = Node(Reduce("sum", axes), cotangent)
         if stretched:
             cotangent = expand_dims(cotangent, [axis - added for axis in stretched])
-    # What is left are lengths that an obligation makes equal.
+    # What is left are lengths that an shape constraint makes equal.
     return cotangent if cotangent.static_shape == shape else Node(BroadcastTo(shape), cotangent)
 
 

@@ -12,7 +12,7 @@ from consilience.errors import DtypeError, MissingRuleError, ShapeError
 from consilience.ir import Dim, Node, computed_atoms, rebuild, topological, with_lengths
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
-from consilience.ir.obligations import collect
+from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe, without_sources
 from consilience.ir.types import Shape
 from consilience.ops import Item

@@ -1,7 +1,7 @@
 """Equalities of lengths that could not be proved when a node was built.
 
 A function collects them from the graph as the user wrote it and checks them on its inputs' shapes
-at entry; what rewriting removes later cannot remove an obligation.
+at entry; what rewriting removes later cannot remove an shape constraint.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from consilience.ir.node import Node
 
 
-class Obligation(Record):
+class ShapeConstraint(Record):
     """`left` and `right` must be the same length; `reason` says which rule asks for it, `where` in which expression.
 
     `collect` fills in `where`.
@@ -30,13 +30,13 @@ class Obligation(Record):
     where: str = ""
 
 
-def collect(outputs: Iterable[Node]) -> tuple[Obligation, ...]:
+def collect(outputs: Iterable[Node]) -> tuple[ShapeConstraint, ...]:
     """All pairs of lengths that must be equal, each once with its first reason, in topological order."""
-    found: dict[tuple[Dim, Dim], Obligation] = {}
+    found: dict[tuple[Dim, Dim], ShapeConstraint] = {}
     for node in topological(outputs):
-        for obligation in node.op.obligations(*node.inputs):
-            pair = (obligation.left, obligation.right)
+        for shape_constraint in node.op.shape_constraints(*node.inputs):
+            pair = (shape_constraint.left, shape_constraint.right)
             if pair not in found:
-                known = obligation.where
-                found[pair] = obligation if known else replace(obligation, where=side_tables.describe(node))
+                known = shape_constraint.where
+                found[pair] = shape_constraint if known else replace(shape_constraint, where=side_tables.describe(node))
     return tuple(found.values())

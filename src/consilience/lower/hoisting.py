@@ -15,7 +15,7 @@ from consilience.ops import BroadcastTo, ExpandDims, Index, Squeeze
 STAYS = (BroadcastTo, ExpandDims, Squeeze, Index)
 
 
-def prepare(outputs: Sequence[Node], data: Sequence[Node]) -> tuple[list[Node], list[Node], list[Node]]:
+def hoist(outputs: Sequence[Node], data: Sequence[Node]) -> tuple[list[Node], list[Node], list[Node]]:
     """Cut the graph where data end.
 
     returns   the outputs over new leaves, those leaves, and for each leaf the expression of the data it holds

@@ -69,7 +69,7 @@ def point_logps(model: ModelVariables, position: Floats) -> dict[str, float]:
     return result
 
 
-def trouble(model: ModelVariables, position: Floats) -> list[str]:
+def diagnosis(model: ModelVariables, position: Floats) -> list[str]:
     """Lines on each term that is not finite; none if all are."""
     lines = []
     with without_sources():

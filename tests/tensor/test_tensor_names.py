@@ -1,4 +1,4 @@
-"""The tensor door: every name the library promises is there and means what NumPy, SciPy or PyTensor mean by it."""
+"""Names of tensors: every name the library promises is there and means what NumPy, SciPy or PyTensor mean by it."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_lengths_may_be_symbolic() -> None:
             np.testing.assert_array_equal(found, meant)
 
 
-def test_derivatives_at_the_door() -> None:
+def test_derivatives_under_their_public_names() -> None:
     """grad, value_and_grad, jacobian and hessian of a function whose derivatives are known."""
     x = pt.vector("x")
     cost = (x**3).sum()
@@ -93,7 +93,7 @@ def test_derivatives_at_the_door() -> None:
     np.testing.assert_allclose(pt.jacobian(x**2, x).eval({x: at}), np.diag(2 * at))
 
 
-def test_both_doors_lead_to_the_same() -> None:
+def test_both_modules_lead_to_the_same() -> None:
     """`consilience` repeats the names that users of models need."""
     for name in ("function", "grad", "hessian", "jacobian", "shared", "value_and_grad"):
         assert getattr(pm, name) is getattr(pt, name)

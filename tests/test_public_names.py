@@ -1,4 +1,4 @@
-"""The public door: every name is there, each loads its own part of the library only, types agree."""
+"""Public names: every name is there, each loads its own part of the library only, types agree."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def test_no_name_is_listed_twice() -> None:
 
 @pytest.mark.parametrize("name", pm.__all__)
 def test_every_listed_name_exists(name: str) -> None:
-    """Each name of the door leads to something, and `dir` shows it."""
+    """Each public name leads to something, and `dir` shows it."""
     assert getattr(pm, name) is not None
     assert name in dir(pm)
 
 
-def test_every_distribution_is_at_the_door() -> None:
+def test_every_distribution_is_public() -> None:
     """What `distributions` declares, users find in `consilience`."""
     declared = {
         name
@@ -79,7 +79,7 @@ def test_sample_is_the_function_whatever_is_imported_first(order: str) -> None:
     assert answer == ["function"]
 
 
-def test_the_door_itself_loads_nothing() -> None:
+def test_importing_the_package_loads_nothing() -> None:
     """`import consilience` costs next to nothing: neither NumPy nor any layer is loaded."""
     answer = in_a_fresh_process(
         "import sys, consilience\nanswer = [m for m in sys.modules if m.split('.')[0] in ('consilience', 'numpy')]"
@@ -87,7 +87,7 @@ def test_the_door_itself_loads_nothing() -> None:
     assert answer == ["consilience"]
 
 
-def test_the_tensor_door_loads_the_compiler_only() -> None:
+def test_importing_tensors_loads_the_compiler_only() -> None:
     """`import consilience.tensor` loads no sampler, no model and none of the heavy libraries."""
     loaded = in_a_fresh_process("import sys, consilience.tensor as pt\nanswer = list(sys.modules)")
     assert not {"llvmlite", "pandas", "rich", "scipy", "xarray"} & set(loaded)
