@@ -30,7 +30,7 @@ def fitted(mean: str) -> Any:
         result = pm.sample(random_seed=1, progressbar=False)
         result.update(pm.sample_prior_predictive(200, random_seed=1))
         pm.compute_log_likelihood(result)
-        pm.sample_posterior_predictive(result, random_seed=1)
+        pm.sample_posterior_predictive(result, extend_inferencedata=True, random_seed=1)
     return result
 
 

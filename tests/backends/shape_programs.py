@@ -190,7 +190,7 @@ class Writer:
             return self.one_of(f"repeat({v}, {count}, {axis})", f"tile({v}, 2)"), "float64", rank
         if which == 22:
             cut = self.one_of("[k]", "[1, 3]", "[k, k+j]", f"[{v}.shape[{axis}]//2]", "2")
-            return f"split({v}, {cut}, {axis})[{self.number(0, 1)}]", "float64", rank
+            return f"split({v}, indices_or_sections={cut}, axis={axis})[{self.number(0, 1)}]", "float64", rank
         if which == 23 and rank < 3:
             return f"broadcast_to({v}, ({self.length(v, rank)}, *{v}.shape))", "float64", rank + 1
         if which == 24 and rank < 3:

@@ -373,3 +373,11 @@ def test_values_of_shared_variables_are_got_and_set() -> None:
         w.set_value(np.zeros(3))
     with pytest.raises(GraphError, match=r"only shared variables .*\.eval\(\)"):
         (w + 1.0).get_value()
+
+
+def test_a_length_of_a_shared_variable_is_known_where_its_values_are_not_used() -> None:
+    data = pt.shared(np.arange(3.0), "data", shape=(None,))
+    f = function([], pt.zeros(data.shape[0]) + 2.0)
+    np.testing.assert_array_equal(f(), [2.0, 2.0, 2.0])
+    data.set_value(np.arange(5.0))
+    np.testing.assert_array_equal(f(), np.full(5, 2.0))

@@ -150,7 +150,8 @@ LENGTHS = [
     "pt.arange(k)", "pt.arange(x.shape[0] - 1)", "pt.arange(k, x.shape[0])", "pt.arange(x.shape[0], k, -2)",
     "pt.arange(0.0, k, 0.5)", "pt.linspace(0.0, 1.0, k)", "pt.linspace(0, x.shape[0], 4, endpoint=False)",
     "pt.tile(x, k)", "pt.tile(A, (k, 2))", "pt.repeat(x, k)", "pt.repeat(x, m.astype('int64'))", "pt.repeat(A, k, 1)",
-    "pt.split(x, [k])[1]", "pt.split(x, [k, x.shape[0] - 1])[1]", "pt.split(A, 2)[1]", "A.reshape((k, -1))",
+    "pt.split(x, indices_or_sections=[k])[1]",
+    "pt.split(x, indices_or_sections=[k, x.shape[0] - 1])[1]", "pt.split(A, 2)[1]", "A.reshape((k, -1))",
     "A.reshape((A.shape[0] // 2, 2, -1))", "A.reshape((-1, A.shape[0]))", "pt.diag(x, 2)", "pt.diag(A, -1)",
     "pt.diagonal(A, 1)", "pt.trace(A[:k, :k])", "pt.tril(A[:k])", "pt.concatenate([x, x[m], x[:k]])", "x[:k].mean()",
     "pt.stack([x[:k], x[k - 2 : k]])", "pt.broadcast_to(x, (k, x.shape[0]))", "pt.nonzero(A > 3)[1]",
@@ -177,7 +178,7 @@ ON_NOTHING = [
     "pt.sum(x, 0)", "pt.cumsum(x)", "pt.concatenate([x, x])", "pt.stack([x, x], 1)", "pt.tile(x, 2)", "pt.repeat(x, 3)",
     "pt.repeat(x, 2, 0)", "pt.flatnonzero(x)", "pt.argwhere(x)", "pt.nonzero(x)[0]", "pt.zeros(x.shape)",
     "pt.eye(x.shape[0], 3, 1)", "pt.arange(x.shape[0])", "pt.any(x)", "pt.all(x)", "pt.ravel(x)",
-    "pt.split(x, [0, 1])[1]",
+    "pt.split(x, indices_or_sections=[0, 1])[1]",
     "pt.broadcast_to(x, (2, *x.shape))", "pt.moveaxis(x, 0, -1)", "pt.where(x > 0, x, 0.0)", "pt.exp(x)",
     "pt.linspace(0.0, 1.0, x.shape[0])", "pt.prod(x, axis=-1)", "pt.any(x, axis=0)",
 ]  # fmt: skip

@@ -68,7 +68,7 @@ def test_a_variable_is_one_throughout_its_copy(duplicate: Callable[[Any], Any]) 
         assert (node is model.named[name]) is False
         assert node.name == model.named[name].name
     assert {v.node for v in other.free} <= set(other.named.values())
-    assert other["mean"] is other.deterministics["mean"]
+    assert other["mean"] is other.named_deterministics["mean"]
 
 
 @COPIES

@@ -251,7 +251,7 @@ def draw(program: Program, model: pm.Model, wanted: Truth) -> None:
             compute_convergence_checks=False, model=model,
         )  # fmt: skip
         free = [line.name for line in program.variables()]
-        _shapes("posterior", trace["posterior"], free + list(model.deterministics), (2, 20), wanted, finite=free)
+        _shapes("posterior", trace["posterior"], free + list(model.named_deterministics), (2, 20), wanted, finite=free)
         observed = [line.name for line in program.lines if line.kind == "observed"]
         prior = pm.sample_prior_predictive(5, model=model, random_seed=1)
         _shapes("prior", prior["prior"], free, (1, 5), wanted, finite=free)

@@ -29,7 +29,7 @@ def test_an_event_has_the_form_that_the_screen_knows(event: object, form: type) 
     assert next(kind for kind in kinds if isinstance(event, kind)) is form
 
 
-@pytest.mark.parametrize(("part", "form"), [(CHAIN, events.ChainState), (CHECK, events.Figures)])
+@pytest.mark.parametrize(("part", "form"), [(CHAIN, events.ChainState), (CHECK, events.ProgressFigures)])
 def test_its_parts_have_the_fields_that_the_screen_reads(part: object, form: type) -> None:
     """Every property of the form is there."""
     wanted = [name for name, member in vars(form).items() if isinstance(member, property)]

@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import DtypeError, ExecutionError, GraphError, ShapeError
-from consilience.ir import Node, Shared, numpy_dtype, shared_slot
+from consilience.ir import Node, Shared, numpy_dtype, shared_slot, topological
+from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
+from consilience.ir.lengths import symbols_in
 from consilience.ir.side_tables import describe
 from consilience.ir.types import dtype_of
 
@@ -78,9 +80,25 @@ class Context:
     def set_all(self, values: Mapping[Node, npt.ArrayLike]) -> None:
         """Give several slots their values at one moment, all or, where one does not fit, none."""
         arrays = {slot: _fitting(slot, value) for slot, value in values.items()}
+        for slot in arrays:
+            _owners.update((atom, slot) for length in slot.static_shape if (atom := dims.as_symbol(length)) is not None)
         with self._lock:
             for slot, array in arrays.items():
                 self._values[slot] = (array, next(_versions))
+
+
+# The slots whose lengths are symbols: a graph may depend on the length of a value that it does not contain.
+_owners: weakref.WeakValueDictionary[dims.Atom, Node] = weakref.WeakValueDictionary()
+
+
+def slots_of(nodes: Iterable[Node]) -> list[Node]:
+    """The slots on whose values or lengths a graph depends."""
+    nodes = list(nodes)
+    found = dict.fromkeys(n for n in topological(nodes) if isinstance(n.op, Shared))
+    if _owners:
+        owners = (_owners.get(atom) for atom in sorted(symbols_in(nodes), key=lambda atom: atom.serial))
+        found.update((slot, None) for slot in owners if slot is not None)
+    return list(found)
 
 
 def _fitting(slot: Node, value: npt.ArrayLike) -> npt.NDArray[Any]:

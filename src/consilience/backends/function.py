@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts, reference
-from consilience.backends.contexts import Context, random_slot
+from consilience.backends.contexts import Context, random_slot, slots_of
 from consilience.backends.modes import Mode, mode_named
 from consilience.backends.pickling import duplicate
 from consilience.backends.registry import Bound
@@ -101,7 +101,7 @@ class Function:
         # Lengths that are computed can be checked by the program only.
         later = tuple(o for o in self._shape_constraints if dims.is_computed(o.left) or dims.is_computed(o.right))
         self.optimised = tuple(require(simplify(written) if mode.simplified else written, later))
-        self._slots = _slots(self.optimised, written, sources)
+        self._slots = tuple(slots_of([*self.optimised, *written, *sources]))
         if profile is not None:
             profile.graph_seconds += time.perf_counter() - began
         self._compile = find_backend(mode.backend)
@@ -297,13 +297,6 @@ def _converts(value: object, array: Array, wanted: np.dtype[Any], downcast: bool
     if downcast is None and wanted.kind == "f":
         return True
     return bool((array.astype(wanted) == array).all())
-
-
-def _slots(*graphs: Sequence[Node]) -> tuple[Node, ...]:
-    found: dict[Node, None] = {}
-    for graph in graphs:
-        found.update(dict.fromkeys(n for n in topological(graph) if isinstance(n.op, Shared)))
-    return tuple(found)
 
 
 def function(

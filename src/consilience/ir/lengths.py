@@ -55,6 +55,12 @@ def _computed_in(nodes: Iterable[Node], seen: set[Node]) -> list[Atom]:
     return sorted(found, key=lambda atom: atom.serial, reverse=True)
 
 
+def symbols_in(nodes: Iterable[Node]) -> set[Atom]:
+    """The symbols on which parameters of the graph depend."""
+    lengths = (length for node in topological(nodes) for length in _lengths_in(node.op))
+    return {atom for length in lengths for atom in dims.atoms(length) if atom.kind == "symbol"}
+
+
 def _lengths_in(value: Any) -> Iterator[Dimension]:
     if isinstance(value, Dimension):
         yield value

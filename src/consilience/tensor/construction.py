@@ -161,7 +161,8 @@ def _ends(start: TensorLike, stop: TensorLike) -> list[Node]:
 def _places(num: object, low: Node, endpoint: bool) -> tuple[Node, Node]:
     """The places 0, 1, … along a new first axis before those of `low`, and the number of gaps between the ends."""
     count = length_of(as_length(num))
-    positions = expand_dims(arange(count), tuple(range(1, low.ndim + 1)))
+    numbers = apply("add", arange(count), full((count,), 0))  # an array of so many: no length is negative
+    positions = expand_dims(numbers, tuple(range(1, low.ndim + 1)))
     gaps = apply("maximum", apply("sub", count, 1), 1) if endpoint else count
     return cast(positions, low.dtype), cast(gaps, low.dtype)
 
