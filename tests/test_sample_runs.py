@@ -440,14 +440,16 @@ def test_runs_killed_often_leave_stores_that_begin_the_final_draws(tmp_path: Pat
 INTERRUPTED = """
     import os, random, signal, sys, threading
     import consilience as pm
-    from consilience.run import RunStarted
+    from consilience import run
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with pm.Model():
         pm.Normal("x", shape=50)
+        begun = []
         def begin(event):
-            if isinstance(event, RunStarted):
-                threading.Timer(float(sys.argv[1]), os.kill, (os.getpid(), signal.SIGINT)).start()
+            if isinstance(event, getattr(run, sys.argv[1])) and not begun:
+                begun.append(event)
+                threading.Timer(float(sys.argv[2]), os.kill, (os.getpid(), signal.SIGINT)).start()
         tree = pm.sample(draws=1_000_000, tune=200, random_seed=1, progressbar=False, callback=begin)
     assert tree.status == "interrupted", tree.status
     print("kept", tree.posterior.sizes["draw"])
@@ -457,9 +459,9 @@ INTERRUPTED = """
 @pytest.mark.skipif(os.name == "nt", reason="signals work differently there")
 def test_ctrl_c_at_any_moment_returns_the_draws() -> None:
     kept = []
-    for delay in (0.0, 0.02, 0.3):
+    for event, delay in (("RunStarted", "0"), ("RunStarted", "0.02"), ("DrawsMade", "0.02")):
         done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(INTERRUPTED), str(delay)],
+            [sys.executable, "-c", textwrap.dedent(INTERRUPTED), event, delay],
             capture_output=True, text=True, timeout=100, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
