@@ -157,10 +157,14 @@ def compare(program: Program, model: pm.Model, wanted: Truth) -> None:
         kind, detail = found
         raise _WrongError(kind, _stage(model, wanted, close), detail)
     backend, gradients = _by_reference(model, wanted, simplified=program.number % 4 == 1)
+    # Formulas as written may meet 0 * inf where they saturate (log(1 - sigmoid(x))): rewriting is there for that.
+    usable = bool(np.isfinite(gradients).all())
+    if not usable:
+        backend, gradients = _by_reference(model, wanted, simplified=True)
     found = close.wrong(backend, gradients)
     if found:
         raise _WrongError(found[0], "reference backend alone", found[1])
-    if program.number % 8 == 3:
+    if usable and program.number % 8 == 3:
         found = close.wrong(*_as_written(model, wanted))
         if found:
             raise _WrongError(found[0], "machine code of the graph as written", found[1])
