@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy.typing as npt
 
@@ -19,9 +19,6 @@ from consilience.sample.arguments import extras, wanted, whole_number
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.given import Given, variables_of
 from consilience.sample.memory import naming_the_largest
-
-if TYPE_CHECKING:
-    pass
 
 Array = npt.NDArray[Any]
 
