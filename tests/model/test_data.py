@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import consilience as pm
+import consilience.tensor as pt
 from consilience.native import jit
 
 X = np.array([0.5, 1.0, 1.5, 2.0])
@@ -255,3 +256,21 @@ def test_dims_and_labels_come_from_labelled_data() -> None:
             pm.Data("plain", pd.DataFrame(np.eye(2)), infer_dims_and_coords=True)
     assert model.named_vars_to_dims == {"frame": ("row", "column"), "array": ("row", "free"), "series": ("row",)}
     assert model.coords == {"row": ("a", "b"), "column": (1, 2), "free": None}
+
+
+def test_a_shared_variable_may_stand_in_a_model() -> None:
+    """It is no data of the model, but its value of the moment counts."""
+    weights = pt.shared(np.arange(3.0), "weights")
+    with pm.Model() as model:
+        slope = pm.Normal("slope")
+        pm.Normal("y", slope * weights, 1.0, observed=np.ones(3))
+        tree = pm.sample(
+            draws=20, tune=20, chains=2, random_seed=1, progressbar=False, compute_convergence_checks=False
+        )
+    assert tree.posterior.sizes["draw"] == 20
+    before = model.compile_logp()({"slope": 0.3})
+    weights.set_value(np.ones(3))
+    residuals = np.ones(3) - 0.3
+    density = -0.5 * (0.3**2 + residuals @ residuals) - 4 * 0.5 * np.log(2 * np.pi)
+    np.testing.assert_allclose(model.compile_logp()({"slope": 0.3}), density)
+    assert before != density

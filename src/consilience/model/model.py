@@ -114,7 +114,7 @@ class Model(ModelVariables):
     @property
     def data_vars(self) -> list[Node]:
         """Data containers."""
-        return self.data_slots()
+        return list(self.data.values())
 
     @property
     def dim_lengths(self) -> dict[str, Node]:

@@ -406,8 +406,12 @@ class ModelVariables:
         self.coordinates.change(lengths, labels)
 
     def data_slots(self) -> list[Node]:
-        """Shared slots of the model's data."""
-        return list(self.data.values())
+        """Shared slots of the model's data, and other shared variables that its expressions use."""
+        known: list[Node] | None = self.cache.get("slots")
+        if known is None:
+            written = [*self.named.values(), *(v.data for v in self.observed)]
+            known = self.cache["slots"] = list(dict.fromkeys([*self.data.values(), *contexts.slots_of(written)]))
+        return list(known)
 
 
 def _call(node: Node, name: str) -> None:

@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 def constant_data(model: Model) -> dict[str, Array]:
     """Present values of the model's data by name."""
     _, values, _, _ = slot_values(model)
-    return dict(zip(model.data, values, strict=True))
+    return dict(zip(model.data, values[: len(model.data)], strict=True))
 
 
 def observed_data(model: Model) -> dict[str, Array]:
