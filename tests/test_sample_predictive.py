@@ -93,7 +93,7 @@ def test_variables_of_equal_parameters_are_independent() -> None:
         (lambda: pm.Exponential("x", 3), stats.expon(0, 1 / 3)),
     ],
 )
-def test_prior_draws_have_the_law_of_the_declaration(declare: Any, law: Any) -> None:
+def test_prior_draws_have_the_distribution_of_the_declaration(declare: Any, law: Any) -> None:
     with pm.Model():
         declare()
         tree = pm.sample_prior_predictive(5000, random_seed=11)

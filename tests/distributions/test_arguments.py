@@ -318,8 +318,8 @@ def test_a_declaration_is_a_dozen_lines() -> None:
     class Pareto(Continuous):
         """Power law above a threshold."""
 
-        alpha = parameter(positive, guarded=False)
-        m = parameter(positive, default=1.0, guarded=False)
+        alpha = parameter(positive, nan_check=False)
+        m = parameter(positive, default=1.0, nan_check=False)
         support = above("m")
         alternatives = (instead_of("alpha", lambda index: 1.0 / index, index=positive),)
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import consilience.distributions as pd
 from consilience.backends.function import function
-from consilience.distributions.random_variable import drawn
+from consilience.distributions.densities import drawn
 from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Node, tensor_input, topological
 from consilience.ops.linalg import InverseQuadratic, LogAbsDet

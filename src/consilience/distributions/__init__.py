@@ -5,21 +5,13 @@ from consilience.distributions.constrained_prior import find_constrained_prior
 from consilience.distributions.context import DEFAULT, ModelContext
 from consilience.distributions.counts import Bernoulli, Binomial, Categorical, NegativeBinomial, Poisson
 from consilience.distributions.custom import CustomDist
-from consilience.distributions.declaration import Continuous, Discrete, Distribution, derived, instead_of, parameter
-from consilience.distributions.drawing import compile, draw, realised_with
-from consilience.distributions.improper import Flat, HalfFlat
-from consilience.distributions.multivariate_normal import MvNormal
-from consilience.distributions.positive import Exponential, Gamma, HalfCauchy, HalfNormal, InverseGamma, LogNormal
-from consilience.distributions.random_variable import (
-    RandomVariable,
+from consilience.distributions.densities import (
     density,
     icdf,
-    is_random,
     logcdf,
     logp,
     mean,
     parameter_violation,
-    random_variables,
     realise,
     support_error,
     support_of,
@@ -27,6 +19,22 @@ from consilience.distributions.random_variable import (
     support_violation,
     variance,
 )
+from consilience.distributions.distribution import (
+    Continuous,
+    Discrete,
+    Distribution,
+    component,
+    components,
+    derived,
+    instead_of,
+    parameter,
+    static,
+)
+from consilience.distributions.drawing import compile, draw, realised_with
+from consilience.distributions.improper import Flat, HalfFlat
+from consilience.distributions.multivariate_normal import MvNormal
+from consilience.distributions.positive import Exponential, Gamma, HalfCauchy, HalfNormal, InverseGamma, LogNormal
+from consilience.distributions.random_variable import RandomVariable, is_random, random_variables
 from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT, Uniform
 from consilience.distributions.simplex import Dirichlet
 from consilience.distributions.transforms import default_transform
@@ -36,12 +44,60 @@ from consilience.distributions.unit_interval import Beta
 Lognormal = LogNormal
 
 __all__ = [
-    "DEFAULT", "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Continuous", "CustomDist",
-    "Dirichlet", "Discrete", "Distribution", "Exponential", "Flat", "Gamma", "HalfCauchy", "HalfFlat",
-    "HalfNormal", "InverseGamma", "Laplace", "LogNormal", "Lognormal", "ModelContext", "MvNormal",
-    "NegativeBinomial", "Normal", "Poisson", "RandomVariable", "StudentT", "Uniform", "compile",
-    "default_transform", "density", "derived", "draw", "find_constrained_prior", "icdf", "instead_of", "is_random",
-    "logcdf", "logp", "mean",
-    "parameter", "parameter_violation", "random_variables", "realise", "realised_with",
-    "support_error", "support_of", "support_point", "support_violation", "transforms", "variance",
+    "DEFAULT",
+    "Bernoulli",
+    "Beta",
+    "Binomial",
+    "Categorical",
+    "Cauchy",
+    "Continuous",
+    "CustomDist",
+    "Dirichlet",
+    "Discrete",
+    "Distribution",
+    "Exponential",
+    "Flat",
+    "Gamma",
+    "HalfCauchy",
+    "HalfFlat",
+    "HalfNormal",
+    "InverseGamma",
+    "Laplace",
+    "LogNormal",
+    "Lognormal",
+    "ModelContext",
+    "MvNormal",
+    "NegativeBinomial",
+    "Normal",
+    "Poisson",
+    "RandomVariable",
+    "StudentT",
+    "Uniform",
+    "compile",
+    "component",
+    "components",
+    "default_transform",
+    "density",
+    "derived",
+    "draw",
+    "find_constrained_prior",
+    "icdf",
+    "instead_of",
+    "is_random",
+    "logccdf",
+    "logcdf",
+    "logp",
+    "mean",
+    "parameter",
+    "parameter_violation",
+    "random_variables",
+    "realise",
+    "realised_with",
+    "static",
+    "support_error",
+    "support_of",
+    "support_point",
+    "support_violation",
+    "transforms",
+    "variance",
 ]  # fmt: skip

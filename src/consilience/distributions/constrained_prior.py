@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from consilience.backends.function import function
 from consilience.distributions.constraints import Constraint
-from consilience.distributions.declaration import Distribution
+from consilience.distributions.densities import logcdf
+from consilience.distributions.distribution import Distribution
 from consilience.distributions.parameters import choose, signatures
-from consilience.distributions.random_variable import logcdf
 from consilience.distributions.transforms.registry import to_unconstrained
 from consilience.ir import constant, tensor_input
 
@@ -92,7 +92,7 @@ def find_constrained_prior(
 
 def _maps(distribution: type[Distribution], init_guess: Mapping[str, float], fixed: Mapping[str, float]) -> list[Any]:
     """To the real line and back, for each parameter to be found."""
-    chosen = choose(distribution.title, signatures(distribution.forms), {**init_guess, **fixed})
+    chosen = choose(distribution.title, signatures(distribution.parameterizations), {**init_guess, **fixed})
     known: dict[str, Constraint] = {p.name: p.constraint for p in chosen.canonical}
     for alternative in chosen.alternatives:
         known |= alternative.constraints

@@ -15,7 +15,7 @@ from consilience.distributions.constraints import (
     unit_interval,
     whole_numbers,
 )
-from consilience.distributions.declaration import Discrete, derived, instead_of, parameter
+from consilience.distributions.distribution import Discrete, derived, instead_of, parameter
 from consilience.distributions.mathematics import (
     betainc,
     binomial_quantile,
@@ -81,10 +81,10 @@ class Bernoulli(Discrete):
         return where(less(self.p, 0.5), 0, 1)
 
 
-class LogitBernoulli(Bernoulli, form=True):
+class LogitBernoulli(Bernoulli, parameterization=True):
     """Bernoulli by the log odds, which keep their digits where p rounds to 0 or 1."""
 
-    logit_p = parameter(real, guarded=False)
+    logit_p = parameter(real, nan_check=False)
     p = derived(lambda of: sigmoid(of.logit_p))
 
     def logp(self, value: Node) -> Node:
@@ -132,11 +132,11 @@ class Binomial(Discrete):
         return round_even(self.mean())
 
 
-class LogitBinomial(Binomial, form=True):
+class LogitBinomial(Binomial, parameterization=True):
     """Binomial by the log odds, which keep their digits where p rounds to 0 or 1."""
 
     n = parameter(natural)
-    logit_p = parameter(real, guarded=False)
+    logit_p = parameter(real, nan_check=False)
     p = derived(lambda of: sigmoid(of.logit_p))
 
     def logp(self, value: Node) -> Node:
@@ -262,10 +262,10 @@ class Categorical(Discrete):
         return log(self.p)
 
 
-class LogitCategorical(Categorical, form=True):
+class LogitCategorical(Categorical, parameterization=True):
     """Categorical by unnormalised logarithms of the probabilities."""
 
-    logit_p = parameter(real_vector, guarded=False)
+    logit_p = parameter(real_vector, nan_check=False)
     p = derived(lambda of: exp(of._log_p()))
 
     def _log_p(self) -> Node:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, Self, TypeAlias
 
 from consilience.distributions.constraints import Constraint, Whole, real, real_vector
-from consilience.distributions.declaration import Distribution
+from consilience.distributions.distribution import Distribution, static
 from consilience.distributions.generator import GraphGenerator
 from consilience.distributions.shapes import same_shape, text
 from consilience.errors import DtypeError, MissingRuleError, ShapeError
@@ -49,7 +49,7 @@ class CustomDist(Distribution):
     class_name      name for messages
     """
 
-    extras: Formulas
+    formulas: Formulas = static(lambda title, name, given: given)
 
     @classmethod
     def dist(
@@ -85,54 +85,62 @@ class CustomDist(Distribution):
         event = _event(class_name, values, ranks, event_axes, shape)
         core = tuple(len(axes) for axes in ranks)
         formulas = Formulas(class_name, logp, logcdf, random, support_point, core, event, dtype)
-        return cls.variable(values, shape, size, formulas)
+        return cls.variable(values, shape, size, (formulas,))
 
     @classmethod
-    def bound(cls, parameters: Sequence[Node], extras: Any = ()) -> Self:
-        law = object.__new__(cls)
-        law.__dict__.update(values=tuple(parameters), extras=extras, title=extras.title)
-        return law
+    def bound(
+        cls, parameters: Sequence[Node], settings: Sequence[Any] = (), components: Sequence[Sequence[Node]] = ()
+    ) -> Self:
+        bound = object.__new__(cls)
+        (formulas,) = settings
+        bound.__dict__.update(values=tuple(parameters), settings=tuple(settings), components=())
+        bound.__dict__.update(formulas=formulas, title=formulas.title)
+        return bound
+
+    @classmethod
+    def parameter_count(cls, settings: Sequence[Any]) -> int:
+        return len(settings[0].parameter_ranks)
 
     def by_name(self) -> Mapping[str, Node]:
         return {}
 
     @property
     def bound_support(self) -> Constraint:
-        if self.extras.event:
+        if self.formulas.event:
             return real_vector
-        return Whole() if self.extras.dtype in INTEGERS else real
+        return Whole() if self.formulas.dtype in INTEGERS else real
 
     @property
     def event_rank(self) -> int:
-        return len(self.extras.event)
+        return len(self.formulas.event)
 
     def event_ranks(self) -> tuple[int, ...]:
-        return self.extras.parameter_ranks
+        return self.formulas.parameter_ranks
 
     def declared(self) -> tuple[None, ...]:
         return (None,) * len(self.values)
 
     def event_shape(self) -> Shape:
-        return self.extras.event
+        return self.formulas.event
 
     def result_dtype(self) -> str:
-        return self.extras.dtype
+        return self.formulas.dtype
 
     def logp(self, value: Node) -> Node:
-        if self.extras.logp is None:
+        if self.formulas.logp is None:
             self._not_given("logp")
-        return as_tensor(self.extras.logp(value, *self.values))
+        return as_tensor(self.formulas.logp(value, *self.values))
 
     def logcdf(self, value: Node) -> Node:
-        if self.extras.logcdf is None:
+        if self.formulas.logcdf is None:
             self._not_given("logcdf")
-        return as_tensor(self.extras.logcdf(value, *self.values))
+        return as_tensor(self.formulas.logcdf(value, *self.values))
 
     def draw(self, key: Node, shape: Shape) -> Node:
-        if self.extras.random is None:
+        if self.formulas.random is None:
             self._not_given("random")
         size = tuple(n if isinstance(n, int) else length_of(n) for n in shape)
-        made = as_tensor(self.extras.random(*self.values, rng=GraphGenerator(key), size=size))
+        made = as_tensor(self.formulas.random(*self.values, rng=GraphGenerator(key), size=size))
         if not same_shape(made.static_shape, shape):
             raise ShapeError(f"{self.title}: `random` must give draws of shape {text(shape)}, got {describe(made)}.")
         return made
@@ -148,9 +156,9 @@ class CustomDist(Distribution):
         )
 
     def support_point(self) -> Node:
-        if self.extras.support_point is None:
-            return constant(0, self.extras.dtype)
-        return as_tensor(self.extras.support_point(*self.values))
+        if self.formulas.support_point is None:
+            return constant(0, self.formulas.dtype)
+        return as_tensor(self.formulas.support_point(*self.values))
 
     def _not_given(self, argument: str) -> NoReturn:
         raise MissingRuleError(f"{self.title} was made without `{argument}=`; give it to use this.")

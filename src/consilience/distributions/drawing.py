@@ -16,10 +16,11 @@ from consilience.backends.contexts import random_slot
 from consilience.backends.function import Function, function
 from consilience.backends.modes import Mode
 from consilience.backends.request import In, Outputs
-from consilience.distributions.random_variable import random_variables, realise
+from consilience.distributions.densities import realise
+from consilience.distributions.random_variable import fresh_keys
 from consilience.distributions.seeds import seed_from
 from consilience.errors import GraphError
-from consilience.ir import Input, Node, tensor_input, topological
+from consilience.ir import Input, Node, substitute, tensor_input, topological
 from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import describe
 from consilience.ops.random import fold_in
@@ -29,8 +30,8 @@ from consilience.transforms.vectorize import vectorize
 
 @means("realised_with")
 def realised_with(outputs: Sequence[Node], key: Node) -> list[Node]:
-    """As `realise`, with `fold_in(key, i)` as the key of variable number i in topological order."""
-    return realise(outputs, {rv: fold_in(key, i) for i, rv in enumerate(random_variables(outputs))})
+    """As `realise`, with `fold_in(key, i)` in place of fresh key number i: variables in topological order first."""
+    return realise(substitute(outputs, {own: fold_in(key, i) for i, own in enumerate(fresh_keys(outputs))}))
 
 
 def draw(vars: Node | Sequence[Node], draws: int = 1, mode: Any = None, random_seed: Any = None) -> Any:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from consilience.distributions.counts import Binomial, NegativeBinomial, Poisson
+from consilience.distributions.densities import drawn
 from consilience.distributions.multivariate_normal import MvNormal
 from consilience.distributions.positive import Exponential, Gamma, LogNormal
-from consilience.distributions.random_variable import drawn
 from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT, Uniform
 from consilience.distributions.simplex import Dirichlet
 from consilience.distributions.unit_interval import Beta

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from consilience.distributions.constraints import positive, real
-from consilience.distributions.declaration import Continuous
+from consilience.distributions.distribution import Continuous
 from consilience.ir import Node, constant
 from consilience.ops.shape import full
 

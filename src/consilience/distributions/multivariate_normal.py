@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from consilience.distributions.constraints import cholesky_factor, positive_definite, real_vector
-from consilience.distributions.declaration import Continuous, derived, parameter
+from consilience.distributions.distribution import Continuous, derived, parameter
 from consilience.distributions.mathematics import LOG_SQRT_2_PI, greater_equal, log, square, where
 from consilience.errors import ShapeError
 from consilience.ir import Node, Shape
@@ -35,8 +35,8 @@ class MvNormal(Continuous):
             triangular Cholesky factor (upper triangular with lower=False)
     """
 
-    mu = parameter(real_vector, default=0.0, stretched=True, guarded=False)
-    cov = parameter(positive_definite, guarded=False)
+    mu = parameter(real_vector, default=0.0, broadcast=True, nan_check=False)
+    cov = parameter(positive_definite, nan_check=False)
     support = real_vector
 
     @classmethod
@@ -83,10 +83,10 @@ class MvNormal(Continuous):
         return _product(Node(Cholesky(), self.cov), z)
 
 
-class CholeskyMvNormal(MvNormal, form=True):
+class CholeskyMvNormal(MvNormal, parameterization=True):
     """By the lower triangular factor L of K = L L'."""
 
-    mu = parameter(real_vector, default=0.0, stretched=True, guarded=False)
+    mu = parameter(real_vector, default=0.0, broadcast=True, nan_check=False)
     chol = parameter(cholesky_factor)
     cov = derived(lambda of: matmul(_lower_triangle(of.chol), matrix_transpose(_lower_triangle(of.chol))))
 
@@ -99,11 +99,11 @@ class CholeskyMvNormal(MvNormal, form=True):
         return _product(_lower_triangle(self.chol), z)
 
 
-class PrecisionMvNormal(MvNormal, form=True):
+class PrecisionMvNormal(MvNormal, parameterization=True):
     """By the precision matrix, the inverse of K."""
 
-    mu = parameter(real_vector, default=0.0, stretched=True, guarded=False)
-    tau = parameter(positive_definite, guarded=False)
+    mu = parameter(real_vector, default=0.0, broadcast=True, nan_check=False)
+    tau = parameter(positive_definite, nan_check=False)
     cov = derived(lambda of: Node(Inverse("positive definite"), of.tau))
 
     def logp(self, value: Node) -> Node:

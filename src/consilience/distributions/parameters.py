@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 
 import numpy as np
@@ -18,9 +18,11 @@ import numpy.typing as npt
 from consilience.backends.reference import evaluate
 from consilience.distributions.constraints import Constraint
 from consilience.distributions.mathematics import where
+from consilience.distributions.random_variable import is_random, random_variables
 from consilience.errors import ParameterError
 from consilience.ir import FLOATS, Node, constant, constant_value, is_leaf, topological
-from consilience.ir.side_tables import without_sources
+from consilience.ir.arithmetic import known_meaning
+from consilience.ir.side_tables import describe, name_of, without_sources
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, as_tensor, cast, promote
 from consilience.ops.shape import LengthOf, expand_dims
@@ -34,8 +36,8 @@ class DistributionParameter:
 
     constraint  where it must lie; its event rank is the rank of one parameter
     default     value when the user gives none
-    stretched   a number stands for a vector of equal numbers
-    guarded     values outside the constraint are replaced by NaN in densities. Not needed where the formula
+    broadcast   a number stands for a vector of equal numbers
+    nan_check     values outside the constraint are replaced by NaN in densities. Not needed where the formula
                 itself is NaN or -inf for them, as log(sigma) is.
     """
 
@@ -44,16 +46,16 @@ class DistributionParameter:
         constraint: Constraint,
         default: float | None = None,
         *,
-        stretched: bool = False,
-        guarded: bool = True,
+        broadcast: bool = False,
+        nan_check: bool = True,
     ) -> None:
         self.constraint = constraint
         self.default = default
-        self.stretched = stretched
-        self.guarded = guarded
+        self.broadcast = broadcast
+        self.nan_check = nan_check
         self.name = ""
 
-    is_derived = False
+    is_declared = True
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -75,7 +77,7 @@ class DistributionParameter:
 
 
 class _Derived(DistributionParameter):
-    is_derived = True
+    is_declared = False
 
     def __init__(self, formula: Callable[[Any], Node]) -> None:
         self._formula = formula
@@ -86,15 +88,132 @@ class _Derived(DistributionParameter):
 
 
 def parameter(
-    constraint: Constraint, default: float | None = None, *, stretched: bool = False, guarded: bool = True
+    constraint: Constraint, default: float | None = None, *, broadcast: bool = False, nan_check: bool = True
 ) -> DistributionParameter:
     """Declare a canonical parameter; see `DistributionParameter`."""
-    return DistributionParameter(constraint, default, stretched=stretched, guarded=guarded)
+    return DistributionParameter(constraint, default, broadcast=broadcast, nan_check=nan_check)
 
 
 def derived(formula: Callable[[Any], Node]) -> DistributionParameter:
     """A parameter of a form's parent, computed from the form's own: `derived(lambda of: exp(of.log_mu))`."""
     return _Derived(formula)
+
+
+class _Required:
+    """Marks a parameter without a default."""
+
+
+class StaticParameter:
+    """A parameter known when the variable is made: a number of steps, a function; on an instance, its value.
+
+    convert   function of a title, a name and what the user gives; returns a hashable value, or raises
+    default   value where the user gives none
+    """
+
+    is_declared = True
+
+    def __init__(self, convert: Callable[[str, str, Any], Hashable], default: Any = _Required) -> None:
+        self.convert = convert
+        self.default = default
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        return self if instance is None else instance.__dict__[self.name]
+
+    @property
+    def required(self) -> bool:
+        """Whether the user must give it."""
+        return self.default is _Required
+
+    def value(self, title: str, given: Any) -> Hashable:
+        """The value for what the user gives; None for nothing."""
+        if given is None:
+            default: Hashable = self.default
+            return default
+        return self.convert(title, self.name, given)
+
+
+def static(convert: Callable[[str, str, Any], Hashable], default: Any = _Required) -> Any:
+    """Declare a static parameter; see `StaticParameter`. `whole(least)` is such a conversion."""
+    return StaticParameter(convert, default)
+
+
+def whole(least: int) -> Callable[[str, str, Any], int]:
+    """Conversion of a static whole number not below a bound."""
+
+    def convert(title: str, name: str, given: Any) -> int:
+        known = constant_value(given) if isinstance(given, Node) else given
+        if isinstance(given, Node) and known is None:
+            raise ParameterError(f"{title}: {name} must be a number known when the variable is made, got {given!r}.")
+        array = np.asarray(known)
+        if array.ndim or array.dtype.kind not in "iu" or array < least:
+            raise ParameterError(f"{title}: {name} must be a whole number >= {least}, got {known!r}.")
+        return int(array)
+
+    return convert
+
+
+class ComponentParameter:
+    """A parameter that is itself a distribution, given as `Normal.dist(...)`; on an instance, a random variable.
+
+    many       several distributions, or one with a batch of parameters; on an instance, a tuple
+    optional   None where the user gives none
+    """
+
+    is_declared = True
+
+    def __init__(self, *, many: bool = False, optional: bool = False) -> None:
+        self.many = many
+        self.required = not optional
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        return self if instance is None else instance.__dict__[self.name]
+
+    def of_group(self, group: tuple[Node, ...]) -> Any:
+        """What an instance has: the variables, the only one, or None."""
+        return group if self.many else group[0] if group else None
+
+    def value(self, title: str, given: Any) -> tuple[Node, ...]:
+        """Random variables for what the user gives."""
+        if given is None:
+            return ()
+        listed = list(given) if self.many and isinstance(given, list | tuple) else [given]
+        if not listed:
+            raise ParameterError(f"{title}: {self.name} needs at least one distribution, got none.")
+        return tuple(self._variable(title, node) for node in listed)
+
+    def _variable(self, title: str, node: Any) -> Node:
+        if not isinstance(node, Node):
+            raise TypeError(f"{title}: {self.name} must be a distribution such as `Normal.dist(0, 1)`, got {node!r}.")
+        if name_of(node) is not None:
+            raise ParameterError(
+                f"{title}: {self.name} must be a distribution outside any model, `….dist(...)`, got {describe(node)}, "
+                "which has a name of its own."
+            )
+        if not is_random(node):
+            convert = known_meaning("derived_variable")
+            if convert is None or not random_variables([node]):
+                raise TypeError(f"{title}: {self.name} must be a distribution, `….dist(...)`, got {describe(node)}.")
+            made: Node = convert(node)
+            return made
+        return node
+
+
+def component(*, optional: bool = False) -> Any:
+    """Declare a parameter that is a distribution; see `ComponentParameter`."""
+    return ComponentParameter(optional=optional)
+
+
+def components() -> Any:
+    """Declare a parameter that is several distributions; see `ComponentParameter`."""
+    return ComponentParameter(many=True)
 
 
 class Alternative(Record):
@@ -149,9 +268,10 @@ def _signature(
     form: type[Any], canonical: tuple[DistributionParameter, ...], alternatives: tuple[Alternative, ...]
 ) -> Signature:
     replaced = {name for a in alternatives for name in a.replaced}
-    names = tuple(p.name for p in canonical if p.name not in replaced)
+    names = tuple(name for name in form.parameter_names if name not in replaced)
     names += tuple(name for a in alternatives for name in a.constraints)
     optional = {p.name for p in canonical if p.default is not None}
+    optional |= {p.name for p in (*form.static_parameters, *form.component_parameters) if not p.required}
     return Signature(form, canonical, alternatives, names, frozenset(n for n in names if n not in optional))
 
 
@@ -160,7 +280,7 @@ def positional_names(forms: tuple[type[Any], ...]) -> tuple[str, ...]:
     """Order of positional arguments: canonical parameters, then alternatives as they are declared."""
     names: dict[str, None] = {}
     for form in forms:
-        names.update(dict.fromkeys(p.name for p in form.parameters))
+        names.update(dict.fromkeys(form.parameter_names))
         for alternative in form.alternatives:
             names.update(dict.fromkeys(alternative.constraints))
     return tuple(names)
@@ -256,7 +376,7 @@ def _of_rank(title: str, declared: DistributionParameter, tensor: Node) -> Node:
         raise ParameterError(f"{title}: {declared.name} must be {declared.constraint.rule}, got a random key.")
     if tensor.ndim >= declared.event_rank:
         return tensor
-    if declared.stretched and declared.event_rank == 1:
+    if declared.broadcast and declared.event_rank == 1:
         return expand_dims(tensor, 0)
     kind = {1: "a vector", 2: "a matrix"}[declared.event_rank]
     raise ParameterError(f"{title}: {declared.name} must be {kind} or a batch of them, got rank {tensor.ndim}.")
@@ -323,13 +443,13 @@ def first_outside(array: npt.NDArray[Any], outside: npt.NDArray[np.bool_]) -> st
     return shown + (f" (element {', '.join(map(str, position))})" if position else "")
 
 
-def guarded(declared: DistributionParameter, value: Node, parameters: Mapping[str, Node]) -> Node:
+def nan_outside(declared: DistributionParameter, value: Node, parameters: Mapping[str, Node]) -> Node:
     """The value where it is admitted, NaN elsewhere, so that no density of a wrong parameter is finite.
 
     Constants were checked when the variable was made.
     """
     constraint = declared.constraint.bind(parameters)
-    if not declared.guarded:
+    if not declared.nan_check:
         return value
     valid = constraint.admits(value)
     if constant_value(value) is not None and _is_known(valid):

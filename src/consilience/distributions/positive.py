@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from consilience.distributions.constraints import nonnegative, positive, real
-from consilience.distributions.declaration import Continuous, instead_of, parameter
+from consilience.distributions.distribution import Continuous, instead_of, parameter
 from consilience.distributions.mathematics import (
     LOG_2,
     LOG_PI,
@@ -48,7 +48,7 @@ class HalfNormal(Continuous):
     sigma   standard deviation of the normal variable, > 0, or tau = 1 / sigma^2
     """
 
-    sigma = parameter(positive, default=1.0, guarded=False)
+    sigma = parameter(positive, default=1.0, nan_check=False)
     support = nonnegative
     alternatives = (instead_of("sigma", lambda tau: tau**-0.5, tau=positive),)
 
@@ -81,7 +81,7 @@ class HalfCauchy(Continuous):
     beta    scale > 0: the median
     """
 
-    beta = parameter(positive, guarded=False)
+    beta = parameter(positive, nan_check=False)
     support = nonnegative
 
     def logp(self, value: Node) -> Node:
@@ -109,8 +109,8 @@ class LogNormal(Continuous):
     mu, sigma   mean and standard deviation > 0 of log x; or tau = 1 / sigma^2
     """
 
-    mu = parameter(real, default=0.0, guarded=False)
-    sigma = parameter(positive, default=1.0, guarded=False)
+    mu = parameter(real, default=0.0, nan_check=False)
+    sigma = parameter(positive, default=1.0, nan_check=False)
     support = positive
     alternatives = (instead_of("sigma", lambda tau: tau**-0.5, tau=positive),)
 
@@ -143,7 +143,7 @@ class Exponential(Continuous):
     lam     rate > 0, or scale = 1 / lam, the mean
     """
 
-    lam = parameter(positive, guarded=False)
+    lam = parameter(positive, nan_check=False)
     support = nonnegative
     alternatives = (instead_of("lam", lambda scale: 1.0 / scale, scale=positive),)
 
@@ -173,7 +173,7 @@ class Gamma(Continuous):
     """
 
     alpha = parameter(positive)
-    beta = parameter(positive, guarded=False)
+    beta = parameter(positive, nan_check=False)
     support = nonnegative
     alternatives = (
         instead_of(
@@ -212,7 +212,7 @@ class InverseGamma(Continuous):
     """
 
     alpha = parameter(positive)
-    beta = parameter(positive, guarded=False)
+    beta = parameter(positive, nan_check=False)
     support = positive
     alternatives = (
         instead_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from consilience.distributions.constraints import above, interval, positive, real
-from consilience.distributions.declaration import Continuous, instead_of, parameter
+from consilience.distributions.distribution import Continuous, instead_of, parameter
 from consilience.distributions.mathematics import (
     LOG_2,
     LOG_PI,
@@ -44,8 +44,8 @@ class Normal(Continuous):
     sigma   standard deviation > 0, or tau = 1 / sigma^2, the precision
     """
 
-    mu = parameter(real, default=0.0, guarded=False)
-    sigma = parameter(positive, default=1.0, guarded=False)
+    mu = parameter(real, default=0.0, nan_check=False)
+    sigma = parameter(positive, default=1.0, nan_check=False)
     support = real
     alternatives = (instead_of("sigma", lambda tau: tau**-0.5, tau=positive),)
 
@@ -76,9 +76,9 @@ class StudentT(Continuous):
     sigma   scale > 0, not the standard deviation; or lam = 1 / sigma^2
     """
 
-    nu = parameter(positive, guarded=False)
-    mu = parameter(real, default=0.0, guarded=False)
-    sigma = parameter(positive, default=1.0, guarded=False)
+    nu = parameter(positive, nan_check=False)
+    mu = parameter(real, default=0.0, nan_check=False)
+    sigma = parameter(positive, default=1.0, nan_check=False)
     support = real
     alternatives = (instead_of("sigma", lambda lam: lam**-0.5, lam=positive),)
 
@@ -129,8 +129,8 @@ class Cauchy(Continuous):
     beta    scale > 0: half the distance between the quartiles
     """
 
-    alpha = parameter(real, guarded=False)
-    beta = parameter(positive, guarded=False)
+    alpha = parameter(real, nan_check=False)
+    beta = parameter(positive, nan_check=False)
     support = real
 
     def logp(self, value: Node) -> Node:
@@ -159,8 +159,8 @@ class Laplace(Continuous):
     b       scale > 0: the mean distance from mu
     """
 
-    mu = parameter(real, guarded=False)
-    b = parameter(positive, guarded=False)
+    mu = parameter(real, nan_check=False)
+    b = parameter(positive, nan_check=False)
     support = real
 
     def logp(self, value: Node) -> Node:
@@ -190,7 +190,7 @@ class Uniform(Continuous):
     lower, upper    bounds in the unit of x, lower < upper; both belong to the support
     """
 
-    lower = parameter(real, default=0.0, guarded=False)
+    lower = parameter(real, default=0.0, nan_check=False)
     upper = parameter(above("lower"), default=1.0)
     support = interval("lower", "upper")
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from consilience.errors import GraphError, ShapeError
+from consilience.errors import GraphError, ModelError, ShapeError
 from consilience.ir import Dim, Dimension, Node, Shape
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ops.shape import as_shape, broadcast_to
+
+if TYPE_CHECKING:
+    from consilience.distributions.context import ModelContext
+    from consilience.distributions.distribution import Distribution
 
 
 def broadcast(shapes: Sequence[Shape], title: str) -> Shape:
@@ -82,3 +86,61 @@ def spread(value: Node, shape: Shape) -> Node:
     missing = len(shape) - value.ndim
     own = (1,) * missing + value.static_shape
     return broadcast_to(value, tuple(b if a == 1 else a for a, b in zip(own, shape, strict=True)))
+
+
+def full_shape(distribution: Distribution, batch: Shape, shape: Any, size: Any) -> Shape:
+    """The shape of a variable whose parameters have a batch shape; `shape` and `size` as the user gives them."""
+    title = distribution.title
+    event = distribution.event_shape()
+    if shape is None and size is None:
+        return (*batch, *event)
+    if shape is not None and size is not None:
+        raise TypeError(f"{title}: give `shape` (with the axes of one event) or `size` (without), not both.")
+    if size is not None:
+        wanted = wanted_shape(title, size, "size")
+        check_holds(title, wanted, batch, "size")
+        return (*wanted, *event)
+    full = wanted_shape(title, shape, "shape")
+    wanted = full[: max(0, len(full) - len(event))]
+    ends = full[len(wanted) :]
+    fits = len(ends) == len(event) and all(
+        a is b or a == b or not isinstance(a, int) or not isinstance(b, int) for a, b in zip(ends, event, strict=True)
+    )
+    if not fits:
+        raise ShapeError(f"{title}: the shape {text(full)} must end with the shape of one event, {text(event)}.")
+    check_holds(title, wanted, batch, "shape")
+    return full
+
+
+def shape_from(
+    model: ModelContext, title: str, name: str, dims: Sequence[str | None] | None, observed: Any
+) -> Shape | None:
+    """Shape from the lengths of dims, where known, else from data."""
+    data = _shape_of(observed)
+    if dims is None:
+        return data
+    if any(d is not None and not isinstance(d, str) for d in dims):
+        raise TypeError(f"{title} `{name}`: dims are names, got {dims!r}.")
+    lengths = tuple(model.lengths_of(dims))
+    if data is not None and len(data) != len(lengths):
+        raise ShapeError(f"{title} `{name}`: data of shape {text(data)} need {len(data)} dims, got {tuple(dims)}.")
+    known: list[Dim] = []
+    for axis, length in enumerate(lengths):
+        if length is not None:
+            known.append(length)
+        elif data is not None:
+            known.append(data[axis])
+        else:
+            raise ModelError(
+                f"{title} `{name}`: the dim {dims[axis]!r} has no length; add it to the model's coords or give `shape`."
+            )
+    return tuple(known)
+
+
+def _shape_of(observed: Any) -> Shape | None:
+    if observed is None:
+        return None
+    try:
+        return observed.static_shape if isinstance(observed, Node) else np.shape(observed)
+    except ValueError:  # ragged lists; the model refuses them when it reads the values
+        return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from consilience.distributions.constraints import positive_vector, simplex
-from consilience.distributions.declaration import Continuous, parameter
+from consilience.distributions.distribution import Continuous, parameter
 from consilience.distributions.mathematics import gammaln, log, xlogy
 from consilience.ir import Node, Shape
 from consilience.ops.random import draw, fold_in

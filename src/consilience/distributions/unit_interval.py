@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from consilience.distributions.constraints import open_unit_interval, positive, unit_interval
-from consilience.distributions.declaration import Continuous, instead_of, parameter
+from consilience.distributions.distribution import Continuous, instead_of, parameter
 from consilience.distributions.mathematics import (
     betainc,
     betaincinv,

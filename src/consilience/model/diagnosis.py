@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import reference
-from consilience.distributions.random_variable import law_of
+from consilience.distributions.random_variable import distribution_of
 from consilience.errors import ExecutionError
 from consilience.ir import Node, substitute, topological
 from consilience.ir.side_tables import name_of, without_sources
@@ -94,7 +94,7 @@ def diagnosis(model: ModelVariables, position: Floats) -> list[str]:
 
 def _parents(place: _Place, node: Node) -> list[str]:
     lines = []
-    for label, parameter in law_of(node).by_name().items():
+    for label, parameter in distribution_of(node).by_name().items():
         called = name_of(parameter)
         title = f"{label} (`{called}`)" if called and called != label else label
         lines.append(f"    {title} = {_shown(place.value(parameter))}")

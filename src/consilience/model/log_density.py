@@ -18,7 +18,8 @@ from consilience.backends.registry import Bound, Executable
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.shapes import Lengths, bind_lengths, check_shape_constraints
 from consilience.collection import collection_paused
-from consilience.distributions.random_variable import RandomVariable, density, supported_density
+from consilience.distributions.densities import density, supported_density
+from consilience.distributions.random_variable import RandomVariable
 from consilience.distributions.transforms import label
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import FLOATS, Node, constant, substitute, tensor_input, topological

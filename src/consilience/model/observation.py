@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from consilience.backends import contexts, reference
 from consilience.backends.shapes import Lengths, bind_lengths
-from consilience.distributions.random_variable import parameter_violation, support_error, support_violation
+from consilience.distributions.densities import parameter_violation, support_error, support_violation
 from consilience.errors import DtypeError, ParameterError, ShapeError, SupportError
 from consilience.ir import (
     Dimension,

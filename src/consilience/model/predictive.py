@@ -15,7 +15,8 @@ import numpy.typing as npt
 from consilience.backends.registry import Executable, backend
 from consilience.backends.shapes import Lengths, check_shape_constraints
 from consilience.distributions.constraints import Whole
-from consilience.distributions.random_variable import RandomVariable, density, realise, support_of
+from consilience.distributions.densities import density, realise, support_of
+from consilience.distributions.random_variable import RandomVariable
 from consilience.errors import ConsilienceWarning, ModelError, ShapeError
 from consilience.ir import Node, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir import dimension as dims

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from consilience.distributions.random_variable import law_of
+from consilience.distributions.random_variable import distribution_of
 from consilience.ir import Node, constant_value, topological
 from consilience.ir.side_tables import name_of
 from consilience.model.variables import ModelVariables
@@ -33,7 +33,7 @@ def lines(model: ModelVariables, include_params: bool = True) -> list[Line]:
     own = set(model.named.values())
 
     def of(name: str, node: Node, remark: str = "") -> Line:
-        values = law_of(node).by_name().values() if include_params else ()
+        values = distribution_of(node).by_name().values() if include_params else ()
         parameters = [_shown(value, own, name) for value in values] or [
             _shown(value, own, name) for value in (node.inputs[1:] if include_params else ())
         ]

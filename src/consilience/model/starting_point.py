@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from consilience.backends import contexts, reference
 from consilience.backends.shapes import Lengths
-from consilience.distributions.random_variable import RandomVariable, drawn, support_point
+from consilience.distributions.densities import drawn, support_point
+from consilience.distributions.random_variable import RandomVariable
 from consilience.errors import DtypeError, InitialPointError, ModelError, ShapeError, SupportError
 from consilience.ir import Input, Node, constant, substitute, topological
 from consilience.ir import dimension as dims

@@ -8,11 +8,12 @@ from typing import Any
 
 from consilience.distributions import constraints
 from consilience.distributions.constraints import Bound, Constraint
-from consilience.distributions.random_variable import support_of
+from consilience.distributions.context import DEFAULT
+from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.transforms.elementwise import Interval, log_odds, log_transform
 from consilience.distributions.transforms.ordered import ordered
 from consilience.distributions.transforms.simplex import simplex
-from consilience.distributions.transforms.transform import Transform
+from consilience.distributions.transforms.transform import Transform, chain
 from consilience.errors import MissingRuleError
 from consilience.ir import Node, constant_value
 
@@ -42,7 +43,17 @@ def to_unconstrained(constraint: Constraint) -> Transform | None:
 
 def default_transform(rv: Node) -> Transform | None:
     """The bijection of a random variable's support; its bounds are nodes of the variable's parameters."""
-    return to_unconstrained(support_of(rv))
+    return to_unconstrained(distribution_of(rv, "default_transform").bound_support)
+
+
+def requested_transform(node: Node, given: Any, default: Any) -> Any:
+    """What the model gets: DEFAULT, None, or the transform that the user's arguments mean."""
+    if default is DEFAULT and (given is DEFAULT or given is None):
+        return given
+    base = default_transform(node) if default is DEFAULT else default
+    if given is DEFAULT or given is None:
+        return base if given is DEFAULT else None
+    return given if base is None else chain(base, given)
 
 
 def _interval(of: constraints.IntervalConstraint) -> Transform | None:

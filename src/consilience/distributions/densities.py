@@ -1,0 +1,265 @@
+"""What follows from the distribution of a random variable: densities, quantiles, moments, draws, checks.
+
+A node of op `RandomVariable` in, graphs without it out. Making variables is `distribution`'s part, values of
+draws are `drawing`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.distributions.constraints import Constraint, IntervalConstraint, Real, RealVector, Whole
+from consilience.distributions.mathematics import floor, greater_equal, less, logical_and, where
+from consilience.distributions.parameters import first_outside, nan_outside
+from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of
+from consilience.distributions.shapes import broadcast, spread
+from consilience.errors import DtypeError, ShapeError, SupportError
+from consilience.ir import FLOATS, Node, Shape, constant_value, rebuild, topological
+from consilience.ir.side_tables import describe, name_of, without_sources
+from consilience.ops.dtypes import widened
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.parameter_check import ParameterCheck
+from consilience.ops.reduce import reduce
+from consilience.ops.shape import expand_dims
+
+if TYPE_CHECKING:
+    from consilience.distributions.distribution import Distribution
+
+
+def _checked(rv: Node, wanted: str) -> Distribution:
+    """The distribution with NaN in place of parameters that are not admitted."""
+    bound = distribution_of(rv, wanted)
+    named = bound.by_name()
+    values = [
+        nan_outside(declared, value, named) if declared is not None else value
+        for declared, value in zip(bound.declared(), bound.values, strict=True)
+    ]
+    return bound.bound(values, bound.settings, bound.components)
+
+
+def _value(rv: Node, bound: Distribution, value: TensorLike) -> Node:
+    node = as_tensor(value)
+    if node.dtype == "key":
+        raise DtypeError(f"{bound.title}: a random key is no value.")
+    if node.ndim < bound.event_rank:
+        raise ShapeError(f"{bound.title}: a value of rank {bound.event_rank} or more was needed, got {describe(node)}.")
+    if rv.dtype in FLOATS and (node.dtype not in FLOATS or node.dtype == "float16"):
+        return cast(node, rv.dtype)
+    return cast(node, "int64" if node.dtype == "bool" else widened(node.dtype))
+
+
+def _over_batch(result: Node, rv: Node, bound: Distribution, value: Node, value_rank: int, formula: str) -> Node:
+    batch = batch_part(rv.static_shape, bound)
+    shape = broadcast([batch, value.static_shape[: value.ndim - value_rank]], bound.title)
+    name = name_of(rv)
+    return bound.over_batch(result, shape, formula, f"{bound.title} `{name}`" if name else bound.title)
+
+
+def density(rv: Node, value: TensorLike) -> Node:
+    """Log density at a value known to lie in the support: one number per event, no check of the value.
+
+    Parameters out of range give NaN or -inf.
+    """
+    bound = _checked(rv, "density")
+    node = _value(rv, bound, value)
+    return _over_batch(bound.logp(node), rv, bound, node, bound.event_rank, "logp")
+
+
+def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
+    """Log density (or log mass) at a value, elementwise; -inf outside the support.
+
+    rv         a random variable; batch shapes of variable and value broadcast
+    warn_rvs   of no effect, for PyMC's sake
+    returns    one number per event: vectors of a multivariate distribution count as one. To compute it raises
+               ParameterError where a parameter is out of range
+    """
+    del warn_rvs
+    return _requiring(rv, supported_density(rv, value))
+
+
+def supported_density(rv: Node, value: TensorLike) -> Node:
+    """Log density at any value, -inf outside the support; parameters out of range give NaN or -inf."""
+    bound = _checked(rv, "logp")
+    node = _value(rv, bound, value)
+    formula = _over_batch(bound.logp(node), rv, bound, node, bound.event_rank, "logp")
+    support = distribution_of(rv).bound_support
+    if isinstance(support, Real | RealVector):
+        return formula
+    inside = support.holds(node)
+    if formula.ndim == 0 and inside.ndim:  # one number for the whole variable
+        inside = reduce("all", inside)
+    return where(inside, formula, -np.inf)
+
+
+def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
+    """log P(X <= value), elementwise; MissingRuleError where the distribution has none. As `logp` otherwise."""
+    del warn_rvs
+    return _requiring(rv, log_tail(rv, value, "logcdf"))
+
+
+def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
+    """log P(X > value), elementwise; MissingRuleError where the distribution has none. As `logp` otherwise."""
+    del warn_rvs
+    return _requiring(rv, log_tail(rv, value, "logccdf"))
+
+
+def log_tail(rv: Node, value: TensorLike, formula: str) -> Node:
+    """`logcdf` or `logccdf` at any value; parameters out of range give NaN."""
+    bound = _checked(rv, formula)
+    node = _value(rv, bound, value)
+    support = distribution_of(rv).bound_support
+    if isinstance(support, Whole) and node.dtype in FLOATS:
+        node = floor(node)
+    result: Node = getattr(bound, formula)(node)
+    before, beyond = (-np.inf, 0.0) if formula == "logcdf" else (0.0, -np.inf)
+    if isinstance(support, IntervalConstraint | Whole):
+        if node.dtype in FLOATS or not _infinite(support.upper):
+            result = where(greater_equal(node, support.upper), beyond, result)
+        if not _infinite(support.lower):
+            result = where(less(node, support.lower), before, result)
+    return _over_batch(_where_valid(rv, result), rv, bound, node, 0, formula)
+
+
+def _infinite(bound: object) -> bool:
+    return isinstance(bound, float) and np.isinf(bound).item()
+
+
+def _where_valid(rv: Node, result: Node) -> Node:
+    """The result where all parameters are admitted, NaN elsewhere."""
+    for _, _, valid, _ in _validity(distribution_of(rv)):
+        result = where(valid, result, np.nan)
+    return result
+
+
+def icdf(rv: Node, q: TensorLike, warn_rvs: bool | None = None) -> Node:
+    """The quantile of a probability q, elementwise as float; NaN for q outside [0, 1]. As `logp` otherwise."""
+    del warn_rvs
+    return _requiring(rv, quantile(rv, q))
+
+
+def quantile(rv: Node, q: TensorLike) -> Node:
+    """As `icdf`; parameters out of range give NaN."""
+    bound = _checked(rv, "icdf")
+    node = as_tensor(q)
+    node = node if node.dtype in FLOATS else cast(node, "float64")
+    inside = logical_and(greater_equal(node, 0.0), apply("le", node, 1.0))
+    result = where(inside, bound.icdf(node), np.nan)
+    return _over_batch(_where_valid(rv, result), rv, bound, node, 0, "icdf")
+
+
+def support_point(rv: Node) -> Node:
+    """A value in the support, of the variable's shape and dtype, from which sampling may start."""
+    return cast(spread(distribution_of(rv, "support_point").support_point(), rv.static_shape), rv.dtype)
+
+
+def mean(rv: Node) -> Node:
+    """Expected value, of the variable's shape; NaN or infinite where it does not exist."""
+    return spread(distribution_of(rv, "mean").mean(), rv.static_shape)
+
+
+def variance(rv: Node) -> Node:
+    """Variance of every element, of the variable's shape; NaN or infinite where it does not exist."""
+    return spread(distribution_of(rv, "variance").variance(), rv.static_shape)
+
+
+def drawn(rv: Node, key: Node | None = None, shape: Shape | None = None) -> Node:
+    """The variable as a graph of random functions of its key.
+
+    Where a parameter is out of range the draw is NaN, or -1 for whole numbers, which have no NaN.
+
+    key     another key
+    shape   another shape, to which the variable's broadcasts: independent draws along every axis
+    """
+    bound = distribution_of(rv, "draw")
+    shape = rv.static_shape if shape is None else shape
+    sample = cast(bound.draw(rv.inputs[0] if key is None else key, shape), rv.dtype)
+    named = bound.by_name()
+    for declared, value in zip(bound.declared(), bound.values, strict=True):
+        if declared is not None and constant_value(value) is None:
+            valid = declared.constraint.bind(named).admits(value)
+            if bound.event_rank:
+                valid = expand_dims(valid, tuple(range(valid.ndim, valid.ndim + bound.event_rank)))
+            sample = where(valid, sample, np.nan if rv.dtype in FLOATS else -1)
+    return spread(sample, shape)
+
+
+def support_of(rv: Node) -> Constraint:
+    """The support, with the parameters that bound it."""
+    return distribution_of(rv, "support_of").bound_support
+
+
+def support_violation(rv: Node, value: TensorLike) -> Node:
+    """Per event, whether the value lies outside the support (NaN does)."""
+    bound = distribution_of(rv, "support_violation")
+    return apply("logical_not", bound.bound_support.holds(_value(rv, bound, value)))
+
+
+def support_error(rv: Node, name: str, value: npt.ArrayLike, outside: npt.NDArray[np.bool_]) -> SupportError:
+    """The error for observed values outside the support.
+
+    outside   value of `support_violation`, at least one element true
+    """
+    bound = distribution_of(rv, "support_error")
+    rule = bound.bound_support.rule
+    return SupportError(
+        f"{name}: values of {bound.title} must be {rule}, got {first_outside(np.asarray(value), np.asarray(outside))}."
+    )
+
+
+def _validity(bound: Distribution) -> list[tuple[str, Constraint, Node, Node]]:
+    """Per parameter, those of components included: its name, its constraint, where it holds, and its value."""
+    named = bound.by_name()
+    found = []
+    for declared, value in zip(bound.declared(), bound.values, strict=True):
+        if declared is not None:
+            found.append((declared.name, declared.constraint, declared.constraint.bind(named).holds(value), value))
+    for part, group in zip(bound.component_parameters, bound.components, strict=True):
+        for node in group:
+            nested = _validity(distribution_of(node))
+            found += [(f"{part.name}.{name}", constraint, valid, value) for name, constraint, valid, value in nested]
+    return found
+
+
+def _requiring(rv: Node, result: Node) -> Node:
+    """The result, whose computation fails for parameters out of range; constants were checked before."""
+    bound = distribution_of(rv)
+    for name, constraint, valid, value in _validity(bound):
+        if constant_value(value) is None:
+            check = ParameterCheck(bound.title, name, constraint.rule, constraint.event_rank)
+            result = Node(check, result, valid, value)
+    return result
+
+
+def parameter_violation(rv: Node) -> list[tuple[str, Constraint, Node]]:
+    """Per parameter its name, its constraint, and a bool scalar: all its values are valid."""
+    return [
+        (name, constraint, reduce("all", valid))
+        for name, constraint, valid, _ in _validity(distribution_of(rv, "parameter_violation"))
+    ]
+
+
+def with_shape(rv: Node, shape: Shape) -> Node:
+    """A new variable of the same distribution, of a shape to which the variable's broadcasts."""
+    bound = distribution_of(rv, "with_shape")
+    return bound.variable(bound.values, shape, None, bound.settings, bound.components)
+
+
+def realise(outputs: Sequence[Node], keys: Mapping[Node, Node] | None = None) -> list[Node]:
+    """The graph with every random variable replaced by its draw, given the draws of its parents.
+
+    keys      new keys for random variables (by variable); a variable not listed keeps its own key, which is
+              an input of the resulting graph
+    """
+    keys = keys or {}
+    made: dict[Node, Node] = {}
+    with without_sources():
+        for node in topological(outputs):
+            current = rebuild(node, tuple(made[operand] for operand in node.inputs))
+            if isinstance(node.op, RandomVariable):
+                current = drawn(current, keys.get(node))
+            made[node] = current
+    return [made[output] for output in outputs]

@@ -1,0 +1,307 @@
+"""Distributions: a declaration of parameters and formulas is a class, bound to parameters it is an instance.
+
+Calling the class, `Normal("x", 0, 1)` in a model or `Normal.dist(0, 1)` anywhere, makes a node of op
+`RandomVariable`. What a model does with it is the model's part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, ClassVar, NoReturn, Self, TypeAlias
+
+from consilience.distributions import context
+from consilience.distributions.constraints import Constraint, natural, real
+from consilience.distributions.context import DEFAULT
+from consilience.distributions.mathematics import log1mexp
+from consilience.distributions.parameters import (
+    Alternative,
+    ComponentParameter,
+    DistributionParameter,
+    StaticParameter,
+    canonical_values,
+    choose,
+    component,
+    components,
+    derived,
+    instead_of,
+    named_arguments,
+    parameter,
+    positional_names,
+    signatures,
+    static,
+)
+from consilience.distributions.random_variable import (
+    RandomVariable,
+    batch_part,
+    distribution_of,
+    fresh_key,
+    variable_of,
+)
+from consilience.distributions.shapes import broadcast, full_shape, shape_from, spread
+from consilience.distributions.transforms.registry import requested_transform
+from consilience.errors import MissingRuleError
+from consilience.ir import FLOATS, Node, Shape
+
+__all__ = [
+    "Continuous", "Discrete", "Distribution", "DistributionParameter", "component", "components", "derived",
+    "instead_of", "parameter", "static",
+]  # fmt: skip
+
+FORMULAS = ("logp", "logcdf", "logccdf", "icdf", "draw", "mean", "variance")
+
+Dims: TypeAlias = str | Sequence[str | None]
+
+
+class Distribution:
+    """Base of all distributions; derive from `Continuous` or `Discrete`.
+
+    A declaration has parameters, a support and formulas, which take and give graphs; in them the parameters are
+    attributes. Parameters and values broadcast against each other; a formula for vectors treats the last axes as one
+    event and gives one number per event. `logp` may assume that the value lies in the support, and must be NaN or
+    -inf for parameters that are declared `nan_check=False` and out of range.
+
+    Another parameterization with formulas of its own is `class LogitBernoulli(Bernoulli, parameterization=True)`; it
+    declares its own parameters and, with `derived`, those of its parent, whose formulas it then inherits.
+    """
+
+    title: ClassVar[str] = ""
+    # In the order of their declaration: tensors, and what is known when the variable is made.
+    parameters: ClassVar[tuple[DistributionParameter, ...]] = ()
+    static_parameters: ClassVar[tuple[StaticParameter, ...]] = ()
+    component_parameters: ClassVar[tuple[ComponentParameter, ...]] = ()
+    parameter_names: ClassVar[tuple[str, ...]] = ()
+    alternatives: ClassVar[tuple[Alternative, ...]] = ()
+    parameterizations: ClassVar[tuple[type[Distribution], ...]] = ()
+    support: ClassVar[Constraint] = real
+    # Of an instance: values of tensor parameters, of static ones, and random variables per component parameter.
+    values: tuple[Node, ...]
+    settings: tuple[Any, ...]
+    components: tuple[tuple[Node, ...], ...]
+
+    def __init_subclass__(cls, parameterization: bool = False, **arguments: object) -> None:
+        super().__init_subclass__(**arguments)
+        declared = [v for v in vars(cls).values() if getattr(v, "is_declared", False)]
+        if declared:
+            cls.parameters = tuple(v for v in declared if isinstance(v, DistributionParameter))
+            cls.static_parameters = tuple(v for v in declared if isinstance(v, StaticParameter))
+            cls.component_parameters = tuple(v for v in declared if isinstance(v, ComponentParameter))
+            cls.parameter_names = tuple(v.name for v in declared)
+        if parameterization:
+            parent = cls.__mro__[1]
+            assert issubclass(parent, Distribution)
+            parent.parameterizations = (*parent.parameterizations, cls)
+            cls.parameterizations = parent.parameterizations
+            if "alternatives" not in vars(cls):
+                cls.alternatives = ()
+        else:
+            cls.title = cls.__name__
+            cls.parameterizations = (cls,)
+
+    # ---- making variables
+
+    def __new__(  # type: ignore[misc]  # calling a distribution makes a variable, not an instance
+        cls,
+        name: str,
+        *parameters: Any,
+        observed: Any = None,
+        dims: Dims | None = None,
+        shape: Any = None,
+        size: Any = None,
+        transform: Any = DEFAULT,
+        default_transform: Any = DEFAULT,
+        initval: Any = None,
+        total_size: Any = None,
+        **named: Any,
+    ) -> Node:
+        """A variable of the model whose `with` block this is.
+
+        name                unique in the model
+        parameters, named   parameters of the distribution, in PyMC's order and names
+        observed            data: the variable is conditioned on them
+        dims                names of its axes; their lengths come from the model's coords
+        shape, size         its shape, or its shape without the axes of one event
+        transform           extra map to unconstrained space (after the default one); None for no map at all
+        default_transform   None drops the default map
+        initval             starting value, or "support_point" or "prior"
+        total_size          size of the full data of which `observed` is a batch
+        returns             the node to be used in further expressions
+        raises              ModelError outside a model, TypeError for wrong combinations of parameters,
+                            ParameterError for constants out of range, ShapeError where shapes do not fit
+        """
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{cls.title}: the first argument is the variable's name, got {name!r}; "
+                f"use `{cls.title}.dist(...)` for a variable without a name."
+            )
+        model = context.current(cls.title)
+        if isinstance(dims, str):
+            dims = (dims,)
+        if shape is None and size is None:
+            shape = shape_from(model, cls.title, name, dims, observed)
+        node = cls.dist(*parameters, shape=shape, size=size, **named)
+        return model.register(
+            name,
+            node,
+            observed=observed,
+            dims=dims,
+            transform=requested_transform(node, transform, default_transform),
+            initval=initval,
+            total_size=total_size,
+        )
+
+    @classmethod
+    def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
+        """A variable outside any model, for `logp`, `draw` and as a component of other distributions."""
+        order = positional_names(cls.parameterizations)
+        given = named_arguments(cls.title, order, parameters, named)
+        signature = choose(cls.title, signatures(cls.parameterizations), given)
+        form: type[Distribution] = signature.form
+        settings = [p.value(cls.title, given.pop(p.name, None)) for p in form.static_parameters]
+        parts = [p.value(cls.title, given.pop(p.name, None)) for p in form.component_parameters]
+        return form.variable(canonical_values(cls.title, signature, given), shape, size, settings, parts)
+
+    @classmethod
+    def variable(
+        cls,
+        values: Sequence[Node],
+        shape: Any = None,
+        size: Any = None,
+        settings: Sequence[Hashable] = (),
+        components: Sequence[Sequence[Node]] = (),
+    ) -> Node:
+        """A variable of canonical parameters; `shape` and `size` as in `dist`, the others in order of declaration."""
+        bound = cls.bound(values, settings, components)
+        full = full_shape(bound, broadcast(bound.batch_shapes(), cls.title), shape, size)
+        ops = tuple(tuple(variable_of(node, cls.title) for node in group) for group in components)
+        operands = [operand for group in components for node in group for operand in node.inputs[1:]]
+        op = RandomVariable(cls, full, bound.result_dtype(), tuple(settings), ops)
+        return Node(op, fresh_key(), *values, *operands)
+
+    # ---- the distribution bound to its parameters
+
+    @classmethod
+    def bound(
+        cls, parameters: Sequence[Node], settings: Sequence[Any] = (), components: Sequence[Sequence[Node]] = ()
+    ) -> Self:
+        """The distribution with given parameters, in the order of their declaration."""
+        bound = object.__new__(cls)
+        attributes = bound.__dict__
+        attributes.update(zip((p.name for p in cls.parameters), parameters, strict=True))
+        attributes.update(zip((p.name for p in cls.static_parameters), settings, strict=True))
+        for declared, group in zip(cls.component_parameters, components, strict=True):
+            attributes[declared.name] = declared.of_group(tuple(group))
+        attributes.update(
+            values=tuple(parameters), settings=tuple(settings), components=tuple(tuple(group) for group in components)
+        )
+        return bound
+
+    @classmethod
+    def parameter_count(cls, settings: Sequence[Any]) -> int:
+        """Number of tensor parameters."""
+        del settings
+        return len(cls.parameters)
+
+    def by_name(self) -> Mapping[str, Node]:
+        """The canonical parameters by name."""
+        return {p.name: value for p, value in zip(self.parameters, self.values, strict=True)}
+
+    @property
+    def bound_support(self) -> Constraint:
+        """The support, with the parameters it names."""
+        return self.support.bind(self.by_name())
+
+    def declared(self) -> tuple[DistributionParameter | None, ...]:
+        """The declaration of each parameter; None for one without a constraint."""
+        return self.parameters
+
+    @property
+    def event_rank(self) -> int:
+        """Rank of one event."""
+        return self.support.event_rank
+
+    def event_ranks(self) -> tuple[int, ...]:
+        """Rank of one value of each parameter."""
+        return tuple(p.event_rank for p in self.parameters)
+
+    def event_shape(self) -> Shape:
+        """Shape of one event; for distributions of vectors and matrices."""
+        return ()
+
+    def batch_shapes(self) -> list[Shape]:
+        """Shapes that broadcast to the batch shape: of each parameter, and of each component."""
+        own = [v.static_shape[: v.ndim - rank] for v, rank in zip(self.values, self.event_ranks(), strict=True)]
+        nodes = [node for group in self.components for node in group]
+        return own + [batch_part(node.static_shape, distribution_of(node)) for node in nodes]
+
+    def result_dtype(self) -> str:
+        """Element type of the variable: the parameters' float type, int64 for counts."""
+        if self.bound_support.discrete:
+            return "int64"
+        floats = [v.dtype for v in self.values if v.dtype in FLOATS]
+        return "float32" if floats and all(d == "float32" for d in floats) else "float64"
+
+    # ---- formulas
+
+    def logp(self, value: Node) -> Node:
+        """Logarithm of the density, or of the mass."""
+        self.missing("logp")
+
+    def logcdf(self, value: Node) -> Node:
+        """Logarithm of P(X <= value), for values between the ends of the support."""
+        self.missing("logcdf")
+
+    def logccdf(self, value: Node) -> Node:
+        """Logarithm of P(X > value), for values between the ends of the support."""
+        return log1mexp(self.logcdf(value))
+
+    def icdf(self, q: Node) -> Node:
+        """The quantile of q, for 0 <= q <= 1."""
+        self.missing("icdf")
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        """Independent draws of a shape that ends with the event's shape."""
+        self.missing("draw")
+
+    def mean(self) -> Node:
+        """Expected value."""
+        self.missing("mean")
+
+    def variance(self) -> Node:
+        """Variance of every element."""
+        self.missing("variance")
+
+    def support_point(self) -> Node:
+        """A value in the support from which a search may start; the mean unless declared."""
+        return self.mean()
+
+    def over_batch(self, result: Node, shape: Shape, formula: str, name: str) -> Node:
+        """The value of a formula, one number per event of a batch of a shape.
+
+        formula, name   what was computed, and of which variable, for messages
+        """
+        return spread(result, broadcast([result.static_shape, shape], self.title))
+
+    @classmethod
+    def can_draw(cls) -> bool:
+        """Whether the declaration says how to draw."""
+        return cls.draw is not Distribution.draw
+
+    def missing(self, formula: str) -> NoReturn:
+        """Raise MissingRuleError: the declaration has no such formula."""
+        available = [n for n in FORMULAS if getattr(type(self), n) is not getattr(Distribution, n)]
+        raise MissingRuleError(
+            f"{self.title} has no `{formula}`; available are {', '.join(available) or 'none'}. "
+            f"Add a method `{formula}` to the declaration of {self.title}."
+        )
+
+
+class Continuous(Distribution):
+    """Base of distributions with a density."""
+
+    support: ClassVar[Constraint] = real
+
+
+class Discrete(Distribution):
+    """Base of distributions of whole numbers, with a mass function."""
+
+    support: ClassVar[Constraint] = natural
