@@ -60,6 +60,11 @@ def generated(seed: int, number: int) -> Generated:
     raise AssertionError(f"no valid model of seed {seed}, number {number} in {ATTEMPTS} attempts: {rejected}")
 
 
+def with_draws(number: int) -> bool:
+    """Whether a model is also sampled: one of twenty."""
+    return number % 20 == 0
+
+
 class _Draft:
     """One attempt at a model."""
 
@@ -218,7 +223,7 @@ class _Draft:
         if g.often(0.2):
             axes = self.predictor_axes()
             value = g.real(axes, depth)
-            if g.often(0.3):
+            if g.often(0.3) or with_draws(g.program.number):  # what is sampled has a bounded density
                 value = f"-0.5 * square({value})"
             self.add(Line("potential", f"q{number}", (("value", value),)))
             return
@@ -248,9 +253,9 @@ class _Draft:
             rho, y = g.named((), 1), g.datum("real", axes)
             if g.data[y].container == "array":
                 g.features["autoregressive likelihood"] += 1
-                self.observe(
-                    name, family, {**arguments, names[0]: f"{rho} * {y}[:-1]", names[1]: g.positive((), 1)}, f"{y}[1:]"
-                )
+                arguments.pop("tau", None)
+                arguments |= {names[0]: f"{rho} * {y}[:-1]", names[1]: g.positive((), 1)}
+                self.observe(name, family, arguments, f"{y}[1:]")
                 return
         y = g.datum("real", axes) if g.often(0.8) else g.datum("real", axes, "float32")
         if g.often(0.15):

@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 
 from tests.random_models.check import Outcome, check
-from tests.random_models.generate import generated
+from tests.random_models.generate import generated, with_draws
 from tests.random_models.oracle import truth
 from tests.random_models.program import text
 from tests.random_models.shrink import shrunken
 
-EVERY = 20  # models of which one is also sampled
 CHUNK = 25
 
 Key = tuple[int, int]
@@ -41,11 +40,6 @@ class Part:
     outcomes: Counter[str] = field(default_factory=Counter)
     features: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
-
-
-def with_draws(number: int) -> bool:
-    """Whether a model is also sampled."""
-    return number % EVERY == 0
 
 
 def checked_numbers(
