@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import consilience.tensor as pt
-from consilience.backends import function
+from consilience.backends.function import function
 from consilience.errors import OutOfBoundsError
 
 

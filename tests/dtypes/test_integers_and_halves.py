@@ -111,7 +111,7 @@ def test_functions_of_one_dtype_are_those_of_numpy(dtype: str, size: int) -> Non
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("source", DTYPES)
 def test_casts_are_those_of_numpy(source: str, size: int) -> None:
-    """Integers wrap around; what leaves the range of an integer as a float saturates; NaN becomes the least number, no index."""
+    """Integers wrap around; what leaves the range of an integer saturates; NaN becomes the least number."""
     array = values(source, size)
     x = pt.tensor(dtype=source, shape=(None,))
     outputs, wanted = {}, {}
