@@ -32,6 +32,7 @@ from consilience.distributions.distribution import (
 )
 from consilience.distributions.drawing import compile, draw, realised_with
 from consilience.distributions.improper import Flat, HalfFlat
+from consilience.distributions.mixture import Mixture, NormalMixture
 from consilience.distributions.multivariate_normal import MvNormal
 from consilience.distributions.positive import Exponential, Gamma, HalfCauchy, HalfNormal, InverseGamma, LogNormal
 from consilience.distributions.random_variable import RandomVariable, is_random, random_variables
@@ -65,10 +66,12 @@ __all__ = [
     "Laplace",
     "LogNormal",
     "Lognormal",
+    "Mixture",
     "ModelContext",
     "MvNormal",
     "NegativeBinomial",
     "Normal",
+    "NormalMixture",
     "Poisson",
     "RandomVariable",
     "StudentT",
