@@ -8,6 +8,7 @@ from consilience.distributions.custom import CustomDist
 from consilience.distributions.densities import (
     density,
     icdf,
+    logccdf,
     logcdf,
     logp,
     mean,
@@ -39,6 +40,7 @@ from consilience.distributions.random_variable import RandomVariable, is_random,
 from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT, Uniform
 from consilience.distributions.simplex import Dirichlet
 from consilience.distributions.transforms import default_transform
+from consilience.distributions.truncation import Censored, Truncated
 from consilience.distributions.unit_interval import Beta
 
 # PyMC's second spelling.
@@ -51,6 +53,7 @@ __all__ = [
     "Binomial",
     "Categorical",
     "Cauchy",
+    "Censored",
     "Continuous",
     "CustomDist",
     "Dirichlet",
@@ -75,6 +78,7 @@ __all__ = [
     "Poisson",
     "RandomVariable",
     "StudentT",
+    "Truncated",
     "Uniform",
     "compile",
     "component",

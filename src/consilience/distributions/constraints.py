@@ -82,6 +82,22 @@ class Real(Constraint):
         return isfinite(value)
 
 
+class ExtendedReal(Constraint):
+    """Real numbers and both infinities, not below a bound."""
+
+    lower: Bound = -math.inf
+
+    @property
+    def rule(self) -> str:
+        return "a number or infinite" if _is_infinite(self.lower) else f"a number >= {_text(self.lower)}, or infinite"
+
+    def holds(self, value: Node) -> Node:
+        return equal(value, value) if _is_infinite(self.lower) else greater_equal(value, _bound(self.lower))
+
+    def bind(self, parameters: Mapping[str, Node]) -> ExtendedReal:
+        return ExtendedReal(_named(self.lower, parameters))
+
+
 class IntervalConstraint(Constraint):
     """Real numbers between two bounds; each end belongs to the set or not. Infinity never does."""
 
@@ -306,6 +322,7 @@ def whole_numbers(lower: Bound, upper: Bound = math.inf) -> Whole:
 
 
 real: Final = Real()
+extended_real: Final = ExtendedReal()
 positive: Final = IntervalConstraint(0.0, lower_included=False)
 nonnegative: Final = IntervalConstraint(0.0)
 unit_interval: Final = IntervalConstraint(0.0, 1.0)

@@ -24,7 +24,7 @@ from consilience.ir import FLOATS, Node, Shape
 from consilience.ops.elementwise import cast
 from consilience.ops.random import draw, fold_in
 from consilience.ops.reduce import cumulative, reduce
-from consilience.ops.shape import Iota, broadcast_arrays, expand_dims, stack
+from consilience.ops.shape import Iota, broadcast_arrays, expand_dims, moveaxis, stack
 
 
 class Mixture(Distribution):
@@ -65,14 +65,14 @@ class Mixture(Distribution):
                 f"{self.title}: comp_dists is one distribution without a batch axis; give a list of distributions, "
                 "or one with a parameter per component."
             )
+        event: Shape = shapes[0]
         weights, count = self.w.static_shape[-1], batch[-1] if self._one_batch else len(self.comp_dists)
         if not same_shape((weights,), (count,)):
             raise ShapeError(f"{self.title}: w has {weights} weights for {count} components.")
-        return shapes[0]
+        return event
 
-    def batch_shapes(self) -> list[Shape]:
-        batches = [batch_part(c.static_shape, distribution_of(c)) for c in self.comp_dists]
-        return [self.w.static_shape[:-1], *(batch[:-1] if self._one_batch else batch for batch in batches)]
+    def component_axes(self) -> tuple[int, ...]:
+        return (1 if self._one_batch else 0,)
 
     @property
     def bound_support(self) -> Constraint:
@@ -85,16 +85,21 @@ class Mixture(Distribution):
         dtypes = {c.dtype for c in self.comp_dists}
         return dtypes.pop() if len(dtypes) == 1 else "float64" if dtypes <= set(FLOATS) else "int64"
 
-    def _each(self, formula: Callable[[Node], Node], event_rank: int = 0) -> Node:
-        """A formula of every component, side by side on the axis before those of an event."""
+    def _each(self, moment: Callable[[Node], Node]) -> Node:
+        """A moment of every component, on the axis before those of an event."""
         if self._one_batch:
-            return formula(self.comp_dists[0])
-        return stack(broadcast_arrays(*(formula(c) for c in self.comp_dists)), -1 - event_rank)
+            return moment(self.comp_dists[0])
+        return stack(broadcast_arrays(*(moment(c) for c in self.comp_dists)), -1 - self.event_rank)
 
-    def _log_mean(self, formula: Callable[[Node, Node], Node], value: Node, value_rank: int) -> Node:
-        """log sum_k w_k exp(f_k(value))."""
-        argument = expand_dims(value, value.ndim - value_rank) if self._one_batch else value
-        return reduce("logsumexp", log(self.w) + self._each(lambda c: formula(c, argument)), -1)
+    def _log_mean(self, formula: Callable[[Node, Node], Node], value: Node) -> Node:
+        """log sum_k w_k exp(f_k(value)). Components are the first axis, so that inner loops run along values."""
+        if self._one_batch:
+            component = self.comp_dists[0]
+            batch = batch_part(component.static_shape, distribution_of(component))
+            values = formula(_components_first(component, max(value.ndim - self.event_rank, len(batch) - 1)), value)
+        else:
+            values = stack(broadcast_arrays(*(formula(c, value) for c in self.comp_dists)))
+        return reduce("logsumexp", log(_last_axis_first(self.w, 0, values.ndim)) + values, 0)
 
     def _weights(self) -> Node:
         """The weights with an axis of length 1 for each of an event."""
@@ -106,13 +111,13 @@ class Mixture(Distribution):
     # ---- formulas
 
     def logp(self, value: Node) -> Node:
-        return self._log_mean(supported_density, value, self.event_rank)
+        return self._log_mean(supported_density, value)
 
     def logcdf(self, value: Node) -> Node:
-        return self._log_mean(lambda c, x: log_tail(c, x, "logcdf"), value, 0)
+        return self._log_mean(lambda c, x: log_tail(c, x, "logcdf"), value)
 
     def logccdf(self, value: Node) -> Node:
-        return self._log_mean(lambda c, x: log_tail(c, x, "logccdf"), value, 0)
+        return self._log_mean(lambda c, x: log_tail(c, x, "logccdf"), value)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         batch = shape[: len(shape) - self.event_rank]
@@ -132,15 +137,35 @@ class Mixture(Distribution):
         return reduce("sum", where(mask, made, cast(0, made.dtype)), -1 - self.event_rank)
 
     def mean(self) -> Node:
-        return self._weighted_mean(self._each(mean, self.event_rank))
+        return self._weighted_mean(self._each(mean))
 
     def variance(self) -> Node:
-        distance = self._each(mean, self.event_rank) - expand_dims(self.mean(), -1 - self.event_rank)
-        return self._weighted_mean(self._each(variance, self.event_rank) + square(distance))
+        distance = self._each(mean) - expand_dims(self.mean(), -1 - self.event_rank)
+        return self._weighted_mean(self._each(variance) + square(distance))
 
     def support_point(self) -> Node:
-        point = self._weighted_mean(self._each(point_of, self.event_rank))
+        point = self._weighted_mean(self._each(point_of))
         return round_even(point) if self.bound_support.discrete else point
+
+
+def _components_first(rv: Node, batch_rank: int, behind: int = 0) -> Node:
+    """The variable with its last batch axis, or the last but `behind`, before `batch_rank` others."""
+    bound = distribution_of(rv)
+    values = [
+        value if value.ndim <= rank + behind else _last_axis_first(value, rank + behind, batch_rank + 1)
+        for value, rank in zip(bound.values, bound.event_ranks(), strict=True)
+    ]
+    nested = [
+        [_components_first(node, batch_rank, behind + axes) for node in group]
+        for axes, group in zip(bound.component_axes(), bound.components, strict=True)
+    ]
+    return bound.variable(values, None, None, bound.settings, nested)
+
+
+def _last_axis_first(value: Node, event_rank: int, batch_rank: int) -> Node:
+    """The last axis before those of one event moved to the front; axes of length 1 behind it fill up the batch."""
+    own = value.ndim - event_rank
+    return expand_dims(moveaxis(value, own - 1, 0), tuple(range(1, 1 + batch_rank - own)))
 
 
 class NormalMixture(Mixture):

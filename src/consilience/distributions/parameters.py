@@ -161,17 +161,18 @@ class ComponentParameter:
 
     many       several distributions, or one with a batch of parameters; on an instance, a tuple
     optional   None where the user gives none
+    name       what users call it, if it is not the attribute's name
     """
 
     is_declared = True
 
-    def __init__(self, *, many: bool = False, optional: bool = False) -> None:
+    def __init__(self, *, many: bool = False, optional: bool = False, name: str = "") -> None:
         self.many = many
         self.required = not optional
-        self.name = ""
+        self.name = name
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        self.name = self.name or name
 
     def __get__(self, instance: object | None, owner: type) -> Any:
         return self if instance is None else instance.__dict__[self.name]
@@ -206,9 +207,9 @@ class ComponentParameter:
         return node
 
 
-def component(*, optional: bool = False) -> Any:
+def component(*, optional: bool = False, name: str = "") -> Any:
     """Declare a parameter that is a distribution; see `ComponentParameter`."""
-    return ComponentParameter(optional=optional)
+    return ComponentParameter(optional=optional, name=name)
 
 
 def components() -> Any:
@@ -387,9 +388,15 @@ def _is_known(node: Node) -> bool:
     return not any(is_leaf(n) or isinstance(n.op, LengthOf) for n in topological([node]))
 
 
+def known_value(node: Node) -> npt.NDArray[Any] | None:
+    """The value of a graph of constants; None for any other."""
+    return evaluate([node], {})[0] if _is_known(node) else None
+
+
 def _folded(node: Node) -> Node:
     """A graph of constants as one constant, so that what the user gave as numbers is checked as numbers."""
-    return constant(evaluate([node], {})[0]) if _is_known(node) else node
+    value = known_value(node)
+    return node if value is None else constant(value)
 
 
 # Constants that were checked already, with the constraints they fulfil.
