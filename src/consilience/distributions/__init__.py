@@ -1,6 +1,7 @@
 """Distributions by declaration: densities, quantiles, draws, moments, checks and maps to the real line."""
 
 from consilience.distributions import transforms
+from consilience.distributions.autoregression import AR
 from consilience.distributions.constrained_prior import find_constrained_prior
 from consilience.distributions.context import DEFAULT, ModelContext
 from consilience.distributions.counts import Bernoulli, Binomial, Categorical, NegativeBinomial, Poisson
@@ -20,6 +21,7 @@ from consilience.distributions.densities import (
     support_violation,
     variance,
 )
+from consilience.distributions.diffusion import EulerMaruyama
 from consilience.distributions.distribution import (
     Continuous,
     Discrete,
@@ -37,6 +39,7 @@ from consilience.distributions.mixture import Mixture, NormalMixture
 from consilience.distributions.multivariate_normal import MvNormal
 from consilience.distributions.positive import Exponential, Gamma, HalfCauchy, HalfNormal, InverseGamma, LogNormal
 from consilience.distributions.random_variable import RandomVariable, is_random, random_variables
+from consilience.distributions.random_walk import GaussianRandomWalk, MvGaussianRandomWalk, RandomWalk
 from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT, Uniform
 from consilience.distributions.simplex import Dirichlet
 from consilience.distributions.transforms import default_transform
@@ -47,6 +50,7 @@ from consilience.distributions.unit_interval import Beta
 Lognormal = LogNormal
 
 __all__ = [
+    "AR",
     "DEFAULT",
     "Bernoulli",
     "Beta",
@@ -59,9 +63,11 @@ __all__ = [
     "Dirichlet",
     "Discrete",
     "Distribution",
+    "EulerMaruyama",
     "Exponential",
     "Flat",
     "Gamma",
+    "GaussianRandomWalk",
     "HalfCauchy",
     "HalfFlat",
     "HalfNormal",
@@ -71,12 +77,14 @@ __all__ = [
     "Lognormal",
     "Mixture",
     "ModelContext",
+    "MvGaussianRandomWalk",
     "MvNormal",
     "NegativeBinomial",
     "Normal",
     "NormalMixture",
     "Poisson",
     "RandomVariable",
+    "RandomWalk",
     "StudentT",
     "Truncated",
     "Uniform",

@@ -179,6 +179,15 @@ class RealVector(Constraint):
         return reduce("all", isfinite(value), -1)
 
 
+class RealMatrix(RealVector):
+    """Matrices of real numbers."""
+
+    event_rank: ClassVar[int] = 2
+
+    def holds(self, value: Node) -> Node:
+        return reduce("all", isfinite(value), (-2, -1))
+
+
 class PositiveVector(Constraint):
     """Vectors of positive numbers."""
 
@@ -331,6 +340,7 @@ positive_probability: Final = IntervalConstraint(0.0, 1.0, lower_included=False)
 natural: Final = Whole(0.0)
 binary: Final = Whole(0.0, 1.0)
 real_vector: Final = RealVector()
+real_matrix: Final = RealMatrix()
 positive_vector: Final = PositiveVector()
 ordered: Final = OrderedConstraint()
 simplex: Final = SimplexConstraint()

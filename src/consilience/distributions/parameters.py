@@ -20,12 +20,12 @@ from consilience.distributions.constraints import Constraint
 from consilience.distributions.mathematics import where
 from consilience.distributions.random_variable import is_random, random_variables
 from consilience.errors import ParameterError
-from consilience.ir import FLOATS, Node, constant, constant_value, is_leaf, topological
+from consilience.ir import FLOATS, Dim, Dimension, Node, constant, constant_value, is_leaf, topological
 from consilience.ir.arithmetic import known_meaning
 from consilience.ir.side_tables import describe, name_of, without_sources
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, as_tensor, cast, promote
-from consilience.ops.shape import LengthOf, expand_dims
+from consilience.ops.shape import LengthOf, as_length, expand_dims
 from consilience.record import Record
 
 Conversion: TypeAlias = Callable[..., "TensorLike | tuple[TensorLike, ...]"]
@@ -154,6 +154,13 @@ def whole(least: int) -> Callable[[str, str, Any], int]:
         return int(array)
 
     return convert
+
+
+def length(title: str, name: str, given: Any) -> Dim:
+    """Conversion of a static length: a whole number >= 0, or a length that shapes of data decide."""
+    if isinstance(given, Dimension) or (isinstance(given, Node) and constant_value(given) is None):
+        return as_length(given)
+    return whole(0)(title, name, given)
 
 
 class ComponentParameter:

@@ -21,6 +21,7 @@ BIJECTIONS: dict[type[Constraint], Callable[[Any], Transform | None]] = {
     constraints.OrderedConstraint: lambda of: ordered,
     constraints.Real: lambda of: None,
     constraints.RealVector: lambda of: None,
+    constraints.RealMatrix: lambda of: None,
     constraints.SimplexConstraint: lambda of: simplex,
 }
 
