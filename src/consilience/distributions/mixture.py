@@ -59,6 +59,8 @@ class Mixture(Distribution):
                     f"{self.title}: the components in comp_dists have events of the shapes "
                     f"{', '.join(map(text, shapes))}; they must be equal."
                 )
+        if len({distribution_of(c).bound_support.discrete for c in self.comp_dists}) > 1:
+            raise ParameterError(f"{self.title}: the components in comp_dists must be all continuous or all discrete.")
         batch = batch_part(self.comp_dists[0].static_shape, distribution_of(self.comp_dists[0]))
         if self._one_batch and not batch:
             raise ShapeError(
@@ -76,10 +78,7 @@ class Mixture(Distribution):
 
     @property
     def bound_support(self) -> Constraint:
-        supports = [distribution_of(c).bound_support for c in self.comp_dists]
-        if len({s.discrete for s in supports}) > 1:
-            raise ParameterError(f"{self.title}: the components in comp_dists must be all continuous or all discrete.")
-        return hull(self.title, supports, self._one_batch)
+        return hull(self.title, [distribution_of(c).bound_support for c in self.comp_dists], self._one_batch)
 
     def result_dtype(self) -> str:
         dtypes = {c.dtype for c in self.comp_dists}
