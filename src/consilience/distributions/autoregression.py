@@ -11,7 +11,7 @@ from consilience.distributions.constraints import positive, real_vector
 from consilience.distributions.densities import drawn, supported_density
 from consilience.distributions.densities import support_point as point_of
 from consilience.distributions.distribution import Continuous, component, instead_of, parameter, static
-from consilience.distributions.mathematics import LOG_SQRT_2_PI, greater_equal, log, maximum, square, where
+from consilience.distributions.mathematics import LOG_SQRT_2_PI, equal, greater_equal, log, maximum, square, where
 from consilience.distributions.parameters import length, named_arguments, whole
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.real_line import Normal
@@ -20,9 +20,10 @@ from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Dim, Node, Shape
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.index import getitem
+from consilience.ops.linalg import matmul, matrix_transpose
 from consilience.ops.random import draw, fold_in
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import Iota, concatenate, expand_dims
+from consilience.ops.shape import Iota, broadcast_arrays, broadcast_to, concatenate, expand_dims, eye, stack
 
 # A series whose length is known only when the program runs has at most so many values.
 LONGEST: Final = 2**24
@@ -106,15 +107,18 @@ class AR(Continuous):
         return start + reduce("sum", steps, -1)
 
     def draw(self, key: Node, shape: Shape) -> Node:
-        batch, p, rho = shape[:-1], self.ar_order, self._coefficients()
+        batch, p = shape[:-1], self.ar_order
         start = drawn(self.init_dist, fold_in(key, 0), (*batch, p))
         noise = draw("random_normal", fold_in(key, 1), (*batch, shape[-1] - p))
-        # The first values are those of a series that was 0 before, with other noise.
-        first = start
-        for lag, coefficient in enumerate(rho, 1):
-            first = first - coefficient * _delayed(start, lag)
         rest = self._constant() + expand_dims(self.sigma, self.sigma.ndim) * noise
-        return recurrence(concatenate([first, spread(rest, (*batch, shape[-1] - p))], -1), rho)
+        # The first values are those of a series that was 0 before, with other noise.
+        before = [
+            start[..., i] - sum(rho[..., 0] * start[..., i - k] for k, rho in enumerate(self._coefficients()[:i], 1))
+            for i in range(p)
+        ]
+        first = stack(broadcast_arrays(*before), -1)
+        whole_series = concatenate([first, spread(rest, (*batch, shape[-1] - p))], -1)
+        return recurrence(whole_series, self.rho[..., int(self.constant) :])
 
     def support_point(self) -> Node:
         point = point_of(self.init_dist)
@@ -129,40 +133,30 @@ class AR(Continuous):
         return [self.rho[..., i : i + 1] for i in range(first, first + self.ar_order)]
 
 
-def recurrence(noise: Node, coefficients: list[Node]) -> Node:
+def recurrence(noise: Node, coefficients: Node) -> Node:
     """The series x_t = noise_t + sum_k c_k x_(t-k) along the last axis, 0 before its begin.
 
-    With the lag operator L this is x = noise / a(L), a(L) = 1 - sum c_k L^k. Because a(L) a(-L) is a polynomial b of
-    L^2 (Graeffe's root squaring), 1 / a(L) is a(-L) / b(L^2), and so on until the lags exceed the length: the number
-    of passes over the series is the logarithm of its length.
+    The last p values are a vector X_t = A X_(t-1) + E_t with the companion matrix A, so that X is the sum of
+    A^i E_(t-i). Twice as many terms are S_t + A^n S_(t-n) of n: the number of passes over the series is the
+    logarithm of its length.
+
+    noise          shape (..., T)
+    coefficients   shape (..., p)
     """
-    number = noise.static_shape[-1]
-    a: list[Node] = [as_tensor(1.0), *(-c for c in coefficients)]
-    lag = 1
+    p, number = coefficients.static_shape[-1], noise.static_shape[-1]
+    later = broadcast_to(eye(p - 1, p, dtype=coefficients.dtype), (*coefficients.static_shape[:-1], p - 1, p))
+    power = matrix_transpose(concatenate([expand_dims(coefficients, coefficients.ndim - 1), later], -2))
+    first = where(equal(Node(Iota(p)), 0), expand_dims(noise, noise.ndim), 0.0)
+    state, lag = first, 1
     while lag < (number if isinstance(number, int) else LONGEST):
-        mirrored = [c if k % 2 == 0 else -c for k, c in enumerate(a)]
-        result = noise
-        for k, coefficient in enumerate(mirrored[1:], 1):
-            result = result + coefficient * _delayed(noise, k * lag)
-        noise = result
-        a = [_sum([a[i] * mirrored[2 * m - i] for i in _partners(m, len(a))]) for m in range(len(a))]
+        state = state + _delayed(matmul(state, power), lag)
+        power = matmul(power, power)
         lag *= 2
-    return noise
-
-
-def _partners(m: int, count: int) -> range:
-    """The i with 0 <= i, 2 m - i < count."""
-    return range(max(0, 2 * m - count + 1), min(count, 2 * m + 1))
-
-
-def _sum(terms: list[Node]) -> Node:
-    result = terms[0]
-    for term in terms[1:]:
-        result = result + term
-    return result
+    return state[..., 0]
 
 
 def _delayed(series: Node, lag: int) -> Node:
-    """The series `lag` places later, with zeros before it."""
-    time = Node(Iota(series.static_shape[-1]))
-    return where(greater_equal(time, lag), getitem(series, (..., maximum(time - lag, 0))), 0.0)
+    """The series of vectors `lag` places later, with zeros before it."""
+    time = Node(Iota(series.static_shape[-2]))
+    moved = getitem(series, (..., maximum(time - lag, 0), slice(None)))
+    return where(expand_dims(greater_equal(time, lag), 1), moved, 0.0)
