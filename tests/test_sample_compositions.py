@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 import scipy.stats as stats
 from numpy.testing import assert_allclose
 
@@ -128,3 +129,12 @@ def test_prior_and_posterior_predictive_draws_of_compositions() -> None:
     assert_allclose(found.mean(0), expected, atol=0.5 * np.sqrt(np.diag(np.linalg.inv(precision))).max())
     series = predicted.posterior_predictive["x"].values.reshape(-1, 301)
     assert abs(series[:, 50:].mean() - 2.5) < 0.2
+
+
+def test_report_on_a_starting_point_names_parameters_of_components() -> None:
+    """A wrong parameter of a component is shown with its value."""
+    with pm.Model():
+        mu = pm.Normal("mu", 0, 1)
+        pd.Censored("y", pm.Normal.dist(0, mu - 9), upper=1.0, observed=[0.5, 1.0])
+        with pytest.raises(pm.InitialPointError, match=r"(?s)`y` has log density nan.*dist\.sigma = -9"):
+            pm.sample(random_seed=1, **QUIET)

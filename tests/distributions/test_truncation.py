@@ -209,6 +209,8 @@ def test_bounds_per_element() -> None:
     expected = [stats.norm.logsf(1.0), stats.norm.logpdf(3.0), stats.norm.logpdf(0.5)]
     assert_allclose(value_of(pd.logp(rv, [1.0, 3.0, 0.5])), expected, rtol=1e-13)
     rv = pd.Truncated.dist(pd.Normal.dist(), upper=upper)
+    with pytest.raises(MissingRuleError, match="some elements have a bound and others none"):
+        pd.default_transform(rv)
     mass = stats.norm.logcdf(upper)
     assert_allclose(value_of(pd.logp(rv, [1.0, 3.0, 0.5])), stats.norm.logpdf([1.0, 3.0, 0.5]) - mass, rtol=1e-13)
 
