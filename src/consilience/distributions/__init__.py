@@ -4,6 +4,7 @@ from consilience.distributions import (
     reparametrized as _reparametrized,  # noqa: F401  # fills the tables of derivatives and batches
 )
 from consilience.distributions import transforms
+from consilience.distributions.autoregression import AR
 from consilience.distributions.constrained_prior import find_constrained_prior
 from consilience.distributions.context import DEFAULT, ModelContext
 from consilience.distributions.counts import Bernoulli, Binomial, Categorical, NegativeBinomial, Poisson
@@ -11,6 +12,7 @@ from consilience.distributions.custom import CustomDist
 from consilience.distributions.densities import (
     density,
     icdf,
+    logccdf,
     logcdf,
     logp,
     mean,
@@ -22,6 +24,7 @@ from consilience.distributions.densities import (
     support_violation,
     variance,
 )
+from consilience.distributions.diffusion import EulerMaruyama
 from consilience.distributions.distribution import (
     Continuous,
     Discrete,
@@ -35,32 +38,39 @@ from consilience.distributions.distribution import (
 )
 from consilience.distributions.drawing import compile, draw, realised_with
 from consilience.distributions.improper import Flat, HalfFlat
+from consilience.distributions.mixture import Mixture, NormalMixture
 from consilience.distributions.multivariate_normal import MvNormal
 from consilience.distributions.positive import Exponential, Gamma, HalfCauchy, HalfNormal, InverseGamma, LogNormal
 from consilience.distributions.random_variable import RandomVariable, is_random, random_variables
+from consilience.distributions.random_walk import GaussianRandomWalk, MvGaussianRandomWalk, RandomWalk
 from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT, Uniform
 from consilience.distributions.simplex import Dirichlet
 from consilience.distributions.transforms import default_transform
+from consilience.distributions.truncation import Censored, Truncated
 from consilience.distributions.unit_interval import Beta
 
 # PyMC's second spelling.
 Lognormal = LogNormal
 
 __all__ = [
+    "AR",
     "DEFAULT",
     "Bernoulli",
     "Beta",
     "Binomial",
     "Categorical",
     "Cauchy",
+    "Censored",
     "Continuous",
     "CustomDist",
     "Dirichlet",
     "Discrete",
     "Distribution",
+    "EulerMaruyama",
     "Exponential",
     "Flat",
     "Gamma",
+    "GaussianRandomWalk",
     "HalfCauchy",
     "HalfFlat",
     "HalfNormal",
@@ -68,13 +78,18 @@ __all__ = [
     "Laplace",
     "LogNormal",
     "Lognormal",
+    "Mixture",
     "ModelContext",
+    "MvGaussianRandomWalk",
     "MvNormal",
     "NegativeBinomial",
     "Normal",
+    "NormalMixture",
     "Poisson",
     "RandomVariable",
+    "RandomWalk",
     "StudentT",
+    "Truncated",
     "Uniform",
     "compile",
     "component",

@@ -82,6 +82,22 @@ class Real(Constraint):
         return isfinite(value)
 
 
+class ExtendedReal(Constraint):
+    """Real numbers and both infinities, not below a bound."""
+
+    lower: Bound = -math.inf
+
+    @property
+    def rule(self) -> str:
+        return "a number or infinite" if _is_infinite(self.lower) else f"a number >= {_text(self.lower)}, or infinite"
+
+    def holds(self, value: Node) -> Node:
+        return equal(value, value) if _is_infinite(self.lower) else greater_equal(value, _bound(self.lower))
+
+    def bind(self, parameters: Mapping[str, Node]) -> ExtendedReal:
+        return ExtendedReal(_named(self.lower, parameters))
+
+
 class IntervalConstraint(Constraint):
     """Real numbers between two bounds; each end belongs to the set or not. Infinity never does."""
 
@@ -161,6 +177,15 @@ class RealVector(Constraint):
 
     def holds(self, value: Node) -> Node:
         return reduce("all", isfinite(value), -1)
+
+
+class RealMatrix(RealVector):
+    """Matrices of real numbers."""
+
+    event_rank: ClassVar[int] = 2
+
+    def holds(self, value: Node) -> Node:
+        return reduce("all", isfinite(value), (-2, -1))
 
 
 class PositiveVector(Constraint):
@@ -306,6 +331,7 @@ def whole_numbers(lower: Bound, upper: Bound = math.inf) -> Whole:
 
 
 real: Final = Real()
+extended_real: Final = ExtendedReal()
 positive: Final = IntervalConstraint(0.0, lower_included=False)
 nonnegative: Final = IntervalConstraint(0.0)
 unit_interval: Final = IntervalConstraint(0.0, 1.0)
@@ -314,6 +340,7 @@ positive_probability: Final = IntervalConstraint(0.0, 1.0, lower_included=False)
 natural: Final = Whole(0.0)
 binary: Final = Whole(0.0, 1.0)
 real_vector: Final = RealVector()
+real_matrix: Final = RealMatrix()
 positive_vector: Final = PositiveVector()
 ordered: Final = OrderedConstraint()
 simplex: Final = SimplexConstraint()

@@ -129,8 +129,8 @@ def _infinite(bound: object) -> bool:
 
 
 def _where_valid(rv: Node, result: Node) -> Node:
-    """The result where all parameters are admitted, NaN elsewhere."""
-    for _, _, valid, _ in _validity(distribution_of(rv)):
+    """The result where all parameters are admitted, NaN elsewhere; components look after their own."""
+    for _, _, valid, _ in _own_validity(distribution_of(rv)):
         result = where(valid, result, np.nan)
     return result
 
@@ -141,14 +141,14 @@ def icdf(rv: Node, q: TensorLike, warn_rvs: bool | None = None) -> Node:
     return _requiring(rv, quantile(rv, q))
 
 
-def quantile(rv: Node, q: TensorLike) -> Node:
-    """As `icdf`; parameters out of range give NaN."""
-    bound = _checked(rv, "icdf")
+def quantile(rv: Node, q: TensorLike, formula: str = "icdf") -> Node:
+    """As `icdf`, or by "iccdf" the value above which lies the probability q; parameters out of range give NaN."""
+    bound = _checked(rv, formula)
     node = as_tensor(q)
     node = node if node.dtype in FLOATS else cast(node, "float64")
     inside = logical_and(greater_equal(node, 0.0), apply("le", node, 1.0))
-    result = where(inside, bound.icdf(node), np.nan)
-    return _over_batch(_where_valid(rv, result), rv, bound, node, 0, "icdf")
+    result = where(inside, getattr(bound, formula)(node), np.nan)
+    return _over_batch(_where_valid(rv, result), rv, bound, node, 0, formula)
 
 
 def support_point(rv: Node) -> Node:
@@ -210,13 +210,19 @@ def support_error(rv: Node, name: str, value: npt.ArrayLike, outside: npt.NDArra
     )
 
 
-def _validity(bound: Distribution) -> list[tuple[str, Constraint, Node, Node]]:
-    """Per parameter, those of components included: its name, its constraint, where it holds, and its value."""
+def _own_validity(bound: Distribution) -> list[tuple[str, Constraint, Node, Node]]:
+    """Per parameter: its name, its constraint, where it holds, and its value."""
     named = bound.by_name()
-    found = []
-    for declared, value in zip(bound.declared(), bound.values, strict=True):
-        if declared is not None:
-            found.append((declared.name, declared.constraint, declared.constraint.bind(named).holds(value), value))
+    return [
+        (declared.name, declared.constraint, declared.constraint.bind(named).holds(value), value)
+        for declared, value in zip(bound.declared(), bound.values, strict=True)
+        if declared is not None
+    ]
+
+
+def _validity(bound: Distribution) -> list[tuple[str, Constraint, Node, Node]]:
+    """As `_own_validity`, with the parameters of components."""
+    found = _own_validity(bound)
     for part, group in zip(bound.component_parameters, bound.components, strict=True):
         for node in group:
             nested = _validity(distribution_of(node))

@@ -55,8 +55,14 @@ class Normal(Continuous):
     def logcdf(self, value: Node) -> Node:
         return log_ndtr((value - self.mu) / self.sigma)
 
+    def logccdf(self, value: Node) -> Node:
+        return log_ndtr((self.mu - value) / self.sigma)
+
     def icdf(self, q: Node) -> Node:
         return self.mu + self.sigma * ndtri(q)
+
+    def iccdf(self, q: Node) -> Node:
+        return self.mu - self.sigma * ndtri(q)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return self.mu + self.sigma * draw("random_normal", key, shape)
