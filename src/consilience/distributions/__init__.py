@@ -8,6 +8,7 @@ from consilience.distributions.custom import CustomDist
 from consilience.distributions.densities import (
     density,
     icdf,
+    logccdf,
     logcdf,
     logp,
     mean,
@@ -31,48 +32,97 @@ from consilience.distributions.distribution import (
     static,
 )
 from consilience.distributions.drawing import compile, draw, realised_with
+from consilience.distributions.extreme_values import (
+    Frechet,
+    GeneralizedExtremeValue,
+    GeneralizedPareto,
+    Gumbel,
+    Pareto,
+    Weibull,
+)
+from consilience.distributions.first_passage import Levy, Wald
+from consilience.distributions.gamma_family import (
+    ChiSquared,
+    GeneralizedNormal,
+    InverseChiSquared,
+    LogGamma,
+    ScaledInverseChiSquared,
+)
 from consilience.distributions.improper import Flat, HalfFlat
 from consilience.distributions.multivariate_normal import MvNormal
-from consilience.distributions.positive import Exponential, Gamma, HalfCauchy, HalfNormal, InverseGamma, LogNormal
+from consilience.distributions.positive import (
+    Exponential,
+    Gamma,
+    HalfCauchy,
+    HalfNormal,
+    HalfStudentT,
+    InverseGamma,
+    LogNormal,
+)
 from consilience.distributions.random_variable import RandomVariable, is_random, random_variables
-from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT, Uniform
+from consilience.distributions.real_line import Cauchy, Laplace, Logistic, Normal, StudentT, Uniform
 from consilience.distributions.simplex import Dirichlet
+from consilience.distributions.skewed import AsymmetricLaplace, Moyal, SkewStudentT
 from consilience.distributions.transforms import default_transform
-from consilience.distributions.unit_interval import Beta
+from consilience.distributions.unit_interval import Beta, BetaPrime, Dagum, Kumaraswamy, LogitNormal
 
-# PyMC's second spelling.
+# PyMC's second spelling, and Stan's.
 Lognormal = LogNormal
+DoubleExponential = Laplace
 
 __all__ = [
     "DEFAULT",
+    "AsymmetricLaplace",
     "Bernoulli",
     "Beta",
+    "BetaPrime",
     "Binomial",
     "Categorical",
     "Cauchy",
+    "ChiSquared",
     "Continuous",
     "CustomDist",
+    "Dagum",
     "Dirichlet",
     "Discrete",
     "Distribution",
+    "DoubleExponential",
     "Exponential",
     "Flat",
+    "Frechet",
     "Gamma",
+    "GeneralizedExtremeValue",
+    "GeneralizedNormal",
+    "GeneralizedPareto",
+    "Gumbel",
     "HalfCauchy",
     "HalfFlat",
     "HalfNormal",
+    "HalfStudentT",
+    "InverseChiSquared",
     "InverseGamma",
+    "Kumaraswamy",
     "Laplace",
+    "Levy",
+    "LogGamma",
     "LogNormal",
+    "Logistic",
+    "LogitNormal",
     "Lognormal",
     "ModelContext",
+    "Moyal",
     "MvNormal",
     "NegativeBinomial",
     "Normal",
+    "Pareto",
     "Poisson",
     "RandomVariable",
+    "ScaledInverseChiSquared",
+    "SkewStudentT",
     "StudentT",
     "Uniform",
+    "Wald",
+    "Weibull",
     "compile",
     "component",
     "components",
