@@ -59,14 +59,16 @@ def test_logcdf_is_that_of_scipy(case: Case) -> None:
 
 @over_continuous
 def test_logccdf_is_that_of_scipy(case: Case) -> None:
-    """In the lower half the survival function is 1 minus the distribution function."""
+    """In the lower half the survival function is 1 minus the distribution function; as far as SciPy's has digits."""
     rng = np.random.default_rng(2)
     parameters, frozen = case.sample(rng, (7,))
     values = case.values(rng, frozen, 20)
     with np.errstate(all="ignore"):
-        expected = np.where(frozen.sf(values) < 0.5, frozen.logsf(values), np.log1p(-frozen.cdf(values)))
+        beyond = frozen.sf(values)
+        expected = np.where(beyond < 0.5, np.log(beyond), np.log1p(-frozen.cdf(values)))
+        known = (beyond > 1e-290) | (frozen.logpdf(values) == -np.inf)
     result = value_of(pd.logccdf(case.distribution.dist(**parameters), values))
-    assert_allclose(result, expected, rtol=1e-10, atol=1e-300)
+    assert_allclose(result[known], expected[known], rtol=1e-10, atol=1e-300)
 
 
 @over_continuous

@@ -42,7 +42,7 @@ from consilience.distributions.mathematics import (
     xlogy,
 )
 from consilience.distributions.real_line import log_student_tail
-from consilience.distributions.tails import log_erf
+from consilience.distributions.tails import log_erf, log_erfc
 from consilience.ir import Node, Shape
 from consilience.ops.random import draw, fold_in
 
@@ -65,7 +65,7 @@ class HalfNormal(Continuous):
         return log_erf(z)
 
     def logccdf(self, value: Node) -> Node:
-        return LOG_2 + log_ndtr(-value / self.sigma)
+        return log_erfc(value / (self.sigma * SQRT_2))
 
     def icdf(self, q: Node) -> Node:
         return self.sigma * (SQRT_2 * erfinv(q))

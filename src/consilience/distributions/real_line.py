@@ -130,10 +130,11 @@ def log_student_tail(nu: Node, z: Node) -> Node:
     """log P(T <= z) of Student's variable T with nu degrees of freedom."""
     size = absolute(z)
     beyond = log_odds_betainc(0.5 * nu, nu * 0.0 + 0.5, log(nu) - 2.0 * log(where(equal(z, 0.0), 1.0, size)))
-    # Near the middle the argument of the tail form rounds to 1; this one keeps small z.
-    near = less(size, 1.0)
-    close = where(near, z, 0.0)
-    middle = 0.5 * betainc(0.5, 0.5 * nu, square(close) / (nu + square(close)))
+    # Near the middle the argument of the tail form rounds to 1; this one keeps small z, but has no slope at 0.
+    near, median = less(size, 1.0), equal(z, 0.0)
+    power = square(where(near, where(median, 0.5, z), 0.5))
+    straight = z * exp(log_half_step_of_gamma(0.5 * nu) - 0.5 * LOG_PI) / sqrt(nu)
+    middle = where(median, straight, 0.5 * betainc(0.5, 0.5 * nu, power / (nu + power)))
     centre = log(where(less(z, 0.0), 0.5 - middle, 0.5 + middle))
     return where(near, centre, where(less(z, 0.0), beyond - LOG_2, log1p(-0.5 * exp(beyond))))
 
@@ -189,11 +190,11 @@ class Laplace(Continuous):
 
     def logcdf(self, value: Node) -> Node:
         z = (value - self.mu) / self.b
-        return where(less(z, 0.0), z - LOG_2, log1p(-0.5 * exp(-absolute(z))))
+        return where(less(z, 0.0), z - LOG_2, log1p(-0.5 * exp(where(less(z, 0.0), 0.0, -z))))
 
     def logccdf(self, value: Node) -> Node:
         z = (value - self.mu) / self.b
-        return where(greater(z, 0.0), -z - LOG_2, log1p(-0.5 * exp(-absolute(z))))
+        return where(greater(z, 0.0), -z - LOG_2, log1p(-0.5 * exp(where(greater(z, 0.0), 0.0, z))))
 
     def icdf(self, q: Node) -> Node:
         return self.mu + self.b * where(less(q, 0.5), log(2.0 * q), -log(2.0 * (1.0 - q)))
