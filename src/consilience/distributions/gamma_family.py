@@ -40,7 +40,6 @@ class ChiSquared(Gamma):
     nu = parameter(positive)
     alpha = derived(lambda of: 0.5 * of.nu)
     beta = derived(lambda of: 0.0 * of.nu + 0.5)
-    alternatives = ()
 
 
 class InverseChiSquared(InverseGamma):
@@ -52,7 +51,6 @@ class InverseChiSquared(InverseGamma):
     nu = parameter(positive)
     alpha = derived(lambda of: 0.5 * of.nu)
     beta = derived(lambda of: 0.0 * of.nu + 0.5)
-    alternatives = ()
 
 
 class ScaledInverseChiSquared(InverseGamma):
@@ -66,7 +64,6 @@ class ScaledInverseChiSquared(InverseGamma):
     sigma = parameter(positive)
     alpha = derived(lambda of: 0.5 * of.nu)
     beta = derived(lambda of: 0.5 * of.nu * square(of.sigma))
-    alternatives = ()
 
 
 class LogGamma(Continuous):
