@@ -1,8 +1,7 @@
 """Distributions by declaration: densities, quantiles, draws, moments, checks and maps to the real line."""
 
-from consilience.distributions import (
-    reparametrized as _reparametrized,  # noqa: F401  # fills the tables of derivatives and batches
-)
+# Fills the tables of derivatives and batches.
+from consilience.distributions import reparametrized as reparametrized
 from consilience.distributions import transforms
 from consilience.distributions.autoregression import AR
 from consilience.distributions.constrained_prior import find_constrained_prior
@@ -37,60 +36,109 @@ from consilience.distributions.distribution import (
     static,
 )
 from consilience.distributions.drawing import compile, draw, realised_with
+from consilience.distributions.extreme_values import (
+    Frechet,
+    GeneralizedExtremeValue,
+    GeneralizedPareto,
+    Gumbel,
+    Pareto,
+    Weibull,
+)
+from consilience.distributions.first_passage import Levy, Wald
+from consilience.distributions.gamma_family import (
+    ChiSquared,
+    GeneralizedNormal,
+    InverseChiSquared,
+    LogGamma,
+    ScaledInverseChiSquared,
+)
 from consilience.distributions.improper import Flat, HalfFlat
 from consilience.distributions.mixture import Mixture, NormalMixture
 from consilience.distributions.multivariate_normal import MvNormal
-from consilience.distributions.positive import Exponential, Gamma, HalfCauchy, HalfNormal, InverseGamma, LogNormal
+from consilience.distributions.positive import (
+    Exponential,
+    Gamma,
+    HalfCauchy,
+    HalfNormal,
+    HalfStudentT,
+    InverseGamma,
+    LogNormal,
+)
 from consilience.distributions.random_variable import RandomVariable, is_random, random_variables
 from consilience.distributions.random_walk import GaussianRandomWalk, MvGaussianRandomWalk, RandomWalk
-from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT, Uniform
+from consilience.distributions.real_line import Cauchy, Laplace, Logistic, Normal, StudentT, Uniform
 from consilience.distributions.simplex import Dirichlet
+from consilience.distributions.skewed import AsymmetricLaplace, Moyal, SkewStudentT
 from consilience.distributions.transforms import default_transform
 from consilience.distributions.truncation import Censored, Truncated
-from consilience.distributions.unit_interval import Beta
+from consilience.distributions.unit_interval import Beta, BetaPrime, Dagum, Kumaraswamy, LogitNormal
 
-# PyMC's second spelling.
+# PyMC's second spellings.
 Lognormal = LogNormal
+DoubleExponential = Laplace
 
 __all__ = [
     "AR",
     "DEFAULT",
+    "AsymmetricLaplace",
     "Bernoulli",
     "Beta",
+    "BetaPrime",
     "Binomial",
     "Categorical",
     "Cauchy",
     "Censored",
+    "ChiSquared",
     "Continuous",
     "CustomDist",
+    "Dagum",
     "Dirichlet",
     "Discrete",
     "Distribution",
+    "DoubleExponential",
     "EulerMaruyama",
     "Exponential",
     "Flat",
+    "Frechet",
     "Gamma",
     "GaussianRandomWalk",
+    "GeneralizedExtremeValue",
+    "GeneralizedNormal",
+    "GeneralizedPareto",
+    "Gumbel",
     "HalfCauchy",
     "HalfFlat",
     "HalfNormal",
+    "HalfStudentT",
+    "InverseChiSquared",
     "InverseGamma",
+    "Kumaraswamy",
     "Laplace",
+    "Levy",
+    "LogGamma",
     "LogNormal",
+    "Logistic",
+    "LogitNormal",
     "Lognormal",
     "Mixture",
     "ModelContext",
+    "Moyal",
     "MvGaussianRandomWalk",
     "MvNormal",
     "NegativeBinomial",
     "Normal",
     "NormalMixture",
+    "Pareto",
     "Poisson",
     "RandomVariable",
     "RandomWalk",
+    "ScaledInverseChiSquared",
+    "SkewStudentT",
     "StudentT",
     "Truncated",
     "Uniform",
+    "Wald",
+    "Weibull",
     "compile",
     "component",
     "components",

@@ -86,13 +86,13 @@ class Distribution:
             cls.static_parameters = tuple(v for v in declared if isinstance(v, StaticParameter))
             cls.component_parameters = tuple(v for v in declared if isinstance(v, ComponentParameter))
             cls.parameter_names = tuple(v.name for v in declared)
+            if "alternatives" not in vars(cls):
+                cls.alternatives = ()
         if parameterization:
             parent = cls.__mro__[1]
             assert issubclass(parent, Distribution)
             parent.parameterizations = (*parent.parameterizations, cls)
             cls.parameterizations = parent.parameterizations
-            if "alternatives" not in vars(cls):
-                cls.alternatives = ()
         else:
             cls.title = cls.__name__
             cls.parameterizations = (cls,)

@@ -206,13 +206,14 @@ CODE: dict[str, Code] = {
     "random_normal": _draw("random_normal", f64),
     "random_exponential": _draw("random_exponential", f64),
     "random_gamma": _draw("random_gamma", f64),
+    "random_von_mises": _draw("random_von_mises", f64),
     "random_poisson": _draw("random_poisson", i64),
     "random_binomial": _draw("random_binomial", i64),
 }
 for _name in (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "log1mexp", "pow", "cbrt", "sin", "cos", "tan", "arcsin",
     "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "erf", "erfc", "erfcx",
-    "erfinv", "ndtri", "log_ndtr", "gammaln", "digamma", "trigamma", "gammainc", "gammaincc", "betainc",
+    "erfinv", "ndtri", "log_ndtr", "i0e", "i1e", "gammaln", "digamma", "trigamma", "gammainc", "gammaincc", "betainc",
     "gammaincinv", "gammainccinv", "betaincinv", "betainccinv",
     "poisson_quantile", "binomial_quantile", "negative_binomial_quantile",
 ):  # fmt: skip
