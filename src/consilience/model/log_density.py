@@ -22,7 +22,7 @@ from consilience.distributions.densities import density, supported_density
 from consilience.distributions.random_variable import RandomVariable
 from consilience.distributions.transforms import label
 from consilience.errors import ModelError, ShapeError
-from consilience.ir import FLOATS, Node, constant, substitute, tensor_input, topological
+from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import without_sources
@@ -301,13 +301,13 @@ def model_density(model: ModelVariables, backend: str = "llvm") -> ModelDensity:
         raise ModelError(
             "the model has no free variables, so there is nothing to infer; add some, or use `sample_prior_predictive`."
         )
-    for variable in model.free:
-        if variable.node.dtype not in FLOATS:
-            raise ModelError(
-                f"`{variable.name}` is discrete ({variable.node.op!r}, {variable.node.dtype}); sampling by "
-                "gradients needs continuous variables. Marginalise it, or use a continuous model: samplers "
-                "for discrete variables are not there yet."
-            )
+    discrete = [f"`{v.name}` is discrete ({v.node.op!r}, {v.node.dtype})" for v in model.free if not v.continuous]
+    if discrete:
+        raise ModelError(
+            f"{' and '.join(discrete)}; sampling by gradients needs "
+            "continuous variables. Sum out those with finitely many values, `pm.sample(model=pm.marginalize(model, "
+            "[names]))`, or use a continuous form: samplers for discrete variables are not there yet."
+        )
     slots, values, versions, lengths = slot_values(model)
     shapes = tuple(v.shape for v in values)
     built = kept(model.cache, "density", (backend, shapes), lambda: _Built(model, slots, lengths, backend))

@@ -135,7 +135,7 @@ def _fitting(model: ModelVariables, name: str, array: Array, lengths: Lengths, c
     if array.shape != (count, *shape):
         raise ShapeError(
             f"the draws of `{name}` have shape {array.shape[1:]}, but with the present data the variable has "
-            f"shape {shape}; leave `{name}` out of the draws to draw it anew, or restore the data."
+            f"shape {shape}; draw it anew (`sample_vars`), leave it out of the draws, or restore the data."
         )
     return np.ascontiguousarray(array, dtype=numpy_dtype(node.dtype))
 

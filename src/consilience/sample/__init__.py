@@ -8,6 +8,7 @@ from consilience.sample.predictive import (
     compute_deterministics,
     compute_log_likelihood,
     compute_log_prior,
+    resampled_variables,
     sample_posterior_predictive,
     sample_prior_predictive,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "compute_log_likelihood",
     "compute_log_prior",
     "predictions_to_inference_data",
+    "resampled_variables",
     "resume",
     "sample",
     "sample_posterior_predictive",
