@@ -2,6 +2,7 @@
 
 from consilience.model.conditioning import do, observe
 from consilience.model.log_density import ModelDensity, model_density
+from consilience.model.marginalization import marginalize
 from consilience.model.model import (
     Data,
     Deterministic,
@@ -23,6 +24,7 @@ __all__ = [
     "Point",
     "Potential",
     "do",
+    "marginalize",
     "model_density",
     "model_to_graphviz",
     "model_to_mermaid",

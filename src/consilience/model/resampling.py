@@ -70,7 +70,8 @@ def resampling(
     raises        ModelError where names are unknown, on both lists, or frozen without draws
     """
     random = {v.name: v.node for v in (*model.variables, *model.marginalized)}
-    known = [*random, *model.named_deterministics]
+    deterministics = {**model.named_deterministics, **model.conditional_deterministics}
+    known = [*random, *deterministics]
     for argument, names in (("var_names", outputs), ("sample_vars", sample_vars), ("freeze_vars", freeze_vars)):
         unknown = [n for n in names if n not in known]
         if unknown:
@@ -96,7 +97,7 @@ def resampling(
             )
     computed = {
         name: f"a deterministic of {', '.join(_nearest(node, names_of)) or 'constants'}"
-        for name, node in model.named_deterministics.items()
+        for name, node in deterministics.items()
         if node in needed and node not in taken_nodes
     }
     taken = {n: "it is in `freeze_vars`" if n in freeze_vars else "the trace has draws of it" for n in kept}

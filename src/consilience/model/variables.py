@@ -93,7 +93,9 @@ class ModelVariables:
         self.named: dict[str, Node] = {}
         self.free: list[FreeVariable] = []
         self.observed: list[ObservedVariable] = []
-        self.marginalized: list[FreeVariable] = []  # discrete ones, summed out of the density
+        # Discrete variables that are summed out of the density, and the deterministics that depend on them.
+        self.marginalized: list[FreeVariable] = []
+        self.conditional_deterministics: dict[str, Node] = {}
         self.named_deterministics: dict[str, Node] = {}
         self.named_potentials: dict[str, Node] = {}
         self.data: dict[str, Node] = {}

@@ -12,6 +12,7 @@ from consilience.sample.predictive import (
     sample_posterior_predictive,
     sample_prior_predictive,
 )
+from consilience.sample.recovery import recover_marginals
 
 __all__ = [
     "BackgroundSampling",
@@ -19,6 +20,7 @@ __all__ = [
     "compute_log_likelihood",
     "compute_log_prior",
     "predictions_to_inference_data",
+    "recover_marginals",
     "resampled_variables",
     "resume",
     "sample",

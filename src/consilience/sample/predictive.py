@@ -49,7 +49,8 @@ def sample_prior_predictive(
     owner = modelcontext(model)
     _check("sample_prior_predictive", pymc, "draws model var_names random_seed return_inferencedata")
     draws = whole_number("draws", draws, 1)
-    free = [v.name for v in owner.free] + list(owner.named_deterministics)
+    free = [v.name for v in (*owner.free, *owner.marginalized)]
+    free += [*owner.named_deterministics, *owner.conditional_deterministics]
     observed = [v.name for v in owner.observed]
     names = wanted(var_names, free + observed)
     prepare_sampler()
