@@ -15,6 +15,7 @@ from consilience.model.model import (
     modelcontext,
     set_data,
 )
+from consilience.model.reparametrization import noncenter, recenter
 
 __all__ = [
     "Data",
@@ -30,6 +31,8 @@ __all__ = [
     "model_to_mermaid",
     "model_to_networkx",
     "modelcontext",
+    "noncenter",
     "observe",
+    "recenter",
     "set_data",
 ]

@@ -138,6 +138,7 @@ class Rebuilt:
         self,
         as_data: set[str] | None = None,
         as_deterministics: set[str] | None = None,
+        as_free: set[str] | None = None,
         observed: Mapping[str, Any] | None = None,
         pruned: bool = False,
     ) -> Model:
@@ -168,6 +169,8 @@ class Rebuilt:
                 new.take_observed(name, node, observed[name])
             elif (as_data and name in as_data) or (name in old.data and name not in (as_deterministics or ())):
                 new.data[name] = node
+            elif as_free and name in as_free:
+                new.take_free(name, node, context.DEFAULT, None)
             elif (as_deterministics and name in as_deterministics) or name in old.named_deterministics:
                 new.named_deterministics[name] = node
             elif name in old.conditional_deterministics:
