@@ -32,6 +32,7 @@ from consilience.distributions.distribution import (
 )
 from consilience.distributions.drawing import compile, draw, realised_with
 from consilience.distributions.improper import Flat, HalfFlat
+from consilience.distributions.lkj import LKJCholeskyCov, LKJCorr
 from consilience.distributions.multivariate_normal import MvNormal
 from consilience.distributions.positive import Exponential, Gamma, HalfCauchy, HalfNormal, InverseGamma, LogNormal
 from consilience.distributions.random_variable import RandomVariable, is_random, random_variables
@@ -62,6 +63,8 @@ __all__ = [
     "HalfFlat",
     "HalfNormal",
     "InverseGamma",
+    "LKJCholeskyCov",
+    "LKJCorr",
     "Laplace",
     "LogNormal",
     "Lognormal",
