@@ -58,6 +58,9 @@ BIJECTIONS = {
     "packed factor": Bijection(
         transforms.CholeskyCovPacked(3), matrix_constraints.packed_cholesky_factor, (6,), np.ravel
     ),
+    "packed factor by correlations": Bijection(
+        transforms.covariance_partial, matrix_constraints.packed_cholesky_factor, (6,), np.ravel
+    ),
     "factor": Bijection(of_factors, constraints.cholesky_factor, (6,), _lower),
     "covariance": Bijection(of_covariances, constraints.positive_definite, (10,), _lower),
     "covariance 1 x 1": Bijection(of_covariances, constraints.positive_definite, (1,), _lower),
@@ -188,7 +191,7 @@ def test_every_set_has_its_transform() -> None:
         constraints.positive_definite: "cholesky_lower_triangular_cholesky-cov-packed",
         matrix_constraints.correlation_factor: "cholesky_corr",
         matrix_constraints.correlation_matrix: "cholesky_cholesky_corr",
-        matrix_constraints.packed_cholesky_factor: "cholesky-cov-packed",
+        matrix_constraints.packed_cholesky_factor: "cholesky-cov-partial",
     }
     for constraint, name in chosen.items():
         transform = transforms.to_unconstrained(constraint)

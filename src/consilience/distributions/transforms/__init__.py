@@ -11,8 +11,10 @@ from consilience.distributions.transforms.cholesky import (
 from consilience.distributions.transforms.correlation import (
     CholeskyCorrTransform,
     CorrelationCholesky,
+    CovariancePartialCorrelations,
     cholesky_corr,
     correlation_cholesky,
+    covariance_partial,
 )
 from consilience.distributions.transforms.elementwise import (
     Circular,
@@ -38,9 +40,10 @@ univariate_ordered = multivariate_ordered = ordered
 
 __all__ = [
     "BIJECTIONS", "Chain", "CholeskyCorrTransform", "CholeskyCovPacked", "Circular", "CorrelationCholesky",
-    "CovarianceCholesky", "Interval", "Log", "LogExpM1", "LogOdds", "LowerTriangular", "Ordered", "Simplex", "SumTo1",
-    "Transform", "UnitVector", "ZeroSumTransform", "chain", "cholesky_corr", "cholesky_cov_packed", "circular",
-    "correlation_cholesky", "covariance_cholesky", "default_transform", "label", "log", "log_exp_m1", "log_odds",
-    "logodds", "lower_triangular", "multivariate_ordered", "ordered", "simplex", "sum_to_1", "to_unconstrained",
-    "unit_vector", "univariate_ordered",
+    "CovarianceCholesky", "CovariancePartialCorrelations", "Interval", "Log", "LogExpM1", "LogOdds",
+    "LowerTriangular", "Ordered", "Simplex", "SumTo1", "Transform", "UnitVector", "ZeroSumTransform", "chain",
+    "cholesky_corr", "cholesky_cov_packed", "circular", "correlation_cholesky", "covariance_cholesky",
+    "covariance_partial", "default_transform", "label", "log", "log_exp_m1", "log_odds", "logodds",
+    "lower_triangular", "multivariate_ordered", "ordered", "simplex", "sum_to_1", "to_unconstrained", "unit_vector",
+    "univariate_ordered",
 ]  # fmt: skip

@@ -9,15 +9,26 @@ from typing import ClassVar
 
 import numpy as np
 
-from consilience.distributions.mathematics import LOG_2, absolute, arcsinh, exp, softplus, sqrt, square, tanh, where
+from consilience.distributions.mathematics import (
+    LOG_2,
+    absolute,
+    arcsinh,
+    exp,
+    log,
+    softplus,
+    sqrt,
+    square,
+    tanh,
+    where,
+)
 from consilience.distributions.transforms.cholesky import weighted_log_diagonal
 from consilience.distributions.transforms.transform import Transform
 from consilience.distributions.triangles import lower_triangle, order, packed, row_count, triangle_length, unpacked
 from consilience.errors import ShapeError
 from consilience.ir import Node, Shape, constant
-from consilience.ops.linalg import Cholesky, matmul, matrix_transpose
+from consilience.ops.linalg import Cholesky, diagonal, matmul, matrix_transpose
 from consilience.ops.reduce import Cumulative, cumulative, reduce
-from consilience.ops.shape import concatenate
+from consilience.ops.shape import concatenate, expand_dims
 
 
 class CholeskyCorrTransform(Transform):
@@ -40,7 +51,7 @@ class CholeskyCorrTransform(Transform):
         factor = matrix_transpose(value) if self.upper else value
         self._check(order(factor))
         # sinh(y_ik) is L_ik over what is left of the row behind it: no difference of nearly equal numbers.
-        rest = sqrt(Node(Cumulative("sum", factor.ndim - 1, reverse=True), square(factor)))
+        rest = _rest_of_rows(factor)
         behind = concatenate([rest[..., 1:], rest[..., :1]], -1)
         return arcsinh(packed(factor, strict=True) / packed(behind, strict=True))
 
@@ -65,9 +76,8 @@ class CholeskyCorrTransform(Transform):
 
     def _log_sech(self, unconstrained: Node) -> Node:
         """log(1 / cosh) of every element below the diagonal, zero elsewhere."""
-        vector = absolute(unconstrained)
-        self._check(row_count(vector.static_shape[-1], strict=True))
-        return unpacked(LOG_2 - vector - softplus(-2.0 * vector), strict=True)
+        self._check(row_count(unconstrained.static_shape[-1], strict=True))
+        return unpacked(_log_sech(unconstrained), strict=True)
 
     def _check(self, rows: int) -> None:
         if self.n is not None and rows != self.n:
@@ -92,5 +102,47 @@ class CorrelationCholesky(Transform):
         return weighted_log_diagonal(unconstrained, np.arange(order(unconstrained), 0, -1.0) - 1.0)
 
 
+class CovariancePartialCorrelations(Transform):
+    """Packed Cholesky factors of covariances to R^(n (n + 1) / 2), where scales and correlations part.
+
+    In place of the diagonal the logarithms of the standard deviations, elsewhere partial correlations as in
+    `CholeskyCorrTransform`.
+    """
+
+    name: ClassVar[str] = "cholesky-cov-partial"
+    event_rank: ClassVar[int] = 1
+
+    def forward(self, value: Node) -> Node:
+        factor = unpacked(value)
+        rest = _rest_of_rows(factor)
+        deviations, behind = rest[..., :1], concatenate([rest[..., 1:], rest[..., :1]], -1)
+        on_diagonal = constant(np.eye(order(factor), dtype=bool))
+        return packed(where(on_diagonal, log(deviations), arcsinh(factor / behind)))
+
+    def backward(self, unconstrained: Node) -> Node:
+        matrix = unpacked(unconstrained)
+        deviations = exp(expand_dims(diagonal(matrix), -1))
+        return packed(deviations * cholesky_corr.backward(packed(matrix, strict=True)))
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        matrix = unpacked(unconstrained)
+        row, column = np.indices((order(matrix),) * 2)
+        weights = constant(np.where(row > column, row - column, 0.0))
+        partial = unpacked(_log_sech(packed(matrix, strict=True)), strict=True)
+        powers = constant(np.arange(1.0, order(matrix) + 1.0))
+        return reduce("sum", weights * partial, (-2, -1)) + reduce("sum", powers * diagonal(matrix), -1)
+
+
+def _rest_of_rows(factor: Node) -> Node:
+    """Length of each row from a column on."""
+    return sqrt(Node(Cumulative("sum", factor.ndim - 1, reverse=True), square(factor)))
+
+
+def _log_sech(x: Node) -> Node:
+    """log(1 / cosh(x)), without overflow."""
+    return LOG_2 - absolute(x) - softplus(-2.0 * absolute(x))
+
+
 cholesky_corr = CholeskyCorrTransform()
+covariance_partial = CovariancePartialCorrelations()
 correlation_cholesky = CorrelationCholesky()

@@ -11,7 +11,7 @@ from consilience.distributions.constraints import Bound, Constraint
 from consilience.distributions.context import DEFAULT
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.transforms.cholesky import cholesky_cov_packed, covariance_cholesky, lower_triangular
-from consilience.distributions.transforms.correlation import cholesky_corr, correlation_cholesky
+from consilience.distributions.transforms.correlation import cholesky_corr, correlation_cholesky, covariance_partial
 from consilience.distributions.transforms.elementwise import Interval, circular, log_odds, log_transform
 from consilience.distributions.transforms.ordered import ordered
 from consilience.distributions.transforms.simplex import simplex
@@ -34,7 +34,7 @@ BIJECTIONS: dict[type[Constraint], Callable[[Any], Transform | None]] = {
     constraints.ZeroSumConstraint: lambda of: ZeroSumTransform(range(-of.axes, 0)),
     matrix_constraints.CorrelationFactor: lambda of: cholesky_corr,
     matrix_constraints.CorrelationMatrix: lambda of: chain(correlation_cholesky, cholesky_corr),
-    matrix_constraints.PackedCholeskyFactor: lambda of: cholesky_cov_packed,
+    matrix_constraints.PackedCholeskyFactor: lambda of: covariance_partial,
 }
 
 
