@@ -53,6 +53,7 @@ from consilience.distributions.gamma_family import (
     ScaledInverseChiSquared,
 )
 from consilience.distributions.improper import Flat, HalfFlat
+from consilience.distributions.lkj import LKJCholeskyCov, LKJCorr
 from consilience.distributions.mixture import Mixture, NormalMixture
 from consilience.distributions.multivariate_normal import MvNormal
 from consilience.distributions.positive import (
@@ -113,6 +114,8 @@ __all__ = [
     "InverseChiSquared",
     "InverseGamma",
     "Kumaraswamy",
+    "LKJCholeskyCov",
+    "LKJCorr",
     "Laplace",
     "Levy",
     "LogGamma",

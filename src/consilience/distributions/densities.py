@@ -210,6 +210,15 @@ def support_error(rv: Node, name: str, value: npt.ArrayLike, outside: npt.NDArra
     )
 
 
+def support_refusal(rv: Node, name: str, value: npt.ArrayLike) -> SupportError | None:
+    """The error for observed values that lie outside the support in a way that `support_violation` cannot see."""
+    bound = distribution_of(rv, "support_refusal")
+    reason = bound.bound_support.refusal(np.asarray(value))
+    if reason is None:
+        return None
+    return SupportError(f"{name}: values of {bound.title} must be {bound.bound_support.rule}, but {reason}.")
+
+
 def _own_validity(bound: Distribution) -> list[tuple[str, Constraint, Node, Node]]:
     """Per parameter: its name, its constraint, where it holds, and its value."""
     named = bound.by_name()
