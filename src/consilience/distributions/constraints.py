@@ -150,6 +150,29 @@ class Whole(Constraint):
         return Whole(_named(self.lower, parameters), _named(self.upper, parameters))
 
 
+class NumberOfAnyKind(Real):
+    """All real numbers, where whole numbers keep their dtype."""
+
+    discrete: ClassVar[bool] = True
+
+
+class Single(Constraint):
+    """One number."""
+
+    discrete: ClassVar[bool] = True
+    number: Bound
+
+    @property
+    def rule(self) -> str:
+        return f"equal to {_text(self.number)}"
+
+    def holds(self, value: Node) -> Node:
+        return equal(value, _bound(self.number))
+
+    def bind(self, parameters: Mapping[str, Node]) -> Single:
+        return Single(_named(self.number, parameters))
+
+
 class RealVector(Constraint):
     """Vectors of real numbers."""
 
@@ -177,6 +200,25 @@ class PositiveVector(Constraint):
 
     def admits(self, value: Node) -> Node:
         return reduce("all", positive.admits(value), -1)
+
+
+class Counts(Constraint):
+    """Vectors of whole numbers >= 0 with a given sum."""
+
+    event_rank: ClassVar[int] = 1
+    discrete: ClassVar[bool] = True
+    total: Bound
+
+    @property
+    def rule(self) -> str:
+        return f"whole numbers >= 0 that sum to {_text(self.total)}"
+
+    def holds(self, value: Node) -> Node:
+        whole = reduce("all", natural.holds(value), -1)
+        return logical_and(whole, equal(reduce("sum", value, -1), _bound(self.total)))
+
+    def bind(self, parameters: Mapping[str, Node]) -> Counts:
+        return Counts(_named(self.total, parameters))
 
 
 class OrderedConstraint(Constraint):
