@@ -167,6 +167,29 @@ class Whole(Constraint):
         return Whole(_named(self.lower, parameters), _named(self.upper, parameters))
 
 
+class NumberOfAnyKind(Real):
+    """All real numbers, where whole numbers keep their dtype."""
+
+    discrete: ClassVar[bool] = True
+
+
+class Single(Constraint):
+    """One number."""
+
+    discrete: ClassVar[bool] = True
+    number: Bound
+
+    @property
+    def rule(self) -> str:
+        return f"equal to {_text(self.number)}"
+
+    def holds(self, value: Node) -> Node:
+        return equal(value, _bound(self.number))
+
+    def bind(self, parameters: Mapping[str, Node]) -> Single:
+        return Single(_named(self.number, parameters))
+
+
 class RealVector(Constraint):
     """Vectors of real numbers."""
 
@@ -247,6 +270,25 @@ class ZeroSumConstraint(Constraint):
             close = less_equal(absolute(total), SUM_TOLERANCE * size)
             conditions.append(reduce("all", close, tuple(range(1 - self.axes, 0))) if self.axes > 1 else close)
         return _all_of(conditions)
+
+
+class Counts(Constraint):
+    """Vectors of whole numbers >= 0 with a given sum."""
+
+    event_rank: ClassVar[int] = 1
+    discrete: ClassVar[bool] = True
+    total: Bound
+
+    @property
+    def rule(self) -> str:
+        return f"whole numbers >= 0 that sum to {_text(self.total)}"
+
+    def holds(self, value: Node) -> Node:
+        whole = reduce("all", natural.holds(value), -1)
+        return logical_and(whole, equal(reduce("sum", value, -1), _bound(self.total)))
+
+    def bind(self, parameters: Mapping[str, Node]) -> Counts:
+        return Counts(_named(self.total, parameters))
 
 
 class OrderedConstraint(Constraint):

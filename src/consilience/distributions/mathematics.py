@@ -102,6 +102,18 @@ negative_binomial_quantile = _ternary("negative_binomial_quantile")
 where = _ternary("where")
 
 
+def _quaternary(row: str) -> Callable[[TensorLike, TensorLike, TensorLike, TensorLike], Node]:
+    def call(x: TensorLike, y: TensorLike, z: TensorLike, w: TensorLike) -> Node:
+        return apply(row, x, y, z, w)
+
+    call.__name__ = call.__qualname__ = row
+    return call
+
+
+beta_binomial_cdf = _quaternary("beta_binomial_cdf")
+beta_binomial_quantile = _quaternary("beta_binomial_quantile")
+
+
 def log_factorial(n: TensorLike) -> Node:
     """log n!"""
     return gammaln(apply("add", n, 1.0))

@@ -21,7 +21,6 @@ from consilience.distributions.mathematics import (
     erfinv,
     exp,
     expm1,
-    gammaln,
     greater,
     less,
     log,
@@ -46,11 +45,6 @@ def log1mexp_of_exp(w: Node) -> Node:
     """log(1 - exp(-exp(w))): the other tail of a law one of whose tails is exp(-exp(w))."""
     small = less(w, -_TINY)
     return where(small, w, log1mexp(-exp(where(small, 0.0, w))))
-
-
-def log_beta(a: Node, b: Node) -> Node:
-    """Logarithm of the beta function."""
-    return gammaln(a) + gammaln(b) - gammaln(a + b)
 
 
 def log_erf(u: Node) -> Node:

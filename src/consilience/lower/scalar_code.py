@@ -216,6 +216,7 @@ for _name in (
     "erfinv", "ndtri", "log_ndtr", "i0e", "i1e", "gammaln", "digamma", "trigamma", "gammainc", "gammaincc", "betainc",
     "gammaincinv", "gammainccinv", "betaincinv", "betainccinv",
     "poisson_quantile", "binomial_quantile", "negative_binomial_quantile",
+    "beta_binomial_cdf", "beta_binomial_quantile",
 ):  # fmt: skip
     CODE[_name] = _math(_name)
 
