@@ -39,6 +39,7 @@ from consilience.record import Record
 
 Function: TypeAlias = Callable[[Node], Node]
 HALF_PI: Final = 0.5 * PI
+REAL: Final = (-math.inf, math.inf)
 LN_10: Final = math.log(10.0)
 
 
@@ -73,8 +74,8 @@ def row(
     inverse: Function,
     log_slope: Callable[[Node, Node], Node],
     *,
-    domain: tuple[float, float] = EVERYWHERE,  # type: ignore[assignment]  # numbers, as all infinite ends are
-    image: tuple[float, float] = EVERYWHERE,  # type: ignore[assignment]
+    domain: tuple[float, float] = REAL,
+    image: tuple[float, float] = REAL,
     increasing: bool = True,
     even: bool = False,
     pole: bool = False,
@@ -158,7 +159,9 @@ row(
     increasing=False,
 )
 row("erfinv", erf, lambda x, y: LOG_2 - 0.5 * LOG_PI - square(y), domain=(-1.0, 1.0))
-row("ndtri", lambda y: 0.5 * erfc(y * (-1.0 / SQRT_2)), lambda x, y: -0.5 * square(y) - LOG_SQRT_2_PI, domain=(0.0, 1.0))
+row(
+    "ndtri", lambda y: 0.5 * erfc(y * (-1.0 / SQRT_2)), lambda x, y: -0.5 * square(y) - LOG_SQRT_2_PI, domain=(0.0, 1.0)
+)
 row(
     "log_ndtr",
     lambda y: ndtri(exp(y)),

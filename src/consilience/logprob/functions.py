@@ -9,13 +9,13 @@ from collections.abc import Mapping
 
 from consilience.distributions import densities
 from consilience.distributions.mathematics import logical_and, where
-from consilience.distributions.random_variable import is_random
+from consilience.distributions.random_variable import is_random, random_variables
 from consilience.distributions.shapes import broadcast
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import FLOATS, Node, substitute
-from consilience.ir.side_tables import describe, without_sources
+from consilience.ir.side_tables import describe, pass_on, without_sources
 from consilience.logprob.derivation import derive, independent, is_measurable
-from consilience.logprob.measure import Measure, refuse
+from consilience.logprob.measure import Measure, refusal
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.shape import broadcast_to
@@ -88,11 +88,12 @@ def conditional_logp(rv_values: Mapping[Node, TensorLike], warn_rvs: bool | None
     measures: dict[Node, Measure] = {}
     for node in values:
         if not is_measurable(_node(node)):
-            refuse(node, "it does not depend on a random variable", "leave it out of the values")
+            raise refusal(node, "it does not depend on a random variable", "leave it out of the values")
         rest = {other: value for other, value in values.items() if other is not node}
-        (conditioned,) = substitute([node], _cut(rest)) if not is_random(node) else [node]
+        (conditioned,) = substitute([node], _cut(rest))
+        pass_on(node, conditioned)
         if not is_measurable(conditioned):
-            refuse(
+            raise refusal(
                 node,
                 "it follows from the values that were given for other nodes",
                 "leave out its value or theirs",
@@ -106,15 +107,12 @@ def conditional_logp(rv_values: Mapping[Node, TensorLike], warn_rvs: bool | None
                 independent(node, [_only(measure, shared), _only(other, shared)])
         held.append(measure)
     with without_sources():
-        results = [_requiring(measure, measure.logp(_value(measure, values[n]))) for n, measure in measures.items()]
-        return dict(zip(values, substitute(results, {n: _typed(n, v) for n, v in values.items()}), strict=True))
+        return {n: _requiring(measure, measure.logp(_value(measure, values[n]))) for n, measure in measures.items()}
 
 
 def _only(measure: Measure, shared: list[Node]) -> Measure:
     """The measure with those sources alone that it shares with another."""
-    part = Measure(measure.node, {rv: measure.sources[rv] for rv in shared})
-    part.discrete = measure.discrete
-    return part
+    return Measure(measure.node, {rv: measure.sources[rv] for rv in shared})
 
 
 def _cut(values: Mapping[Node, Node]) -> dict[Node, Node]:
@@ -152,7 +150,11 @@ def _value(measure: Measure, given: TensorLike) -> Node:
 
 
 def _requiring(measure: Measure, result: Node) -> Node:
-    """The result, whose computation fails for parameters out of range."""
+    """The result, whose computation fails for parameters out of range.
+
+    Parameters that are other sources have the values of these, and give NaN.
+    """
     for rv in measure.sources:
-        result = densities.requiring(rv, result)
+        if not any(parent in measure.sources for parent in random_variables(rv.inputs)):
+            result = densities.requiring(rv, result)
     return result

@@ -81,7 +81,9 @@ class Measure:
 
     def missing(self, formula: str) -> NoReturn:
         """Raise MissingRuleError: this case has no such formula."""
-        refuse(self.node, f"`{formula}` has no formula here", "`logp` may have one; or compare draws of it")
+        raise MissingRuleError(
+            f"no `{formula}` follows for {describe(self.node)}: only its density is known. Use `logp`, or draws of it."
+        )
 
     # ---- what follows
 
@@ -141,6 +143,6 @@ def number(bound: Bound) -> Any:
     return bound
 
 
-def refuse(node: Node, why: str, instead: str) -> NoReturn:
-    """Raise MissingRuleError that names the node which stops a derivation, the reason, and what would help."""
-    raise MissingRuleError(f"no density follows for {describe(node)}: {why}. {instead[0].upper()}{instead[1:]}.")
+def refusal(node: Node, why: str, instead: str) -> MissingRuleError:
+    """The error that names the node which stops a derivation, the reason, and what would help."""
+    return MissingRuleError(f"no density follows for {describe(node)}: {why}. {instead[0].upper()}{instead[1:]}.")

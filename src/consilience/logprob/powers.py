@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 
 from consilience.distributions.mathematics import absolute, greater, log, where
 from consilience.ir import Node, constant_value
 from consilience.logprob.bijections import POSITIVE, Bijection
-from consilience.logprob.measure import EVERYWHERE, refuse
+from consilience.logprob.measure import EVERYWHERE, refusal
 from consilience.ops.elementwise import apply, as_tensor
 
 
@@ -43,7 +42,7 @@ def power(node: Node, exponent: Node, nonnegative: bool) -> Bijection:
     c = as_tensor(exponent)
     known = constant_value(c)
     if known is not None and not np.all(known):
-        refuse(node, "an exponent is 0, and the power is 1 for all values", "leave it out")
+        raise refusal(node, "an exponent is 0, and the power is 1 for all values", "leave it out")
 
     def forward(x: Node) -> Node:
         return apply("pow", x, c)
@@ -62,7 +61,7 @@ def power(node: Node, exponent: Node, nonnegative: bool) -> Bijection:
     whole = known is not None and bool(np.all(known == np.floor(known)))
     if nonnegative or not whole:
         if not nonnegative and known is None:
-            refuse(
+            raise refusal(
                 node,
                 "the exponent is not known, and the base may be negative",
                 "give the exponent as a number, or a base with values >= 0",
@@ -74,7 +73,9 @@ def power(node: Node, exponent: Node, nonnegative: bool) -> Bijection:
         return Bijection(forward, root, log_slope, rising, EVERYWHERE, POSITIVE, even=True)
     if np.all(parity == 1) and isinstance(rising, bool):
         return Bijection(forward, signed_root, log_slope, rising, pole=not rising)
-    refuse(node, "even and odd exponents, or positive and negative ones, stand in one step", "take powers one by one")
+    raise refusal(
+        node, "even and odd exponents, or positive and negative ones, stand in one step", "take powers one by one"
+    )
 
 
 def exponential(base: Node) -> Bijection:
@@ -88,5 +89,3 @@ def exponential(base: Node) -> Bijection:
         EVERYWHERE,
         POSITIVE,
     )
-
-

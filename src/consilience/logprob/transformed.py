@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import functools
 import math
 
-import numpy as np
-
+from consilience.backends.reference import evaluate
 from consilience.distributions.constraints import Bound
 from consilience.distributions.mathematics import (
     absolute,
     equal,
     less_equal,
-    log,
     logical_and,
     round_even,
     where,
 )
-from consilience.ir import FLOATS, Node, constant, constant_value
+from consilience.ir import FLOATS, Node, constant, constant_value, is_leaf, topological
 from consilience.logprob.bijections import ROWS, Bijection
 from consilience.logprob.derivation import derive, require_not_repeated, rule, sole_random
-from consilience.logprob.measure import Ends, Measure, between, is_infinite, log_difference, number
+from consilience.logprob.measure import Ends, Measure, between, is_infinite, number
 from consilience.logprob.powers import division, exponential, power, scaling, shift
 from consilience.ops.elementwise import Cast, Elementwise, apply, as_tensor, cast
 from consilience.ops.reduce import reduce
+from consilience.record import replace
 
 # How far a value may be from that of the whole number that is taken as its origin, relative.
 CLOSE = 1e-9
@@ -33,41 +31,25 @@ class Transformed(Measure):
     """f(X) for a bijection f, or an even function."""
 
     def __init__(self, node: Node, argument: Measure, function: Bijection) -> None:
-        self.argument = argument
-        self.nonnegative = _at_least(argument.ends[0], 0.0)
-        self.two_branches = function.even and not self.nonnegative
-        self.around_pole = function.pole and not self.nonnegative and not _at_most(argument.ends[1], 0.0)
+        low, high = argument.ends
+        if (function.even or function.pole) and _at_least(low, 0.0):
+            image = (0.0, math.inf) if function.pole else function.image
+            function = replace(function, domain=(0.0, math.inf), image=image, even=False, pole=False)
+        elif function.pole and _at_most(high, 0.0):
+            function = replace(function, domain=(-math.inf, 0.0), image=(-math.inf, 0.0), pole=False)
+        self.argument, self.function = argument, function
         # Part of the values may have no image, as those below 0 of a logarithm.
+        start, stop = function.domain
         self.partial = not (
-            (is_infinite(function.domain[0]) or _at_least(argument.ends[0], function.domain[0]))
-            and (is_infinite(function.domain[1]) or _at_most(argument.ends[1], function.domain[1]))
+            (is_infinite(start) or _at_least(low, start)) and (is_infinite(stop) or _at_most(high, stop))
         )
-        self.function = function
         super().__init__(
             node,
             argument.sources,
             discrete=argument.discrete,
             event_axes=argument.event_axes,
-            ends=self._ends(),
+            ends=_ends(function, argument.ends),
         )
-
-    def _ends(self) -> Ends:
-        f = self.function
-        if self.two_branches or self.around_pole or not isinstance(f.increasing, bool):
-            return f.image
-        if f.pole and not self.nonnegative:
-            image: Ends = (-math.inf, 0.0)
-        else:
-            image = (0.0, math.inf) if f.pole or f.even else f.image
-        if f.increasing:
-            low, high = image
-            lower, upper = self.argument.ends
-            domain = (0.0, f.domain[1]) if f.even else f.domain
-            return _end(f, lower, domain[0], low), _end(f, upper, domain[1], high)
-        low, high = image
-        lower, upper = self.argument.ends
-        domain = ((0.0, math.inf) if self.nonnegative else (-math.inf, 0.0)) if f.pole or f.even else f.domain
-        return _end(f, upper, domain[1], low), _end(f, lower, domain[0], high)
 
     def _inside(self, value: Node) -> tuple[Node, Node | None]:
         """A value of the image's inside in place of others, and where the value is one."""
@@ -90,15 +72,14 @@ class Transformed(Measure):
         return result if inside is None else where(self._over_event(inside), result, -math.inf)
 
     def _density(self, x: Node, y: Node) -> Node:
-        f = self.function
         result = self._with_slope(x, y)
-        if not self.two_branches:
+        if not self.function.even:
             return result
         other = self._with_slope(-x, y)
         both = apply("logaddexp", result, other)
         atoms = self.argument.atoms(x)
         # An atom at 0 is one point of both branches.
-        return both if atoms is None else where(logical_and(atoms, equal(x, 0.0)), result, both) if f.even else both
+        return both if atoms is None else where(logical_and(atoms, equal(x, 0.0)), result, both)
 
     def _with_slope(self, x: Node, y: Node) -> Node:
         slope = self.function.log_slope(x, y)
@@ -113,7 +94,7 @@ class Transformed(Measure):
         if self.argument.node.dtype not in FLOATS:
             x = round_even(x)
         found = self._mass_at(x, y)
-        if not self.two_branches:
+        if not self.function.even:
             return found
         return where(equal(x, 0.0), found, apply("logaddexp", found, self._mass_at(-x, y)))
 
@@ -134,7 +115,7 @@ class Transformed(Measure):
             return super().atoms(value)
         x = self.function.inverse(y)
         found = self.argument.atoms(x)
-        if self.two_branches and found is not None:
+        if self.function.even and found is not None:
             mirrored = self.argument.atoms(-x)
             assert mirrored is not None
             found = apply("logical_or", found, mirrored)
@@ -157,9 +138,9 @@ class Transformed(Measure):
         x = f.inverse(y)
         if argument.discrete and argument.node.dtype not in FLOATS:  # as near to a whole number as rounding leaves it
             x = where(less_equal(absolute(f.forward(round_even(x)) - y), CLOSE * absolute(y)), round_even(x), x)
-        if self.around_pole:
+        if self.function.pole:
             result = self._tail_around_pole(x, y, upper)
-        elif self.two_branches:
+        elif self.function.even:
             result = self._tail_of_even(x, upper)
         elif self.partial:
             result = self._tail_of_part(x, upper)
@@ -226,7 +207,7 @@ class Transformed(Measure):
 
     def quantile(self, q: Node) -> Node:
         f, argument = self.function, self.argument
-        if self.event_axes or self.two_branches or self.around_pole or self.partial:
+        if self.event_axes or self.function.even or self.function.pole or self.partial:
             self.missing("icdf")
         if f.increasing is True:
             return f.forward(argument.quantile(q))
@@ -242,6 +223,14 @@ def _added(density: Node, slope: Node) -> Node:
     """The sum; -inf wherever the density is 0, whatever the slope."""
     zero = equal(density, -math.inf)
     return where(zero, -math.inf, density + where(zero, 0.0, slope))
+
+
+def _ends(f: Bijection, ends: Ends) -> Ends:
+    """Ends of the values for those of the argument."""
+    if f.even or f.pole or not isinstance(f.increasing, bool):
+        return f.image
+    found = [_end(f, *three) for three in zip(ends, f.domain, f.image if f.increasing else f.image[::-1], strict=True)]
+    return (found[0], found[1]) if f.increasing else (found[1], found[0])
 
 
 def _at_least(bound: Bound, limit: Bound) -> bool:
@@ -266,7 +255,11 @@ def _end(f: Bijection, bound: Bound, limit: Bound, image: Bound) -> Bound:
     known = _known(bound)
     if known is not None and (math.isinf(known) or known == _known(limit)):
         return image
-    return f.forward(as_tensor(number(bound)))
+    made = f.forward(as_tensor(number(bound)))
+    if any(is_leaf(node) for node in topological([made])):
+        return made
+    value = evaluate([made], {})[0]
+    return float(value) if value.ndim == 0 else constant(value)
 
 
 @rule(*ROWS)

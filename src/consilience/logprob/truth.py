@@ -6,6 +6,7 @@ import math
 
 from consilience.distributions.mathematics import equal, less, log1mexp, where
 from consilience.ir import FLOATS, Node
+from consilience.ir.side_tables import pass_on
 from consilience.logprob.derivation import (
     derive,
     independent,
@@ -57,7 +58,9 @@ def compared(node: Node) -> Measure | None:
     if place is None:
         if node.inputs[0].dtype not in FLOATS or node.inputs[0] is node.inputs[1]:
             return None
-        return _compared(node, derive(node.inputs[0] - node.inputs[1]), as_tensor(0.0), name)
+        difference = node.inputs[0] - node.inputs[1]
+        pass_on(node, difference)
+        return _compared(node, derive(difference), as_tensor(0.0), name)
     argument = node.inputs[place]
     require_not_repeated(node, argument)
     measure = derive(argument)

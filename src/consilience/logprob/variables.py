@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 
 from consilience.distributions.constraints import IntervalConstraint, Whole
 from consilience.distributions.densities import log_tail, quantile, supported_density
@@ -13,15 +14,24 @@ from consilience.logprob.derivation import rule
 from consilience.logprob.measure import EVERYWHERE, Ends, Measure, Sources
 from consilience.ops.elementwise import as_tensor, cast
 
+# Of random variables that stand for parts, sums or other transforms of the user's: those that they are made of.
+_sources: weakref.WeakKeyDictionary[Node, Sources] = weakref.WeakKeyDictionary()
+
+
+def stand_in(node: Node, sources: Sources) -> Node:
+    """Note that a random variable, whose key is used nowhere else, is an expression of others."""
+    _sources[node] = sources
+    return node
+
 
 class VariableMeasure(Measure):
     """A random variable by the formulas of its declaration."""
 
-    def __init__(self, node: Node, sources: Sources | None = None) -> None:
+    def __init__(self, node: Node) -> None:
         bound = distribution_of(node)
         super().__init__(
             node,
-            {node: None} if sources is None else sources,
+            _sources.get(node) or {node: None},
             discrete=bound.bound_support.discrete,
             event_axes=tuple(range(-bound.event_rank, 0)),
             ends=_ends(node),
