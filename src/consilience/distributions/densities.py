@@ -78,7 +78,7 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
                ParameterError where a parameter is out of range
     """
     del warn_rvs
-    return _requiring(rv, supported_density(rv, value))
+    return requiring(rv, supported_density(rv, value))
 
 
 def supported_density(rv: Node, value: TensorLike) -> Node:
@@ -98,13 +98,13 @@ def supported_density(rv: Node, value: TensorLike) -> Node:
 def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
     """log P(X <= value), elementwise; MissingRuleError where the distribution has none. As `logp` otherwise."""
     del warn_rvs
-    return _requiring(rv, log_tail(rv, value, "logcdf"))
+    return requiring(rv, log_tail(rv, value, "logcdf"))
 
 
 def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
     """log P(X > value), elementwise; MissingRuleError where the distribution has none. As `logp` otherwise."""
     del warn_rvs
-    return _requiring(rv, log_tail(rv, value, "logccdf"))
+    return requiring(rv, log_tail(rv, value, "logccdf"))
 
 
 def log_tail(rv: Node, value: TensorLike, formula: str) -> Node:
@@ -138,7 +138,7 @@ def _where_valid(rv: Node, result: Node) -> Node:
 def icdf(rv: Node, q: TensorLike, warn_rvs: bool | None = None) -> Node:
     """The quantile of a probability q, elementwise as float; NaN for q outside [0, 1]. As `logp` otherwise."""
     del warn_rvs
-    return _requiring(rv, quantile(rv, q))
+    return requiring(rv, quantile(rv, q))
 
 
 def quantile(rv: Node, q: TensorLike, formula: str = "icdf") -> Node:
@@ -239,7 +239,7 @@ def _validity(bound: Distribution) -> list[tuple[str, Constraint, Node, Node]]:
     return found
 
 
-def _requiring(rv: Node, result: Node) -> Node:
+def requiring(rv: Node, result: Node) -> Node:
     """The result, whose computation fails for parameters out of range; constants were checked before."""
     bound = distribution_of(rv)
     for name, constraint, valid, value in _validity(bound):
