@@ -73,7 +73,7 @@ class LKJCholeskyCov(Continuous):
     sd_dist = component()
     support = packed_cholesky_factor
 
-    def __new__(  # type: ignore[misc]  # calling a distribution makes a variable, not an instance
+    def __new__(
         cls, name: str, *parameters: Any, compute_corr: bool = True, store_in_trace: bool = True, **named: Any
     ) -> Any:
         """A variable of the model whose `with` block this is; see the class, and `Distribution` for what else."""

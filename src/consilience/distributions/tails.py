@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from consilience.distributions.gamma_ratios import log_beta
 from consilience.distributions.mathematics import (
     LOG_2,
     LOG_SQRT_2_PI,
