@@ -15,14 +15,16 @@ import numpy.typing as npt
 from consilience.distributions.constraints import Constraint, IntervalConstraint, Real, RealVector, Whole
 from consilience.distributions.mathematics import floor, greater_equal, less, logical_and, where
 from consilience.distributions.parameters import first_outside, nan_outside
-from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of
+from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of, fresh_keys
 from consilience.distributions.shapes import broadcast, spread
 from consilience.errors import DtypeError, ShapeError, SupportError
-from consilience.ir import FLOATS, Node, Shape, constant_value, rebuild, topological
+from consilience.ir import FLOATS, Node, Shape, constant_value, rebuild, substitute, topological
+from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import describe, name_of, without_sources
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.parameter_check import ParameterCheck
+from consilience.ops.random import fold_in
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import expand_dims
 
@@ -278,3 +280,15 @@ def realise(outputs: Sequence[Node], keys: Mapping[Node, Node] | None = None) ->
                 current = drawn(current, keys.get(node))
             made[node] = current
     return [made[output] for output in outputs]
+
+
+@means("realised_with")
+def realised_with(outputs: Sequence[Node], key: Node | None = None, given: Sequence[Node] = ()) -> list[Node]:
+    """As `realise`, with `fold_in(key, i)` in place of fresh key number i, those of variables before others.
+
+    given   fresh keys that stay
+    """
+    if key is None:
+        return realise(outputs)
+    fresh = [own for own in fresh_keys(outputs) if own not in given]
+    return realise(substitute(outputs, {own: fold_in(key, i) for i, own in enumerate(fresh)}))

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 from consilience.distributions import context
+from consilience.distributions import reparametrized as reparametrized  # fills the tables of derivatives and batches
 from consilience.distributions.constraints import Constraint, natural, real
 from consilience.distributions.context import DEFAULT
 from consilience.distributions.mathematics import log1mexp
