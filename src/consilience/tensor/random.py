@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from consilience.distributions.generator import METHODS, GraphGenerator
-from consilience.distributions.random_variable import with_key
+from consilience.distributions.generator import METHODS, GraphGenerator, made_with
 from consilience.errors import DtypeError
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
@@ -30,11 +29,8 @@ def _key(rng: TensorLike | GraphGenerator) -> Node:
 
 
 def _public(name: str) -> Callable[..., Node]:
-    make = METHODS[name]
-
     def function(*parameters: Any, rng: TensorLike | GraphGenerator | None = None, **named: Any) -> Node:
-        node = make(*parameters, **named)
-        return node if rng is None else with_key(node, _key(rng))
+        return made_with(None if rng is None else _key(rng), name, parameters, named)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
