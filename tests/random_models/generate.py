@@ -193,8 +193,9 @@ class Draft:
             arguments = {"mu": positive(), "sigma": positive()}
         elif family == "Beta" and g.often(0.3):
             arguments = {"mu": g.unit(axes, 1), "nu": positive()}
-        else:
-            arguments = {"alpha": positive(), "beta": positive()}
+        else:  # draws of tiny shapes underflow, and what depends on them has no parameters
+            least = "0.25 + " if with_draws(g.program.number) else ""
+            arguments = {"alpha": f"{least}{positive()}", "beta": positive()}
         if shape is None and family not in ("Dirichlet", "MvNormal"):
             known_axes = ()  # what its parameters give, which are exact only where they are numbers
             arguments = {n: v if self.is_number(v) else f"({v}) * 1.0" for n, v in arguments.items()}
