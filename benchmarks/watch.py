@@ -1,4 +1,4 @@
-"""What watching a run converge costs: checks that fail and that pass, memory, beside vectorised NumPy; and a summary."""
+"""What watching a run converge costs beside vectorised NumPy: checks that fail and that pass, memory; and a summary."""
 
 from __future__ import annotations
 
