@@ -1,4 +1,4 @@
-"""What watching a run converge costs: checks that fail and that pass, and memory, beside vectorised NumPy."""
+"""What watching a run converge costs beside vectorised NumPy: checks that fail and that pass, memory; and a summary."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from threadpoolctl import threadpool_limits
 from benchmarks.memory import resident
 from benchmarks.native import one_core
 from benchmarks.report import Row, show
-from consilience.diagnostics import examine
+from consilience.diagnostics import examine, summary
 from consilience.diagnostics.watch import StoppingRule, Watch
 
 CHAINS, DRAWS, SCALARS, MANY = 4, 1000, 1000, 10_000
 BLOCK = 200
 COEFFICIENTS = {0.0: 400.0, 0.5: 400.0, 0.9: 50.0}  # with an effective size that all scalars reach
-PASSING_LIMIT, FAILING_LIMIT, MEMORY_LIMIT = 0.3, 1.0, 20.0
+PASSING_LIMIT, FAILING_LIMIT, MEMORY_LIMIT, SUMMARY_LIMIT = 0.3, 1.0, 20.0, 0.15
 REPEATS = 5
 
 
@@ -80,6 +80,8 @@ def speed() -> list[Row]:
             watch.extend(draws)
             best = min(seconds_of(lambda watch=watch: watch.apart(1.2)) for _ in range(REPEATS))
             rows.append(Row("looking for chains that disagree, none", 1e3 * best, "ms"))
+            best = min(seconds_of(lambda draws=draws: summary(draws)) for _ in range(REPEATS))
+            rows.append(Row("summary of all", best, "s", SUMMARY_LIMIT))
             more = draws[:, :100].copy()
             best = min(seconds_of(lambda watch=watch, more=more: watch.extend(more)) for _ in range(REPEATS))
             rows.append(Row("taking 100 draws", 1e3 * best, "ms"))

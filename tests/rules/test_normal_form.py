@@ -54,6 +54,7 @@ EQUAL: dict[str, Pair] = {
     "log(-expm1(-x))": lambda t: (t.log(-t.expm1(-t.x)), t.log1mexp(-t.x)),
     "log(1 + exp(x))": lambda t: (t.log(1 + t.exp(t.x)), t.softplus(t.x)),
     "log(1 + exp(x - y))": lambda t: (t.log(t.exp(t.x - t.y) + 1), t.softplus(t.x - t.y)),
+    "log(1 + exp(x)²)": lambda t: (t.log1p_square(t.exp(t.x)), t.softplus(2 * t.x)),
     "1 / (1 + exp(-x))": lambda t: (1 / (1 + t.exp(-t.x)), t.sigmoid(t.x)),
     "1 / (1 + exp(-x - y))": lambda t: (1 / (1 + t.exp(-(t.x + t.y))), t.sigmoid(t.x + t.y)),
     "exp(x) / (1 + exp(x))": lambda t: (t.exp(t.x) / (t.exp(t.x) + 1), t.sigmoid(t.x)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -187,6 +188,18 @@ def test_powers_at_zero() -> None:
     assert at(lambda a, b: a**b, 0.0, 0.0) == [0.0, 0.0]
     x = tensor_input("float64", ())
     assert evaluate(hessian(x**3.0, [x]), {x: 2.0})[0] == 12.0
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-300, 1e-9, 0.5, 1.0, 3.0, 9.9e14, 1.1e15, 1e155, 1e300])
+def test_slopes_of_log1p_square_hold_at_any_size(size: float) -> None:
+    """First and second derivatives, where the square is no number as well, and at 1, where their form changes."""
+    for z in (size, -size):
+        exact = Fraction(z)
+        slope, curvature = 2 * exact / (1 + exact**2), 2 * (1 - exact**2) / (1 + exact**2) ** 2
+        assert at(lambda x: apply("log1p_square", x), z) == pytest.approx([float(slope)], rel=1e-15, abs=0)
+        x = tensor_input("float64", ())
+        second = evaluate(hessian(apply("log1p_square", x), [x]), {x: z})[0]
+        assert second == pytest.approx(float(curvature), rel=1e-14, abs=1e-16)
 
 
 def test_x_log_y_at_zero() -> None:

@@ -61,6 +61,7 @@ isfinite = _unary("isfinite")
 log = _unary("log")
 log1mexp = _unary("log1mexp")
 log1p = _unary("log1p")
+log1p_square = _unary("log1p_square")
 log_ndtr = _unary("log_ndtr")
 logit = _unary("logit")
 ndtri = _unary("ndtri")
@@ -119,19 +120,8 @@ def log_factorial(n: TensorLike) -> Node:
     return gammaln(apply("add", n, 1.0))
 
 
-# Beyond it 1 + z^2 is z^2 in all digits, and z^2 is a number in float32 as well.
-_LARGE: Final = 1e15
 # From here on the series of the ratio of gammas holds to the last digit.
 _FAR: Final = 100.0
-
-
-def log1p_square(z: Node) -> Node:
-    """log(1 + z^2), also where z^2 is no finite number; one logarithm."""
-    size = absolute(z)
-    large = greater(size, _LARGE)
-    # The square of the choice is never taken apart into squares of factors, which may overflow where z does not.
-    half = log1p(where(large, size - 1.0, square(where(large, 0.0, z))))
-    return where(large, 2.0 * half, half)
 
 
 def log_half_step_of_gamma(x: Node) -> Node:

@@ -46,6 +46,7 @@ from consilience.ops.index import At, Slice, index_set
 from consilience.ops.linalg import diagonal
 from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.reduce import reduce
+from consilience.ops.scalar import LARGE_SQUARE
 from consilience.ops.shape import (
     broadcast_to,
     concatenate,
@@ -140,6 +141,15 @@ def _logaddexp2(x: Node, y: Node) -> Node:
 @expands("logit")
 def _logit(x: Node) -> Node:
     return apply("log", x) - apply("log1p", -x)
+
+
+@expands("log1p_square")
+def _log1p_square(x: Node) -> Node:
+    size = apply("abs", x)
+    far = apply("gt", size, _number(x, LARGE_SQUARE))
+    inner = where(far, _number(x, 0), x)
+    half = apply("log1p", where(far, size - _number(x, 1), inner * inner))  # one logarithm
+    return where(far, half + half, half)
 
 
 @expands("xlogy")

@@ -20,6 +20,8 @@ def hoist(outputs: Sequence[Node], data: Sequence[Node]) -> tuple[list[Node], li
 
     returns   the outputs over new leaves, those leaves, and for each leaf the expression of the data it holds
     """
+    if not data:
+        return list(outputs), [], []
     fixed: set[Node] = set()
     touched: set[Node] = set(data)
     order = topological(outputs)

@@ -26,6 +26,8 @@ def specialise(outputs: Sequence[Node], lengths: Mapping[dims.Atom, Dim]) -> tup
                 values[atom] = int(known)
             elif source is not atom.source:
                 values[atom] = dims.computed(source, atom.name, non_negative=atom.kind == "size")
+    if not values:
+        return list(outputs), {node: node for node in topological(outputs)}
     memo = _specialised(outputs, values)
     return [memo[output] for output in outputs], memo
 

@@ -152,6 +152,17 @@ def _softplus(x: Array) -> Array:
     return np.logaddexp(np.zeros((), x.dtype), x)
 
 
+# Beyond it 1 + x^2 is x^2 in all digits, and x^2 is a number in float32 as well.
+LARGE_SQUARE = 1e15
+
+
+def _log1p_square(x: Array) -> Array:
+    with np.errstate(all="ignore"):
+        size = np.abs(x)
+        return np.where(size > LARGE_SQUARE, 2 * np.log(size), np.log1p(np.square(x)))
+
+
+row("log1p_square", 1, _log1p_square)
 row("log1mexp", 1, _log1mexp, domain=((-np.inf, 0.0),))
 row("softplus", 1, _softplus)
 row("sigmoid", 1, special("expit"))

@@ -452,6 +452,7 @@ ELEMENTWISE: dict[str, Transfer] = {
     "log10": _logarithm,
     "log1p": _log1p,
     "log1mexp": lambda x: Bounds(-INF, 0.0, x.finite, x.finite and x.high < 0, x.not_nan and x.high <= 0),
+    "log1p_square": lambda x: Bounds(0.0, INF, x.without_zero, x.finite, x.finite or x.not_nan),
     "softplus": _softplus,
     "sigmoid": _within(0.0, 1.0, True),
     "hypot": lambda x, y: Bounds(

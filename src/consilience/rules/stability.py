@@ -168,6 +168,18 @@ def log1p_of_weighted(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
+    "log1p_square",
+    name="log1p_square of weighted exponentials",
+    operands=["exp", "mul", "true_div"],
+    examples=[lambda t: t.log1p_square(t.exp(t.x)), lambda t: t.log1p_square(t.positive * t.exp(t.x))],
+)
+def log1p_square_of_weighted(node: Node, facts: Facts) -> Node | None:
+    """log(1 + w^2 exp(2 x)) is softplus(2 (log(w) + x)) for w >= 0."""
+    product = node.inputs[0]
+    return apply("softplus", 2.0 * apply("log", product)) if _exponential(product, facts) else None
+
+
+@rewrites(
     "true_div",
     "mul",
     name="exp over its sum",
@@ -349,6 +361,7 @@ RULES: tuple[Rule, ...] = (
     log_of_sum_of_exponentials,
     log_of_weighted,
     log1p_of_weighted,
+    log1p_square_of_weighted,
     softmax,
     of_softmax,
     log_softmax,

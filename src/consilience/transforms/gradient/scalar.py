@@ -201,6 +201,16 @@ derivative("log10", lambda g, y, x: g / (LOG_10 * x))
 derivative("log1p", lambda g, y, x: g / (1.0 + x))
 
 
+def _slope_of_log1p_square(x: Node) -> Node:
+    """2 x / (1 + x^2), which is the same for x and 1 / x: the smaller of them has a square."""
+    far = apply("gt", apply("abs", x), 1.0)
+    smaller = where(far, apply("reciprocal", where(far, x, 1.0)), x)
+    return 2.0 * smaller / (1.0 + apply("square", smaller))
+
+
+derivative("log1p_square", lambda g, y, x: g * _slope_of_log1p_square(x))
+
+
 def _share(y: Node, a: Node, b: Node) -> Node:
     """exp(a) / (exp(a) + exp(b)) for y = logaddexp(a, b), at any size of a and b; 0 where both are 0."""
     gap = where(eq(a, b), 0.0, a - b)
