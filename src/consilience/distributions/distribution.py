@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 from consilience.distributions import context
+from consilience.distributions import reparametrized as reparametrized  # fills the tables of derivatives and batches
 from consilience.distributions.constraints import Constraint, natural, real
 from consilience.distributions.context import DEFAULT
 from consilience.distributions.mathematics import log1mexp
@@ -86,13 +87,13 @@ class Distribution:
             cls.static_parameters = tuple(v for v in declared if isinstance(v, StaticParameter))
             cls.component_parameters = tuple(v for v in declared if isinstance(v, ComponentParameter))
             cls.parameter_names = tuple(v.name for v in declared)
+            if "alternatives" not in vars(cls):
+                cls.alternatives = ()
         if parameterization:
             parent = cls.__mro__[1]
             assert issubclass(parent, Distribution)
             parent.parameterizations = (*parent.parameterizations, cls)
             cls.parameterizations = parent.parameterizations
-            if "alternatives" not in vars(cls):
-                cls.alternatives = ()
         else:
             cls.title = cls.__name__
             cls.parameterizations = (cls,)

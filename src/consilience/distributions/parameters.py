@@ -278,7 +278,7 @@ def _signature(
     replaced = {name for a in alternatives for name in a.replaced}
     names = tuple(name for name in form.parameter_names if name not in replaced)
     names += tuple(name for a in alternatives for name in a.constraints)
-    optional = {p.name for p in canonical if p.default is not None}
+    optional = {p.name for p in canonical if p.default is not None and p.name not in replaced}
     optional |= {p.name for p in (*form.static_parameters, *form.component_parameters) if not p.required}
     return Signature(form, canonical, alternatives, names, frozenset(n for n in names if n not in optional))
 

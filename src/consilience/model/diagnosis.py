@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import reference
-from consilience.distributions.random_variable import distribution_of
+from consilience.distributions.random_variable import distribution_of, random_variables
 from consilience.errors import ExecutionError
 from consilience.ir import Node, substitute, topological
 from consilience.ir.side_tables import name_of, without_sources
@@ -48,8 +48,12 @@ class _Place:
 
     def value(self, node: Node) -> npt.NDArray[Any] | str:
         """The value of an expression of the model's variables, or why it has none."""
+        graphs = substitute([node], self.natural)
+        summed = random_variables(graphs)
+        if summed:
+            return f"depends on `{name_of(summed[0])}`, which is marginalized"
         try:
-            return np.asarray(self.values(substitute([node], self.natural))[0])
+            return np.asarray(self.values(graphs)[0])
         except ExecutionError as error:
             return f"not computable ({error})"
 

@@ -38,7 +38,9 @@ def lines(model: ModelVariables, include_params: bool = True) -> list[Line]:
         return Line(name, "~", repr(node.op), tuple(parameters), remark)
 
     found = [of(v.name, v.node) for v in model.free]
-    for kind, members in (("Deterministic", model.named_deterministics), ("Potential", model.named_potentials)):
+    found += [of(v.name, v.node, "marginalized") for v in model.marginalized]
+    deterministics = {**model.named_deterministics, **model.conditional_deterministics}
+    for kind, members in (("Deterministic", deterministics), ("Potential", model.named_potentials)):
         for name, node in members.items():
             shown = (_of_parts(node, own, name),) if include_params else ()
             found.append(Line(name, "~", kind, shown))
