@@ -12,7 +12,8 @@ import consilience.distributions as pd
 from consilience.backends.function import function
 from consilience.distributions.constraints import IntervalConstraint, Real, Whole
 from consilience.errors import ParameterError, ShapeError
-from consilience.ir import tensor_input
+from consilience.ir import tensor_input, topological
+from consilience.ops import Elementwise
 from consilience.ops.parameter_check import released
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import stack
@@ -207,6 +208,16 @@ def test_weights_out_of_range() -> None:
     with pytest.raises(ParameterError, match="w must be numbers >= 0 that sum to 1"):
         checked(1.0)
     assert np.isnan(free(1.0))
+
+
+def test_weights_that_are_a_variable_on_the_simplex_are_not_checked_again() -> None:
+    """Only their logarithm is read; weights of another kind pass a condition."""
+    w = pd.Dirichlet.dist(np.ones(3))
+    order = topological([pd.density(pd.NormalMixture.dist(w, MU, SIGMA), X)])
+    assert [n.op for n in order if w in n.inputs] == [Elementwise("log")]
+    free = tensor_input("float64", (3,), "w")
+    order = topological([pd.density(pd.NormalMixture.dist(free, MU, SIGMA), X)])
+    assert Elementwise("where") in [n.op for n in order if free in n.inputs]
 
 
 def test_parameters_of_components_out_of_range() -> None:
