@@ -98,7 +98,7 @@ class Mixture(Distribution):
             values = formula(_components_first(component, max(value.ndim - self.event_rank, len(batch) - 1)), value)
         else:
             values = stack(broadcast_arrays(*(formula(c, value) for c in self.comp_dists)))
-        return reduce("logsumexp", log(_last_axis_first(self.w, 0, values.ndim)) + values, 0)
+        return reduce("logsumexp", _last_axis_first(log(self.w), 0, values.ndim) + values, 0)
 
     def _weights(self) -> Node:
         """The weights with an axis of length 1 for each of an event."""
