@@ -35,7 +35,7 @@ def test_posterior_of_an_ordered_mixture() -> None:
     with pm.Model():
         mu = pm.Normal("mu", 0, 2, shape=2, transform=pd.transforms.ordered, initval=[-1.0, 1.0])
         p = pm.Beta("p", 2, 2)
-        pd.NormalMixture("y", pt.stack([p, 1 - p]), mu, 1.0, observed=y)
+        pm.NormalMixture("y", pt.stack([p, 1 - p]), mu, 1.0, observed=y)
         posterior = pm.sample(1000, random_seed=1, **QUIET).posterior
     grid, p = np.linspace(-4, 4, 121), np.linspace(0.005, 0.995, 80)
     a, b = grid[:, None, None], grid[None, :, None]
@@ -54,20 +54,20 @@ def test_posterior_of_an_ordered_mixture() -> None:
 
 
 def test_posterior_of_censored_survival_times() -> None:
-    """Times beyond the end of each study are known to be longer; against quadrature in two dimensions."""
+    """Times beyond the end of each study are known to be longer; Weibull times, quadrature in two dimensions."""
     rng = np.random.default_rng(4)
     end = np.where(np.arange(40) < 20, 1.5, 3.0)
-    time = np.minimum(np.exp(rng.normal(0.5, 0.8, 40)), end)
+    time = np.minimum(2.0 * rng.weibull(1.4, 40), end)
     with pm.Model():
-        mu, sigma = pm.Normal("mu", 0, 1), pm.HalfNormal("sigma", 1)
-        pd.Censored("t", pm.LogNormal.dist(mu, sigma), upper=end, observed=time)
+        alpha, beta = pm.LogNormal("alpha", 0, 0.5), pm.HalfNormal("beta", 3)
+        pm.Censored("t", pm.Weibull.dist(alpha, beta), upper=end, observed=time)
         posterior = pm.sample(1000, random_seed=1, **QUIET).posterior
-    m, s = np.linspace(-1, 2.5, 200)[:, None], np.linspace(0.01, 3, 300)
-    log_density = stats.norm(0, 1).logpdf(m) - 0.5 * s**2
+    a, b = np.linspace(0.3, 4, 250)[:, None], np.linspace(0.3, 8, 400)
+    log_density = stats.lognorm(0.5).logpdf(a) - b**2 / 18
+    known = stats.weibull_min(a, scale=b)
     for value, last in zip(time, end, strict=True):
-        known = stats.norm(m, s)
-        log_density = log_density + (known.logsf(np.log(last)) if value >= last else known.logpdf(np.log(value)))
-    for name, expected in zip(("mu", "sigma"), grid_means(log_density, m, s), strict=True):
+        log_density = log_density + (known.logsf(last) if value >= last else known.logpdf(value))
+    for name, expected in zip(("alpha", "beta"), grid_means(log_density, a, b), strict=True):
         assert_mean(posterior[name].values, expected)
 
 
@@ -77,8 +77,8 @@ def test_posterior_of_a_truncated_prior_and_truncated_data() -> None:
     y = rng.normal(0.5, 1.0, 200)
     y = y[y > 1.0][:30]
     with pm.Model():
-        mu = pd.Truncated("mu", pm.Normal.dist(0, 1), lower=0)
-        pd.Truncated("y", pm.Normal.dist(mu, 1.0), lower=1.0, observed=y)
+        mu = pm.Truncated("mu", pm.Normal.dist(0, 1), lower=0)
+        pm.Truncated("y", pm.Normal.dist(mu, 1.0), lower=1.0, observed=y)
         posterior = pm.sample(1000, random_seed=1, **QUIET).posterior
     m = np.linspace(0, 4, 4001)
     log_density = stats.norm.logpdf(m) + (stats.norm.logpdf(y[:, None], m) - stats.norm.logsf(1.0, m)).sum(0)
@@ -96,7 +96,7 @@ def test_stochastic_volatility_has_the_posterior_of_its_steps_as_variables() -> 
         with pm.Model():
             step, nu = pm.Gamma("step", 4, 20), pm.Exponential("nu", 0.1)
             if walk:
-                h = pd.GaussianRandomWalk("h", 0, step, init_dist=pm.Normal.dist(0, 2), steps=length - 1)
+                h = pm.GaussianRandomWalk("h", 0, step, init_dist=pm.Normal.dist(0, 2), steps=length - 1)
             else:
                 z = pm.Normal("z", 0, 1, shape=length)
                 h = pm.Deterministic("h", 2 * z[0] + pt.concatenate([pt.zeros(1), pt.cumsum(step * z[1:])]))
@@ -117,7 +117,7 @@ def test_prior_and_posterior_predictive_draws_of_compositions() -> None:
     with pm.Model():
         rho = pm.Normal("rho", 0, 1, shape=2)
         sigma = pm.HalfNormal("sigma", 1)
-        pd.AR("x", rho, sigma, constant=True, init_dist=pm.Normal.dist(0, 5), observed=x)
+        pm.AR("x", rho, sigma, constant=True, init_dist=pm.Normal.dist(0, 5), observed=x)
         prior = pm.sample_prior_predictive(draws=20, random_seed=1)
         tree = pm.sample(500, random_seed=1, **QUIET)
         predicted = pm.sample_posterior_predictive(tree, random_seed=1, progressbar=False)
@@ -135,6 +135,6 @@ def test_report_on_a_starting_point_names_parameters_of_components() -> None:
     """A wrong parameter of a component is shown with its value."""
     with pm.Model():
         mu = pm.Normal("mu", 0, 1)
-        pd.Censored("y", pm.Normal.dist(0, mu - 9), upper=1.0, observed=[0.5, 1.0])
+        pm.Censored("y", pm.Normal.dist(0, mu - 9), upper=1.0, observed=[0.5, 1.0])
         with pytest.raises(pm.InitialPointError, match=r"(?s)`y` has log density nan.*dist\.sigma = -9"):
             pm.sample(random_seed=1, **QUIET)

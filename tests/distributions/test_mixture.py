@@ -12,7 +12,8 @@ import consilience.distributions as pd
 from consilience.backends.function import function
 from consilience.distributions.constraints import IntervalConstraint, Real, Whole
 from consilience.errors import ParameterError, ShapeError
-from consilience.ir import tensor_input
+from consilience.ir import tensor_input, topological
+from consilience.ops import Elementwise
 from consilience.ops.parameter_check import released
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import stack
@@ -102,7 +103,7 @@ def test_mixtures_of_counts() -> None:
         ).pvalue
         > 1e-3
     )
-    assert value_of(pd.support_point(rv)) == 2
+    assert value_of(pd.support_point(rv)) == 1
     assert pd.support_of(rv) == Whole(0.0)
 
 
@@ -130,6 +131,24 @@ def test_components_may_be_mixtures() -> None:
     inner = log_mean(w, stats.norm(mu).logpdf(X[:, None, None]))
     assert_allclose(value_of(pd.logp(rv, X)), log_mean([0.4, 0.6], inner), rtol=1e-12)
     assert_allclose(value_of(pd.mean(rv)), [0.4, 0.6] @ (w * mu).sum(-1))
+
+
+def test_components_may_be_equal_and_have_their_number_from_a_shape() -> None:
+    """The mixture of equal distributions is that distribution."""
+    values = np.arange(6.0).reshape(2, 3)
+    for component in (pd.Normal.dist(1, 2, shape=4), pd.Normal.dist(1, np.full((3, 1), 2.0), shape=(3, 4))):
+        rv = pd.Mixture.dist(np.full(4, 0.25), component)
+        assert rv.static_shape == component.static_shape[:-1]
+        for value in (values, values[0]):
+            assert_allclose(value_of(pd.logp(rv, value)), stats.norm(1, 2).logpdf(value), rtol=1e-13)
+        assert pd.draw(rv, 5, random_seed=1).shape == (5, *rv.static_shape)
+        assert_allclose(value_of(pd.variance(rv)), 4.0)
+
+
+def test_support_point_of_a_mixture_lies_inside_the_support() -> None:
+    """Also where there is nothing between the components."""
+    rv = pd.Mixture.dist([0.5, 0.5], [pd.Uniform.dist(0, 1), pd.Uniform.dist(2, 4)])
+    assert np.isfinite(value_of(pd.logp(rv, pd.support_point(rv))))
 
 
 def test_support_of_a_mixture_contains_those_of_its_components() -> None:
@@ -189,6 +208,14 @@ def test_weights_out_of_range() -> None:
     with pytest.raises(ParameterError, match="w must be numbers >= 0 that sum to 1"):
         checked(1.0)
     assert np.isnan(free(1.0))
+
+
+def test_weights_that_are_a_variable_on_the_simplex_are_not_checked_again() -> None:
+    """Weights of another kind pass a condition."""
+    for w, checked in ((pd.Dirichlet.dist(np.ones(3)), False), (tensor_input("float64", (3,), "w"), True)):
+        order = topological([pd.density(pd.NormalMixture.dist(w, MU, SIGMA), X)])
+        readers = [n.op for n in order if w in n.inputs]
+        assert (Elementwise("where") in readers) == checked
 
 
 def test_parameters_of_components_out_of_range() -> None:

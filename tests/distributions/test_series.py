@@ -249,6 +249,8 @@ def test_what_is_no_series() -> None:
     for make, error, message in cases:
         with pytest.raises(error, match=message):
             make()
+    with pytest.raises(ParameterError, match="sde_fn must give two tensors, drift and diffusion"):
+        pd.logp(pd.EulerMaruyama.dist(0.1, lambda x: -x, [], steps=3), np.zeros(4))
     with pytest.raises(MissingRuleError, match="at most 1000 steps"):
         pd.draw(pd.EulerMaruyama.dist(0.1, diffusion, [1, 1], steps=2000))
     s = tensor_input("float64", (), "s")

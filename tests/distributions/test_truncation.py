@@ -239,6 +239,12 @@ def test_bounds_that_are_wrong() -> None:
         assert not np.isfinite(function([bound], released([density])[0])(0.5))
     empty = function([bound], pd.density(pd.Truncated.dist(pd.Uniform.dist(0, 1), bound), 3.0))
     assert not np.isfinite(empty(2.0))
+    key = tensor_input("key", (), "key")
+    for inner, missing in ((pd.Uniform.dist(0, 1), np.nan), (pd.Binomial.dist(1, 0.5), -1)):
+        (graph,) = pd.realised_with([pd.Truncated.dist(inner, bound, shape=3)], key)
+        compiled = function([key, bound], graph)
+        assert_array_equal(compiled(np.int64(1), 2.0), missing)
+        assert (compiled(np.int64(1), 0.5) >= 0.5).all()
 
 
 def test_parameters_of_a_truncated_distribution_out_of_range() -> None:

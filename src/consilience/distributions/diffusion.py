@@ -135,5 +135,8 @@ class EulerMaruyama(Continuous):
 
     def _step(self, value: Node, parameters: list[Node]) -> tuple[Node, Node]:
         """Mean and standard deviation of the next value."""
-        drift, diffusion = self.sde_fn(value, *parameters)
+        made = self.sde_fn(value, *parameters)
+        if not isinstance(made, tuple | list) or len(made) != 2:
+            raise ParameterError(f"{self.title}: sde_fn must give two tensors, drift and diffusion, got {made!r}.")
+        drift, diffusion = made
         return value + self.dt * as_tensor(drift), sqrt(as_tensor(self.dt)) * as_tensor(diffusion)

@@ -13,7 +13,7 @@ from consilience.distributions.constraints import Constraint, simplex
 from consilience.distributions.densities import drawn, log_tail, mean, supported_density, variance
 from consilience.distributions.densities import support_point as point_of
 from consilience.distributions.distribution import Distribution, components, parameter
-from consilience.distributions.mathematics import equal, less, log, round_even, square, where
+from consilience.distributions.mathematics import equal, less, log, square, where
 from consilience.distributions.parameters import named_arguments
 from consilience.distributions.random_variable import batch_part, distribution_of
 from consilience.distributions.real_line import Normal
@@ -23,7 +23,7 @@ from consilience.errors import ParameterError, ShapeError
 from consilience.ir import FLOATS, Node, Shape
 from consilience.ops.elementwise import cast
 from consilience.ops.random import draw, fold_in
-from consilience.ops.reduce import cumulative, reduce
+from consilience.ops.reduce import arg_reduce, cumulative, reduce
 from consilience.ops.shape import Iota, broadcast_arrays, expand_dims, moveaxis, stack
 
 
@@ -98,7 +98,7 @@ class Mixture(Distribution):
             values = formula(_components_first(component, max(value.ndim - self.event_rank, len(batch) - 1)), value)
         else:
             values = stack(broadcast_arrays(*(formula(c, value) for c in self.comp_dists)))
-        return reduce("logsumexp", log(_last_axis_first(self.w, 0, values.ndim)) + values, 0)
+        return reduce("logsumexp", _last_axis_first(log(self.w), 0, values.ndim) + values, 0)
 
     def _weights(self) -> Node:
         """The weights with an axis of length 1 for each of an event."""
@@ -106,6 +106,12 @@ class Mixture(Distribution):
 
     def _weighted_mean(self, values: Node) -> Node:
         return reduce("sum", self._weights() * values, -1 - self.event_rank)
+
+    def _picked(self, values: Node, chosen: Node) -> Node:
+        """Of values of each component those of the chosen ones."""
+        mask = equal(Node(Iota(self.w.static_shape[-1])), expand_dims(chosen, -1))
+        mask = expand_dims(mask, tuple(range(mask.ndim, mask.ndim + self.event_rank)))
+        return reduce("sum", where(mask, values, cast(0, values.dtype)), -1 - self.event_rank)
 
     # ---- formulas
 
@@ -131,9 +137,7 @@ class Mixture(Distribution):
             made = stack(
                 [drawn(c, fold_in(key, 1 + k), shape) for k, c in enumerate(self.comp_dists)], -1 - self.event_rank
             )
-        mask = equal(Node(Iota(number)), expand_dims(chosen, -1))
-        mask = expand_dims(mask, tuple(range(mask.ndim, mask.ndim + self.event_rank)))
-        return reduce("sum", where(mask, made, cast(0, made.dtype)), -1 - self.event_rank)
+        return self._picked(made, chosen)
 
     def mean(self) -> Node:
         return self._weighted_mean(self._each(mean))
@@ -143,13 +147,17 @@ class Mixture(Distribution):
         return self._weighted_mean(self._each(variance) + square(distance))
 
     def support_point(self) -> Node:
-        point = self._weighted_mean(self._each(point_of))
-        return round_even(point) if self.bound_support.discrete else point
+        # Between components there may be nothing.
+        return self._picked(self._each(point_of), arg_reduce("max", self.w, -1))
 
 
 def _components_first(rv: Node, batch_rank: int, behind: int = 0) -> Node:
     """The variable with its last batch axis, or the last but `behind`, before `batch_rank` others."""
     bound = distribution_of(rv)
+    batch = batch_part(rv.static_shape, bound)
+    if len(batch) <= behind:
+        return rv
+    *others, count = batch[: len(batch) - behind]
     values = [
         value if value.ndim <= rank + behind else _last_axis_first(value, rank + behind, batch_rank + 1)
         for value, rank in zip(bound.values, bound.event_ranks(), strict=True)
@@ -158,7 +166,8 @@ def _components_first(rv: Node, batch_rank: int, behind: int = 0) -> Node:
         [_components_first(node, batch_rank, behind + axes) for node in group]
         for axes, group in zip(bound.component_axes(), bound.components, strict=True)
     ]
-    return bound.variable(values, None, None, bound.settings, nested)
+    size = (count, *(1,) * (batch_rank - len(others)), *others, *batch[len(batch) - behind :])
+    return bound.variable(values, None, size, bound.settings, nested)
 
 
 def _last_axis_first(value: Node, event_rank: int, batch_rank: int) -> Node:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from consilience.backends.reference import evaluate
 from consilience.distributions.constraints import Constraint
 from consilience.distributions.mathematics import where
-from consilience.distributions.random_variable import is_random, random_variables
+from consilience.distributions.random_variable import distribution_of, is_random, random_variables
 from consilience.errors import ParameterError
 from consilience.ir import FLOATS, Dim, Dimension, Node, constant, constant_value, is_leaf, topological
 from consilience.ir.arithmetic import known_meaning
@@ -460,10 +460,10 @@ def first_outside(array: npt.NDArray[Any], outside: npt.NDArray[np.bool_]) -> st
 def nan_outside(declared: DistributionParameter, value: Node, parameters: Mapping[str, Node]) -> Node:
     """The value where it is admitted, NaN elsewhere, so that no density of a wrong parameter is finite.
 
-    Constants were checked when the variable was made.
+    Constants were checked when the variable was made; a random variable lies in its support, or has no density.
     """
     constraint = declared.constraint.bind(parameters)
-    if not declared.nan_check:
+    if not declared.nan_check or (is_random(value) and distribution_of(value).bound_support == constraint):
         return value
     valid = constraint.admits(value)
     if constant_value(value) is not None and _is_known(valid):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from consilience.distributions.constraints import Bound, Constraint, IntervalConstraint, Real, Whole, real, real_vector
+from consilience.distributions.constraints import Bound, Constraint, IntervalConstraint, Whole, real, real_vector
 from consilience.distributions.mathematics import maximum, minimum
 from consilience.errors import ParameterError
 from consilience.ir import Node, constant_value
@@ -23,12 +23,11 @@ def hull(title: str, sets: Sequence[Constraint], over_last_axis: bool = False) -
     title             of whom a ParameterError speaks
     over_last_axis    bounds that are tensors have an axis of sets, the last one
     """
-    if all(isinstance(s, Real | IntervalConstraint) for s in sets):
-        return _joined([s if isinstance(s, IntervalConstraint) else IntervalConstraint() for s in sets], over_last_axis)
-    if all(isinstance(s, Whole) for s in sets):
-        wholes = [IntervalConstraint(s.lower, s.upper) for s in sets if isinstance(s, Whole)]
-        joined = _joined(wholes, over_last_axis)
-        return Whole(joined.lower, joined.upper) if isinstance(joined, IntervalConstraint) else Whole()
+    if not any(s.event_rank for s in sets):
+        lower, upper, ends = _joined([_interval(s) for s in sets], over_last_axis)
+        if sets[0].discrete:
+            return Whole(lower, upper)
+        return real if _infinite(lower) and _infinite(upper) else IntervalConstraint(lower, upper, *ends)
     if all(s == sets[0] for s in sets):
         return sets[0]
     if all(s.event_rank == 1 and not s.discrete for s in sets):
@@ -39,11 +38,10 @@ def hull(title: str, sets: Sequence[Constraint], over_last_axis: bool = False) -
 
 def within(support: Constraint, lower: Node, upper: Node) -> Constraint:
     """The part of a set of numbers between two bounds, which belong to it."""
-    low, high = known_bound(lower), known_bound(upper)
-    if isinstance(support, Whole):
-        return Whole(_greatest(support.lower, low), _least(support.upper, high))
-    own = support if isinstance(support, IntervalConstraint) else IntervalConstraint()
-    bottom, top = _greatest(own.lower, low), _least(own.upper, high)
+    own = _interval(support)
+    bottom, top = _greatest(own.lower, known_bound(lower)), _least(own.upper, known_bound(upper))
+    if support.discrete:
+        return Whole(bottom, top)
     if _infinite(bottom) and _infinite(top):
         return real
     return IntervalConstraint(
@@ -59,16 +57,21 @@ def known_bound(bound: Node) -> Bound:
     return float(known.flat[0])
 
 
-def _joined(sets: Sequence[IntervalConstraint], over_last_axis: bool) -> Constraint:
+def _interval(support: Constraint) -> IntervalConstraint:
+    """The bounds of a set of numbers; infinite for a set of another kind."""
+    if isinstance(support, Whole):
+        return IntervalConstraint(support.lower, support.upper)
+    return support if isinstance(support, IntervalConstraint) else IntervalConstraint()
+
+
+def _joined(sets: Sequence[IntervalConstraint], over_last_axis: bool) -> tuple[Bound, Bound, tuple[bool, bool]]:
+    """The bounds of a hull, and which of them belong to it: those that belong to one of the sets."""
     lower, upper = sets[0].lower, sets[0].upper
     for other in sets[1:]:
         lower, upper = _least(lower, other.lower), _greatest(upper, other.upper)
     if over_last_axis:
         lower, upper = _over_last_axis("min", lower), _over_last_axis("max", upper)
-    if _infinite(lower) and _infinite(upper):
-        return real
-    # An end that several sets may share belongs to the hull if it belongs to one of them.
-    return IntervalConstraint(lower, upper, any(s.lower_included for s in sets), any(s.upper_included for s in sets))
+    return lower, upper, (any(s.lower_included for s in sets), any(s.upper_included for s in sets))
 
 
 def _over_last_axis(kind: str, bound: Bound) -> Bound:

@@ -29,6 +29,7 @@ from consilience.distributions.mathematics import (
     floor,
     greater,
     greater_equal,
+    isfinite,
     less,
     less_equal,
     log1mexp,
@@ -75,6 +76,9 @@ class _Between(Distribution):
 
     def result_dtype(self) -> str:
         return self.of.dtype
+
+    def has(self, formula: str) -> bool:
+        return super().has(formula) and (formula != "icdf" or distribution_of(self.of).has("icdf"))
 
     def _before(self, value: Node) -> Node:
         """The greatest whole number less than the value; for continuous distributions the value itself."""
@@ -155,14 +159,13 @@ class Truncated(_Between):
             quantile(self.of, where(left, 0.5, by_ccdf[1]), "iccdf"),
         )
         first = -floor(-self.lower) if self._discrete else self.lower
-        return minimum(maximum(found, first), self.upper)
-
-    def has(self, formula: str) -> bool:
-        return super().has(formula) and (formula != "icdf" or distribution_of(self.of).has("icdf"))
+        possible = isfinite(self._log_mass())
+        return where(possible, minimum(maximum(found, first), self.upper), math.nan)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         if self.has("icdf"):
-            return self.icdf(draw("random_uniform", key, shape))
+            made = self.icdf(draw("random_uniform", key, shape))
+            return where(equal(made, made), made, -1.0) if self._discrete else made
         trials = drawn(self.of, key, (self.max_n_steps, *shape))
         accepted = logical_and(greater_equal(trials, self.lower), less_equal(trials, self.upper))
         number = Node(Iota(self.max_n_steps))
@@ -238,9 +241,6 @@ class Censored(_Between):
 
     def icdf(self, q: Node) -> Node:
         return _clipped(quantile(self.of, q), self.lower, self.upper)
-
-    def has(self, formula: str) -> bool:
-        return super().has(formula) and (formula != "icdf" or distribution_of(self.of).has("icdf"))
 
     def support_point(self) -> Node:
         return _clipped(point_of(self.of), self.lower, self.upper)

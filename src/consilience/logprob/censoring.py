@@ -11,7 +11,7 @@ from consilience.logprob.measure import Measure
 from consilience.ops.elementwise import Elementwise, apply
 
 
-class Censored(Measure):
+class Clipped(Measure):
     """max(X, c), or min(X, c)."""
 
     def __init__(self, node: Node, argument: Measure, bound: Node, from_below: bool) -> None:
@@ -64,4 +64,4 @@ def censored(node: Node) -> Measure | None:
     measure = derive(argument)
     if measure.event_axes or node.dtype not in (*FLOATS, argument.dtype):
         return None
-    return Censored(node, measure, node.inputs[1 - place], node.op.function in ("maximum", "fmax"))
+    return Clipped(node, measure, node.inputs[1 - place], node.op.function in ("maximum", "fmax"))

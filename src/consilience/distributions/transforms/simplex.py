@@ -32,10 +32,10 @@ class Simplex(Transform):
         return softmax(z, -1)
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
-        # |J| = n * prod(x): log x sums to -n * logsumexp(z), because z sums to 0.
+        # |J| = n * prod(x), and x is computed with its logarithm.
         z = _centred(unconstrained)
         n = cast(as_tensor(count(z, (z.ndim - 1,))), z.dtype)
-        return log(n) - n * reduce("logsumexp", z, -1)
+        return log(n) + reduce("sum", softmax(z, -1, logarithm=True), -1)
 
     def unconstrained_shape(self, shape: Shape) -> Shape:
         return (*shape[:-1], shape[-1] - 1)
