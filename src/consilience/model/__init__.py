@@ -1,6 +1,7 @@
 """Models: names, dims, coords and data over a graph, and the densities and predictions made from them."""
 
 from consilience.model.conditioning import do, observe
+from consilience.model.freezing import freeze_dims_and_data
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.marginalization import marginalize
 from consilience.model.model import (
@@ -25,6 +26,7 @@ __all__ = [
     "Point",
     "Potential",
     "do",
+    "freeze_dims_and_data",
     "marginalize",
     "model_density",
     "model_to_graphviz",

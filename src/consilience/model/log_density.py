@@ -110,7 +110,9 @@ def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
         formula = density if variable.inside else supported_density
         term = formula(variable.node, constrained[variable.node])
         priors.append(with_jacobian(term, correction) if jacobian and correction is not None else term)
-    likelihoods = [density(v.node, v.data) for v in model.observed]
+    likelihoods = [
+        density(v.node, v.data) if v.weight is None else v.weight * density(v.node, v.data) for v in model.observed
+    ]
     # Observed variables stand for their data wherever else they are used.
     replacements = {**constrained, **{v.node: v.data for v in model.observed}, **placeholders(model.marginalized)}
     groups = [priors, likelihoods, list(model.named_potentials.values()), list(model.named_deterministics.values())]
