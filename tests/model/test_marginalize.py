@@ -191,6 +191,7 @@ def test_posterior_of_a_change_point_is_the_exact_one() -> None:
     drawn = np.bincount(posterior["switch"].values.ravel(), minlength=len(counts)) / posterior["switch"].size
     np.testing.assert_allclose(drawn, p, atol=0.02)
     np.testing.assert_array_equal(posterior["disasters"].values[..., ~there], posterior["disasters_unobserved"].values)
+    np.testing.assert_array_equal(posterior["disasters"].values[..., there], np.tile(counts[there], (4, 2500, 1)))
     rates = [(1 + s) / (1 + n) for s, n in zip(events, length, strict=True)]
     expected = [(p * np.where(year < years, *rates)).sum() for year in np.flatnonzero(~there)]
     missing = posterior["disasters_unobserved"].mean(("chain", "draw")).values

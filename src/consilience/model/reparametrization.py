@@ -15,6 +15,7 @@ from consilience.distributions import context
 from consilience.distributions.densities import parameter_violation
 from consilience.distributions.distribution import Distribution
 from consilience.distributions.mathematics import absolute, log, where
+from consilience.distributions.multivariate_normal import MvNormal
 from consilience.distributions.positive import HalfCauchy, HalfNormal, LogNormal
 from consilience.distributions.random_variable import distribution_of, random_variables
 from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT
@@ -231,13 +232,11 @@ def centred_hierarchies(model: ModelVariables) -> list[str]:
     found = []
     for variable in model.free:
         bound = distribution_of(variable.node)
-        row = LOCATION_SCALE.get(type(bound))
-        named = bound.by_name()
-        scales = [named[row[1]]] if row is not None else [v for name, v in named.items() if name != "mu"]
-        if variable.inside and not random.isdisjoint(topological(scales)):
-            with without_sources():
-                if row is not None or _by_normal_numbers(variable.node, bound) is not None:
-                    found.append(variable.name)
+        if variable.inside and (type(bound) in LOCATION_SCALE or isinstance(bound, LogNormal | MvNormal)):
+            location = LOCATION_SCALE.get(type(bound), ("mu", ""))[0]
+            others = [value for name, value in bound.by_name().items() if name not in (location, "nu")]
+            if not random.isdisjoint(topological(others)):
+                found.append(variable.name)
     return found
 
 

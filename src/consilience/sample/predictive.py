@@ -311,7 +311,7 @@ def compute_deterministics(
     lacking = redrawn(owner, names, list(draws.values))
     if lacking:
         raise ModelError(f"the draws hold no {', '.join(f'`{n}`' for n in lacking)}, on which deterministics depend.")
-    values = draws.unfolded(predict(owner, names, draws.values, draws.count, 0))
+    values = draws.unfolded(predict(owner, names, draws.values, draws.count, 0, with_data=True))
     made = draws.dataset(owner, values, owner.named_vars_to_dims, "posterior")
     return made.merge(variables_of(dataset)) if merge_dataset else made
 
