@@ -6,7 +6,7 @@ backend computes them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -98,13 +98,22 @@ def diagnosis(model: ModelVariables, position: Floats) -> list[str]:
 
 def _parents(place: _Place, node: Node) -> list[str]:
     lines = []
-    for label, parameter in distribution_of(node).by_name().items():
+    for label, parameter in _parameters(node):
         called = name_of(parameter)
         title = f"{label} (`{called}`)" if called and called != label else label
         lines.append(f"    {title} = {_shown(place.value(parameter))}")
         if called is None:
             lines += ["  " + line for line in _named_parts(place, parameter)]
     return lines
+
+
+def _parameters(node: Node) -> Iterator[tuple[str, Node]]:
+    """The parameters of a random variable and of its components, as `sigma` and `dist.sigma`."""
+    distribution = distribution_of(node)
+    yield from distribution.by_name().items()
+    for declared, group in zip(distribution.component_parameters, distribution.components, strict=True):
+        for part in group:
+            yield from ((f"{declared.name}.{label}", value) for label, value in _parameters(part))
 
 
 def _named_parts(place: _Place, expression: Node) -> list[str]:

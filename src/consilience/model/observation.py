@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from consilience.backends import contexts, reference
 from consilience.backends.shapes import Lengths, bind_lengths
-from consilience.distributions.densities import parameter_violation, support_error, support_violation
+from consilience.distributions.densities import parameter_violation, support_error, support_refusal, support_violation
 from consilience.errors import DtypeError, ModelError, ParameterError, ShapeError, SupportError
 from consilience.ir import (
     Dimension,
@@ -181,6 +181,9 @@ def check_values(name: str, rv: Node, data: Node, slots: Mapping[Node, Array]) -
     found = _known([support_violation(rv, data), data], slots)
     if found is not None and found[0].any():
         raise support_error(rv, f"`observed` of `{name}`", found[1], found[0])
+    refused = None if found is None else support_refusal(rv, f"`observed` of `{name}`", found[1])
+    if refused is not None:
+        raise refused
 
 
 def check_parameters(variables: Sequence[Node], slots: Mapping[Node, Array]) -> None:
