@@ -56,6 +56,7 @@ _MODULES: Final = {
     "distributions": "consilience.distributions",
     "errors": "consilience.errors",
     "gradient": "consilience.gradient",
+    "logprob": "consilience.logprob",
     "math": "consilience.math",
     "tensor": "consilience.tensor",
 }

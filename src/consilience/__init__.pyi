@@ -3,6 +3,7 @@
 from consilience import distributions as distributions
 from consilience import errors as errors
 from consilience import gradient as gradient
+from consilience import logprob as logprob
 from consilience import math as math
 from consilience import tensor as tensor
 from consilience.backends.request import In as In
