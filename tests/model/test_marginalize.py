@@ -229,6 +229,22 @@ def test_recovered_variables_have_their_posterior_given_the_rest() -> None:
     assert list(only.data_vars) == ["lp_z"]
 
 
+def test_predictions_keep_what_was_recovered() -> None:
+    model, names = built("mixture_by_index")
+    summed = marginalize(model, names)
+    means = np.array([-100.0, 0.0, 100.0])
+    trace = {
+        "w": np.full((1, 400, 3), 1 / 3),
+        "mu": np.tile(means, (1, 400, 1)),
+        "z": np.tile([0, 1, 2, 0, 1, 2], (1, 400, 1)),
+    }
+    kept = pm.sample_posterior_predictive(trace, summed, random_seed=1).posterior_predictive["y"]
+    np.testing.assert_allclose(kept.mean(("chain", "draw")), np.tile(means, 2), atol=0.3)
+    del trace["z"]
+    drawn = pm.sample_posterior_predictive(trace, summed, random_seed=1).posterior_predictive["y"]
+    np.testing.assert_allclose((abs(drawn) > 50).mean(), 2 / 3, atol=0.05)
+
+
 def test_recovered_chains_are_joint_draws() -> None:
     model, names = built("hidden_markov_chain")
     summed = marginalize(model, names)

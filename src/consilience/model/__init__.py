@@ -4,6 +4,7 @@ from consilience.model.conditioning import do, observe
 from consilience.model.freezing import freeze_dims_and_data
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.marginalization import marginalize
+from consilience.model.minibatch import Minibatch
 from consilience.model.model import (
     Data,
     Deterministic,
@@ -21,6 +22,7 @@ from consilience.model.reparametrization import noncenter, recenter
 __all__ = [
     "Data",
     "Deterministic",
+    "Minibatch",
     "Model",
     "ModelDensity",
     "Point",

@@ -31,6 +31,7 @@ from consilience.model import observation
 from consilience.model.batches import values_of_draws
 from consilience.model.layout import Layout, known_shape, layout_of
 from consilience.model.marginal import placeholders, summed_out
+from consilience.model.minibatch import is_rows
 from consilience.model.operations import operations
 from consilience.model.variables import ModelVariables
 from consilience.ops import Elementwise, cast
@@ -267,6 +268,11 @@ def _arrange(model: ModelVariables, lengths: Lengths) -> tuple[Layout, Node, lis
 def _check_closed(terms: Terms) -> None:
     """Every random variable that occurs must belong to the model."""
     for node in topological([*terms.all, *terms.deterministics]):
+        if is_rows(node):
+            raise ModelError(
+                "the model has a `Minibatch`, with which its density differs from one evaluation to the next; sampling "
+                "needs all data. `compile_logp` and draws work with batches."
+            )
         if isinstance(node.op, RandomVariable):
             raise ModelError(
                 f"the model depends on `{node.name or repr(node.op)}`, a random variable that is not a "

@@ -27,6 +27,7 @@ from consilience.ir.leaves import is_masked
 from consilience.ir.side_tables import name_of
 from consilience.ir.types import FLOATS, dtype_of
 from consilience.lower.specialise import specialise
+from consilience.model.minibatch import is_rows
 from consilience.ops import LengthOf
 from consilience.ops.dtypes import kind_of, widened
 from consilience.ops.elementwise import TensorLike, as_tensor, cast
@@ -102,8 +103,9 @@ def as_data(name: str, rv: Node, observed: TensorLike) -> Node:
             return _typed(name, rv, observed)
         known = constant_value(observed)
         if known is None:
-            leaves = [n for n in topological([observed]) if is_leaf(n)]
-            if all(isinstance(n.op, Shared) for n in leaves):
+            order = topological([observed])
+            keys = {n.inputs[0] for n in order if is_rows(n)}
+            if all(isinstance(n.op, Shared) or n in keys for n in order if is_leaf(n)):
                 return _typed(name, rv, observed)
             raise DtypeError(f"`observed` of `{name}` must be data, got an expression with random or free parts.")
         array = known
