@@ -20,6 +20,7 @@ FORMS = {
     "None": [1.0, None, 3.0],
     "Series": pd.Series([1.0, None, 3.0]),
     "nullable integers": pd.Series([1, None, 3], dtype="Int64"),
+    "NA": [1.0, pd.NA, 3.0],
     "objects": pd.Series([1, None, 3], dtype=object),
 }
 

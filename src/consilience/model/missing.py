@@ -34,13 +34,20 @@ def missing_in(values: Any) -> Mask | None:
         except ValueError:  # ragged lists; who reads the values refuses them
             return None
         if array.dtype == object:
-            # What is missing is no number, or does not equal itself.
-            mask = np.array([v is None or bool(v != v) for v in array.ravel()], bool).reshape(array.shape)
+            mask = np.array([_is_missing(v) for v in array.ravel()], bool).reshape(array.shape)
         else:
             mask = np.isnan(array) if array.dtype.kind in "fc" else np.zeros(array.shape, bool)
     if is_masked(values):
         mask = mask | np.ma.getmaskarray(values)
     return mask if mask.any() else None
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether an object stands for no value: None, what does not equal itself, and what will not say (pandas' NA)."""
+    if value is None:
+        return True
+    differs = value != value
+    return bool(differs) if isinstance(differs, bool | np.bool_) else True
 
 
 def present_in(values: Any, mask: Mask) -> npt.NDArray[Any]:
