@@ -21,6 +21,7 @@ from consilience.sample.arguments import extras, wanted, whole_number
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.given import Given, variables_of
 from consilience.sample.memory import naming_the_largest
+from consilience.storage.datatree import label_array
 
 Array = npt.NDArray[Any]
 Names: TypeAlias = Sequence[str] | str | None
@@ -214,7 +215,7 @@ def _changed(model: Model, trace: Any) -> dict[str, str]:
             continue
         if len(index) != model.coordinates.current_length(name):
             found[name] = f"the dimension `{name}` has another length"
-        elif labels is not None and list(index) != list(labels):
+        elif labels is not None and not index.equals(type(index)(label_array(labels))):
             found[name] = f"the dimension `{name}` has other labels"
     return found
 
