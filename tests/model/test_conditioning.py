@@ -99,3 +99,9 @@ def test_what_cannot_be_set_or_observed_is_refused() -> None:
         pm.observe(old, {"d": [1.0, 2.0]})
     with pytest.raises(pm.ShapeError, match=r"`observed` of `y` has shape \(3,\)"):
         pm.observe(old, {"y": [1.0, 2.0, 3.0]})
+
+
+def test_unknown_names_are_refused_with_those_there_are() -> None:
+    for change in (pm.do, pm.observe):
+        with pytest.raises(KeyError, match="no variable `nowhere`; it has w, x, y"):
+            change(chain(), {"nowhere": 1.0})

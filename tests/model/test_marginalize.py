@@ -13,6 +13,7 @@ from scipy.special import gammaln, logsumexp
 
 import consilience as pm
 from consilience.distributions.densities import support_of
+from consilience.distributions.whole_intervals import DiscreteUniform
 from consilience.errors import ImputationWarning
 from consilience.ir import constant_value
 from consilience.model import marginalize
@@ -99,6 +100,13 @@ def elements_that_act_together() -> None:
     pm.Normal("y", mu + z.sum() + pm.math.cumsum(z), 1.0, observed=Y[:3])
 
 
+@model_of("z")
+def whole_interval() -> None:
+    mu = pm.Normal("mu")
+    z = DiscreteUniform("z", -2, 3)
+    pm.Normal("y", mu * z, 1.0, observed=Y)
+
+
 @model_of("z unused")
 def trials_of_different_numbers() -> None:
     p = pm.Beta("p", 1, 1)
@@ -119,7 +127,7 @@ def full_sum(model: pm.Model, names: list[str], point: dict[str, Any]) -> float:
     """log of the sum of the density over all values of the named variables; those without end left out."""
     summed = [v for v in model.free if v.name in names and v.name != "endless"]
     logp = model.compile_logp([v.node for v in model.variables if v.name != "endless"] + model.potentials)
-    values = [itertools.product(range(_greatest(v.node) + 1), repeat=int(np.prod(v.node.static_shape))) for v in summed]
+    values = [itertools.product(_range(v.node), repeat=int(np.prod(v.node.static_shape))) for v in summed]
     terms = []
     for combination in itertools.product(*values):
         chosen = {v.name: np.reshape(c, v.node.static_shape) for v, c in zip(summed, combination, strict=True)}
@@ -127,9 +135,10 @@ def full_sum(model: pm.Model, names: list[str], point: dict[str, Any]) -> float:
     return float(logsumexp(terms))
 
 
-def _greatest(variable: Any) -> int:
-    upper: Any = support_of(variable).upper  # type: ignore[attr-defined]
-    return int(np.max(upper if isinstance(upper, float) else constant_value(upper)))
+def _range(variable: Any) -> range:
+    support: Any = support_of(variable)
+    bounds = [end if isinstance(end, float) else constant_value(end) for end in (support.lower, support.upper)]
+    return range(int(np.min(bounds[0])), int(np.max(bounds[1])) + 1)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -191,6 +200,7 @@ def test_posterior_of_a_change_point_is_the_exact_one() -> None:
     drawn = np.bincount(posterior["switch"].values.ravel(), minlength=len(counts)) / posterior["switch"].size
     np.testing.assert_allclose(drawn, p, atol=0.02)
     np.testing.assert_array_equal(posterior["disasters"].values[..., ~there], posterior["disasters_unobserved"].values)
+    np.testing.assert_array_equal(posterior["disasters"].values[..., there], np.tile(counts[there], (4, 2500, 1)))
     rates = [(1 + s) / (1 + n) for s, n in zip(events, length, strict=True)]
     expected = [(p * np.where(year < years, *rates)).sum() for year in np.flatnonzero(~there)]
     missing = posterior["disasters_unobserved"].mean(("chain", "draw")).values
@@ -217,6 +227,22 @@ def test_recovered_variables_have_their_posterior_given_the_rest() -> None:
         draws, model=summed, var_names="z", return_samples=False, extend_inferencedata=False, random_seed=1
     )
     assert list(only.data_vars) == ["lp_z"]
+
+
+def test_predictions_keep_what_was_recovered() -> None:
+    model, names = built("mixture_by_index")
+    summed = marginalize(model, names)
+    means = np.array([-100.0, 0.0, 100.0])
+    trace = {
+        "w": np.full((1, 400, 3), 1 / 3),
+        "mu": np.tile(means, (1, 400, 1)),
+        "z": np.tile([0, 1, 2, 0, 1, 2], (1, 400, 1)),
+    }
+    kept = pm.sample_posterior_predictive(trace, summed, random_seed=1).posterior_predictive["y"]
+    np.testing.assert_allclose(kept.mean(("chain", "draw")), np.tile(means, 2), atol=0.3)
+    del trace["z"]
+    drawn = pm.sample_posterior_predictive(trace, summed, random_seed=1).posterior_predictive["y"]
+    np.testing.assert_allclose((abs(drawn) > 50).mean(), 2 / 3, atol=0.05)
 
 
 def test_recovered_chains_are_joint_draws() -> None:

@@ -20,6 +20,7 @@ FORMS = {
     "None": [1.0, None, 3.0],
     "Series": pd.Series([1.0, None, 3.0]),
     "nullable integers": pd.Series([1, None, 3], dtype="Int64"),
+    "NA": [1.0, pd.NA, 3.0],
     "objects": pd.Series([1, None, 3], dtype=object),
 }
 
@@ -47,7 +48,7 @@ def test_the_whole_has_each_element_in_its_place() -> None:
     data = np.array([[1.0, np.nan, 3.0], [np.nan, 5.0, np.nan]])
     model = partly(data, pm.Normal, np.arange(3.0), 1.0)
     trace = {"y_unobserved": np.array([[[-1.0, -2.0, -3.0]]])}
-    whole = pm.compute_deterministics(trace, model=pm.do(model, {"y_observed": [1.0, 3.0, 5.0]}), var_names=["y"])
+    whole = pm.compute_deterministics(trace, model=model)
     np.testing.assert_array_equal(whole["y"].values[0, 0], [[1.0, -1.0, 3.0], [-2.0, 5.0, -3.0]])
 
 
@@ -60,6 +61,34 @@ def test_parts_keep_the_parameters_of_their_elements() -> None:
     full[np.isnan(full)] = free
     expected = stats.norm(mean, scale).logpdf(full).sum()
     assert model.compile_logp()({"y_unobserved": free}) == pytest.approx(expected, rel=1e-13)
+
+
+MEANS = np.array([0.0, 1.0, 2.0])
+COMPOSED: dict[str, Any] = {
+    "mixture of lists": lambda **data: pm.Mixture(
+        "y", [0.3, 0.7], [pm.Normal.dist(MEANS, 1.0), pm.StudentT.dist(3.0)], **data
+    ),
+    "mixture along an axis": lambda **data: pm.NormalMixture(
+        "y", w=[[0.3, 0.7]], mu=np.stack([MEANS, MEANS + 1], axis=-1), sigma=[[1.0]], **data
+    ),
+    "mixture of equal elements": lambda **data: pm.NormalMixture("y", w=[0.3, 0.7], mu=[0.0, 1.0], sigma=1.0, **data),
+    "truncated": lambda **data: pm.Truncated("y", pm.Normal.dist(MEANS, 1.0), lower=[-1.0, -2.0, -3.0], **data),
+    "censored": lambda **data: pm.Censored("y", pm.Normal.dist(0.0, 1.0), lower=None, upper=MEANS + 1.0, **data),
+}
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_parts_of_composed_distributions(name: str) -> None:
+    with pm.Model() as model, pytest.warns(ImputationWarning):
+        COMPOSED[name](observed=[1.0, None, 0.5])
+    with pm.Model() as whole:
+        COMPOSED[name](observed=[1.0, 0.25, 0.5])
+    (free,) = model.free
+    line = np.array([0.25])
+    if free.transform is not None:
+        line = pm.function([], free.transform.forward(pm.tensor.constant(line)))()
+    logp = model.compile_logp(jacobian=False)({str(free.value.name): line})
+    assert logp == pytest.approx(whole.compile_logp()({}), rel=1e-12)
 
 
 def test_probabilities_of_categories_are_those_of_the_elements() -> None:

@@ -315,11 +315,6 @@ def test_no_free_variables() -> None:
         model.log_density()
 
 
-def test_minibatches_are_not_there_yet() -> None:
-    with pm.Model(), pytest.raises(pm.ModelError, match="`total_size` needs minibatches"):
-        pm.Normal("y", 0, 1, observed=THREE, total_size=100)
-
-
 def test_points_must_be_complete() -> None:
     with pm.Model() as model:
         pm.Normal("x", shape=2)

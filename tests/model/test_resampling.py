@@ -100,6 +100,18 @@ def test_other_labels_put_variables_along_them_in_doubt() -> None:
     assert resampled_variables(tree, model).doubtful == {"z": "the dimension `row` has other labels"}
 
 
+@pytest.mark.parametrize(
+    "labels", [[1, "a"], [None, "b"], [(1, 2), (3, 4)], [True, False], np.array(["2020-01-01", "2020-01-02"], "M8[D]")]
+)
+def test_labels_of_every_kind_are_known_again(labels: Any) -> None:
+    with pm.Model(coords={"row": labels}) as model:
+        x = pm.Normal("x", dims="row")
+        pm.Normal("y", x, 1.0, observed=[1.0, 2.0], dims="row")
+        tree = pm.to_inference_data({"x": np.zeros((1, 5, 2))})
+    assert list(resampled_variables(tree, model).taken) == ["x"]
+    assert not resampled_variables(tree, model).doubtful
+
+
 def test_deterministics_may_be_frozen() -> None:
     model, tree = chain()
     tree["posterior"] = tree.posterior.to_dataset().assign(twice=(("chain", "draw", "row"), np.full((1, 500, 2), 7.0)))

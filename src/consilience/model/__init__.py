@@ -1,8 +1,10 @@
 """Models: names, dims, coords and data over a graph, and the densities and predictions made from them."""
 
 from consilience.model.conditioning import do, observe
+from consilience.model.freezing import freeze_dims_and_data
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.marginalization import marginalize
+from consilience.model.minibatch import Minibatch
 from consilience.model.model import (
     Data,
     Deterministic,
@@ -20,11 +22,13 @@ from consilience.model.reparametrization import noncenter, recenter
 __all__ = [
     "Data",
     "Deterministic",
+    "Minibatch",
     "Model",
     "ModelDensity",
     "Point",
     "Potential",
     "do",
+    "freeze_dims_and_data",
     "marginalize",
     "model_density",
     "model_to_graphviz",

@@ -5,16 +5,18 @@ A model and what is to change in; a new model, which shares the data containers 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from consilience.backends.shapes import Lengths
 from consilience.distributions import context
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant, constant_value, numpy_dtype, substitute, topological
 from consilience.ir.side_tables import set_name, without_sources
+from consilience.lower.specialise import specialise
 from consilience.model import observation
 from consilience.model.layout import known_shape
 from consilience.model.log_density import slot_values
@@ -139,6 +141,9 @@ class Rebuilt:
         as_data: set[str] | None = None,
         as_deterministics: set[str] | None = None,
         as_free: set[str] | None = None,
+        as_constants: set[str] | None = None,
+        lengths: Lengths | None = None,
+        fixed: Sequence[str] = (),
         observed: Mapping[str, Any] | None = None,
         pruned: bool = False,
     ) -> Model:
@@ -151,13 +156,22 @@ class Rebuilt:
                     source = self.graphs.get(name, old.named[name])
                     (node,) = substitute([source], known)
                     self.replaced[name] = cast(node, old.named[name].dtype)
+        exchanged = {old.named[name]: node for name, node in self.replaced.items()}
+        data = dict(
+            zip([v.name for v in old.observed], substitute([v.data for v in old.observed], exchanged), strict=True)
+        )
+        if lengths:
+            outputs = [*self.replaced.values(), *data.values()]
+            static = iter(specialise(outputs, lengths)[0])
+            self.replaced = {name: next(static) for name in self.replaced}
+            data = {name: next(static) for name in data}
         new = Model(model=None)
         new.coordinates = old.coordinates.copy()
+        new.coordinates.fix(fixed)
         kept = self._attached(observed or {}) if pruned else set(old.named)
         free = {v.name: v for v in old.free}
         summed = {v.name: v for v in old.marginalized}
-        data = {v.name: v.data for v in old.observed}
-        exchanged = {old.named[name]: node for name, node in self.replaced.items()}
+        weights = {v.name: v.weight for v in old.observed}
         for name in (n for n in old.named if n in kept):
             node = self.replaced[name]
             new.named[name] = node
@@ -167,6 +181,8 @@ class Rebuilt:
                 set_name(node, name)
             if observed and name in observed:
                 new.take_observed(name, node, observed[name])
+            elif as_constants and name in as_constants:
+                continue
             elif (as_data and name in as_data) or (name in old.data and name not in (as_deterministics or ())):
                 new.data[name] = node
             elif as_free and name in as_free:
@@ -181,8 +197,8 @@ class Rebuilt:
                 if name in summed:
                     new.marginalized.append(new.free.pop())
             elif name in data:
-                new.take_observed(name, node, substitute([data[name]], exchanged)[0])
-            else:
+                new.take_observed(name, node, data[name], weights[name])
+            elif name in old.named_potentials:
                 new.named_potentials[name] = node
         new.name = old.name
         return new

@@ -144,6 +144,11 @@ class Coordinates:
                 if not isinstance(self._axes[name].length, int):
                     self._current[name] = len(new)
 
+    def fix(self, names: Sequence[str]) -> None:
+        """Give dimensions the lengths they have now for good."""
+        for name in names:
+            self._axes[name].length = self.current_length(name)
+
     def names(self) -> list[str]:
         """Names of all dimensions."""
         return list(self._axes)

@@ -19,6 +19,7 @@ from consilience.ir.text import text
 from consilience.model import diagnosis
 from consilience.model.layout import Layout, known_shape, layout_of, point_arrays
 from consilience.model.log_density import check_data, slot_values
+from consilience.model.minibatch import is_rows
 from consilience.model.predictive import predict
 from consilience.model.starting_point import starting_position
 from consilience.model.value_graphs import Chosen, d2logp_graph, dlogp_graph, factors, logp_graph
@@ -62,7 +63,7 @@ class PointFunction:
         self.inputs = tuple(inputs)
         graph = topological(_listed(outputs))
         for node in graph:
-            if isinstance(node.op, RandomVariable):
+            if isinstance(node.op, RandomVariable) and not is_rows(node):
                 own = any(v.node is node for v in model.variables)
                 wanted = (
                     "write the graph over `model.value_vars`, with `model.replace_rvs_by_values`"

@@ -31,6 +31,7 @@ from consilience.model import observation
 from consilience.model.batches import values_of_draws
 from consilience.model.layout import Layout, known_shape, layout_of
 from consilience.model.marginal import placeholders, summed_out
+from consilience.model.minibatch import is_rows
 from consilience.model.operations import operations
 from consilience.model.variables import ModelVariables
 from consilience.ops import Elementwise, cast
@@ -110,7 +111,9 @@ def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
         formula = density if variable.inside else supported_density
         term = formula(variable.node, constrained[variable.node])
         priors.append(with_jacobian(term, correction) if jacobian and correction is not None else term)
-    likelihoods = [density(v.node, v.data) for v in model.observed]
+    likelihoods = [
+        density(v.node, v.data) if v.weight is None else v.weight * density(v.node, v.data) for v in model.observed
+    ]
     # Observed variables stand for their data wherever else they are used.
     replacements = {**constrained, **{v.node: v.data for v in model.observed}, **placeholders(model.marginalized)}
     groups = [priors, likelihoods, list(model.named_potentials.values()), list(model.named_deterministics.values())]
@@ -265,6 +268,11 @@ def _arrange(model: ModelVariables, lengths: Lengths) -> tuple[Layout, Node, lis
 def _check_closed(terms: Terms) -> None:
     """Every random variable that occurs must belong to the model."""
     for node in topological([*terms.all, *terms.deterministics]):
+        if is_rows(node):
+            raise ModelError(
+                "the model has a `Minibatch`, with which its density differs from one evaluation to the next; sampling "
+                "needs all data. `compile_logp` and draws work with batches."
+            )
         if isinstance(node.op, RandomVariable):
             raise ModelError(
                 f"the model depends on `{node.name or repr(node.op)}`, a random variable that is not a "

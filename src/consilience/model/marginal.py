@@ -15,11 +15,12 @@ from typing import Final
 
 import numpy as np
 
+from consilience.backends.reference import evaluate
 from consilience.distributions.constraints import Whole
 from consilience.distributions.densities import support_of, supported_density
 from consilience.distributions.mathematics import less, where
 from consilience.errors import ModelError
-from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
+from consilience.ir import Node, constant, constant_value, is_leaf, substitute, tensor_input, topological
 from consilience.model.separability import Link, Links, links
 from consilience.model.variables import FreeVariable
 from consilience.ops.index import getitem, index_inc
@@ -118,8 +119,11 @@ def _range(variable: FreeVariable) -> tuple[int, int]:
         )
     bounds = []
     for bound, end in ((support.lower, np.min), (support.upper, np.max)):
-        known = constant_value(bound) if isinstance(bound, Node) else np.asarray(bound)
-        if known is None:
+        if not isinstance(bound, Node):
+            known = np.asarray(bound)
+        elif not any(is_leaf(node) for node in topological([bound])):
+            (known,) = evaluate([bound], {})
+        else:
             raise ModelError(
                 f"`{variable.name}` ({variable.node.op!r}) is bounded by {bound!r}, which is no constant; give numbers "
                 "to marginalize it."

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from consilience.distributions.distribution import Distribution
 from consilience.distributions.random_variable import distribution_of
 from consilience.errors import ModelError
-from consilience.ir import Node, ShapeConstraint, constant
+from consilience.ir import Node, Shape, ShapeConstraint, constant
 from consilience.ir.leaves import is_masked
 from consilience.ops.assertion import require
 from consilience.ops.index import getitem
@@ -34,13 +34,20 @@ def missing_in(values: Any) -> Mask | None:
         except ValueError:  # ragged lists; who reads the values refuses them
             return None
         if array.dtype == object:
-            # What is missing is no number, or does not equal itself.
-            mask = np.array([v is None or bool(v != v) for v in array.ravel()], bool).reshape(array.shape)
+            mask = np.array([_is_missing(v) for v in array.ravel()], bool).reshape(array.shape)
         else:
             mask = np.isnan(array) if array.dtype.kind in "fc" else np.zeros(array.shape, bool)
     if is_masked(values):
         mask = mask | np.ma.getmaskarray(values)
     return mask if mask.any() else None
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether an object stands for no value: None, what does not equal itself, and what will not say (pandas' NA)."""
+    if value is None:
+        return True
+    differs = value != value
+    return bool(differs) if isinstance(differs, bool | np.bool_) else True
 
 
 def present_in(values: Any, mask: Mask) -> npt.NDArray[Any]:
@@ -61,8 +68,8 @@ def parts(name: str, rv: Node, mask: Mask) -> tuple[Node, Node, Node]:
     return there, lacking, joined
 
 
-def _elements(name: str, rv: Node, places: tuple[npt.NDArray[np.intp], ...]) -> Node:
-    """The variable of some elements of another, along one axis."""
+def _elements(name: str, rv: Node, places: tuple[npt.NDArray[np.intp], ...], own: int = 0) -> Node:
+    """The variable of some elements of another, along one axis; its last `own` axes belong to every element."""
     bound = distribution_of(rv)
     if bound.event_rank or type(bound).batch_shapes is not Distribution.batch_shapes:
         raise ModelError(
@@ -70,21 +77,30 @@ def _elements(name: str, rv: Node, places: tuple[npt.NDArray[np.intp], ...]) -> 
             "there have no density of their own here. Leave out whole rows with missing values, or write the missing "
             "ones as a variable of their own."
         )
-    values = [_picked(value, rank, rv, places) for value, rank in zip(bound.values, bound.event_ranks(), strict=True)]
-    components = [
-        [_elements(name, node, places[len(places) - node.ndim :]) for node in group] for group in bound.components
+    if not places:
+        return rv
+    lengths = rv.static_shape[: rv.ndim - own]
+    values = [
+        _picked(value, rank + own, lengths, places)
+        for value, rank in zip(bound.values, bound.event_ranks(), strict=True)
     ]
-    shape = places[0].shape if places else ()
+    components = [
+        [_elements(name, node, places[len(places) - node.ndim + axes :], axes) for node in group]
+        for group, axes in zip(bound.components, bound.component_axes(), strict=True)
+    ]
+    shape = (*places[0].shape, *rv.static_shape[rv.ndim - own :])
     return type(bound).variable(values, shape, None, bound.settings, components)
 
 
-def _picked(value: Node, event_rank: int, rv: Node, places: tuple[npt.NDArray[np.intp], ...]) -> Node:
-    """A parameter's values for some elements of its variable; equal for all along axes of length 1."""
-    rank = value.ndim - event_rank
-    if not rank:
+def _picked(value: Node, last: int, lengths: Shape, places: tuple[npt.NDArray[np.intp], ...]) -> Node:
+    """A parameter's values for some elements of its variable: its axes before the `last` ones follow the variable's.
+
+    Along axes of length 1 all elements have the same.
+    """
+    rank = value.ndim - last
+    if rank <= 0:
         return value
-    own = value.static_shape[:rank]
-    ends = zip(own, rv.static_shape[rv.ndim - rank :], places[len(places) - rank :], strict=True)
+    ends = zip(value.static_shape[:rank], lengths[len(lengths) - rank :], places[len(places) - rank :], strict=True)
     index = tuple(0 if length == 1 and full != 1 else constant(place) for length, full, place in ends)
     return getitem(value, index)
 

@@ -9,8 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts
+from consilience.backends.pickling import duplicate
 from consilience.distributions import context
+from consilience.distributions.random_variable import variable_of
 from consilience.distributions.transforms import Transform
+from consilience.distributions.transforms.registry import requested_transform
 from consilience.errors import ModelError
 from consilience.ir import FLOATS, Node, constant
 from consilience.model import functions, model_graph, observation, printing
@@ -35,13 +38,9 @@ ABSENT: Final = {
     "logp_dlogp_function": "use `compile_logp` and `compile_dlogp`, or `log_density()`, which gives both at once.",
     "logp_array": "use `log_density()`, a function of one flat vector.",
     "profile": "time a function with `timeit`, or ask `result.posterior.attrs` of a run where its time went.",
-    "register_rv": "write `pm.Normal('x', …)` inside `with model:`.",
     "register_data_var": "write `pm.Data('x', …)` inside `with model:`.",
-    "add_named_variable": "write `pm.Deterministic('x', …)` inside `with model:`.",
     "create_value_var": "value variables are made with their variables: `model.value_vars`.",
     "make_obs_var": "give `observed=` to the distribution, or use `pm.observe`.",
-    "copy": "use `copy.deepcopy(model)`, or `pm.do(model, {})`.",
-    "check_bounds": "the checks of parameters cost nothing here, so there is no switch.",
 }
 
 
@@ -62,8 +61,8 @@ class Model(ModelVariables):
         *,
         model: ModelVariables | context.Default | None = context.DEFAULT,
     ) -> None:
-        del check_bounds  # PyMC's switch for speed; here the checks cost nothing
         super().__init__(name, coords, model=model)
+        self.check_bounds = check_bounds  # PyMC's switch for speed; here the checks cost nothing
 
     def __getattr__(self, name: str) -> Node:
         named: dict[str, Node] = self.__dict__.get("named", {})
@@ -100,6 +99,43 @@ class Model(ModelVariables):
         if isinstance(found, Model):
             return found
         return modelcontext(None) if error_if_none else None
+
+    def copy(self) -> Model:
+        """A model of its own, with data of its own; as `copy.deepcopy`."""
+        return duplicate(self)
+
+    def register_rv(
+        self,
+        rv_var: Node,
+        name: str,
+        *,
+        observed: TensorLike | None = None,
+        total_size: Any = None,
+        dims: DimensionNames = None,
+        default_transform: Any = context.DEFAULT,
+        transform: Any = context.DEFAULT,
+        initval: Any = None,
+    ) -> Node:
+        """Take a random variable made with `.dist()` into the model, as if its distribution had been given the name.
+
+        The arguments are those of distributions, such as `pm.Normal`.
+
+        returns   `rv_var`, or the deterministic of observed and free parts where values are missing
+        """
+        variable_of(rv_var, "register_rv")
+        return self.register(
+            name,
+            rv_var,
+            observed=observed,
+            total_size=total_size,
+            dims=dims,
+            transform=requested_transform(rv_var, transform, default_transform),
+            initval=initval,
+        )
+
+    def add_named_variable(self, var: Node, dims: DimensionNames = None) -> None:
+        """Find an expression that has a name under it, as `model[name]`; its values are not kept."""
+        self.add_named(var, dims)
 
     @property
     def isroot(self) -> bool:

@@ -76,6 +76,8 @@ def model_graph(
     kinds |= dict.fromkeys(model.named_potentials, "potential") | {v.name: "free" for v in model.marginalized}
     kinds |= dict.fromkeys(model.conditional_deterministics, "deterministic")
     texts = dict.fromkeys(model.data, "Data")
+    for name in model.named.keys() - kinds.keys():  # found by name only
+        kinds[name], texts[name] = ("deterministic", "Expression") if model.named[name].inputs else ("data", "Constant")
     for line in lines(model):
         parameters = f"({', '.join(line.parameters)})" if formatting == "plain_with_params" else ""
         texts[line.name] = line.distribution + parameters

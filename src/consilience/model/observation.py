@@ -11,7 +11,7 @@ import numpy.typing as npt
 from consilience.backends import contexts, reference
 from consilience.backends.shapes import Lengths, bind_lengths
 from consilience.distributions.densities import parameter_violation, support_error, support_refusal, support_violation
-from consilience.errors import DtypeError, ParameterError, ShapeError, SupportError
+from consilience.errors import DtypeError, ModelError, ParameterError, ShapeError, SupportError
 from consilience.ir import (
     Dimension,
     Node,
@@ -27,9 +27,11 @@ from consilience.ir.leaves import is_masked
 from consilience.ir.side_tables import name_of
 from consilience.ir.types import FLOATS, dtype_of
 from consilience.lower.specialise import specialise
+from consilience.model.minibatch import is_rows
 from consilience.ops import LengthOf
 from consilience.ops.dtypes import kind_of, widened
-from consilience.ops.elementwise import TensorLike, cast
+from consilience.ops.elementwise import TensorLike, as_tensor, cast
+from consilience.ops.shape import length_of
 
 Array = npt.NDArray[Any]
 
@@ -101,8 +103,9 @@ def as_data(name: str, rv: Node, observed: TensorLike) -> Node:
             return _typed(name, rv, observed)
         known = constant_value(observed)
         if known is None:
-            leaves = [n for n in topological([observed]) if is_leaf(n)]
-            if all(isinstance(n.op, Shared) for n in leaves):
+            order = topological([observed])
+            keys = {n.inputs[0] for n in order if is_rows(n)}
+            if all(isinstance(n.op, Shared) or n in keys for n in order if is_leaf(n)):
                 return _typed(name, rv, observed)
             raise DtypeError(f"`observed` of `{name}` must be data, got an expression with random or free parts.")
         array = known
@@ -142,6 +145,32 @@ def check_shape(name: str, rv: Node, shape: Sequence[Any]) -> None:
             f"`observed` of `{name}` has shape {tuple(shape)}, but the variable has shape {own}; "
             "check the shapes of its parameters and data."
         )
+
+
+def weight(name: str, rv: Node, total_size: Any) -> Node | None:
+    """How many observations each one of a batch stands for: the size of all data over that of the batch.
+
+    total_size   length of all data along the first axis, or a list of lengths with None, or `...`, for axes that are
+                 complete; None: the data are no batch
+    """
+    if total_size is None:
+        return None
+    sizes = list(total_size) if isinstance(total_size, list | tuple) else [total_size]
+    if ... in sizes:
+        place = sizes.index(...)
+        sizes[place : place + 1] = [None] * (rv.ndim - len(sizes) + 1)
+    for size in sizes:
+        whole = isinstance(size, int | np.integer) and not isinstance(size, bool) and size > 0
+        if not whole and size is not None and not isinstance(size, Node):
+            raise ModelError(f"`{name}`: `total_size` must be made of whole numbers > 0, got {total_size!r}.")
+    if len(sizes) > max(1, rv.ndim):
+        raise ShapeError(f"`{name}` has {rv.ndim} axes, but `total_size` has {len(sizes)}: {total_size!r}.")
+    result = constant(1.0)
+    for axis, size in enumerate(sizes):
+        if size is not None:
+            own = length_of(rv.static_shape[axis]) if rv.ndim else constant(1)
+            result = result * (cast(as_tensor(size), "float64") / cast(own, "float64"))
+    return result
 
 
 def check_constant(name: str, rv: Node, data: Node) -> None:

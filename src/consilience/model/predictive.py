@@ -35,26 +35,32 @@ Array = npt.NDArray[Any]
 
 
 def predict(
-    model: ModelVariables, names: Sequence[str], given: Mapping[str, Array], count: int, seed: int
+    model: ModelVariables,
+    names: Sequence[str],
+    given: Mapping[str, Array],
+    count: int,
+    seed: int,
+    with_data: bool = False,
 ) -> dict[str, Array]:
     """Values of named variables in `count` draws; draw number i depends on the seed and i alone.
 
-    names     random variables and deterministics wanted
-    given     values of variables that are not drawn anew: arrays (count, …)
-    returns   per name an array (count, …)
-    raises    ModelError for unknown names; ShapeError where given values do not fit the present data
+    names       random variables and deterministics wanted
+    given       values of variables that are not drawn anew: arrays (count, …)
+    with_data   whether observed variables are their data, and not drawn anew
+    returns     per name an array (count, …)
+    raises      ModelError for unknown names; ShapeError where given values do not fit the present data
     """
     slots, values, _, lengths = slot_values(model)
     _check_known(model, [*names, *given])
     if slots:
         observation.check_parameters([v.node for v in model.variables], dict(zip(slots, values, strict=True)))
     fixed = list(given)
-    key = (tuple(names), tuple((n, given[n].shape[1:]) for n in fixed), tuple(v.shape for v in values))
+    key = (tuple(names), tuple((n, given[n].shape[1:]) for n in fixed), tuple(v.shape for v in values), with_data)
     arrays = [_fitting(model, n, given[n], lengths, count) for n in fixed]
 
     def compile_draws() -> Executable:
         with without_sources():
-            return _compile_draws(model, names, fixed, slots, lengths)
+            return _compile_draws(model, names, fixed, slots, lengths, with_data)
 
     compiled = kept(model.cache, "predictive", key, compile_draws)
     inputs = [(np.asarray([seed & (2**63 - 1)], "int64"), False), (np.arange(count, dtype="int64"), True)]
@@ -203,13 +209,20 @@ def _fitting(model: ModelVariables, name: str, array: Array, lengths: Lengths, c
 
 
 def _compile_draws(
-    model: ModelVariables, names: Sequence[str], fixed: Sequence[str], slots: list[Node], lengths: Lengths
+    model: ModelVariables,
+    names: Sequence[str],
+    fixed: Sequence[str],
+    slots: list[Node],
+    lengths: Lengths,
+    with_data: bool,
 ) -> Executable:
     """One program: (seed, number of the draw, given values) -> wanted values."""
     seed = tensor_input("key", (), "seed")
     number = tensor_input("int64", (), "draw")
     leaves = [tensor_input(model.named[n].dtype, model.named[n].static_shape, n) for n in fixed]
     replacements: dict[Node, Node] = {model.named[n]: leaf for n, leaf in zip(fixed, leaves, strict=True)}
+    if with_data:
+        replacements |= {v.node: v.data for v in model.observed}
     outputs = substitute([model.named[name] for name in names], replacements)
     stream = fold_in(seed, number)
     variables = [n for n in topological(outputs) if isinstance(n.op, RandomVariable)]

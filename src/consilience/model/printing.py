@@ -31,7 +31,7 @@ class Line(Record):
 
 def lines(model: ModelVariables, include_params: bool = True) -> list[Line]:
     """The free variables, deterministics, potentials and observed variables of a model."""
-    own = set(model.named.values())
+    own = {node for node in model.named.values() if constant_value(node) is None}
 
     def of(name: str, node: Node, remark: str = "") -> Line:
         parameters = _parameters(distribution_of(node), own, name) if include_params else ()

@@ -11,13 +11,12 @@ from typing import Final
 
 import numpy as np
 
+from consilience import distributions
 from consilience.distributions import context
 from consilience.distributions.densities import parameter_violation
 from consilience.distributions.distribution import Distribution
 from consilience.distributions.mathematics import absolute, log, where
-from consilience.distributions.positive import HalfCauchy, HalfNormal, LogNormal
 from consilience.distributions.random_variable import distribution_of, random_variables
-from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT
 from consilience.errors import ModelError
 from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
 from consilience.ir.side_tables import set_name, without_sources
@@ -33,16 +32,22 @@ from consilience.ops.shape import broadcast_to
 from consilience.rules import simplify
 from consilience.transforms.gradient import gradient
 
-# Families closed under x -> location + scale * x: their parameters of that meaning. Other distributions serve, too, if
-# they draw by a function of standard normal numbers, as LogNormal and MvNormal do.
-LOCATION_SCALE: Final[dict[type[Distribution], tuple[str | None, str]]] = {
-    Normal: ("mu", "sigma"),
-    StudentT: ("mu", "sigma"),
-    Laplace: ("mu", "b"),
-    Cauchy: ("alpha", "beta"),
-    HalfNormal: (None, "sigma"),
-    HalfCauchy: (None, "beta"),
+# Families closed under x -> location + scale * x, by title: their parameters of that meaning. Other distributions
+# serve, too, if they draw by a function of standard normal numbers, as LogNormal and MvNormal do.
+LOCATION_SCALE: Final[dict[str, tuple[str | None, str]]] = {
+    "Normal": ("mu", "sigma"),
+    "StudentT": ("mu", "sigma"),
+    "Laplace": ("mu", "b"),
+    "Cauchy": ("alpha", "beta"),
+    "Logistic": ("mu", "s"),
+    "Gumbel": ("mu", "beta"),
+    "Moyal": ("mu", "sigma"),
+    "HalfNormal": (None, "sigma"),
+    "HalfCauchy": (None, "beta"),
+    "HalfStudentT": (None, "sigma"),
 }
+# Those for which a scale of either sign will do.
+SYMMETRIC: Final = ("Normal", "StudentT", "Laplace", "Cauchy", "Logistic")
 
 Names = str | Node | Sequence[str | Node]
 
@@ -53,9 +58,9 @@ def noncenter(model: Model, var_names: Names) -> Model:
     The posterior is the same. Where few data speak for each element of `theta` and `sigma` is estimated, the sampler
     has an easier way in the new coordinates; `pm.recenter` is the way back.
 
-    var_names   free variables, or their names: of the location-scale families Normal, StudentT, Laplace, Cauchy,
-                HalfNormal, HalfCauchy, or of distributions that draw by a function of standard normal numbers, such
-                as LogNormal (on its log scale) and MvNormal (by its Cholesky factor)
+    var_names   free variables, or their names: of a location-scale family (Normal, StudentT, Laplace, Cauchy, Logistic,
+                Gumbel, Moyal, HalfNormal, HalfCauchy, HalfStudentT), or of a distribution that draws by a function of
+                standard normal numbers, such as LogNormal (on its log scale) and MvNormal (by its Cholesky factor)
     returns     a new model with the free variable `theta_raw` of `theta`'s shape and dims, and `theta` as a
                 deterministic. A starting value given with `theta` is not carried over
     raises      KeyError for unknown names; ModelError for what is no free variable, has a transform of its own, or
@@ -105,7 +110,7 @@ def _raw_variable(made: Model, name: str, raw: Node) -> FreeVariable:
 def _standardized(rv: Node) -> tuple[Node, Node] | None:
     """A standard variable, and the variable as a function of it and the parameters; None where there is no such way."""
     bound = distribution_of(rv)
-    row = LOCATION_SCALE.get(type(bound))
+    row = LOCATION_SCALE.get(bound.title)
     if row is not None:
         location, scale = row
         plain = {scale: constant(1.0, rv.dtype)} | ({location: constant(0.0, rv.dtype)} if location else {})
@@ -134,7 +139,7 @@ def _by_normal_numbers(rv: Node, bound: Distribution) -> tuple[Node, Node] | Non
     noise = [n for n in random if key in topological([n])]
     if len(noise) != 1 or not isinstance(noise[0].op, Elementwise) or noise[0].op.function != "random_normal":
         return None
-    raw = Normal.dist(0.0, 1.0, shape=noise[0].static_shape)
+    raw = distributions.Normal.dist(0.0, 1.0, shape=noise[0].static_shape)
     return raw, substitute([result], {noise[0]: raw})[0]
 
 
@@ -142,7 +147,8 @@ def recenter(model: Model, var_names: Names) -> Model:
     """The model with deterministics of the form `mu + sigma * raw` as free variables: the inverse of `noncenter`.
 
     var_names   deterministics, or their names: affine in a free variable of their shape, element by element, which is
-                Normal, StudentT, Laplace or Cauchy with constant parameters; or the exponential of such with a Normal
+                Normal, StudentT, Laplace, Cauchy or Logistic with constant parameters; or the exponential of such an
+                expression of a Normal
     returns     a new model in which `theta` is free, and `raw` the deterministic `(theta - mu) / sigma`
     raises      KeyError for unknown names; ModelError for what is no such deterministic
     """
@@ -169,7 +175,7 @@ def _centred(model: Model, name: str) -> tuple[FreeVariable, Node, Node]:
     found = []
     for free in model.free:
         affine = _affine(model, inner, free)
-        if affine is not None and (not exponential or isinstance(distribution_of(free.node), Normal)):
+        if affine is not None and (not exponential or distribution_of(free.node).title == "Normal"):
             found.append((free, *affine))
     # Also a location may be normal; the scale that the model estimates tells which one was meant.
     estimated = [one for one in found if random_variables([one[2]])]
@@ -178,16 +184,16 @@ def _centred(model: Model, name: str) -> tuple[FreeVariable, Node, Node]:
         seen = f"several serve: {', '.join(f'`{one[0].name}`' for one in found)}" if found else "there is none"
         raise ModelError(
             f"`{name}` is no location plus scale times one free variable of its shape with constant parameters "
-            f"(Normal, StudentT, Laplace or Cauchy); {seen}."
+            f"(Normal, StudentT, Laplace, Cauchy or Logistic); {seen}."
         )
     free, location, scale = chosen[0]
     bound = distribution_of(free.node)
-    names = LOCATION_SCALE[type(bound)]
+    names = LOCATION_SCALE[bound.title]
     own = bound.by_name()
     assert names[0] is not None
     moved = {names[0]: location + scale * own[names[0]], names[1]: absolute(scale) * own[names[1]]}
     values = [moved.get(p.name, value) for p, value in zip(bound.parameters, bound.values, strict=True)]
-    theta = (LogNormal if exponential else type(bound)).variable(values, node.static_shape)
+    theta = (distributions.LogNormal if exponential else type(bound)).variable(values, node.static_shape)
     return free, theta, ((log(node) if exponential else node) - location) / scale
 
 
@@ -204,9 +210,8 @@ def _unguarded(node: Node) -> Node:
 def _affine(model: Model, expression: Node, free: FreeVariable) -> tuple[Node, Node] | None:
     """Location and scale where an expression is `location + scale * variable`, element by element; else None."""
     bound = distribution_of(free.node)
-    row = LOCATION_SCALE.get(type(bound))
     shape = free.node.static_shape
-    if row is None or row[0] is None or expression.static_shape != shape or not free.inside:
+    if bound.title not in SYMMETRIC or expression.static_shape != shape or not free.inside:
         return None
     if any(constant_value(value) is None for value in bound.values):
         return None
@@ -231,13 +236,11 @@ def centred_hierarchies(model: ModelVariables) -> list[str]:
     found = []
     for variable in model.free:
         bound = distribution_of(variable.node)
-        row = LOCATION_SCALE.get(type(bound))
-        named = bound.by_name()
-        scales = [named[row[1]]] if row is not None else [v for name, v in named.items() if name != "mu"]
-        if variable.inside and not random.isdisjoint(topological(scales)):
-            with without_sources():
-                if row is not None or _by_normal_numbers(variable.node, bound) is not None:
-                    found.append(variable.name)
+        if variable.inside and bound.title in (*LOCATION_SCALE, "LogNormal", "MvNormal"):
+            location = LOCATION_SCALE.get(bound.title, ("mu", ""))[0]
+            others = [value for name, value in bound.by_name().items() if name not in (location, "nu")]
+            if not random.isdisjoint(topological(others)):
+                found.append(variable.name)
     return found
 
 

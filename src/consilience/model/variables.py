@@ -9,13 +9,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import numpy.typing as npt
 
 from consilience.backends import contexts
 from consilience.backends.pickling import duplicate
 from consilience.distributions import context
+from consilience.distributions.random_variable import is_random
 from consilience.distributions.transforms import Transform, default_transform, label
 from consilience.errors import DtypeError, ImputationWarning, ModelError, ShapeError
 from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_input
@@ -28,6 +29,7 @@ from consilience.record import Record
 # Axes that every result has.
 RESERVED_NAMES: Final = ("chain", "draw", "__sample__")
 
+Declared = TypeVar("Declared")
 DimensionNames = str | Sequence[str | None] | None
 
 
@@ -55,11 +57,15 @@ class FreeVariable(Record):
 
 
 class ObservedVariable(Record):
-    """A random variable with data: a constant or a shared slot."""
+    """A random variable with data: a constant or a shared slot.
+
+    weight   how many observations each one stands for, where the data are a batch; None: itself
+    """
 
     name: str
     node: Node
     data: Node
+    weight: Node | None = None
 
 
 def value_variable(name: str, node: Node, transform: Transform | None) -> Node:
@@ -69,7 +75,23 @@ def value_variable(name: str, node: Node, transform: Transform | None) -> Node:
     return tensor_input("float64" if node.dtype in FLOATS else node.dtype, shape, title)
 
 
-class ModelVariables:
+class Declaring(type):
+    """Makes a model the context while its `__init__` runs, so that those of derived classes may declare variables."""
+
+    def __call__(cls: type[Declared], *arguments: Any, **named: Any) -> Declared:
+        made: Any = cls.__new__(cls)
+        made.around = context.current_or_none()
+        context.push(made)
+        try:
+            made.__init__(*arguments, **named)
+        finally:
+            context.pop()
+            del made.around
+        result: Declared = made
+        return result
+
+
+class ModelVariables(metaclass=Declaring):
     """The variables of one model, as they were declared.
 
     name     prefix `name::` of all variables
@@ -85,7 +107,7 @@ class ModelVariables:
         *,
         model: ModelVariables | context.Default | None = context.DEFAULT,
     ) -> None:
-        around = context.current_or_none() if isinstance(model, context.Default) else model
+        around = self.__dict__.get("around") if isinstance(model, context.Default) else model
         self.parent: ModelVariables | None = around if isinstance(around, ModelVariables) else None
         before: str = self.parent.name if self.parent is not None else ""
         self.name: str = "::".join(part for part in (before, name) if part)
@@ -240,9 +262,13 @@ class ModelVariables:
         total_size: Any = None,
     ) -> Node:
         """Take a random variable into the model, as free or observed; called by the distributions."""
-        if total_size is not None:
-            raise ModelError(f"`{name}`: `total_size` needs minibatches, which are not there yet; drop it.")
+        if total_size is not None and observed is None:
+            raise ModelError(
+                f"`{name}`: `total_size` is the size of all data, of which `observed` is a part; give both."
+            )
         mask = None if observed is None else missing.missing_in(observed)
+        if mask is not None and total_size is not None:
+            raise ModelError(f"`{name}`: data with missing values are no batch; drop `total_size`.")
         if mask is not None:
             return self._register_partly(name, node, observed, mask, dims, transform)
         full = self._full_name(name)
@@ -250,7 +276,7 @@ class ModelVariables:
         if observed is None:
             self.take_free(full, node, transform, initval)
         else:
-            self.take_observed(full, node, observed)
+            self.take_observed(full, node, observed, observation.weight(full, node, total_size))
         set_name(node, full)
         self._enter(full, node, axes)
         return node
@@ -285,12 +311,12 @@ class ModelVariables:
         for owner in self.lineage():
             owner.free.append(free)
 
-    def take_observed(self, full: str, node: Node, observed: TensorLike) -> None:
-        """Take a random variable with data, by its full name."""
+    def take_observed(self, full: str, node: Node, observed: TensorLike, weight: Node | None = None) -> None:
+        """Take a random variable with data, by its full name; each of them stands for `weight` observations."""
         data = observation.as_data(full, node, observed)
         observation.check_constant(full, node, data)
         for owner in self.lineage():
-            owner.observed.append(ObservedVariable(full, node, data))
+            owner.observed.append(ObservedVariable(full, node, data, weight))
 
     def _enter(self, name: str, node: Node, dims: tuple[str | None, ...] | None) -> None:
         """Take note of a named node; what was compiled before is out of date."""
@@ -361,6 +387,16 @@ class ModelVariables:
                     f"axis {axis} of `{name}` has length {length}, but the dimension `{dim}` has length {wanted}."
                 )
         return names
+
+    def add_named(self, node: Node, dims: DimensionNames = None) -> None:
+        """Find a node that has a name under it; its values are not kept."""
+        name = name_of(node)
+        if name is None:
+            raise ModelError(f"{describe(node)} has no name; give it one with `.copy(name=…)`, or use `Deterministic`.")
+        if is_random(node):
+            raise ModelError(f"`{name}` is a random variable; take it into the model with `model.register_rv`.")
+        full = self._full_name(name)
+        self._enter(full, node, self._checked_dims(full, node, dims))
 
     def add_deterministic(self, name: str, node: Node, dims: DimensionNames = None) -> Node:
         """Name an expression so that its values are kept."""

@@ -10,6 +10,7 @@ from consilience.backends import reference
 from consilience.ir import dimension as dims
 from consilience.ir import topological
 from consilience.model.log_density import slot_values
+from consilience.model.minibatch import has_batches
 from consilience.model.model import Model
 
 Array = npt.NDArray[Any]
@@ -22,11 +23,13 @@ def constant_data(model: Model) -> dict[str, Array]:
 
 
 def observed_data(model: Model) -> dict[str, Array]:
-    """Observed values by variable; left out where they do not fit the present data's lengths."""
+    """Observed values by variable; left out where they do not fit the present data's lengths, or are random rows."""
     slots, values, _, lengths = slot_values(model)
     known = dict(zip(slots, values, strict=True))
     result = {}
     for variable in model.observed:
+        if has_batches([variable.data]):
+            continue
         used = set(topological([variable.data]))
         (array,) = reference.evaluate([variable.data], {s: v for s, v in known.items() if s in used})
         if array.shape == tuple(dims.substitute(n, lengths) for n in variable.node.static_shape):

@@ -21,6 +21,7 @@ from consilience.sample.arguments import extras, wanted, whole_number
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.given import Given, variables_of
 from consilience.sample.memory import naming_the_largest
+from consilience.storage.datatree import label_array
 
 Array = npt.NDArray[Any]
 Names: TypeAlias = Sequence[str] | str | None
@@ -214,7 +215,7 @@ def _changed(model: Model, trace: Any) -> dict[str, str]:
             continue
         if len(index) != model.coordinates.current_length(name):
             found[name] = f"the dimension `{name}` has another length"
-        elif labels is not None and list(index) != list(labels):
+        elif labels is not None and not index.equals(type(index)(label_array(labels))):
             found[name] = f"the dimension `{name}` has other labels"
     return found
 
@@ -311,7 +312,7 @@ def compute_deterministics(
     lacking = redrawn(owner, names, list(draws.values))
     if lacking:
         raise ModelError(f"the draws hold no {', '.join(f'`{n}`' for n in lacking)}, on which deterministics depend.")
-    values = draws.unfolded(predict(owner, names, draws.values, draws.count, 0))
+    values = draws.unfolded(predict(owner, names, draws.values, draws.count, 0, with_data=True))
     made = draws.dataset(owner, values, owner.named_vars_to_dims, "posterior")
     return made.merge(variables_of(dataset)) if merge_dataset else made
 

@@ -49,7 +49,7 @@ def recover_marginals(
     made = {name: found[name] for name in names if name in found}
     derived = [name for name in names if name in owner.conditional_deterministics]
     if derived:
-        made |= predict(owner, derived, {**draws.values, **found}, draws.count, seed)
+        made |= predict(owner, derived, {**draws.values, **found}, draws.count, seed, with_data=True)
     arrays = dict(made) if return_samples else {}
     arrays |= {f"lp_{name}": weights[name] for name in names if name in weights}
     dims = {f"lp_{name}": (*axes, None) for name, axes in owner.dims_of.items() if name in weights}

@@ -1,0 +1,63 @@
+"""Models with constant data and lengths: the same densities, and nothing that can change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import consilience as pm
+from consilience.model import freeze_dims_and_data
+
+
+def regression() -> pm.Model:
+    with pm.Model(coords={"group": ["a", "b"]}) as model:
+        x = pm.Data("x", [1.0, 2.0, 3.0], dims="row")
+        group = pm.Data("g", [0, 1, 1], dims="row")
+        offset = pm.Data("offset", [0.5, 0.25])
+        level = pm.Normal("level", 0.0, 1.0, dims="group")
+        slope = pm.Normal("slope", shape=offset.shape)
+        noise = pm.Normal("noise", dims="row")
+        mean = pm.Deterministic("mean", level[group] + slope.sum() * x + noise, dims="row")
+        pm.Normal("y", mean, 1.0, observed=pm.Data("seen", [1.0, 2.0, 3.0], dims="row"), dims="row")
+        pm.Potential("pull", -((slope - offset) ** 2))
+    return model
+
+
+def test_frozen_models_have_the_same_density_and_no_data() -> None:
+    model = regression()
+    frozen = freeze_dims_and_data(model)
+    point = {name: value + 0.3 for name, value in model.initial_point().items()}
+    before = model.compile_logp()(point)
+    assert frozen.compile_logp()(point) == pytest.approx(before, rel=1e-14)
+    assert not frozen.data
+    assert frozen["x"].static_shape == frozen["mean"].static_shape == (3,)
+    assert frozen["slope"].static_shape == (2,)
+    assert frozen.coordinates.length("row") == 3
+    with model:
+        pm.set_data({"x": [9.0] * 4, "g": [0] * 4, "seen": [0.0] * 4})
+    assert frozen.compile_logp()(point) == pytest.approx(before, rel=1e-14)
+    with pytest.raises(KeyError, match="no data `x`"):
+        frozen.set_data("x", [1.0, 2.0, 3.0])
+    assert "x" in pm.model_to_mermaid(frozen)
+    assert "level ~ Normal(0, 1)" in repr(frozen)
+    with pytest.warns(pm.ConsilienceWarning, match="potentials `pull`"):
+        prior = pm.sample_prior_predictive(4, model=frozen, random_seed=1)
+    assert prior.prior["mean"].dims == ("chain", "draw", "row")
+
+
+def test_part_of_the_data_may_stay() -> None:
+    frozen = freeze_dims_and_data(regression(), dims=[], data=["offset", "g"])
+    assert list(frozen.data) == ["x", "seen"]
+    assert frozen["slope"].static_shape == (2,)
+    frozen.set_data("x", [0.0, 0.0, 0.0])
+    assert np.isfinite(frozen.compile_logp()(frozen.initial_point()))
+
+
+def test_lengths_and_the_data_that_decide_them_go_together() -> None:
+    model = regression()
+    with pytest.raises(pm.ModelError, match="`x` decides the length of `row`: freeze both, or neither"):
+        freeze_dims_and_data(model, data=["g"])
+    with pytest.raises(KeyError, match="no dimension `rows`"):
+        freeze_dims_and_data(model, dims=["rows"])
+    with pytest.raises(KeyError, match="no data `z`"):
+        freeze_dims_and_data(model, data=["z"])
