@@ -1,6 +1,7 @@
 """Distributions by declaration: densities, quantiles, draws, moments, checks and maps to the real line."""
 
 from consilience.distributions import transforms
+from consilience.distributions.autoregression_in_space import CAR, ICAR
 from consilience.distributions.constrained_prior import find_constrained_prior
 from consilience.distributions.context import DEFAULT, ModelContext
 from consilience.distributions.counts import Bernoulli, Binomial, Categorical, NegativeBinomial, Poisson
@@ -33,19 +34,26 @@ from consilience.distributions.distribution import (
 from consilience.distributions.drawing import compile, draw, realised_with
 from consilience.distributions.improper import Flat, HalfFlat
 from consilience.distributions.lkj import LKJCholeskyCov, LKJCorr
+from consilience.distributions.matrix_normal import MatrixNormal
 from consilience.distributions.multivariate_normal import MvNormal
+from consilience.distributions.of_normal_vectors import MvLogNormal, MvStudentT
 from consilience.distributions.positive import Exponential, Gamma, HalfCauchy, HalfNormal, InverseGamma, LogNormal
 from consilience.distributions.random_variable import RandomVariable, is_random, random_variables
 from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT, Uniform
 from consilience.distributions.simplex import Dirichlet
+from consilience.distributions.stick_breaking import StickBreakingWeights
 from consilience.distributions.transforms import default_transform
 from consilience.distributions.unit_interval import Beta
+from consilience.distributions.wishart import InverseWishart, Wishart
+from consilience.distributions.zero_sum_normal import ZeroSumNormal
 
 # PyMC's second spelling.
 Lognormal = LogNormal
 
 __all__ = [
+    "CAR",
     "DEFAULT",
+    "ICAR",
     "Bernoulli",
     "Beta",
     "Binomial",
@@ -63,19 +71,26 @@ __all__ = [
     "HalfFlat",
     "HalfNormal",
     "InverseGamma",
+    "InverseWishart",
     "LKJCholeskyCov",
     "LKJCorr",
     "Laplace",
     "LogNormal",
     "Lognormal",
+    "MatrixNormal",
     "ModelContext",
+    "MvLogNormal",
     "MvNormal",
+    "MvStudentT",
     "NegativeBinomial",
     "Normal",
     "Poisson",
     "RandomVariable",
+    "StickBreakingWeights",
     "StudentT",
     "Uniform",
+    "Wishart",
+    "ZeroSumNormal",
     "compile",
     "component",
     "components",

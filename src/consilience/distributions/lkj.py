@@ -17,12 +17,12 @@ from consilience.distributions.mathematics import LOG_PI, exp, log, log_half_ste
 from consilience.distributions.matrix_constraints import correlation_matrix, packed_cholesky_factor
 from consilience.distributions.parameters import whole
 from consilience.distributions.random_variable import distribution_of
-from consilience.distributions.triangles import packed, triangle_length, unpacked
+from consilience.distributions.triangles import chi_triangle, packed, triangle_length, unpacked
 from consilience.errors import ShapeError
 from consilience.ir import Node, Shape, constant
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.linalg import LogAbsDet, diagonal, matmul, matrix_transpose
-from consilience.ops.random import draw, fold_in
+from consilience.ops.random import fold_in
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, expand_dims
 
@@ -45,7 +45,7 @@ class LKJCorr(Continuous):
         return (self.eta - 1.0) * Node(LogAbsDet("positive definite"), value) - log_normaliser(self.eta, self.n)
 
     def draw(self, key: Node, shape: Shape) -> Node:
-        factor = factor_draw(key, shape, self.eta)
+        factor = factor_draw(key, shape[:-2], self.n, self.eta)
         return matmul(factor, matrix_transpose(factor))
 
     def mean(self) -> Node:
@@ -73,7 +73,7 @@ class LKJCholeskyCov(Continuous):
     sd_dist = component()
     support = packed_cholesky_factor
 
-    def __new__(  # type: ignore[misc]  # calling a distribution makes a variable, not an instance
+    def __new__(
         cls, name: str, *parameters: Any, compute_corr: bool = True, store_in_trace: bool = True, **named: Any
     ) -> Any:
         """A variable of the model whose `with` block this is; see the class, and `Distribution` for what else."""
@@ -121,7 +121,7 @@ class LKJCholeskyCov(Continuous):
 
     def draw(self, key: Node, shape: Shape) -> Node:
         batch = shape[:-1]
-        factor = factor_draw(fold_in(key, 0), (*batch, self.n, self.n), self.eta)
+        factor = factor_draw(fold_in(key, 0), batch, self.n, self.eta)
         deviations = drawn(self.sd_dist, fold_in(key, 1), (*batch, self.n))
         return packed(factor * expand_dims(deviations, -1))
 
@@ -159,20 +159,14 @@ def log_normaliser(eta: Node, n: int) -> Node:
     return 0.25 * n * (n - 1) * LOG_PI - reduce("sum", steps, -1)
 
 
-def factor_draw(key: Node, shape: Shape, eta: Node) -> Node:
+def factor_draw(key: Node, batch: Shape, n: int, eta: Node) -> Node:
     """Cholesky factors of draws of `LKJCorr`, of shape (..., n, n): the onion method, a row at a time.
 
     The squared length of a row before the diagonal is a beta variable and its direction uniform; so is that of
     standard normal numbers beside the root of twice a gamma variable, scaled to length 1.
     """
-    n = shape[-1]
-    assert isinstance(n, int)
-    before = unpacked(
-        draw("random_normal", fold_in(key, 0), (*shape[:-2], triangle_length(n, strict=True))), strict=True
-    )
     half = expand_dims(eta, -1) + constant(0.5 * np.arange(n - 1.0, -1.0, -1.0))
-    last = sqrt(2.0 * draw("random_gamma", fold_in(key, 1), shape[:-1], half))
-    rows = where(constant(np.eye(n, dtype=bool)), expand_dims(last, -1), before)
+    rows = chi_triangle(key, (*batch, n, n), half)
     return rows / sqrt(reduce("sum", square(rows), -1, keepdims=True))
 
 

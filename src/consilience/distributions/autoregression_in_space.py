@@ -1,0 +1,143 @@
+"""Normal vectors whose elements depend on those of their neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.distributions.constraints import IntervalConstraint, positive, real_vector
+from consilience.distributions.distribution import Continuous, parameter
+from consilience.distributions.mathematics import LOG_SQRT_2_PI, log, log1p, square
+from consilience.distributions.matrix_constraints import adjacency_matrix
+from consilience.distributions.multivariate_normal import PrecisionMvNormal
+from consilience.distributions.triangles import order
+from consilience.errors import MissingRuleError, ParameterError
+from consilience.ir import Node, Shape, constant, constant_value
+from consilience.ops.linalg import LogAbsDet, matmul
+from consilience.ops.random import draw
+from consilience.ops.reduce import reduce
+from consilience.ops.shape import expand_dims, full
+
+
+class CAR(Continuous):
+    """Conditional autoregression: normal vectors of precision tau (D - alpha W); D holds the sums of W's rows.
+
+    mu      mean, shape (..., n); a number stands for equal means
+    W       weights between neighbours, n x n: symmetric, zero on the diagonal; usually 1 for neighbours, else 0
+    alpha   between -1 and 1: how far an element follows the mean of its neighbours
+    tau     scale of the precision > 0
+    """
+
+    mu = parameter(real_vector, default=0.0, broadcast=True, nan_check=False)
+    W = parameter(adjacency_matrix, nan_check=False)
+    alpha = parameter(IntervalConstraint(-1.0, 1.0, False, False))
+    tau = parameter(positive)
+    support = real_vector
+
+    def event_shape(self) -> Shape:
+        return (order(self.W),)
+
+    def logp(self, value: Node) -> Node:
+        n = order(self.W)
+        deviation = value - self.mu
+        weighted = reduce("sum", self.W * expand_dims(deviation, -2), -1)
+        alpha, neighbours = expand_dims(self.alpha, -1), reduce("sum", self.W, -1)
+        quadratic = self.tau * reduce("sum", deviation * (neighbours * deviation - alpha * weighted), -1)
+        return 0.5 * (n * log(self.tau) + self._log_determinant() - quadratic) - n * LOG_SQRT_2_PI
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return self._normal().draw(key, shape)
+
+    def mean(self) -> Node:
+        return self.mu
+
+    def variance(self) -> Node:
+        return self._normal().variance()
+
+    def _log_determinant(self) -> Node:
+        """Of D - alpha W; for known W by its eigenvalues relative to D, which do not depend on alpha."""
+        known = constant_value(self.W)
+        if known is None or known.ndim > 2:
+            return Node(LogAbsDet("positive definite"), self._structure())
+        neighbours = known.sum(-1)
+        relative = np.linalg.eigvalsh(known / np.sqrt(neighbours[:, None] * neighbours))
+        terms = log1p(-expand_dims(self.alpha, -1) * constant(relative))
+        return float(np.log(neighbours).sum()) + reduce("sum", terms, -1)
+
+    def _structure(self) -> Node:
+        unit = constant(np.eye(order(self.W)))
+        neighbours = expand_dims(reduce("sum", self.W, -1), -1)
+        return unit * neighbours - expand_dims(self.alpha, (-2, -1)) * self.W
+
+    def _normal(self) -> PrecisionMvNormal:
+        return PrecisionMvNormal.bound([self.mu, expand_dims(self.tau, (-2, -1)) * self._structure()])
+
+
+class ICAR(Continuous):
+    """Intrinsic conditional autoregression: exp(-sum over neighbours of W_ij (x_i - x_j)^2 / (2 sigma^2)).
+
+    Besides, the mean of the vector is normal around 0, with deviation `zero_sum_stdev`. The density has the constant
+    that makes its integral 1 where all elements are connected.
+
+    W                weights between neighbours, n x n, known when the variable is made; as in `CAR`
+    sigma            > 0, standard deviation of differences of neighbours
+    zero_sum_stdev   > 0, standard deviation of the mean of the vector
+    """
+
+    W = parameter(adjacency_matrix, nan_check=False)
+    sigma = parameter(positive, default=1.0)
+    zero_sum_stdev = parameter(positive, default=0.001)
+    support = real_vector
+
+    def event_shape(self) -> Shape:
+        return (order(self.W),)
+
+    def logp(self, value: Node) -> Node:
+        n = order(self.W)
+        spectrum, _ = self._spectrum()
+        row, column = np.nonzero(np.triu(self._weights()))
+        differences = value[..., constant(row)] - value[..., constant(column)]
+        squares = reduce("sum", constant(self._weights()[row, column]) * square(differences), -1) / square(self.sigma)
+        mean = reduce("sum", value, -1) / (n * self.zero_sum_stdev)
+        scale = 0.5 * float(np.log(spectrum).sum()) - spectrum.size * log(self.sigma)
+        normaliser = scale - log(self.zero_sum_stdev) - 0.5 * np.log(n) - (spectrum.size + 1) * LOG_SQRT_2_PI
+        return normaliser - 0.5 * (squares + square(mean))
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return matmul(self._deviations() * draw("random_normal", key, shape), constant(self._basis().T))
+
+    def mean(self) -> Node:
+        return full((order(self.W),), 0.0, self.W.dtype)
+
+    def variance(self) -> Node:
+        return reduce("sum", square(expand_dims(self._deviations(), -2) * constant(self._basis())), -1)
+
+    def _deviations(self) -> Node:
+        """Standard deviations along the eigenvectors; the first is that of the mean."""
+        spectrum, _ = self._spectrum()
+        n = order(self.W)
+        if spectrum.size < n - 1:
+            raise MissingRuleError(
+                f"{self.title}: nothing can be drawn, because the {n} elements fall into {n - spectrum.size} groups "
+                "without a connection, and the distances between these are free. Connect them in W."
+            )
+        along_mean = np.concatenate([[np.sqrt(float(n))], np.zeros(n - 1)])
+        others = np.concatenate([[0.0], 1.0 / np.sqrt(spectrum)])
+        return expand_dims(self.zero_sum_stdev, -1) * along_mean + expand_dims(self.sigma, -1) * others
+
+    def _basis(self) -> npt.NDArray[np.float64]:
+        n = order(self.W)
+        return np.concatenate([np.full((n, 1), n**-0.5), self._spectrum()[1]], 1)
+
+    def _weights(self) -> npt.NDArray[np.float64]:
+        known = constant_value(self.W)
+        if known is None or known.ndim != 2:
+            raise ParameterError(f"{self.title}: W must be one matrix, known when the variable is made.")
+        return np.asarray(known, "float64")
+
+    def _spectrum(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Positive eigenvalues of D - W, and their eigenvectors."""
+        weights = self._weights()
+        values, vectors = np.linalg.eigh(np.diag(weights.sum(-1)) - weights)
+        kept = values > 1e-10 * values[-1]
+        return values[kept], vectors[:, kept]
