@@ -83,6 +83,11 @@ inverse_variance = scipy.stats.invwishart(9.5, V3).var()
 breaks = np.arange(4)
 FIRST = np.append((1 / 3.5) * (2.5 / 3.5) ** breaks[:3], (2.5 / 3.5) ** 3)
 SECOND = np.append(2 / (3.5 * 4.5) * (2.5 / 4.5) ** breaks[:3], (2.5 / 4.5) ** 3)
+KRON, MU6 = np.kron(U2, V3), RNG.normal(size=6)
+DIRECTION = MU3 / np.sqrt((MU3**2).sum())
+COSINE = 1 / np.tanh(2.5) - 1 / 2.5  # of the angle to the direction, in three dimensions
+FISHER = COSINE * DIRECTION
+FISHER_VARIANCE = DIRECTION**2 * (1 - 2 * COSINE / 2.5 - COSINE**2) + (1 - DIRECTION**2) * COSINE / 2.5
 ROWS = {
     "MvStudentT scale": Row(pd.MvStudentT.dist(5.5, mu=MU3, scale=V3), mvt(5.5, MU3, V3), MU3, np.diag(V3) * 5.5 / 3.5),
     "MvStudentT Sigma": Row(pd.MvStudentT.dist(5.5, Sigma=V3), mvt(5.5, np.zeros(3), V3), 0.0, np.diag(V3) * 5.5 / 3.5),
@@ -148,6 +153,20 @@ ROWS = {
         normal(0.0, np.linalg.inv(INTRINSIC)).logpdf,
         0.0,
         np.diag(np.linalg.inv(INTRINSIC)),
+    ),
+    "KroneckerNormal": Row(pd.KroneckerNormal.dist(0.4, [U2, V3]), normal(0.4, KRON).logpdf, 0.4, np.diag(KRON)),
+    "KroneckerNormal with noise": Row(
+        pd.KroneckerNormal.dist(MU6, chols=[np.linalg.cholesky(U2), np.linalg.cholesky(V3)], sigma=0.9),
+        normal(MU6, KRON + 0.81 * np.eye(6)).logpdf,
+        MU6,
+        np.diag(KRON) + 0.81,
+    ),
+    "UniformDirection": Row(pd.UniformDirection.dist(3), lambda x: np.full(len(x), -np.log(4 * np.pi)), 0.0, 1 / 3),
+    "VonMisesFisher": Row(
+        pd.VonMisesFisher.dist(DIRECTION, 2.5),
+        scipy.stats.vonmises_fisher(DIRECTION, 2.5).logpdf,
+        FISHER,
+        FISHER_VARIANCE,
     ),
     "ZeroSumNormal": Row(pd.ZeroSumNormal.dist(1.3, shape=4), zero_sums(1.3, (4,)), 0.0, 1.3**2 * 3 / 4),
     "ZeroSumNormal of two axes": Row(
@@ -218,6 +237,50 @@ def test_model_density_and_gradient_on_the_unconstrained_side(row) -> None:
         step = (1e-6 * np.eye(flat.size)[place]).reshape(shape)
         difference = (compiled(point + step)[0] - compiled(point - step)[0]) / 2e-6
         assert_allclose(slopes.ravel()[place], difference, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 40])
+@pytest.mark.parametrize("kappa", [0.0, 1e-3, 0.7, 30.0, 1e6])
+def test_spherical_densities_have_bessel_functions_as_their_integral(n, kappa) -> None:
+    """Against the exponentially scaled Bessel function; draws are as close to the direction as the density says."""
+    mu = np.eye(n)[-1]
+    rv = pd.VonMisesFisher.dist(mu, kappa)
+    order = n / 2 - 1
+    area = np.log(2.0) + n / 2 * np.log(np.pi) - scipy.special.gammaln(n / 2)
+    bessel = (
+        np.log(kappa) * order - n / 2 * np.log(2 * np.pi) - np.log(scipy.special.ive(order, kappa)) if kappa else -area
+    )
+    assert_allclose(value_of(pd.logp(rv, mu)), bessel, rtol=1e-11, atol=1e-11)
+    cosines = pd.draw(rv, 5000, random_seed=2)[:, -1]
+    mean, variance = value_of(pd.mean(rv))[-1], value_of(pd.variance(rv))[-1]
+    assert abs(cosines.mean() - mean) < 5 * np.sqrt(variance / 5000)
+    assert_allclose(cosines.var(), variance, rtol=0.2)
+
+
+def test_kronecker_forms_agree_with_the_whole_covariance() -> None:
+    """Covariances, factors and eigenvalues, with noise and without, and matrices that are not known; three factors."""
+    three = [U2, V3, covariance(2)]
+    whole = np.kron(np.kron(three[0], three[1]), three[2])
+    x = RNG.normal(size=(4, 12))
+    K = tensor_input("float64", (3, 3), "K")
+    spectra = [np.linalg.eigh(m) for m in three]
+    for sigma in (0.0, 0.6):
+        expected = scipy.stats.multivariate_normal(np.zeros(12), whole + sigma**2 * np.eye(12)).logpdf(x)
+        forms: list[dict[str, Any]] = [
+            {"covs": three},
+            {"chols": [np.linalg.cholesky(m) for m in three]},
+            {"evds": spectra},
+            {"covs": [U2, K, three[2]]},
+        ]
+        for form in forms:
+            node = released([pd.logp(pd.KroneckerNormal.dist(0.0, sigma=sigma, **form), x)])[0]
+            assert_allclose(value_of(node, {K: V3}), expected, rtol=1e-9)
+    with pytest.raises(TypeError, match="KroneckerNormal needs one of covs, chols and evds, got covs and chols"):
+        pd.KroneckerNormal.dist(0.0, covs=three, chols=three)
+    with pytest.raises(ShapeError, match="mu must have 2 x 3 = 6 elements, got 5"):
+        pd.KroneckerNormal.dist(np.zeros(5), covs=[U2, V3])
+    with pytest.raises(ParameterError, match=r"covs\[1\] must be symmetric and positive definite"):
+        pd.KroneckerNormal.dist(0.0, covs=[U2, -V3])
 
 
 def test_marginal_laws_of_draws() -> None:

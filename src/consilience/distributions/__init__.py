@@ -33,6 +33,7 @@ from consilience.distributions.distribution import (
 )
 from consilience.distributions.drawing import compile, draw, realised_with
 from consilience.distributions.improper import Flat, HalfFlat
+from consilience.distributions.kronecker_normal import KroneckerNormal
 from consilience.distributions.lkj import LKJCholeskyCov, LKJCorr
 from consilience.distributions.matrix_normal import MatrixNormal
 from consilience.distributions.multivariate_normal import MvNormal
@@ -41,6 +42,7 @@ from consilience.distributions.positive import Exponential, Gamma, HalfCauchy, H
 from consilience.distributions.random_variable import RandomVariable, is_random, random_variables
 from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT, Uniform
 from consilience.distributions.simplex import Dirichlet
+from consilience.distributions.sphere import UniformDirection, VonMisesFisher
 from consilience.distributions.stick_breaking import StickBreakingWeights
 from consilience.distributions.transforms import default_transform
 from consilience.distributions.unit_interval import Beta
@@ -72,6 +74,7 @@ __all__ = [
     "HalfNormal",
     "InverseGamma",
     "InverseWishart",
+    "KroneckerNormal",
     "LKJCholeskyCov",
     "LKJCorr",
     "Laplace",
@@ -89,6 +92,8 @@ __all__ = [
     "StickBreakingWeights",
     "StudentT",
     "Uniform",
+    "UniformDirection",
+    "VonMisesFisher",
     "Wishart",
     "ZeroSumNormal",
     "compile",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -100,7 +102,7 @@ class ICAR(Continuous):
         squares = reduce("sum", constant(self._weights()[row, column]) * square(differences), -1) / square(self.sigma)
         mean = reduce("sum", value, -1) / (n * self.zero_sum_stdev)
         scale = 0.5 * float(np.log(spectrum).sum()) - spectrum.size * log(self.sigma)
-        normaliser = scale - log(self.zero_sum_stdev) - 0.5 * np.log(n) - (spectrum.size + 1) * LOG_SQRT_2_PI
+        normaliser = scale - log(self.zero_sum_stdev) - (0.5 * math.log(n) + (spectrum.size + 1) * LOG_SQRT_2_PI)
         return normaliser - 0.5 * (squares + square(mean))
 
     def draw(self, key: Node, shape: Shape) -> Node:
@@ -121,8 +123,8 @@ class ICAR(Continuous):
                 f"{self.title}: nothing can be drawn, because the {n} elements fall into {n - spectrum.size} groups "
                 "without a connection, and the distances between these are free. Connect them in W."
             )
-        along_mean = np.concatenate([[np.sqrt(float(n))], np.zeros(n - 1)])
-        others = np.concatenate([[0.0], 1.0 / np.sqrt(spectrum)])
+        along_mean = constant(np.concatenate([[np.sqrt(float(n))], np.zeros(n - 1)]))
+        others = constant(np.concatenate([[0.0], 1.0 / np.sqrt(spectrum)]))
         return expand_dims(self.zero_sum_stdev, -1) * along_mean + expand_dims(self.sigma, -1) * others
 
     def _basis(self) -> npt.NDArray[np.float64]:

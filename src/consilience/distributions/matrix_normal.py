@@ -71,7 +71,7 @@ class MatrixNormal(Continuous):
         return lengths
 
     def logp(self, value: Node) -> Node:
-        rows, columns = self.event_shape()
+        rows, columns = order(self.rowchol), order(self.colchol)
         left = solve_triangular(self.rowchol, value - self.mu, lower=True)
         scaled = solve_triangular(self.colchol, matrix_transpose(left), lower=True)
         log_determinant = columns * _log_det(self.rowchol) + rows * _log_det(self.colchol)

@@ -88,7 +88,7 @@ class MvNormal(ByCovariance):
 
     def spread(self, z: Node) -> Node:
         """Standard normal vectors turned into vectors of the covariance."""
-        return _product(Node(Cholesky(), self.cov), z)
+        return matrix_times(Node(Cholesky(), self.cov), z)
 
 
 class CholeskyMvNormal(MvNormal, parameterization=True):
@@ -99,13 +99,13 @@ class CholeskyMvNormal(MvNormal, parameterization=True):
     cov = derived(lambda of: matmul(_lower_triangle(of.chol), matrix_transpose(_lower_triangle(of.chol))))
 
     def squared_distance(self, value: Node) -> Node:
-        return reduce("sum", square(_triangular(self.chol, value - self.mu, transposed=False)), -1)
+        return reduce("sum", square(factor_solve(self.chol, value - self.mu, transposed=False)), -1)
 
     def half_log_determinant(self) -> Node:
         return reduce("sum", log(diagonal(self.chol)), -1)
 
     def spread(self, z: Node) -> Node:
-        return _product(_lower_triangle(self.chol), z)
+        return matrix_times(_lower_triangle(self.chol), z)
 
 
 class PrecisionMvNormal(MvNormal, parameterization=True):
@@ -117,13 +117,13 @@ class PrecisionMvNormal(MvNormal, parameterization=True):
 
     def squared_distance(self, value: Node) -> Node:
         deviation = value - self.mu
-        return reduce("sum", deviation * _product(self.tau, deviation), -1)
+        return reduce("sum", deviation * matrix_times(self.tau, deviation), -1)
 
     def half_log_determinant(self) -> Node:
         return -0.5 * Node(LogAbsDet("positive definite"), self.tau)
 
     def spread(self, z: Node) -> Node:
-        return _triangular(Node(Cholesky(), self.tau), z, transposed=True)
+        return factor_solve(Node(Cholesky(), self.tau), z, transposed=True)
 
 
 def _lower_triangle(matrix: Node) -> Node:
@@ -157,9 +157,11 @@ def _inverse_quadratic(covariance: Node, vectors: Node) -> Node:
     return reshape(inverse_quadratic(covariance, _columns(vectors)), vectors.static_shape[:-1])
 
 
-def _product(matrix: Node, vectors: Node) -> Node:
+def matrix_times(matrix: Node, vectors: Node) -> Node:
+    """A matrix times each of a batch of vectors."""
     return _applied(matmul, matrix, vectors)
 
 
-def _triangular(factor: Node, vectors: Node, transposed: bool) -> Node:
+def factor_solve(factor: Node, vectors: Node, transposed: bool) -> Node:
+    """The inverse of a lower triangular matrix (or of its transpose) times each of a batch of vectors."""
     return _applied(lambda a, b: solve_triangular(a, b, lower=True, trans=transposed), factor, vectors)

@@ -58,7 +58,7 @@ class ZeroSumNormal(Continuous):
         last = tuple(range(-min(axes, spread.ndim), 0))
         if any(spread.static_shape[axis] != 1 for axis in last):
             raise ShapeError(
-                f"{cls.title}: sigma must have length 1 along {which}, got the shape {spread.static_shape}."
+                f"{cls.title}: sigma must have length 1 along {which}, not the shape {spread.static_shape}."
             )
         return super().dist(squeeze(spread, last) if last else spread, event, shape=shape, size=size, **named)
 
