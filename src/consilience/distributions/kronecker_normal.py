@@ -19,7 +19,7 @@ from consilience.distributions.distribution import Continuous, DistributionParam
 from consilience.distributions.mathematics import LOG_SQRT_2_PI, log, sqrt, square
 from consilience.distributions.matrix_constraints import real_matrix
 from consilience.distributions.multivariate_normal import MvNormal, factor_solve, matrix_times
-from consilience.distributions.parameters import check_constant
+from consilience.distributions.parameters import check_constant, named_arguments
 from consilience.distributions.triangles import lower_triangle, order
 from consilience.errors import ShapeError
 from consilience.ir import Node, Shape, constant_value
@@ -47,43 +47,32 @@ class KroneckerNormal(Continuous):
     repeated: tuple[tuple[Node, ...], ...]
 
     @classmethod
-    def dist(
-        cls,
-        mu: Any = 0.0,
-        covs: Sequence[Any] | None = None,
-        chols: Sequence[Any] | None = None,
-        evds: Sequence[Any] | None = None,
-        sigma: Any = None,
-        *,
-        shape: Any = None,
-        size: Any = None,
-    ) -> Node:
+    def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
-        given = {name: value for name, value in (("covs", covs), ("chols", chols), ("evds", evds)) if value is not None}
-        if len(given) != 1:
-            raise TypeError(f"{cls.title} needs one of covs, chols and evds, got {' and '.join(given) or 'none'}.")
-        ((name, listed),) = given.items()
+        arguments = named_arguments(cls.title, ("mu", "covs", "chols", "evds", "sigma"), parameters, named)
+        mean, noise = (as_tensor(arguments.pop(name, 0.0), "float64") for name in ("mu", "sigma"))
+        mean = mean if mean.ndim else expand_dims(mean, 0)
+        check_constant(cls.title, "sigma", noise, nonnegative, {})
+        if len(arguments) != 1:
+            raise TypeError(f"{cls.title} needs one of covs, chols and evds, got {' and '.join(arguments) or 'none'}.")
+        ((name, listed),) = arguments.items()
         if not len(listed):
             raise ShapeError(f"{cls.title}: {name} must be a list of at least one, got none.")
-        mean = as_tensor(mu, "float64")
-        mean = mean if mean.ndim else expand_dims(mean, 0)
-        noise = as_tensor(0.0 if sigma is None else sigma, "float64")
-        check_constant(cls.title, "sigma", noise, nonnegative, {})
-        if evds is not None:
-            return KroneckerNormalWithNoise.of_spectra(mean, noise, evds, shape, size)
+        if name == "evds":
+            return KroneckerNormalWithNoise.of_spectra(mean, noise, listed, shape, size)
         matrices = [as_tensor(matrix, "float64") for matrix in listed]
         for place, matrix in enumerate(matrices):
-            constraint = positive_definite if covs is not None else cholesky_factor
+            constraint = positive_definite if name == "covs" else cholesky_factor
             check_constant(cls.title, f"{name}[{place}]", matrix, constraint, {})
         silent = constant_value(noise)
         if silent is not None and not silent.any():
-            factors = [cholesky(matrix) for matrix in matrices] if covs is not None else matrices
+            factors = [cholesky(matrix) for matrix in matrices] if name == "covs" else matrices
             return cls.variable([mean, *factors], shape, size, (len(factors),))
         known = [np.asarray(value) for matrix in matrices if (value := constant_value(matrix)) is not None]
         if len(known) == len(matrices):
-            known = known if covs is not None else [np.tril(factor) @ np.tril(factor).T for factor in known]
+            known = known if name == "covs" else [np.tril(factor) @ np.tril(factor).T for factor in known]
             return KroneckerNormalWithNoise.of_spectra(mean, noise, [np.linalg.eigh(m) for m in known], shape, size)
-        if covs is None:
+        if name == "chols":
             matrices = [matmul(lower_triangle(m), matrix_transpose(lower_triangle(m))) for m in matrices]
         whole = functools.reduce(_kronecker, matrices)
         whole = whole + square(noise) * eye(whole.static_shape[-1], dtype="float64")
@@ -106,7 +95,7 @@ class KroneckerNormal(Continuous):
 
     @classmethod
     def parameter_count(cls, settings: Sequence[Any]) -> int:
-        return len(cls.parameters) + cls._each * (settings[0] - 1)
+        return len(cls.parameters) + cls._each * (int(settings[0]) - 1)
 
     def by_name(self) -> Mapping[str, Node]:
         return {}

@@ -8,6 +8,7 @@ from consilience.distributions.constraints import cholesky_factor, positive_defi
 from consilience.distributions.distribution import Continuous, instead_of, parameter
 from consilience.distributions.mathematics import LOG_SQRT_2_PI, log, square
 from consilience.distributions.matrix_constraints import real_matrix
+from consilience.distributions.parameters import named_arguments
 from consilience.distributions.triangles import lower_triangle, order
 from consilience.errors import ShapeError
 from consilience.ir import Node, Shape
@@ -42,21 +43,11 @@ class MatrixNormal(Continuous):
     )
 
     @classmethod
-    def dist(
-        cls,
-        mu: Any = 0.0,
-        rowcov: Any = None,
-        rowchol: Any = None,
-        colcov: Any = None,
-        colchol: Any = None,
-        *,
-        shape: Any = None,
-        size: Any = None,
-        **named: Any,
-    ) -> Node:
+    def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
-        given = {"rowcov": rowcov, "rowchol": rowchol, "colcov": colcov, "colchol": colchol, **named}
-        mean = as_tensor(mu)
+        order_of_pymc = ("mu", "rowcov", "rowchol", "colcov", "colchol")
+        given = named_arguments(cls.title, order_of_pymc, parameters, named)
+        mean = as_tensor(given.pop("mu", 0.0))
         mean = expand_dims(mean, tuple(range(2 - mean.ndim))) if mean.ndim < 2 else mean
         return super().dist(mean, shape=shape, size=size, **given)
 

@@ -7,7 +7,7 @@ from typing import Any
 from consilience.distributions.constraints import Constraint, ZeroSumConstraint, positive
 from consilience.distributions.distribution import Continuous, parameter, static
 from consilience.distributions.mathematics import LOG_SQRT_2_PI, log, square
-from consilience.distributions.parameters import whole
+from consilience.distributions.parameters import named_arguments, whole
 from consilience.errors import ShapeError
 from consilience.ir import Node, Shape, constant
 from consilience.ir.dimension import product
@@ -33,19 +33,11 @@ class ZeroSumNormal(Continuous):
     support_shape: Shape = static(lambda title, name, given: as_shape(given))
 
     @classmethod
-    def dist(
-        cls,
-        sigma: Any = 1.0,
-        *,
-        n_zerosum_axes: int | None = None,
-        support_shape: Any = None,
-        shape: Any = None,
-        size: Any = None,
-        **named: Any,
-    ) -> Node:
+    def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
-        event = None if support_shape is None else as_shape(support_shape)
-        axes = len(event or (0,)) if n_zerosum_axes is None else whole(1)(cls.title, "n_zerosum_axes", n_zerosum_axes)
+        given = named_arguments(cls.title, ("sigma", "n_zerosum_axes", "support_shape"), parameters, named)
+        event = as_shape(given["support_shape"]) if "support_shape" in given else None
+        axes = whole(1)(cls.title, "n_zerosum_axes", given.get("n_zerosum_axes", len(event or (0,))))
         which = f"the {axes} axes that sum to zero" if axes > 1 else "the axis that sums to zero"
         if event is None:
             full_shape = () if shape is None else as_shape(shape)
@@ -54,13 +46,13 @@ class ZeroSumNormal(Continuous):
             event = full_shape[-axes:]
         if len(event) != axes or 0 in event:
             raise ShapeError(f"{cls.title}: {which} must have an element at least, got the lengths {event}.")
-        spread = as_tensor(sigma)
+        spread = as_tensor(given.get("sigma", 1.0))
         last = tuple(range(-min(axes, spread.ndim), 0))
         if any(spread.static_shape[axis] != 1 for axis in last):
             raise ShapeError(
                 f"{cls.title}: sigma must have length 1 along {which}, not the shape {spread.static_shape}."
             )
-        return super().dist(squeeze(spread, last) if last else spread, event, shape=shape, size=size, **named)
+        return super().dist(squeeze(spread, last) if last else spread, event, shape=shape, size=size)
 
     @property
     def bound_support(self) -> Constraint:
