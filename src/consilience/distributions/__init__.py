@@ -1,5 +1,8 @@
 """Distributions by declaration: densities, quantiles, draws, moments, checks and maps to the real line."""
 
+from consilience.distributions import (
+    reparametrized as _reparametrized,  # noqa: F401  # fills the tables of derivatives and batches
+)
 from consilience.distributions import transforms
 from consilience.distributions.autoregression_in_space import CAR, ICAR
 from consilience.distributions.constrained_prior import find_constrained_prior

@@ -29,9 +29,15 @@ from consilience.transforms.vectorize import vectorize
 
 
 @means("realised_with")
-def realised_with(outputs: Sequence[Node], key: Node) -> list[Node]:
-    """As `realise`, with `fold_in(key, i)` in place of fresh key number i: variables in topological order first."""
-    return realise(substitute(outputs, {own: fold_in(key, i) for i, own in enumerate(fresh_keys(outputs))}))
+def realised_with(outputs: Sequence[Node], key: Node | None = None, given: Sequence[Node] = ()) -> list[Node]:
+    """As `realise`, with `fold_in(key, i)` in place of fresh key number i, those of variables before others.
+
+    given   fresh keys that stay
+    """
+    if key is None:
+        return realise(outputs)
+    fresh = [own for own in fresh_keys(outputs) if own not in given]
+    return realise(substitute(outputs, {own: fold_in(key, i) for i, own in enumerate(fresh)}))
 
 
 def draw(vars: Node | Sequence[Node], draws: int = 1, mode: Any = None, random_seed: Any = None) -> Any:

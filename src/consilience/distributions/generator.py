@@ -1,4 +1,4 @@
-"""NumPy's generator of random numbers for functions that build graphs: its methods in, expressions of a key out."""
+"""NumPy's generator of random numbers for functions that build graphs: its methods in, random variables out."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from consilience.distributions.counts import Binomial, NegativeBinomial, Poisson
-from consilience.distributions.densities import drawn
 from consilience.distributions.multivariate_normal import MvNormal
 from consilience.distributions.positive import Exponential, Gamma, LogNormal
+from consilience.distributions.random_variable import with_key
 from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT, Uniform
 from consilience.distributions.simplex import Dirichlet
 from consilience.distributions.unit_interval import Beta
@@ -60,7 +60,11 @@ class GraphGenerator:
             )
 
         def call(*arguments: Any, **named: Any) -> Node:
-            self._calls += 1
-            return drawn(make(*arguments, **named), fold_in(self.key, self._calls))
+            return with_key(make(*arguments, **named), self.next_key())
 
         return call
+
+    def next_key(self) -> Node:
+        """A key that no other call gets."""
+        self._calls += 1
+        return fold_in(self.key, self._calls)
