@@ -177,7 +177,7 @@ def test_covariance_of_correlated_effects_is_found() -> None:
     with pm.Model():
         factor, _, _ = pd.LKJCholeskyCov("chol", 2.0, 3, pd.LogNormal.dist(0.0, 0.5))
         pd.MvNormal("y", 0.0, chol=factor, observed=data)
-        result = pm.sample(1000, tune=600, chains=2, cores=1, progressbar=False, random_seed=3)
+        result = pm.sample(1000, tune=600, target_accept=0.9, chains=2, cores=1, progressbar=False, random_seed=3)
     parts = pd.LKJCholeskyCov.dist(2.0, 3, pd.LogNormal.dist(0.0, 0.5))
     factors, correlations, deviations = pd.draw(parts, 60_000, random_seed=9)
     logs = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(-1)

@@ -48,6 +48,11 @@ def diagonal_positions(rows: int) -> Node:
     return constant(np.cumsum(np.arange(1, rows + 1)) - 1)
 
 
+def is_diagonal(rows: int) -> Node:
+    """Of each element of a packed triangle whether it stands on the diagonal."""
+    return constant(np.equal(*np.tril_indices(rows)))
+
+
 def packed(matrix: Node, strict: bool = False) -> Node:
     """The lower triangle as a vector."""
     rows = order(matrix)
