@@ -169,6 +169,16 @@ def test_result_is_the_factor_the_correlations_and_the_deviations() -> None:
     assert list(model.named_vars) == ["chol", "other"]
 
 
+def test_correlations_come_as_a_matrix_or_as_its_upper_triangle() -> None:
+    """As PyMC's `return_matrix` asks; the variable of the model is the matrix."""
+    with pm.Model() as model:
+        upper = pd.LKJCorr("R", 3, 2.0, return_matrix=False)
+    matrix, elements = pm.draw([model["R"], upper], random_seed=1)
+    assert_allclose(elements, matrix[np.triu_indices(3, 1)])
+    assert pd.LKJCorr.dist(3, 2.0, return_matrix=False).static_shape == (3,)
+    assert pd.LKJCorr.dist(3, 2.0, return_matrix=True).static_shape == (3, 3)
+
+
 def test_covariance_of_correlated_effects_is_found() -> None:
     """The posterior of n standard deviations and correlations, against importance weights on exact prior draws."""
     rng = np.random.default_rng(5)

@@ -32,11 +32,26 @@ class LKJCorr(Continuous):
 
     n       number of rows >= 2, known when the variable is made
     eta     > 0: at 1 all correlation matrices are equally likely, above it those near the identity
+
+    The result is the matrix; with `return_matrix=False` its elements above the diagonal, row by row, as an expression.
     """
 
     n: int = static(whole(2))
     eta = parameter(positive)
     support = correlation_matrix
+
+    def __new__(cls, name: str, *parameters: Any, return_matrix: bool = True, **named: Any) -> Node:
+        """A variable of the model whose `with` block this is; see the class, and `Distribution` for what else."""
+        matrix = super().__new__(cls, name, *parameters, **named)
+        return matrix if return_matrix else packed(matrix, strict=True, upper=True)
+
+    @classmethod
+    def dist(
+        cls, *parameters: Any, return_matrix: bool = True, shape: Any = None, size: Any = None, **named: Any
+    ) -> Node:
+        """A variable outside any model; see the class."""
+        matrix = super().dist(*parameters, shape=shape, size=size, **named)
+        return matrix if return_matrix else packed(matrix, strict=True, upper=True)
 
     def event_shape(self) -> Shape:
         return (self.n, self.n)

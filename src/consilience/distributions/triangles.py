@@ -53,10 +53,10 @@ def is_diagonal(rows: int) -> Node:
     return constant(np.equal(*np.tril_indices(rows)))
 
 
-def packed(matrix: Node, strict: bool = False) -> Node:
-    """The lower triangle as a vector."""
+def packed(matrix: Node, strict: bool = False, upper: bool = False) -> Node:
+    """The lower triangle as a vector, or the upper one; without the diagonal if `strict`."""
     rows = order(matrix)
-    row, column = np.tril_indices(rows, -1 if strict else 0)
+    row, column = np.triu_indices(rows, int(strict)) if upper else np.tril_indices(rows, -int(strict))
     flat = reshape(matrix, (*matrix.static_shape[:-2], rows * rows))
     return getitem(flat, (Ellipsis, constant(row * rows + column)))
 
