@@ -40,7 +40,7 @@ class LKJCorr(Continuous):
     eta = parameter(positive)
     support = correlation_matrix
 
-    def __new__(cls, name: str, *parameters: Any, return_matrix: bool = True, **named: Any) -> Node:
+    def __new__(cls, name: str, *parameters: Any, return_matrix: bool = True, **named: Any) -> Any:
         """A variable of the model whose `with` block this is; see the class, and `Distribution` for what else."""
         matrix = super().__new__(cls, name, *parameters, **named)
         return matrix if return_matrix else packed(matrix, strict=True, upper=True)
