@@ -1,129 +1,81 @@
-"""Distributions by declaration: densities, quantiles, draws, moments, checks and maps to the real line."""
+"""Distributions by declaration: densities, quantiles, draws, moments, checks and maps to the real line.
 
-from consilience.distributions import (
-    reparametrized as _reparametrized,  # noqa: F401  # fills the tables of derivatives and batches
-)
-from consilience.distributions import transforms
-from consilience.distributions.autoregression_in_space import CAR, ICAR
-from consilience.distributions.constrained_prior import find_constrained_prior
-from consilience.distributions.context import DEFAULT, ModelContext
-from consilience.distributions.counts import Bernoulli, Binomial, Categorical, NegativeBinomial, Poisson
-from consilience.distributions.custom import CustomDist
-from consilience.distributions.densities import (
-    density,
-    icdf,
-    logcdf,
-    logp,
-    mean,
-    parameter_violation,
-    realise,
-    support_error,
-    support_of,
-    support_point,
-    support_violation,
-    variance,
-)
-from consilience.distributions.distribution import (
-    Continuous,
-    Discrete,
-    Distribution,
-    component,
-    components,
-    derived,
-    instead_of,
-    parameter,
-    static,
-)
-from consilience.distributions.drawing import compile, draw, realised_with
-from consilience.distributions.improper import Flat, HalfFlat
-from consilience.distributions.kronecker_normal import KroneckerNormal
-from consilience.distributions.lkj import LKJCholeskyCov, LKJCorr
-from consilience.distributions.matrix_normal import MatrixNormal
-from consilience.distributions.multivariate_normal import MvNormal
-from consilience.distributions.of_normal_vectors import MvLogNormal, MvStudentT
-from consilience.distributions.positive import Exponential, Gamma, HalfCauchy, HalfNormal, InverseGamma, LogNormal
-from consilience.distributions.random_variable import RandomVariable, is_random, random_variables
-from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT, Uniform
-from consilience.distributions.simplex import Dirichlet
-from consilience.distributions.sphere import UniformDirection, VonMisesFisher
-from consilience.distributions.stick_breaking import StickBreakingWeights
-from consilience.distributions.transforms import default_transform
-from consilience.distributions.unit_interval import Beta
-from consilience.distributions.wishart import InverseWishart, Wishart
-from consilience.distributions.zero_sum_normal import ZeroSumNormal
+The file that a name belongs to is loaded when the name is first used. Type checkers and editors read `__init__.pyi`,
+which `python tools/names.py` writes from these tables.
+"""
 
-# PyMC's second spelling.
-Lognormal = LogNormal
+from __future__ import annotations
 
-__all__ = [
-    "CAR",
-    "DEFAULT",
-    "ICAR",
-    "Bernoulli",
-    "Beta",
-    "Binomial",
-    "Categorical",
-    "Cauchy",
-    "Continuous",
-    "CustomDist",
-    "Dirichlet",
-    "Discrete",
-    "Distribution",
-    "Exponential",
-    "Flat",
-    "Gamma",
-    "HalfCauchy",
-    "HalfFlat",
-    "HalfNormal",
-    "InverseGamma",
-    "InverseWishart",
-    "KroneckerNormal",
-    "LKJCholeskyCov",
-    "LKJCorr",
-    "Laplace",
-    "LogNormal",
-    "Lognormal",
-    "MatrixNormal",
-    "ModelContext",
-    "MvLogNormal",
-    "MvNormal",
-    "MvStudentT",
-    "NegativeBinomial",
-    "Normal",
-    "Poisson",
-    "RandomVariable",
-    "StickBreakingWeights",
-    "StudentT",
-    "Uniform",
-    "UniformDirection",
-    "VonMisesFisher",
-    "Wishart",
-    "ZeroSumNormal",
-    "compile",
-    "component",
-    "components",
-    "default_transform",
-    "density",
-    "derived",
-    "draw",
-    "find_constrained_prior",
-    "icdf",
-    "instead_of",
-    "is_random",
-    "logccdf",
-    "logcdf",
-    "logp",
-    "mean",
-    "parameter",
-    "parameter_violation",
-    "random_variables",
-    "realise",
-    "realised_with",
-    "static",
-    "support_error",
-    "support_of",
-    "support_point",
-    "support_violation",
-    "transforms",
-    "variance",
-]  # fmt: skip
+from importlib import import_module
+from typing import Any, Final
+
+# What users find in `consilience` as well, by file.
+PUBLIC: Final = {
+    "autoregression": "AR",
+    "autoregression_in_space": "CAR ICAR",
+    "constrained_prior": "find_constrained_prior",
+    "counts": "Bernoulli Binomial Categorical NegativeBinomial Poisson",
+    "custom": "CustomDist",
+    "diffusion": "EulerMaruyama",
+    "drawing": "compile draw",
+    "extreme_values": "Frechet GeneralizedExtremeValue GeneralizedPareto Gumbel Pareto Weibull",
+    "first_passage": "Levy Wald",
+    "gamma_family": "ChiSquared GeneralizedNormal InverseChiSquared LogGamma ScaledInverseChiSquared",
+    "improper": "Flat HalfFlat",
+    "kronecker_normal": "KroneckerNormal",
+    "lkj": "LKJCholeskyCov LKJCorr",
+    "matrix_normal": "MatrixNormal",
+    "mixture": "Mixture NormalMixture",
+    "multivariate_normal": "MvNormal",
+    "of_normal_vectors": "MvLogNormal MvStudentT",
+    "positive": "Exponential Gamma HalfCauchy HalfNormal HalfStudentT InverseGamma LogNormal",
+    "random_walk": "GaussianRandomWalk MvGaussianRandomWalk RandomWalk",
+    "real_line": "Cauchy Laplace Logistic Normal StudentT Uniform",
+    "simplex": "Dirichlet",
+    "skewed": "AsymmetricLaplace Moyal SkewStudentT",
+    "sphere": "UniformDirection VonMisesFisher",
+    "stick_breaking": "StickBreakingWeights",
+    "truncation": "Censored Truncated",
+    "unit_interval": "Beta BetaPrime Dagum Kumaraswamy LogitNormal",
+    "wishart": "InverseWishart Wishart",
+    "zero_sum_normal": "ZeroSumNormal",
+}
+# What the layers above use.
+INTERNAL: Final = {
+    "context": "DEFAULT ModelContext",
+    "densities": """
+        density icdf logccdf logcdf logp mean parameter_violation realise realised_with support_error
+        support_of support_point support_violation variance
+    """,
+    "distribution": "Continuous Discrete Distribution component components derived instead_of parameter static",
+    "random_variable": "RandomVariable is_random random_variables",
+    "transforms": "default_transform",
+}
+# Second spellings.
+SPELLINGS: Final = {
+    "DoubleExponential": "Laplace",
+    "Lognormal": "LogNormal",
+}
+_HOME: Final = {
+    name: f"{__name__}.{file}"
+    for table in (PUBLIC, INTERNAL)
+    for file, names in table.items()
+    for name in names.split()
+}
+
+__all__ = sorted([*_HOME, *SPELLINGS, "transforms"])  # names of the tables
+
+
+def __getattr__(name: str) -> Any:
+    if name == "transforms":
+        return import_module(f"{__name__}.transforms")
+    home = _HOME.get(SPELLINGS.get(name, name))
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    found = getattr(import_module(home), SPELLINGS.get(name, name))
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -83,6 +83,22 @@ class Real(Constraint):
         return isfinite(value)
 
 
+class ExtendedReal(Constraint):
+    """Real numbers and both infinities, not below a bound."""
+
+    lower: Bound = -math.inf
+
+    @property
+    def rule(self) -> str:
+        return "a number or infinite" if _is_infinite(self.lower) else f"a number >= {_text(self.lower)}, or infinite"
+
+    def holds(self, value: Node) -> Node:
+        return equal(value, value) if _is_infinite(self.lower) else greater_equal(value, _bound(self.lower))
+
+    def bind(self, parameters: Mapping[str, Node]) -> ExtendedReal:
+        return ExtendedReal(_named(self.lower, parameters))
+
+
 class IntervalConstraint(Constraint):
     """Real numbers between two bounds; each end belongs to the set or not. Infinity never does."""
 
@@ -151,6 +167,29 @@ class Whole(Constraint):
         return Whole(_named(self.lower, parameters), _named(self.upper, parameters))
 
 
+class NumberOfAnyKind(Real):
+    """All real numbers, where whole numbers keep their dtype."""
+
+    discrete: ClassVar[bool] = True
+
+
+class Single(Constraint):
+    """One number."""
+
+    discrete: ClassVar[bool] = True
+    number: Bound
+
+    @property
+    def rule(self) -> str:
+        return f"equal to {_text(self.number)}"
+
+    def holds(self, value: Node) -> Node:
+        return equal(value, _bound(self.number))
+
+    def bind(self, parameters: Mapping[str, Node]) -> Single:
+        return Single(_named(self.number, parameters))
+
+
 class RealVector(Constraint):
     """Vectors of real numbers."""
 
@@ -162,6 +201,15 @@ class RealVector(Constraint):
 
     def holds(self, value: Node) -> Node:
         return reduce("all", isfinite(value), -1)
+
+
+class RealMatrix(RealVector):
+    """Matrices of real numbers."""
+
+    event_rank: ClassVar[int] = 2
+
+    def holds(self, value: Node) -> Node:
+        return reduce("all", isfinite(value), (-2, -1))
 
 
 class PositiveVector(Constraint):
@@ -222,6 +270,25 @@ class ZeroSumConstraint(Constraint):
             close = less_equal(absolute(total), SUM_TOLERANCE * size)
             conditions.append(reduce("all", close, tuple(range(1 - self.axes, 0))) if self.axes > 1 else close)
         return _all_of(conditions)
+
+
+class Counts(Constraint):
+    """Vectors of whole numbers >= 0 with a given sum."""
+
+    event_rank: ClassVar[int] = 1
+    discrete: ClassVar[bool] = True
+    total: Bound
+
+    @property
+    def rule(self) -> str:
+        return f"whole numbers >= 0 that sum to {_text(self.total)}"
+
+    def holds(self, value: Node) -> Node:
+        whole = reduce("all", natural.holds(value), -1)
+        return logical_and(whole, equal(reduce("sum", value, -1), _bound(self.total)))
+
+    def bind(self, parameters: Mapping[str, Node]) -> Counts:
+        return Counts(_named(self.total, parameters))
 
 
 class OrderedConstraint(Constraint):
@@ -351,6 +418,7 @@ def whole_numbers(lower: Bound, upper: Bound = math.inf) -> Whole:
 
 
 real: Final = Real()
+extended_real: Final = ExtendedReal()
 positive: Final = IntervalConstraint(0.0, lower_included=False)
 nonnegative: Final = IntervalConstraint(0.0)
 unit_interval: Final = IntervalConstraint(0.0, 1.0)
@@ -361,6 +429,7 @@ binary: Final = Whole(0.0, 1.0)
 circle: Final = CircleConstraint()
 unit_vector: Final = UnitVectorConstraint()
 real_vector: Final = RealVector()
+real_matrix: Final = RealMatrix()
 positive_vector: Final = PositiveVector()
 ordered: Final = OrderedConstraint()
 simplex: Final = SimplexConstraint()

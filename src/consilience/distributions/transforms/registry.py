@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from consilience.distributions import constraints, matrix_constraints
 from consilience.distributions.constraints import Bound, Constraint
 from consilience.distributions.context import DEFAULT
@@ -29,6 +31,7 @@ BIJECTIONS: dict[type[Constraint], Callable[[Any], Transform | None]] = {
     constraints.PositiveVector: lambda of: log_transform,
     constraints.Real: lambda of: None,
     constraints.RealVector: lambda of: None,
+    constraints.RealMatrix: lambda of: None,
     constraints.SimplexConstraint: lambda of: simplex,
     constraints.UnitVectorConstraint: lambda of: unit_vector,
     constraints.ZeroSumConstraint: lambda of: ZeroSumTransform(range(-of.axes, 0)),
@@ -84,6 +87,12 @@ def _interval(of: constraints.IntervalConstraint) -> Transform | None:
 def _end(bound: Bound) -> float | Node | None:
     if isinstance(bound, str):
         raise TypeError(f"the bound `{bound}` names a parameter; bind the constraint first.")
+    known = constant_value(bound) if isinstance(bound, Node) else None
+    if known is not None and np.isinf(known).any():
+        raise MissingRuleError(
+            "there is no transform for a variable of which some elements have a bound and others none; make one "
+            "variable of those with a bound and one of the others, or give `transform=`."
+        )
     return None if isinstance(bound, float) and math.isinf(bound) else bound
 
 
