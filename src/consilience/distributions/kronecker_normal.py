@@ -13,11 +13,11 @@ from consilience.distributions.constraints import (
     cholesky_factor,
     nonnegative,
     positive_definite,
+    real_matrix,
     real_vector,
 )
 from consilience.distributions.distribution import Continuous, DistributionParameter, parameter
 from consilience.distributions.mathematics import LOG_SQRT_2_PI, log, sqrt, square
-from consilience.distributions.matrix_constraints import real_matrix
 from consilience.distributions.multivariate_normal import MvNormal, factor_solve, matrix_times
 from consilience.distributions.parameters import check_constant, named_arguments
 from consilience.distributions.triangles import lower_triangle, order

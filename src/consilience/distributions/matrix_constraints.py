@@ -9,7 +9,6 @@ from consilience.distributions.constraints import (
     CholeskyFactor,
     Constraint,
     PositiveDefinite,
-    RealVector,
     positive,
 )
 from consilience.distributions.mathematics import (
@@ -27,15 +26,6 @@ from consilience.ir import Node
 from consilience.ops.index import getitem
 from consilience.ops.linalg import diagonal, matrix_transpose
 from consilience.ops.reduce import reduce
-
-
-class RealMatrix(RealVector):
-    """Matrices of real numbers."""
-
-    event_rank: ClassVar[int] = 2
-
-    def holds(self, value: Node) -> Node:
-        return reduce("all", isfinite(value), (-2, -1))
 
 
 class AdjacencyMatrix(Constraint):
@@ -94,7 +84,6 @@ class PackedCholeskyFactor(Constraint):
         return logical_and(own, reduce("all", isfinite(value), -1))
 
 
-real_matrix: Final = RealMatrix()
 adjacency_matrix: Final = AdjacencyMatrix()
 correlation_matrix: Final = CorrelationMatrix()
 correlation_factor: Final = CorrelationFactor()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from consilience.distributions.constraints import cholesky_factor, positive_definite
+from consilience.distributions.constraints import cholesky_factor, positive_definite, real_matrix
 from consilience.distributions.distribution import Continuous, instead_of, parameter
 from consilience.distributions.mathematics import LOG_SQRT_2_PI, log, square
-from consilience.distributions.matrix_constraints import real_matrix
 from consilience.distributions.parameters import named_arguments
 from consilience.distributions.triangles import lower_triangle, order
 from consilience.errors import ShapeError

@@ -37,7 +37,6 @@ BIJECTIONS: dict[type[Constraint], Callable[[Any], Transform | None]] = {
     constraints.ZeroSumConstraint: lambda of: ZeroSumTransform(range(-of.axes, 0)),
     matrix_constraints.CorrelationFactor: lambda of: cholesky_corr,
     matrix_constraints.CorrelationMatrix: lambda of: chain(correlation_cholesky, cholesky_corr),
-    matrix_constraints.RealMatrix: lambda of: None,
     matrix_constraints.PackedCholeskyFactor: lambda of: covariance_partial,
 }
 
