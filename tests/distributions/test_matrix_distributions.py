@@ -283,6 +283,16 @@ def test_kronecker_forms_agree_with_the_whole_covariance() -> None:
         pd.KroneckerNormal.dist(0.0, covs=[U2, -V3])
 
 
+def test_neighbours_may_be_known_at_run_time_only() -> None:
+    """The density by one factor of the whole precision, with its gradient along alpha, is that by eigenvalues."""
+    W, alpha = tensor_input("float64", (5, 5), "W"), tensor_input("float64", (), "alpha")
+    x = RNG.normal(size=(3, 5))
+    late, early = (released([pd.logp(pd.CAR.dist(0.3, weights, alpha, 1.7), x)])[0] for weights in (W, RING))
+    assert_allclose(value_of(late, {W: RING, alpha: 0.6}), value_of(early, {alpha: 0.6}), rtol=1e-12)
+    slopes = [gradient(reduce("sum", node), [alpha])[0] for node in (late, early)]
+    assert_allclose(value_of(slopes[0], {W: RING, alpha: 0.6}), value_of(slopes[1], {alpha: 0.6}), rtol=1e-9)
+
+
 def test_marginal_laws_of_draws() -> None:
     """Diagonals of Wishart matrices are chi-squared, those of inverses inverse gamma, elements Student t or normal."""
     wishart = pd.draw(ROWS["Wishart"].rv, COUNT, random_seed=8)[:, 1, 1] / V3[1, 1]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +21,8 @@ from consilience.ops.linalg import LogAbsDet, matmul
 from consilience.ops.random import draw
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import expand_dims, full
+
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 class CAR(Continuous):
@@ -42,9 +46,8 @@ class CAR(Continuous):
     def logp(self, value: Node) -> Node:
         n = order(self.W)
         deviation = value - self.mu
-        weighted = reduce("sum", self.W * expand_dims(deviation, -2), -1)
-        alpha, neighbours = expand_dims(self.alpha, -1), reduce("sum", self.W, -1)
-        quadratic = self.tau * reduce("sum", deviation * (neighbours * deviation - alpha * weighted), -1)
+        own = reduce("sum", reduce("sum", self.W, -1) * square(deviation), -1)
+        quadratic = self.tau * (own - 2.0 * self.alpha * self._neighbouring_products(deviation))
         return 0.5 * (n * log(self.tau) + self._log_determinant() - quadratic) - n * LOG_SQRT_2_PI
 
     def draw(self, key: Node, shape: Shape) -> Node:
@@ -56,15 +59,20 @@ class CAR(Continuous):
     def variance(self) -> Node:
         return self._normal().variance()
 
+    def _neighbouring_products(self, deviation: Node) -> Node:
+        """Sum over pairs of neighbours of W_ij x_i x_j."""
+        if _known_matrix(self.W) is None:
+            return 0.5 * reduce("sum", deviation * reduce("sum", self.W * expand_dims(deviation, -2), -1), -1)
+        row, column, weights = _pairs(self.W)
+        return reduce("sum", weights * deviation[..., row] * deviation[..., column], -1)
+
     def _log_determinant(self) -> Node:
         """Of D - alpha W; for known W by its eigenvalues relative to D, which do not depend on alpha."""
-        known = constant_value(self.W)
-        if known is None or known.ndim > 2:
+        known = _known_matrix(self.W)
+        if known is None:
             return Node(LogAbsDet("positive definite"), self._structure())
-        neighbours = known.sum(-1)
-        relative = np.linalg.eigvalsh(known / np.sqrt(neighbours[:, None] * neighbours))
-        terms = log1p(-expand_dims(self.alpha, -1) * constant(relative))
-        return float(np.log(neighbours).sum()) + reduce("sum", terms, -1)
+        terms = log1p(-expand_dims(self.alpha, -1) * constant(_relative_eigenvalues(self.W)))
+        return float(np.log(known.sum(-1)).sum()) + reduce("sum", terms, -1)
 
     def _structure(self) -> Node:
         unit = constant(np.eye(order(self.W)))
@@ -97,9 +105,8 @@ class ICAR(Continuous):
     def logp(self, value: Node) -> Node:
         n = order(self.W)
         spectrum, _ = self._spectrum()
-        row, column = np.nonzero(np.triu(self._weights()))
-        differences = value[..., constant(row)] - value[..., constant(column)]
-        squares = reduce("sum", constant(self._weights()[row, column]) * square(differences), -1) / square(self.sigma)
+        row, column, weights = _pairs(self.W)
+        squares = reduce("sum", weights * square(value[..., row] - value[..., column]), -1) / square(self.sigma)
         mean = reduce("sum", value, -1) / (n * self.zero_sum_stdev)
         scale = 0.5 * float(np.log(spectrum).sum()) - spectrum.size * log(self.sigma)
         normaliser = scale - log(self.zero_sum_stdev) - (0.5 * math.log(n) + (spectrum.size + 1) * LOG_SQRT_2_PI)
@@ -127,19 +134,44 @@ class ICAR(Continuous):
         others = constant(np.concatenate([[0.0], 1.0 / np.sqrt(spectrum)]))
         return expand_dims(self.zero_sum_stdev, -1) * along_mean + expand_dims(self.sigma, -1) * others
 
-    def _basis(self) -> npt.NDArray[np.float64]:
+    def _basis(self) -> Floats:
         n = order(self.W)
         return np.concatenate([np.full((n, 1), n**-0.5), self._spectrum()[1]], 1)
 
-    def _weights(self) -> npt.NDArray[np.float64]:
-        known = constant_value(self.W)
-        if known is None or known.ndim != 2:
+    def _spectrum(self) -> tuple[Floats, Floats]:
+        if _known_matrix(self.W) is None:
             raise ParameterError(f"{self.title}: W must be one matrix, known when the variable is made.")
-        return np.asarray(known, "float64")
+        return _laplacian_spectrum(self.W)
 
-    def _spectrum(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Positive eigenvalues of D - W, and their eigenvectors."""
-        weights = self._weights()
-        values, vectors = np.linalg.eigh(np.diag(weights.sum(-1)) - weights)
-        kept = values > 1e-10 * values[-1]
-        return values[kept], vectors[:, kept]
+
+def _known_matrix(weights: Node) -> Floats | None:
+    known = constant_value(weights)
+    return None if known is None or known.ndim > 2 else np.asarray(known, "float64")
+
+
+def _pairs(weights: Node) -> tuple[Node, Node, Node]:
+    """Rows, columns and weights of the pairs of neighbours, each pair once."""
+    known = _known_matrix(weights)
+    assert known is not None
+    row, column = np.nonzero(np.triu(known))
+    return constant(row), constant(column), constant(known[row, column])
+
+
+@functools.lru_cache(maxsize=8)
+def _relative_eigenvalues(weights: Node) -> Floats:
+    """Eigenvalues of D^(-1/2) W D^(-1/2)."""
+    known = _known_matrix(weights)
+    assert known is not None
+    neighbours = known.sum(-1)
+    values: Floats = np.linalg.eigvalsh(known / np.sqrt(neighbours[:, None] * neighbours))
+    return values
+
+
+@functools.lru_cache(maxsize=8)
+def _laplacian_spectrum(weights: Node) -> tuple[Floats, Floats]:
+    """Positive eigenvalues of D - W, and their eigenvectors."""
+    known = _known_matrix(weights)
+    assert known is not None
+    values, vectors = np.linalg.eigh(np.diag(known.sum(-1)) - known)
+    kept = values > 1e-10 * values[-1]
+    return values[kept], vectors[:, kept]
