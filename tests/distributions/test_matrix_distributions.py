@@ -350,6 +350,34 @@ def test_batches_of_parameters() -> None:
             assert_allclose(result, [value_of(moment(single(i))) for i in range(2)], rtol=1e-10)
 
 
+def test_float32_parameters_make_a_float32_density() -> None:
+    """The variable, its draws, density, mean and unconstrained image: no constant widens them."""
+    single = np.float32
+    V, W = V3.astype(single), RING.astype(single)
+    made = [
+        pd.LKJCorr.dist(3, single(1.5)),
+        pd.LKJCholeskyCov.dist(single(1.5), 3, pd.HalfNormal.dist(single(1.0)), compute_corr=False),
+        pd.Wishart.dist(single(5.0), V),
+        pd.InverseWishart.dist(single(9.0), V),
+        pd.MatrixNormal.dist(single(0.0), V, colcov=V),
+        pd.MvStudentT.dist(single(5.0), scale=V),
+        pd.MvLogNormal.dist(single(0.0), V),
+        pd.ZeroSumNormal.dist(single(1.0), shape=3),
+        pd.StickBreakingWeights.dist(single(1.0), 3),
+        pd.CAR.dist(single(0.0), W, single(0.5), single(1.0)),
+        pd.ICAR.dist(W, single(1.0), single(0.1)),
+        pd.VonMisesFisher.dist(DIRECTION.astype(single), single(3.0)),
+    ]
+    for rv in made:
+        value = pd.draw(rv, random_seed=1)
+        transform = pd.default_transform(rv)
+        nodes = [rv, constant(value), pd.logp(rv, value), pd.mean(rv), pd.support_point(rv)]
+        if transform is not None:
+            y = transform.forward(constant(value))
+            nodes += [y, transform.backward(y), transform.log_jacobian_determinant(y)]
+        assert {node.dtype for node in nodes} == {"float32"}, rv
+
+
 def test_many_degrees_of_freedom_are_the_normal_law() -> None:
     """No digits are lost at 1e12 degrees of freedom."""
     x = RNG.normal(size=(4, 3))

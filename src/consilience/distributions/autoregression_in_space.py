@@ -17,6 +17,7 @@ from consilience.distributions.multivariate_normal import PrecisionMvNormal
 from consilience.distributions.triangles import order
 from consilience.errors import MissingRuleError, ParameterError
 from consilience.ir import Node, Shape, constant, constant_value
+from consilience.ops.elementwise import cast
 from consilience.ops.linalg import LogAbsDet, matmul
 from consilience.ops.random import draw
 from consilience.ops.reduce import reduce
@@ -71,11 +72,11 @@ class CAR(Continuous):
         known = _known_matrix(self.W)
         if known is None:
             return Node(LogAbsDet("positive definite"), self._structure())
-        terms = log1p(-expand_dims(self.alpha, -1) * constant(_relative_eigenvalues(self.W)))
+        terms = log1p(-expand_dims(self.alpha, -1) * constant(_relative_eigenvalues(self.W), self.W.dtype))
         return float(np.log(known.sum(-1)).sum()) + reduce("sum", terms, -1)
 
     def _structure(self) -> Node:
-        unit = constant(np.eye(order(self.W)))
+        unit = constant(np.eye(order(self.W)), self.W.dtype)
         neighbours = expand_dims(reduce("sum", self.W, -1), -1)
         return unit * neighbours - expand_dims(self.alpha, (-2, -1)) * self.W
 
@@ -113,13 +114,14 @@ class ICAR(Continuous):
         return normaliser - 0.5 * (squares + square(mean))
 
     def draw(self, key: Node, shape: Shape) -> Node:
-        return matmul(self._deviations() * draw("random_normal", key, shape), constant(self._basis().T))
+        z = cast(draw("random_normal", key, shape), self.W.dtype)
+        return matmul(self._deviations() * z, constant(self._basis().T, self.W.dtype))
 
     def mean(self) -> Node:
         return full((order(self.W),), 0.0, self.W.dtype)
 
     def variance(self) -> Node:
-        return reduce("sum", square(expand_dims(self._deviations(), -2) * constant(self._basis())), -1)
+        return reduce("sum", square(expand_dims(self._deviations(), -2) * constant(self._basis(), self.W.dtype)), -1)
 
     def _deviations(self) -> Node:
         """Standard deviations along the eigenvectors; the first is that of the mean."""
@@ -130,8 +132,8 @@ class ICAR(Continuous):
                 f"{self.title}: nothing can be drawn, because the {n} elements fall into {n - spectrum.size} groups "
                 "without a connection, and the distances between these are free. Connect them in W."
             )
-        along_mean = constant(np.concatenate([[np.sqrt(float(n))], np.zeros(n - 1)]))
-        others = constant(np.concatenate([[0.0], 1.0 / np.sqrt(spectrum)]))
+        along_mean = constant(np.concatenate([[np.sqrt(float(n))], np.zeros(n - 1)]), self.W.dtype)
+        others = constant(np.concatenate([[0.0], 1.0 / np.sqrt(spectrum)]), self.W.dtype)
         return expand_dims(self.zero_sum_stdev, -1) * along_mean + expand_dims(self.sigma, -1) * others
 
     def _basis(self) -> Floats:
@@ -154,7 +156,7 @@ def _pairs(weights: Node) -> tuple[Node, Node, Node]:
     known = _known_matrix(weights)
     assert known is not None
     row, column = np.nonzero(np.triu(known))
-    return constant(row), constant(column), constant(known[row, column])
+    return constant(row), constant(column), constant(known[row, column], weights.dtype)
 
 
 @functools.lru_cache(maxsize=8)

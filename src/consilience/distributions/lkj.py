@@ -64,10 +64,10 @@ class LKJCorr(Continuous):
         return matmul(factor, matrix_transpose(factor))
 
     def mean(self) -> Node:
-        return broadcast_to(constant(np.eye(self.n)), (*self.eta.static_shape, self.n, self.n))
+        return broadcast_to(constant(np.eye(self.n), self.eta.dtype), (*self.eta.static_shape, self.n, self.n))
 
     def variance(self) -> Node:
-        off = where(constant(np.eye(self.n, dtype=bool)), 0.0, 1.0)
+        off = constant(1.0 - np.eye(self.n), self.eta.dtype)
         return off / expand_dims(2.0 * self.eta + (self.n - 1.0), (-2, -1))
 
 
@@ -126,12 +126,12 @@ class LKJCholeskyCov(Continuous):
         log_sd = 0.5 * log(reduce("sum", square(factor), -1))
         log_correlation = log(diagonal(factor)) - log_sd  # of the diagonal of the factor of R
         row = np.arange(float(self.n))
-        powers = 2.0 * expand_dims(self.eta, -1) + constant(self.n - 2.0 - row)
+        powers = 2.0 * expand_dims(self.eta, -1) + constant(self.n - 2.0 - row, self.eta.dtype)
         densities = supported_density(self.sd_dist, exp(log_sd))
         if not distribution_of(self.sd_dist).event_rank:
             densities = reduce("sum", densities, -1)
         # One power of the diagonal and the powers of the deviations are the Jacobian of L as a function of R and D.
-        shape_terms = reduce("sum", powers * log_correlation - constant(row) * log_sd, -1)
+        shape_terms = reduce("sum", powers * log_correlation - constant(row, self.eta.dtype) * log_sd, -1)
         return shape_terms + densities - log_normaliser(self.eta, self.n)
 
     def draw(self, key: Node, shape: Shape) -> Node:
@@ -148,7 +148,7 @@ class LKJCholeskyCov(Continuous):
         sd = distribution_of(self.sd_dist)
         second_moment = expand_dims(self._sd(sd.variance() + square(sd.mean())), -1)
         total = expand_dims(2.0 * self.eta + (self.n - 1.0), (-2, -1))
-        row = constant(np.arange(float(self.n))[:, None])
+        row = constant(np.arange(float(self.n))[:, None], self.eta.dtype)
         share = where(constant(np.eye(self.n, dtype=bool)), 1.0 - row / total, 1.0 / total)
         return packed(second_moment * share) - square(self.mean())
 
@@ -159,8 +159,8 @@ class LKJCholeskyCov(Continuous):
     def _mean_diagonal(self) -> Node:
         """Expected diagonal of the factor of R: roots of beta variables."""
         row = np.arange(float(self.n))
-        half = expand_dims(self.eta, -1) + constant(0.5 * (self.n - 1.0 - row))
-        return exp(log_half_step_of_gamma(half) - log_half_step_of_gamma(half + constant(0.5 * row)))
+        half = expand_dims(self.eta, -1) + constant(0.5 * (self.n - 1.0 - row), self.eta.dtype)
+        return exp(log_half_step_of_gamma(half) - log_half_step_of_gamma(half + constant(0.5 * row, self.eta.dtype)))
 
     def _sd(self, value: Node) -> Node:
         """A value per standard deviation."""
@@ -170,7 +170,9 @@ class LKJCholeskyCov(Continuous):
 def log_normaliser(eta: Node, n: int) -> Node:
     """log C of n x n matrices: the integral of det(R)^(eta - 1), with no difference of large numbers."""
     k = np.arange(1.0, n)
-    steps = constant(n - k) * log_half_step_of_gamma(expand_dims(eta, -1) + constant(0.5 * (n - 1.0 - k)))
+    steps = constant(n - k, eta.dtype) * log_half_step_of_gamma(
+        expand_dims(eta, -1) + constant(0.5 * (n - 1.0 - k), eta.dtype)
+    )
     return 0.25 * n * (n - 1) * LOG_PI - reduce("sum", steps, -1)
 
 
@@ -180,7 +182,7 @@ def factor_draw(key: Node, batch: Shape, n: int, eta: Node) -> Node:
     The squared length of a row before the diagonal is a beta variable and its direction uniform; so is that of
     standard normal numbers beside the root of twice a gamma variable, scaled to length 1.
     """
-    half = expand_dims(eta, -1) + constant(0.5 * np.arange(n - 1.0, -1.0, -1.0))
+    half = expand_dims(eta, -1) + constant(0.5 * np.arange(n - 1.0, -1.0, -1.0), eta.dtype)
     rows = chi_triangle(key, (*batch, n, n), half)
     return rows / sqrt(reduce("sum", square(rows), -1, keepdims=True))
 

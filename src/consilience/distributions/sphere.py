@@ -113,7 +113,7 @@ class VonMisesFisher(Continuous):
         a = 0.5 * (self._length() - 1.0)
         step = min(0.25, 0.7 / math.sqrt(a))
         reach = 40.0 / a + 9.0 / math.sqrt(a)
-        offsets = constant(np.arange(-reach, reach, step))
+        offsets = constant(np.arange(-reach, reach, step), self.kappa.dtype)
         y = offsets - expand_dims(log1p(self.kappa / a), -1)
         log_s, log_rest = LOG_2 - softplus(-y), LOG_2 - softplus(y)
         s = exp(log_s)

@@ -52,6 +52,6 @@ class StickBreakingWeights(Continuous):
 
     def _moment(self, log_share: Node, log_rest: Node) -> Node:
         """Of each weight: that of its share of the stick, and of the rests before it."""
-        breaks = constant(np.minimum(np.arange(self.K + 1.0), self.K))
-        taken = constant(np.arange(self.K + 1) < self.K)
+        breaks = constant(np.minimum(np.arange(self.K + 1.0), self.K), log_rest.dtype)
+        taken = constant(np.where(np.arange(self.K + 1) < self.K, 1.0, 0.0), log_share.dtype)
         return exp(breaks * log_rest + log_share * taken)

@@ -101,7 +101,7 @@ class InverseWishart(Continuous):
 
 def log_multivariate_gamma(a: Node, p: int) -> Node:
     """Logarithm of the gamma function of p x p matrices; NaN for a <= (p - 1) / 2."""
-    arguments = expand_dims(a, -1) - constant(0.5 * np.arange(p))
+    arguments = expand_dims(a, -1) - constant(0.5 * np.arange(p), a.dtype)
     inside = where(greater(arguments, 0.0), arguments, math.nan)
     return 0.25 * p * (p - 1) * LOG_PI + reduce("sum", gammaln(inside), -1)
 

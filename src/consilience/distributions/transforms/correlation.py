@@ -75,7 +75,7 @@ class CholeskyCorrTransform(Transform):
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
         # d tanh gives sech^2, and y_ik stands besides in the factor of each of the elements between it and i.
         row, column = np.tril_indices(row_count(unconstrained.static_shape[-1], strict=True), -1)
-        return reduce("sum", constant(row - column + 1.0) * _log_sech(unconstrained), -1)
+        return reduce("sum", constant(row - column + 1.0, unconstrained.dtype) * _log_sech(unconstrained), -1)
 
     def unconstrained_shape(self, shape: Shape) -> Shape:
         return (*shape[:-2], triangle_length(shape[-1], strict=True))
@@ -136,7 +136,7 @@ class CovariancePartialCorrelations(Transform):
         # the root of what is left, are coordinates.
         rows = row_count(unconstrained.static_shape[-1])
         row, column = np.tril_indices(rows)
-        weights = constant(np.where(row == column, row + 1.0, row - column))
+        weights = constant(np.where(row == column, row + 1.0, row - column), unconstrained.dtype)
         return reduce("sum", weights * where(is_diagonal(rows), unconstrained, _log_sech(unconstrained)), -1)
 
 
