@@ -232,7 +232,9 @@ def test_wrong_parameters_and_values_are_refused_with_a_reason() -> None:
         pd.LKJCorr.dist(2, -1.0)
     with pytest.raises(ShapeError, match=r"sd_dist must be one distribution or n = 3 of them, got the shape \(2,\)"):
         pd.LKJCholeskyCov.dist(1.0, 3, pd.Exponential.dist(1.0, shape=2))
-    with pytest.raises(TypeError, match="sd_dist must be a distribution"):
+    with pytest.raises(ParameterError, match="sd_dist must be a distribution of positive numbers, got Normal"):
+        pd.LKJCholeskyCov.dist(1.0, 3, pd.Normal.dist(0.0, 1.0))
+    with pytest.raises(TypeError, match="sd_dist must be a distribution such as"):
         pd.LKJCholeskyCov.dist(1.0, 3, 1.0)
     uneven = np.array([[1.0, 0.2], [0.3, 1.0]])
     for wrong in (2.0 * np.eye(2), uneven):

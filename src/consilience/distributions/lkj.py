@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from consilience.distributions import context
-from consilience.distributions.constraints import positive
+from consilience.distributions.constraints import Real, positive
+from consilience.distributions.custom import CustomDist
 from consilience.distributions.densities import drawn, support_point, supported_density
 from consilience.distributions.distribution import Continuous, component, parameter, static
 from consilience.distributions.mathematics import LOG_PI, exp, log, log_half_step_of_gamma, sqrt, square, where
@@ -18,7 +19,7 @@ from consilience.distributions.matrix_constraints import correlation_matrix, pac
 from consilience.distributions.parameters import whole
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.triangles import chi_triangle, packed, triangle_length, unpacked
-from consilience.errors import ShapeError
+from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Node, Shape, constant
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.linalg import LogAbsDet, diagonal, matmul, matrix_transpose
@@ -114,6 +115,13 @@ class LKJCholeskyCov(Continuous):
         return (triangle_length(self.n),)
 
     def batch_shapes(self) -> list[Shape]:
+        distribution = distribution_of(self.sd_dist)
+        # What a user's own functions are the density of, nobody knows.
+        if isinstance(distribution.bound_support, Real) and not isinstance(distribution, CustomDist):
+            raise ParameterError(
+                f"{self.title}: sd_dist must be a distribution of positive numbers, got {distribution.title}; "
+                "`HalfNormal` and `Exponential` are such."
+            )
         sd = self.sd_dist.static_shape
         if sd and sd[-1] not in (1, self.n):
             raise ShapeError(
