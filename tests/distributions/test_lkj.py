@@ -169,6 +169,16 @@ def test_result_is_the_factor_the_correlations_and_the_deviations() -> None:
     assert list(model.named_vars) == ["chol", "other"]
 
 
+def test_correlations_come_as_a_matrix_or_as_its_upper_triangle() -> None:
+    """As PyMC's `return_matrix` asks; the variable of the model is the matrix."""
+    with pm.Model() as model:
+        upper = pd.LKJCorr("R", 3, 2.0, return_matrix=False)
+    matrix, elements = pm.draw([model["R"], upper], random_seed=1)
+    assert_allclose(elements, matrix[np.triu_indices(3, 1)])
+    assert pd.LKJCorr.dist(3, 2.0, return_matrix=False).static_shape == (3,)
+    assert pd.LKJCorr.dist(3, 2.0, return_matrix=True).static_shape == (3, 3)
+
+
 def test_covariance_of_correlated_effects_is_found() -> None:
     """The posterior of n standard deviations and correlations, against importance weights on exact prior draws."""
     rng = np.random.default_rng(5)
@@ -177,7 +187,7 @@ def test_covariance_of_correlated_effects_is_found() -> None:
     with pm.Model():
         factor, _, _ = pd.LKJCholeskyCov("chol", 2.0, 3, pd.LogNormal.dist(0.0, 0.5))
         pd.MvNormal("y", 0.0, chol=factor, observed=data)
-        result = pm.sample(1000, tune=600, chains=2, cores=1, progressbar=False, random_seed=3)
+        result = pm.sample(1000, tune=600, target_accept=0.9, chains=2, cores=1, progressbar=False, random_seed=3)
     parts = pd.LKJCholeskyCov.dist(2.0, 3, pd.LogNormal.dist(0.0, 0.5))
     factors, correlations, deviations = pd.draw(parts, 60_000, random_seed=9)
     logs = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(-1)
@@ -222,7 +232,9 @@ def test_wrong_parameters_and_values_are_refused_with_a_reason() -> None:
         pd.LKJCorr.dist(2, -1.0)
     with pytest.raises(ShapeError, match=r"sd_dist must be one distribution or n = 3 of them, got the shape \(2,\)"):
         pd.LKJCholeskyCov.dist(1.0, 3, pd.Exponential.dist(1.0, shape=2))
-    with pytest.raises(TypeError, match="sd_dist must be a distribution"):
+    with pytest.raises(ParameterError, match="sd_dist must be a distribution of positive numbers, got Normal"):
+        pd.LKJCholeskyCov.dist(1.0, 3, pd.Normal.dist(0.0, 1.0))
+    with pytest.raises(TypeError, match="sd_dist must be a distribution such as"):
         pd.LKJCholeskyCov.dist(1.0, 3, 1.0)
     uneven = np.array([[1.0, 0.2], [0.3, 1.0]])
     for wrong in (2.0 * np.eye(2), uneven):

@@ -51,6 +51,7 @@ BIJECTIONS = {
     "all but one": Bijection(
         Chain([transforms.sum_to_1, transforms.log_odds]), constraints.real_vector, (3,), lambda x: x[:-1]
     ),
+    "increasing simplex": Bijection(transforms.ordered_simplex, constraints.simplex, (3,), lambda x: x[:-1]),
     "increasing positive": Bijection(transforms.Ordered(positive=True), constraints.ordered, (4,), np.ravel),
     "decreasing": Bijection(transforms.Ordered(ascending=False), constraints.real_vector, (4,), np.ravel),
     "decreasing positive": Bijection(transforms.Ordered(True, False), constraints.positive_vector, (3,), np.ravel),
@@ -141,6 +142,15 @@ def test_zero_sums_are_an_isometry(axes) -> None:
     jacobian = value_of(transform.log_jacobian_determinant(constant(y)))
     assert jacobian.shape == y.shape[: y.ndim - transform.rank()]
     assert not jacobian.any()
+
+
+def test_increasing_simplexes_hold_the_share_of_one_order() -> None:
+    """A uniform density on the simplex of three, restricted to one order, integrates to 1 / 3!; elements increase."""
+    grid = np.arange(-12.0, 12.0, 0.25)
+    y = constant(np.stack(np.meshgrid(grid, grid), -1))
+    assert (np.diff(value_of(transforms.ordered_simplex.backward(y))) >= 0.0).all()
+    densities = 2.0 * np.exp(value_of(transforms.ordered_simplex.log_jacobian_determinant(y)))
+    assert_allclose(densities.sum() * 0.25**2, 1 / 6, rtol=1e-5)
 
 
 def test_zero_sum_constraint_looks_along_each_axis() -> None:

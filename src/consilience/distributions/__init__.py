@@ -12,6 +12,7 @@ from typing import Any, Final
 # What users find in `consilience` as well, by file.
 PUBLIC: Final = {
     "autoregression": "AR",
+    "autoregression_in_space": "CAR ICAR",
     "constrained_prior": "find_constrained_prior",
     "counts": "Bernoulli Binomial Categorical NegativeBinomial Poisson",
     "custom": "CustomDist",
@@ -21,16 +22,23 @@ PUBLIC: Final = {
     "first_passage": "Levy Wald",
     "gamma_family": "ChiSquared GeneralizedNormal InverseChiSquared LogGamma ScaledInverseChiSquared",
     "improper": "Flat HalfFlat",
+    "kronecker_normal": "KroneckerNormal",
     "lkj": "LKJCholeskyCov LKJCorr",
+    "matrix_normal": "MatrixNormal",
     "mixture": "Mixture NormalMixture",
     "multivariate_normal": "MvNormal",
+    "of_normal_vectors": "MvLogNormal MvStudentT",
     "positive": "Exponential Gamma HalfCauchy HalfNormal HalfStudentT InverseGamma LogNormal",
     "random_walk": "GaussianRandomWalk MvGaussianRandomWalk RandomWalk",
     "real_line": "Cauchy Laplace Logistic Normal StudentT Uniform",
     "simplex": "Dirichlet",
     "skewed": "AsymmetricLaplace Moyal SkewStudentT",
+    "sphere": "UniformDirection VonMisesFisher",
+    "stick_breaking": "StickBreakingWeights",
     "truncation": "Censored Truncated",
     "unit_interval": "Beta BetaPrime Dagum Kumaraswamy LogitNormal",
+    "wishart": "InverseWishart Wishart",
+    "zero_sum_normal": "ZeroSumNormal",
 }
 # What the layers above use.
 INTERNAL: Final = {

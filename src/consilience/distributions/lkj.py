@@ -10,19 +10,20 @@ from typing import Any
 import numpy as np
 
 from consilience.distributions import context
-from consilience.distributions.constraints import positive
+from consilience.distributions.constraints import Real, positive
+from consilience.distributions.custom import CustomDist
 from consilience.distributions.densities import drawn, support_point, supported_density
 from consilience.distributions.distribution import Continuous, component, parameter, static
 from consilience.distributions.mathematics import LOG_PI, exp, log, log_half_step_of_gamma, sqrt, square, where
 from consilience.distributions.matrix_constraints import correlation_matrix, packed_cholesky_factor
 from consilience.distributions.parameters import whole
 from consilience.distributions.random_variable import distribution_of
-from consilience.distributions.triangles import packed, triangle_length, unpacked
-from consilience.errors import ShapeError
+from consilience.distributions.triangles import chi_triangle, packed, triangle_length, unpacked
+from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Node, Shape, constant
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.linalg import LogAbsDet, diagonal, matmul, matrix_transpose
-from consilience.ops.random import draw, fold_in
+from consilience.ops.random import fold_in
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, expand_dims
 
@@ -32,11 +33,26 @@ class LKJCorr(Continuous):
 
     n       number of rows >= 2, known when the variable is made
     eta     > 0: at 1 all correlation matrices are equally likely, above it those near the identity
+
+    The result is the matrix; with `return_matrix=False` its elements above the diagonal, row by row, as an expression.
     """
 
     n: int = static(whole(2))
     eta = parameter(positive)
     support = correlation_matrix
+
+    def __new__(cls, name: str, *parameters: Any, return_matrix: bool = True, **named: Any) -> Any:
+        """A variable of the model whose `with` block this is; see the class, and `Distribution` for what else."""
+        matrix = super().__new__(cls, name, *parameters, **named)
+        return matrix if return_matrix else packed(matrix, strict=True, upper=True)
+
+    @classmethod
+    def dist(
+        cls, *parameters: Any, return_matrix: bool = True, shape: Any = None, size: Any = None, **named: Any
+    ) -> Node:
+        """A variable outside any model; see the class."""
+        matrix = super().dist(*parameters, shape=shape, size=size, **named)
+        return matrix if return_matrix else packed(matrix, strict=True, upper=True)
 
     def event_shape(self) -> Shape:
         return (self.n, self.n)
@@ -45,14 +61,14 @@ class LKJCorr(Continuous):
         return (self.eta - 1.0) * Node(LogAbsDet("positive definite"), value) - log_normaliser(self.eta, self.n)
 
     def draw(self, key: Node, shape: Shape) -> Node:
-        factor = factor_draw(key, shape, self.eta)
+        factor = factor_draw(key, shape[:-2], self.n, self.eta)
         return matmul(factor, matrix_transpose(factor))
 
     def mean(self) -> Node:
-        return broadcast_to(constant(np.eye(self.n)), (*self.eta.static_shape, self.n, self.n))
+        return broadcast_to(constant(np.eye(self.n), self.eta.dtype), (*self.eta.static_shape, self.n, self.n))
 
     def variance(self) -> Node:
-        off = where(constant(np.eye(self.n, dtype=bool)), 0.0, 1.0)
+        off = constant(1.0 - np.eye(self.n), self.eta.dtype)
         return off / expand_dims(2.0 * self.eta + (self.n - 1.0), (-2, -1))
 
 
@@ -99,6 +115,13 @@ class LKJCholeskyCov(Continuous):
         return (triangle_length(self.n),)
 
     def batch_shapes(self) -> list[Shape]:
+        distribution = distribution_of(self.sd_dist)
+        # What a user's own functions are the density of, nobody knows.
+        if isinstance(distribution.bound_support, Real) and not isinstance(distribution, CustomDist):
+            raise ParameterError(
+                f"{self.title}: sd_dist must be a distribution of positive numbers, got {distribution.title}; "
+                "`HalfNormal` and `Exponential` are such."
+            )
         sd = self.sd_dist.static_shape
         if sd and sd[-1] not in (1, self.n):
             raise ShapeError(
@@ -111,17 +134,17 @@ class LKJCholeskyCov(Continuous):
         log_sd = 0.5 * log(reduce("sum", square(factor), -1))
         log_correlation = log(diagonal(factor)) - log_sd  # of the diagonal of the factor of R
         row = np.arange(float(self.n))
-        powers = 2.0 * expand_dims(self.eta, -1) + constant(self.n - 2.0 - row)
+        powers = 2.0 * expand_dims(self.eta, -1) + constant(self.n - 2.0 - row, self.eta.dtype)
         densities = supported_density(self.sd_dist, exp(log_sd))
         if not distribution_of(self.sd_dist).event_rank:
             densities = reduce("sum", densities, -1)
         # One power of the diagonal and the powers of the deviations are the Jacobian of L as a function of R and D.
-        shape_terms = reduce("sum", powers * log_correlation - constant(row) * log_sd, -1)
+        shape_terms = reduce("sum", powers * log_correlation - constant(row, self.eta.dtype) * log_sd, -1)
         return shape_terms + densities - log_normaliser(self.eta, self.n)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         batch = shape[:-1]
-        factor = factor_draw(fold_in(key, 0), (*batch, self.n, self.n), self.eta)
+        factor = factor_draw(fold_in(key, 0), batch, self.n, self.eta)
         deviations = drawn(self.sd_dist, fold_in(key, 1), (*batch, self.n))
         return packed(factor * expand_dims(deviations, -1))
 
@@ -133,7 +156,7 @@ class LKJCholeskyCov(Continuous):
         sd = distribution_of(self.sd_dist)
         second_moment = expand_dims(self._sd(sd.variance() + square(sd.mean())), -1)
         total = expand_dims(2.0 * self.eta + (self.n - 1.0), (-2, -1))
-        row = constant(np.arange(float(self.n))[:, None])
+        row = constant(np.arange(float(self.n))[:, None], self.eta.dtype)
         share = where(constant(np.eye(self.n, dtype=bool)), 1.0 - row / total, 1.0 / total)
         return packed(second_moment * share) - square(self.mean())
 
@@ -144,8 +167,8 @@ class LKJCholeskyCov(Continuous):
     def _mean_diagonal(self) -> Node:
         """Expected diagonal of the factor of R: roots of beta variables."""
         row = np.arange(float(self.n))
-        half = expand_dims(self.eta, -1) + constant(0.5 * (self.n - 1.0 - row))
-        return exp(log_half_step_of_gamma(half) - log_half_step_of_gamma(half + constant(0.5 * row)))
+        half = expand_dims(self.eta, -1) + constant(0.5 * (self.n - 1.0 - row), self.eta.dtype)
+        return exp(log_half_step_of_gamma(half) - log_half_step_of_gamma(half + constant(0.5 * row, self.eta.dtype)))
 
     def _sd(self, value: Node) -> Node:
         """A value per standard deviation."""
@@ -155,24 +178,20 @@ class LKJCholeskyCov(Continuous):
 def log_normaliser(eta: Node, n: int) -> Node:
     """log C of n x n matrices: the integral of det(R)^(eta - 1), with no difference of large numbers."""
     k = np.arange(1.0, n)
-    steps = constant(n - k) * log_half_step_of_gamma(expand_dims(eta, -1) + constant(0.5 * (n - 1.0 - k)))
+    steps = constant(n - k, eta.dtype) * log_half_step_of_gamma(
+        expand_dims(eta, -1) + constant(0.5 * (n - 1.0 - k), eta.dtype)
+    )
     return 0.25 * n * (n - 1) * LOG_PI - reduce("sum", steps, -1)
 
 
-def factor_draw(key: Node, shape: Shape, eta: Node) -> Node:
+def factor_draw(key: Node, batch: Shape, n: int, eta: Node) -> Node:
     """Cholesky factors of draws of `LKJCorr`, of shape (..., n, n): the onion method, a row at a time.
 
     The squared length of a row before the diagonal is a beta variable and its direction uniform; so is that of
     standard normal numbers beside the root of twice a gamma variable, scaled to length 1.
     """
-    n = shape[-1]
-    assert isinstance(n, int)
-    before = unpacked(
-        draw("random_normal", fold_in(key, 0), (*shape[:-2], triangle_length(n, strict=True))), strict=True
-    )
-    half = expand_dims(eta, -1) + constant(0.5 * np.arange(n - 1.0, -1.0, -1.0))
-    last = sqrt(2.0 * draw("random_gamma", fold_in(key, 1), shape[:-1], half))
-    rows = where(constant(np.eye(n, dtype=bool)), expand_dims(last, -1), before)
+    half = expand_dims(eta, -1) + constant(0.5 * np.arange(n - 1.0, -1.0, -1.0), eta.dtype)
+    rows = chi_triangle(key, (*batch, n, n), half)
     return rows / sqrt(reduce("sum", square(rows), -1, keepdims=True))
 
 

@@ -11,12 +11,38 @@ from consilience.distributions.constraints import (
     PositiveDefinite,
     positive,
 )
-from consilience.distributions.mathematics import absolute, isfinite, less_equal, logical_and, square
+from consilience.distributions.mathematics import (
+    absolute,
+    equal,
+    greater,
+    greater_equal,
+    isfinite,
+    less_equal,
+    logical_and,
+    square,
+)
 from consilience.distributions.triangles import diagonal_positions, row_count
 from consilience.ir import Node
 from consilience.ops.index import getitem
-from consilience.ops.linalg import diagonal
+from consilience.ops.linalg import diagonal, matrix_transpose
 from consilience.ops.reduce import reduce
+
+
+class AdjacencyMatrix(Constraint):
+    """Symmetric matrices of weights >= 0 between neighbours, none of them without any; zeros on the diagonal."""
+
+    event_rank: ClassVar[int] = 2
+
+    @property
+    def rule(self) -> str:
+        return "a symmetric matrix of weights >= 0, zero on the diagonal, with a neighbour in every row"
+
+    def holds(self, value: Node) -> Node:
+        weights = reduce("all", greater_equal(value, 0.0), (-2, -1))
+        symmetric = reduce("all", equal(value, matrix_transpose(value)), (-2, -1))
+        connected = reduce("all", greater(reduce("sum", value, -1), 0.0), -1)
+        alone = reduce("all", equal(diagonal(value), 0.0), -1)
+        return logical_and(logical_and(weights, symmetric), logical_and(connected, alone))
 
 
 class CorrelationMatrix(PositiveDefinite):
@@ -58,6 +84,7 @@ class PackedCholeskyFactor(Constraint):
         return logical_and(own, reduce("all", isfinite(value), -1))
 
 
+adjacency_matrix: Final = AdjacencyMatrix()
 correlation_matrix: Final = CorrelationMatrix()
 correlation_factor: Final = CorrelationFactor()
 packed_cholesky_factor: Final = PackedCholeskyFactor()

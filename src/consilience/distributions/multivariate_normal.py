@@ -27,7 +27,29 @@ from consilience.ops.reduce import count, reduce
 from consilience.ops.shape import Iota, expand_dims, reshape, squeeze, transpose
 
 
-class MvNormal(Continuous):
+class ByCovariance(Continuous):
+    """Base of distributions of vectors with a location `mu` and, as last parameter, a matrix for their covariance."""
+
+    @classmethod
+    def dist(cls, *parameters: Any, lower: bool = True, shape: Any = None, size: Any = None, **named: Any) -> Node:
+        """A variable outside any model; `lower=False` says that `chol` is upper triangular."""
+        if not lower and named.get("chol") is not None:
+            named["chol"] = matrix_transpose(as_tensor(named["chol"]))
+        return super().dist(*parameters, shape=shape, size=size, **named)
+
+    def event_shape(self) -> Shape:
+        location, matrix = self.by_name()["mu"], self.values[-1]
+        name = self.parameters[-1].name
+        rows, columns = matrix.static_shape[-2:]
+        if isinstance(rows, int) and isinstance(columns, int) and rows != columns:
+            raise ShapeError(f"{self.title}: {name} must be square, got {rows} x {columns}.")
+        length = location.static_shape[-1]
+        if isinstance(length, int) and isinstance(columns, int) and length not in (1, columns):
+            raise ShapeError(f"{self.title}: mu has {length} elements, but {name} is {columns} x {columns}.")
+        return (columns,)
+
+
+class MvNormal(ByCovariance):
     """Bell curve of vectors: exp(-(x - mu)' K^-1 (x - mu) / 2) / sqrt(det(2 pi K)).
 
     mu      mean, shape (..., n); a number stands for equal means
@@ -39,31 +61,11 @@ class MvNormal(Continuous):
     cov = parameter(positive_definite, nan_check=False)
     support = real_vector
 
-    @classmethod
-    def dist(cls, *parameters: Any, lower: bool = True, shape: Any = None, size: Any = None, **named: Any) -> Node:
-        """A variable outside any model; `lower=False` says that `chol` is upper triangular."""
-        if not lower and named.get("chol") is not None:
-            named["chol"] = matrix_transpose(as_tensor(named["chol"]))
-        return super().dist(*parameters, shape=shape, size=size, **named)
-
-    def event_shape(self) -> Shape:
-        rows, columns = self._matrix().static_shape[-2:]
-        if isinstance(rows, int) and isinstance(columns, int) and rows != columns:
-            raise ShapeError(f"{self.title}: {self.parameters[1].name} must be square, got {rows} x {columns}.")
-        length = self.mu.static_shape[-1]
-        if isinstance(length, int) and isinstance(columns, int) and length not in (1, columns):
-            raise ShapeError(
-                f"{self.title}: mu has {length} elements, but {self.parameters[1].name} is {columns} x {columns}."
-            )
-        return (columns,)
-
     def logp(self, value: Node) -> Node:
-        deviation = value - self.mu
-        quadratic = _inverse_quadratic(self.cov, deviation)
-        return -0.5 * quadratic - 0.5 * Node(LogAbsDet("positive definite"), self.cov) - self._constant()
+        return -0.5 * self.squared_distance(value) - self.half_log_determinant() - self.length() * LOG_SQRT_2_PI
 
     def draw(self, key: Node, shape: Shape) -> Node:
-        return self.mu + self._spread(draw("random_normal", key, shape))
+        return self.mu + self.spread(draw("random_normal", key, shape))
 
     def mean(self) -> Node:
         return self.mu
@@ -71,16 +73,22 @@ class MvNormal(Continuous):
     def variance(self) -> Node:
         return diagonal(self.cov)
 
-    def _matrix(self) -> Node:
-        return self.values[1]
+    def length(self) -> Node:
+        """Number of elements of one vector, as a float."""
+        matrix = self.values[-1]
+        return cast(as_tensor(count(matrix, (matrix.ndim - 1,))), matrix.dtype)
 
-    def _constant(self) -> Node:
-        matrix = self._matrix()
-        return cast(as_tensor(count(matrix, (matrix.ndim - 1,))), matrix.dtype) * LOG_SQRT_2_PI
+    def squared_distance(self, value: Node) -> Node:
+        """(x - mu)' K^-1 (x - mu)."""
+        return _inverse_quadratic(self.cov, value - self.mu)
 
-    def _spread(self, z: Node) -> Node:
+    def half_log_determinant(self) -> Node:
+        """log(det K) / 2."""
+        return 0.5 * Node(LogAbsDet("positive definite"), self.cov)
+
+    def spread(self, z: Node) -> Node:
         """Standard normal vectors turned into vectors of the covariance."""
-        return _product(Node(Cholesky(), self.cov), z)
+        return matrix_times(Node(Cholesky(), self.cov), z)
 
 
 class CholeskyMvNormal(MvNormal, parameterization=True):
@@ -90,13 +98,14 @@ class CholeskyMvNormal(MvNormal, parameterization=True):
     chol = parameter(cholesky_factor)
     cov = derived(lambda of: matmul(_lower_triangle(of.chol), matrix_transpose(_lower_triangle(of.chol))))
 
-    def logp(self, value: Node) -> Node:
-        z = _triangular(self.chol, value - self.mu, transposed=False)
-        half_log_determinant = reduce("sum", log(diagonal(self.chol)), -1)
-        return -0.5 * reduce("sum", square(z), -1) - half_log_determinant - self._constant()
+    def squared_distance(self, value: Node) -> Node:
+        return reduce("sum", square(factor_solve(self.chol, value - self.mu, transposed=False)), -1)
 
-    def _spread(self, z: Node) -> Node:
-        return _product(_lower_triangle(self.chol), z)
+    def half_log_determinant(self) -> Node:
+        return reduce("sum", log(diagonal(self.chol)), -1)
+
+    def spread(self, z: Node) -> Node:
+        return matrix_times(_lower_triangle(self.chol), z)
 
 
 class PrecisionMvNormal(MvNormal, parameterization=True):
@@ -106,13 +115,15 @@ class PrecisionMvNormal(MvNormal, parameterization=True):
     tau = parameter(positive_definite, nan_check=False)
     cov = derived(lambda of: Node(Inverse("positive definite"), of.tau))
 
-    def logp(self, value: Node) -> Node:
+    def squared_distance(self, value: Node) -> Node:
         deviation = value - self.mu
-        quadratic = reduce("sum", deviation * _product(self.tau, deviation), -1)
-        return -0.5 * quadratic + 0.5 * Node(LogAbsDet("positive definite"), self.tau) - self._constant()
+        return reduce("sum", deviation * matrix_times(self.tau, deviation), -1)
 
-    def _spread(self, z: Node) -> Node:
-        return _triangular(Node(Cholesky(), self.tau), z, transposed=True)
+    def half_log_determinant(self) -> Node:
+        return -0.5 * Node(LogAbsDet("positive definite"), self.tau)
+
+    def spread(self, z: Node) -> Node:
+        return factor_solve(Node(Cholesky(), self.tau), z, transposed=True)
 
 
 def _lower_triangle(matrix: Node) -> Node:
@@ -146,9 +157,11 @@ def _inverse_quadratic(covariance: Node, vectors: Node) -> Node:
     return reshape(inverse_quadratic(covariance, _columns(vectors)), vectors.static_shape[:-1])
 
 
-def _product(matrix: Node, vectors: Node) -> Node:
+def matrix_times(matrix: Node, vectors: Node) -> Node:
+    """A matrix times each of a batch of vectors."""
     return _applied(matmul, matrix, vectors)
 
 
-def _triangular(factor: Node, vectors: Node, transposed: bool) -> Node:
+def factor_solve(factor: Node, vectors: Node, transposed: bool) -> Node:
+    """The inverse of a lower triangular matrix (or of its transpose) times each of a batch of vectors."""
     return _applied(lambda a, b: solve_triangular(a, b, lower=True, trans=transposed), factor, vectors)

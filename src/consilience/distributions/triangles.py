@@ -10,12 +10,13 @@ import math
 
 import numpy as np
 
-from consilience.distributions.mathematics import where
+from consilience.distributions.mathematics import sqrt, where
 from consilience.errors import ShapeError
-from consilience.ir import Dim, Node, constant
+from consilience.ir import Dim, Node, Shape, constant
 from consilience.ir.side_tables import describe
 from consilience.ops.index import getitem
-from consilience.ops.shape import concatenate, full, reshape
+from consilience.ops.random import draw, fold_in
+from consilience.ops.shape import concatenate, expand_dims, full, reshape
 
 
 def order(matrix: Node) -> int:
@@ -47,10 +48,15 @@ def diagonal_positions(rows: int) -> Node:
     return constant(np.cumsum(np.arange(1, rows + 1)) - 1)
 
 
-def packed(matrix: Node, strict: bool = False) -> Node:
-    """The lower triangle as a vector."""
+def is_diagonal(rows: int) -> Node:
+    """Of each element of a packed triangle whether it stands on the diagonal."""
+    return constant(np.equal(*np.tril_indices(rows)))
+
+
+def packed(matrix: Node, strict: bool = False, upper: bool = False) -> Node:
+    """The lower triangle as a vector, or the upper one; without the diagonal if `strict`."""
     rows = order(matrix)
-    row, column = np.tril_indices(rows, -1 if strict else 0)
+    row, column = np.triu_indices(rows, int(strict)) if upper else np.tril_indices(rows, -int(strict))
     flat = reshape(matrix, (*matrix.static_shape[:-2], rows * rows))
     return getitem(flat, (Ellipsis, constant(row * rows + column)))
 
@@ -63,6 +69,18 @@ def unpacked(vector: Node, strict: bool = False) -> Node:
     positions[row, column] = np.arange(1, row.size + 1)
     zero = full((*vector.static_shape[:-1], 1), 0.0, vector.dtype)
     return getitem(concatenate([zero, vector], -1), (Ellipsis, constant(positions)))
+
+
+def chi_triangle(key: Node, shape: Shape, halves: Node) -> Node:
+    """Random lower triangular matrices of a shape: chi variables on the diagonal, standard normal ones below it.
+
+    halves   half the degrees of freedom of the diagonal, (..., n)
+    """
+    rows = shape[-1]
+    assert isinstance(rows, int)
+    normal = draw("random_normal", fold_in(key, 0), (*shape[:-2], triangle_length(rows, strict=True)))
+    chi = sqrt(2.0 * draw("random_gamma", fold_in(key, 1), shape[:-1], halves))
+    return where(constant(np.eye(rows, dtype=bool)), expand_dims(chi, -1), unpacked(normal, strict=True))
 
 
 def lower_triangle(matrix: Node) -> Node:

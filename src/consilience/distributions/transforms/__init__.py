@@ -29,7 +29,15 @@ from consilience.distributions.transforms.elementwise import (
 from consilience.distributions.transforms.elementwise import log_transform as log
 from consilience.distributions.transforms.ordered import Ordered, ordered
 from consilience.distributions.transforms.registry import BIJECTIONS, default_transform, to_unconstrained
-from consilience.distributions.transforms.simplex import Simplex, SumTo1, simplex, sum_to_1
+from consilience.distributions.transforms.simplex import (
+    Simplex,
+    SimplexSteps,
+    SumTo1,
+    ordered_simplex,
+    simplex,
+    simplex_steps,
+    sum_to_1,
+)
 from consilience.distributions.transforms.transform import Chain, Transform, chain, label
 from consilience.distributions.transforms.unit_vector import UnitVector, unit_vector
 from consilience.distributions.transforms.zero_sum import ZeroSumTransform
@@ -41,9 +49,9 @@ univariate_ordered = multivariate_ordered = ordered
 __all__ = [
     "BIJECTIONS", "Chain", "CholeskyCorrTransform", "CholeskyCovPacked", "Circular", "CorrelationCholesky",
     "CovarianceCholesky", "CovariancePartialCorrelations", "Interval", "Log", "LogExpM1", "LogOdds",
-    "LowerTriangular", "Ordered", "Simplex", "SumTo1", "Transform", "UnitVector", "ZeroSumTransform", "chain",
-    "cholesky_corr", "cholesky_cov_packed", "circular", "correlation_cholesky", "covariance_cholesky",
+    "LowerTriangular", "Ordered", "Simplex", "SimplexSteps", "SumTo1", "Transform", "UnitVector", "ZeroSumTransform",
+    "chain", "cholesky_corr", "cholesky_cov_packed", "circular", "correlation_cholesky", "covariance_cholesky",
     "covariance_partial", "default_transform", "label", "log", "log_exp_m1", "log_odds", "logodds",
-    "lower_triangular", "multivariate_ordered", "ordered", "simplex", "sum_to_1", "to_unconstrained", "unit_vector",
-    "univariate_ordered",
+    "lower_triangular", "multivariate_ordered", "ordered", "ordered_simplex", "simplex", "simplex_steps", "sum_to_1",
+    "to_unconstrained", "unit_vector", "univariate_ordered",
 ]  # fmt: skip

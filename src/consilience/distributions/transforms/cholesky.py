@@ -13,6 +13,7 @@ from consilience.distributions.mathematics import LOG_2, exp, log, where
 from consilience.distributions.transforms.transform import Transform
 from consilience.distributions.triangles import (
     diagonal_positions,
+    is_diagonal,
     lower_triangle,
     order,
     packed,
@@ -62,11 +63,11 @@ class CholeskyCovPacked(Transform):
 
     def forward(self, value: Node) -> Node:
         rows = self._rows(value)
-        return where(_is_diagonal(rows), log(where(_is_diagonal(rows), value, 1.0)), value)
+        return where(is_diagonal(rows), log(where(is_diagonal(rows), value, 1.0)), value)
 
     def backward(self, unconstrained: Node) -> Node:
         rows = self._rows(unconstrained)
-        return where(_is_diagonal(rows), exp(where(_is_diagonal(rows), unconstrained, 0.0)), unconstrained)
+        return where(is_diagonal(rows), exp(where(is_diagonal(rows), unconstrained, 0.0)), unconstrained)
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
         positions = diagonal_positions(self._rows(unconstrained))
@@ -101,10 +102,6 @@ class CovarianceCholesky(Transform):
 def weighted_log_diagonal(matrix: Node, weights: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Node:
     """Sum of the logarithms of the diagonal, each with its weight."""
     return reduce("sum", constant(weights, matrix.dtype) * log(diagonal(matrix)), -1)
-
-
-def _is_diagonal(rows: int) -> Node:
-    return constant(np.equal(*np.tril_indices(rows)))
 
 
 lower_triangular = LowerTriangular()

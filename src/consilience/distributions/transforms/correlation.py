@@ -23,10 +23,20 @@ from consilience.distributions.mathematics import (
 )
 from consilience.distributions.transforms.cholesky import weighted_log_diagonal
 from consilience.distributions.transforms.transform import Transform
-from consilience.distributions.triangles import lower_triangle, order, packed, row_count, triangle_length, unpacked
+from consilience.distributions.triangles import (
+    diagonal_positions,
+    is_diagonal,
+    lower_triangle,
+    order,
+    packed,
+    row_count,
+    triangle_length,
+    unpacked,
+)
 from consilience.errors import ShapeError
 from consilience.ir import Node, Shape, constant
-from consilience.ops.linalg import Cholesky, diagonal, matmul, matrix_transpose
+from consilience.ops.index import getitem
+from consilience.ops.linalg import Cholesky, matmul, matrix_transpose
 from consilience.ops.reduce import Cumulative, cumulative, reduce
 from consilience.ops.shape import concatenate, expand_dims
 
@@ -56,28 +66,22 @@ class CholeskyCorrTransform(Transform):
         return arcsinh(packed(factor, strict=True) / packed(behind, strict=True))
 
     def backward(self, unconstrained: Node) -> Node:
-        log_sech = self._log_sech(unconstrained)
-        before = exp(cumulative("sum", log_sech, -1) - log_sech)
+        self._check(row_count(unconstrained.static_shape[-1], strict=True))
         partial = unpacked(tanh(unconstrained), strict=True)
+        before = _product_before(unpacked(_log_sech(unconstrained), strict=True))
         factor = where(constant(np.eye(order(before), dtype=bool)), 1.0, partial) * before
         return matrix_transpose(factor) if self.upper else factor
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
         # d tanh gives sech^2, and y_ik stands besides in the factor of each of the elements between it and i.
-        log_sech = self._log_sech(unconstrained)
-        row, column = np.indices((order(log_sech),) * 2)
-        return reduce("sum", constant(np.maximum(row - column + 1.0, 0.0), log_sech.dtype) * log_sech, (-2, -1))
+        row, column = np.tril_indices(row_count(unconstrained.static_shape[-1], strict=True), -1)
+        return reduce("sum", constant(row - column + 1.0, unconstrained.dtype) * _log_sech(unconstrained), -1)
 
     def unconstrained_shape(self, shape: Shape) -> Shape:
         return (*shape[:-2], triangle_length(shape[-1], strict=True))
 
     def unconstrained_rank(self) -> int:
         return 1
-
-    def _log_sech(self, unconstrained: Node) -> Node:
-        """log(1 / cosh) of every element below the diagonal, zero elsewhere."""
-        self._check(row_count(unconstrained.static_shape[-1], strict=True))
-        return unpacked(_log_sech(unconstrained), strict=True)
 
     def _check(self, rows: int) -> None:
         if self.n is not None and rows != self.n:
@@ -120,17 +124,25 @@ class CovariancePartialCorrelations(Transform):
         return packed(where(on_diagonal, log(deviations), arcsinh(factor / behind)))
 
     def backward(self, unconstrained: Node) -> Node:
-        matrix = unpacked(unconstrained)
-        deviations = exp(expand_dims(diagonal(matrix), -1))
-        return packed(deviations * cholesky_corr.backward(packed(matrix, strict=True)))
+        rows = row_count(unconstrained.static_shape[-1])
+        on_diagonal = is_diagonal(rows)
+        partial = unpacked(where(on_diagonal, 1.0, tanh(unconstrained)))
+        before = _product_before(unpacked(where(on_diagonal, 0.0, _log_sech(unconstrained))))
+        deviations = exp(getitem(unconstrained, (Ellipsis, diagonal_positions(rows))))
+        return packed(partial * before * expand_dims(deviations, -1))
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
-        matrix = unpacked(unconstrained)
-        row, column = np.indices((order(matrix),) * 2)
-        weights = constant(np.where(row > column, row - column, 0.0))
-        partial = unpacked(_log_sech(packed(matrix, strict=True)), strict=True)
-        powers = constant(np.arange(1.0, order(matrix) + 1.0))
-        return reduce("sum", weights * partial, (-2, -1)) + reduce("sum", powers * diagonal(matrix), -1)
+        # Besides that of the correlations: L_ik is its row's deviation times a correlation, of which all but the last,
+        # the root of what is left, are coordinates.
+        rows = row_count(unconstrained.static_shape[-1])
+        row, column = np.tril_indices(rows)
+        weights = constant(np.where(row == column, row + 1.0, row - column), unconstrained.dtype)
+        return reduce("sum", weights * where(is_diagonal(rows), unconstrained, _log_sech(unconstrained)), -1)
+
+
+def _product_before(log_sech: Node) -> Node:
+    """For each element of a row the product of 1 / cosh of those before it."""
+    return exp(cumulative("sum", log_sech, -1) - log_sech)
 
 
 def _rest_of_rows(factor: Node) -> Node:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from consilience.distributions.mathematics import log
-from consilience.distributions.transforms.transform import Transform
+from consilience.distributions.transforms.transform import Transform, chain
 from consilience.ir import Node, Shape
 from consilience.ops.elementwise import as_tensor, cast
-from consilience.ops.reduce import count, reduce, softmax
+from consilience.ops.reduce import count, cumulative, reduce, softmax
 from consilience.ops.reductions import mean
-from consilience.ops.shape import concatenate, full
+from consilience.ops.shape import Iota, concatenate, full
 
 
 class Simplex(Transform):
@@ -39,6 +39,32 @@ class Simplex(Transform):
 
     def unconstrained_shape(self, shape: Shape) -> Shape:
         return (*shape[:-1], shape[-1] - 1)
+
+
+class SimplexSteps(Transform):
+    """Increasing probability vectors to probability vectors: the steps, each as often as it occurs in the elements.
+
+    In a chain with `simplex`, which is `ordered_simplex`, weights of a mixture keep their order.
+    """
+
+    name: ClassVar[str] = "ordered"
+    event_rank: ClassVar[int] = 1
+
+    def forward(self, value: Node) -> Node:
+        steps = concatenate([value[..., :1], value[..., 1:] - value[..., :-1]], -1)
+        return steps * _occurrences(value)
+
+    def backward(self, unconstrained: Node) -> Node:
+        return cumulative("sum", unconstrained / _occurrences(unconstrained), -1)
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        total = reduce("sum", log(_occurrences(unconstrained)), -1)
+        return full(unconstrained.static_shape[:-1], -total, unconstrained.dtype)
+
+
+def _occurrences(vector: Node) -> Node:
+    """n, n - 1, …, 1: in how many elements of an increasing vector each of its steps occurs."""
+    return cast(count(vector, (vector.ndim - 1,)) - Node(Iota(vector.static_shape[-1])), vector.dtype)
 
 
 class SumTo1(Transform):
@@ -69,3 +95,5 @@ def _centred(unconstrained: Node) -> Node:
 
 simplex = Simplex()
 sum_to_1 = SumTo1()
+simplex_steps = SimplexSteps()
+ordered_simplex = chain(simplex_steps, simplex)
