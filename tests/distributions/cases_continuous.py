@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.integrate
 import scipy.special
 import scipy.stats
 
@@ -203,6 +204,54 @@ def _skew_student(a: Array, b: Array, mu: Array, sigma: Array) -> Any:
     )
 
 
+def by_quadrature(logpdf: Callable[..., Array], low: float, **parameters: Array) -> dict[str, Callable[..., Array]]:
+    """Both tails of a density on (low, inf) by tanh-sinh quadrature of its logarithm."""
+
+    def tail(from_x: bool) -> Callable[[Array], Array]:
+        def integral(x: Array) -> Array:
+            shape = np.broadcast_shapes(np.shape(x), *(np.shape(p) for p in parameters.values()))
+            inside = np.broadcast_to(np.asarray(x, float) > low, shape)
+            given = [np.broadcast_to(p, shape)[inside] for p in parameters.values()]
+            start = np.broadcast_to(x, shape)[inside]
+            ends = (start, np.inf) if from_x else (low, start)
+            found = np.full(shape, 0.0 if from_x else -np.inf)
+            result = scipy.integrate.tanhsinh(logpdf, *ends, args=tuple(given), log=True, rtol=np.log(1e-13))
+            found[inside] = np.real(result.integral)
+            return found[()]
+
+        return integral
+
+    above, below = tail(True), tail(False)
+    return {
+        "logcdf": below,
+        "logsf": above,
+        "cdf": lambda x: np.exp(below(x)),
+        "sf": lambda x: np.exp(above(x)),
+    }
+
+
+def _log_rice(x: Array, nu: Array, sigma: Array) -> Array:
+    u = x * nu / sigma**2
+    return np.log(x / sigma**2) - 0.5 * ((x - nu) / sigma) ** 2 + np.log(scipy.special.i0e(u))
+
+
+def _log_skew_normal(x: Array, alpha: Array, mu: Array, sigma: Array) -> Array:
+    z = (x - mu) / sigma
+    return np.log(2.0 / sigma) + scipy.stats.norm.logpdf(z) + scipy.special.log_ndtr(alpha * z)
+
+
+def _rice(nu: Array, sigma: Array) -> Any:
+    return Exact(scipy.stats.rice(nu / sigma, 0, sigma), **by_quadrature(_log_rice, 0.0, nu=nu, sigma=sigma))
+
+
+def _skew_normal(alpha: Array, mu: Array, sigma: Array) -> Any:
+    return Exact(
+        scipy.stats.skewnorm(alpha, mu, sigma),
+        logpdf=lambda x: _log_skew_normal(x, alpha, mu, sigma),
+        **by_quadrature(_log_skew_normal, -np.inf, alpha=alpha, mu=mu, sigma=sigma),
+    )
+
+
 def signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     """Shapes of both signs, also 0."""
     values = np.asarray(rng.uniform(-0.4, 0.4, shape))
@@ -222,6 +271,21 @@ def _asymmetric(kappa: Array, mu: Array, b: Array) -> Any:
         logcdf=lambda x: np.where(x < mu, below - depth(x), np.log1p(-np.exp(above - depth(x)))),
         logsf=lambda x: np.where(x > mu, above - depth(x), np.log1p(-np.exp(below - depth(x)))),
     )
+
+
+def _truncation(rng: np.random.Generator, shape: tuple[int, ...]) -> dict[str, Array]:
+    mu, sigma = real(rng, shape), scale(rng, shape)
+    lower = mu + sigma * rng.normal(-0.5, 1.0, shape)
+    upper = lower + sigma * scale(rng, shape)
+    if np.ndim(mu) and mu.size > 2:
+        lower.flat[0], upper.flat[1] = -np.inf, np.inf
+    return {"mu": mu, "sigma": sigma, "lower": lower, "upper": upper}
+
+
+def _triangle(rng: np.random.Generator, shape: tuple[int, ...]) -> dict[str, Array]:
+    lower = real(rng, shape)
+    c = lower + scale(rng, shape)
+    return {"lower": lower, "upper": c + scale(rng, shape), "c": c}
 
 
 CONTINUOUS_CASES = [
@@ -313,5 +377,38 @@ CONTINUOUS_CASES = [
         named(mu=real, c=scale),
         _levy,
         (-300.0, 0.0, 5.0, 40.0, 1e6),
+    ),
+    Case(
+        pd.SkewNormal,
+        named(alpha=real, mu=real, sigma=scale),
+        _skew_normal,
+        (-40.0, -5.0, 0.0, 5.0, 40.0),
+    ),
+    Case(
+        pd.ExGaussian,
+        named(mu=real, sigma=scale, nu=scale),
+        lambda mu, sigma, nu: scipy.stats.exponnorm(nu / sigma, mu, sigma),
+        (-5.0, 0.0, 5.0, 40.0),
+    ),
+    Case(
+        pd.Rice,
+        named(nu=scale, sigma=scale),
+        _rice,
+        (-1.0, 0.0, 1e-3, 1.0, 5.0),
+        {"nu": (-1.0, np.nan, np.inf, -np.inf)},
+    ),
+    Case(
+        pd.TruncatedNormal,
+        _truncation,
+        lambda mu, sigma, lower, upper: scipy.stats.truncnorm((lower - mu) / sigma, (upper - mu) / sigma, mu, sigma),
+        (-300.0, -1.0, 0.0, 1.0, 300.0),
+        {"lower": (np.nan, np.inf), "upper": (-50.0, np.nan, -np.inf)},
+    ),
+    Case(
+        pd.Triangular,
+        _triangle,
+        lambda lower, upper, c: scipy.stats.triang((c - lower) / (upper - lower), lower, upper - lower),
+        (-300.0, 0.0, 300.0),
+        {"c": (-50.0, 50.0, np.nan, np.inf, -np.inf)},
     ),
 ]

@@ -4,6 +4,7 @@ from consilience.distributions import (
     reparametrized as _reparametrized,  # noqa: F401  # fills the tables of derivatives and batches
 )
 from consilience.distributions import transforms
+from consilience.distributions.bounded import Interpolated, Triangular, TruncatedNormal
 from consilience.distributions.constrained_prior import find_constrained_prior
 from consilience.distributions.context import DEFAULT, ModelContext
 from consilience.distributions.counts import Bernoulli, Binomial, Categorical, NegativeBinomial, Poisson
@@ -53,6 +54,7 @@ from consilience.distributions.gamma_family import (
 )
 from consilience.distributions.improper import Flat, HalfFlat
 from consilience.distributions.multivariate_normal import MvNormal
+from consilience.distributions.normal_relatives import ExGaussian, Rice, SkewNormal
 from consilience.distributions.positive import (
     Exponential,
     Gamma,
@@ -90,6 +92,7 @@ __all__ = [
     "Discrete",
     "Distribution",
     "DoubleExponential",
+    "ExGaussian",
     "Exponential",
     "Flat",
     "Frechet",
@@ -102,6 +105,7 @@ __all__ = [
     "HalfFlat",
     "HalfNormal",
     "HalfStudentT",
+    "Interpolated",
     "InverseChiSquared",
     "InverseGamma",
     "Kumaraswamy",
@@ -120,9 +124,13 @@ __all__ = [
     "Pareto",
     "Poisson",
     "RandomVariable",
+    "Rice",
     "ScaledInverseChiSquared",
+    "SkewNormal",
     "SkewStudentT",
     "StudentT",
+    "Triangular",
+    "TruncatedNormal",
     "Uniform",
     "Wald",
     "Weibull",

@@ -121,6 +121,22 @@ class IntervalConstraint(Constraint):
         return IntervalConstraint(lower, upper, self.lower_included, self.upper_included)
 
 
+class Extended(Constraint):
+    """Real numbers and infinities above a bound, which does not belong to the set unless it is -inf."""
+
+    lower: Bound = -math.inf
+
+    @property
+    def rule(self) -> str:
+        return "a number or infinite" if _is_infinite(self.lower) else f"> {_text(self.lower)}"
+
+    def holds(self, value: Node) -> Node:
+        return equal(value, value) if _is_infinite(self.lower) else greater(value, _bound(self.lower))
+
+    def bind(self, parameters: Mapping[str, Node]) -> Extended:
+        return Extended(_named(self.lower, parameters)) if isinstance(self.lower, str) else self
+
+
 class Whole(Constraint):
     """Whole numbers from `lower` to `upper`, both included."""
 
@@ -177,6 +193,19 @@ class PositiveVector(Constraint):
 
     def admits(self, value: Node) -> Node:
         return reduce("all", positive.admits(value), -1)
+
+
+class NonnegativeVector(Constraint):
+    """Vectors of numbers >= 0, not all 0."""
+
+    event_rank: ClassVar[int] = 1
+
+    @property
+    def rule(self) -> str:
+        return "numbers >= 0, not all 0"
+
+    def holds(self, value: Node) -> Node:
+        return logical_and(reduce("all", nonnegative.holds(value), -1), reduce("any", greater(value, 0.0), -1))
 
 
 class OrderedConstraint(Constraint):
@@ -295,6 +324,11 @@ def above(bound: Bound) -> IntervalConstraint:
     return IntervalConstraint(bound, lower_included=False)
 
 
+def extended_above(bound: Bound) -> Extended:
+    """Numbers greater than a bound, infinity included."""
+    return Extended(bound)
+
+
 def interval(lower: Bound, upper: Bound) -> IntervalConstraint:
     """Numbers between two bounds, both included."""
     return IntervalConstraint(lower, upper)
@@ -306,6 +340,7 @@ def whole_numbers(lower: Bound, upper: Bound = math.inf) -> Whole:
 
 
 real: Final = Real()
+extended_real: Final = Extended()
 positive: Final = IntervalConstraint(0.0, lower_included=False)
 nonnegative: Final = IntervalConstraint(0.0)
 unit_interval: Final = IntervalConstraint(0.0, 1.0)
@@ -315,6 +350,7 @@ natural: Final = Whole(0.0)
 binary: Final = Whole(0.0, 1.0)
 real_vector: Final = RealVector()
 positive_vector: Final = PositiveVector()
+nonnegative_vector: Final = NonnegativeVector()
 ordered: Final = OrderedConstraint()
 simplex: Final = SimplexConstraint()
 positive_definite: Final = PositiveDefinite()

@@ -382,14 +382,14 @@ def _of_rank(title: str, declared: DistributionParameter, tensor: Node) -> Node:
     raise ParameterError(f"{title}: {declared.name} must be {kind} or a batch of them, got rank {tensor.ndim}.")
 
 
-def _is_known(node: Node) -> bool:
+def is_known(node: Node) -> bool:
     """Whether the value follows from constants alone."""
     return not any(is_leaf(n) or isinstance(n.op, LengthOf) for n in topological([node]))
 
 
 def _folded(node: Node) -> Node:
     """A graph of constants as one constant, so that what the user gave as numbers is checked as numbers."""
-    return constant(evaluate([node], {})[0]) if _is_known(node) else node
+    return constant(evaluate([node], {})[0]) if is_known(node) else node
 
 
 # Constants that were checked already, with the constraints they fulfil.
@@ -418,7 +418,7 @@ def check_constant(
         return
     with without_sources():
         condition = own.holds(value)
-    if not _is_known(condition):
+    if not is_known(condition):
         return
     inside = evaluate([condition], {})[0]
     if not inside.all():
@@ -452,7 +452,7 @@ def nan_outside(declared: DistributionParameter, value: Node, parameters: Mappin
     if not declared.nan_check:
         return value
     valid = constraint.admits(value)
-    if constant_value(value) is not None and _is_known(valid):
+    if constant_value(value) is not None and is_known(valid):
         return value
     if declared.event_rank:
         valid = expand_dims(valid, tuple(range(valid.ndim, valid.ndim + declared.event_rank)))

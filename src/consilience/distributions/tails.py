@@ -121,7 +121,7 @@ def ndtri_exp(y: Node) -> Node:
         tail = log_half_erfcx(size)
         excess = tail - 0.5 * square(size) - far
         size = size + excess * exp(tail + LOG_SQRT_2_PI)
-    return where(upper, high, where(central, middle, -size))
+    return where(upper, high, where(central, middle, where(equal(y, -math.inf), -math.inf, -size)))
 
 
 # Half-width of an interval, times one plus its distance from 0, over which six points integrate the normal density.
