@@ -5,6 +5,7 @@ from consilience.distributions import (
 )
 from consilience.distributions import transforms
 from consilience.distributions.bounded import Interpolated, Triangular, TruncatedNormal
+from consilience.distributions.circular import VonMises
 from consilience.distributions.constrained_prior import find_constrained_prior
 from consilience.distributions.context import DEFAULT, ModelContext
 from consilience.distributions.counts import Bernoulli, Binomial, Categorical, NegativeBinomial, Poisson
@@ -132,6 +133,7 @@ __all__ = [
     "Triangular",
     "TruncatedNormal",
     "Uniform",
+    "VonMises",
     "Wald",
     "Weibull",
     "compile",

@@ -45,6 +45,7 @@ from consilience.distributions.quadrature import depth_of_fall, nodes
 from consilience.distributions.tails import log_normal_mass, ndtri_exp
 from consilience.errors import ShapeError
 from consilience.ir import Node, Shape, constant_value
+from consilience.ops.elementwise import StopGradient
 from consilience.ops.random import draw
 from consilience.ops.reduce import cumulative, reduce, softmax
 from consilience.ops.shape import concatenate, expand_dims
@@ -98,7 +99,7 @@ class TruncatedNormal(Continuous):
 
     def _scaled(self, value: Node) -> Node:
         finite = isfinite(value)
-        return where(finite, (where(finite, value, self.mu) - self.mu) / self.sigma, value)
+        return where(finite, (where(finite, value, self.mu) - self.mu) / self.sigma, Node(StopGradient(), value))
 
     def _log_mass(self) -> Node:
         return log_normal_mass(self._scaled(self.lower), self._scaled(self.upper))

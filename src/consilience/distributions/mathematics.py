@@ -45,6 +45,7 @@ def _ternary(row: str) -> Callable[[TensorLike, TensorLike, TensorLike], Node]:
 
 
 absolute = _unary("abs")
+arcsin = _unary("arcsin")
 arcsinh = _unary("arcsinh")
 arctan = _unary("arctan")
 digamma = _unary("digamma")
@@ -68,6 +69,7 @@ ndtri = _unary("ndtri")
 reciprocal = _unary("reciprocal")
 round_even = _unary("round")
 sigmoid = _unary("sigmoid")
+sin = _unary("sin")
 sinh = _unary("sinh")
 softplus = _unary("softplus")
 sqrt = _unary("sqrt")
