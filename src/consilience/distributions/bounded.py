@@ -25,6 +25,7 @@ from consilience.distributions.mathematics import (
     absolute,
     equal,
     exp,
+    greater,
     greater_equal,
     isfinite,
     less,
@@ -223,7 +224,8 @@ class Interpolated(Continuous):
         # t widths (left + rise t / 2) = rest, by the form of the quadratic root that does not cancel.
         rest = where(inside, level - before, 0.0) / self._widths
         root = sqrt(maximum(square(self._left) + 2.0 * self._rise * rest, 0.0))
-        t = 2.0 * rest / where(inside, self._left + root, 1.0)
+        slope = self._left + root
+        t = 2.0 * rest / where(greater(slope, 0.0), slope, 1.0)
         start = self.x_points[..., :-1]
         found = reduce("sum", where(inside, start + self._widths * minimum(t, 1.0), 0.0), -1)
         return where(reduce("any", inside, -1), found, self.x_points[..., -1])

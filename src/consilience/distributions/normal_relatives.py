@@ -191,7 +191,8 @@ class Rice(Continuous):
     alternatives = (instead_of("nu", lambda b, sigma: b * sigma, b=nonnegative),)
 
     def logp(self, value: Node) -> Node:
-        return self._log_density(value / self.sigma, self.nu / self.sigma) - log(self.sigma)
+        y, n = value / self.sigma, self.nu / self.sigma
+        return log(value) - 2.0 * log(self.sigma) - 0.5 * square(y - n) + log(i0e(y * n))
 
     def logcdf(self, value: Node) -> Node:
         return self._tails(value / self.sigma)[0]

@@ -67,7 +67,12 @@ def log_erfc(u: Node) -> Node:
 
 def log_half_erfcx(x: Node) -> Node:
     """log(ndtr(-x)) + x^2 / 2: the upper normal tail without its Gaussian factor."""
-    return log(0.5 * erfcx(x / SQRT_2))
+    # Far out by its asymptotic series, because the slope of erfcx is a difference that cancels there.
+    far = greater(x, 100.0)
+    inverse = 1.0 / square(where(far, x, 100.0))
+    series = 1.0 - 3.0 * inverse * (1.0 - 5.0 * inverse * (1.0 - 7.0 * inverse))
+    outer = log1p(-inverse * series) - log(where(far, x, 100.0)) - LOG_SQRT_2_PI
+    return where(far, outer, log(0.5 * erfcx(where(far, 100.0, x) / SQRT_2)))
 
 
 def two_sided_normal_quantile(q: Node) -> Node:
