@@ -56,6 +56,7 @@ from consilience.distributions.gamma_family import (
 from consilience.distributions.improper import Flat, HalfFlat
 from consilience.distributions.multivariate_normal import MvNormal
 from consilience.distributions.normal_relatives import ExGaussian, Rice, SkewNormal
+from consilience.distributions.polya_gamma import PolyaGamma
 from consilience.distributions.positive import (
     Exponential,
     Gamma,
@@ -124,6 +125,7 @@ __all__ = [
     "Normal",
     "Pareto",
     "Poisson",
+    "PolyaGamma",
     "RandomVariable",
     "Rice",
     "ScaledInverseChiSquared",
