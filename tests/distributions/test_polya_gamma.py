@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -16,21 +18,22 @@ from consilience.ops.reduce import reduce
 from consilience.transforms.gradient import gradient
 from tests.distributions.cases import value_of
 
-PARAMETERS = [(0.05, 0.0), (0.1, 1.3), (0.5, 0.0), (1.0, 0.0), (1.0, -2.0), (2.5, 20.0), (30.0, 1.0)]
+PARAMETERS = [(0.05, 0.0), (0.1, 1.3), (0.5, 0.0), (1.0, 0.0), (1.0, -2.0), (2.5, 20.0), (12.0, 1.0)]
 
 
+@functools.cache
 def series(x: float, h: float, z: float) -> tuple[float, float]:
     """Logarithms of the density (Polson, Scott, Windle 2013, section 2.3) and, for z = 0, of its integral up to x."""
-    with mp.workdps(300):
+    with mp.workdps(150):
         x, h, z = mp.mpf(x), mp.mpf(h), mp.mpf(z)
         density, below, term = mp.mpf(0), mp.mpf(0), mp.mpf(1)
         factor = mp.power(2, h)  # (-1)^n 2^h gamma(n + h) / (gamma(h) n!)
         n = 0
-        while n < 6 or abs(term) > mp.mpf(10) ** -280:
+        while n < 6 or abs(term) > mp.mpf(10) ** -140:
             level = 2 * n + h
             term = factor * level * mp.exp(-(level**2) / (8 * x)) / mp.sqrt(8 * mp.pi * x**3)
             density += term
-            below += factor * mp.erfc(level / mp.sqrt(8 * x))
+            below += factor * mp.erfc(level / mp.sqrt(8 * x)) if z == 0 else 0
             factor *= -(n + h) / (n + 1)
             n += 1
         tilt = h * mp.log(mp.cosh(z / 2)) - z * z * x / 2
@@ -94,7 +97,7 @@ def test_draws_follow_the_distribution_function_and_the_moments(h: float, z: flo
     """Kolmogorov-Smirnov, mean and variance."""
     rv = pd.PolyaGamma.dist(h, z)
     draws = pd.draw(rv, 4000, random_seed=11)
-    below = np.exp(value_of(pd.logcdf(rv, draws)))
+    below = np.exp(value_of(pd.logcdf(rv, draws[:1000])))
     assert scipy.stats.kstest(below, "uniform").pvalue > 1e-3
     mean, variance = (float(value_of(f(rv))) for f in (pd.mean, pd.variance))
     assert abs(draws.mean() - mean) < 5.0 * np.sqrt(variance / len(draws))
