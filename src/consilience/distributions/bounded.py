@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from consilience.distributions.constraints import (
-    Bound,
+    ExtendedReal,
     IntervalConstraint,
     above,
-    extended_above,
     extended_real,
     interval,
     nonnegative_vector,
@@ -43,9 +40,10 @@ from consilience.distributions.mathematics import (
     where,
 )
 from consilience.distributions.quadrature import depth_of_fall, nodes
+from consilience.distributions.set_operations import known_bound
 from consilience.distributions.tails import log_normal_mass, ndtri_exp
 from consilience.errors import ShapeError
-from consilience.ir import Node, Shape, constant_value
+from consilience.ir import Node, Shape
 from consilience.ops.elementwise import StopGradient
 from consilience.ops.random import draw
 from consilience.ops.reduce import cumulative, reduce, softmax
@@ -63,13 +61,13 @@ class TruncatedNormal(Continuous):
     mu = parameter(real, default=0.0, nan_check=False)
     sigma = parameter(positive, default=1.0, nan_check=False)
     lower = parameter(extended_real, default=-math.inf, nan_check=False)
-    upper = parameter(extended_above("lower"), default=math.inf)
+    upper = parameter(ExtendedReal("lower", lower_included=False), default=math.inf)
     support = interval("lower", "upper")
     alternatives = (instead_of("sigma", lambda tau: tau**-0.5, tau=positive),)
 
     @property
     def bound_support(self) -> IntervalConstraint:
-        return IntervalConstraint(_finite(self.lower, -math.inf), _finite(self.upper, math.inf))
+        return IntervalConstraint(known_bound(self.lower), known_bound(self.upper))
 
     def logp(self, value: Node) -> Node:
         z = (value - self.mu) / self.sigma
@@ -116,12 +114,6 @@ class TruncatedNormal(Continuous):
         share = softmax(log_weights - offset * (middle + 0.5 * offset), -1)
         mean = reduce("sum", share * offset, -1)
         return mode + mean, reduce("sum", share * square(offset - expand_dims(mean, -1)), -1)
-
-
-def _finite(bound: Node, infinity: float) -> Bound:
-    """The bound, or the number infinity where it is known to be infinite everywhere."""
-    known = constant_value(bound)
-    return infinity if known is not None and bool(np.all(known == infinity)) else bound
 
 
 class Triangular(Continuous):

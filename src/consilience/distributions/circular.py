@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from consilience.distributions.constraints import interval, positive, real
+from consilience.distributions.constraints import circle, positive, real
 from consilience.distributions.distribution import Continuous, parameter
 from consilience.distributions.mathematics import (
     LOG_2,
@@ -40,7 +40,7 @@ class VonMises(Continuous):
 
     mu = parameter(real, default=0.0, nan_check=False)
     kappa = parameter(positive, default=1.0)
-    support = interval(-PI, PI)
+    support = circle
 
     def logp(self, value: Node) -> Node:
         return -self.kappa * _height(value - self.mu) - log(i0e(self.kappa)) - LOG_2 - LOG_PI

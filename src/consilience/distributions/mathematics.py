@@ -50,6 +50,7 @@ arcsinh = _unary("arcsinh")
 arctan = _unary("arctan")
 cos = _unary("cos")
 digamma = _unary("digamma")
+cos = _unary("cos")
 erf = _unary("erf")
 erfc = _unary("erfc")
 erfcx = _unary("erfcx")
@@ -72,12 +73,14 @@ round_even = _unary("round")
 sigmoid = _unary("sigmoid")
 sin = _unary("sin")
 sinh = _unary("sinh")
+sin = _unary("sin")
 softplus = _unary("softplus")
 sqrt = _unary("sqrt")
 square = _unary("square")
 tan = _unary("tan")
 tanh = _unary("tanh")
 trigamma = _unary("trigamma")
+tanh = _unary("tanh")
 arctan2 = _binary("arctan2")
 equal = _binary("eq")
 gammainc = _binary("gammainc")
@@ -103,6 +106,18 @@ betaincinv = _ternary("betaincinv")
 binomial_quantile = _ternary("binomial_quantile")
 negative_binomial_quantile = _ternary("negative_binomial_quantile")
 where = _ternary("where")
+
+
+def _quaternary(row: str) -> Callable[[TensorLike, TensorLike, TensorLike, TensorLike], Node]:
+    def call(x: TensorLike, y: TensorLike, z: TensorLike, w: TensorLike) -> Node:
+        return apply(row, x, y, z, w)
+
+    call.__name__ = call.__qualname__ = row
+    return call
+
+
+beta_binomial_cdf = _quaternary("beta_binomial_cdf")
+beta_binomial_quantile = _quaternary("beta_binomial_quantile")
 
 
 def log_factorial(n: TensorLike) -> Node:

@@ -193,6 +193,9 @@ class LogNormal(Continuous):
     def icdf(self, q: Node) -> Node:
         return exp(self.mu + self.sigma * ndtri(q))
 
+    def iccdf(self, q: Node) -> Node:
+        return exp(self.mu - self.sigma * ndtri(q))
+
     def draw(self, key: Node, shape: Shape) -> Node:
         return exp(self.mu + self.sigma * draw("random_normal", key, shape))
 
@@ -227,6 +230,9 @@ class Exponential(Continuous):
 
     def icdf(self, q: Node) -> Node:
         return -log1p(-q) / self.lam
+
+    def iccdf(self, q: Node) -> Node:
+        return -log(q) / self.lam
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return draw("random_exponential", key, shape) / self.lam
@@ -270,6 +276,9 @@ class Gamma(Continuous):
 
     def icdf(self, q: Node) -> Node:
         return gammaincinv(self.alpha, q) / self.beta
+
+    def iccdf(self, q: Node) -> Node:
+        return gammainccinv(self.alpha, q) / self.beta
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return draw("random_gamma", key, shape, self.alpha) / self.beta

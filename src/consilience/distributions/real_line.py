@@ -65,6 +65,9 @@ class Normal(Continuous):
     def icdf(self, q: Node) -> Node:
         return self.mu + self.sigma * ndtri(q)
 
+    def iccdf(self, q: Node) -> Node:
+        return self.mu - self.sigma * ndtri(q)
+
     def draw(self, key: Node, shape: Shape) -> Node:
         return self.mu + self.sigma * draw("random_normal", key, shape)
 

@@ -6,6 +6,7 @@ import math
 
 from consilience.distributions.constraints import open_unit_interval, positive, real
 from consilience.distributions.distribution import Continuous, instead_of, parameter
+from consilience.distributions.gamma_ratios import log_beta
 from consilience.distributions.mathematics import (
     EULER_GAMMA,
     LOG_2,
@@ -30,7 +31,7 @@ from consilience.distributions.mathematics import (
     where,
 )
 from consilience.distributions.simplex import log_gamma_draw
-from consilience.distributions.tails import log_beta, log_erf, log_erfc, log_odds_betainc, two_sided_normal_quantile
+from consilience.distributions.tails import log_erf, log_erfc, log_odds_betainc, two_sided_normal_quantile
 from consilience.ir import Node, Shape
 from consilience.ops.random import draw, fold_in
 

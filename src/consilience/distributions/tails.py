@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from consilience.distributions.gamma_ratios import log_beta
 from consilience.distributions.mathematics import (
     LOG_2,
     LOG_SQRT_2_PI,
@@ -21,7 +22,6 @@ from consilience.distributions.mathematics import (
     erfinv,
     exp,
     expm1,
-    gammaln,
     greater,
     less,
     log,
@@ -46,11 +46,6 @@ def log1mexp_of_exp(w: Node) -> Node:
     """log(1 - exp(-exp(w))): the other tail of a law one of whose tails is exp(-exp(w))."""
     small = less(w, -_TINY)
     return where(small, w, log1mexp(-exp(where(small, 0.0, w))))
-
-
-def log_beta(a: Node, b: Node) -> Node:
-    """Logarithm of the beta function."""
-    return gammaln(a) + gammaln(b) - gammaln(a + b)
 
 
 def log_erf(u: Node) -> Node:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.ops import count_quantile
+from consilience.ops import count_quantile, count_sums
 from consilience.record import Record
 
 Array = npt.NDArray[Any]
@@ -212,6 +212,21 @@ row(
     3,
     in_double_precision(count_quantile.negative_binomial_quantile),
     domain=(POSITIVE, POSITIVE, UNIT),
+)
+
+# Distribution functions that are sums of masses, and their quantiles.
+COUNTS: Interval = (0.0, 4.0)
+row(
+    "beta_binomial_cdf",
+    4,
+    in_double_precision(count_sums.beta_binomial_cdf),
+    domain=(COUNTS, COUNTS, POSITIVE, POSITIVE),
+)
+row(
+    "beta_binomial_quantile",
+    4,
+    in_double_precision(count_sums.beta_binomial_quantile),
+    domain=(COUNTS, POSITIVE, POSITIVE, UNIT),
 )
 
 # Comparisons and logic.

@@ -19,6 +19,7 @@ from consilience.native.target import LANES, Target, host
 from consilience.native.vectormath import (
     bessel,
     count_quantile,
+    count_sums,
     error_function,
     exponential,
     gamma,
@@ -59,6 +60,8 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("arctan", inverse_trigonometric.arctan),
         _row("arctan2", inverse_trigonometric.arctan2, 2),
         _row("arctanh", hyperbolic.arctanh),
+        _row("beta_binomial_cdf", count_sums.beta_binomial_cdf, 4),
+        _row("beta_binomial_quantile", count_sums.beta_binomial_quantile, 4),
         _row("betainc", incomplete.betainc, 3),
         _row("betainccinv", inverse_incomplete.betainccinv, 3),
         _row("betaincinv", inverse_incomplete.betaincinv, 3),

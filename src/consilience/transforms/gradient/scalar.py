@@ -327,13 +327,20 @@ derivative(
     unknown("betainccinv with respect to its second shape parameter", _INTEGRATE),
     lambda g, x, a, b, q: -g / _beta_density(x, a, b),
 )
+derivative(
+    "beta_binomial_cdf",
+    None,
+    None,
+    unknown("beta_binomial_cdf with respect to its first shape parameter", _INTEGRATE),
+    unknown("beta_binomial_cdf with respect to its second shape parameter", _INTEGRATE),
+)
 
 # Choice.
 derivative("where", None, lambda g, y, c, a, b: keep(c, g), lambda g, y, c, a, b: keep(c, g, inverted=True))
 
 for _name in (
     "sign", "floor", "ceil", "trunc", "round", "floor_div",
-    "poisson_quantile", "binomial_quantile", "negative_binomial_quantile",
+    "poisson_quantile", "binomial_quantile", "negative_binomial_quantile", "beta_binomial_quantile",
 ):  # fmt: skip
     no_derivative(_name, "piecewise constant: the slope is 0 wherever there is one")
 for _name in (
