@@ -108,9 +108,8 @@ class TruncatedNormal(Continuous):
         low, high = self._scaled(self.lower), self._scaled(self.upper)
         mode = minimum(maximum(low, 0.0), high)
         width = depth_of_fall(absolute(mode), 1.0)
-        points, log_weights = nodes(maximum(low, mode - width), minimum(high, mode + width))
+        offset, log_weights = nodes(maximum(low - mode, -width), minimum(high - mode, width))
         middle = expand_dims(mode, -1)
-        offset = points - middle
         share = softmax(log_weights - offset * (middle + 0.5 * offset), -1)
         mean = reduce("sum", share * offset, -1)
         return mode + mean, reduce("sum", share * square(offset - expand_dims(mean, -1)), -1)
