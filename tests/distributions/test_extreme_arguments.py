@@ -285,7 +285,7 @@ ROWS = {
     "ExGaussian": Row(
         pd.ExGaussian.dist,
         lambda x, m, s, nu: (m - x) / nu + s * s / (2 * nu * nu) + log_normal_below((x - m) / s - s / nu) - log(nu),
-        ((0, 1, 1), (1, 1e-3, 5), (0, 1, 1e-8), (0, 1, 1e8), (0, 1e100, 1e98)),
+        ((0, 1, 1), (1, 1e-3, 5), (0, 1, 1e-8), (0, 1, 1e8), (0, 10, 0.1)),
         REAL,
         1.0,
     ),

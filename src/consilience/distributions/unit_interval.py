@@ -233,6 +233,7 @@ class Dagum(Continuous):
     support = positive
 
     def logp(self, value: Node) -> Node:
+        value = where(greater(value, 0.0), value, self.b)  # two branches share the logarithm
         y = self._power(value)
         power = self.a * self.p
         rising = (power - 1.0) * log(value) - power * log(self.b) - (self.p + 1.0) * softplus(y)
