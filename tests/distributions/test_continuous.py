@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import consilience.distributions as pd
 from consilience.errors import ParameterError
 from consilience.ir import tensor_input
+from consilience.transforms.gradient import gradient
 from tests.distributions.cases import value_of
 
 SAME = [
@@ -162,3 +163,13 @@ def test_angles_lie_between_minus_pi_and_pi_whatever_the_direction() -> None:
     assert (draws < -2.5).any()
     assert_array_equal(value_of(pd.logp(near, [-3.2, 3.2])), -np.inf)
     assert pd.default_transform(near).name == "circular"
+
+
+def test_slopes_of_concentrated_angles_keep_their_digits() -> None:
+    """In kappa, from 1 to 1e15: the slope at the mean direction is almost 1 / (2 kappa)."""
+    kappa = tensor_input("float64", (), "kappa")
+    (slope,) = gradient(pd.logp(pd.VonMises.dist(0.0, kappa), 0.0), [kappa])
+    for size in (1.0, 30.0, 999.0, 1001.0, 1e8, 1e15):
+        with mp.workdps(60):
+            ratio = 1 - mp.besseli(1, size) / mp.besseli(0, size) if size < 1e4 else 1 / (2 * mp.mpf(size))
+        assert_allclose(value_of(slope, {kappa: np.asarray(size)}), float(ratio), rtol=1e-8 if size == 1e8 else 1e-11)

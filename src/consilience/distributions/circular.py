@@ -12,9 +12,7 @@ from consilience.distributions.mathematics import (
     LOG_PI,
     PI,
     arcsin,
-    i0e,
     less,
-    log,
     log1mexp,
     logaddexp,
     maximum,
@@ -26,6 +24,7 @@ from consilience.distributions.mathematics import (
     where,
 )
 from consilience.distributions.quadrature import DEPTH, column, log_integral
+from consilience.distributions.tails import log_i0e
 from consilience.ir import Node, Shape
 from consilience.ops.elementwise import StopGradient
 from consilience.ops.random import draw
@@ -43,7 +42,7 @@ class VonMises(Continuous):
     support = circle
 
     def logp(self, value: Node) -> Node:
-        return -self.kappa * _height(value - self.mu) - log(i0e(self.kappa)) - LOG_2 - LOG_PI
+        return -self.kappa * _height(value - self.mu) - log_i0e(self.kappa) - LOG_2 - LOG_PI
 
     def logcdf(self, value: Node) -> Node:
         below, above = self._tails(value)
@@ -91,7 +90,7 @@ class VonMises(Continuous):
         filled = less(start, end)  # an empty piece has no slope
         centre, steepness = column(self.mu), column(self.kappa)
         mass = log_integral(lambda t: -steepness * _height(t - centre), start, where(filled, end, start + 1.0))
-        return where(filled, mass - log(i0e(self.kappa)) - LOG_2 - LOG_PI, -math.inf)
+        return where(filled, mass - log_i0e(self.kappa) - LOG_2 - LOG_PI, -math.inf)
 
 
 def _height(angle: Node) -> Node:

@@ -36,7 +36,7 @@ from consilience.distributions.mathematics import (
 )
 from consilience.distributions.numeric_quantile import numeric_quantile
 from consilience.distributions.quadrature import column, depth_of_fall, log_integral
-from consilience.distributions.tails import log_half_erfcx
+from consilience.distributions.tails import log_half_erfcx, log_i0e
 from consilience.ir import Node, Shape
 from consilience.ops.random import draw, fold_in
 
@@ -192,7 +192,7 @@ class Rice(Continuous):
 
     def logp(self, value: Node) -> Node:
         y, n = value / self.sigma, self.nu / self.sigma
-        return log(value) - 2.0 * log(self.sigma) - 0.5 * square(y - n) + log(i0e(y * n))
+        return log(value) - 2.0 * log(self.sigma) - 0.5 * square(y - n) + log_i0e(y * n)
 
     def logcdf(self, value: Node) -> Node:
         return self._tails(value / self.sigma)[0]
@@ -229,7 +229,7 @@ class Rice(Continuous):
         return square(self.sigma) * where(far, series, near)
 
     def _log_density(self, y: Node, n: Node) -> Node:
-        return log(y) - 0.5 * square(y - n) + log(i0e(y * n))
+        return log(y) - 0.5 * square(y - n) + log_i0e(y * n)
 
     def _tails(self, y: Node) -> tuple[Node, Node, Node]:
         n = self.nu / self.sigma
