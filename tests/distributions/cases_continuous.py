@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.integrate
 import scipy.special
 import scipy.stats
 
@@ -203,6 +204,56 @@ def _skew_student(a: Array, b: Array, mu: Array, sigma: Array) -> Any:
     )
 
 
+def by_quadrature(
+    logpdf: Callable[..., Array], low: float, high: float, **parameters: Array
+) -> dict[str, Callable[..., Array]]:
+    """Both tails of a density on (low, high) by tanh-sinh quadrature of its logarithm."""
+
+    def tail(from_x: bool) -> Callable[[Array], Array]:
+        def integral(x: Array) -> Array:
+            shape = np.broadcast_shapes(np.shape(x), *(np.shape(p) for p in parameters.values()))
+            x = np.broadcast_to(np.asarray(x, float), shape)
+            inside = (x > low) & (x < high)
+            given = tuple(np.broadcast_to(p, shape)[inside] for p in parameters.values())
+            found = np.where((x <= low) == from_x, 0.0, -np.inf)
+            ends = (x[inside], high) if from_x else (low, x[inside])
+            result = scipy.integrate.tanhsinh(logpdf, *ends, args=given, log=True, rtol=np.log(1e-13))
+            found[inside] = np.real(result.integral)
+            return found[()]
+
+        return integral
+
+    above, below = tail(True), tail(False)
+    return {
+        "logcdf": below,
+        "logsf": above,
+        "cdf": lambda x: np.exp(below(x)),
+        "sf": lambda x: np.exp(above(x)),
+    }
+
+
+def _log_rice(x: Array, nu: Array, sigma: Array) -> Array:
+    u = x * nu / sigma**2
+    return np.log(x / sigma**2) - 0.5 * ((x - nu) / sigma) ** 2 + np.log(scipy.special.i0e(u))
+
+
+def _log_skew_normal(x: Array, alpha: Array, mu: Array, sigma: Array) -> Array:
+    z = (x - mu) / sigma
+    return np.log(2.0 / sigma) + scipy.stats.norm.logpdf(z) + scipy.special.log_ndtr(alpha * z)
+
+
+def _rice(nu: Array, sigma: Array) -> Any:
+    return Exact(scipy.stats.rice(nu / sigma, 0, sigma), **by_quadrature(_log_rice, 0.0, np.inf, nu=nu, sigma=sigma))
+
+
+def _skew_normal(alpha: Array, mu: Array, sigma: Array) -> Any:
+    return Exact(
+        scipy.stats.skewnorm(alpha, mu, sigma),
+        logpdf=lambda x: _log_skew_normal(x, alpha, mu, sigma),
+        **by_quadrature(_log_skew_normal, -np.inf, np.inf, alpha=alpha, mu=mu, sigma=sigma),
+    )
+
+
 def signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     """Shapes of both signs, also 0."""
     values = np.asarray(rng.uniform(-0.4, 0.4, shape))
@@ -222,6 +273,43 @@ def _asymmetric(kappa: Array, mu: Array, b: Array) -> Any:
         logcdf=lambda x: np.where(x < mu, below - depth(x), np.log1p(-np.exp(above - depth(x)))),
         logsf=lambda x: np.where(x > mu, above - depth(x), np.log1p(-np.exp(below - depth(x)))),
     )
+
+
+def _log_von_mises(x: Array, mu: Array, kappa: Array) -> Array:
+    return kappa * np.cos(x - mu) - np.log(2.0 * np.pi * scipy.special.i0(kappa))
+
+
+def _von_mises(mu: Array, kappa: Array) -> Any:
+    """On the interval from -pi to pi, where SciPy's has the interval around mu."""
+    tails = by_quadrature(_log_von_mises, -np.pi, np.pi, mu=mu, kappa=kappa)
+    frozen = scipy.stats.vonmises(kappa, mu)
+    grid = np.linspace(-np.pi, np.pi, 100_001)
+    density = np.exp(_log_von_mises(np.expand_dims(grid, tuple(range(1, 1 + np.ndim(mu)))), mu, kappa))
+    sums = scipy.integrate.cumulative_simpson(density, x=grid, axis=0, initial=0.0)
+
+    def ppf(q: Array) -> Array:
+        shape = np.broadcast_shapes(np.shape(q), np.shape(mu))
+        each = np.broadcast_to(q, shape)
+        found = [np.interp(each[..., i], sums[:, i], grid) for i in range(shape[-1])] if np.ndim(mu) else None
+        return np.interp(q, sums, grid) if found is None else np.stack(found, -1)
+
+    inside = within(-np.pi, np.pi, lambda x: _log_von_mises(x, mu, kappa), -np.inf, -np.inf)
+    return Exact(frozen, logpdf=inside, pdf=lambda x: np.exp(inside(x)), ppf=ppf, **tails)
+
+
+def _truncation(rng: np.random.Generator, shape: tuple[int, ...]) -> dict[str, Array]:
+    mu, sigma = real(rng, shape), scale(rng, shape)
+    lower = mu + sigma * rng.normal(-0.5, 1.0, shape)
+    upper = lower + sigma * scale(rng, shape)
+    if np.ndim(mu) and mu.size > 2:
+        lower.flat[0], upper.flat[1] = -np.inf, np.inf
+    return {"mu": mu, "sigma": sigma, "lower": lower, "upper": upper}
+
+
+def _triangle(rng: np.random.Generator, shape: tuple[int, ...]) -> dict[str, Array]:
+    lower = real(rng, shape)
+    c = lower + scale(rng, shape)
+    return {"lower": lower, "upper": c + scale(rng, shape), "c": c}
 
 
 CONTINUOUS_CASES = [
@@ -314,4 +402,39 @@ CONTINUOUS_CASES = [
         _levy,
         (-300.0, 0.0, 5.0, 40.0, 1e6),
     ),
+    Case(
+        pd.SkewNormal,
+        named(alpha=real, mu=real, sigma=scale),
+        _skew_normal,
+        (-40.0, -5.0, 0.0, 5.0, 40.0),
+        {"alpha": (np.nan, np.inf, -np.inf)},
+    ),
+    Case(
+        pd.ExGaussian,
+        named(mu=real, sigma=scale, nu=scale),
+        lambda mu, sigma, nu: scipy.stats.exponnorm(nu / sigma, mu, sigma),
+        (-5.0, 0.0, 5.0, 40.0),
+    ),
+    Case(
+        pd.Rice,
+        named(nu=scale, sigma=scale),
+        _rice,
+        (-1.0, 0.0, 1e-3, 1.0, 5.0),
+        {"nu": (-1.0, np.nan, np.inf, -np.inf)},
+    ),
+    Case(
+        pd.TruncatedNormal,
+        _truncation,
+        lambda mu, sigma, lower, upper: scipy.stats.truncnorm((lower - mu) / sigma, (upper - mu) / sigma, mu, sigma),
+        (-300.0, -1.0, 0.0, 1.0, 300.0),
+        {"lower": (np.nan,), "upper": (-50.0, np.nan, -np.inf)},
+    ),
+    Case(
+        pd.Triangular,
+        _triangle,
+        lambda lower, upper, c: scipy.stats.triang((c - lower) / (upper - lower), lower, upper - lower),
+        (-300.0, 0.0, 300.0),
+        {"c": (-50.0, 50.0, np.nan, np.inf, -np.inf)},
+    ),
+    Case(pd.VonMises, named(mu=real, kappa=scale), _von_mises, (-4.0, -np.pi, -1.0, 0.0, 1.0, np.pi, 4.0)),
 ]

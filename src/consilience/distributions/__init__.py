@@ -13,6 +13,8 @@ from typing import Any, Final
 PUBLIC: Final = {
     "autoregression": "AR",
     "autoregression_in_space": "CAR ICAR",
+    "bounded": "Interpolated Triangular TruncatedNormal",
+    "circular": "VonMises",
     "constrained_prior": "find_constrained_prior",
     "counts": "Bernoulli Binomial Categorical NegativeBinomial Poisson",
     "custom": "CustomDist",
@@ -27,7 +29,9 @@ PUBLIC: Final = {
     "matrix_normal": "MatrixNormal",
     "mixture": "Mixture NormalMixture",
     "multivariate_normal": "MvNormal",
+    "normal_relatives": "ExGaussian Rice SkewNormal",
     "of_normal_vectors": "MvLogNormal MvStudentT",
+    "polya_gamma": "PolyaGamma",
     "positive": "Exponential Gamma HalfCauchy HalfNormal HalfStudentT InverseGamma LogNormal",
     "random_walk": "GaussianRandomWalk MvGaussianRandomWalk RandomWalk",
     "real_line": "Cauchy Laplace Logistic Normal StudentT Uniform",

@@ -84,19 +84,24 @@ class Real(Constraint):
 
 
 class ExtendedReal(Constraint):
-    """Real numbers and both infinities, not below a bound."""
+    """Real numbers and both infinities, not below a bound, which belongs to the set or not."""
 
     lower: Bound = -math.inf
+    lower_included: bool = True
 
     @property
     def rule(self) -> str:
-        return "a number or infinite" if _is_infinite(self.lower) else f"a number >= {_text(self.lower)}, or infinite"
+        if _is_infinite(self.lower):
+            return "a number or infinite"
+        return f"a number {'>=' if self.lower_included else '>'} {_text(self.lower)}, or infinite"
 
     def holds(self, value: Node) -> Node:
-        return equal(value, value) if _is_infinite(self.lower) else greater_equal(value, _bound(self.lower))
+        if _is_infinite(self.lower):
+            return equal(value, value)
+        return (greater_equal if self.lower_included else greater)(value, _bound(self.lower))
 
     def bind(self, parameters: Mapping[str, Node]) -> ExtendedReal:
-        return ExtendedReal(_named(self.lower, parameters))
+        return ExtendedReal(_named(self.lower, parameters), self.lower_included)
 
 
 class IntervalConstraint(Constraint):
@@ -226,6 +231,19 @@ class PositiveVector(Constraint):
 
     def admits(self, value: Node) -> Node:
         return reduce("all", positive.admits(value), -1)
+
+
+class NonnegativeVector(Constraint):
+    """Vectors of numbers >= 0, not all 0."""
+
+    event_rank: ClassVar[int] = 1
+
+    @property
+    def rule(self) -> str:
+        return "numbers >= 0, not all 0"
+
+    def holds(self, value: Node) -> Node:
+        return logical_and(reduce("all", nonnegative.holds(value), -1), reduce("any", greater(value, 0.0), -1))
 
 
 class CircleConstraint(IntervalConstraint):
@@ -431,6 +449,7 @@ unit_vector: Final = UnitVectorConstraint()
 real_vector: Final = RealVector()
 real_matrix: Final = RealMatrix()
 positive_vector: Final = PositiveVector()
+nonnegative_vector: Final = NonnegativeVector()
 ordered: Final = OrderedConstraint()
 simplex: Final = SimplexConstraint()
 positive_definite: Final = PositiveDefinite()

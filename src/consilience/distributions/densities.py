@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from consilience.distributions.constraints import Constraint, IntervalConstraint, Real, RealVector, Whole
 from consilience.distributions.mathematics import floor, greater_equal, less, logical_and, where
-from consilience.distributions.parameters import first_outside, nan_outside
+from consilience.distributions.parameters import first_outside, is_known, nan_outside
 from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of, fresh_keys
 from consilience.distributions.shapes import broadcast, spread
 from consilience.errors import DtypeError, ShapeError, SupportError
@@ -245,7 +245,7 @@ def requiring(rv: Node, result: Node) -> Node:
     """The result, whose computation fails for parameters out of range; constants were checked before."""
     bound = distribution_of(rv)
     for name, constraint, valid, value in _validity(bound):
-        if constant_value(value) is None:
+        if constant_value(value) is None or not is_known(valid):
             check = ParameterCheck(bound.title, name, constraint.rule, constraint.event_rank)
             result = Node(check, result, valid, value)
     return result

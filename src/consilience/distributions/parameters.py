@@ -390,14 +390,14 @@ def _of_rank(title: str, declared: DistributionParameter, tensor: Node) -> Node:
     raise ParameterError(f"{title}: {declared.name} must be {kind} or a batch of them, got rank {tensor.ndim}.")
 
 
-def _is_known(node: Node) -> bool:
+def is_known(node: Node) -> bool:
     """Whether the value follows from constants alone."""
     return not any(is_leaf(n) or isinstance(n.op, LengthOf) for n in topological([node]))
 
 
 def known_value(node: Node) -> npt.NDArray[Any] | None:
     """The value of a graph of constants; None for any other."""
-    return evaluate([node], {})[0] if _is_known(node) else None
+    return evaluate([node], {})[0] if is_known(node) else None
 
 
 def _folded(node: Node) -> Node:
@@ -432,7 +432,7 @@ def check_constant(
         return
     with without_sources():
         condition = own.holds(value)
-    if not _is_known(condition):
+    if not is_known(condition):
         return
     inside = evaluate([condition], {})[0]
     if not inside.all():
@@ -466,7 +466,7 @@ def nan_outside(declared: DistributionParameter, value: Node, parameters: Mappin
     if not declared.nan_check or (is_random(value) and distribution_of(value).bound_support == constraint):
         return value
     valid = constraint.admits(value)
-    if constant_value(value) is not None and _is_known(valid):
+    if constant_value(value) is not None and is_known(valid):
         return value
     if declared.event_rank:
         valid = expand_dims(valid, tuple(range(valid.ndim, valid.ndim + declared.event_rank)))

@@ -23,6 +23,7 @@ from consilience.distributions.mathematics import (
     exp,
     expm1,
     greater,
+    i0e,
     less,
     log,
     log1mexp,
@@ -62,7 +63,22 @@ def log_erfc(u: Node) -> Node:
 
 def log_half_erfcx(x: Node) -> Node:
     """log(ndtr(-x)) + x^2 / 2: the upper normal tail without its Gaussian factor."""
-    return log(0.5 * erfcx(x / SQRT_2))
+    # Far out by its asymptotic series, because the slope of erfcx is a difference that cancels there.
+    far = greater(x, 100.0)
+    inverse = 1.0 / square(where(far, x, 100.0))
+    series = 1.0 - 3.0 * inverse * (1.0 - 5.0 * inverse * (1.0 - 7.0 * inverse))
+    outer = log1p(-inverse * series) - log(where(far, x, 100.0)) - LOG_SQRT_2_PI
+    return where(far, outer, log(0.5 * erfcx(where(far, 100.0, x) / SQRT_2)))
+
+
+def log_i0e(u: Node) -> Node:
+    """log(I_0(u)) - u, u >= 0."""
+    # Far out by its asymptotic series (DLMF 10.40.1), because the slope of i0e is a difference that cancels there.
+    far = greater(u, 1e3)
+    inverse = 1.0 / where(far, u, 1e3)
+    series = inverse * (1.0 / 8.0 + inverse * (9.0 / 128.0 + inverse * (75.0 / 1024.0 + inverse * (3675.0 / 32768.0))))
+    outer = log1p(series) - LOG_SQRT_2_PI - 0.5 * log(where(far, u, 1e3))
+    return where(far, outer, log(i0e(where(far, 1e3, u))))
 
 
 def two_sided_normal_quantile(q: Node) -> Node:
@@ -116,7 +132,7 @@ def ndtri_exp(y: Node) -> Node:
         tail = log_half_erfcx(size)
         excess = tail - 0.5 * square(size) - far
         size = size + excess * exp(tail + LOG_SQRT_2_PI)
-    return where(upper, high, where(central, middle, -size))
+    return where(upper, high, where(central, middle, where(equal(y, -math.inf), -math.inf, -size)))
 
 
 # Half-width of an interval, times one plus its distance from 0, over which six points integrate the normal density.

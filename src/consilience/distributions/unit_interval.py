@@ -233,8 +233,12 @@ class Dagum(Continuous):
     support = positive
 
     def logp(self, value: Node) -> Node:
+        value = where(greater(value, 0.0), value, self.b)  # two branches share the logarithm
         y = self._power(value)
-        return log(self.a) + log(self.p) - log(value) - self.p * softplus(-y) - softplus(y)
+        power = self.a * self.p
+        rising = (power - 1.0) * log(value) - power * log(self.b) - (self.p + 1.0) * softplus(y)
+        falling = -self.p * softplus(-y) - softplus(y) - log(value)
+        return log(self.a) + log(self.p) + where(less(y, 0.0), rising, falling)
 
     def logcdf(self, value: Node) -> Node:
         return -self.p * softplus(-self._power(value))
