@@ -1,7 +1,9 @@
 """Log densities derived from graphs: of random variables, and of expressions of them."""
 
+from consilience.distributions.custom import CustomDist
 from consilience.logprob import (
     censoring,
+    derived,
     extremes,
     joining,
     mixture,
@@ -15,6 +17,9 @@ from consilience.logprob import (
 from consilience.logprob.functions import conditional_logp, icdf, logccdf, logcdf, logp
 
 # Each case registers its rules when it is imported.
-CASES = (censoring, extremes, joining, mixture, rearrangement, rounding, sums, transformed, truth, variables)
+CASES = (censoring, derived, extremes, joining, mixture, rearrangement, rounding, sums, transformed, truth, variables)
 
-__all__ = ["conditional_logp", "icdf", "logccdf", "logcdf", "logp"]
+# PyMC's older name.
+DensityDist = CustomDist
+
+__all__ = ["CustomDist", "DensityDist", "conditional_logp", "icdf", "logccdf", "logcdf", "logp"]
