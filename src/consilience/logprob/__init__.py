@@ -3,9 +3,12 @@
 from consilience.distributions.custom import CustomDist
 from consilience.logprob import (
     censoring,
+    cumulative,
     derived,
     extremes,
+    gaussian,
     joining,
+    matrix_product,
     mixture,
     rearrangement,
     rounding,
@@ -17,7 +20,22 @@ from consilience.logprob import (
 from consilience.logprob.functions import conditional_logp, icdf, logccdf, logcdf, logp
 
 # Each case registers its rules when it is imported.
-CASES = (censoring, derived, extremes, joining, mixture, rearrangement, rounding, sums, transformed, truth, variables)
+CASES = (
+    censoring,
+    cumulative,
+    derived,
+    extremes,
+    gaussian,
+    joining,
+    matrix_product,
+    mixture,
+    rearrangement,
+    rounding,
+    sums,
+    transformed,
+    truth,
+    variables,
+)
 
 # PyMC's older name.
 DensityDist = CustomDist

@@ -6,7 +6,8 @@ from consilience.distributions.random_variable import random_variables
 from consilience.distributions.shapes import broadcast, spread
 from consilience.ir import Node, substitute
 from consilience.ir.side_tables import describe
-from consilience.logprob.derivation import derive, is_measurable, parents_among, rule, together
+from consilience.logprob.derivation import derive, is_measurable, parents_among, rule, share_elements, together
+from consilience.logprob.gaussian import linear_map
 from consilience.logprob.measure import EVERYWHERE, Ends, Measure, refusal
 from consilience.logprob.variables import Dirac
 from consilience.ops.elementwise import as_tensor, cast, promote
@@ -138,4 +139,6 @@ def joined(node: Node) -> Measure | None:
     assert isinstance(node.op, Concatenate)
     if not all(isinstance(operand.static_shape[node.op.axis], int) for operand in node.inputs):
         raise refusal(node, "the length of a part along the axis is not known", "give the parts a known length")
-    return Joined(node, [derive(o) if is_measurable(o) else Dirac(o) for o in node.inputs])
+    parts = [derive(o) if is_measurable(o) else Dirac(o) for o in node.inputs]
+    of_normal = linear_map(node) if share_elements(parts) else None
+    return Joined(node, parts) if of_normal is None else of_normal

@@ -19,7 +19,7 @@ from consilience.distributions.shapes import broadcast, spread
 from consilience.ir import Node, Op, constant, constant_value, substitute
 from consilience.ir.dimension import product
 from consilience.ir.side_tables import pass_on
-from consilience.logprob.derivation import derive, direct_variables, is_measurable, rule
+from consilience.logprob.derivation import derive, direct_variables, is_measurable, rule, sole_random
 from consilience.logprob.measure import Measure, refusal
 from consilience.logprob.variables import VariableMeasure, stand_in
 from consilience.ops.elementwise import Elementwise, cast
@@ -81,7 +81,7 @@ def rearrangement(node: Node) -> Measure | None:
         return None
     places = positions_of(node)
     _check_unique(node, places)
-    if isinstance(argument.op, Elementwise) and argument.op.function not in ("where",):
+    if isinstance(argument.op, Elementwise) and argument.op.function != "where" and sole_random(argument) is not None:
         return derive(_of_operands(node, argument))
     if isinstance(argument.op, RandomVariable):
         part = _part_of_variable(node, argument, places)

@@ -15,7 +15,7 @@ from consilience.distributions.random_variable import RandomVariable, distributi
 from consilience.distributions.real_line import Cauchy, Normal
 from consilience.distributions.shapes import spread
 from consilience.ir import Node, Shape, constant, constant_value
-from consilience.logprob.derivation import derive, independent, is_measurable, not_repeated, rule
+from consilience.logprob.derivation import are_independent, derive, is_measurable, not_repeated, rule, together
 from consilience.logprob.measure import Measure, Sources
 from consilience.logprob.powers import shift
 from consilience.logprob.transformed import Transformed
@@ -39,7 +39,7 @@ FAMILIES: Final[dict[type[Distribution], tuple[tuple[str, ...], bool]]] = {
 }
 
 
-class Term(Record):
+class FamilyMember(Record):
     """A random number of a family, by its parameters, and the random variables that it is made of."""
 
     family: type[Distribution]
@@ -48,7 +48,7 @@ class Term(Record):
     sources: Any
 
 
-def term_of(node: Node) -> Term | None:
+def term_of(node: Node) -> FamilyMember | None:
     """The node as a variable of a family; None where it is none."""
     op = node.op
     if isinstance(op, RandomVariable | Index | Reshape | Transpose | ExpandDims | Squeeze):
@@ -73,7 +73,7 @@ def term_of(node: Node) -> Term | None:
     return None
 
 
-def _of_variable(node: Node) -> Term | None:
+def _of_variable(node: Node) -> FamilyMember | None:
     if any(is_measurable(array) for array in node.inputs[1:]) and not isinstance(node.op, RandomVariable):
         return None
     measure = derive(node)
@@ -81,19 +81,19 @@ def _of_variable(node: Node) -> Term | None:
         return None
     bound = distribution_of(measure.node)
     if type(bound) is Exponential:
-        return Term(Gamma, (constant(1.0), bound.lam), measure.shape, measure.sources)
-    return Term(type(bound), bound.values, measure.shape, measure.sources) if type(bound) in FAMILIES else None
+        return FamilyMember(Gamma, (constant(1.0), bound.lam), measure.shape, measure.sources)
+    return FamilyMember(type(bound), bound.values, measure.shape, measure.sources) if type(bound) in FAMILIES else None
 
 
-def _scaled(term: Term | None, factor: Node) -> Term | None:
+def _scaled(term: FamilyMember | None, factor: Node) -> FamilyMember | None:
     if term is None or not FAMILIES[term.family][1]:
         return None
     location, scale = term.parameters
-    return Term(term.family, (factor * location, absolute(factor) * scale), term.shape, term.sources)
+    return FamilyMember(term.family, (factor * location, absolute(factor) * scale), term.shape, term.sources)
 
 
-def _of_operands(node: Node, function: str) -> Term | None:
-    terms: list[Term] = []
+def _of_operands(node: Node, function: str) -> FamilyMember | None:
+    terms: list[FamilyMember] = []
     shifts: list[Node] = []
     for place, operand in enumerate(node.inputs):
         negative = function == "sub" and place == 1
@@ -120,10 +120,12 @@ def _of_operands(node: Node, function: str) -> Term | None:
     parts = [
         Measure(operand, term.sources) for operand, term in zip(filter(is_measurable, node.inputs), terms, strict=True)
     ]
-    return Term(family, tuple(combined), node.static_shape, independent(node, parts))
+    if not are_independent(parts):
+        return None
+    return FamilyMember(family, tuple(combined), node.static_shape, together(node, parts))
 
 
-def _of_reduction(node: Node, axes: tuple[int, ...]) -> Term | None:
+def _of_reduction(node: Node, axes: tuple[int, ...]) -> FamilyMember | None:
     (argument,) = node.inputs
     term = term_of(argument)
     if term is None:
@@ -139,7 +141,7 @@ def _of_reduction(node: Node, axes: tuple[int, ...]) -> Term | None:
             continue
         full = spread(value, shape)
         combined.append(reduce("sum", full, axes) if how == SUM else sqrt(reduce("sum", square(full), axes)))
-    return Term(term.family, tuple(combined), node.static_shape, term.sources)
+    return FamilyMember(term.family, tuple(combined), node.static_shape, term.sources)
 
 
 def _total(how: str, values: Sequence[Node]) -> Node:
@@ -157,7 +159,7 @@ def _equal(a: Node, b: Node) -> bool:
     return bool((first == first.flat[0]).all() and (second == first.flat[0]).all())
 
 
-def _variable(node: Node, term: Term) -> Measure:
+def _variable(node: Node, term: FamilyMember) -> Measure:
     sources: Sources = term.sources
     made = term.family.variable(term.parameters, node.static_shape)
     return VariableMeasure(stand_in(made, sources))
