@@ -16,14 +16,16 @@ from consilience.distributions.constraints import (
     whole_numbers,
 )
 from consilience.distributions.distribution import Discrete, derived, instead_of, parameter
+from consilience.distributions.gamma_ratios import log_ratio, stirling_rest
 from consilience.distributions.mathematics import (
+    LOG_SQRT_2_PI,
     betainc,
     binomial_quantile,
+    equal,
     exp,
     floor,
     gammainc,
     gammaincc,
-    gammaln,
     greater,
     less,
     log,
@@ -112,9 +114,16 @@ class Binomial(Discrete):
         return log_factorial(self.n) - log_factorial(value) - log_factorial(self.n - value)
 
     def logcdf(self, value: Node) -> Node:
-        below = betainc(self.n - value, value + 1.0, 1.0 - self.p)
-        beyond = betainc(value + 1.0, self.n - value, self.p)
+        below, beyond = self._tails(value)
         return where(less(value, self.mean()), log(below), log1p(-beyond))
+
+    def logccdf(self, value: Node) -> Node:
+        below, beyond = self._tails(value)
+        return where(less(value, self.mean()), log1p(-below), log(beyond))
+
+    def _tails(self, value: Node) -> tuple[Node, Node]:
+        below = betainc(self.n - value, value + 1.0, 1.0 - self.p)
+        return below, betainc(value + 1.0, self.n - value, self.p)
 
     def icdf(self, q: Node) -> Node:
         return binomial_quantile(self.n, self.p, q)
@@ -159,6 +168,10 @@ class Poisson(Discrete):
         below, beyond = gammaincc(value + 1.0, self.mu), gammainc(value + 1.0, self.mu)
         return where(less(value, self.mu), log(below), log1p(-beyond))
 
+    def logccdf(self, value: Node) -> Node:
+        below, beyond = gammaincc(value + 1.0, self.mu), gammainc(value + 1.0, self.mu)
+        return where(less(value, self.mu), log1p(-below), log(beyond))
+
     def icdf(self, q: Node) -> Node:
         return poisson_quantile(self.mu, q)
 
@@ -194,13 +207,28 @@ class NegativeBinomial(Discrete):
     )
 
     def logp(self, value: Node) -> Node:
-        ways = gammaln(value + self.alpha) - gammaln(self.alpha) - log_factorial(value)
-        return ways - self.alpha * log1p(self.mu / self.alpha) + xlogy(value, self.mu / (self.mu + self.alpha))
+        # With n = mu + alpha and s = x + alpha the mass is (mu s / (n x))^x (s / n)^alpha and a slow factor; both
+        # ratios are 1 at x = mu, and their logarithms times x and alpha sum up without cancellation.
+        x = maximum(value, 1.0)
+        n, s = self.mu + self.alpha, value + self.alpha
+        log_total = log(s) - log(n)
+        gammas = log_ratio((value - self.mu) / n, log_total)
+        counts = log_ratio(self.alpha / n * ((self.mu - x) / x), log(self.mu) + log_total - log(x))
+        slow = 0.5 * (log(self.alpha) - log(s) - log(x)) - LOG_SQRT_2_PI
+        slow = slow + stirling_rest(s) - stirling_rest(self.alpha) - stirling_rest(x)
+        return self.alpha * gammas + where(equal(value, 0), 0.0, x * counts + slow)
 
     def logcdf(self, value: Node) -> Node:
-        below = betainc(self.alpha, value + 1.0, self.alpha / (self.mu + self.alpha))
-        beyond = betainc(value + 1.0, self.alpha, self.mu / (self.mu + self.alpha))
+        below, beyond = self._tails(value)
         return where(less(value, self.mu), log(below), log1p(-beyond))
+
+    def logccdf(self, value: Node) -> Node:
+        below, beyond = self._tails(value)
+        return where(less(value, self.mu), log1p(-below), log(beyond))
+
+    def _tails(self, value: Node) -> tuple[Node, Node]:
+        n = self.mu + self.alpha
+        return betainc(self.alpha, value + 1.0, self.alpha / n), betainc(value + 1.0, self.alpha, self.mu / n)
 
     def icdf(self, q: Node) -> Node:
         return negative_binomial_quantile(self.mu, self.alpha, q)
@@ -234,16 +262,16 @@ class Categorical(Discrete):
         return whole_numbers(0.0, float(last) if isinstance(last, int) else length_of(last))
 
     def logp(self, value: Node) -> Node:
-        return _picked(self._log_p(), value)
+        return picked(self._log_p(), value)
 
     def logcdf(self, value: Node) -> Node:
-        return log(_picked(cumulative("sum", self.p, -1), value))
+        return log(picked(cumulative("sum", self.p, -1), value))
 
     def icdf(self, q: Node) -> Node:
-        return cast(_category(self.p, q), "float64")
+        return cast(category_at(self.p, q), "float64")
 
     def draw(self, key: Node, shape: Shape) -> Node:
-        return _category(self.p, draw("random_uniform", key, shape))
+        return category_at(self.p, draw("random_uniform", key, shape))
 
     def mean(self) -> Node:
         return reduce("sum", self.p * Node(Iota(self._categories())), -1)
@@ -272,7 +300,7 @@ class LogitCategorical(Categorical, parameterization=True):
         return softmax(self.logit_p, -1, logarithm=True)
 
 
-def _picked(table: Node, value: Node) -> Node:
+def picked(table: Node, value: Node) -> Node:
     """Element `value` of the last axis of a table, for every batch; positions beyond an end are the end."""
     length = table.static_shape[-1]
     last = length - 1 if isinstance(length, int) else length_of(length - 1)
@@ -286,7 +314,7 @@ def _picked(table: Node, value: Node) -> Node:
     return getitem(broadcast_to(table, (*batch, length)), (*axes, broadcast_to(position, batch)))
 
 
-def _category(p: Node, q: Node) -> Node:
+def category_at(p: Node, q: Node) -> Node:
     """The category at which the running sum of probabilities reaches q."""
     sums = cumulative("sum", p, -1)[..., :-1]
     return reduce("sum", less(sums, expand_dims(q, -1)), -1)

@@ -16,22 +16,14 @@ from consilience.backends.contexts import random_slot
 from consilience.backends.function import Function, function
 from consilience.backends.modes import Mode
 from consilience.backends.request import In, Outputs
-from consilience.distributions.densities import realise
-from consilience.distributions.random_variable import fresh_keys
+from consilience.distributions.densities import realised_with
 from consilience.distributions.seeds import seed_from
 from consilience.errors import GraphError
-from consilience.ir import Input, Node, substitute, tensor_input, topological
-from consilience.ir.arithmetic import means
+from consilience.ir import Input, Node, tensor_input, topological
 from consilience.ir.side_tables import describe
 from consilience.ops.random import fold_in
 from consilience.ops.shape import Iota
 from consilience.transforms.vectorize import vectorize
-
-
-@means("realised_with")
-def realised_with(outputs: Sequence[Node], key: Node) -> list[Node]:
-    """As `realise`, with `fold_in(key, i)` in place of fresh key number i: variables in topological order first."""
-    return realise(substitute(outputs, {own: fold_in(key, i) for i, own in enumerate(fresh_keys(outputs))}))
 
 
 def draw(vars: Node | Sequence[Node], draws: int = 1, mode: Any = None, random_seed: Any = None) -> Any:

@@ -13,6 +13,7 @@ from consilience.ir import Node
 from consilience.ops.elementwise import TensorLike, apply
 
 PI: Final = math.pi
+EULER_GAMMA: Final = 0.5772156649015329
 LOG_2: Final = math.log(2.0)
 LOG_PI: Final = math.log(math.pi)
 LOG_SQRT_2_PI: Final = 0.5 * math.log(2.0 * math.pi)
@@ -44,9 +45,13 @@ def _ternary(row: str) -> Callable[[TensorLike, TensorLike, TensorLike], Node]:
 
 
 absolute = _unary("abs")
+arcsinh = _unary("arcsinh")
 arctan = _unary("arctan")
+digamma = _unary("digamma")
+cos = _unary("cos")
 erf = _unary("erf")
 erfc = _unary("erfc")
+erfcx = _unary("erfcx")
 erfinv = _unary("erfinv")
 exp = _unary("exp")
 expm1 = _unary("expm1")
@@ -62,10 +67,14 @@ ndtri = _unary("ndtri")
 reciprocal = _unary("reciprocal")
 round_even = _unary("round")
 sigmoid = _unary("sigmoid")
+sinh = _unary("sinh")
+sin = _unary("sin")
 softplus = _unary("softplus")
 sqrt = _unary("sqrt")
 square = _unary("square")
 tan = _unary("tan")
+trigamma = _unary("trigamma")
+tanh = _unary("tanh")
 arctan2 = _binary("arctan2")
 equal = _binary("eq")
 gammainc = _binary("gammainc")
@@ -74,9 +83,12 @@ gammainccinv = _binary("gammainccinv")
 gammaincinv = _binary("gammaincinv")
 greater = _binary("gt")
 greater_equal = _binary("ge")
+hypot = _binary("hypot")
 less = _binary("lt")
 less_equal = _binary("le")
+logaddexp = _binary("logaddexp")
 logical_and = _binary("logical_and")
+logical_or = _binary("logical_or")
 maximum = _binary("maximum")
 minimum = _binary("minimum")
 poisson_quantile = _binary("poisson_quantile")
@@ -88,6 +100,18 @@ betaincinv = _ternary("betaincinv")
 binomial_quantile = _ternary("binomial_quantile")
 negative_binomial_quantile = _ternary("negative_binomial_quantile")
 where = _ternary("where")
+
+
+def _quaternary(row: str) -> Callable[[TensorLike, TensorLike, TensorLike, TensorLike], Node]:
+    def call(x: TensorLike, y: TensorLike, z: TensorLike, w: TensorLike) -> Node:
+        return apply(row, x, y, z, w)
+
+    call.__name__ = call.__qualname__ = row
+    return call
+
+
+beta_binomial_cdf = _quaternary("beta_binomial_cdf")
+beta_binomial_quantile = _quaternary("beta_binomial_quantile")
 
 
 def log_factorial(n: TensorLike) -> Node:

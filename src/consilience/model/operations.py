@@ -36,7 +36,7 @@ WEIGHTS: Final = {
     80.0: "gammaln digamma trigamma gammainc gammaincc betainc erfinv ndtri log_ndtr",
     300.0: """
         gammaincinv gammainccinv betaincinv betainccinv
-        poisson_quantile binomial_quantile negative_binomial_quantile
+        poisson_quantile binomial_quantile negative_binomial_quantile beta_binomial_cdf beta_binomial_quantile
     """,
 }
 WEIGHT: Final = {name: weight for weight, names in WEIGHTS.items() for name in names.split()}

@@ -16,7 +16,7 @@ Array = npt.NDArray[Any]
 Tails = Callable[[Array], tuple[Any, Any]]
 
 
-def _smallest(q: Array, valid: Array, top: Array, tails: Tails) -> Array:
+def smallest(q: Array, valid: Array, top: Array, tails: Tails) -> Array:
     """The smallest k from 0 to `top` with P(X <= k) >= q; NaN where not valid.
 
     tails   of k < top: P(X <= k) and P(X > k)
@@ -47,7 +47,7 @@ def poisson_quantile(mu: Array, q: Array) -> Array:
 
     top = np.where(mu > 0.0, np.inf, 0.0)
     valid = (mu >= 0.0) & (mu < np.inf)
-    return _smallest(q, valid, top, lambda k: (gammaincc(k + 1.0, mu), gammainc(k + 1.0, mu)))
+    return smallest(q, valid, top, lambda k: (gammaincc(k + 1.0, mu), gammainc(k + 1.0, mu)))
 
 
 def binomial_quantile(n: Array, p: Array, q: Array) -> Array:
@@ -56,7 +56,7 @@ def binomial_quantile(n: Array, p: Array, q: Array) -> Array:
 
     valid = (n >= 0.0) & (n < np.inf) & (p >= 0.0) & (p <= 1.0)
     top = np.where(p == 0.0, 0.0, np.ceil(n))
-    return _smallest(q, valid, top, lambda k: (betainc(n - k, k + 1.0, 1.0 - p), betainc(k + 1.0, n - k, p)))
+    return smallest(q, valid, top, lambda k: (betainc(n - k, k + 1.0, 1.0 - p), betainc(k + 1.0, n - k, p)))
 
 
 def negative_binomial_quantile(mu: Array, alpha: Array, q: Array) -> Array:
@@ -65,7 +65,7 @@ def negative_binomial_quantile(mu: Array, alpha: Array, q: Array) -> Array:
 
     valid = (mu >= 0.0) & (mu < np.inf) & (alpha > 0.0) & (alpha < np.inf)
     sum = mu + alpha
-    return _smallest(
+    return smallest(
         q,
         valid,
         np.where(mu > 0.0, np.inf, 0.0),

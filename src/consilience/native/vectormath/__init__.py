@@ -17,7 +17,9 @@ from consilience.native.loops import Builder, Module
 from consilience.native.program import Value, f64
 from consilience.native.target import LANES, Target, host
 from consilience.native.vectormath import (
+    bessel,
     count_quantile,
+    count_sums,
     error_function,
     exponential,
     gamma,
@@ -58,6 +60,8 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("arctan", inverse_trigonometric.arctan),
         _row("arctan2", inverse_trigonometric.arctan2, 2),
         _row("arctanh", hyperbolic.arctanh),
+        _row("beta_binomial_cdf", count_sums.beta_binomial_cdf, 4),
+        _row("beta_binomial_quantile", count_sums.beta_binomial_quantile, 4),
         _row("betainc", incomplete.betainc, 3),
         _row("betainccinv", inverse_incomplete.betainccinv, 3),
         _row("betaincinv", inverse_incomplete.betaincinv, 3),
@@ -78,6 +82,8 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("gammainccinv", inverse_incomplete.gammainccinv, 2),
         _row("gammaincinv", inverse_incomplete.gammaincinv, 2),
         _row("gammaln", gamma.gammaln),
+        _row("i0e", bessel.i0e),
+        _row("i1e", bessel.i1e),
         _row("lgamma", gamma.gammaln),  # C's name
         _row("log", logarithm.log),
         _row("log10", logarithm.log10),

@@ -23,13 +23,13 @@ HALF_UNIT: Final = 2.0**-54
 TURNS: Final = 4000  # doubled steps from 1 to the largest float64, and as many halvings back
 
 
-def _nearly_normal(q: Lanes, mean: Lanes, variance: Lanes, asymmetry: Lanes | float) -> Lanes:
+def nearly_normal(q: Lanes, mean: Lanes, variance: Lanes, asymmetry: Lanes | float) -> Lanes:
     """The quantile by the first terms of Cornish and Fisher; asymmetry: third central moment over variance."""
     z = quantile(q - 0.5, choose(q <= 0.5, q, 1.0 - q))
     return fma(variance.sqrt(), z, fma(fma(z, z, -1.0), asymmetry / 6.0, mean))
 
 
-def _search(q: Lanes, start: Lanes, top: Lanes | float, tail: Callable[[Lanes, Lanes], Lanes]) -> Lanes:
+def search(q: Lanes, start: Lanes, top: Lanes | float, tail: Callable[[Lanes, Lanes], Lanes]) -> Lanes:
     """The smallest k in 0, 1, ..., top with P(X <= k) >= q, 0 < q < 1, searched from `start` on.
 
     tail    of (k, lower): P(X <= k) where the mask `lower` holds, else P(X > k); 0 <= k < top
@@ -63,12 +63,12 @@ def _search(q: Lanes, start: Lanes, top: Lanes | float, tail: Callable[[Lanes, L
     return choose(done, high.get() * known.get(), math.nan)
 
 
-def _limits(q: Lanes, valid: Lanes, top: Lanes, regular: Lanes, search: Callable[[], Lanes]) -> Lanes:
+def limits(q: Lanes, valid: Lanes, top: Lanes, regular: Lanes, found: Callable[[], Lanes]) -> Lanes:
     """The search where the distribution is spread out and 0 < q < 1; else 0 or `top`, NaN where not valid."""
     builder = q.builder
     result = Cell(q.constant(math.nan))
     with builder.if_((valid & regular & (q > 0.0) & (q < 1.0)).value):
-        result.set(search())
+        result.set(found())
     with builder.else_():
         inside = valid & (q >= 0.0) & (q <= 1.0)
         result.set(choose(inside, choose(q.equals(0.0), 0.0, top), math.nan))
@@ -78,16 +78,16 @@ def _limits(q: Lanes, valid: Lanes, top: Lanes, regular: Lanes, search: Callable
 def _poisson(mu: Lanes, q: Lanes) -> Lanes:
     """Of a Poisson variable with mean mu >= 0; infinite at q = 1, NaN outside the domain."""
 
-    def search() -> Lanes:
+    def found() -> Lanes:
         def tail(k: Lanes, lower: Lanes) -> Lanes:
             beyond, below = incomplete_gamma(k + 1.0, mu)
             return choose(lower, below.get(), beyond.get())
 
-        return _search(q, _nearly_normal(q, mu, mu, 1.0), math.inf, tail)
+        return search(q, nearly_normal(q, mu, mu, 1.0), math.inf, tail)
 
     spread = mu > 0.0
     top = choose(spread, mu.constant(math.inf), 0.0)
-    return _limits(q, (mu >= 0.0) & (mu < math.inf), top, spread, search)
+    return limits(q, (mu >= 0.0) & (mu < math.inf), top, spread, found)
 
 
 def _binomial(n: Lanes, p: Lanes, q: Lanes) -> Lanes:
@@ -97,7 +97,7 @@ def _binomial(n: Lanes, p: Lanes, q: Lanes) -> Lanes:
     """
     top = -((-n).floor())
 
-    def search() -> Lanes:
+    def found() -> Lanes:
         failure = 1.0 - p
 
         def tail(k: Lanes, lower: Lanes) -> Lanes:
@@ -110,17 +110,17 @@ def _binomial(n: Lanes, p: Lanes, q: Lanes) -> Lanes:
             )
 
         mean = n * p
-        return _search(q, _nearly_normal(q, mean, mean * failure, failure - p), top, tail)
+        return search(q, nearly_normal(q, mean, mean * failure, failure - p), top, tail)
 
     spread = (n > 0.0) & (p > 0.0) & (p < 1.0)
     end = choose(p.equals(0.0), 0.0, top)
-    return _limits(q, (n >= 0.0) & (n < math.inf) & (p >= 0.0) & (p <= 1.0), end, spread, search)
+    return limits(q, (n >= 0.0) & (n < math.inf) & (p >= 0.0) & (p <= 1.0), end, spread, found)
 
 
 def _negative_binomial(mu: Lanes, alpha: Lanes, q: Lanes) -> Lanes:
     """Of Poisson counts whose rate is gamma distributed, mean mu >= 0 and shape alpha > 0; infinite at q = 1."""
 
-    def search() -> Lanes:
+    def found() -> Lanes:
         n = mu + alpha
         success, failure = alpha / n, mu / n
 
@@ -134,16 +134,16 @@ def _negative_binomial(mu: Lanes, alpha: Lanes, q: Lanes) -> Lanes:
             )
 
         ratio = mu / alpha
-        start = Cell(_nearly_normal(q, mu, fma(mu, ratio, mu), fma(ratio, 2.0, 1.0)))
+        start = Cell(nearly_normal(q, mu, fma(mu, ratio, mu), fma(ratio, 2.0, 1.0)))
         with mu.builder.if_((ratio > 1.0).value):  # most of the spread is that of the rate
             lower = q <= 0.5
             start.set(ratio * gamma_quantile(alpha, choose(lower, q, 1.0 - q), lower))
-        return _search(q, start.get(), math.inf, tail)
+        return search(q, start.get(), math.inf, tail)
 
     spread = mu > 0.0
     top = choose(spread, mu.constant(math.inf), 0.0)
     valid = (mu >= 0.0) & (mu < math.inf) & (alpha > 0.0) & (alpha < math.inf)
-    return _limits(q, valid, top, spread, search)
+    return limits(q, valid, top, spread, found)
 
 
 poisson_quantile: Final = lane_by_lane("poisson_quantile", 2, _poisson)
