@@ -12,8 +12,8 @@ from consilience.distributions.constraints import (
     real,
     real_vector,
 )
+from consilience.distributions.densities import realised_with
 from consilience.distributions.distribution import Distribution, static
-from consilience.distributions.drawing import realised_with
 from consilience.distributions.mathematics import isfinite
 from consilience.distributions.random_variable import fresh_key, fresh_keys, random_variables
 from consilience.distributions.shapes import same_shape, text, wanted_shape

@@ -113,11 +113,17 @@ class Joined(Measure):
     def quantile(self, q: Node) -> Node:
         return self._tails(q, "quantile")
 
+    def snapped(self, value: Node) -> Node:
+        values = self._values(value)
+        moved = [part.snapped(own) for part, own in zip(self.parts, values, strict=True)]
+        changed = any(after is not before for before, after in zip(values, moved, strict=True))
+        return concatenate(moved, values[0].ndim + self.axis) if changed else value
+
     def atoms(self, value: Node) -> Node | None:
         if self.discrete:
             return super().atoms(value)
         values = self._values(value)
-        found = [part.atoms(own) for part, own in zip(self.parts, values, strict=True)]
+        found = [part.has_mass(own) for part, own in zip(self.parts, values, strict=True)]
         if all(atoms is None for atoms in found):
             return None
         full = [

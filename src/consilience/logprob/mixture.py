@@ -86,6 +86,11 @@ class Mixture(Measure):
             return None
         return [as_tensor(False) if at is None else at for at in found]
 
+    def snapped(self, value: Node) -> Node:
+        for part in self.components:
+            value = part.snapped(value)
+        return value
+
     def atoms(self, value: Node) -> Node | None:
         if self.discrete:
             return super().atoms(value)

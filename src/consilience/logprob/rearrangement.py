@@ -173,7 +173,9 @@ class Selected(Measure):
         sources = argument.sources
         if isinstance(argument.node.op, RandomVariable) and not axes and places is not None:
             sources = {rv: places.ravel() if held is None else held for rv, held in sources.items()}
-        super().__init__(node, sources, discrete=argument.discrete, event_axes=axes, ends=argument.ends)
+        super().__init__(
+            node, sources, discrete=argument.discrete, whole=argument.whole, event_axes=axes, ends=argument.ends
+        )
         self.argument, self.op = argument, op
         self.origin = None if order is None else np.argsort(order.ravel())
 
@@ -218,6 +220,11 @@ class Selected(Measure):
 
     def quantile(self, q: Node) -> Node:
         return self._taken(self.argument.quantile(self._spread(q, constant(0.5))), q)
+
+    def snapped(self, value: Node) -> Node:
+        full = self._spread(value, cast(anywhere(self.argument.node), value.dtype))
+        moved = self.argument.snapped(full)
+        return value if moved is full or self.op is None or self.event_axes else self._taken(moved, value)
 
     def atoms(self, value: Node) -> Node | None:
         if self.discrete:

@@ -11,7 +11,7 @@ from consilience.distributions.mathematics import equal, where
 from consilience.distributions.random_variable import RandomVariable, distribution_of
 from consilience.ir import Node
 from consilience.logprob.derivation import rule
-from consilience.logprob.measure import EVERYWHERE, Ends, Measure, Sources
+from consilience.logprob.measure import EVERYWHERE, Ends, Measure, Sources, near
 from consilience.ops.elementwise import as_tensor, cast
 
 # Of random variables that stand for parts, sums or other transforms of the user's: those that they are made of.
@@ -69,6 +69,9 @@ class Dirac(Measure):
 
     def atoms(self, value: Node) -> Node:
         return equal(value, _comparable(self.node))
+
+    def snapped(self, value: Node) -> Node:
+        return near(value, cast(self.node, value.dtype))
 
     def quantile(self, q: Node) -> Node:
         return _comparable(self.node) + 0.0 * q
