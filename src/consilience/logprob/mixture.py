@@ -18,7 +18,7 @@ from consilience.logprob.variables import Dirac
 from consilience.ops.control import Cond, Item
 from consilience.ops.elementwise import apply, as_tensor
 from consilience.ops.index import Gather, Index, NewAxis
-from consilience.ops.reduce import reduce
+from consilience.ops.reduce import ArgSort, reduce
 from consilience.ops.shape import full
 
 # How many components are written out one by one.
@@ -179,7 +179,7 @@ def chosen_by_index(node: Node) -> Measure | None:
     assert isinstance(node.op, Index)
     x, *arrays = node.inputs
     random = [i for i, array in enumerate(arrays) if is_measurable(array)]
-    if len(random) != 1:
+    if len(random) != 1 or isinstance(arrays[random[0]].op, ArgSort):
         return None
     gathered = [
         axis
