@@ -62,11 +62,19 @@ class Transformed(Measure):
         x = self.argument.snapped(origin)
         result = self._with_slope(x, y)
         if self.function.even:
-            both = apply("logaddexp", result, self._with_slope(self.argument.snapped(-origin), y))
-            # An atom at 0 is one point of both branches.
-            atoms = self.argument.atoms(x)
-            result = both if atoms is None else where(logical_and(atoms, equal(x, 0.0)), result, both)
+            result = self._of_branches(result, x, self.argument.snapped(-origin), y)
         return result if inside is None else where(self._over_event(inside), result, -math.inf)
+
+    def _of_branches(self, result: Node, x: Node, mirrored: Node, y: Node) -> Node:
+        other = self._with_slope(mirrored, y)
+        both = apply("logaddexp", result, other)
+        here, there = self.argument.atoms(x), self.argument.atoms(mirrored)
+        if here is None or there is None:
+            return both
+        # Beside an atom the density of the other branch does not count, and one at 0 is one point of both.
+        only_here = logical_and(here, apply("logical_or", apply("logical_not", there), equal(x, 0.0)))
+        only_there = logical_and(there, apply("logical_not", here))
+        return where(only_here, result, where(only_there, other, both))
 
     def _with_slope(self, x: Node, y: Node) -> Node:
         density = self.argument.logp(x)
