@@ -14,7 +14,7 @@ from consilience.distributions.shapes import broadcast
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import FLOATS, Node, substitute
 from consilience.ir.side_tables import describe, pass_on, without_sources
-from consilience.logprob.derivation import derive, independent, is_measurable
+from consilience.logprob.derivation import derive, direct_variables, independent, is_measurable
 from consilience.logprob.measure import Measure, refusal
 from consilience.logprob.mixture import written_out
 from consilience.ops.dtypes import widened
@@ -110,6 +110,19 @@ def conditional_logp(rv_values: Mapping[Node, TensorLike], warn_rvs: bool | None
         held.append(measure)
     with without_sources():
         results = [_requiring(measure, measure.logp(_value(measure, values[n]))) for n, measure in measures.items()]
+        known: dict[Node, Node] = {}
+        for node, measure in measures.items():
+            found = measure.origins(_typed(node, values[node]))
+            known |= {rv: _typed(rv, value) for rv, value in found.items()}
+        results = substitute(results, known)
+        for node, result in zip(measures, results, strict=True):
+            left = set(random_variables([result])) & {rv for other in measures for rv in direct_variables(other)}
+            if left:
+                raise refusal(
+                    node,
+                    f"it depends on {describe(left.pop())}, whose value does not follow from those of the other nodes",
+                    "give the value of that variable itself",
+                )
         return dict(zip(rv_values, results, strict=True))
 
 

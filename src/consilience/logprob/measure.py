@@ -101,6 +101,10 @@ class Measure:
         """An atom in place of a value that differs from it by rounding errors, as an inverse function leaves them."""
         return near(value, round_even(value)) if self.whole else value
 
+    def origins(self, value: Node) -> Mapping[Node, Node]:
+        """Values of random variables that follow from a value of the node."""
+        return {}
+
     def missing(self, formula: str) -> NoReturn:
         """Raise MissingRuleError: this case has no such formula."""
         raise MissingRuleError(

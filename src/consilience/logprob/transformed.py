@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from consilience.backends.reference import evaluate
 from consilience.distributions.constraints import Bound
@@ -97,6 +98,9 @@ class Transformed(Measure):
             if atom is not origin:
                 moved = where(equal(atom, origin), moved, self.function.forward(atom))
         return moved if inside is None or moved is value else where(inside, moved, value)
+
+    def origins(self, value: Node) -> Mapping[Node, Node]:
+        return {} if self.function.even else self.argument.origins(self.function.inverse(value))
 
     def _over_event(self, condition: Node) -> Node:
         return reduce("all", condition, self.event_axes) if self.event_axes else condition
@@ -347,3 +351,6 @@ class Renamed(Measure):
 
     def snapped(self, value: Node) -> Node:
         return self.argument.snapped(value)
+
+    def origins(self, value: Node) -> Mapping[Node, Node]:
+        return self.argument.origins(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections.abc import Mapping
 
 from consilience.distributions.constraints import IntervalConstraint, Whole
 from consilience.distributions.densities import log_tail, quantile, supported_density
@@ -45,6 +46,9 @@ class VariableMeasure(Measure):
 
     def logccdf(self, value: Node) -> Node:
         return log_tail(self.node, value, "logccdf")
+
+    def origins(self, value: Node) -> Mapping[Node, Node]:
+        return {} if self.node in _sources else {self.node: value}
 
     def quantile(self, q: Node) -> Node:
         return quantile(self.node, q)
