@@ -45,8 +45,8 @@ class Censored(Measure):
     def quantile(self, q: Node) -> Node:
         return apply("maximum" if self.from_below else "minimum", self.argument.quantile(q), self.bound)
 
-    def snapped(self, value: Node) -> Node:
-        return near(self.argument.snapped(value), cast(self.bound, value.dtype))
+    def snapped(self, value: Node, error: Node) -> Node:
+        return near(self.argument.snapped(value, error), cast(self.bound, value.dtype), error)
 
     def atoms(self, value: Node) -> Node | None:
         if self.discrete:

@@ -52,10 +52,10 @@ class Group:
         over_axes = self.axes and self.count is None and found is not None and found.ndim
         return reduce("any", found, self.axes) if over_axes and found is not None else found
 
-    def snapped(self, value: Node) -> Node:
+    def snapped(self, value: Node, error: Node) -> Node:
         """An atom of one of the numbers in place of a value near it."""
         stretched = self._stretched(value)
-        moved = self.measure.snapped(stretched)
+        moved = self.measure.snapped(stretched, self._stretched(error))
         if moved is stretched:
             return value
         if self.count is not None or not self.axes:
@@ -163,9 +163,9 @@ class Extreme(Measure):
             return group.measure.quantile(exp(log(q) / group.count))
         return group.measure.quantile(-expm1(apply("log1p", -q) / group.count))
 
-    def snapped(self, value: Node) -> Node:
+    def snapped(self, value: Node, error: Node) -> Node:
         for group in self.groups:
-            value = group.snapped(value)
+            value = group.snapped(value, error)
         return value
 
     def atoms(self, value: Node) -> Node | None:

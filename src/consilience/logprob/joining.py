@@ -113,9 +113,10 @@ class Joined(Measure):
     def quantile(self, q: Node) -> Node:
         return self._tails(q, "quantile")
 
-    def snapped(self, value: Node) -> Node:
-        values = self._values(value)
-        moved = [part.snapped(own) for part, own in zip(self.parts, values, strict=True)]
+    def snapped(self, value: Node, error: Node) -> Node:
+        values, errors = self._values(value), self._values(error)
+        parts = zip(self.parts, values, errors, strict=True)
+        moved = [part.snapped(own, error_of_own) for part, own, error_of_own in parts]
         changed = any(after is not before for before, after in zip(values, moved, strict=True))
         return concatenate(moved, values[0].ndim + self.axis) if changed else value
 

@@ -32,8 +32,8 @@ from consilience.ops.elementwise import apply
 # stands for all of them.
 Sources: TypeAlias = Mapping[Node, "npt.NDArray[np.int64] | None"]
 Ends: TypeAlias = tuple[Bound, Bound]
-# How far rounding errors may move a value from an atom, relative.
-CLOSE: Final = 1e-9
+# Relative error of a value that a few roundings leave.
+ROUNDING: Final = 1e-14
 EVERYWHERE: Final[Ends] = (-math.inf, math.inf)
 
 
@@ -97,9 +97,9 @@ class Measure:
         """Where a value has a mass greater than 0; None if nowhere."""
         return apply("gt", self.logp(value), -math.inf) if self.discrete else self.atoms(value)
 
-    def snapped(self, value: Node) -> Node:
-        """An atom in place of a value that differs from it by rounding errors, as an inverse function leaves them."""
-        return near(value, round_even(value)) if self.whole else value
+    def snapped(self, value: Node, error: Node) -> Node:
+        """An atom in place of a value that differs from it by no more than the error that an inverse function left."""
+        return near(value, round_even(value), error) if self.whole else value
 
     def origins(self, value: Node) -> Mapping[Node, Node]:
         """Values of random variables that follow from a value of the node."""
@@ -137,10 +137,9 @@ class Measure:
         return log_difference(where(low, to_upper, from_lower), where(low, to_lower, from_upper))
 
 
-def near(value: Node, atom: Node) -> Node:
+def near(value: Node, atom: Node, error: Node) -> Node:
     """The atom where the value is near it, else the value."""
-    distance = absolute(value - atom)
-    return where(less_equal(distance, CLOSE * (1.0 + absolute(atom))), atom, value)
+    return where(less_equal(absolute(value - atom), apply("minimum", error, 0.25)), atom, value)
 
 
 def log_difference(a: Node, b: Node) -> Node:

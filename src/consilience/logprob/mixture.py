@@ -86,9 +86,9 @@ class Mixture(Measure):
             return None
         return [as_tensor(False) if at is None else at for at in found]
 
-    def snapped(self, value: Node) -> Node:
+    def snapped(self, value: Node, error: Node) -> Node:
         for part in self.components:
-            value = part.snapped(value)
+            value = part.snapped(value, error)
         return value
 
     def atoms(self, value: Node) -> Node | None:

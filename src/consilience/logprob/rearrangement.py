@@ -221,9 +221,9 @@ class Selected(Measure):
     def quantile(self, q: Node) -> Node:
         return self._taken(self.argument.quantile(self._spread(q, constant(0.5))), q)
 
-    def snapped(self, value: Node) -> Node:
+    def snapped(self, value: Node, error: Node) -> Node:
         full = self._spread(value, cast(anywhere(self.argument.node), value.dtype))
-        moved = self.argument.snapped(full)
+        moved = self.argument.snapped(full, self._spread(error, constant(0.0)))
         return value if moved is full or self.op is None or self.event_axes else self._taken(moved, value)
 
     def atoms(self, value: Node) -> Node | None:

@@ -8,14 +8,16 @@ from collections.abc import Mapping
 from consilience.backends.reference import evaluate
 from consilience.distributions.constraints import Bound
 from consilience.distributions.mathematics import (
+    absolute,
     equal,
+    exp,
     logical_and,
     where,
 )
 from consilience.ir import FLOATS, Node, constant, constant_value, is_leaf, topological
 from consilience.logprob.bijections import ROWS, Bijection
 from consilience.logprob.derivation import derive, require_not_repeated, rule, sole_random
-from consilience.logprob.measure import Ends, Measure, between, is_infinite, number
+from consilience.logprob.measure import ROUNDING, Ends, Measure, between, is_infinite, number
 from consilience.logprob.powers import division, exponential, power, scaling, shift
 from consilience.ops.elementwise import Cast, Elementwise, apply, as_tensor, cast
 from consilience.ops.reduce import reduce
@@ -60,10 +62,11 @@ class Transformed(Measure):
         value = value if value.dtype in FLOATS else cast(value, "float64")
         y, inside = self._inside(value)
         origin = self.function.inverse(y)
-        x = self.argument.snapped(origin)
+        error = self._error(origin, y, ROUNDING * absolute(y))
+        x = self.argument.snapped(origin, error)
         result = self._with_slope(x, y)
         if self.function.even:
-            result = self._of_branches(result, x, self.argument.snapped(-origin), y)
+            result = self._of_branches(result, x, self.argument.snapped(-origin, error), y)
         return result if inside is None else where(self._over_event(inside), result, -math.inf)
 
     def _of_branches(self, result: Node, x: Node, mirrored: Node, y: Node) -> Node:
@@ -87,14 +90,19 @@ class Transformed(Measure):
             slope = where(atoms, 0.0, slope)
         return _added(density, self._sum_over_event(slope))
 
-    def snapped(self, value: Node) -> Node:
+    def _error(self, x: Node, y: Node, error: Node) -> Node:
+        """The error of the inverse x of a value y with an error."""
+        return error * exp(self.function.log_slope(x, y)) + ROUNDING * absolute(x)
+
+    def snapped(self, value: Node, error: Node) -> Node:
         if self.event_axes:
             return value
         y, inside = self._inside(value if value.dtype in FLOATS else cast(value, "float64"))
         x = self.function.inverse(y)
+        error = self._error(x, y, error)
         moved = value
         for origin in (x, -x) if self.function.even else (x,):
-            atom = self.argument.snapped(origin)
+            atom = self.argument.snapped(origin, error)
             if atom is not origin:
                 moved = where(equal(atom, origin), moved, self.function.forward(atom))
         return moved if inside is None or moved is value else where(inside, moved, value)
@@ -113,9 +121,10 @@ class Transformed(Measure):
         if self.discrete:
             return super().atoms(value)
         x = self.function.inverse(y)
-        found = self.argument.atoms(self.argument.snapped(x))
+        error = self._error(x, y, ROUNDING * absolute(y))
+        found = self.argument.atoms(self.argument.snapped(x, error))
         if self.function.even and found is not None:
-            mirrored = self.argument.atoms(self.argument.snapped(-x))
+            mirrored = self.argument.atoms(self.argument.snapped(-x, error))
             assert mirrored is not None
             found = apply("logical_or", found, mirrored)
         return found if found is None or inside is None else logical_and(found, inside)
@@ -134,7 +143,8 @@ class Transformed(Measure):
         value = value if value.dtype in FLOATS else cast(value, "float64")
         f, argument = self.function, self.argument
         y, inside = self._inside(value)
-        x = argument.snapped(f.inverse(y))
+        x = f.inverse(y)
+        x = argument.snapped(x, self._error(x, y, ROUNDING * absolute(y)))
         if self.function.pole:
             result = self._tail_around_pole(x, y, upper)
         elif self.function.even:
@@ -349,8 +359,8 @@ class Renamed(Measure):
     def atoms(self, value: Node) -> Node | None:
         return self.argument.atoms(value)
 
-    def snapped(self, value: Node) -> Node:
-        return self.argument.snapped(value)
+    def snapped(self, value: Node, error: Node) -> Node:
+        return self.argument.snapped(value, error)
 
     def origins(self, value: Node) -> Mapping[Node, Node]:
         return self.argument.origins(value)

@@ -74,8 +74,8 @@ class Dirac(Measure):
     def atoms(self, value: Node) -> Node:
         return equal(value, _comparable(self.node))
 
-    def snapped(self, value: Node) -> Node:
-        return near(value, cast(self.node, value.dtype))
+    def snapped(self, value: Node, error: Node) -> Node:
+        return near(value, cast(self.node, value.dtype), error)
 
     def quantile(self, q: Node) -> Node:
         return _comparable(self.node) + 0.0 * q
