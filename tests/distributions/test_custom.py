@@ -98,11 +98,6 @@ def test_what_was_not_given_says_so() -> None:
 WRONG = [
     (lambda: pd.CustomDist.dist(0.0), TypeError, "needs `logp=` .* or `random=`"),
     (
-        lambda: pd.CustomDist.dist(0.0, dist=lambda mu, size: mu),
-        MissingRuleError,
-        "no density is derived from `dist=`",
-    ),
-    (
         lambda: pd.CustomDist.dist(mu=0.0, logp=normal_logp),
         TypeError,
         "no argument `mu`; parameters are given by position",

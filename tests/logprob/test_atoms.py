@@ -41,9 +41,13 @@ def test_an_atom_is_not_stretched() -> None:
 
 
 def test_an_atom_in_two_branches() -> None:
-    """|max(X, -1)| has its mass at 1, beside the density there of the other branch."""
+    """One at 0 counts once; beside one of the other branch a density does not count."""
     node = pt.abs(pt.maximum(normal(), 0.0))
     np.testing.assert_allclose(evaluated(logprob.logp, node, [0.0, 1.0]), [FROZEN.logcdf(0), FROZEN.logpdf(1)])
+    node = pt.abs(pt.maximum(normal(), -1.0))
+    both = np.log(FROZEN.pdf(0.5) + FROZEN.pdf(-0.5))
+    expected = [both, FROZEN.logcdf(-1), FROZEN.logpdf(2)]
+    np.testing.assert_allclose(evaluated(logprob.logp, node, [0.5, 1.0, 2.0]), expected)
 
 
 ROUNDED = {

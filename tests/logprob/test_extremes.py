@@ -63,3 +63,31 @@ def test_shared_numbers_are_refused() -> None:
         logprob.logp(pt.maximum(x, x + 1.0), 0.0)
     with pytest.raises(MissingRuleError, match=r"maximum.*is a parameter of another"):
         logprob.logp(pt.maximum(x, pd.Normal.dist(x, 1.0)), 0.0)
+
+
+PLACES = {
+    "least": lambda: pt.sort(pd.Normal.dist(0.3, 1.2, shape=5))[0],
+    "second": lambda: pt.sort(pd.Normal.dist(0.3, 1.2, shape=5))[1],
+    "middle of transformed ones": lambda: pt.sort(pt.exp(pd.Normal.dist(0.3, 1.2, shape=5)))[2],
+    "function of the greatest": lambda: pt.exp(-0.3 * pt.sort(pd.Gamma.dist(2.0, 1.0, shape=4))[-1]),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_order_statistics(name: str) -> None:
+    """One place of sorted equal ones."""
+    check_continuous(PLACES[name]())
+    if "function" not in name:
+        check_quantiles(PLACES[name]())
+
+
+def test_sorted_vectors() -> None:
+    """Every ascending vector stands for all its permutations."""
+    node = pt.sort(pd.Normal.dist(0.3, 1.2, shape=(2, 3)))
+    v = np.array([[0.1, 0.4, 2.0], [0.1, 2.0, 0.4]])
+    expected = scipy.stats.norm(0.3, 1.2).logpdf(v[0]).sum() + np.log(6)
+    np.testing.assert_allclose(evaluated(logprob.logp, node, v), [expected, -np.inf])
+    descending = pt.sort(pd.Normal.dist(0.3, 1.2, shape=3))[::-1]
+    np.testing.assert_allclose(evaluated(logprob.logp, descending, v[0][::-1]), expected)
+    with pytest.raises(MissingRuleError, match=r"test_extremes\.py"):
+        logprob.logp(pt.sort(pd.Normal.dist([0.0, 1.0], 1.0)), [0.0, 1.0])

@@ -95,6 +95,11 @@ def test_joint_density_of_several_nodes() -> None:
     np.testing.assert_allclose(
         found, [scipy.stats.norm.logpdf(1.0, 0.5), scipy.stats.lognorm(2, scale=np.e).logpdf(2.0)]
     )
+    # The value of a parent follows from that of an invertible function of it.
+    found = [float(value_of(n)) for n in logprob.conditional_logp({2.0 * pt.exp(a): 2.0 * np.e, b: 3.0}).values()]
+    np.testing.assert_allclose(
+        found, [scipy.stats.norm.logpdf(1.0, 0.5) - np.log(2 * np.e), scipy.stats.norm.logpdf(3.0, 1.0, 2.0)]
+    )
     x = pd.Normal.dist(MU[1], 1.0)
     parts = logprob.conditional_logp(dict(zip(pt.split(x, 3), [[0.0], [1.0], [2.0]], strict=True)))
     np.testing.assert_allclose(
@@ -106,6 +111,9 @@ REFUSED = {
     "repeats elements": lambda x: logprob.logp(x[[0, 0]], [0.0, 0.0]),
     "same random numbers twice": lambda x: logprob.logp(pt.concatenate([x[:2], pt.exp(x[1:])]), np.zeros(4)),
     "follows from the values": lambda x: logprob.conditional_logp({x: np.zeros(3), pt.exp(x): np.ones(3)}),
+    "whose value does not follow": lambda x: logprob.conditional_logp(
+        {pt.abs(x): np.ones(3), pd.Normal.dist(x, 1.0): np.zeros(3)}
+    ),
     "uses the same random numbers twice": lambda x: logprob.conditional_logp({x[:2]: np.zeros(2), x[1:]: np.ones(2)}),
 }
 

@@ -12,6 +12,7 @@ from consilience.distributions.generator import GraphGenerator
 from consilience.distributions.shapes import same_shape, text
 from consilience.errors import DtypeError, MissingRuleError, ShapeError
 from consilience.ir import INTEGERS, Dim, Node, Shape, constant
+from consilience.ir.arithmetic import known_meaning
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.shape import as_shape, length_of
@@ -41,6 +42,9 @@ class CustomDist(Distribution):
     logp            function (value, *parameters) -> log density, one number per event; a scalar is the sum for the
                     whole variable
     logcdf          function (value, *parameters) -> log P(X <= value), one number per event
+    dist            function (*parameters, size) -> an expression of random variables made by `….dist(…, size=size)`,
+                    from which density, draws and support follow, in place of the other functions; the public names
+                    of `consilience.logprob` give it its meaning
     random          function (*parameters, rng, size) -> draws of shape `size`, as a graph; `rng` has the methods of
                     NumPy's generator, and is a random key for the functions of `pt.random`
     support_point   function (*parameters) -> a value from which sampling may start; 0 if not given
@@ -74,9 +78,15 @@ class CustomDist(Distribution):
         if unknown:
             raise TypeError(f"{class_name} has no argument `{next(iter(unknown))}`; parameters are given by position.")
         if dist is not None:
-            raise MissingRuleError(
-                f"{class_name}: no density is derived from `dist=`; give `logp=` and `random=` instead."
-            )
+            if any(formula is not None for formula in (logp, logcdf, random)):
+                raise TypeError(
+                    f"{class_name}: `dist` gives density and draws; leave out `logp`, `logcdf` and `random`."
+                )
+            make = known_meaning("generated_variable")
+            if make is None:
+                raise MissingRuleError(f"{class_name}: `dist=` derives densities: `import consilience.logprob` first.")
+            variable: Node = make(class_name, dist, [as_tensor(p) for p in parameters], shape, size, support_point)
+            return variable
         if logp is None and random is None:
             raise TypeError(f"{class_name} needs `logp=` (a density) or `random=` (draws), or both.")
         if dtype not in DTYPES:

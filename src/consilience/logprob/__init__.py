@@ -1,9 +1,45 @@
 """Log densities derived from graphs: of random variables, and of expressions of them."""
 
-from consilience.logprob import censoring, extremes, joining, rearrangement, rounding, transformed, truth, variables
+from consilience.distributions.custom import CustomDist
+from consilience.logprob import (
+    censoring,
+    cumulative,
+    derived,
+    extremes,
+    gaussian,
+    joining,
+    matrix_product,
+    mixture,
+    order,
+    rearrangement,
+    rounding,
+    sums,
+    transformed,
+    truth,
+    variables,
+)
 from consilience.logprob.functions import conditional_logp, icdf, logccdf, logcdf, logp
 
 # Each case registers its rules when it is imported.
-CASES = (censoring, extremes, joining, rearrangement, rounding, transformed, truth, variables)
+CASES = (
+    censoring,
+    cumulative,
+    derived,
+    extremes,
+    gaussian,
+    joining,
+    matrix_product,
+    mixture,
+    order,
+    rearrangement,
+    rounding,
+    sums,
+    transformed,
+    truth,
+    variables,
+)
 
-__all__ = ["conditional_logp", "icdf", "logccdf", "logcdf", "logp"]
+# PyMC's older name.
+DensityDist = CustomDist
+
+__all__ = ["CustomDist", "DensityDist", "conditional_logp", "icdf", "logccdf", "logcdf", "logp"]

@@ -7,8 +7,8 @@ import math
 from consilience.distributions.mathematics import equal, greater, less, where
 from consilience.ir import FLOATS, Node
 from consilience.logprob.derivation import derive, require_not_repeated, rule, sole_random
-from consilience.logprob.measure import Measure
-from consilience.ops.elementwise import Elementwise, apply
+from consilience.logprob.measure import Measure, near
+from consilience.ops.elementwise import Elementwise, apply, cast
 
 
 class Clipped(Measure):
@@ -44,6 +44,9 @@ class Clipped(Measure):
 
     def quantile(self, q: Node) -> Node:
         return apply("maximum" if self.from_below else "minimum", self.argument.quantile(q), self.bound)
+
+    def snapped(self, value: Node, error: Node) -> Node:
+        return near(self.argument.snapped(value, error), cast(self.bound, value.dtype), error)
 
     def atoms(self, value: Node) -> Node | None:
         if self.discrete:

@@ -14,18 +14,22 @@ from consilience.ir.side_tables import describe, without_sources
 from consilience.logprob.measure import Measure, Sources, refusal
 from consilience.ops.elementwise import Elementwise
 
-Rule: TypeAlias = "Callable[[Node], Measure | None]"
+Rule: TypeAlias = Callable[[Node], Measure | None]
 
 # Per op, or name of a scalar function, the rules in order; a rule gives None where it does not apply.
 RULES: Final[dict[type[Op] | str, list[Rule]]] = {}
 
 
-def rule(*of: type[Op] | str) -> Callable[[Rule], Rule]:
-    """Register a rule for ops and names of scalar functions."""
+# Rules that are tried when none of these applies.
+LAST_RULES: Final[dict[type[Op] | str, list[Rule]]] = {}
+
+
+def rule(*of: type[Op] | str, last: bool = False) -> Callable[[Rule], Rule]:
+    """Register a rule for ops and names of scalar functions; `last` is for those that others go before."""
 
     def register(function: Rule) -> Rule:
         for key in of:
-            RULES.setdefault(key, []).append(function)
+            (LAST_RULES if last else RULES).setdefault(key, []).append(function)
         return function
 
     return register
@@ -50,8 +54,8 @@ def derive(node: Node) -> Measure:
         raise refusal(node, "it does not depend on a random variable", "a deterministic node has no density")
     key = node.op.function if isinstance(node.op, Elementwise) else type(node.op)
     with without_sources():
-        for candidate in RULES.get(key, ()):
-            measure = candidate(node)
+        for candidate in (*RULES.get(key, ()), *LAST_RULES.get(key, ())):
+            measure: Measure | None = candidate(node)
             if measure is not None:
                 return measure
     random = [operand for operand in node.inputs if operand.dtype != "key" and is_measurable(operand)]
@@ -115,6 +119,23 @@ def together(node: Node, parts: Sequence[Measure]) -> Sources:
                 )
             sources[rv] = np.union1d(held, positions)
     return sources
+
+
+def share_elements(parts: Sequence[Measure]) -> bool:
+    """Whether several measures use the same element of a random variable."""
+    held: list[tuple[Node, npt.NDArray[np.int64] | None]] = []
+    for part in parts:
+        for rv, positions in part.sources.items():
+            for other, taken in held:
+                if rv is other and (positions is None or taken is None or np.intersect1d(positions, taken).size):
+                    return True
+        held += part.sources.items()
+    return False
+
+
+def are_independent(parts: Sequence[Measure]) -> bool:
+    """Whether parts share no element of a random variable, and none is a parameter of another."""
+    return not share_elements(parts) and not parents_among({rv: None for part in parts for rv in part.sources})
 
 
 def parents_among(sources: Sources) -> list[Node]:

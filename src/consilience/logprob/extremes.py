@@ -48,9 +48,20 @@ class Group:
     def atoms(self, value: Node) -> Node | None:
         """Where a value is an atom of one of the numbers."""
         stretched = self._stretched(value)
-        found = self.measure.atoms(stretched)
+        found = self.measure.has_mass(stretched)
         over_axes = self.axes and self.count is None and found is not None and found.ndim
         return reduce("any", found, self.axes) if over_axes and found is not None else found
+
+    def snapped(self, value: Node, error: Node) -> Node:
+        """An atom of one of the numbers in place of a value near it."""
+        stretched = self._stretched(value)
+        moved = self.measure.snapped(stretched, self._stretched(error))
+        if moved is stretched:
+            return value
+        if self.count is not None or not self.axes:
+            return moved
+        nearest = reduce("max", where(equal(moved, stretched), -math.inf, moved), self.axes)
+        return where(equal(nearest, -math.inf), value, nearest)
 
     def sum(self, formula: Formula, value: Node) -> Node:
         """Sum over the numbers."""
@@ -151,6 +162,11 @@ class Extreme(Measure):
         if self.greatest:
             return group.measure.quantile(exp(log(q) / group.count))
         return group.measure.quantile(-expm1(apply("log1p", -q) / group.count))
+
+    def snapped(self, value: Node, error: Node) -> Node:
+        for group in self.groups:
+            value = group.snapped(value, error)
+        return value
 
     def atoms(self, value: Node) -> Node | None:
         if self.discrete:

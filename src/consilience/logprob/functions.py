@@ -14,8 +14,9 @@ from consilience.distributions.shapes import broadcast
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import FLOATS, Node, substitute
 from consilience.ir.side_tables import describe, pass_on, without_sources
-from consilience.logprob.derivation import derive, independent, is_measurable
+from consilience.logprob.derivation import derive, direct_variables, independent, is_measurable
 from consilience.logprob.measure import Measure, refusal
+from consilience.logprob.mixture import written_out
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.shape import broadcast_to
@@ -35,7 +36,7 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
     del warn_rvs
     if is_random(rv):
         return densities.logp(rv, value)
-    measure = derive(_node(rv))
+    measure = _measure(rv)
     with without_sources():
         return _requiring(measure, measure.logp(_value(measure, value)))
 
@@ -45,7 +46,7 @@ def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
     del warn_rvs
     if is_random(rv):
         return densities.logcdf(rv, value)
-    measure = derive(_node(rv))
+    measure = _measure(rv)
     with without_sources():
         return _requiring(measure, measure.logcdf(_value(measure, value)))
 
@@ -55,7 +56,7 @@ def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
     del warn_rvs
     if is_random(rv):
         return densities.logccdf(rv, value)
-    measure = derive(_node(rv))
+    measure = _measure(rv)
     with without_sources():
         return _requiring(measure, measure.logccdf(_value(measure, value)))
 
@@ -65,7 +66,7 @@ def icdf(rv: Node, q: TensorLike, warn_rvs: bool | None = None) -> Node:
     del warn_rvs
     if is_random(rv):
         return densities.icdf(rv, q)
-    measure = derive(_node(rv))
+    measure = _measure(rv)
     with without_sources():
         given = as_tensor(q)
         given = given if given.dtype in FLOATS else cast(given, "float64")
@@ -86,8 +87,9 @@ def conditional_logp(rv_values: Mapping[Node, TensorLike], warn_rvs: bool | None
     del warn_rvs
     values = {node: as_tensor(value) for node, value in rv_values.items()}
     measures: dict[Node, Measure] = {}
+    values = dict(zip(written_out([_node(node) for node in values]), values.values(), strict=True))
     for node in values:
-        if not is_measurable(_node(node)):
+        if not is_measurable(node):
             raise refusal(node, "it does not depend on a random variable", "leave it out of the values")
         rest = {other: value for other, value in values.items() if other is not node}
         (conditioned,) = substitute([node], _cut(rest))
@@ -107,7 +109,21 @@ def conditional_logp(rv_values: Mapping[Node, TensorLike], warn_rvs: bool | None
                 independent(node, [_only(measure, shared), _only(other, shared)])
         held.append(measure)
     with without_sources():
-        return {n: _requiring(measure, measure.logp(_value(measure, values[n]))) for n, measure in measures.items()}
+        results = [_requiring(measure, measure.logp(_value(measure, values[n]))) for n, measure in measures.items()]
+        known: dict[Node, Node] = {}
+        for node, measure in measures.items():
+            found = measure.origins(_typed(node, values[node]))
+            known |= {rv: _typed(rv, value) for rv, value in found.items()}
+        results = substitute(results, known)
+        for node, result in zip(measures, results, strict=True):
+            left = set(random_variables([result])) & {rv for other in measures for rv in direct_variables(other)}
+            if left:
+                raise refusal(
+                    node,
+                    f"it depends on {describe(left.pop())}, whose value does not follow from those of the other nodes",
+                    "give the value of that variable itself",
+                )
+        return dict(zip(rv_values, results, strict=True))
 
 
 def _only(measure: Measure, shared: list[Node]) -> Measure:
@@ -124,6 +140,11 @@ def _typed(node: Node, value: Node) -> Node:
     typed = cast(value, node.dtype)
     shape = broadcast([node.static_shape, typed.static_shape], "a value")
     return typed if typed.static_shape == shape else broadcast_to(typed, shape)
+
+
+def _measure(given: Node) -> Measure:
+    (node,) = written_out([_node(given)])
+    return derive(node)
 
 
 def _node(given: Node) -> Node:

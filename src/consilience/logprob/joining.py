@@ -6,7 +6,8 @@ from consilience.distributions.random_variable import random_variables
 from consilience.distributions.shapes import broadcast, spread
 from consilience.ir import Node, substitute
 from consilience.ir.side_tables import describe
-from consilience.logprob.derivation import derive, is_measurable, parents_among, rule, together
+from consilience.logprob.derivation import derive, is_measurable, parents_among, rule, share_elements, together
+from consilience.logprob.gaussian import linear_map
 from consilience.logprob.measure import EVERYWHERE, Ends, Measure, refusal
 from consilience.logprob.variables import Dirac
 from consilience.ops.elementwise import as_tensor, cast, promote
@@ -112,11 +113,18 @@ class Joined(Measure):
     def quantile(self, q: Node) -> Node:
         return self._tails(q, "quantile")
 
+    def snapped(self, value: Node, error: Node) -> Node:
+        values, errors = self._values(value), self._values(error)
+        parts = zip(self.parts, values, errors, strict=True)
+        moved = [part.snapped(own, error_of_own) for part, own, error_of_own in parts]
+        changed = any(after is not before for before, after in zip(values, moved, strict=True))
+        return concatenate(moved, values[0].ndim + self.axis) if changed else value
+
     def atoms(self, value: Node) -> Node | None:
         if self.discrete:
             return super().atoms(value)
         values = self._values(value)
-        found = [part.atoms(own) for part, own in zip(self.parts, values, strict=True)]
+        found = [part.has_mass(own) for part, own in zip(self.parts, values, strict=True)]
         if all(atoms is None for atoms in found):
             return None
         full = [
@@ -138,4 +146,6 @@ def joined(node: Node) -> Measure | None:
     assert isinstance(node.op, Concatenate)
     if not all(isinstance(operand.static_shape[node.op.axis], int) for operand in node.inputs):
         raise refusal(node, "the length of a part along the axis is not known", "give the parts a known length")
-    return Joined(node, [derive(o) if is_measurable(o) else Dirac(o) for o in node.inputs])
+    parts = [derive(o) if is_measurable(o) else Dirac(o) for o in node.inputs]
+    of_normal = linear_map(node) if share_elements(parts) else None
+    return Joined(node, parts) if of_normal is None else of_normal

@@ -13,9 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.distributions.constraints import Bound
-from consilience.distributions.mathematics import equal, less, log1mexp, logical_and, where
+from consilience.distributions.mathematics import (
+    absolute,
+    equal,
+    less,
+    less_equal,
+    log1mexp,
+    logical_and,
+    round_even,
+    where,
+)
 from consilience.errors import MissingRuleError
-from consilience.ir import Node, Shape, constant
+from consilience.ir import FLOATS, Node, Shape, constant
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import apply
 
@@ -23,6 +32,8 @@ from consilience.ops.elementwise import apply
 # stands for all of them.
 Sources: TypeAlias = Mapping[Node, "npt.NDArray[np.int64] | None"]
 Ends: TypeAlias = tuple[Bound, Bound]
+# Relative error of a value that a few roundings leave.
+ROUNDING: Final = 1e-14
 EVERYWHERE: Final[Ends] = (-math.inf, math.inf)
 
 
@@ -39,18 +50,21 @@ class Measure:
         sources: Sources,
         *,
         discrete: bool = False,
+        whole: bool = False,
         event_axes: tuple[int, ...] = (),
         ends: Ends = EVERYWHERE,
     ) -> None:
         """The parts that every case has.
 
         discrete     all values have masses
+        whole        they are whole numbers, as those of integer nodes are
         event_axes   axes of one event, counted from the end (negative, ascending)
         ends         numbers between which all values lie
         """
         self.node = node
         self.sources = sources
         self.discrete = discrete
+        self.whole = whole or (discrete and node.dtype not in FLOATS)
         self.event_axes = event_axes
         self.ends = ends
 
@@ -78,6 +92,18 @@ class Measure:
     def atoms(self, value: Node) -> Node | None:
         """Where a value is a point of positive mass; None if nowhere. Of a discrete measure: everywhere."""
         return constant(np.asarray(True)) if self.discrete else None
+
+    def has_mass(self, value: Node) -> Node | None:
+        """Where a value has a mass greater than 0; None if nowhere."""
+        return apply("gt", self.logp(value), -math.inf) if self.discrete else self.atoms(value)
+
+    def snapped(self, value: Node, error: Node) -> Node:
+        """An atom in place of a value that differs from it by no more than the error that an inverse function left."""
+        return near(value, round_even(value), error) if self.whole else value
+
+    def origins(self, value: Node) -> Mapping[Node, Node]:
+        """Values of random variables that follow from a value of the node."""
+        return {}
 
     def missing(self, formula: str) -> NoReturn:
         """Raise MissingRuleError: this case has no such formula."""
@@ -109,6 +135,11 @@ class Measure:
         from_upper = self.logccdf(upper) if upper_included else self.log_from(upper)
         low = less(to_upper, from_lower)
         return log_difference(where(low, to_upper, from_lower), where(low, to_lower, from_upper))
+
+
+def near(value: Node, atom: Node, error: Node) -> Node:
+    """The atom where the value is near it, else the value."""
+    return where(less_equal(absolute(value - atom), apply("minimum", error, 0.25)), atom, value)
 
 
 def log_difference(a: Node, b: Node) -> Node:

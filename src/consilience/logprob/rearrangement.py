@@ -19,7 +19,7 @@ from consilience.distributions.shapes import broadcast, spread
 from consilience.ir import Node, Op, constant, constant_value, substitute
 from consilience.ir.dimension import product
 from consilience.ir.side_tables import pass_on
-from consilience.logprob.derivation import derive, direct_variables, is_measurable, rule
+from consilience.logprob.derivation import derive, direct_variables, is_measurable, rule, sole_random
 from consilience.logprob.measure import Measure, refusal
 from consilience.logprob.variables import VariableMeasure, stand_in
 from consilience.ops.elementwise import Elementwise, cast
@@ -81,7 +81,7 @@ def rearrangement(node: Node) -> Measure | None:
         return None
     places = positions_of(node)
     _check_unique(node, places)
-    if isinstance(argument.op, Elementwise) and argument.op.function not in ("where",):
+    if isinstance(argument.op, Elementwise) and argument.op.function != "where" and sole_random(argument) is not None:
         return derive(_of_operands(node, argument))
     if isinstance(argument.op, RandomVariable):
         part = _part_of_variable(node, argument, places)
@@ -173,7 +173,9 @@ class Selected(Measure):
         sources = argument.sources
         if isinstance(argument.node.op, RandomVariable) and not axes and places is not None:
             sources = {rv: places.ravel() if held is None else held for rv, held in sources.items()}
-        super().__init__(node, sources, discrete=argument.discrete, event_axes=axes, ends=argument.ends)
+        super().__init__(
+            node, sources, discrete=argument.discrete, whole=argument.whole, event_axes=axes, ends=argument.ends
+        )
         self.argument, self.op = argument, op
         self.origin = None if order is None else np.argsort(order.ravel())
 
@@ -218,6 +220,11 @@ class Selected(Measure):
 
     def quantile(self, q: Node) -> Node:
         return self._taken(self.argument.quantile(self._spread(q, constant(0.5))), q)
+
+    def snapped(self, value: Node, error: Node) -> Node:
+        full = self._spread(value, cast(anywhere(self.argument.node), value.dtype))
+        moved = self.argument.snapped(full, self._spread(error, constant(0.0)))
+        return value if moved is full or self.op is None or self.event_axes else self._taken(moved, value)
 
     def atoms(self, value: Node) -> Node | None:
         if self.discrete:

@@ -16,7 +16,7 @@ class Rounded(Measure):
     """The whole number k of an interval that holds X: P(k) is its probability."""
 
     def __init__(self, node: Node, argument: Measure, kind: str) -> None:
-        super().__init__(node, argument.sources, discrete=True, ends=_ends(argument, kind))
+        super().__init__(node, argument.sources, discrete=True, whole=True, ends=_ends(argument, kind))
         self.argument, self.kind = argument, kind
 
     def logp(self, value: Node) -> Node:

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from consilience.backends.reference import evaluate
 from consilience.distributions.constraints import Bound
 from consilience.distributions.mathematics import (
     absolute,
     equal,
-    less_equal,
+    exp,
     logical_and,
-    round_even,
     where,
 )
 from consilience.ir import FLOATS, Node, constant, constant_value, is_leaf, topological
 from consilience.logprob.bijections import ROWS, Bijection
 from consilience.logprob.derivation import derive, require_not_repeated, rule, sole_random
-from consilience.logprob.measure import Ends, Measure, between, is_infinite, number
+from consilience.logprob.measure import ROUNDING, Ends, Measure, between, is_infinite, number
 from consilience.logprob.powers import division, exponential, power, scaling, shift
 from consilience.ops.elementwise import Cast, Elementwise, apply, as_tensor, cast
 from consilience.ops.reduce import reduce
 from consilience.record import replace
-
-# How far a value may be from that of the whole number that is taken as its origin, relative.
-CLOSE = 1e-9
 
 
 class Transformed(Measure):
@@ -64,44 +61,54 @@ class Transformed(Measure):
     def logp(self, value: Node) -> Node:
         value = value if value.dtype in FLOATS else cast(value, "float64")
         y, inside = self._inside(value)
-        x = self.function.inverse(y)
-        if self.argument.discrete:
-            result = self._mass(x, y)
-        else:
-            result = self._density(x, y)
+        origin = self.function.inverse(y)
+        error = self._error(origin, y, ROUNDING * absolute(y))
+        x = self.argument.snapped(origin, error)
+        result = self._with_slope(x, y)
+        if self.function.even:
+            result = self._of_branches(result, x, self.argument.snapped(-origin, error), y)
         return result if inside is None else where(self._over_event(inside), result, -math.inf)
 
-    def _density(self, x: Node, y: Node) -> Node:
-        result = self._with_slope(x, y)
-        if not self.function.even:
-            return result
-        other = self._with_slope(-x, y)
+    def _of_branches(self, result: Node, x: Node, mirrored: Node, y: Node) -> Node:
+        other = self._with_slope(mirrored, y)
         both = apply("logaddexp", result, other)
-        atoms = self.argument.atoms(x)
-        # An atom at 0 is one point of both branches.
-        return both if atoms is None else where(logical_and(atoms, equal(x, 0.0)), result, both)
+        here, there = self.argument.atoms(x), self.argument.atoms(mirrored)
+        if here is None or there is None:
+            return both
+        # Beside an atom the density of the other branch does not count, and one at 0 is one point of both.
+        only_here = logical_and(here, apply("logical_or", apply("logical_not", there), equal(x, 0.0)))
+        only_there = logical_and(there, apply("logical_not", here))
+        return where(only_here, result, where(only_there, other, both))
 
     def _with_slope(self, x: Node, y: Node) -> Node:
+        density = self.argument.logp(x)
+        if self.argument.discrete:
+            return density
         slope = self.function.log_slope(x, y)
         atoms = self.argument.atoms(x)
         if atoms is not None:
             slope = where(atoms, 0.0, slope)
-        density = self.argument.logp(x)
         return _added(density, self._sum_over_event(slope))
 
-    def _mass(self, x: Node, y: Node) -> Node:
-        # The inverse of a value of a whole number is near it, and only near.
-        if self.argument.node.dtype not in FLOATS:
-            x = round_even(x)
-        found = self._mass_at(x, y)
-        if not self.function.even:
-            return found
-        return where(equal(x, 0.0), found, apply("logaddexp", found, self._mass_at(-x, y)))
+    def _error(self, x: Node, y: Node, error: Node) -> Node:
+        """The error of the inverse x of a value y with an error."""
+        return error * exp(self.function.log_slope(x, y)) + ROUNDING * absolute(x)
 
-    def _mass_at(self, x: Node, y: Node) -> Node:
-        image = self.function.forward(x)
-        same = less_equal(absolute(image - y), CLOSE * absolute(y))
-        return where(self._over_event(same), self.argument.logp(x), -math.inf)
+    def snapped(self, value: Node, error: Node) -> Node:
+        if self.event_axes:
+            return value
+        y, inside = self._inside(value if value.dtype in FLOATS else cast(value, "float64"))
+        x = self.function.inverse(y)
+        error = self._error(x, y, error)
+        moved = value
+        for origin in (x, -x) if self.function.even else (x,):
+            atom = self.argument.snapped(origin, error)
+            if atom is not origin:
+                moved = where(equal(atom, origin), moved, self.function.forward(atom))
+        return moved if inside is None or moved is value else where(inside, moved, value)
+
+    def origins(self, value: Node) -> Mapping[Node, Node]:
+        return {} if self.function.even else self.argument.origins(self.function.inverse(value))
 
     def _over_event(self, condition: Node) -> Node:
         return reduce("all", condition, self.event_axes) if self.event_axes else condition
@@ -114,9 +121,10 @@ class Transformed(Measure):
         if self.discrete:
             return super().atoms(value)
         x = self.function.inverse(y)
-        found = self.argument.atoms(x)
+        error = self._error(x, y, ROUNDING * absolute(y))
+        found = self.argument.atoms(self.argument.snapped(x, error))
         if self.function.even and found is not None:
-            mirrored = self.argument.atoms(-x)
+            mirrored = self.argument.atoms(self.argument.snapped(-x, error))
             assert mirrored is not None
             found = apply("logical_or", found, mirrored)
         return found if found is None or inside is None else logical_and(found, inside)
@@ -136,8 +144,7 @@ class Transformed(Measure):
         f, argument = self.function, self.argument
         y, inside = self._inside(value)
         x = f.inverse(y)
-        if argument.discrete and argument.node.dtype not in FLOATS:  # as near to a whole number as rounding leaves it
-            x = where(less_equal(absolute(f.forward(round_even(x)) - y), CLOSE * absolute(y)), round_even(x), x)
+        x = argument.snapped(x, self._error(x, y, ROUNDING * absolute(y)))
         if self.function.pole:
             result = self._tail_around_pole(x, y, upper)
         elif self.function.even:
@@ -331,6 +338,7 @@ class Renamed(Measure):
             node,
             argument.sources,
             discrete=argument.discrete,
+            whole=argument.whole,
             event_axes=argument.event_axes,
             ends=argument.ends,
         )
@@ -350,3 +358,9 @@ class Renamed(Measure):
 
     def atoms(self, value: Node) -> Node | None:
         return self.argument.atoms(value)
+
+    def snapped(self, value: Node, error: Node) -> Node:
+        return self.argument.snapped(value, error)
+
+    def origins(self, value: Node) -> Mapping[Node, Node]:
+        return self.argument.origins(value)

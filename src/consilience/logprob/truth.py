@@ -24,7 +24,7 @@ class TruthValue(Measure):
     """True with a probability: masses at 1 and 0."""
 
     def __init__(self, node: Node, sources: Sources, log_true: Node, log_false: Node) -> None:
-        super().__init__(node, sources, discrete=True, ends=(0.0, 1.0))
+        super().__init__(node, sources, discrete=True, whole=True, ends=(0.0, 1.0))
         self.log_true, self.log_false = log_true, log_false
 
     def logp(self, value: Node) -> Node:

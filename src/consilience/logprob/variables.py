@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections.abc import Mapping
 
 from consilience.distributions.constraints import IntervalConstraint, Whole
 from consilience.distributions.densities import log_tail, quantile, supported_density
@@ -11,7 +12,7 @@ from consilience.distributions.mathematics import equal, where
 from consilience.distributions.random_variable import RandomVariable, distribution_of
 from consilience.ir import Node
 from consilience.logprob.derivation import rule
-from consilience.logprob.measure import EVERYWHERE, Ends, Measure, Sources
+from consilience.logprob.measure import EVERYWHERE, Ends, Measure, Sources, near
 from consilience.ops.elementwise import as_tensor, cast
 
 # Of random variables that stand for parts, sums or other transforms of the user's: those that they are made of.
@@ -46,6 +47,9 @@ class VariableMeasure(Measure):
     def logccdf(self, value: Node) -> Node:
         return log_tail(self.node, value, "logccdf")
 
+    def origins(self, value: Node) -> Mapping[Node, Node]:
+        return {} if self.node in _sources else {self.node: value}
+
     def quantile(self, q: Node) -> Node:
         return quantile(self.node, q)
 
@@ -69,6 +73,9 @@ class Dirac(Measure):
 
     def atoms(self, value: Node) -> Node:
         return equal(value, _comparable(self.node))
+
+    def snapped(self, value: Node, error: Node) -> Node:
+        return near(value, cast(self.node, value.dtype), error)
 
     def quantile(self, q: Node) -> Node:
         return _comparable(self.node) + 0.0 * q

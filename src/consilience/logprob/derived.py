@@ -1,0 +1,249 @@
+"""Distributions of graphs: what `CustomDist(dist=)` makes, and components that are expressions of variables."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+from consilience.distributions.constraints import (
+    Constraint,
+    IntervalConstraint,
+    real,
+    real_vector,
+)
+from consilience.distributions.densities import realised_with
+from consilience.distributions.distribution import Distribution, static
+from consilience.distributions.mathematics import isfinite
+from consilience.distributions.random_variable import fresh_key, fresh_keys, random_variables
+from consilience.distributions.shapes import same_shape, text, wanted_shape
+from consilience.errors import ShapeError
+from consilience.ir import Node, Region, Shape, close, constant, is_leaf, tensor_input, topological
+from consilience.ir.arithmetic import means
+from consilience.ir.dimension import product
+from consilience.ir.side_tables import describe
+from consilience.logprob.derivation import derive, direct_variables, is_measurable
+from consilience.logprob.measure import Measure, refusal
+from consilience.logprob.mixture import written_out
+from consilience.logprob.rearrangement import anywhere
+from consilience.ops.elementwise import TensorLike, as_tensor, cast
+from consilience.ops.random import fold_in
+from consilience.ops.reduce import reduce
+from consilience.ops.shape import Iota, reshape
+from consilience.record import Record
+from consilience.transforms.vectorize import vectorize
+
+
+class Countable(Constraint):
+    """Numbers that a discrete measure may take; which ones, its masses say."""
+
+    discrete: ClassVar[bool] = True
+
+    @property
+    def rule(self) -> str:
+        return "a number that it can take"
+
+    def holds(self, value: Node) -> Node:
+        return isfinite(value)
+
+
+class CountableVector(Countable):
+    """Vectors of such numbers."""
+
+    event_rank: ClassVar[int] = 1
+
+    def holds(self, value: Node) -> Node:
+        return reduce("all", isfinite(value), -1)
+
+
+class Generated(Record):
+    """A graph of parameters and of random keys, which come last.
+
+    keys, arguments   number of the keys, and of the parameters that the user's functions take, which come first
+    """
+
+    title: str
+    graph: Region
+    keys: int
+    arguments: int
+    support_point: Callable[..., TensorLike] | None
+
+
+class DerivedDistribution(Distribution):
+    """The distribution of the result of a graph of random variables."""
+
+    generated: Generated = static(lambda title, name, given: given)
+
+    @classmethod
+    def bound(
+        cls, parameters: Sequence[Node], settings: Sequence[Any] = (), components: Sequence[Sequence[Node]] = ()
+    ) -> Self:
+        bound = object.__new__(cls)
+        (generated,) = settings
+        bound.__dict__.update(values=tuple(parameters), settings=tuple(settings), components=())
+        bound.__dict__.update(generated=generated, title=generated.title)
+        return bound
+
+    @classmethod
+    def parameter_count(cls, settings: Sequence[Any]) -> int:
+        generated: Generated = settings[0]
+        return len(generated.graph.parameters) - generated.keys
+
+    @property
+    def measure(self) -> Measure:
+        """The measure of the graph with its parameters."""
+        return _measure(self.generated, self.values)
+
+    def by_name(self) -> Mapping[str, Node]:
+        return {}
+
+    @property
+    def bound_support(self) -> Constraint:
+        measure = self.measure
+        if measure.discrete:
+            return CountableVector() if self.event_rank else Countable()
+        if self.event_rank:
+            return real_vector
+        # No bijection to the real line keeps points of positive mass.
+        return real if measure.atoms(constant(0.5)) is not None else IntervalConstraint(*measure.ends)
+
+    @property
+    def event_rank(self) -> int:
+        return -min(self.measure.event_axes, default=0)
+
+    def event_ranks(self) -> tuple[int, ...]:
+        return tuple(value.ndim for value in self.values)
+
+    def declared(self) -> tuple[None, ...]:
+        return (None,) * len(self.values)
+
+    def event_shape(self) -> Shape:
+        shape = self.measure.shape
+        return shape[len(shape) - self.event_rank :]
+
+    def batch_shapes(self) -> list[Shape]:
+        shape = self.measure.shape
+        return [shape[: len(shape) - self.event_rank]]
+
+    def result_dtype(self) -> str:
+        return self.measure.node.dtype
+
+    def logp(self, value: Node) -> Node:
+        measure = self.measure
+        rest = [axis for axis in range(-self.event_rank, 0) if axis not in measure.event_axes]
+        places = [axis + sum(1 for own in measure.event_axes if own > axis) for axis in rest]
+        density = measure.logp(value)
+        return reduce("sum", density, places) if rest else density
+
+    def logcdf(self, value: Node) -> Node:
+        return self.measure.logcdf(value)
+
+    def logccdf(self, value: Node) -> Node:
+        return self.measure.logccdf(value)
+
+    def icdf(self, q: Node) -> Node:
+        return self.measure.quantile(q)
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        node = self.measure.node
+        own, lead = node.static_shape, shape[: len(shape) - node.ndim]
+        if not same_shape(own, shape[len(lead) :]):
+            raise ShapeError(f"{self.title}: draws of shape {text(own)} or batches of them, not of {text(shape)}.")
+        if not lead:
+            return realised_with([node], key)[0]
+        stand_in = tensor_input("key", ())
+        many = vectorize(realised_with([node], stand_in), {stand_in: fold_in(key, Node(Iota(product(lead))))})
+        return reshape(many[0], shape)
+
+    def support_point(self) -> Node:
+        given = self.generated.support_point
+        if given is None:
+            return anywhere(self.measure.node)
+        return as_tensor(given(*self.values[: self.generated.arguments]))
+
+
+@functools.lru_cache(maxsize=1024)
+def _measure(generated: Generated, values: tuple[Node, ...]) -> Measure:
+    keys = [fresh_key() for _ in range(generated.keys)]
+    (graph,) = generated.graph.apply(*values, *keys)
+    return derive(graph)
+
+
+def _variable(
+    title: str,
+    graph: Node,
+    parameters: Sequence[Node],
+    shape: Any = None,
+    size: Any = None,
+    support_point: Callable[..., TensorLike] | None = None,
+) -> Node:
+    """A random variable of the distribution of a graph.
+
+    parameters   leaves that the user's functions take, first of all
+    """
+    (graph,) = written_out([cast(graph, "int64") if graph.dtype == "bool" else graph])
+    derive(graph)  # errors name the user's nodes, which the region has no lines of
+    direct = direct_variables(graph)
+    latent = [rv for rv in random_variables([graph]) if rv not in direct]
+    if latent:
+        raise refusal(
+            graph,
+            f"it depends on {describe(latent[0])}, which would have to be integrated out",
+            "make that variable outside, and give it as a parameter",
+        )
+    keys = fresh_keys([graph])
+    leaves = [n for n in topological([graph]) if is_leaf(n) and n not in keys and n not in parameters]
+    region, operands = close([graph], [*parameters, *leaves, *keys])
+    values = operands[: len(operands) - len(keys)]
+    generated = Generated(title, region, len(keys), len(parameters), support_point)
+    return DerivedDistribution.variable(values, shape, size, (generated,))
+
+
+@means("derived_variable")
+def derived_variable(graph: Node) -> Node:
+    """A random variable that has the distribution of an expression of random variables outside any model.
+
+    raises   MissingRuleError that names the node whose density cannot be derived
+    """
+    return _variable("a derived distribution", graph, ())
+
+
+@means("generated_variable")
+def generated_variable(
+    title: str,
+    function: Callable[..., Any],
+    parameters: Sequence[Node],
+    shape: Any,
+    size: Any,
+    support_point: Callable[..., TensorLike] | None,
+) -> Node:
+    """A random variable that has the distribution of what a function makes.
+
+    function   (*parameters, size) -> an expression of random variables; `size` is the shape without the axes of one
+               event, or None
+    """
+    stand_ins = [tensor_input(p.dtype, p.static_shape) for p in parameters]
+    trial = _made(title, function, stand_ins, None)
+    rank = -min(derive(written_out([trial])[0]).event_axes, default=0)
+    if shape is not None and size is not None:
+        raise TypeError(f"{title}: give `shape` (with the axes of one event) or `size` (without), not both.")
+    wanted = None if size is None else wanted_shape(title, size, "size")
+    if shape is not None:
+        full = wanted_shape(title, shape, "shape")
+        wanted = full[: len(full) - rank]
+    graph = trial if wanted is None else _made(title, function, stand_ins, wanted)
+    made = _variable(title, graph, stand_ins, support_point=support_point)
+    if shape is not None and not same_shape(made.static_shape, full):
+        raise ShapeError(f"{title}: `dist` made {describe(graph)} where the shape {text(full)} was asked for.")
+    replaced = dict(zip(stand_ins, parameters, strict=True))
+    return Node(made.op, made.inputs[0], *(replaced.get(value, value) for value in made.inputs[1:]))
+
+
+def _made(title: str, function: Callable[..., Any], parameters: Sequence[Node], size: Shape | None) -> Node:
+    made = function(*parameters, size)
+    if not isinstance(made, Node) or not is_measurable(made):
+        raise TypeError(
+            f"{title}: `dist` must return an expression of random variables such as `pm.Normal.dist(mu, size=size)`, "
+            f"got {describe(made) if isinstance(made, Node) else repr(made)}."
+        )
+    return made
