@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,16 +25,22 @@ class Case:
     parameters  random valid parameters of a shape, from a generator
     scipy       the frozen SciPy distribution of the same parameters
     edges       values at and beyond the ends of the support, and far out in the tails
+    wrong       values that a parameter refuses, where the name alone does not say them
     """
 
     distribution: type[pd.Distribution]
     parameters: Callable[[Generator, tuple[int, ...]], dict[str, Array]]
     scipy: Callable[..., Any]
     edges: tuple[float, ...]
+    wrong: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def discrete(self) -> bool:
         return issubclass(self.distribution, pd.Discrete)
+
+    def has(self, formula: str) -> bool:
+        """Whether the distribution declares a formula."""
+        return getattr(self.distribution, formula) is not getattr(pd.Distribution, formula)
 
     def sample(self, rng: Generator, shape: tuple[int, ...]) -> tuple[dict[str, Array], Any]:
         """Parameters of a shape and the SciPy distribution."""
@@ -148,6 +154,11 @@ CASES = [
     Case(pd.Poisson, named(mu=scale), lambda mu: scipy.stats.poisson(mu), COUNTS),
     Case(pd.NegativeBinomial, named(mu=scale, alpha=scale), _negative_binomial, COUNTS),
 ]
+
+# Joined here, where the words of its rows are known.
+from tests.distributions.cases_discrete import CASES_DISCRETE  # noqa: E402
+
+CASES += CASES_DISCRETE
 
 
 def name_of(case: Case) -> str:

@@ -140,10 +140,11 @@ def test_quantile_jumps_at_the_probabilities_of_whole_numbers(case: Case) -> Non
     rv = case.distribution.dist(**parameters)
     k = np.broadcast_to(np.arange(0, 12)[:, None], (12, 5))
     q = np.exp(value_of(pd.logcdf(rv, k)))
-    mass = np.exp(value_of(pd.logp(rv, k))) / q
+    mass, next = (np.exp(value_of(pd.logp(rv, at))) / np.maximum(q, 1e-300) for at in (k, k + 1))
     ordinary = (q < 0.99) & (mass > 1e-6)
     assert ordinary.any()
     assert_array_equal(value_of(pd.icdf(rv, q * (1.0 - 1e-10)))[ordinary], k[ordinary])
+    ordinary &= next > 1e-6
     assert_array_equal(value_of(pd.icdf(rv, q * (1.0 + 1e-10)))[ordinary], k[ordinary] + 1)
 
 
@@ -218,7 +219,8 @@ def test_gradient_is_that_of_finite_differences(case: Case) -> None:
     value = tensor_input("int64" if case.discrete else "float64", at.shape, "value")
     total = reduce("sum", pd.logp(rv, value))
     point = {nodes[n]: v for n, v in parameters.items()} | {value: at.astype(value.dtype)}
-    reals = [leaf for leaf in point if leaf.dtype == "float64"]
+    whole = {nodes[p.name] for p in case.distribution.parameters if p.constraint.discrete and p.name in nodes}
+    reals = [leaf for leaf in point if leaf.dtype == "float64" and leaf not in whole]
     for leaf, slope in zip(reals, gradient(total, reals), strict=True):
         h = 1e-5
         numeric = np.empty(4)
@@ -276,14 +278,14 @@ def test_wrong_symbolic_parameters_have_no_finite_density(case: Case) -> None:
     parameters, frozen = case.sample(rng, ())
     values = case.values(rng, frozen, 10)
     for name, own in parameters.items():
-        wrong = WRONG[name]
+        wrong = case.wrong.get(name) or WRONG[name]
         if case.distribution in (pd.Poisson, pd.NegativeBinomial) and name == "mu":
             wrong = (-1.0, -1e-3, np.nan)
         if case.distribution is pd.Cauchy and name == "alpha":
             wrong = (np.nan,)
         leaf = tensor_input("int64" if own.dtype.kind == "i" else "float64", (), name)
         rv = case.distribution.dist(**{**parameters, name: leaf})
-        if own.dtype.kind == "f":
+        if own.dtype.kind == "f" and name not in case.wrong:
             wrong = (*wrong, np.inf, -np.inf)
         inside = values[np.isfinite(value_of(pd.logp(case.distribution.dist(**parameters), values)))]
         for bad, (density, at) in itertools.product(wrong, ((pd.logp, values), (pd.density, inside))):
@@ -344,7 +346,7 @@ def test_moments_are_those_of_scipy(case: Case) -> None:
     rng = np.random.default_rng(16)
     parameters, frozen = case.sample(rng, (6,))
     rv = case.distribution.dist(**parameters, shape=(2, 6))
-    if case.distribution not in (pd.Cauchy, pd.HalfCauchy):
+    if case.has("mean"):
         for own, reference in ((pd.mean(rv), frozen.mean()), (pd.variance(rv), frozen.var())):
             result = value_of(own)
             assert result.shape == (2, 6)

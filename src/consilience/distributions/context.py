@@ -47,6 +47,10 @@ class ModelContext(Protocol):
         """
         ...
 
+    def add_deterministic(self, name: str, node: Node) -> Node:
+        """Keep the values of an expression under a name."""
+        ...
+
     def lengths_of(self, dims: str | Sequence[str | None]) -> Sequence[Dim | None]:
         """Length per dim; None for one whose length is not known yet."""
         ...

@@ -76,7 +76,9 @@ greater = _binary("gt")
 greater_equal = _binary("ge")
 less = _binary("lt")
 less_equal = _binary("le")
+logaddexp = _binary("logaddexp")
 logical_and = _binary("logical_and")
+logical_or = _binary("logical_or")
 maximum = _binary("maximum")
 minimum = _binary("minimum")
 poisson_quantile = _binary("poisson_quantile")
@@ -100,6 +102,14 @@ def _quaternary(row: str) -> Callable[[TensorLike, TensorLike, TensorLike, Tenso
 
 beta_binomial_cdf = _quaternary("beta_binomial_cdf")
 beta_binomial_quantile = _quaternary("beta_binomial_quantile")
+
+
+def zero_of(*values: Node) -> Node:
+    """0, but NaN where one of the values is NaN or infinite: for formulas of which a part does not depend on them."""
+    result = 0.0 * values[0]
+    for value in values[1:]:
+        result = result + 0.0 * value
+    return result
 
 
 def log_factorial(n: TensorLike) -> Node:

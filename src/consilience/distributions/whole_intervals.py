@@ -114,7 +114,9 @@ class DiscreteUniform(Discrete):
 
 
 class BetaBinomial(Discrete):
-    """Successes among n trials whose probability is beta distributed: C(n, x) B(x + alpha, n - x + beta) / B(alpha, beta).
+    """Successes among n trials whose probability is beta distributed.
+
+    C(n, x) B(x + alpha, n - x + beta) / B(alpha, beta)
 
     alpha, beta   shapes of the beta distribution > 0
     n             number of trials, whole, >= 0

@@ -214,7 +214,8 @@ for _name in (
     "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "erf", "erfc", "erfcx",
     "erfinv", "ndtri", "log_ndtr", "gammaln", "digamma", "trigamma", "gammainc", "gammaincc", "betainc",
     "gammaincinv", "gammainccinv", "betaincinv", "betainccinv",
-    "poisson_quantile", "binomial_quantile", "negative_binomial_quantile", "beta_binomial_cdf", "beta_binomial_quantile",
+    "poisson_quantile", "binomial_quantile", "negative_binomial_quantile", "beta_binomial_cdf",
+    "beta_binomial_quantile",
 ):  # fmt: skip
     CODE[_name] = _math(_name)
 

@@ -215,7 +215,10 @@ row(
 # Distribution functions that are sums of masses, and their quantiles.
 COUNTS: Interval = (0.0, 4.0)
 row(
-    "beta_binomial_cdf", 4, in_double_precision(count_sums.beta_binomial_cdf), domain=(COUNTS, COUNTS, POSITIVE, POSITIVE)
+    "beta_binomial_cdf",
+    4,
+    in_double_precision(count_sums.beta_binomial_cdf),
+    domain=(COUNTS, COUNTS, POSITIVE, POSITIVE),
 )
 row(
     "beta_binomial_quantile",

@@ -51,7 +51,9 @@ def _urn_tails(k: Lanes, n: Lanes, a: Lanes, b: Lanes) -> tuple[Cell, Cell]:
     with builder.if_((valid & (k >= least) & (k < most)).value):
         # Two shapes below 1 heap up the masses at both ends.
         unimodal = negative | (a >= 1.0) | (b >= 1.0)
-        lower = 1.0 + relative_sum(k, -1.0, least, lambda j: j / (n - j + 1.0) * ((n - j + b) / (j - 1.0 + a)), unimodal)
+        lower = 1.0 + relative_sum(
+            k, -1.0, least, lambda j: j / (n - j + 1.0) * ((n - j + b) / (j - 1.0 + a)), unimodal
+        )
         upper = relative_sum(k, 1.0, most, lambda j: (n - j) / (j + 1.0) * ((j + a) / (n - j - 1.0 + b)), unimodal)
         total = lower + upper
         below.set(choose(lower.equals(math.inf), 1.0, lower / total))
