@@ -41,6 +41,7 @@ from consilience.distributions.positive import Exponential, Gamma, HalfCauchy, H
 from consilience.distributions.random_variable import RandomVariable, is_random, random_variables
 from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT, Uniform
 from consilience.distributions.simplex import Dirichlet
+from consilience.distributions.skellam import Skellam
 from consilience.distributions.transforms import default_transform
 from consilience.distributions.unit_interval import Beta
 from consilience.distributions.waiting_times import DiscreteWeibull, Geometric
@@ -97,6 +98,7 @@ __all__ = [
     "OrderedProbit",
     "Poisson",
     "RandomVariable",
+    "Skellam",
     "StudentT",
     "Uniform",
     "ZeroInflatedBinomial",

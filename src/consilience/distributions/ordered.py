@@ -55,7 +55,7 @@ class WithProbabilities(Distribution):
         self.missing("probabilities")
 
 
-class Ordered(WithProbabilities, Discrete):
+class OrderedCategories(WithProbabilities, Discrete):
     """Categories 0, 1, …, K - 1 between K - 1 cutpoints; a declaration says how the hidden variable is distributed."""
 
     eta: Any
@@ -127,7 +127,7 @@ class Ordered(WithProbabilities, Discrete):
         return arg_reduce("max", self.probabilities(), -1)
 
 
-class OrderedLogistic(Ordered):
+class OrderedLogistic(OrderedCategories):
     """Ordered categories of a logistic variable: P(X <= k) = 1 / (1 + exp(eta - cutpoints[k])).
 
     eta         location of the hidden variable
@@ -150,7 +150,7 @@ class OrderedLogistic(Ordered):
         return self.eta + logit(u)
 
 
-class OrderedProbit(Ordered):
+class OrderedProbit(OrderedCategories):
     """Ordered categories of a normal variable: P(X <= k) = Phi((cutpoints[k] - eta) / sigma).
 
     eta         mean of the hidden variable

@@ -140,7 +140,7 @@ class BetaBinomial(Discrete):
         return where(less(value, self.mean()), log1p(-below), log(beyond))
 
     def icdf(self, q: Node) -> Node:
-        return beta_binomial_quantile(self.n, self.alpha, self.beta, q)
+        return beta_binomial_quantile(self.alpha, self.beta, self.n, q)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         p = Beta.bound((self.alpha, self.beta)).draw(fold_in(key, 0), shape)
@@ -157,8 +157,8 @@ class BetaBinomial(Discrete):
         return round_even(self.mean())
 
     def _tails(self, value: Node) -> tuple[Node, Node]:
-        below = beta_binomial_cdf(value, self.n, self.alpha, self.beta)
-        return below, beta_binomial_cdf(self.n - value - 1.0, self.n, self.beta, self.alpha)
+        below = beta_binomial_cdf(self.alpha, self.beta, self.n, value)
+        return below, beta_binomial_cdf(self.beta, self.alpha, self.n, self.n - value - 1.0)
 
 
 class HyperGeometric(Discrete):
@@ -193,7 +193,7 @@ class HyperGeometric(Discrete):
         return where(less(value, self.mean()), log1p(-below), log(beyond))
 
     def icdf(self, q: Node) -> Node:
-        return beta_binomial_quantile(self.n, -_float(self.k), _float(self.k - self.N), q)
+        return beta_binomial_quantile(-_float(self.k), _float(self.k - self.N), self.n, q)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return self.icdf(draw("random_uniform", key, shape))
@@ -211,8 +211,8 @@ class HyperGeometric(Discrete):
     def _tails(self, value: Node) -> tuple[Node, Node]:
         # Of a beta-binomial variable whose shapes are the negative numbers of marked and unmarked ones.
         marked, others = -_float(self.k), _float(self.k - self.N)
-        below = beta_binomial_cdf(value, self.n, marked, others)
-        return below, beta_binomial_cdf(self.n - value - 1.0, self.n, others, marked)
+        below = beta_binomial_cdf(marked, others, self.n, value)
+        return below, beta_binomial_cdf(others, marked, self.n, self.n - value - 1.0)
 
 
 def _float(node: Node) -> Node:
