@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from consilience.distributions.constraints import Counts, natural, positive_vector, simplex
 from consilience.distributions.distribution import Discrete, parameter
-from consilience.distributions.gamma_ratios import log_factorial_rest, log_rising
+from consilience.distributions.gamma_ratios import log_factorial_rest, log_polya, log_rising_rest
 from consilience.distributions.mathematics import greater, maximum, minimum, round_even, where, xlogy
 from consilience.distributions.simplex import Dirichlet
 from consilience.errors import MissingRuleError
@@ -63,8 +63,9 @@ class DirichletMultinomial(Discrete):
         return self.a.static_shape[-1:]
 
     def logp(self, value: Node) -> Node:
-        total = reduce("sum", self.a, -1)
-        return reduce("sum", log_rising(self.a, value), -1) - log_rising(total, self.n)
+        total, n = reduce("sum", self.a, -1), self.n
+        ways = log_polya(self.a, value, expand_dims(total, -1), expand_dims(n, -1))
+        return reduce("sum", ways, -1) - log_rising_rest(total, n)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return multinomial_draw(fold_in(key, 0), shape, self.n, Dirichlet.bound((self.a,)).draw(fold_in(key, 1), shape))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from consilience.distributions.constraints import NumberOfAnyKind, Single, Whole, natural, positive, whole_numbers
 from consilience.distributions.distribution import Discrete, parameter
-from consilience.distributions.gamma_ratios import log_binomial, log_rising
+from consilience.distributions.gamma_ratios import log_binomial, log_polya, log_rising_rest
 from consilience.distributions.mathematics import (
     beta_binomial_cdf,
     beta_binomial_quantile,
@@ -128,8 +128,9 @@ class BetaBinomial(Discrete):
     support = whole_numbers(0.0, "n")
 
     def logp(self, value: Node) -> Node:
-        ways = log_rising(self.alpha, value) + log_rising(self.beta, self.n - value)
-        return ways - log_rising(self.alpha + self.beta, self.n)
+        total, others = self.alpha + self.beta, self.n - value
+        ways = log_polya(self.alpha, value, total, self.n) + log_polya(self.beta, others, total, self.n)
+        return ways - log_rising_rest(total, self.n)
 
     def logcdf(self, value: Node) -> Node:
         below, beyond = self._tails(value)
