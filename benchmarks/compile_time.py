@@ -22,6 +22,7 @@ LIMITS = {
     "eight schools": 0.025,
     "radon": 0.050,
     "logistic 1000x10": 0.050,
+    "mixture 3x1000": 0.100,
     "GP, 200 points": 0.050,
     "10 separate terms": None,
     "100 separate terms": 1.5,

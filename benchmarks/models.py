@@ -52,6 +52,16 @@ def logistic(rows: int, columns: int) -> pm.Model:
     return model
 
 
+def normal_mixture(rows: int, components: int = 3) -> pm.Model:
+    """Mixture of normal distributions with unknown weights, means and scales."""
+    with pm.Model() as model:
+        w = pm.Dirichlet("w", np.ones(components))
+        mu = pm.Normal("mu", 0, 3, shape=components)
+        sigma = pm.HalfNormal("sigma", 2, shape=components)
+        pm.NormalMixture("y", w, mu, sigma, observed=problems.mixture_data(rows))
+    return model
+
+
 def gaussian_process(points: int = 200) -> pm.Model:
     """Marginal Gaussian process with an RBF kernel."""
     x, y = problems.gaussian_process_data(points)
@@ -80,6 +90,7 @@ MODELS = {
     "radon": radon,
     "logistic 1000x10": lambda: logistic(1000, 10),
     "logistic 100000x20": lambda: logistic(100_000, 20),
+    "mixture 3x1000": lambda: normal_mixture(1000),
     "GP, 200 points": gaussian_process,
     "10 separate terms": lambda: separate_terms(10),
     "100 separate terms": lambda: separate_terms(100),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.special import gammaln, xlogy
 
 RADON = Path(__file__).resolve().parent.parent / "examples" / "data" / "radon_mn.json"
 LOG_2PI = float(np.log(2 * np.pi))
@@ -131,6 +131,34 @@ def logistic(rows: int, columns: int) -> Problem:
 
 
 @functools.cache
+def mixture_data(rows: int) -> np.ndarray:
+    """Draws from three normal distributions."""
+    rng = np.random.default_rng(rows)
+    component = rng.choice(3, rows, p=[0.3, 0.3, 0.4])
+    return np.array([-2.0, 0.0, 3.0])[component] + np.array([1.0, 0.5, 1.0])[component] * rng.standard_normal(rows)
+
+
+def normal_mixture(rows: int, components: int = 3) -> Problem:
+    """Mixture of normal distributions, w ~ Dirichlet(1), mu ~ N(0, 3), sigma ~ half-N(2)."""
+    y = mixture_data(rows)
+
+    def logp(q: np.ndarray) -> float:
+        z = np.append(q[: components - 1], -q[: components - 1].sum())
+        mu, log_sigma = q[components - 1 : 2 * components - 1], q[2 * components - 1 :]
+        log_w = z - np.log(np.exp(z).sum())
+        terms = log_w - log_sigma - 0.5 * ((y[:, None] - mu) / np.exp(log_sigma)) ** 2 - 0.5 * LOG_2PI
+        priors = normal(mu, 0, 3) + sum(half_normal(s, 2) for s in np.exp(log_sigma)) + log_sigma.sum()
+        jacobian = np.log(components) - components * np.log(np.exp(z).sum())
+        return float(np.log(np.exp(terms).sum(1)).sum() + priors + gammaln(components) + jacobian)
+
+    position = start(3 * components - 1)
+    zero = normal(np.zeros(components), 0, 3) + components * half_normal(0, 2)
+    constant = zero + gammaln(components) + np.log(components) - 0.5 * LOG_2PI * rows
+    sizes = {"N": rows, "K": components}
+    return Problem(f"mixture {components}x{rows}", "normal_mixture", sizes, (y,), float(constant), position, logp)
+
+
+@functools.cache
 def gaussian_process_data(points: int = 200) -> tuple[np.ndarray, np.ndarray]:
     """Noisy observations of a smooth curve."""
     rng = np.random.default_rng(points)
@@ -159,4 +187,11 @@ def gaussian_process_logp(q: np.ndarray, points: int = 200) -> float:
 
 def problems() -> list[Problem]:
     """All densities that have a counterpart in C."""
-    return [eight_schools(), radon(), radon(by_county=True), logistic(1000, 10), logistic(100_000, 20)]
+    return [
+        eight_schools(),
+        radon(),
+        radon(by_county=True),
+        logistic(1000, 10),
+        logistic(100_000, 20),
+        normal_mixture(1000),
+    ]

@@ -56,10 +56,9 @@ def test_every_listed_name_exists(name: str) -> None:
 
 def test_every_distribution_is_public() -> None:
     """What `distributions` declares, users find in `consilience`."""
+    things = {name: getattr(distributions, name) for name in distributions.__all__}
     declared = {
-        name
-        for name, thing in vars(distributions).items()
-        if isinstance(thing, type) and issubclass(thing, distributions.Distribution) and name in distributions.__all__
+        n for n, thing in things.items() if isinstance(thing, type) and issubclass(thing, distributions.Distribution)
     }
     assert declared - {"Continuous", "Discrete", "Distribution"} <= set(pm.__all__)
     assert len(declared) > 20
@@ -84,14 +83,15 @@ def test_importing_the_package_loads_nothing() -> None:
     answer = in_a_fresh_process(
         "import sys, consilience\nanswer = [m for m in sys.modules if m.split('.')[0] in ('consilience', 'numpy')]"
     )
-    assert answer == ["consilience"]
+    assert set(answer) == {"consilience", "consilience.distributions"}  # which is a table of names
 
 
 def test_importing_tensors_loads_the_compiler_only() -> None:
     """`import consilience.tensor` loads no sampler, no model and none of the heavy libraries."""
     loaded = in_a_fresh_process("import sys, consilience.tensor as pt\nanswer = list(sys.modules)")
     assert not {"llvmlite", "pandas", "rich", "scipy", "xarray"} & set(loaded)
-    layers = {name.split(".")[1] for name in loaded if name.startswith("consilience.")}
+    files = {name for name in loaded if name.startswith("consilience.")} - {"consilience.distributions"}
+    layers = {name.split(".")[1] for name in files}
     assert not layers & ABOVE_THE_TENSORS
 
 

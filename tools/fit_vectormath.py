@@ -235,6 +235,33 @@ fit("TRIGAMMA_STIRLING", "(trigamma(x) - 1 / x - 1 / (2 x**2)) x**3 in x**-2, x 
     stirling_second_derivative, 0, 1 / mp.mpf(36), 7)  # fmt: skip
 
 
+def bessel_far(order: int) -> Function:
+    """(sqrt(x) exp(-x) I_order(x) - 1 / sqrt(2 pi)) x in t = 16 / x - 1."""
+
+    def scaled(t: mp.mpf) -> mp.mpf:
+        z = (t + 1) / 2
+        if z > mp.mpf("1e-2"):
+            x = 8 / z
+            return (mp.sqrt(x) * mp.exp(-x) * mp.besseli(order, x) - 1 / mp.sqrt(2 * mp.pi)) * x
+        # DLMF 10.40.1.
+        mu, term, total = 4 * order * order, mp.mpf(1), mp.mpf(0)
+        for k in range(1, 24):
+            term *= -(mu - (2 * k - 1) ** 2) / mp.mpf(64 * k) * (z if k > 1 else 1)
+            total += term
+        return 8 * total / mp.sqrt(2 * mp.pi)
+
+    return scaled
+
+
+fit("BESSEL_I0", "I_0(x) - 1 over x**2 / 4, in x**2 / 4, 0 <= x <= 8",
+    lambda t: (mp.besseli(0, 2 * mp.sqrt(t)) - 1) / t, 0, 16, 21)  # fmt: skip
+fit("BESSEL_I1", "2 I_1(x) / x - 1 over x**2 / 4, in x**2 / 4, 0 <= x <= 8",
+    lambda t: (mp.besseli(1, 2 * mp.sqrt(t)) / mp.sqrt(t) - 1) / t, 0, 16, 21)  # fmt: skip
+for _order in (0, 1):
+    fit(f"BESSEL_I{_order}_FAR", f"(sqrt(x) exp(-x) I_{_order}(x) - 1 / sqrt(2 pi)) x in 16 / x - 1, x >= 8",
+        bessel_far(_order), -1, 1, 25)  # fmt: skip
+
+
 def temme(rows: int, degrees: list[int]) -> list[list[mp.mpf]]:
     """Taylor coefficients in eta of c_k(eta), k < rows (Temme 1979).
 

@@ -1,6 +1,6 @@
 """What type checkers and editors read of names that are made from tables.
 
-In: the list of public names, the scalar table and the tables of inputs. Out: the texts of three `.pyi` files.
+In: the list of public names, the scalar table and the tables of inputs. Out: the texts of four `.pyi` files.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import consilience
+from consilience import distributions
 from consilience.ops.scalar import TABLE
 from consilience.tensor import elementwise, inputs
 
@@ -73,7 +74,19 @@ def root_stub() -> str:
     return head + "\n".join(lines) + "\n\n__version__: str\n__all__: list[str]\n"
 
 
+def distributions_stub() -> str:
+    """An import for each name of the tables."""
+    homes = {name: home.removeprefix("consilience.distributions.") for name, home in distributions._HOME.items()}
+    lines = ["from consilience.distributions import transforms as transforms"]
+    lines += [f"from consilience.distributions.{home} import {name} as {name}" for name, home in sorted(homes.items())]
+    lines += [f"{spelling} = {name}" for spelling, name in sorted(distributions.SPELLINGS.items())]
+    head = _HEAD.format(module="__init__")
+    tables = "PUBLIC: dict[str, str]\nINTERNAL: dict[str, str]\nSPELLINGS: dict[str, str]\n_HOME: dict[str, str]\n"
+    return head + "\n".join(lines) + f"\n\n{tables}__all__: list[str]\n"
+
+
 STUBS = {
+    PLACE.parent / "distributions" / "__init__.pyi": distributions_stub,
     PLACE.parent / "__init__.pyi": root_stub,
     PLACE / "elementwise.pyi": elementwise_stub,
     PLACE / "inputs.pyi": inputs_stub,

@@ -14,6 +14,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
+from consilience import distributions
+
 __version__ = "0.1.0"
 
 # Public names by the module they come from. Type checkers and editors read `__init__.pyi`, which
@@ -21,16 +23,13 @@ __version__ = "0.1.0"
 _NAMES: Final = {
     "consilience.backends.request": "In Out",
     "consilience.diagnostics": "summary",
-    "consilience.distributions": """
-        Bernoulli Beta Binomial Categorical Cauchy CustomDist compile Dirichlet Exponential Flat Gamma HalfCauchy
-        HalfFlat HalfNormal InverseGamma Laplace LogNormal Lognormal MvNormal NegativeBinomial Normal Poisson
-        StudentT Uniform draw find_constrained_prior icdf logcdf logp
-    """,
+    "consilience.distributions": " ".join([*distributions.PUBLIC.values(), *distributions.SPELLINGS]),
     "consilience.errors": """
         ConsilienceError ConsilienceWarning ConvergenceWarning InitialPointError ModelError ParameterError
         SamplingError SealError ShapeError StorageError SupportError
     """,
     "consilience.inference": "HamiltonianMC Metropolis NUTS",
+    "consilience.logprob": "conditional_logp icdf logccdf logcdf logp",
     "consilience.model": """
         Data Deterministic Model Point Potential do model_to_graphviz model_to_mermaid model_to_networkx
         modelcontext observe set_data
@@ -57,6 +56,7 @@ _MODULES: Final = {
     "distributions": "consilience.distributions",
     "errors": "consilience.errors",
     "gradient": "consilience.gradient",
+    "logprob": "consilience.logprob",
     "math": "consilience.math",
     "tensor": "consilience.tensor",
 }
@@ -68,7 +68,7 @@ __all__ = sorted([*_HOME, *_MODULES])
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         found = getattr(import_module(_HOME[name]), name)
-        if _HOME[name] in ("consilience.distributions", "consilience.model"):
+        if _HOME[name] in ("consilience.distributions", "consilience.logprob", "consilience.model"):
             import_module("consilience.tensor")  # it gives NumPy's functions of random variables their meaning
     elif name in _MODULES:
         found = import_module(_MODULES[name])

@@ -139,6 +139,14 @@ class ConvergenceWarning(ConsilienceWarning):
     """The draws of a run should not be trusted as they are."""
 
 
+class ImputationWarning(ConsilienceWarning):
+    """Observed data have missing values, which become a free variable."""
+
+
+class ImplicitFreezeWarning(ConsilienceWarning):
+    """Draws of the trace are used for a variable although something that it depends on has changed."""
+
+
 class CacheWarning(ConsilienceWarning):
     """The object cache cannot be used; code is compiled in every process."""
 

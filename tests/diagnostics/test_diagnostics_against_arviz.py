@@ -38,7 +38,7 @@ KINDS: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] =
     "shifted chains": lambda rng, shape: rng.normal(size=shape) + np.arange(shape[0])[:, None],
     "scaled chains": lambda rng, shape: rng.normal(size=shape) * np.arange(1, shape[0] + 1)[:, None],
     "trending": lambda rng, shape: rng.normal(size=shape) + np.linspace(0, 3, shape[1]),
-    "constant": lambda rng, shape: np.full(shape, 3.3),
+    "constant": lambda rng, shape: np.full(shape, 3.25),  # of which sums are exact
     "one NaN": lambda rng, shape: with_value(rng.normal(size=shape), np.nan),
     "all NaN": lambda rng, shape: np.full(shape, np.nan),
     "one infinite": lambda rng, shape: with_value(rng.normal(size=shape), np.inf),

@@ -24,6 +24,8 @@ CONTINUOUS = [case for case in CASES if not case.discrete]
 DISCRETE = [case for case in CASES if case.discrete]
 over_all = pytest.mark.parametrize("case", CASES, ids=name_of)
 over_continuous = pytest.mark.parametrize("case", CONTINUOUS, ids=name_of)
+over_invertible = pytest.mark.parametrize("case", [c for c in CASES if c.has("icdf")], ids=name_of)
+over_continuous_invertible = pytest.mark.parametrize("case", [c for c in CONTINUOUS if c.has("icdf")], ids=name_of)
 over_discrete = pytest.mark.parametrize("case", DISCRETE, ids=name_of)
 
 
@@ -55,7 +57,44 @@ def test_logcdf_is_that_of_scipy(case: Case) -> None:
     assert_allclose(result, expected, rtol=1e-10, atol=1e-300)
 
 
-@over_all
+@over_continuous
+def test_logccdf_is_that_of_scipy(case: Case) -> None:
+    """In the lower half the survival function is 1 minus the distribution function; as far as SciPy's has digits."""
+    rng = np.random.default_rng(2)
+    parameters, frozen = case.sample(rng, (7,))
+    values = case.values(rng, frozen, 20)
+    with np.errstate(all="ignore"):
+        beyond = frozen.sf(values)
+        expected = np.where(beyond < 0.5, np.log(beyond), np.log1p(-frozen.cdf(values)))
+        known = (beyond > 1e-290) | (frozen.logpdf(values) == -np.inf)
+    result = value_of(pd.logccdf(case.distribution.dist(**parameters), values))
+    assert_allclose(result[known], expected[known], rtol=1e-10, atol=1e-300)
+
+
+@over_continuous
+def test_upper_tail_falls_by_the_density_as_far_as_it_goes(case: Case) -> None:
+    """The slope of logccdf is minus the density over the tail, down to probabilities of 1e-100."""
+    parameters, frozen = case.sample(np.random.default_rng(17), ())
+    rv = case.distribution.dist(**parameters)
+    value = tensor_input("float64", (6,), "value")
+    tail = pd.logccdf(rv, value)
+    slope = gradient(reduce("sum", tail), value)
+    terms = function([value], [tail, slope, pd.logp(rv, value)], backend="reference")
+    low, high = np.full(6, frozen.ppf(0.5)), np.full(6, frozen.ppf(0.5)) + 1.0
+    wanted = np.array([-1e-3, -1.0, -5.0, -30.0, -100.0, -230.0])
+    for _ in range(1100):
+        if (terms(high)[0] <= wanted).all():
+            break
+        high = np.where(terms(high)[0] > wanted, low + 2.0 * (high - low), high)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        far = terms(middle)[0] <= wanted
+        low, high = np.where(far, low, middle), np.where(far, middle, high)
+    tail, slope, density = terms(low)
+    assert_allclose(slope, -np.exp(density - tail), rtol=1e-8)
+
+
+@over_invertible
 def test_icdf_is_that_of_scipy(case: Case) -> None:
     """Also at 0 and 1; NaN outside."""
     rng = np.random.default_rng(3)
@@ -75,7 +114,7 @@ def test_icdf_is_that_of_scipy(case: Case) -> None:
     assert np.isnan(value_of(pd.icdf(rv, np.array([-0.1, 1.1, np.nan])[:, None]))).all()
 
 
-@over_continuous
+@over_continuous_invertible
 def test_quantile_of_the_probability_of_a_value_is_the_value(case: Case) -> None:
     """icdf(exp(logcdf(x))) = x."""
     rng = np.random.default_rng(4)
@@ -86,7 +125,7 @@ def test_quantile_of_the_probability_of_a_value_is_the_value(case: Case) -> None
     assert_allclose(value_of(pd.icdf(rv, q)), values, rtol=1e-9, atol=1e-11)
 
 
-@over_continuous
+@over_continuous_invertible
 def test_probability_of_the_quantile_of_a_probability_is_the_probability(case: Case) -> None:
     """logcdf(icdf(q)) = log(q), as far as float64 resolves the quantile."""
     parameters, _ = case.sample(np.random.default_rng(9), (7,))
@@ -97,7 +136,7 @@ def test_probability_of_the_quantile_of_a_probability_is_the_probability(case: C
     assert (np.abs(np.exp(value_of(pd.logcdf(rv, quantiles))) - q) <= 1e-9 * q + room).all()
 
 
-@over_continuous
+@over_continuous_invertible
 def test_slope_of_the_quantile_is_one_over_the_density(case: Case) -> None:
     """Also at the median, where the quantile of a symmetric law is made of two tails."""
     parameters, _ = case.sample(np.random.default_rng(11), ())
@@ -267,7 +306,8 @@ WRONG = {
     "sigma": (0.0, -1.0, np.nan), "beta": (0.0, -1.0, np.nan), "b": (0.0, -1.0, np.nan),
     "lam": (0.0, -1.0, np.nan), "nu": (0.0, -1.0, -2.5, np.nan), "alpha": (0.0, -1.0, -1.5, np.nan),
     "p": (-0.1, 1.1, np.nan), "mu": (np.nan,), "lower": (np.nan,), "upper": (-50.0, np.nan), "n": (-1, -7),
-    "logit_p": (np.nan,),
+    "logit_p": (np.nan,), "kappa": (0.0, -1.0, np.nan), "q": (0.0, 1.0, -0.5, np.nan), "s": (0.0, -1.0, np.nan),
+    "m": (0.0, -1.0, np.nan), "a": (0.0, -1.0, np.nan), "c": (0.0, -1.0, np.nan), "xi": (np.nan,),
 }  # fmt: skip
 
 

@@ -114,7 +114,11 @@ def test_tails_of_huge_counts() -> None:
     lower, upper = (np.exp(value_of(f(rv, k))) for f in (pd.logcdf, pd.logccdf))
     assert_allclose(lower + upper, 1.0, rtol=1e-12)
     rv = pd.HyperGeometric.dist(2_000_000, 1_000_000, 1000)
-    assert_allclose(value_of(pd.logcdf(rv, [450, 550])), scipy.stats.binom(1000, 0.5).logcdf([450, 550]), rtol=1e-3)
+    assert_allclose(
+        value_of(pd.logcdf(rv, [450, 550])),
+        scipy.stats.hypergeom(2_000_000, 1_000_000, 1000).logcdf([450, 550]),
+        rtol=1e-8,
+    )
 
 
 HURDLES = [
@@ -191,12 +195,9 @@ def test_ordered_categories_have_digits_far_out_and_a_gradient(distribution) -> 
     with mp.workdps(500):
         exact = mp.ncdf if wide is scipy.stats.norm else lambda z: 1 / (1 + mp.exp(-z))
         ends = np.concatenate([np.full((2, 1), -1e9), point[cuts], np.full((2, 1), 1e9)], 1)
+        places = [mp.mpf(e) for (e,) in point[eta]]
         expected = [
-            [
-                [float(mp.log(exact(mp.mpf(c[i + 1]) - e) - exact(mp.mpf(c[i]) - e))) for c in ends]
-                for (e,) in point[eta]
-            ]
-            for i in range(4)
+            [[float(mp.log(exact(c[i + 1] - e) - exact(c[i] - e))) for c in ends] for e in places] for i in range(4)
         ]
     compiled = function([eta, cuts], [density, *slopes])(*point.values())
     for found in (value_of(density, point), compiled[0]):
@@ -245,7 +246,8 @@ def test_vectors_of_counts_over_all_outcomes(rv, known) -> None:
     assert scipy.stats.chisquare(counts, 100_000 * masses).pvalue > 1e-4
     assert_array_equal(value_of(pd.logp(rv, [[5, 0, 0, 1], [6, -1, 0, 0], [0, 0, 0, 0]])), -np.inf)
     point = value_of(pd.support_point(rv))
-    assert point.sum() == 5 and np.isfinite(value_of(pd.logp(rv, point)))
+    assert point.sum() == 5
+    assert np.isfinite(value_of(pd.logp(rv, point)))
 
 
 def test_vectors_of_counts_in_batches() -> None:
@@ -284,7 +286,7 @@ def test_gradients_of_vectors_of_counts(make, shape) -> None:
         step = np.zeros(4)
         step[i], step[i + 1] = 1e-6, -1e-6
         above, below = (value_of(total, {p: P + s}) for s in (step, -step))
-        assert_allclose(at @ step, (above - below) / 2, rtol=1e-5)
+        assert_allclose(at @ step, (above - below) / 2, rtol=1e-5, atol=1e-15)
 
 
 def test_a_single_number() -> None:
@@ -297,7 +299,8 @@ def test_a_single_number() -> None:
     assert_array_equal(value_of(pd.logccdf(whole, [2, 3])), [0.0, -np.inf])
     assert_array_equal(value_of(pd.icdf(whole, [0.1, 1.0])), 3.0)
     assert_array_equal(pd.draw(half, 2, random_seed=1), [[0.5, 1.0]] * 2)
-    assert value_of(pd.mean(whole)) == 3 and value_of(pd.variance(whole)) == 0.0
+    assert value_of(pd.mean(whole)) == 3
+    assert value_of(pd.variance(whole)) == 0.0
 
 
 def test_skellam_counts() -> None:
@@ -342,7 +345,8 @@ def test_probabilities_of_ordered_categories_are_kept_in_the_model() -> None:
     }
     with pm.Model() as only:
         pd.OrderedLogistic("y", 0.0, CUTS, observed=[0, 1])
-    assert_allclose(float(only.compile_logp()({})), scipy.stats.logistic.logcdf(-1.0) + np.log(0.353518929), rtol=1e-7)
+    cdf = scipy.stats.logistic.cdf(CUTS)
+    assert_allclose(float(only.compile_logp()({})), np.log(cdf[0] * (cdf[1] - cdf[0])), rtol=1e-12)
 
 
 REFUSED = [
@@ -350,7 +354,7 @@ REFUSED = [
     (lambda: pd.OrderedLogistic.dist(0.0, 1.0), ParameterError, "cutpoints must be a vector or a batch of them"),
     (lambda: pd.OrderedProbit.dist(0.0, CUTS, -1.0), ParameterError, "OrderedProbit: sigma must be > 0, got -1"),
     (lambda: pd.Multinomial.dist(-1, P), ParameterError, "Multinomial: n must be a whole number >= 0, got -1"),
-    (lambda: pd.Multinomial.dist(3, [0.5, 0.6]), ParameterError, r"p must be numbers >= 0 that sum to 1, got \[0.5 0.6\]"),
+    (lambda: pd.Multinomial.dist(3, [0.5, 0.6]), ParameterError, r"p must be numbers .* sum to 1, got \[0.5 0.6\]"),
     (lambda: pd.DirichletMultinomial.dist(3, [1.0, 0.0]), ParameterError, r"a must be > 0, got \[1. 0.\]"),
     (lambda: pd.Multinomial.dist(3, P, shape=3), ShapeError, r"must end with the shape of one event, \(4,\)"),
     (lambda: pd.DiscreteUniform.dist(3, 2), ParameterError, "upper must be a whole number >= lower, got 2"),

@@ -150,9 +150,13 @@ def test_names_mark_the_transform() -> None:
 
 
 def test_what_has_no_transform_says_so() -> None:
-    """Matrices have no row yet; an interval without bounds or with bounds exchanged is none."""
-    with pytest.raises(MissingRuleError, match="no transform for values that are symmetric and positive definite"):
-        transforms.to_unconstrained(constraints.positive_definite)
+    """A set without a row; an interval without bounds or with bounds exchanged is none."""
+
+    class EvenNumbers(constraints.Constraint):
+        rule = "even"
+
+    with pytest.raises(MissingRuleError, match="no transform for values that are even; add a row for EvenNumbers"):
+        transforms.to_unconstrained(EvenNumbers())
     with pytest.raises(ValueError, match="needs a lower or an upper bound"):
         transforms.Interval(None, None)
     with pytest.raises(ValueError, match="must be below the upper one, got 2 and 1"):

@@ -69,6 +69,11 @@ def test_conversions_run_in_the_interpreter(kind: object) -> None:
         np.testing.assert_array_equal(result.view("float16"), array.astype("float16"))
 
 
+def of_nan(target: str) -> Array:
+    """What NaN becomes: the least number, which is no index; 0 in an unsigned type."""
+    return np.array(np.iinfo(target).min, target)
+
+
 def saturated(array: Array, target: str) -> Array:
     """A cast as it is meant here: NumPy's, but floats beyond an integer's range go to its end."""
     with np.errstate(all="ignore"):
@@ -77,7 +82,7 @@ def saturated(array: Array, target: str) -> Array:
         limits = np.iinfo(target)
         inside = np.isfinite(array) & (array > float(limits.min) - 1) & (array < float(limits.max))
         edges = np.where(array > 0, limits.max, limits.min).astype(target)
-        return np.where(inside, array.astype(target), np.where(np.isnan(array), np.zeros((), target), edges))
+        return np.where(inside, array.astype(target), np.where(np.isnan(array), of_nan(target), edges))
 
 
 @pytest.mark.parametrize("source", DTYPES)

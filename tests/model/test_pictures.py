@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import consilience as pm
+import consilience.distributions as pd
 from consilience.model.model_graph import dot, model_graph
 
 
@@ -131,3 +132,14 @@ def test_a_starting_value_can_be_given_later() -> None:
     model.set_initval(x, 2.5)
     assert model.initial_point() == {"x": 2.5}
     assert model.rvs_to_initial_values == {x: 2.5}
+
+
+def test_components_are_written_as_distributions() -> None:
+    """In the place of their parameter, with their own parameters."""
+    with pm.Model() as model:
+        mu = pm.Normal("mu", 0, 1)
+        pd.Truncated("t", pm.Normal.dist(mu, 2), lower=0)
+        pd.Mixture("m", [0.5, 0.5], [pm.Normal.dist(mu, 1), pm.Gamma.dist(3, 1)], observed=[1.0])
+    text = str(model)
+    assert "t ~ Truncated(Normal(mu, 2), 0, inf)" in text
+    assert "m ~ Mixture(<constant>, Normal(mu, 1), Gamma(3, 1)) (observed)" in text

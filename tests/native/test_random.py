@@ -27,6 +27,7 @@ from consilience.native.random import (
     random_normals,
     random_poisson,
     random_uniform,
+    random_von_mises,
 )
 from consilience.native.random import library as random_library
 from consilience.native.random.library import normals
@@ -64,6 +65,7 @@ CASES: list[tuple[NativeFunction[..., Any], tuple[float, ...]]] = [
     (random_normal, ()),
     (random_exponential, ()),
     *[(random_gamma, (shape,)) for shape in (0.0, 0.02, 0.7, 1.0, 3.5, 1e4, 1e300, -1.0, math.inf, math.nan)],
+    *[(random_von_mises, (kappa,)) for kappa in (0.0, 1e-300, 0.3, 20.0, 1e12, 1e300, -1.0, math.inf, math.nan)],
     *[(random_beta, shapes) for shapes in ((0.01, 0.02), (2.0, 0.5), (30.0, 40.0), (0.0, 1.0))],
     *[(random_poisson, (rate,)) for rate in (0.0, 1e-9, 0.5, 9.99, 10.0, 300.0, 1e12, 9e18)],
     *[(random_poisson, (rate,)) for rate in (-1.0, math.nan, 1e19, math.inf)],
@@ -167,6 +169,10 @@ CONTINUOUS: list[tuple[NativeFunction[..., Any], tuple[float, ...], Any]] = [
     (random_gamma, (1.0,), stats.gamma(1.0)),
     (random_gamma, (2.5,), stats.gamma(2.5)),
     (random_gamma, (1000.0,), stats.gamma(1000.0)),
+    (random_von_mises, (1e-8,), stats.uniform(-math.pi, 2.0 * math.pi)),
+    (random_von_mises, (0.7,), stats.vonmises(0.7)),
+    (random_von_mises, (9.0,), stats.vonmises(9.0)),
+    (random_von_mises, (1e20,), stats.norm(0.0, 1e-10)),
     (random_beta, (0.3, 0.6), stats.beta(0.3, 0.6)),
     (random_beta, (4.0, 2.0), stats.beta(4.0, 2.0)),
 ]

@@ -138,6 +138,7 @@ BETTER = {
     # So many masses take the sums in NumPy too long.
     "beta_binomial_quantile": lambda a, b, n, q: (np.abs(n) > 1e3) & np.isfinite(n),
     "erfinv": lambda x: (x == 0) & np.signbit(x),  # SciPy's erfinv(-0.0) is 0.0; an odd function keeps the sign
+    "i1e": lambda x: (x == 0) & np.signbit(x),  # as odd
     # Next to the shapes 0 and infinity SciPy's answer changes from one probability to the next.
     "gammaincinv": lambda a, p: at_an_end(a),
     "gammainccinv": lambda a, q: at_an_end(a),
@@ -186,6 +187,8 @@ MEANING = {
     "gammainccinv": scipy.special.gammainccinv,
     "gammaincinv": scipy.special.gammaincinv,
     "gammaln": scipy.special.gammaln,
+    "i0e": scipy.special.i0e,
+    "i1e": scipy.special.i1e,
     "lgamma": scipy.special.gammaln,
     "log_ndtr": scipy.special.log_ndtr,
     "ndtri": scipy.special.ndtri,

@@ -84,6 +84,22 @@ def _log_ndtr(x: mp.mpf) -> mp.mpf:
     return mp.log(mp.erfc(-z) / 2) if x < 1 else mp.log1p(-mp.erfc(z) / 2)
 
 
+def _bessel(order: int) -> Callable[[mp.mpf], mp.mpf]:
+    """I_order(x) exp(-|x|); far out by its asymptotic series (DLMF 10.40.1)."""
+
+    def scaled(x: mp.mpf) -> mp.mpf:
+        size = abs(x)
+        if size < 200:
+            return mp.besseli(order, x) * mp.exp(-size)
+        term = total = mp.mpf(1)
+        for k in range(1, 40):
+            term *= -(4 * order * order - (2 * k - 1) ** 2) / (8 * k * size)
+            total += term
+        return total / mp.sqrt(2 * mp.pi * size) * (mp.sign(x) if order else 1)
+
+    return scaled
+
+
 def _log1mexp(x: mp.mpf) -> mp.mpf:
     return mp.log(-mp.expm1(x)) if x > -1 else mp.log1p(-mp.exp(x))
 
@@ -421,6 +437,8 @@ CASES = [
     Case("erf", 1.5, (join(uniform(-6, 6), LINE, uniform(-1.5, 1.5)),), mp.erf),
     Case("erfc", 3.5, (join(uniform(-6, 26.5), LINE[LINE < 26], uniform(-1.5, 1.5)),), mp.erfc),
     Case("erfcx", 3.0, (join(uniform(-26.6, 27), SMALL, uniform(-1.5, 1.5), powers(0, 300)),), _erfcx),
+    Case("i0e", 4.0, (join(uniform(-8, 8), LINE, uniform(-40, 40), signed(powers(-300, 300))),), _bessel(0)),
+    Case("i1e", 4.0, (join(uniform(-8, 8), LINE, uniform(-40, 40), signed(powers(-300, 300))),), _bessel(1)),
     Case("erfinv", 4.0, (UNIT_INTERVAL,), error=_erfinv_error),
     Case(
         "ndtri",

@@ -28,6 +28,7 @@ class Family:
     scipy       the same by SciPy
     other       parameters by other names -> those of the formula
     event       rank of one event
+    shape       (*parameters) -> shape of a variable that they alone give; their common shape if not given
     """
 
     support: str
@@ -37,6 +38,7 @@ class Family:
     other: Mapping[frozenset[str], Callable[..., dict[str, Any]]]
     event: int = 0
     defaults: tuple[tuple[str, float], ...] = ()
+    shape: Callable[..., tuple[int, ...]] | None = None
 
     def values(self, given: Mapping[str, Any]) -> list[Any]:
         """Parameters in the formula's order, from whatever names the user gave."""

@@ -12,9 +12,12 @@ from collections.abc import Callable
 import numpy as np
 
 from tests.random_models import idioms as idioms  # fills the table
+from tests.random_models.composed import WRITERS
+from tests.random_models.densities import FAMILIES
 from tests.random_models.grammar import Grammar, Known
 from tests.random_models.oracle import InvalidProgramError, Truth, truth
 from tests.random_models.program import Axes, Line, Program
+from tests.random_models.vocabulary import KINDS
 
 SUPPORT = {
     "Normal": "real", "StudentT": "real", "Cauchy": "real", "Laplace": "real", "Uniform": "real",
@@ -30,6 +33,8 @@ LIKELIHOODS = (
     "Binomial", "NegativeBinomial", "Exponential", "Gamma", "HalfNormal", "LogNormal", "InverseGamma", "Beta",
     "Categorical", "MvNormal", "Dirichlet", "Uniform",
 )  # fmt: skip
+FURTHER_PRIORS = tuple(name for name, kinds in KINDS.items() if kinds.prior)
+FURTHER_LIKELIHOODS = (*KINDS, *WRITERS)
 REGIMES = {"tiny": 0.8, "large": 0.1, "one": 0.04, "empty": 0.03, "many": 0.03}
 ATTEMPTS = 50
 
@@ -48,7 +53,7 @@ def generated(seed: int, number: int) -> Generated:
     rejected: Counter[str] = Counter()
     for attempt in range(ATTEMPTS):
         generator = np.random.default_rng([seed, number, attempt])
-        draft = _Draft(seed, number, generator)
+        draft = Draft(seed, number, generator)
         program = draft.program()
         try:
             found = truth(program, program.arrays())
@@ -65,7 +70,7 @@ def with_draws(number: int) -> bool:
     return number % 20 == 0
 
 
-class _Draft:
+class Draft:
     """One attempt at a model."""
 
     def __init__(self, seed: int, number: int, generator: np.random.Generator) -> None:
@@ -126,7 +131,7 @@ class _Draft:
     def variable(self, name: str) -> None:
         """A free variable; half of its parameters are expressions of earlier variables."""
         g = self.grammar
-        family, axes = g.one(*PRIORS), self.shape()
+        family, axes = g.one(*(FURTHER_PRIORS if g.often(0.25) else PRIORS)), self.shape()
         known_axes, shape = axes, axes if g.often(0.85) else None
         depth = 2 if g.often(0.15) else 1
 
@@ -175,6 +180,12 @@ class _Draft:
             low = g.one("-2.0", "0.0", f"-(0.5 + {g.positive((), 1)})", f"-1.0 - {g.positive(axes, 1)}")
             high = g.one("1.0", "3.0", f"(0.1 + {g.positive((), 1)})")
             arguments = {"lower": low, "upper": high}
+        elif family in KINDS:
+            write = {"real": real, "positive": positive, "unit": lambda: g.unit(axes, 1)}
+            arguments = {
+                name: write[kind]() if kind in write else f"{kind[-1]}.0 + {g.positive((), 1)}"
+                for name, kind in KINDS[family].parameters.items()
+            }
         elif family in ("HalfNormal", "HalfCauchy", "Exponential"):
             word = {"HalfNormal": "sigma", "HalfCauchy": "beta", "Exponential": g.one("lam", "lam", "scale")}[family]
             arguments = {word: positive()}
@@ -190,7 +201,7 @@ class _Draft:
             shape = () if all(self.is_number(v) for v in arguments.values()) else axes
             known_axes = shape
         self.add(Line("variable", name, tuple(arguments.items()), family, shape))
-        kind = SUPPORT[family]
+        kind = SUPPORT.get(family) or FAMILIES[family].support
         if family == "Uniform" and arguments["lower"] == "0.0":
             kind = "unit" if arguments["upper"] == "1.0" else "positive"
         g.known.append(Known(name, known_axes, kind))
@@ -227,15 +238,45 @@ class _Draft:
                 value = f"-0.5 * square({value})"
             self.add(Line("potential", f"q{number}", (("value", value),)))
             return
-        family = g.one(*LIKELIHOODS)
+        family = g.one(*FURTHER_LIKELIHOODS) if g.often(0.4) else g.one(*LIKELIHOODS)
         axes = [("N",), ("N",), ("N",), ("N",), ("M",), ("N", "P"), ("K",), ()][g.number(0, 7)]
         if self.regime == "many":
             axes = [(), ("K",), ("P",)][g.number(0, 2)]
-        getattr(self, f"_{family.lower()}", self._location)(f"y{number}", family, axes, depth)
+        if family in WRITERS:
+            WRITERS[family](self, f"y{number}", axes, depth)
+            return
+        write = self._by_kinds if family in KINDS else getattr(self, f"_{family.lower()}", self._location)
+        write(f"y{number}", family, axes, depth)
 
     def observe(self, name: str, family: str, arguments: dict[str, str], observed: str) -> None:
         """A line of data."""
         self.add(Line("observed", name, tuple(arguments.items()), family, None, observed))
+
+    def _by_kinds(self, name: str, family: str, axes: Axes, depth: int) -> None:
+        """One parameter of the data's axes, the others often numbers."""
+        g = self.grammar
+        kinds = KINDS[family]
+        first = g.number(0, len(kinds.parameters) - 1)
+
+        def parameter(place: int, kind: str) -> str:
+            at, deep = (axes, depth) if place == first else ((), 1)
+            if kind == "real":
+                return g.real(at, deep)
+            if kind == "unit":
+                return g.unit(at, deep)
+            if kind in ("low", "high"):
+                return f"{'-' if kind == 'low' else ''}(2.5 + {g.positive(at, 1)})"
+            if kind == "trials":
+                return g.one("12", g.datum("trials", axes, "int64 int32 int8"))
+            if kind == "zero":
+                return "0"
+            above = {"above1": "1.0 + ", "above2": "2.0 + "}.get(kind, "")
+            return f"{above}{g.positive(at, deep)}"
+
+        arguments = {word: parameter(i, kind) for i, (word, kind) in enumerate(kinds.parameters.items())}
+        whole = {"count": self.counts, "count1": lambda at: f"({self.counts(at)} + 1)"}
+        write = whole.get(kinds.data, lambda at: g.datum(kinds.data, at, "int64" if kinds.data == "bit" else "float64"))
+        self.observe(name, family, arguments, write(axes))
 
     def _location(self, name: str, family: str, axes: Axes, depth: int) -> None:
         g = self.grammar

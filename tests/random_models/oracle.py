@@ -101,6 +101,9 @@ def _wide(array: Array) -> Array:
 
 def _event_shape(line: Line, given: list[Any]) -> tuple[int, ...]:
     """The shape of a variable that its parameters alone give."""
+    shape = FAMILIES[line.family].shape
+    if shape is not None:
+        return shape(*given)
     if line.family == "MvNormal":
         mu, cov = given
         return np.broadcast_shapes(np.shape(mu), np.shape(cov)[-1:])
@@ -157,6 +160,8 @@ def truth(program: Program, arrays: Mapping[str, Array], most: int = 40) -> Trut
     if at.magnitude > LARGEST or max(magnitudes, default=0.0) > LARGEST:
         raise InvalidProgramError("out of range")
     assert at.scipy is not None
+    if not np.isfinite(at.scipy[0]):
+        raise InvalidProgramError("SciPy finds nothing finite")
     np.testing.assert_allclose(at.scipy[1], at.scipy[0], rtol=1e-8, atol=1e-8 * (1 + at.magnitude), err_msg="formulas")
     return Truth(at.point, at.natural, value, at.magnitude, directions, slopes, magnitudes)
 

@@ -165,10 +165,15 @@ def text(program: Program, point: dict[str, Array] | None = None) -> str:
     program = program.used()
     words = {w for line in program.lines for t in line.expressions() for w in re.findall(r"[a-z_]\w*", t)}
     names = sorted(words & set(_IMPORTED))
+    components = sorted(
+        {w for line in program.lines for t in line.expressions() for w in re.findall(r"(\w+)\.dist\(", t)}
+    )
     head = [f"# seed {program.seed}, number {program.number}", "import numpy as np", "", "import consilience as pm"]
     head.append("import consilience.tensor as pt")
     if names:
         head.append(f"from consilience.tensor import {', '.join(names)}")
+    if components:
+        head.append(f"from consilience import {', '.join(components)}")
     head += ["", *[code for word, code in _OWN.items() if word in words]]
     if program.sizes:
         left, right = zip(*program.sizes, strict=True)

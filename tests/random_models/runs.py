@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing import get_context
+from typing import TypeVar
 
 from tests.random_models.check import Outcome, check
 from tests.random_models.generate import generated, with_draws
@@ -20,8 +21,10 @@ from tests.random_models.program import text
 from tests.random_models.shrink import shrunken
 
 CHUNK = 25
+LIFE = 40  # chunks that one process checks
 
 Key = tuple[int, int]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,16 @@ def checked(keys: Sequence[Key]) -> Part:
 
 
 def run(keys: Sequence[Key], jobs: int) -> Iterator[Part]:
-    """Results in no particular order. After a death of a process, each model of its chunk gets one of its own."""
-    waiting = list(itertools.batched(keys, CHUNK)) if hasattr(itertools, "batched") else _batches(keys, CHUNK)
-    while waiting:
+    """Results in no particular order. After a death of a process, each model of its chunk gets one of its own.
+
+    Processes are new after `LIFE` chunks each, so that memory does not grow; not by `max_tasks_per_child`, which can
+    wait for ever (CPython issue 115634).
+    """
+    chunks = _batches(keys, CHUNK)
+    for wave in _batches(chunks, jobs * LIFE):
         lost: list[Sequence[Key]] = []
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), max_tasks_per_child=40) as pool:
-            running: dict[Future[Part], Sequence[Key]] = {pool.submit(checked, chunk): chunk for chunk in waiting}
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+            running: dict[Future[Part], Sequence[Key]] = {pool.submit(checked, chunk): chunk for chunk in wave}
             while running:
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
@@ -84,7 +91,6 @@ def run(keys: Sequence[Key], jobs: int) -> Iterator[Part]:
                         yield future.result()
                     except BrokenProcessPool:
                         lost.append(chunk)
-        waiting = []
         for key in itertools.chain.from_iterable(lost):
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as single:
                 try:
@@ -94,8 +100,8 @@ def run(keys: Sequence[Key], jobs: int) -> Iterator[Part]:
                     yield Part(Counter([outcome.label]), Counter(), [Failure(*key, outcome)])
 
 
-def _batches(keys: Sequence[Key], size: int) -> list[tuple[Key, ...]]:
-    return [tuple(keys[i : i + size]) for i in range(0, len(keys), size)]
+def _batches(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    return [items[i : i + size] for i in range(0, len(items), size)]
 
 
 def report(

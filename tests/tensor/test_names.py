@@ -166,7 +166,6 @@ def test_other_keywords_name_the_nearest(call: Any, message: str) -> None:
         (lambda: pt.linalg.svd, "cholesky"),
         (lambda: pm.math.gamma, "special functions"),
         (lambda: pt.special.poch, "special functions"),
-        (lambda: pm.Mixture, "Potential"),
         (lambda: pm.Normall, "did you mean 'Normal'"),
     ],
 )

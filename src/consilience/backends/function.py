@@ -6,7 +6,6 @@ and a backend compiles it for the shapes that come. Which backend does the work 
 
 from __future__ import annotations
 
-import secrets
 import threading
 import time
 from collections import OrderedDict
@@ -17,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts, reference
-from consilience.backends.contexts import Context, random_slot, slots_of
+from consilience.backends.contexts import Context, slots_of
 from consilience.backends.modes import Mode, mode_named
 from consilience.backends.pickling import duplicate
 from consilience.backends.registry import Bound
@@ -337,8 +336,8 @@ def function(
     on_unused_input       "raise" (the default), "warn" or "ignore" inputs that the outputs do not depend on
     backend               in place of `mode`: "llvm" (machine code) or "reference" (NumPy)
     context               where shared variables take their values; the default context if not given
-    random_key            shared random key with which random variables are drawn, and which is updated, at every call;
-                          None refuses random variables that are no inputs
+    random_key            shared random key with which random variables that are no inputs are drawn, and which is
+                          updated, at every call; None makes one with a fresh seed
     no_default_updates, accept_inplace, trust_input   accepted; there are neither default updates nor operations in
                           place, and values are always checked
     raises                GraphError for inputs, updates and givens that do not fit; UnusedInputError
@@ -381,8 +380,7 @@ def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] 
     absent = next((n for n in needed if isinstance(n.op, Input) and n not in values and n.dtype != "key"), None)
     if absent is not None:
         raise GraphError(f"`eval` needs a value for {describe(absent)}; pass it as `.eval({{x: value}})`.")
-    random_key = random_slot(secrets.randbits(62))
-    result: Array = function(list(values), expression, random_key=random_key, **options)(*values.values())
+    result: Array = function(list(values), expression, **options)(*values.values())
     return result
 
 

@@ -143,7 +143,8 @@ def _cast(node: Node, lengths: Lengths, x: Array) -> Array:
     target = np.dtype(node.dtype)
     if x.dtype.kind == "f" and target.kind in "iu":
         limits = np.iinfo(target)
-        wide = np.trunc(np.nan_to_num(x.astype("float64"), nan=0.0, posinf=np.inf, neginf=-np.inf))
+        missing = 0.0 if target.kind == "u" else -np.inf
+        wide = np.trunc(np.nan_to_num(x.astype("float64"), nan=missing, posinf=np.inf, neginf=-np.inf))
         safe = np.where((wide > float(limits.min)) & (wide < float(limits.max)), wide, 0).astype(target)
         high = np.where(wide >= float(limits.max), limits.max, safe)
         return np.where(wide <= float(limits.min), limits.min, high).astype(target)

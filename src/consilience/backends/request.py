@@ -6,12 +6,14 @@ shared variables.
 
 from __future__ import annotations
 
+import secrets
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from consilience.backends.contexts import random_slot
 from consilience.errors import ConsilienceWarning, DtypeError, GraphError, ShapeError, UnusedInputError
 from consilience.ir import (
     Constant,
@@ -121,11 +123,16 @@ def requested(
     if replacements:
         expressions = substitute(expressions, replacements)
     draws = known_meaning("realised_with")  # not known as long as there is no random variable
-    if random_key is not None and draws is not None:
-        drawn = draws(expressions, random_key)
-        if drawn != expressions:
+    if draws is not None:
+        fresh = known_meaning("fresh_keys")
+        assert fresh is not None
+        given_keys = [replacements.get(item.variable, item.variable) for item in given]
+        if any(key not in given_keys for key in fresh(expressions)):
+            random_key = random_slot(secrets.randbits(62)) if random_key is None else random_key
             changed.append((random_key, fold_in(random_key, -1)))
-            expressions = [*drawn, changed[-1][1]]
+            expressions = [*draws(expressions, random_key, given_keys), changed[-1][1]]
+        else:
+            expressions = draws(expressions)
     order = order_of(expressions)
     leaves = [replacements.get(item.variable, item.variable) for item in given]
     _check_closed(name, order, leaves)
@@ -257,14 +264,6 @@ def _check_closed(name: str, order: Sequence[Node], inputs: Sequence[Node]) -> N
     missing = next((node for node in order if isinstance(node.op, Input) and node not in known), None)
     if missing is None:
         return
-    is_random = known_meaning("is_random")
-    random = [node for node in order if missing in node.inputs and is_random is not None and is_random(node)]
-    if random:
-        raise GraphError(
-            f"`{name}` depends on the random variable {describe(random[0])}. Draw with `pm.draw(...)`, compile a "
-            "function that draws at each call with `pm.compile(...)`, or give the variable a value: as an input, or by "
-            "`givens`."
-        )
     raise GraphError(f"`{name}` depends on {describe(missing)}, which is not among its inputs; add it to `inputs`.")
 
 

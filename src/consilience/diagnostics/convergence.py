@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from consilience.diagnostics.description import describe
 from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.examination import Examination
-from consilience.diagnostics.figures import figures
 from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.variables import Draws, VariableDraws, gather
 from consilience.diagnostics.watch import Figures
@@ -75,7 +75,8 @@ def inspect(
     if count < FEWEST_DRAWS:
         return [*found, *few_draws(count)]
     if examination is None:
-        known = figures([variable.draws for variable in variables])
+        columns = describe([variable.draws for variable in variables], ["ranks"])
+        known = Figures(columns["r_hat"], columns["ess_bulk"], columns["ess_tail"])
     else:
         known = Figures(examination.r_hat, examination.ess_bulk, examination.ess_tail)
     elements = sum(variable.size for variable in variables)

@@ -59,7 +59,8 @@ class Sample:
         """Standard deviation of all draws, one per parameter; NaN for a single draw."""
         if self.pooled.shape[1] < 2:
             return np.full(len(self.draws), np.nan)
-        deviation: FloatArray = self.pooled.std(axis=1, ddof=1)
+        # Seen from the first of them, equal draws have a deviation of exactly zero.
+        deviation: FloatArray = (self.pooled - self.pooled[:, :1]).std(axis=1, ddof=1)
         return deviation
 
     @functools.cached_property

@@ -22,7 +22,7 @@ def of_deviation(sample: Sample) -> FloatArray:
     squares = Sample(np.square(sample.draws - mean[:, :, None]))
     effective = effective_sample_size.mean_of_sample(squares)
     variance = squares.pooled.mean(axis=1)
-    variance_of_variance = (np.square(squares.pooled).mean(axis=1) - np.square(variance)) / effective
+    variance_of_variance = np.square(squares.pooled - variance[:, None]).mean(axis=1) / effective
     error: FloatArray = np.sqrt(variance_of_variance / variance / 4)
     return error
 

@@ -5,15 +5,14 @@ Means, intervals and diagnostics are computed together, in one pass over the dra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from consilience.diagnostics import interval, table
-from consilience.diagnostics.examination import DIAGNOSTICS
-from consilience.diagnostics.measurement import Measure, measure
-from consilience.diagnostics.sample import FloatArray, Sample
+from consilience.diagnostics.description import INTERVALS, IntervalKind, Part, describe
+from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.variables import Draws, Filter, gather
 from consilience.record import Record
 
@@ -21,15 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]  # pandas carries no annotations
 
 Kind = Literal["all", "stats", "diagnostics"]
-IntervalKind = Literal["hdi", "eti"]
-
 SHOWN_IN_FULL = 60
 SHOWN_AT_EACH_END = 15
-
-INTERVALS: dict[str, Callable[[Sample, float], FloatArray]] = {
-    "hdi": interval.highest_density_of_sample,
-    "eti": interval.equal_tails_of_sample,
-}
 
 
 class SummaryTable(Record, eq=False):
@@ -152,23 +144,13 @@ def summary(
         raise ValueError(f"ci_kind is 'hdi' or 'eti'; {ci_kind!r} came")
     interval.check_probability(ci_prob)
     variables = gather(draws, group=group, var_names=var_names, filter_vars=filter_vars, coords=coords)
-    bounds = INTERVALS[ci_kind]
-    measures: dict[str, Measure] = {}
+    parts: list[Part] = []
     if kind != "diagnostics":
-        measures["mean"] = lambda sample: sample.pooled.mean(axis=1)
-        measures["sd"] = lambda sample: sample.deviation
-        measures["interval"] = lambda sample: bounds(sample, ci_prob)
+        parts += ["statistics"]
     if kind != "stats":
-        measures |= DIAGNOSTICS
-    found = measure([variable.draws for variable in variables], measures)
+        parts += ["errors", "ranks"]
+    columns = describe([variable.draws for variable in variables], parts, ci_kind, ci_prob)
+    tail = 100 * (1 - ci_prob) / 2
+    names = {"lower": f"{ci_kind}_{tail:g}%", "upper": f"{ci_kind}_{100 - tail:g}%"}
     labels = tuple(name for variable in variables for name in variable.element_names())
-    columns: dict[str, FloatArray] = {}
-    for name, values in found.items():
-        if name == "interval":
-            tail = 100 * (1 - ci_prob) / 2
-            columns[f"{ci_kind}_{tail:g}%"], columns[f"{ci_kind}_{100 - tail:g}%"] = values.T
-        elif name == "errors":
-            columns["mcse_mean"], columns["mcse_sd"] = values.T
-        else:
-            columns[name] = values
-    return SummaryTable(labels, columns)
+    return SummaryTable(labels, {names.get(name, name): values for name, values in columns.items()})

@@ -1,134 +1,80 @@
-"""Distributions by declaration: densities, quantiles, draws, moments, checks and maps to the real line."""
+"""Distributions by declaration: densities, quantiles, draws, moments, checks and maps to the real line.
 
-from consilience.distributions import transforms
-from consilience.distributions.constrained_prior import find_constrained_prior
-from consilience.distributions.context import DEFAULT, ModelContext
-from consilience.distributions.counts import Bernoulli, Binomial, Categorical, NegativeBinomial, Poisson
-from consilience.distributions.custom import CustomDist
-from consilience.distributions.densities import (
-    density,
-    icdf,
-    logccdf,
-    logcdf,
-    logp,
-    mean,
-    parameter_violation,
-    realise,
-    support_error,
-    support_of,
-    support_point,
-    support_violation,
-    variance,
-)
-from consilience.distributions.distribution import (
-    Continuous,
-    Discrete,
-    Distribution,
-    component,
-    components,
-    derived,
-    instead_of,
-    parameter,
-    static,
-)
-from consilience.distributions.drawing import compile, draw, realised_with
-from consilience.distributions.hurdle import HurdleGamma, HurdleLogNormal, HurdleNegativeBinomial, HurdlePoisson
-from consilience.distributions.improper import Flat, HalfFlat
-from consilience.distributions.multinomial import DirichletMultinomial, Multinomial
-from consilience.distributions.multivariate_normal import MvNormal
-from consilience.distributions.ordered import OrderedLogistic, OrderedMultinomial, OrderedProbit
-from consilience.distributions.positive import Exponential, Gamma, HalfCauchy, HalfNormal, InverseGamma, LogNormal
-from consilience.distributions.random_variable import RandomVariable, is_random, random_variables
-from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT, Uniform
-from consilience.distributions.simplex import Dirichlet
-from consilience.distributions.skellam import Skellam
-from consilience.distributions.transforms import default_transform
-from consilience.distributions.unit_interval import Beta
-from consilience.distributions.waiting_times import DiscreteWeibull, Geometric
-from consilience.distributions.whole_intervals import BetaBinomial, DiracDelta, DiscreteUniform, HyperGeometric
-from consilience.distributions.zero_inflated import (
-    ZeroInflatedBinomial,
-    ZeroInflatedNegativeBinomial,
-    ZeroInflatedPoisson,
-)
+The file that a name belongs to is loaded when the name is first used. Type checkers and editors read `__init__.pyi`,
+which `python tools/names.py` writes from these tables.
+"""
 
-# PyMC's second spelling.
-Lognormal = LogNormal
+from __future__ import annotations
 
-__all__ = [
-    "DEFAULT",
-    "Bernoulli",
-    "Beta",
-    "BetaBinomial",
-    "Binomial",
-    "Categorical",
-    "Cauchy",
-    "Continuous",
-    "CustomDist",
-    "DiracDelta",
-    "Dirichlet",
-    "DirichletMultinomial",
-    "Discrete",
-    "DiscreteUniform",
-    "DiscreteWeibull",
-    "Distribution",
-    "Exponential",
-    "Flat",
-    "Gamma",
-    "Geometric",
-    "HalfCauchy",
-    "HalfFlat",
-    "HalfNormal",
-    "HurdleGamma",
-    "HurdleLogNormal",
-    "HurdleNegativeBinomial",
-    "HurdlePoisson",
-    "HyperGeometric",
-    "InverseGamma",
-    "Laplace",
-    "LogNormal",
-    "Lognormal",
-    "ModelContext",
-    "Multinomial",
-    "MvNormal",
-    "NegativeBinomial",
-    "Normal",
-    "OrderedLogistic",
-    "OrderedMultinomial",
-    "OrderedProbit",
-    "Poisson",
-    "RandomVariable",
-    "Skellam",
-    "StudentT",
-    "Uniform",
-    "ZeroInflatedBinomial",
-    "ZeroInflatedNegativeBinomial",
-    "ZeroInflatedPoisson",
-    "compile",
-    "component",
-    "components",
-    "default_transform",
-    "density",
-    "derived",
-    "draw",
-    "find_constrained_prior",
-    "icdf",
-    "instead_of",
-    "is_random",
-    "logccdf",
-    "logcdf",
-    "logp",
-    "mean",
-    "parameter",
-    "parameter_violation",
-    "random_variables",
-    "realise",
-    "realised_with",
-    "static",
-    "support_error",
-    "support_of",
-    "support_point",
-    "support_violation",
-    "transforms",
-    "variance",
-]  # fmt: skip
+from importlib import import_module
+from typing import Any, Final
+
+# What users find in `consilience` as well, by file.
+PUBLIC: Final = {
+    "autoregression": "AR",
+    "constrained_prior": "find_constrained_prior",
+    "counts": "Bernoulli Binomial Categorical NegativeBinomial Poisson",
+    "custom": "CustomDist",
+    "diffusion": "EulerMaruyama",
+    "drawing": "compile draw",
+    "extreme_values": "Frechet GeneralizedExtremeValue GeneralizedPareto Gumbel Pareto Weibull",
+    "first_passage": "Levy Wald",
+    "gamma_family": "ChiSquared GeneralizedNormal InverseChiSquared LogGamma ScaledInverseChiSquared",
+    "hurdle": "HurdleGamma HurdleLogNormal HurdleNegativeBinomial HurdlePoisson",
+    "improper": "Flat HalfFlat",
+    "lkj": "LKJCholeskyCov LKJCorr",
+    "mixture": "Mixture NormalMixture",
+    "multinomial": "DirichletMultinomial Multinomial",
+    "multivariate_normal": "MvNormal",
+    "ordered": "OrderedLogistic OrderedMultinomial OrderedProbit",
+    "positive": "Exponential Gamma HalfCauchy HalfNormal HalfStudentT InverseGamma LogNormal",
+    "random_walk": "GaussianRandomWalk MvGaussianRandomWalk RandomWalk",
+    "real_line": "Cauchy Laplace Logistic Normal StudentT Uniform",
+    "simplex": "Dirichlet",
+    "skellam": "Skellam",
+    "skewed": "AsymmetricLaplace Moyal SkewStudentT",
+    "truncation": "Censored Truncated",
+    "unit_interval": "Beta BetaPrime Dagum Kumaraswamy LogitNormal",
+    "waiting_times": "DiscreteWeibull Geometric",
+    "whole_intervals": "BetaBinomial DiracDelta DiscreteUniform HyperGeometric",
+    "zero_inflated": "ZeroInflatedBinomial ZeroInflatedNegativeBinomial ZeroInflatedPoisson",
+}
+# What the layers above use.
+INTERNAL: Final = {
+    "context": "DEFAULT ModelContext",
+    "densities": """
+        density icdf logccdf logcdf logp mean parameter_violation realise realised_with support_error
+        support_of support_point support_violation variance
+    """,
+    "distribution": "Continuous Discrete Distribution component components derived instead_of parameter static",
+    "random_variable": "RandomVariable is_random random_variables",
+    "transforms": "default_transform",
+}
+# Second spellings.
+SPELLINGS: Final = {
+    "DoubleExponential": "Laplace",
+    "Lognormal": "LogNormal",
+}
+_HOME: Final = {
+    name: f"{__name__}.{file}"
+    for table in (PUBLIC, INTERNAL)
+    for file, names in table.items()
+    for name in names.split()
+}
+
+__all__ = sorted([*_HOME, *SPELLINGS, "transforms"])  # names of the tables
+
+
+def __getattr__(name: str) -> Any:
+    if name == "transforms":
+        return import_module(f"{__name__}.transforms")
+    home = _HOME.get(SPELLINGS.get(name, name))
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    found = getattr(import_module(home), SPELLINGS.get(name, name))
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -24,6 +24,7 @@ from consilience.distributions.mathematics import (
     less,
     less_equal,
     logical_and,
+    square,
 )
 from consilience.ir import INTEGERS, Node, constant_value
 from consilience.ops.linalg import diagonal, matrix_transpose
@@ -80,6 +81,22 @@ class Real(Constraint):
 
     def holds(self, value: Node) -> Node:
         return isfinite(value)
+
+
+class ExtendedReal(Constraint):
+    """Real numbers and both infinities, not below a bound."""
+
+    lower: Bound = -math.inf
+
+    @property
+    def rule(self) -> str:
+        return "a number or infinite" if _is_infinite(self.lower) else f"a number >= {_text(self.lower)}, or infinite"
+
+    def holds(self, value: Node) -> Node:
+        return equal(value, value) if _is_infinite(self.lower) else greater_equal(value, _bound(self.lower))
+
+    def bind(self, parameters: Mapping[str, Node]) -> ExtendedReal:
+        return ExtendedReal(_named(self.lower, parameters))
 
 
 class IntervalConstraint(Constraint):
@@ -186,6 +203,15 @@ class RealVector(Constraint):
         return reduce("all", isfinite(value), -1)
 
 
+class RealMatrix(RealVector):
+    """Matrices of real numbers."""
+
+    event_rank: ClassVar[int] = 2
+
+    def holds(self, value: Node) -> Node:
+        return reduce("all", isfinite(value), (-2, -1))
+
+
 class PositiveVector(Constraint):
     """Vectors of positive numbers."""
 
@@ -200,6 +226,50 @@ class PositiveVector(Constraint):
 
     def admits(self, value: Node) -> Node:
         return reduce("all", positive.admits(value), -1)
+
+
+class CircleConstraint(IntervalConstraint):
+    """Angles in radians from -pi to pi, whose ends are one point."""
+
+    lower: Bound = -math.pi
+    upper: Bound = math.pi
+
+
+class UnitVectorConstraint(Constraint):
+    """Vectors of length 1."""
+
+    event_rank: ClassVar[int] = 1
+
+    @property
+    def rule(self) -> str:
+        return "numbers whose squares sum to 1"
+
+    def holds(self, value: Node) -> Node:
+        return less_equal(absolute(reduce("sum", square(value), -1) - 1.0), SUM_TOLERANCE)
+
+
+class ZeroSumConstraint(Constraint):
+    """Arrays that sum to zero along each of their last `axes` axes."""
+
+    axes: int = 1
+
+    @property
+    def event_rank(self) -> int:  # type: ignore[override]  # a class variable elsewhere; here each set has its own
+        """Number of axes of one event."""
+        return self.axes
+
+    @property
+    def rule(self) -> str:
+        return "numbers that sum to 0" + ("" if self.axes == 1 else f" along each of the last {self.axes} axes")
+
+    def holds(self, value: Node) -> Node:
+        # Sums are compared with the numbers that enter them.
+        conditions = []
+        for axis in range(-self.axes, 0):
+            total, size = reduce("sum", value, axis), reduce("sum", absolute(value), axis)
+            close = less_equal(absolute(total), SUM_TOLERANCE * size)
+            conditions.append(reduce("all", close, tuple(range(1 - self.axes, 0))) if self.axes > 1 else close)
+        return _all_of(conditions)
 
 
 class Counts(Constraint):
@@ -348,6 +418,7 @@ def whole_numbers(lower: Bound, upper: Bound = math.inf) -> Whole:
 
 
 real: Final = Real()
+extended_real: Final = ExtendedReal()
 positive: Final = IntervalConstraint(0.0, lower_included=False)
 nonnegative: Final = IntervalConstraint(0.0)
 unit_interval: Final = IntervalConstraint(0.0, 1.0)
@@ -355,7 +426,10 @@ open_unit_interval: Final = IntervalConstraint(0.0, 1.0, False, False)
 positive_probability: Final = IntervalConstraint(0.0, 1.0, lower_included=False)
 natural: Final = Whole(0.0)
 binary: Final = Whole(0.0, 1.0)
+circle: Final = CircleConstraint()
+unit_vector: Final = UnitVectorConstraint()
 real_vector: Final = RealVector()
+real_matrix: Final = RealMatrix()
 positive_vector: Final = PositiveVector()
 ordered: Final = OrderedConstraint()
 simplex: Final = SimplexConstraint()

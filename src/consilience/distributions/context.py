@@ -47,8 +47,8 @@ class ModelContext(Protocol):
         """
         ...
 
-    def add_deterministic(self, name: str, node: Node) -> Node:
-        """Keep the values of an expression under a name."""
+    def add_deterministic(self, name: str, node: Node, dims: str | Sequence[str | None] | None = None) -> Node:
+        """Keep the values of an expression under a name; for distributions that give more than one result."""
         ...
 
     def lengths_of(self, dims: str | Sequence[str | None]) -> Sequence[Dim | None]:

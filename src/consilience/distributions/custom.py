@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, Self, TypeAlias
 
 from consilience.distributions.constraints import Constraint, Whole, real, real_vector
+from consilience.distributions.densities import realise
 from consilience.distributions.distribution import Distribution, static
 from consilience.distributions.generator import GraphGenerator
 from consilience.distributions.shapes import same_shape, text
@@ -140,7 +141,7 @@ class CustomDist(Distribution):
         if self.formulas.random is None:
             self._not_given("random")
         size = tuple(n if isinstance(n, int) else length_of(n) for n in shape)
-        made = as_tensor(self.formulas.random(*self.values, rng=GraphGenerator(key), size=size))
+        (made,) = realise([as_tensor(self.formulas.random(*self.values, rng=GraphGenerator(key), size=size))])
         if not same_shape(made.static_shape, shape):
             raise ShapeError(f"{self.title}: `random` must give draws of shape {text(shape)}, got {describe(made)}.")
         return made

@@ -15,14 +15,16 @@ import numpy.typing as npt
 from consilience.distributions.constraints import Constraint, IntervalConstraint, Real, RealVector, Whole
 from consilience.distributions.mathematics import floor, greater_equal, less, logical_and, where
 from consilience.distributions.parameters import first_outside, nan_outside
-from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of
+from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of, fresh_keys
 from consilience.distributions.shapes import broadcast, spread
 from consilience.errors import DtypeError, ShapeError, SupportError
-from consilience.ir import FLOATS, Node, Shape, constant_value, rebuild, topological
+from consilience.ir import FLOATS, Node, Shape, constant_value, rebuild, substitute, topological
+from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import describe, name_of, without_sources
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.parameter_check import ParameterCheck
+from consilience.ops.random import fold_in
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import expand_dims
 
@@ -78,7 +80,7 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
                ParameterError where a parameter is out of range
     """
     del warn_rvs
-    return _requiring(rv, supported_density(rv, value))
+    return requiring(rv, supported_density(rv, value))
 
 
 def supported_density(rv: Node, value: TensorLike) -> Node:
@@ -98,13 +100,13 @@ def supported_density(rv: Node, value: TensorLike) -> Node:
 def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
     """log P(X <= value), elementwise; MissingRuleError where the distribution has none. As `logp` otherwise."""
     del warn_rvs
-    return _requiring(rv, log_tail(rv, value, "logcdf"))
+    return requiring(rv, log_tail(rv, value, "logcdf"))
 
 
 def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
     """log P(X > value), elementwise; MissingRuleError where the distribution has none. As `logp` otherwise."""
     del warn_rvs
-    return _requiring(rv, log_tail(rv, value, "logccdf"))
+    return requiring(rv, log_tail(rv, value, "logccdf"))
 
 
 def log_tail(rv: Node, value: TensorLike, formula: str) -> Node:
@@ -129,8 +131,8 @@ def _infinite(bound: object) -> bool:
 
 
 def _where_valid(rv: Node, result: Node) -> Node:
-    """The result where all parameters are admitted, NaN elsewhere."""
-    for _, _, valid, _ in _validity(distribution_of(rv)):
+    """The result where all parameters are admitted, NaN elsewhere; components look after their own."""
+    for _, _, valid, _ in _own_validity(distribution_of(rv)):
         result = where(valid, result, np.nan)
     return result
 
@@ -138,17 +140,17 @@ def _where_valid(rv: Node, result: Node) -> Node:
 def icdf(rv: Node, q: TensorLike, warn_rvs: bool | None = None) -> Node:
     """The quantile of a probability q, elementwise as float; NaN for q outside [0, 1]. As `logp` otherwise."""
     del warn_rvs
-    return _requiring(rv, quantile(rv, q))
+    return requiring(rv, quantile(rv, q))
 
 
-def quantile(rv: Node, q: TensorLike) -> Node:
-    """As `icdf`; parameters out of range give NaN."""
-    bound = _checked(rv, "icdf")
+def quantile(rv: Node, q: TensorLike, formula: str = "icdf") -> Node:
+    """As `icdf`, or by "iccdf" the value above which lies the probability q; parameters out of range give NaN."""
+    bound = _checked(rv, formula)
     node = as_tensor(q)
     node = node if node.dtype in FLOATS else cast(node, "float64")
     inside = logical_and(greater_equal(node, 0.0), apply("le", node, 1.0))
-    result = where(inside, bound.icdf(node), np.nan)
-    return _over_batch(_where_valid(rv, result), rv, bound, node, 0, "icdf")
+    result = where(inside, getattr(bound, formula)(node), np.nan)
+    return _over_batch(_where_valid(rv, result), rv, bound, node, 0, formula)
 
 
 def support_point(rv: Node) -> Node:
@@ -210,13 +212,28 @@ def support_error(rv: Node, name: str, value: npt.ArrayLike, outside: npt.NDArra
     )
 
 
-def _validity(bound: Distribution) -> list[tuple[str, Constraint, Node, Node]]:
-    """Per parameter, those of components included: its name, its constraint, where it holds, and its value."""
+def support_refusal(rv: Node, name: str, value: npt.ArrayLike) -> SupportError | None:
+    """The error for observed values that lie outside the support in a way that `support_violation` cannot see."""
+    bound = distribution_of(rv, "support_refusal")
+    reason = bound.bound_support.refusal(np.asarray(value))
+    if reason is None:
+        return None
+    return SupportError(f"{name}: values of {bound.title} must be {bound.bound_support.rule}, but {reason}.")
+
+
+def _own_validity(bound: Distribution) -> list[tuple[str, Constraint, Node, Node]]:
+    """Per parameter: its name, its constraint, where it holds, and its value."""
     named = bound.by_name()
-    found = []
-    for declared, value in zip(bound.declared(), bound.values, strict=True):
-        if declared is not None:
-            found.append((declared.name, declared.constraint, declared.constraint.bind(named).holds(value), value))
+    return [
+        (declared.name, declared.constraint, declared.constraint.bind(named).holds(value), value)
+        for declared, value in zip(bound.declared(), bound.values, strict=True)
+        if declared is not None
+    ]
+
+
+def _validity(bound: Distribution) -> list[tuple[str, Constraint, Node, Node]]:
+    """As `_own_validity`, with the parameters of components."""
+    found = _own_validity(bound)
     for part, group in zip(bound.component_parameters, bound.components, strict=True):
         for node in group:
             nested = _validity(distribution_of(node))
@@ -224,7 +241,7 @@ def _validity(bound: Distribution) -> list[tuple[str, Constraint, Node, Node]]:
     return found
 
 
-def _requiring(rv: Node, result: Node) -> Node:
+def requiring(rv: Node, result: Node) -> Node:
     """The result, whose computation fails for parameters out of range; constants were checked before."""
     bound = distribution_of(rv)
     for name, constraint, valid, value in _validity(bound):
@@ -263,3 +280,15 @@ def realise(outputs: Sequence[Node], keys: Mapping[Node, Node] | None = None) ->
                 current = drawn(current, keys.get(node))
             made[node] = current
     return [made[output] for output in outputs]
+
+
+@means("realised_with")
+def realised_with(outputs: Sequence[Node], key: Node | None = None, given: Sequence[Node] = ()) -> list[Node]:
+    """As `realise`, with `fold_in(key, i)` in place of fresh key number i, those of variables before others.
+
+    given   fresh keys that stay
+    """
+    if key is None:
+        return realise(outputs)
+    fresh = [own for own in fresh_keys(outputs) if own not in given]
+    return realise(substitute(outputs, {own: fold_in(key, i) for i, own in enumerate(fresh)}))

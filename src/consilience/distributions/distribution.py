@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 from consilience.distributions import context
+from consilience.distributions import reparametrized as reparametrized  # fills the tables of derivatives and batches
 from consilience.distributions.constraints import Constraint, natural, real
 from consilience.distributions.context import DEFAULT
 from consilience.distributions.mathematics import log1mexp
@@ -86,13 +87,13 @@ class Distribution:
             cls.static_parameters = tuple(v for v in declared if isinstance(v, StaticParameter))
             cls.component_parameters = tuple(v for v in declared if isinstance(v, ComponentParameter))
             cls.parameter_names = tuple(v.name for v in declared)
+            if "alternatives" not in vars(cls):
+                cls.alternatives = ()
         if parameterization:
             parent = cls.__mro__[1]
             assert issubclass(parent, Distribution)
             parent.parameterizations = (*parent.parameterizations, cls)
             cls.parameterizations = parent.parameterizations
-            if "alternatives" not in vars(cls):
-                cls.alternatives = ()
         else:
             cls.title = cls.__name__
             cls.parameterizations = (cls,)
@@ -230,8 +231,14 @@ class Distribution:
     def batch_shapes(self) -> list[Shape]:
         """Shapes that broadcast to the batch shape: of each parameter, and of each component."""
         own = [v.static_shape[: v.ndim - rank] for v, rank in zip(self.values, self.event_ranks(), strict=True)]
-        nodes = [node for group in self.components for node in group]
-        return own + [batch_part(node.static_shape, distribution_of(node)) for node in nodes]
+        for axes, group in zip(self.component_axes(), self.components, strict=True):
+            batches = [batch_part(node.static_shape, distribution_of(node)) for node in group]
+            own += [batch[: len(batch) - axes] for batch in batches]
+        return own
+
+    def component_axes(self) -> tuple[int, ...]:
+        """Per component parameter, how many of its last batch axes are none of this distribution's batch."""
+        return (0,) * len(self.components)
 
     def result_dtype(self) -> str:
         """Element type of the variable: the parameters' float type, int64 for counts."""
@@ -257,6 +264,10 @@ class Distribution:
     def icdf(self, q: Node) -> Node:
         """The quantile of q, for 0 <= q <= 1."""
         self.missing("icdf")
+
+    def iccdf(self, q: Node) -> Node:
+        """The value above which lies the probability q, for 0 <= q <= 1."""
+        return self.icdf(1.0 - q)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         """Independent draws of a shape that ends with the event's shape."""
@@ -286,9 +297,13 @@ class Distribution:
         """Whether the declaration says how to draw."""
         return cls.draw is not Distribution.draw
 
+    def has(self, formula: str) -> bool:
+        """Whether the declaration says how to compute a formula."""
+        return getattr(type(self), formula) is not getattr(Distribution, formula)
+
     def missing(self, formula: str) -> NoReturn:
         """Raise MissingRuleError: the declaration has no such formula."""
-        available = [n for n in FORMULAS if getattr(type(self), n) is not getattr(Distribution, n)]
+        available = [n for n in FORMULAS if self.has(n)]
         raise MissingRuleError(
             f"{self.title} has no `{formula}`; available are {', '.join(available) or 'none'}. "
             f"Add a method `{formula}` to the declaration of {self.title}."

@@ -16,22 +16,14 @@ from consilience.backends.contexts import random_slot
 from consilience.backends.function import Function, function
 from consilience.backends.modes import Mode
 from consilience.backends.request import In, Outputs
-from consilience.distributions.densities import realise
-from consilience.distributions.random_variable import fresh_keys
+from consilience.distributions.densities import realised_with
 from consilience.distributions.seeds import seed_from
 from consilience.errors import GraphError
-from consilience.ir import Input, Node, substitute, tensor_input, topological
-from consilience.ir.arithmetic import means
+from consilience.ir import Input, Node, tensor_input, topological
 from consilience.ir.side_tables import describe
 from consilience.ops.random import fold_in
-from consilience.ops.shape import Iota
+from consilience.ops.shape import Iota, broadcast_to
 from consilience.transforms.vectorize import vectorize
-
-
-@means("realised_with")
-def realised_with(outputs: Sequence[Node], key: Node) -> list[Node]:
-    """As `realise`, with `fold_in(key, i)` in place of fresh key number i: variables in topological order first."""
-    return realise(substitute(outputs, {own: fold_in(key, i) for i, own in enumerate(fresh_keys(outputs))}))
 
 
 def draw(vars: Node | Sequence[Node], draws: int = 1, mode: Any = None, random_seed: Any = None) -> Any:
@@ -55,7 +47,10 @@ def draw(vars: Node | Sequence[Node], draws: int = 1, mode: Any = None, random_s
         many = fold_in(key, Node(Iota(draws)))
         stand_in = tensor_input("key", ())
         graph = vectorize(realised_with(outputs, stand_in), {stand_in: many})
-    results: list[npt.NDArray[Any]] = function([key], graph, name="draw")(np.int64(seed))
+        # Constants, of which one value serves for all.
+        graph = [broadcast_to(g, (draws, *o.static_shape)) for g, o in zip(graph, outputs, strict=True)]
+    call = function([key], graph, name="draw", on_unused_input="ignore")
+    results: list[npt.NDArray[Any]] = call(np.int64(seed))
     return results[0] if isinstance(vars, Node) else results
 
 

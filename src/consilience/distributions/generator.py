@@ -1,41 +1,36 @@
-"""NumPy's generator of random numbers for functions that build graphs: its methods in, expressions of a key out."""
+"""NumPy's generator of random numbers for functions that build graphs: its methods in, random variables out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Final
 
-from consilience.distributions.counts import Binomial, NegativeBinomial, Poisson
-from consilience.distributions.densities import drawn
-from consilience.distributions.multivariate_normal import MvNormal
-from consilience.distributions.positive import Exponential, Gamma, LogNormal
-from consilience.distributions.real_line import Cauchy, Laplace, Normal, StudentT, Uniform
-from consilience.distributions.simplex import Dirichlet
-from consilience.distributions.unit_interval import Beta
+from consilience import distributions as pd
+from consilience.distributions.random_variable import with_key
 from consilience.errors import MissingRuleError
 from consilience.ir import Node
 from consilience.ops.random import fold_in
 
 # A method of NumPy's generator as a variable of ours; parameters in NumPy's order and with its defaults.
 METHODS: Final[dict[str, Callable[..., Node]]] = {
-    "beta": lambda a, b, size=None: Beta.dist(a, b, size=size),
-    "binomial": lambda n, p, size=None: Binomial.dist(n, p, size=size),
-    "dirichlet": lambda alpha, size=None: Dirichlet.dist(alpha, size=size),
-    "exponential": lambda scale=1.0, size=None: Exponential.dist(scale=scale, size=size),
-    "gamma": lambda shape, scale=1.0, size=None: Gamma.dist(shape, 1.0 / scale, size=size),
-    "laplace": lambda loc=0.0, scale=1.0, size=None: Laplace.dist(loc, scale, size=size),
-    "lognormal": lambda mean=0.0, sigma=1.0, size=None: LogNormal.dist(mean, sigma, size=size),
-    "multivariate_normal": lambda mean, cov, size=None: MvNormal.dist(mean, cov, size=size),
-    "negative_binomial": lambda n, p, size=None: NegativeBinomial.dist(n=n, p=p, size=size),
-    "normal": lambda loc=0.0, scale=1.0, size=None: Normal.dist(loc, scale, size=size),
-    "poisson": lambda lam=1.0, size=None: Poisson.dist(lam, size=size),
-    "random": lambda size=None: Uniform.dist(0.0, 1.0, size=size),
-    "standard_cauchy": lambda size=None: Cauchy.dist(0.0, 1.0, size=size),
-    "standard_exponential": lambda size=None: Exponential.dist(1.0, size=size),
-    "standard_gamma": lambda shape, size=None: Gamma.dist(shape, 1.0, size=size),
-    "standard_normal": lambda size=None: Normal.dist(0.0, 1.0, size=size),
-    "standard_t": lambda df, size=None: StudentT.dist(df, 0.0, 1.0, size=size),
-    "uniform": lambda low=0.0, high=1.0, size=None: Uniform.dist(low, high, size=size),
+    "beta": lambda a, b, size=None: pd.Beta.dist(a, b, size=size),
+    "binomial": lambda n, p, size=None: pd.Binomial.dist(n, p, size=size),
+    "dirichlet": lambda alpha, size=None: pd.Dirichlet.dist(alpha, size=size),
+    "exponential": lambda scale=1.0, size=None: pd.Exponential.dist(scale=scale, size=size),
+    "gamma": lambda shape, scale=1.0, size=None: pd.Gamma.dist(shape, 1.0 / scale, size=size),
+    "laplace": lambda loc=0.0, scale=1.0, size=None: pd.Laplace.dist(loc, scale, size=size),
+    "lognormal": lambda mean=0.0, sigma=1.0, size=None: pd.LogNormal.dist(mean, sigma, size=size),
+    "multivariate_normal": lambda mean, cov, size=None: pd.MvNormal.dist(mean, cov, size=size),
+    "negative_binomial": lambda n, p, size=None: pd.NegativeBinomial.dist(n=n, p=p, size=size),
+    "normal": lambda loc=0.0, scale=1.0, size=None: pd.Normal.dist(loc, scale, size=size),
+    "poisson": lambda lam=1.0, size=None: pd.Poisson.dist(lam, size=size),
+    "random": lambda size=None: pd.Uniform.dist(0.0, 1.0, size=size),
+    "standard_cauchy": lambda size=None: pd.Cauchy.dist(0.0, 1.0, size=size),
+    "standard_exponential": lambda size=None: pd.Exponential.dist(1.0, size=size),
+    "standard_gamma": lambda shape, size=None: pd.Gamma.dist(shape, 1.0, size=size),
+    "standard_normal": lambda size=None: pd.Normal.dist(0.0, 1.0, size=size),
+    "standard_t": lambda df, size=None: pd.StudentT.dist(df, 0.0, 1.0, size=size),
+    "uniform": lambda low=0.0, high=1.0, size=None: pd.Uniform.dist(low, high, size=size),
 }
 
 
@@ -60,7 +55,11 @@ class GraphGenerator:
             )
 
         def call(*arguments: Any, **named: Any) -> Node:
-            self._calls += 1
-            return drawn(make(*arguments, **named), fold_in(self.key, self._calls))
+            return with_key(make(*arguments, **named), self.next_key())
 
         return call
+
+    def next_key(self) -> Node:
+        """A key that no other call gets."""
+        self._calls += 1
+        return fold_in(self.key, self._calls)

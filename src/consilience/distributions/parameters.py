@@ -20,12 +20,12 @@ from consilience.distributions.constraints import Constraint
 from consilience.distributions.mathematics import where
 from consilience.distributions.random_variable import is_random, random_variables
 from consilience.errors import ParameterError
-from consilience.ir import FLOATS, Node, constant, constant_value, is_leaf, topological
+from consilience.ir import FLOATS, Dim, Dimension, Node, constant, constant_value, is_leaf, topological
 from consilience.ir.arithmetic import known_meaning
 from consilience.ir.side_tables import describe, name_of, without_sources
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, as_tensor, cast, promote
-from consilience.ops.shape import LengthOf, expand_dims
+from consilience.ops.shape import LengthOf, as_length, expand_dims
 from consilience.record import Record
 
 Conversion: TypeAlias = Callable[..., "TensorLike | tuple[TensorLike, ...]"]
@@ -156,22 +156,30 @@ def whole(least: int) -> Callable[[str, str, Any], int]:
     return convert
 
 
+def length(title: str, name: str, given: Any) -> Dim:
+    """Conversion of a static length: a whole number >= 0, or a length that shapes of data decide."""
+    if isinstance(given, Dimension) or (isinstance(given, Node) and constant_value(given) is None):
+        return as_length(given)
+    return whole(0)(title, name, given)
+
+
 class ComponentParameter:
     """A parameter that is itself a distribution, given as `Normal.dist(...)`; on an instance, a random variable.
 
     many       several distributions, or one with a batch of parameters; on an instance, a tuple
     optional   None where the user gives none
+    name       what users call it, if it is not the attribute's name
     """
 
     is_declared = True
 
-    def __init__(self, *, many: bool = False, optional: bool = False) -> None:
+    def __init__(self, *, many: bool = False, optional: bool = False, name: str = "") -> None:
         self.many = many
         self.required = not optional
-        self.name = ""
+        self.name = name
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        self.name = self.name or name
 
     def __get__(self, instance: object | None, owner: type) -> Any:
         return self if instance is None else instance.__dict__[self.name]
@@ -206,9 +214,9 @@ class ComponentParameter:
         return node
 
 
-def component(*, optional: bool = False) -> Any:
+def component(*, optional: bool = False, name: str = "") -> Any:
     """Declare a parameter that is a distribution; see `ComponentParameter`."""
-    return ComponentParameter(optional=optional)
+    return ComponentParameter(optional=optional, name=name)
 
 
 def components() -> Any:
@@ -270,7 +278,7 @@ def _signature(
     replaced = {name for a in alternatives for name in a.replaced}
     names = tuple(name for name in form.parameter_names if name not in replaced)
     names += tuple(name for a in alternatives for name in a.constraints)
-    optional = {p.name for p in canonical if p.default is not None}
+    optional = {p.name for p in canonical if p.default is not None and p.name not in replaced}
     optional |= {p.name for p in (*form.static_parameters, *form.component_parameters) if not p.required}
     return Signature(form, canonical, alternatives, names, frozenset(n for n in names if n not in optional))
 
@@ -387,9 +395,15 @@ def _is_known(node: Node) -> bool:
     return not any(is_leaf(n) or isinstance(n.op, LengthOf) for n in topological([node]))
 
 
+def known_value(node: Node) -> npt.NDArray[Any] | None:
+    """The value of a graph of constants; None for any other."""
+    return evaluate([node], {})[0] if _is_known(node) else None
+
+
 def _folded(node: Node) -> Node:
     """A graph of constants as one constant, so that what the user gave as numbers is checked as numbers."""
-    return constant(evaluate([node], {})[0]) if _is_known(node) else node
+    value = known_value(node)
+    return node if value is None else constant(value)
 
 
 # Constants that were checked already, with the constraints they fulfil.

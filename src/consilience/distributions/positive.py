@@ -14,8 +14,9 @@ from consilience.distributions.mathematics import (
     SQRT_2,
     absolute,
     arctan2,
-    erf,
-    erfc,
+    betainc,
+    betainccinv,
+    betaincinv,
     erfinv,
     exp,
     expm1,
@@ -30,16 +31,20 @@ from consilience.distributions.mathematics import (
     log1mexp,
     log1p,
     log1p_square,
+    log_half_step_of_gamma,
     log_ndtr,
     ndtri,
     reciprocal,
+    sqrt,
     square,
     tan,
     where,
     xlogy,
 )
+from consilience.distributions.real_line import log_student_tail
+from consilience.distributions.tails import log_erf, log_erfc
 from consilience.ir import Node, Shape
-from consilience.ops.random import draw
+from consilience.ops.random import draw, fold_in
 
 
 class HalfNormal(Continuous):
@@ -57,7 +62,10 @@ class HalfNormal(Continuous):
 
     def logcdf(self, value: Node) -> Node:
         z = value / (self.sigma * SQRT_2)
-        return where(less(z, 1.0), log(erf(z)), log1p(-erfc(z)))
+        return log_erf(z)
+
+    def logccdf(self, value: Node) -> Node:
+        return log_erfc(value / (self.sigma * SQRT_2))
 
     def icdf(self, q: Node) -> Node:
         return self.sigma * (SQRT_2 * erfinv(q))
@@ -92,6 +100,11 @@ class HalfCauchy(Continuous):
         near = log((2.0 / PI) * arctan2(value, self.beta))
         return where(less(z, 1.0), near, log1p((-2.0 / PI) * arctan2(self.beta, value)))
 
+    def logccdf(self, value: Node) -> Node:
+        z = value / self.beta
+        far = log((2.0 / PI) * arctan2(self.beta, value))
+        return where(less(z, 1.0), log1p((-2.0 / PI) * arctan2(value, self.beta)), far)
+
     def icdf(self, q: Node) -> Node:
         near = tan((0.5 * PI) * q)
         return self.beta * where(less(q, 0.5), near, reciprocal(tan((0.5 * PI) * (1.0 - q))))
@@ -101,6 +114,59 @@ class HalfCauchy(Continuous):
 
     def support_point(self) -> Node:
         return self.beta
+
+
+class HalfStudentT(Continuous):
+    """Absolute value of Student's variable around 0: (1 + z^2 / nu)^(-(nu+1)/2) up to a constant, z = x / sigma.
+
+    nu      degrees of freedom > 0; the mean exists above 1, the variance above 2
+    sigma   scale > 0, or lam = 1 / sigma^2
+    """
+
+    nu = parameter(positive, nan_check=False)
+    sigma = parameter(positive, default=1.0, nan_check=False)
+    support = nonnegative
+    alternatives = (instead_of("sigma", lambda lam: lam**-0.5, lam=positive),)
+
+    def logp(self, value: Node) -> Node:
+        z = value / self.sigma
+        normaliser = log_half_step_of_gamma(0.5 * self.nu) - 0.5 * log(self.nu) - 0.5 * LOG_PI - log(self.sigma)
+        return LOG_2 + normaliser - 0.5 * (self.nu + 1.0) * log1p_square(z / sqrt(self.nu))
+
+    def logcdf(self, value: Node) -> Node:
+        near, inner = self._inner(value)
+        return where(near, log(inner), log1mexp(LOG_2 + log_student_tail(self.nu, -value / self.sigma)))
+
+    def logccdf(self, value: Node) -> Node:
+        near, inner = self._inner(value)
+        return where(near, log1p(-inner), LOG_2 + log_student_tail(self.nu, -value / self.sigma))
+
+    def _inner(self, value: Node) -> tuple[Node, Node]:
+        """Whether z is below 1, and the probability of smaller values where it is."""
+        near = less(value, self.sigma)
+        power = square(where(near, value / self.sigma, 0.0))
+        return near, betainc(0.5, 0.5 * self.nu, power / (self.nu + power))
+
+    def icdf(self, q: Node) -> Node:
+        # z^2 / nu is the odds of a beta variable, both of whose parts keep their digits.
+        inner, outer = betaincinv(0.5, 0.5 * self.nu, q), betainccinv(0.5 * self.nu, 0.5, q)
+        return self.sigma * sqrt(self.nu * inner / outer)
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        mixing = draw("random_gamma", fold_in(key, 1), shape, 0.5 * self.nu) / (0.5 * self.nu)
+        return self.sigma * absolute(draw("random_normal", fold_in(key, 0), shape)) / sqrt(mixing)
+
+    def mean(self) -> Node:
+        ratio = 2.0 * sqrt(self.nu / PI) * exp(log_half_step_of_gamma(0.5 * self.nu))
+        return where(greater(self.nu, 1.0), self.sigma * ratio / (self.nu - 1.0), math.inf)
+
+    def variance(self) -> Node:
+        exists = greater(self.nu, 2.0)
+        finite = square(self.sigma) * self.nu / (self.nu - 2.0) - square(where(exists, self.mean(), 0.0))
+        return where(exists, finite, math.inf)
+
+    def support_point(self) -> Node:
+        return self.sigma
 
 
 class LogNormal(Continuous):
@@ -121,8 +187,14 @@ class LogNormal(Continuous):
     def logcdf(self, value: Node) -> Node:
         return log_ndtr((log(value) - self.mu) / self.sigma)
 
+    def logccdf(self, value: Node) -> Node:
+        return log_ndtr((self.mu - log(value)) / self.sigma)
+
     def icdf(self, q: Node) -> Node:
         return exp(self.mu + self.sigma * ndtri(q))
+
+    def iccdf(self, q: Node) -> Node:
+        return exp(self.mu - self.sigma * ndtri(q))
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return exp(self.mu + self.sigma * draw("random_normal", key, shape))
@@ -153,8 +225,14 @@ class Exponential(Continuous):
     def logcdf(self, value: Node) -> Node:
         return log1mexp(-self.lam * value)
 
+    def logccdf(self, value: Node) -> Node:
+        return -self.lam * value
+
     def icdf(self, q: Node) -> Node:
         return -log1p(-q) / self.lam
+
+    def iccdf(self, q: Node) -> Node:
+        return -log(q) / self.lam
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return draw("random_exponential", key, shape) / self.lam
@@ -192,8 +270,15 @@ class Gamma(Continuous):
         x = self.beta * value
         return where(less(x, self.alpha), log(gammainc(self.alpha, x)), log1p(-gammaincc(self.alpha, x)))
 
+    def logccdf(self, value: Node) -> Node:
+        x = self.beta * value
+        return where(less(x, self.alpha), log1p(-gammainc(self.alpha, x)), log(gammaincc(self.alpha, x)))
+
     def icdf(self, q: Node) -> Node:
         return gammaincinv(self.alpha, q) / self.beta
+
+    def iccdf(self, q: Node) -> Node:
+        return gammainccinv(self.alpha, q) / self.beta
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return draw("random_gamma", key, shape, self.alpha) / self.beta
@@ -230,6 +315,10 @@ class InverseGamma(Continuous):
     def logcdf(self, value: Node) -> Node:
         x = self.beta / value
         return where(less(self.alpha, x), log(gammaincc(self.alpha, x)), log1p(-gammainc(self.alpha, x)))
+
+    def logccdf(self, value: Node) -> Node:
+        x = self.beta / value
+        return where(less(self.alpha, x), log1p(-gammaincc(self.alpha, x)), log(gammainc(self.alpha, x)))
 
     def icdf(self, q: Node) -> Node:
         return self.beta / gammainccinv(self.alpha, q)

@@ -87,6 +87,12 @@ def fresh_key() -> Node:
     return tensor_input("key", ())
 
 
+def with_key(rv: Node, key: Node) -> Node:
+    """The same variable drawn with a given key."""
+    return Node(rv.op, key, *rv.inputs[1:])
+
+
+@means("fresh_keys")
 def fresh_keys(outputs: Sequence[Node]) -> list[Node]:
     """The fresh keys on which a graph depends: those of random variables, parents first, then others."""
     order = topological(outputs)

@@ -16,6 +16,7 @@ from consilience.distributions.mathematics import (
     betainc,
     betainccinv,
     betaincinv,
+    equal,
     exp,
     gammaln,
     greater,
@@ -25,14 +26,17 @@ from consilience.distributions.mathematics import (
     log1p_square,
     log_half_step_of_gamma,
     log_ndtr,
+    logit,
     minimum,
     ndtri,
     reciprocal,
+    softplus,
     sqrt,
     square,
     tan,
     where,
 )
+from consilience.distributions.tails import log_odds_betainc
 from consilience.ir import Node, Shape
 from consilience.ops.random import draw, fold_in
 
@@ -55,8 +59,14 @@ class Normal(Continuous):
     def logcdf(self, value: Node) -> Node:
         return log_ndtr((value - self.mu) / self.sigma)
 
+    def logccdf(self, value: Node) -> Node:
+        return log_ndtr((self.mu - value) / self.sigma)
+
     def icdf(self, q: Node) -> Node:
         return self.mu + self.sigma * ndtri(q)
+
+    def iccdf(self, q: Node) -> Node:
+        return self.mu - self.sigma * ndtri(q)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return self.mu + self.sigma * draw("random_normal", key, shape)
@@ -88,13 +98,10 @@ class StudentT(Continuous):
         return normaliser - 0.5 * (self.nu + 1.0) * log1p_square(z / sqrt(self.nu))
 
     def logcdf(self, value: Node) -> Node:
-        z = (value - self.mu) / self.sigma
-        below = 0.5 * betainc(0.5 * self.nu, 0.5, self.nu / (self.nu + square(z)))
-        tail = where(less(z, 0.0), log(below), log1p(-below))
-        # Near the middle the argument of the tail form rounds to 1; this one keeps small z.
-        middle = 0.5 * betainc(0.5, 0.5 * self.nu, square(z) / (self.nu + square(z)))
-        centre = where(less(z, 0.0), log(0.5 - middle), log(0.5 + middle))
-        return where(less(square(z), 1.0), centre, tail)
+        return log_student_tail(self.nu, (value - self.mu) / self.sigma)
+
+    def logccdf(self, value: Node) -> Node:
+        return log_student_tail(self.nu, (self.mu - value) / self.sigma)
 
     def icdf(self, q: Node) -> Node:
         # z^2 / nu is the odds of a beta variable; both parts are quantiles, so that neither tail loses digits.
@@ -122,6 +129,19 @@ class StudentT(Continuous):
         return self.mu
 
 
+def log_student_tail(nu: Node, z: Node) -> Node:
+    """log P(T <= z) of Student's variable T with nu degrees of freedom."""
+    size = absolute(z)
+    beyond = log_odds_betainc(0.5 * nu, nu * 0.0 + 0.5, log(nu) - 2.0 * log(where(equal(z, 0.0), 1.0, size)))
+    # Near the middle the argument of the tail form rounds to 1; this one keeps small z, but has no slope at 0.
+    near, median = less(size, 1.0), equal(z, 0.0)
+    power = square(where(near, where(median, 0.5, z), 0.5))
+    straight = z * exp(log_half_step_of_gamma(0.5 * nu) - 0.5 * LOG_PI) / sqrt(nu)
+    middle = where(median, straight, 0.5 * betainc(0.5, 0.5 * nu, power / (nu + power)))
+    centre = log(where(less(z, 0.0), 0.5 - middle, 0.5 + middle))
+    return where(near, centre, where(less(z, 0.0), beyond - LOG_2, log1p(-0.5 * exp(beyond))))
+
+
 class Cauchy(Continuous):
     """Ratio of two normal variables: 1 / (pi beta (1 + ((x - alpha) / beta)^2)); neither mean nor variance.
 
@@ -140,6 +160,11 @@ class Cauchy(Continuous):
         z = (value - self.alpha) / self.beta
         below = log(arctan2(1.0, -z)) - LOG_PI
         return where(less(z, 0.0), below, log1p(arctan2(1.0, z) / -PI))
+
+    def logccdf(self, value: Node) -> Node:
+        z = (value - self.alpha) / self.beta
+        above = log(arctan2(1.0, z)) - LOG_PI
+        return where(greater(z, 0.0), above, log1p(arctan2(1.0, -z) / -PI))
 
     def icdf(self, q: Node) -> Node:
         near, far = -reciprocal(tan(PI * q)), reciprocal(tan(PI * (1.0 - q)))
@@ -168,7 +193,11 @@ class Laplace(Continuous):
 
     def logcdf(self, value: Node) -> Node:
         z = (value - self.mu) / self.b
-        return where(less(z, 0.0), z - LOG_2, log1p(-0.5 * exp(-absolute(z))))
+        return where(less(z, 0.0), z - LOG_2, log1p(-0.5 * exp(where(less(z, 0.0), 0.0, -z))))
+
+    def logccdf(self, value: Node) -> Node:
+        z = (value - self.mu) / self.b
+        return where(greater(z, 0.0), -z - LOG_2, log1p(-0.5 * exp(where(greater(z, 0.0), 0.0, z))))
 
     def icdf(self, q: Node) -> Node:
         return self.mu + self.b * where(less(q, 0.5), log(2.0 * q), -log(2.0 * (1.0 - q)))
@@ -182,6 +211,40 @@ class Laplace(Continuous):
 
     def variance(self) -> Node:
         return 2.0 * square(self.b)
+
+
+class Logistic(Continuous):
+    """Bell curve with exponential tails: exp(-z) / (s (1 + exp(-z))^2), z = (x - mu) / s.
+
+    mu      mean, in the unit of x
+    s       scale > 0; the standard deviation is s pi / sqrt(3)
+    """
+
+    mu = parameter(real, default=0.0, nan_check=False)
+    s = parameter(positive, default=1.0, nan_check=False)
+    support = real
+
+    def logp(self, value: Node) -> Node:
+        z = absolute(value - self.mu) / self.s
+        return -z - 2.0 * log1p(exp(-z)) - log(self.s)
+
+    def logcdf(self, value: Node) -> Node:
+        return -softplus((self.mu - value) / self.s)
+
+    def logccdf(self, value: Node) -> Node:
+        return -softplus((value - self.mu) / self.s)
+
+    def icdf(self, q: Node) -> Node:
+        return self.mu + self.s * logit(q)
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return self.mu + self.s * logit(draw("random_uniform", key, shape))
+
+    def mean(self) -> Node:
+        return self.mu
+
+    def variance(self) -> Node:
+        return square(self.s) * (PI * PI / 3.0)
 
 
 class Uniform(Continuous):
@@ -199,6 +262,9 @@ class Uniform(Continuous):
 
     def logcdf(self, value: Node) -> Node:
         return log(value - self.lower) - log(self.upper - self.lower)
+
+    def logccdf(self, value: Node) -> Node:
+        return log(self.upper - value) - log(self.upper - self.lower)
 
     def icdf(self, q: Node) -> Node:
         return self.lower + (self.upper - self.lower) * q

@@ -112,6 +112,23 @@ def full_shape(distribution: Distribution, batch: Shape, shape: Any, size: Any) 
     return full
 
 
+def steps_from(title: str, steps: Any, shape: Any, initial: int, axis: int = -1) -> Any:
+    """The number of steps of a series: the given one, or what its shape tells.
+
+    initial   how many values of the series come before the first step
+    axis      the axis of time
+    """
+    if steps is not None:
+        return steps
+    if shape is None:
+        raise TypeError(f"{title} needs `steps`, or a shape, dims or data that tell its length.")
+    full = wanted_shape(title, shape, "shape")
+    length = full[axis] if len(full) >= -axis else 0
+    if isinstance(length, int) and length < initial:
+        raise ShapeError(f"{title}: a series has at least {initial} values along axis {axis}, got shape {text(full)}.")
+    return length - initial
+
+
 def shape_from(
     model: ModelContext, title: str, name: str, dims: Sequence[str | None] | None, observed: Any
 ) -> Shape | None:

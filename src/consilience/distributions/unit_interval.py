@@ -1,31 +1,43 @@
-"""Distributions on the unit interval."""
+"""Distributions on the unit interval, and of odds."""
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
-from consilience.distributions.constraints import open_unit_interval, positive, unit_interval
+from consilience.distributions.constraints import nonnegative, open_unit_interval, positive, real, unit_interval
 from consilience.distributions.distribution import Continuous, instead_of, parameter
 from consilience.distributions.gamma_ratios import log_beta, log_ratio, stirling_rest
 from consilience.distributions.mathematics import (
+    LOG_2,
     LOG_SQRT_2_PI,
     betainc,
+    betainccinv,
     betaincinv,
+    exp,
+    expm1,
+    gammaln,
     greater,
     less,
     log,
+    log1mexp,
     log1p,
+    log_ndtr,
+    logit,
     maximum,
     minimum,
+    ndtri,
     sigmoid,
+    softplus,
     square,
     where,
     xlog1py,
     xlogy,
 )
 from consilience.distributions.simplex import log_gamma_draw
+from consilience.distributions.tails import log1mexp_of_exp, log_odds_betainc
 from consilience.ir import Node, Shape
-from consilience.ops.random import fold_in
+from consilience.ops.random import draw, fold_in
 
 # Shapes from here on may have a power that cancels against the beta function in more than two digits.
 _LARGE: Final = 100.0
@@ -70,6 +82,10 @@ class Beta(Continuous):
         below, above = betainc(self.alpha, self.beta, value), betainc(self.beta, self.alpha, 1.0 - value)
         return where(less(value, self.mean()), log(below), log1p(-above))
 
+    def logccdf(self, value: Node) -> Node:
+        below, above = betainc(self.alpha, self.beta, value), betainc(self.beta, self.alpha, 1.0 - value)
+        return where(less(value, self.mean()), log1p(-below), log(above))
+
     def icdf(self, q: Node) -> Node:
         return betaincinv(self.alpha, self.beta, q)
 
@@ -90,3 +106,172 @@ class Beta(Continuous):
 
 def _shapes(mu: Node, total: Node) -> tuple[Node, Node]:
     return mu * total, (1.0 - mu) * total
+
+
+class Kumaraswamy(Continuous):
+    """Proportions with a distribution function in closed form: a b x^(a-1) (1 - x^a)^(b-1).
+
+    a, b    shapes > 0
+    """
+
+    a = parameter(positive)
+    b = parameter(positive)
+    support = unit_interval
+
+    def logp(self, value: Node) -> Node:
+        rest = -expm1(self.a * log(value))
+        return log(self.a) + log(self.b) + xlogy(self.a - 1.0, value) + xlogy(self.b - 1.0, rest)
+
+    def logcdf(self, value: Node) -> Node:
+        power = self.a * log(value)
+        low = less(power, -40.0)
+        near = log1mexp(self.b * log1mexp(where(low, -1.0, power)))
+        return where(low, log1mexp_of_exp(log(self.b) + power), near)
+
+    def logccdf(self, value: Node) -> Node:
+        return self.b * log1mexp(self.a * log(value))
+
+    def icdf(self, q: Node) -> Node:
+        return exp(log1mexp(log1p(-q) / self.b) / self.a)
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return exp(log1mexp(draw("random_exponential", key, shape) / -self.b) / self.a)
+
+    def mean(self) -> Node:
+        return exp(self._log_moment(1.0))
+
+    def variance(self) -> Node:
+        first = self._log_moment(1.0)
+        return exp(2.0 * first) * expm1(self._log_moment(2.0) - 2.0 * first)
+
+    def _log_moment(self, order: float) -> Node:
+        return log(self.b) + log_beta(1.0 + order / self.a, self.b)
+
+
+class LogitNormal(Continuous):
+    """Logistic function of a normal variable: exp(-(logit(x) - mu)^2 / (2 sigma^2)) / (sigma x (1 - x) sqrt(2 pi)).
+
+    mu, sigma   mean and standard deviation > 0 of logit(x); or tau = 1 / sigma^2
+    """
+
+    mu = parameter(real, default=0.0, nan_check=False)
+    sigma = parameter(positive, default=1.0, nan_check=False)
+    support = open_unit_interval
+    alternatives = (instead_of("sigma", lambda tau: tau**-0.5, tau=positive),)
+
+    def logp(self, value: Node) -> Node:
+        z = (logit(value) - self.mu) / self.sigma
+        return -0.5 * square(z) - log(self.sigma) - LOG_SQRT_2_PI - log(value) - log1p(-value)
+
+    def logcdf(self, value: Node) -> Node:
+        return log_ndtr((logit(value) - self.mu) / self.sigma)
+
+    def logccdf(self, value: Node) -> Node:
+        return log_ndtr((self.mu - logit(value)) / self.sigma)
+
+    def icdf(self, q: Node) -> Node:
+        return sigmoid(self.mu + self.sigma * ndtri(q))
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return sigmoid(self.mu + self.sigma * draw("random_normal", key, shape))
+
+    def support_point(self) -> Node:
+        return sigmoid(self.mu)
+
+
+class BetaPrime(Continuous):
+    """Odds x = p / (1 - p) of a beta variable p: x^(alpha-1) (1 + x)^(-alpha-beta) / B(alpha, beta).
+
+    alpha, beta   shapes > 0; the mean exists for beta > 1, the variance for beta > 2
+    """
+
+    alpha = parameter(positive)
+    beta = parameter(positive)
+    support = nonnegative
+
+    def logp(self, value: Node) -> Node:
+        powers = xlogy(self.alpha - 1.0, value) - (self.alpha + self.beta) * log1p(value)
+        return powers - log_beta(self.alpha, self.beta)
+
+    def logcdf(self, value: Node) -> Node:
+        return log_odds_betainc(self.alpha, self.beta, log(value))
+
+    def logccdf(self, value: Node) -> Node:
+        return log_odds_betainc(self.beta, self.alpha, -log(value))
+
+    def icdf(self, q: Node) -> Node:
+        return betaincinv(self.alpha, self.beta, q) / betainccinv(self.beta, self.alpha, q)
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        ones, zeros = (
+            log_gamma_draw(fold_in(key, 0), shape, self.alpha),
+            log_gamma_draw(fold_in(key, 1), shape, self.beta),
+        )
+        return exp(ones - zeros)
+
+    def mean(self) -> Node:
+        return where(greater(self.beta, 1.0), self.alpha / (self.beta - 1.0), math.inf)
+
+    def variance(self) -> Node:
+        finite = self.alpha * (self.alpha + self.beta - 1.0) / (square(self.beta - 1.0) * (self.beta - 2.0))
+        return where(greater(self.beta, 2.0), finite, math.inf)
+
+    def support_point(self) -> Node:
+        return self.alpha / (self.beta + 1.0)
+
+
+class Dagum(Continuous):
+    """Incomes: a p x^(a p - 1) / (b^(a p) (1 + (x / b)^a)^(p+1)), whose distribution function is (1 + (b / x)^a)^-p.
+
+    p, a    shapes > 0; the mean exists for a > 1, the variance for a > 2
+    b       scale > 0, in the unit of x
+    """
+
+    p = parameter(positive)
+    a = parameter(positive)
+    b = parameter(positive)
+    support = positive
+
+    def logp(self, value: Node) -> Node:
+        y = self._power(value)
+        return log(self.a) + log(self.p) - log(value) - self.p * softplus(-y) - softplus(y)
+
+    def logcdf(self, value: Node) -> Node:
+        return -self.p * softplus(-self._power(value))
+
+    def logccdf(self, value: Node) -> Node:
+        y = self._power(value)
+        high = greater(y, 40.0)
+        return where(high, log1mexp_of_exp(log(self.p) - y), log1mexp(-self.p * softplus(where(high, 0.0, -y))))
+
+    def icdf(self, q: Node) -> Node:
+        return self._exceeding(-log(q))
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return self._exceeding(draw("random_exponential", key, shape))
+
+    def mean(self) -> Node:
+        exists = greater(self.a, 1.0)
+        return where(exists, self.b * exp(self._log_moment(1.0, where(exists, self.a, 4.0))), math.inf)
+
+    def variance(self) -> Node:
+        exists = greater(self.a, 2.0)
+        a = where(exists, self.a, 4.0)
+        first = self._log_moment(1.0, a)
+        finite = square(self.b) * exp(2.0 * first) * expm1(self._log_moment(2.0, a) - 2.0 * first)
+        return where(exists, finite, math.inf)
+
+    def support_point(self) -> Node:
+        return self._exceeding(self.p * 0.0 + LOG_2)
+
+    def _power(self, value: Node) -> Node:
+        return self.a * (log(value) - log(self.b))
+
+    def _exceeding(self, level: Node) -> Node:
+        """x with P(X <= x) = exp(-level)."""
+        step = level / self.p
+        return self.b * exp((step + log1mexp(-step)) / -self.a)
+
+    def _log_moment(self, order: float, a: Node) -> Node:
+        share = order / a
+        return gammaln(self.p + share) + gammaln(1.0 - share) - gammaln(self.p)

@@ -206,16 +206,17 @@ CODE: dict[str, Code] = {
     "random_normal": _draw("random_normal", f64),
     "random_exponential": _draw("random_exponential", f64),
     "random_gamma": _draw("random_gamma", f64),
+    "random_von_mises": _draw("random_von_mises", f64),
     "random_poisson": _draw("random_poisson", i64),
     "random_binomial": _draw("random_binomial", i64),
 }
 for _name in (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "log1mexp", "pow", "cbrt", "sin", "cos", "tan", "arcsin",
     "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "erf", "erfc", "erfcx",
-    "erfinv", "ndtri", "log_ndtr", "gammaln", "digamma", "trigamma", "gammainc", "gammaincc", "betainc",
+    "erfinv", "ndtri", "log_ndtr", "i0e", "i1e", "gammaln", "digamma", "trigamma", "gammainc", "gammaincc", "betainc",
     "gammaincinv", "gammainccinv", "betaincinv", "betainccinv",
-    "poisson_quantile", "binomial_quantile", "negative_binomial_quantile", "beta_binomial_cdf",
-    "beta_binomial_quantile",
+    "poisson_quantile", "binomial_quantile", "negative_binomial_quantile",
+    "beta_binomial_cdf", "beta_binomial_quantile",
 ):  # fmt: skip
     CODE[_name] = _math(_name)
 
@@ -278,7 +279,11 @@ def convert(b: Builder, x: Value, source: str, dtype: str) -> Value:
     """A value of one dtype cast to another."""
     if dtype == "float16":
         return half.rounded(b, x if _floating(x) else _to_float(b, x, source))
-    return b.cast(x, register_type(dtype, x.type.lanes), signed=source not in UNSIGNED and not _into_unsigned(x, dtype))
+    target = register_type(dtype, x.type.lanes)
+    result = b.cast(x, target, signed=source not in UNSIGNED and not _into_unsigned(x, dtype))
+    if _floating(x) and dtype in ("int64", "int32", "int16", "int8"):  # no index: NaN is the least number, as in NumPy
+        return b.select(b.isnan(x), b.const(target, -(1 << (target.bits - 1))), result)
+    return result
 
 
 def _to_float(b: Builder, x: Value, source: str) -> Value:

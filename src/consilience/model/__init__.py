@@ -2,6 +2,7 @@
 
 from consilience.model.conditioning import do, observe
 from consilience.model.log_density import ModelDensity, model_density
+from consilience.model.marginalization import marginalize
 from consilience.model.model import (
     Data,
     Deterministic,
@@ -14,6 +15,7 @@ from consilience.model.model import (
     modelcontext,
     set_data,
 )
+from consilience.model.reparametrization import noncenter, recenter
 
 __all__ = [
     "Data",
@@ -23,11 +25,14 @@ __all__ = [
     "Point",
     "Potential",
     "do",
+    "marginalize",
     "model_density",
     "model_to_graphviz",
     "model_to_mermaid",
     "model_to_networkx",
     "modelcontext",
+    "noncenter",
     "observe",
+    "recenter",
     "set_data",
 ]

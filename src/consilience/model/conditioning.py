@@ -41,10 +41,10 @@ def do(
     returns   a new model. The variable becomes data, or a deterministic where it depends on other variables
     raises    ModelError for what is no variable of the model, or interventions that depend on each other in a circle
     """
-    chosen = {_named(model, key): value for key, value in vars_to_interventions.items()}
+    chosen = {named_in(model, key): value for key, value in vars_to_interventions.items()}
     graphs = {name: value for name, value in chosen.items() if isinstance(value, Node)}
     arrays = {name: value for name, value in chosen.items() if name not in graphs}
-    made = _Rebuilt(model, graphs, set(arrays))
+    made = Rebuilt(model, graphs, set(arrays))
     for name, value in arrays.items():
         node = model.named[name]
         array = _fitting(model, name, value)
@@ -63,7 +63,7 @@ def observe(model: Model, vars_to_observations: Choice) -> Model:
     returns                a new model
     raises                 ModelError for what is no free variable; ShapeError, SupportError as at definition
     """
-    chosen = {_named(model, key): value for key, value in vars_to_observations.items()}
+    chosen = {named_in(model, key): value for key, value in vars_to_observations.items()}
     free = {v.name for v in model.free}
     for name in chosen:
         if name not in free:
@@ -73,10 +73,11 @@ def observe(model: Model, vars_to_observations: Choice) -> Model:
         if not isinstance(chosen[name], Node) and observation.as_array(name, chosen[name]).shape != shape:
             given = np.shape(chosen[name])
             raise ShapeError(f"`observed` of `{name}` has shape {given}, but the variable has shape {shape}.")
-    return _Rebuilt(model, {}, set()).model(observed=chosen)
+    return Rebuilt(model, {}, set()).model(observed=chosen)
 
 
-def _named(model: Model, key: str | Node) -> str:
+def named_in(model: Model, key: str | Node) -> str:
+    """The name of a variable that is given by name or as it is; KeyError, ModelError for others."""
     if isinstance(key, str):
         node = model[key]
     elif isinstance(key, Node) and key in model.named.values():
@@ -99,7 +100,7 @@ def _fitting(model: Model, name: str, value: Any) -> npt.NDArray[Any]:
         raise ShapeError(f"`{name}` has shape {shape}, got values of shape {array.shape}.") from None
 
 
-class _Rebuilt:
+class Rebuilt:
     """The named variables of a model after some were replaced."""
 
     def __init__(self, model: Model, graphs: Mapping[str, Node], given: set[str]) -> None:
@@ -137,6 +138,7 @@ class _Rebuilt:
         self,
         as_data: set[str] | None = None,
         as_deterministics: set[str] | None = None,
+        as_free: set[str] | None = None,
         observed: Mapping[str, Any] | None = None,
         pruned: bool = False,
     ) -> Model:
@@ -153,6 +155,7 @@ class _Rebuilt:
         new.coordinates = old.coordinates.copy()
         kept = self._attached(observed or {}) if pruned else set(old.named)
         free = {v.name: v for v in old.free}
+        summed = {v.name: v for v in old.marginalized}
         data = {v.name: v.data for v in old.observed}
         exchanged = {old.named[name]: node for name, node in self.replaced.items()}
         for name in (n for n in old.named if n in kept):
@@ -166,11 +169,17 @@ class _Rebuilt:
                 new.take_observed(name, node, observed[name])
             elif (as_data and name in as_data) or (name in old.data and name not in (as_deterministics or ())):
                 new.data[name] = node
+            elif as_free and name in as_free:
+                new.take_free(name, node, context.DEFAULT, None)
             elif (as_deterministics and name in as_deterministics) or name in old.named_deterministics:
                 new.named_deterministics[name] = node
-            elif name in free:
-                own = free[name]
+            elif name in old.conditional_deterministics:
+                new.conditional_deterministics[name] = node
+            elif name in free or name in summed:
+                own = free[name] if name in free else summed[name]
                 new.take_free(name, node, context.DEFAULT if own.inside else own.transform, own.initval)
+                if name in summed:
+                    new.marginalized.append(new.free.pop())
             elif name in data:
                 new.take_observed(name, node, substitute([data[name]], exchanged)[0])
             else:

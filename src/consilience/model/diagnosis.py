@@ -6,14 +6,14 @@ backend computes them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import reference
-from consilience.distributions.random_variable import distribution_of
+from consilience.distributions.random_variable import distribution_of, random_variables
 from consilience.errors import ExecutionError
 from consilience.ir import Node, substitute, topological
 from consilience.ir.side_tables import name_of, without_sources
@@ -48,8 +48,12 @@ class _Place:
 
     def value(self, node: Node) -> npt.NDArray[Any] | str:
         """The value of an expression of the model's variables, or why it has none."""
+        graphs = substitute([node], self.natural)
+        summed = random_variables(graphs)
+        if summed:
+            return f"depends on `{name_of(summed[0])}`, which is marginalized"
         try:
-            return np.asarray(self.values(substitute([node], self.natural))[0])
+            return np.asarray(self.values(graphs)[0])
         except ExecutionError as error:
             return f"not computable ({error})"
 
@@ -94,13 +98,22 @@ def diagnosis(model: ModelVariables, position: Floats) -> list[str]:
 
 def _parents(place: _Place, node: Node) -> list[str]:
     lines = []
-    for label, parameter in distribution_of(node).by_name().items():
+    for label, parameter in _parameters(node):
         called = name_of(parameter)
         title = f"{label} (`{called}`)" if called and called != label else label
         lines.append(f"    {title} = {_shown(place.value(parameter))}")
         if called is None:
             lines += ["  " + line for line in _named_parts(place, parameter)]
     return lines
+
+
+def _parameters(node: Node) -> Iterator[tuple[str, Node]]:
+    """The parameters of a random variable and of its components, as `sigma` and `dist.sigma`."""
+    distribution = distribution_of(node)
+    yield from distribution.by_name().items()
+    for declared, group in zip(distribution.component_parameters, distribution.components, strict=True):
+        for part in group:
+            yield from ((f"{declared.name}.{label}", value) for label, value in _parameters(part))
 
 
 def _named_parts(place: _Place, expression: Node) -> list[str]:

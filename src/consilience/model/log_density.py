@@ -22,7 +22,7 @@ from consilience.distributions.densities import density, supported_density
 from consilience.distributions.random_variable import RandomVariable
 from consilience.distributions.transforms import label
 from consilience.errors import ModelError, ShapeError
-from consilience.ir import FLOATS, Node, constant, substitute, tensor_input, topological
+from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import without_sources
@@ -30,6 +30,7 @@ from consilience.lower.specialise import specialise
 from consilience.model import observation
 from consilience.model.batches import values_of_draws
 from consilience.model.layout import Layout, known_shape, layout_of
+from consilience.model.marginal import placeholders, summed_out
 from consilience.model.operations import operations
 from consilience.model.variables import ModelVariables
 from consilience.ops import Elementwise, cast
@@ -55,7 +56,8 @@ class Terms(Record):
     constrained    the same on its own scale, with every other random variable replaced
     priors         log density of each free variable with its Jacobian, elementwise
     likelihoods    log density of each observed variable, elementwise
-    potentials     the potentials
+    potentials     the potentials; of all that depends on a marginalized variable the first has the joint log density,
+                   and the others are 0
     deterministics the named expressions
     """
 
@@ -95,6 +97,11 @@ def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
                 [cast(transform.backward(value), own.dtype), transform.log_jacobian_determinant(value)],
                 constrained,
             )
+        acting = [v.name for v in model.marginalized if v.node in set(topological([natural]))]
+        if acting:
+            raise ModelError(
+                f"the support of `{variable.name}` depends on `{acting[0]}`, which therefore cannot be marginalized."
+            )
         constrained[own] = natural
         jacobians.append(correction)
     priors = []
@@ -105,9 +112,13 @@ def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
         priors.append(with_jacobian(term, correction) if jacobian and correction is not None else term)
     likelihoods = [density(v.node, v.data) for v in model.observed]
     # Observed variables stand for their data wherever else they are used.
-    replacements = {**constrained, **{v.node: v.data for v in model.observed}}
+    replacements = {**constrained, **{v.node: v.data for v in model.observed}, **placeholders(model.marginalized)}
     groups = [priors, likelihoods, list(model.named_potentials.values()), list(model.named_deterministics.values())]
     done = [released(substitute(group, replacements)) for group in groups]
+    if model.marginalized:
+        factors, _ = summed_out([*done[0], *done[1], *done[2]], model.marginalized, replacements)
+        rest = iter(factors)
+        done[:3] = [[next(rest) for _ in group] for group in done[:3]]
     return Terms(values, list(constrained.values()), *done)
 
 
@@ -301,13 +312,13 @@ def model_density(model: ModelVariables, backend: str = "llvm") -> ModelDensity:
         raise ModelError(
             "the model has no free variables, so there is nothing to infer; add some, or use `sample_prior_predictive`."
         )
-    for variable in model.free:
-        if variable.node.dtype not in FLOATS:
-            raise ModelError(
-                f"`{variable.name}` is discrete ({variable.node.op!r}, {variable.node.dtype}); sampling by "
-                "gradients needs continuous variables. Marginalise it, or use a continuous model: samplers "
-                "for discrete variables are not there yet."
-            )
+    discrete = [f"`{v.name}` is discrete ({v.node.op!r}, {v.node.dtype})" for v in model.free if not v.continuous]
+    if discrete:
+        raise ModelError(
+            f"{' and '.join(discrete)}; sampling by gradients needs "
+            "continuous variables. Sum out those with finitely many values, `pm.sample(model=pm.marginalize(model, "
+            "[names]))`, or use a continuous form: samplers for discrete variables are not there yet."
+        )
     slots, values, versions, lengths = slot_values(model)
     shapes = tuple(v.shape for v in values)
     built = kept(model.cache, "density", (backend, shapes), lambda: _Built(model, slots, lengths, backend))

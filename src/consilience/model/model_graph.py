@@ -73,7 +73,8 @@ def model_graph(
     _, _, _, lengths = slot_values(model)
     kinds = dict.fromkeys(model.data, "data") | {v.name: "free" for v in model.free}
     kinds |= {v.name: "observed" for v in model.observed} | dict.fromkeys(model.named_deterministics, "deterministic")
-    kinds |= dict.fromkeys(model.named_potentials, "potential")
+    kinds |= dict.fromkeys(model.named_potentials, "potential") | {v.name: "free" for v in model.marginalized}
+    kinds |= dict.fromkeys(model.conditional_deterministics, "deterministic")
     texts = dict.fromkeys(model.data, "Data")
     for line in lines(model):
         parameters = f"({', '.join(line.parameters)})" if formatting == "plain_with_params" else ""

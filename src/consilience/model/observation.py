@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from consilience.backends import contexts, reference
 from consilience.backends.shapes import Lengths, bind_lengths
-from consilience.distributions.densities import parameter_violation, support_error, support_violation
+from consilience.distributions.densities import parameter_violation, support_error, support_refusal, support_violation
 from consilience.errors import DtypeError, ParameterError, ShapeError, SupportError
 from consilience.ir import (
     Dimension,
@@ -41,7 +41,9 @@ def as_array(name: str, value: Any) -> Array:
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
     if is_masked(value) and np.ma.getmaskarray(value).any():
-        raise SupportError(f"`{name}` has masked values; missing data are not supported yet: drop them first.")
+        raise SupportError(
+            f"`{name}` has masked values; arrays with missing values go to `observed=` of a distribution directly."
+        )
     try:
         array = np.asarray(value)
         if array.dtype.kind == "c":
@@ -110,26 +112,27 @@ def as_data(name: str, rv: Node, observed: TensorLike) -> Node:
     if missing.any():
         place = tuple(int(i) for i in np.argwhere(missing)[0])
         raise SupportError(
-            f"`observed` of `{name}` has {int(missing.sum())} NaN, the first at {place}; "
-            "missing data are not supported yet: drop or impute them first."
+            f"`observed` of `{name}` has {int(missing.sum())} NaN, the first at {place}; missing values are made "
+            "variables only where the distribution gets them as an array, in `observed=`."
         )
     if kind_of(rv.dtype) == "int" and array.dtype.kind == "f":
         if not (array == np.floor(array)).all():
             wrong = array[array != np.floor(array)].flat[0]
             raise SupportError(f"`{name}` takes integers, but `observed` holds {wrong}.")
         array = array.astype("int64")
-    _check_shape(name, rv, array.shape)
+    check_shape(name, rv, array.shape)
     return constant(array, rv.dtype)
 
 
 def _typed(name: str, rv: Node, data: Node) -> Node:
     if kind_of(rv.dtype) == "int" and data.dtype in FLOATS:
         raise DtypeError(f"`{name}` takes integers, but its data are {data.dtype}; convert them with `.astype(int)`.")
-    _check_shape(name, rv, data.static_shape)
+    check_shape(name, rv, data.static_shape)
     return cast(data, rv.dtype)
 
 
-def _check_shape(name: str, rv: Node, shape: Sequence[Any]) -> None:
+def check_shape(name: str, rv: Node, shape: Sequence[Any]) -> None:
+    """Raise ShapeError where data of a shape do not fit a variable."""
     own = rv.static_shape
     fits = len(shape) == len(own) and all(
         not (isinstance(a, int) and isinstance(b, int)) or a == b for a, b in zip(shape, own, strict=True)
@@ -151,6 +154,9 @@ def check_values(name: str, rv: Node, data: Node, slots: Mapping[Node, Array]) -
     found = _known([support_violation(rv, data), data], slots)
     if found is not None and found[0].any():
         raise support_error(rv, f"`observed` of `{name}`", found[1], found[0])
+    refused = None if found is None else support_refusal(rv, f"`observed` of `{name}`", found[1])
+    if refused is not None:
+        raise refused
 
 
 def check_parameters(variables: Sequence[Node], slots: Mapping[Node, Array]) -> None:

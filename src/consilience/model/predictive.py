@@ -15,8 +15,8 @@ import numpy.typing as npt
 from consilience.backends.registry import Executable, backend
 from consilience.backends.shapes import Lengths, check_shape_constraints
 from consilience.distributions.constraints import Whole
-from consilience.distributions.densities import density, realise, support_of
-from consilience.distributions.random_variable import RandomVariable
+from consilience.distributions.densities import density, realise, support_of, supported_density
+from consilience.distributions.random_variable import RandomVariable, random_variables
 from consilience.errors import ConsilienceWarning, ModelError, ShapeError
 from consilience.ir import Node, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
@@ -25,6 +25,7 @@ from consilience.ir.side_tables import without_sources
 from consilience.model import observation
 from consilience.model.batches import values_of_draws
 from consilience.model.log_density import kept, slot_values
+from consilience.model.marginal import drawn_again, placeholders, summed_out
 from consilience.model.variables import ModelVariables
 from consilience.ops.parameter_check import released
 from consilience.ops.random import fold_in
@@ -109,18 +110,79 @@ def log_likelihood(
         with without_sources():
             leaves = [tensor_input(model.named[n].dtype, model.named[n].static_shape, n) for n in fixed]
             at = {v.name: v.data for v in model.observed} | dict(zip(fixed, leaves, strict=True))
-            terms = [density(model.named[n], at[n]) for n in names]
-            replacements = {model.named[n]: leaf for n, leaf in zip(fixed, leaves, strict=True)}
-            replacements |= {v.node: v.data for v in model.observed}
-            outputs = substitute(terms, replacements)
-            missing = [n for n in topological(outputs) if isinstance(n.op, RandomVariable)]
+            # A variable that was summed out ties those together that depend on it.
+            listed = list(at) if model.marginalized else list(names)
+            replacements = {model.named[n]: value for n, value in at.items()} | placeholders(model.marginalized)
+            terms = substitute([density(model.named[n], at[n]) for n in listed], replacements)
+            if model.marginalized:
+                terms = _alone(model, names, dict(zip(listed, terms, strict=True)), replacements)
+            missing = [n for n in topological(terms) if isinstance(n.op, RandomVariable)]
             if missing:
                 raise ModelError(f"the draws hold no `{missing[0].name}`, on which the log density depends.")
-            return _compiled(leaves, outputs, slots, lengths)
+            return _compiled(leaves, terms, slots, lengths)
 
     compiled = kept(model.cache, "log likelihood", key, compile_terms)
     results, _ = values_of_draws(compiled.bind(values), [(array, True) for array in arrays], count, names)
     return dict(zip(names, results, strict=True))
+
+
+def _alone(
+    model: ModelVariables, names: Sequence[str], terms: Mapping[str, Node], given: Mapping[Node, Node]
+) -> list[Node]:
+    """Log densities of the named variables with marginalized ones summed out; ModelError where these tie several."""
+    for variable in model.marginalized:
+        tied = [n for n, term in terms.items() if given[variable.node] in set(topological([term]))]
+        if len(tied) > 1 and not set(tied).isdisjoint(names):
+            raise ModelError(
+                f"{', '.join(f'`{n}`' for n in tied)} depend on `{variable.name}`, which is marginalized: they have a "
+                "log density together, and none of their own."
+            )
+    factors, _ = summed_out(list(terms.values()), model.marginalized, given)
+    made = dict(zip(terms, factors, strict=True))
+    return [made[name] for name in names]
+
+
+def recover(
+    model: ModelVariables, given: Mapping[str, Array], count: int, seed: int
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Draws of the marginalized variables for draws of all free ones, data included in what is known.
+
+    given     values of the free variables: arrays (count, …)
+    returns   per marginalized variable an array (count, …), and log probabilities of its values (count, …, values),
+              for those on which anything depends
+    """
+    slots, values, _, lengths = slot_values(model)
+    fixed = list(given)
+    arrays = [_fitting(model, n, given[n], lengths, count) for n in fixed]
+    drawn: list[str] = []
+    weighed: list[str] = []
+
+    def compile_recovery() -> Executable:
+        with without_sources():
+            seed_input, number = tensor_input("key", (), "seed"), tensor_input("int64", (), "draw")
+            leaves = [tensor_input(model.named[n].dtype, model.named[n].static_shape, n) for n in fixed]
+            at = {model.named[n]: leaf for n, leaf in zip(fixed, leaves, strict=True)}
+            at |= {v.node: v.data for v in model.observed}
+            given_nodes = at | placeholders(model.marginalized)
+            terms = [*(supported_density(node, value) for node, value in at.items()), *model.potentials]
+            _, sums = summed_out(released(substitute(terms, given_nodes)), model.marginalized, given_nodes)
+            stream = fold_in(seed_input, number)
+            found = drawn_again(sums, stream)
+            known = {node: found[leaf][0] for node, leaf in given_nodes.items() if leaf in found}
+            outputs = substitute([v.node for v in model.marginalized], at | known)
+            # What is still random has nothing that depends on it.
+            outputs = realise(outputs, {n: fold_in(stream, -1 - i) for i, n in enumerate(random_variables(outputs))})
+            weights = [found[given_nodes[v.node]][1] for v in model.marginalized if given_nodes[v.node] in found]
+            drawn[:] = [v.name for v in model.marginalized]
+            weighed[:] = [v.name for v in model.marginalized if given_nodes[v.node] in found]
+            return _compiled([seed_input, number, *leaves], [*outputs, *weights], slots, lengths)
+
+    compiled = compile_recovery()
+    inputs = [(np.asarray([seed & (2**63 - 1)], "int64"), False), (np.arange(count, dtype="int64"), True)]
+    inputs += [(array, True) for array in arrays]
+    results, _ = values_of_draws(compiled.bind(values), inputs, count, drawn)
+    split = len(drawn)
+    return dict(zip(drawn, results[:split], strict=True)), dict(zip(weighed, results[split:], strict=True))
 
 
 def _check_known(model: ModelVariables, names: Sequence[str]) -> None:
@@ -135,7 +197,7 @@ def _fitting(model: ModelVariables, name: str, array: Array, lengths: Lengths, c
     if array.shape != (count, *shape):
         raise ShapeError(
             f"the draws of `{name}` have shape {array.shape[1:]}, but with the present data the variable has "
-            f"shape {shape}; leave `{name}` out of the draws to draw it anew, or restore the data."
+            f"shape {shape}; draw it anew (`sample_vars`), leave it out of the draws, or restore the data."
         )
     return np.ascontiguousarray(array, dtype=numpy_dtype(node.dtype))
 

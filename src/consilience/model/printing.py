@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from consilience.distributions.distribution import Distribution
 from consilience.distributions.random_variable import distribution_of
 from consilience.ir import Node, constant_value, topological
 from consilience.ir.side_tables import name_of
@@ -33,18 +34,28 @@ def lines(model: ModelVariables, include_params: bool = True) -> list[Line]:
     own = set(model.named.values())
 
     def of(name: str, node: Node, remark: str = "") -> Line:
-        values = distribution_of(node).by_name().values() if include_params else ()
-        parameters = [_shown(value, own, name) for value in values] or [
-            _shown(value, own, name) for value in (node.inputs[1:] if include_params else ())
-        ]
+        parameters = _parameters(distribution_of(node), own, name) if include_params else ()
         return Line(name, "~", repr(node.op), tuple(parameters), remark)
 
     found = [of(v.name, v.node) for v in model.free]
-    for kind, members in (("Deterministic", model.named_deterministics), ("Potential", model.named_potentials)):
+    found += [of(v.name, v.node, "marginalized") for v in model.marginalized]
+    deterministics = {**model.named_deterministics, **model.conditional_deterministics}
+    for kind, members in (("Deterministic", deterministics), ("Potential", model.named_potentials)):
         for name, node in members.items():
             shown = (_of_parts(node, own, name),) if include_params else ()
             found.append(Line(name, "~", kind, shown))
     return found + [of(v.name, v.node, "observed") for v in model.observed]
+
+
+def _parameters(distribution: Distribution, own: set[Node], name: str) -> list[str]:
+    """Parameters in the order of their declaration; a component as `Normal(0, 1)`."""
+    shown = {label: [_shown(value, own, name)] for label, value in distribution.by_name().items()}
+    for declared, group in zip(distribution.component_parameters, distribution.components, strict=True):
+        shown[declared.name] = [
+            f"{part.op!r}({', '.join(_parameters(distribution_of(part), own, name))})" for part in group
+        ]
+    listed = [text for label in distribution.parameter_names for text in shown.get(label, [])]
+    return listed if distribution.by_name() else [*(_shown(v, own, name) for v in distribution.values), *listed]
 
 
 def _shown(value: Node, own: set[Node], name: str) -> str:

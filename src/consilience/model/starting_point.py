@@ -66,7 +66,10 @@ def starting_position(
                 wish = given.get(stretch.variable.name, stretch.variable.initval)
                 point = _natural(stretch.variable, wish, lengths)
                 free = point if stretch.variable.transform is None else stretch.variable.transform.forward(point)
-            values = _evaluate(stretch.variable, substitute([free, point], natural), lengths, slots, [seed, number])
+            outputs = [free, point]
+            for summed in reversed(model.marginalized):
+                outputs = substitute(outputs, {summed.node: support_point(summed.node)})
+            values = _evaluate(stretch.variable, substitute(outputs, natural), lengths, slots, [seed, number])
             position[stretch.slice] = np.broadcast_to(values[0], stretch.shape).ravel()
             natural[stretch.variable.node] = constant(values[1])
     return position

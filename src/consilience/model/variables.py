@@ -6,6 +6,7 @@ predictions are made of them by the other files of this folder; `model` gives us
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
@@ -16,10 +17,10 @@ from consilience.backends import contexts
 from consilience.backends.pickling import duplicate
 from consilience.distributions import context
 from consilience.distributions.transforms import Transform, default_transform, label
-from consilience.errors import DtypeError, ModelError, ShapeError
+from consilience.errors import DtypeError, ImputationWarning, ModelError, ShapeError
 from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_input
 from consilience.ir.side_tables import describe, name_of, set_name
-from consilience.model import observation
+from consilience.model import missing, observation
 from consilience.model.coordinates import Coordinates, Labels
 from consilience.ops.elementwise import TensorLike
 from consilience.record import Record
@@ -46,6 +47,11 @@ class FreeVariable(Record):
     initval: Any
     inside: bool
     value: Node
+
+    @property
+    def continuous(self) -> bool:
+        """Whether its values are floats."""
+        return self.node.dtype in FLOATS
 
 
 class ObservedVariable(Record):
@@ -87,6 +93,9 @@ class ModelVariables:
         self.named: dict[str, Node] = {}
         self.free: list[FreeVariable] = []
         self.observed: list[ObservedVariable] = []
+        # Discrete variables that are summed out of the density, and the deterministics that depend on them.
+        self.marginalized: list[FreeVariable] = []
+        self.conditional_deterministics: dict[str, Node] = {}
         self.named_deterministics: dict[str, Node] = {}
         self.named_potentials: dict[str, Node] = {}
         self.data: dict[str, Node] = {}
@@ -233,6 +242,9 @@ class ModelVariables:
         """Take a random variable into the model, as free or observed; called by the distributions."""
         if total_size is not None:
             raise ModelError(f"`{name}`: `total_size` needs minibatches, which are not there yet; drop it.")
+        mask = None if observed is None else missing.missing_in(observed)
+        if mask is not None:
+            return self._register_partly(name, node, observed, mask, dims, transform)
         full = self._full_name(name)
         axes = self._checked_dims(full, node, dims)
         if observed is None:
@@ -242,6 +254,27 @@ class ModelVariables:
         set_name(node, full)
         self._enter(full, node, axes)
         return node
+
+    def _register_partly(
+        self, name: str, node: Node, observed: Any, mask: missing.Mask, dims: DimensionNames, transform: Any
+    ) -> Node:
+        """Take a random variable with missing data: `y_observed`, `y_unobserved`, and both as deterministic `y`."""
+        full = self._full_name(name)
+        axes = self._checked_dims(full, node, dims)
+        observation.check_shape(full, node, mask.shape)
+        if transform is not context.DEFAULT and transform is not None:
+            raise ModelError(f"`{full}` has missing values, and then takes no `transform`; leave it out.")
+        self._full_name(f"{name}_unobserved")  # nothing is registered unless all can be
+        there, lacking, joined = missing.parts(full, node, mask)
+        self.register(f"{name}_observed", there, observed=missing.present_in(observed, mask))
+        self.register(f"{name}_unobserved", lacking, transform=transform)
+        warnings.warn(
+            f"the data of `{full}` have {int(mask.sum())} missing values, which become the free variable "
+            f"`{full}_unobserved`.",
+            ImputationWarning,
+            stacklevel=4,
+        )
+        return self.add_deterministic(name, missing.fixed(joined, node, mask), axes)
 
     def take_free(self, full: str, node: Node, transform: Any, initval: Any) -> None:
         """Take a random variable to be inferred, by its full name."""

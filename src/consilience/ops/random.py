@@ -25,13 +25,18 @@ def counters(shape: object) -> Node:
     return reshape(Node(Iota(dims.product(lengths))), lengths)
 
 
+def _key(key: TensorLike) -> TensorLike:
+    """A random key, or the one that an object has as its attribute `key`."""
+    return key if isinstance(key, Node) else getattr(key, "key", key)
+
+
 def draw(function: str, key: TensorLike, shape: object, *parameters: TensorLike) -> Node:
     """Independent draws of a given shape; parameters broadcast against it.
 
     function   one of ops.scalar.DRAWS
     key        a random key, or what has one as its attribute `key`; the same key gives the same draws
     """
-    node = as_tensor(getattr(key, "key", key))
+    node = as_tensor(_key(key))
     if node.dtype != "key":
         raise DtypeError(f"a random key was needed, got {describe(node)}; make one with `pt.key(seed)`.")
     return apply(function, node, counters(shape), *parameters)
@@ -39,7 +44,7 @@ def draw(function: str, key: TensorLike, shape: object, *parameters: TensorLike)
 
 def fold_in(key: TensorLike, data: TensorLike) -> Node:
     """A new key from a key and an integer; different integers give independent streams."""
-    return apply("fold_in", getattr(key, "key", key), data)
+    return apply("fold_in", _key(key), data)
 
 
 def split(key: TensorLike, number: int) -> list[Node]:

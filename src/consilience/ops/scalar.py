@@ -176,13 +176,15 @@ row("arctanh", 1, np.arctanh, domain=(SIGNED_UNIT,))
 row("deg2rad", 1, np.deg2rad)
 row("rad2deg", 1, np.rad2deg)
 
-# Error function, gamma and beta families.
+# Error function, Bessel functions, gamma and beta families.
 row("erf", 1, special("erf"))
 row("erfc", 1, special("erfc"))
 row("erfcx", 1, special("erfcx"))
 row("erfinv", 1, special("erfinv"), domain=(SIGNED_UNIT,))
 row("ndtri", 1, special("ndtri"), domain=(UNIT,))
 row("log_ndtr", 1, special("log_ndtr"))
+row("i0e", 1, special("i0e"))
+row("i1e", 1, special("i1e"))
 row("gammaln", 1, special("gammaln"), domain=(POSITIVE,))
 row("digamma", 1, special("digamma"), domain=(POSITIVE,))
 
@@ -261,7 +263,10 @@ row("conj", 1, np.conjugate, "same", ("complex",))
 row("where", 3, np.where, "choice", ANY)
 
 # Draws: pure functions of (key, counter, parameters). Their meaning is the typed Python of native/random.
-DRAWS = ("random_uniform", "random_normal", "random_exponential", "random_gamma", "random_poisson", "random_binomial")
+DRAWS = (
+    "random_uniform", "random_normal", "random_exponential", "random_gamma", "random_von_mises", "random_poisson",
+    "random_binomial",
+)  # fmt: skip
 
 
 def _draw(name: str) -> Callable[..., Any]:
@@ -286,5 +291,6 @@ row("random_uniform", 2, _draw("random_uniform"), "float64", ("key",), (KEYS, KE
 row("random_normal", 2, _draw("random_normal"), "float64", ("key",), (KEYS, KEYS))
 row("random_exponential", 2, _draw("random_exponential"), "float64", ("key",), (KEYS, KEYS))
 row("random_gamma", 3, _draw("random_gamma"), "float64", ("key",), (KEYS, KEYS, (0.1, 50.0)))
+row("random_von_mises", 3, _draw("random_von_mises"), "float64", ("key",), (KEYS, KEYS, (0.1, 50.0)))
 row("random_poisson", 3, _draw("random_poisson"), "int64", ("key",), (KEYS, KEYS, (0.1, 50.0)))
 row("random_binomial", 4, _draw("random_binomial"), "int64", ("key",), (KEYS, KEYS, (0.0, 50.0), UNIT))

@@ -68,7 +68,7 @@ def _part(term: Node) -> tuple[int, int] | None:
         return None
     if isinstance(first, At):
         return first.position % length, first.position % length + 1
-    if isinstance(first, Slice) and first.step in (None, 1):
+    if isinstance(first, Slice) and first.static and first.step in (None, 1):
         taken = first.range(length)
         return (taken.start, taken.stop) if len(taken) else None
     return None

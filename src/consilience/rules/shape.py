@@ -214,7 +214,7 @@ def expand_merged(node: Node, facts: Facts) -> Node | None:
     if isinstance(x.op, ExpandDims):
         kept = [a for a in range(node.ndim) if a not in axes]
         return expand_dims(x.inputs[0], tuple(sorted((*axes, *(kept[a] for a in x.op.axes)))))
-    if isinstance(x.op, Squeeze) and x.op.axes == axes:
+    if isinstance(x.op, Squeeze) and x.op.axes == axes and x.inputs[0].static_shape == node.static_shape:
         return x.inputs[0]
     if isinstance(x.op, BroadcastTo):
         inner = x.inputs[0]

@@ -8,9 +8,11 @@ from consilience.sample.predictive import (
     compute_deterministics,
     compute_log_likelihood,
     compute_log_prior,
+    resampled_variables,
     sample_posterior_predictive,
     sample_prior_predictive,
 )
+from consilience.sample.recovery import recover_marginals
 
 __all__ = [
     "BackgroundSampling",
@@ -18,6 +20,8 @@ __all__ = [
     "compute_log_likelihood",
     "compute_log_prior",
     "predictions_to_inference_data",
+    "recover_marginals",
+    "resampled_variables",
     "resume",
     "sample",
     "sample_posterior_predictive",

@@ -35,8 +35,14 @@ class Given(Record):
     labels: dict[str, Array]
 
     @classmethod
-    def of(cls, model: Model, trace: Any, sample_dims: Sequence[str] | None) -> Given:
-        """Draws from a tree with the group `posterior`, a data set, or a dictionary of arrays."""
+    def of(
+        cls, model: Model, trace: Any, sample_dims: Sequence[str] | None, names: Sequence[str] | None = None
+    ) -> Given:
+        """Draws from a tree with the group `posterior`, a data set, or a dictionary of arrays.
+
+        names   variables to take, as far as there are draws of them; the free ones by default
+        """
+        wanted = [v.name for v in model.free] if names is None else list(names)
         axes = (
             SAMPLE_DIMENSIONS
             if sample_dims is None
@@ -44,7 +50,7 @@ class Given(Record):
         )
         posterior = variables_of(trace)
         if isinstance(posterior, Mapping) and not hasattr(posterior, "sizes"):
-            arrays = {v.name: np.asarray(posterior[v.name]) for v in model.free if v.name in posterior}
+            arrays = {name: np.asarray(posterior[name]) for name in wanted if name in posterior}
             if not arrays:
                 raise ModelError("the draws hold no free variable of the model.")
             shape, labels = next(iter(arrays.values())).shape[: len(axes)], {}
@@ -54,9 +60,7 @@ class Given(Record):
                 raise ModelError(
                     f"the draws have no axis `{missing[0]}`, but {list(posterior.sizes)}; see `sample_dims`."
                 )
-            arrays = {
-                v.name: posterior[v.name].transpose(*axes, ...).to_numpy() for v in model.free if v.name in posterior
-            }
+            arrays = {name: posterior[name].transpose(*axes, ...).to_numpy() for name in wanted if name in posterior}
             shape = tuple(int(posterior.sizes[axis]) for axis in axes)
             plain = {axis: posterior.indexes[axis] for axis in axes if axis in posterior.indexes}
             labels = {axis: index.to_numpy() for axis, index in plain.items() if index.nlevels == 1}

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Any
 
-from consilience.distributions.drawing import realised_with
+from consilience.distributions.densities import realised_with
 from consilience.distributions.random_variable import random_variables
 from consilience.errors import ModelError
 from consilience.ir import Node, constant, substitute, tensor_input

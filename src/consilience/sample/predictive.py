@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 from consilience import storage
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceWarning, ModelError
+from consilience.errors import ConsilienceWarning, ImplicitFreezeWarning, ModelError
 from consilience.model.model import Model, modelcontext
 from consilience.model.predictive import log_likelihood, predict, redrawn
+from consilience.model.resampling import Resampling, default_outputs, resampling
 from consilience.sample import keywords
 from consilience.sample.ahead import prepare_sampler
 from consilience.sample.arguments import extras, wanted, whole_number
@@ -21,6 +23,7 @@ from consilience.sample.given import Given, variables_of
 from consilience.sample.memory import naming_the_largest
 
 Array = npt.NDArray[Any]
+Names: TypeAlias = Sequence[str] | str | None
 
 PREDICTIVE_DRAWS: Final = 500
 
@@ -46,7 +49,8 @@ def sample_prior_predictive(
     owner = modelcontext(model)
     _check("sample_prior_predictive", pymc, "draws model var_names random_seed return_inferencedata")
     draws = whole_number("draws", draws, 1)
-    free = [v.name for v in owner.free] + list(owner.named_deterministics)
+    free = [v.name for v in (*owner.free, *owner.marginalized)]
+    free += [*owner.named_deterministics, *owner.conditional_deterministics]
     observed = [v.name for v in owner.observed]
     names = wanted(var_names, free + observed)
     prepare_sampler()
@@ -80,8 +84,10 @@ def _without_potentials(model: Model) -> None:
 def sample_posterior_predictive(
     trace: Any,
     model: Model | None = None,
-    var_names: Sequence[str] | None = None,
+    var_names: Names = None,
     *,
+    sample_vars: Names = None,
+    freeze_vars: Names = None,
     sample_dims: Sequence[str] | None = None,
     extend_inferencedata: bool = False,
     predictions: bool = False,
@@ -91,9 +97,15 @@ def sample_posterior_predictive(
 ) -> Any:
     """Draw new data for every draw of the posterior.
 
+    Random variables of which the trace has draws keep them; others are drawn anew, and deterministics are computed.
+    `resampled_variables` tells for each which it is, and why.
+
     trace         a result of `sample`, a data set of draws, or a dictionary of arrays (chain, draw, …); free variables
-                  that it does not hold are drawn from their prior, with a warning where they are not among `var_names`
-    var_names     variables to draw or compute; the observed ones by default. Deterministics are computed anew
+                  that it does not hold are drawn from their prior, with a warning where nobody asked for them
+    var_names     variables to return; by default `sample_vars`, or else the observed ones and the deterministics that
+                  depend on these directly
+    sample_vars   variables of the trace to draw or compute anew
+    freeze_vars   variables of the trace to keep without a warning; deterministics are then not computed
     sample_dims   axes of the draws; ("chain", "draw") by default
     predictions   store the draws as group `predictions`, and the data as `predictions_constant_data`, for
                   data other than those the model was fitted to
@@ -104,22 +116,26 @@ def sample_posterior_predictive(
                   `constant_data`
     raises        ModelError without observed variables, for unknown names, or where what has to be drawn has
                   no random generator; ShapeError where the draws do not fit the present data
-    warns         ConsilienceWarning where draws are NaN
+    warns         ConsilienceWarning where draws are NaN; ImplicitFreezeWarning where draws of the trace are kept for a
+                  variable on which something acts that has changed since, or is drawn anew
     """
     _check(
         "sample_posterior_predictive",
         pymc,
-        "trace model var_names sample_dims extend_inferencedata predictions random_seed return_inferencedata",
+        "trace model var_names sample_vars freeze_vars sample_dims predictions extend_inferencedata random_seed "
+        "return_inferencedata",
     )
     owner = modelcontext(model)
-    observed = [v.name for v in owner.observed]
-    known = [v.name for v in owner.free] + observed + list(owner.named_deterministics)
-    names = wanted(var_names, known) if var_names is not None else observed
-    if not names:
+    plan = resampled_variables(trace, owner, var_names, sample_vars=sample_vars, freeze_vars=freeze_vars)
+    if not plan.outputs:
         raise ModelError("the model has no observed variables; name what to compute with `var_names`.")
-    draws = Given.of(owner, trace, sample_dims)
-    anew = redrawn(owner, names, list(draws.values))
-    unasked = [name for name in anew if name not in names]
+    possible = [v.name for v in (*owner.free, *owner.marginalized)]
+    draws = Given.of(owner, trace, sample_dims, list(dict.fromkeys([*possible, *plan.taken])))
+    given = {name: array for name, array in draws.values.items() if name in plan.taken}
+    redrawn(owner, plan.outputs, list(given))
+    unasked = [
+        v.name for v in owner.free if v.name in plan.drawn and v.name not in (*_listed(sample_vars), *plan.outputs)
+    ]
     if unasked:
         warnings.warn(
             f"the posterior holds no draws of {', '.join(f'`{n}`' for n in unasked)}, so they are drawn "
@@ -127,10 +143,18 @@ def sample_posterior_predictive(
             ConsilienceWarning,
             stacklevel=2,
         )
-    if anew and owner.named_potentials:
+    if any(v.name in plan.drawn for v in owner.free) and owner.named_potentials:
         _without_potentials(owner)
     with naming_the_largest(owner):
-        values = predict(owner, names, draws.values, draws.count, seed_from(random_seed))
+        values = predict(owner, plan.outputs, given, draws.count, seed_from(random_seed))
+    if plan.doubtful:
+        doubts = "; ".join(f"`{name}`, although {reason}" for name, reason in plan.doubtful.items())
+        warnings.warn(
+            f"draws of the trace are used for {doubts}. Name such variables in `sample_vars` to draw them anew, or in "
+            "`freeze_vars` where this is meant.",
+            ImplicitFreezeWarning,
+            stacklevel=2,
+        )
     arrays = draws.unfolded(values)
     if not return_inferencedata:
         return arrays
@@ -143,6 +167,56 @@ def sample_posterior_predictive(
             "constant_data": constant_data(owner),
         }
     return draws.result(owner, groups, trace if extend_inferencedata else None)
+
+
+def resampled_variables(
+    trace: Any,
+    model: Model | None = None,
+    var_names: Names = None,
+    *,
+    sample_vars: Names = None,
+    freeze_vars: Names = None,
+) -> Resampling:
+    """What `sample_posterior_predictive` would draw anew, compute and take from the trace, and why; nothing is drawn.
+
+    The arguments are those of `sample_posterior_predictive`.
+
+    returns   a record that prints as one line per variable, with mappings from names to reasons: `drawn`, `computed`,
+              `taken`, and `doubtful` for those of `taken` on which something acts that has changed
+    raises    ModelError for unknown names, or names in both `sample_vars` and `freeze_vars`
+    """
+    owner = modelcontext(model)
+    if var_names is not None or sample_vars is not None:
+        outputs = _listed(sample_vars if var_names is None else var_names)
+    else:
+        observed = trace["observed_data"].data_vars if "observed_data" in getattr(trace, "children", ()) else ()
+        outputs = default_outputs(owner, [str(name) for name in observed])
+    present = [name for name in owner.named if name in variables_of(trace)]
+    return resampling(owner, outputs, present, _changed(owner, trace), _listed(sample_vars), _listed(freeze_vars))
+
+
+def _listed(names: Names) -> list[str]:
+    return [] if names is None else [names] if isinstance(names, str) else list(dict.fromkeys(names))
+
+
+def _changed(model: Model, trace: Any) -> dict[str, str]:
+    """Data of the model, and dimensions, that are not as the trace has them."""
+    found: dict[str, str] = {}
+    variables = variables_of(trace)
+    known = trace["constant_data"].to_dataset() if "constant_data" in getattr(trace, "children", ()) else {}
+    for name, values in constant_data(model).items():
+        if name in known and not np.array_equal(known[name].to_numpy(), values, equal_nan=values.dtype.kind == "f"):
+            found[name] = f"the data `{name}` have changed"
+    for name in model.coordinates.names():
+        labels = model.coords[name]
+        index = getattr(variables, "indexes", {}).get(name)
+        if index is None:
+            continue
+        if len(index) != model.coordinates.current_length(name):
+            found[name] = f"the dimension `{name}` has another length"
+        elif labels is not None and list(index) != list(labels):
+            found[name] = f"the dimension `{name}` has other labels"
+    return found
 
 
 def compute_log_likelihood(

@@ -23,6 +23,7 @@ from consilience.errors import ConsilienceWarning, ConvergenceWarning, SamplingE
 from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
+from consilience.model.reparametrization import centred_hierarchies
 from consilience.native import target
 from consilience.record import as_plain, replace
 from consilience.run import Listener, Options, Run, Running
@@ -326,7 +327,19 @@ class Work:
         if not sum(map(len, places)):
             return ""
         names = self.running.supervisor.course.setting.monitored.names
-        return describe(names, run.draws.reshape(-1, run.draws.shape[2]), np.concatenate(places))
+        where = describe(names, run.draws.reshape(-1, run.draws.shape[2]), np.concatenate(places))
+        return f"{where} {self.other_coordinates()}".strip()
+
+    def other_coordinates(self) -> str:
+        """In words, which variables to write in other coordinates; empty where there are none."""
+        names = centred_hierarchies(self.model)
+        if not names:
+            return ""
+        listed = ", ".join(f"`{name}`" for name in names)
+        scales = "has a scale that is estimated, too" if len(names) == 1 else "have scales that are estimated, too"
+        return (
+            f"{listed} {scales}: `pm.noncenter(model, {names})` is the same model in coordinates that may suit better."
+        )
 
 
 def identity(

@@ -5,6 +5,7 @@
 """
 
 import typing
+from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
 
 from consilience.backends.contexts import Context as Context
@@ -80,7 +81,6 @@ from consilience.ops.sorting import unique as unique
 from consilience.tensor import array_functions as array_functions
 from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
-from consilience.tensor import random as random
 from consilience.tensor import special as special
 from consilience.tensor.arrangement import *
 from consilience.tensor.construction import *
@@ -112,9 +112,13 @@ TensorVariable = _Node
 Variable = _Node
 vectorize = _vectorize_function
 
-if not typing.TYPE_CHECKING:  # type checkers know by themselves what is not there
+if typing.TYPE_CHECKING:
+    from consilience.tensor import random as random
+else:  # type checkers know by themselves what is not there
 
     def __getattr__(name: str) -> object:
+        if name == "random":  # it loads distributions, which most expressions do without
+            return _import_module(f"{__name__}.random")
         raise keywords.missing(__name__, name)
 
 
@@ -123,7 +127,8 @@ keywords.export(
     " ".join(
         name
         for name, thing in globals().items()
-        if not name.startswith("_") and (not isinstance(thing, _ModuleType) or name in ("linalg", "random", "special"))
+        if not name.startswith("_") and (not isinstance(thing, _ModuleType) or name in ("linalg", "special"))
     ),
     wrap=True,
 )
+globals()["__all__"] = sorted([*globals()["__all__"], "random"])

@@ -176,8 +176,8 @@ def fold(order: Array[i32], ascending: Array[f64], total: i64, by_distance: Arra
 
 
 @native
-def count_up_to_quantile(ascending: Array[f64], count: i64, probability: f64) -> i64:
-    """How many draws do not exceed their quantile, which interpolates between neighbours in order.
+def quantile(ascending: Array[f64], count: i64, probability: f64) -> f64:
+    """A quantile of draws in order; it interpolates linearly between neighbours, from the nearer one.
 
     Source: Hyndman and Fan (1996), Sample quantiles in statistical packages, definition 7.
     """
@@ -187,13 +187,19 @@ def count_up_to_quantile(ascending: Array[f64], count: i64, probability: f64) ->
     lower = ascending[below]
     upper = ascending[min(below + 1, count - 1)]
     step = upper - lower
-    quantile = lower + step * share if share < 0.5 else upper - step * (1.0 - share)
     if lower == upper:
-        quantile = lower
-    found = below + 1
-    while found < count and ascending[found] <= quantile:
+        return lower
+    return lower + step * share if share < 0.5 else upper - step * (1.0 - share)
+
+
+@native
+def count_up_to_quantile(ascending: Array[f64], count: i64, probability: f64) -> i64:
+    """How many draws do not exceed their quantile."""
+    bound = quantile(ascending, count, probability)
+    found = min(i64(floor(f64(count - 1) * probability)), count - 1) + 1
+    while found < count and ascending[found] <= bound:
         found += 1
-    while found > 0 and not ascending[found - 1] <= quantile:
+    while found > 0 and not ascending[found - 1] <= bound:
         found -= 1
     return found
 

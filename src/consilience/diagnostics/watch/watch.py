@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from consilience.diagnostics.examination import examine
 from consilience.diagnostics.watch.columns import Columns, note
-from consilience.diagnostics.watch.grades import GRADES
+from consilience.diagnostics.watch.description import describe
 from consilience.diagnostics.watch.judgement import (
     BULK_ESS,
     GROUP,
@@ -31,17 +31,16 @@ from consilience.diagnostics.watch.judgement import (
     measure_all,
     sizes_of_chains,
 )
+from consilience.diagnostics.watch.memory import plan_for, workspace_for
 from consilience.diagnostics.watch.persistence import guess_times
 from consilience.diagnostics.watch.screening import screen
-from consilience.diagnostics.watch.series import LAGS, PADDING, TURNS, Plan, Workspace, lay_out
-from consilience.diagnostics.watch.sorting import BINS, DIGITS
+from consilience.diagnostics.watch.series import TURNS, Plan, Workspace, lay_out
 from consilience.diagnostics.watch.variance_ratio import largest_ratio
 from consilience.diagnostics.watch.verdict import Criterion, Failure, Figures, StoppingRule
 from consilience.errors import ShapeError
 from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.typed_python import NativeFunction, address
 from consilience.native.typed_python.library import compile_native
-from consilience.native.typed_python.records import with_memory
 
 FEWEST_DRAWS = 4
 FIRST_ROOM = 1000  # draws of each chain
@@ -81,6 +80,7 @@ def _compiled() -> dict[str, Callable[..., Any]]:
         judge_given: (word, *(place,) * 4),
         measure_all: (None, place, word, *(place,) * 3, word, place, place, place),
         sizes_of_chains: (None, place, word, *(place,) * 3, word, place),
+        describe: (word, place, word, place, place, ctypes.c_double, *(word,) * 4, place),
         screen: (word, place, word, place, word, word, word, word, ctypes.c_double, place, place),
     }
     library = compile_native(functions)
@@ -486,18 +486,7 @@ class Watch:
             return plan
         if plan is None or draws > room:
             room = max(draws, 2 * room, FIRST_ROOM if role == "all" else 0)
-            size = room * chains
-            plan = with_memory(
-                Plan,
-                chains=chains,
-                draws=0,
-                half=0,
-                stride=0,
-                total=0,
-                place=size,
-                scores=2 * size,
-                series=size + 2 * (PADDING + TURNS) * chains,
-            )
+            plan = plan_for(chains, room)
         machine_code()["lay_out"](address(plan), chains, draws, role in ("some", "more"))
         self._plans[role] = plan, chains, draws, room
         return plan
@@ -507,37 +496,6 @@ class Watch:
         draws = self.count
         if self._work is None or draws > self._room:
             draws = max(draws, 2 * self._room, FIRST_ROOM)
-            size = draws * self.chains
-            self._work = with_memory(
-                Workspace,
-                scalar=-1,
-                held=0,
-                row=size,
-                order=size,
-                ascending=size,
-                halves_order=size,
-                halves_ascending=size,
-                folded_order=size,
-                folded=size,
-                means=2 * self.chains,
-                covariance=draws + 2 * LAGS,
-                lags=0,
-                within=0.0,
-                between=0.0,
-                pairs=size,
-                other=size,
-                places=DIGITS * BINS,
-                graded=False,
-                grades=size,
-                counts=GRADES,
-                grade_scores=GRADES,
-                folded_scores=GRADES,
-                least=0.0,
-                per_unit=0.0,
-                end_of_lower=0,
-                end_of_upper=0,
-                some=GROUP * size,
-                place=0,
-            )
+            self._work = workspace_for(self.chains, draws)
             self._room = draws
         return self._work

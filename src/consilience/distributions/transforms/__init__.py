@@ -1,16 +1,49 @@
 """Maps between supports and unconstrained space, and the table that chooses one."""
 
-from consilience.distributions.transforms.elementwise import Interval, Log, LogOdds, log_odds
+from consilience.distributions.transforms.cholesky import (
+    CholeskyCovPacked,
+    CovarianceCholesky,
+    LowerTriangular,
+    cholesky_cov_packed,
+    covariance_cholesky,
+    lower_triangular,
+)
+from consilience.distributions.transforms.correlation import (
+    CholeskyCorrTransform,
+    CorrelationCholesky,
+    CovariancePartialCorrelations,
+    cholesky_corr,
+    correlation_cholesky,
+    covariance_partial,
+)
+from consilience.distributions.transforms.elementwise import (
+    Circular,
+    Interval,
+    Log,
+    LogExpM1,
+    LogOdds,
+    circular,
+    log_exp_m1,
+    log_odds,
+)
 from consilience.distributions.transforms.elementwise import log_transform as log
 from consilience.distributions.transforms.ordered import Ordered, ordered
 from consilience.distributions.transforms.registry import BIJECTIONS, default_transform, to_unconstrained
-from consilience.distributions.transforms.simplex import Simplex, simplex
+from consilience.distributions.transforms.simplex import Simplex, SumTo1, simplex, sum_to_1
 from consilience.distributions.transforms.transform import Chain, Transform, chain, label
+from consilience.distributions.transforms.unit_vector import UnitVector, unit_vector
+from consilience.distributions.transforms.zero_sum import ZeroSumTransform
 
-# PyMC's spelling.
+# PyMC's spellings.
 logodds = log_odds
+univariate_ordered = multivariate_ordered = ordered
 
 __all__ = [
-    "BIJECTIONS", "Chain", "Interval", "Log", "LogOdds", "Ordered", "Simplex", "Transform", "chain",
-    "default_transform", "label", "log", "log_odds", "logodds", "ordered", "simplex", "to_unconstrained",
+    "BIJECTIONS", "Chain", "CholeskyCorrTransform", "CholeskyCovPacked", "Circular", "CorrelationCholesky",
+    "CovarianceCholesky", "CovariancePartialCorrelations", "Interval", "Log", "LogExpM1", "LogOdds",
+    "LowerTriangular", "Ordered", "Simplex", "SumTo1", "Transform", "UnitVector", "ZeroSumTransform", "chain",
+    "cholesky_corr", "cholesky_cov_packed", "circular", "correlation_cholesky", "covariance_cholesky",
+    "covariance_partial", "default_transform", "label", "log", "log_exp_m1", "log_odds", "logodds",
+    "lower_triangular", "multivariate_ordered", "ordered", "simplex", "sum_to_1", "to_unconstrained", "unit_vector",
+    "univariate_ordered",
 ]  # fmt: skip

@@ -5,10 +5,22 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from consilience.distributions.mathematics import exp, log, logit, minimum, sigmoid, softplus
+from consilience.distributions.mathematics import (
+    arctan2,
+    cos,
+    exp,
+    log,
+    log1mexp,
+    logit,
+    minimum,
+    sigmoid,
+    sin,
+    softplus,
+)
 from consilience.distributions.transforms.transform import Transform
 from consilience.ir import Node
 from consilience.ops.elementwise import apply
+from consilience.ops.shape import full
 
 
 class Log(Transform):
@@ -42,6 +54,39 @@ class LogOdds(Transform):
         return unconstrained - 2.0 * softplus(unconstrained)
 
 
+class LogExpM1(Transform):
+    """(0, inf) to R by y = log(exp(x) - 1): close to x for large x, to log x for small x."""
+
+    name: ClassVar[str] = "log_exp_m1"
+
+    def forward(self, value: Node) -> Node:
+        return value + log1mexp(-value)
+
+    def backward(self, unconstrained: Node) -> Node:
+        return softplus(unconstrained)
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        return -softplus(-unconstrained)
+
+
+class Circular(Transform):
+    """Angles in [-pi, pi] as any real number, of which whole turns are taken off.
+
+    Many numbers stand for one angle, so that a density of angles, seen over all numbers, repeats with period 2 pi.
+    """
+
+    name: ClassVar[str] = "circular"
+
+    def forward(self, value: Node) -> Node:
+        return value
+
+    def backward(self, unconstrained: Node) -> Node:
+        return arctan2(sin(unconstrained), cos(unconstrained))
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        return full(unconstrained.static_shape, 0.0, unconstrained.dtype)
+
+
 class Interval(Transform):
     """An interval to R; bounds are numbers or tensors that broadcast against the value, None for infinity.
 
@@ -53,6 +98,10 @@ class Interval(Transform):
     upper: float | Node | None = None
 
     def __post_init__(self) -> None:
+        for end in ("lower", "upper"):
+            bound = getattr(self, end)
+            if isinstance(bound, float) and math.isinf(bound):
+                object.__setattr__(self, end, None)
         if self.lower is None and self.upper is None:
             raise ValueError("an interval transform needs a lower or an upper bound.")
         if isinstance(self.lower, int | float) and isinstance(self.upper, int | float) and not self.lower < self.upper:
@@ -94,3 +143,5 @@ class Interval(Transform):
 
 log_transform = Log()
 log_odds = LogOdds()
+log_exp_m1 = LogExpM1()
+circular = Circular()

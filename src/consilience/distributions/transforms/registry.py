@@ -6,22 +6,38 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from consilience.distributions import constraints
+import numpy as np
+
+from consilience.distributions import constraints, matrix_constraints
 from consilience.distributions.constraints import Bound, Constraint
 from consilience.distributions.context import DEFAULT
 from consilience.distributions.random_variable import distribution_of
-from consilience.distributions.transforms.elementwise import Interval, log_odds, log_transform
+from consilience.distributions.transforms.cholesky import cholesky_cov_packed, covariance_cholesky, lower_triangular
+from consilience.distributions.transforms.correlation import cholesky_corr, correlation_cholesky, covariance_partial
+from consilience.distributions.transforms.elementwise import Interval, circular, log_odds, log_transform
 from consilience.distributions.transforms.ordered import ordered
 from consilience.distributions.transforms.simplex import simplex
 from consilience.distributions.transforms.transform import Transform, chain
+from consilience.distributions.transforms.unit_vector import unit_vector
+from consilience.distributions.transforms.zero_sum import ZeroSumTransform
 from consilience.errors import MissingRuleError
 from consilience.ir import Node, constant_value
 
 BIJECTIONS: dict[type[Constraint], Callable[[Any], Transform | None]] = {
+    constraints.CholeskyFactor: lambda of: chain(lower_triangular, cholesky_cov_packed),
+    constraints.CircleConstraint: lambda of: circular,
     constraints.OrderedConstraint: lambda of: ordered,
+    constraints.PositiveDefinite: lambda of: chain(covariance_cholesky, lower_triangular, cholesky_cov_packed),
+    constraints.PositiveVector: lambda of: log_transform,
     constraints.Real: lambda of: None,
     constraints.RealVector: lambda of: None,
+    constraints.RealMatrix: lambda of: None,
     constraints.SimplexConstraint: lambda of: simplex,
+    constraints.UnitVectorConstraint: lambda of: unit_vector,
+    constraints.ZeroSumConstraint: lambda of: ZeroSumTransform(range(-of.axes, 0)),
+    matrix_constraints.CorrelationFactor: lambda of: cholesky_corr,
+    matrix_constraints.CorrelationMatrix: lambda of: chain(correlation_cholesky, cholesky_corr),
+    matrix_constraints.PackedCholeskyFactor: lambda of: covariance_partial,
 }
 
 
@@ -70,6 +86,12 @@ def _interval(of: constraints.IntervalConstraint) -> Transform | None:
 def _end(bound: Bound) -> float | Node | None:
     if isinstance(bound, str):
         raise TypeError(f"the bound `{bound}` names a parameter; bind the constraint first.")
+    known = constant_value(bound) if isinstance(bound, Node) else None
+    if known is not None and np.isinf(known).any():
+        raise MissingRuleError(
+            "there is no transform for a variable of which some elements have a bound and others none; make one "
+            "variable of those with a bound and one of the others, or give `transform=`."
+        )
     return None if isinstance(bound, float) and math.isinf(bound) else bound
 
 

@@ -14,7 +14,7 @@ from consilience.ir import Node, Shape
 from consilience.ops.elementwise import as_tensor, cast
 from consilience.ops.reduce import count, reduce, softmax
 from consilience.ops.reductions import mean
-from consilience.ops.shape import concatenate
+from consilience.ops.shape import concatenate, full
 
 
 class Simplex(Transform):
@@ -41,8 +41,31 @@ class Simplex(Transform):
         return (*shape[:-1], shape[-1] - 1)
 
 
+class SumTo1(Transform):
+    """Vectors of sum 1 to their first n - 1 elements, which a further transform such as `logodds` may take to R^(n-1).
+
+    Elements that sum to more than 1 give a last element below 0: then the density must be -inf.
+    """
+
+    name: ClassVar[str] = "sumto1"
+    event_rank: ClassVar[int] = 1
+
+    def forward(self, value: Node) -> Node:
+        return value[..., :-1]
+
+    def backward(self, unconstrained: Node) -> Node:
+        return concatenate([unconstrained, 1.0 - reduce("sum", unconstrained, -1, keepdims=True)], -1)
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        return full(unconstrained.static_shape[:-1], 0.0, unconstrained.dtype)
+
+    def unconstrained_shape(self, shape: Shape) -> Shape:
+        return (*shape[:-1], shape[-1] - 1)
+
+
 def _centred(unconstrained: Node) -> Node:
     return concatenate([unconstrained, -reduce("sum", unconstrained, -1, keepdims=True)], -1)
 
 
 simplex = Simplex()
+sum_to_1 = SumTo1()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from consilience.ir import Node, Shape
@@ -38,11 +39,18 @@ class Transform(Record):
         """Rank of one event of the bijection."""
         return self.event_rank
 
+    def unconstrained_rank(self) -> int:
+        """Rank of the unconstrained image of one event."""
+        return self.rank()
+
 
 class Chain(Transform):
     """Bijections one after the other; `steps[0]` is nearest to the constrained value."""
 
     steps: tuple[Transform, ...]
+
+    def __init__(self, steps: Sequence[Transform]) -> None:
+        object.__setattr__(self, "steps", tuple(steps))
 
     @property
     def label(self) -> str:
@@ -50,7 +58,15 @@ class Chain(Transform):
         return "_".join(label(step) for step in self.steps)
 
     def rank(self) -> int:
-        return max(step.rank() for step in self.steps)
+        lost = 0  # axes that earlier steps take away
+        ranks = []
+        for step in self.steps:
+            ranks.append(step.rank() + lost)
+            lost += step.rank() - step.unconstrained_rank()
+        return max(ranks)
+
+    def unconstrained_rank(self) -> int:
+        return self.rank() - sum(step.rank() - step.unconstrained_rank() for step in self.steps)
 
     def forward(self, value: Node) -> Node:
         for step in self.steps:
@@ -64,9 +80,11 @@ class Chain(Transform):
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
         total: Node | None = None
+        rank = self.unconstrained_rank()
         for step in reversed(self.steps):
             own = step.log_jacobian_determinant(unconstrained)
-            surplus = self.rank() - step.rank()
+            surplus = rank - step.unconstrained_rank()
+            rank += step.rank() - step.unconstrained_rank()
             if surplus:
                 own = reduce("sum", own, tuple(range(-surplus, 0)))
             total = own if total is None else total + own

@@ -11,6 +11,7 @@ from consilience.native.random.continuous import (
     random_normal,
     random_normals,
     random_uniform,
+    random_von_mises,
 )
 from consilience.native.random.discrete import random_binomial, random_poisson
 from consilience.native.random.philox import fold_in, philox, random_bits
@@ -27,4 +28,5 @@ __all__ = [
     "random_normals",
     "random_poisson",
     "random_uniform",
+    "random_von_mises",
 ]

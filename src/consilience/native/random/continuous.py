@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from consilience.native.mathematics import cos, exp, floor, inf, log, nan, pi, sin, sqrt
+from consilience.native.mathematics import atan, cos, exp, floor, inf, log, nan, pi, sin, sqrt
 from consilience.native.random.philox import uniforms
 from consilience.native.typed_python import Array, f64, i64, native
 
@@ -99,6 +99,40 @@ def random_gamma(key: i64, counter: i64, shape: f64) -> f64:
                 accepted = log(u) < 0.5 * square + d * (1.0 - v + log(v))
             if accepted:
                 return d * v if shape >= 1.0 else d * v * exp(log(boost) / shape)
+    return nan
+
+
+@native
+def random_von_mises(key: i64, counter: i64, kappa: f64) -> f64:
+    """Von Mises around 0 on [-pi, pi], concentration kappa >= 0; NaN when kappa is negative, infinite or NaN.
+
+    D. J. Best, N. I. Fisher: Efficient simulation of the von Mises distribution (1979): a wrapped Cauchy variable,
+    accepted in at least 2 of 3 attempts. In place of their r and f stand e = r - 1 and the tangent of half the angle,
+    which keep their digits where a large kappa makes both small.
+    """
+    if not 0.0 <= kappa < inf:
+        return nan
+    if kappa < 1e-9:
+        u, _ = uniforms(key, counter, 0)
+        return pi * (2.0 * u - 1.0)
+    s = sqrt(1.0 + 4.0 * kappa * kappa) if kappa < 1e8 else 2.0 * kappa
+    root = sqrt(2.0 * (1.0 + s))
+    rho = 2.0 * kappa * root / ((root + 2.0) * (s + 1.0))
+    rest = (root - 1.0 - 1.0 / (2.0 * kappa + s)) / (2.0 * kappa)  # 1 - rho
+    e = rest * rest / (2.0 * rho)
+    narrow = sqrt(e / (2.0 + e))
+    for attempt in range(ATTEMPTS):
+        u, v = uniforms(key, counter, 2 * attempt)
+        side, _ = uniforms(key, counter, 2 * attempt + 1)
+        quarter = 0.5 * pi * u
+        far = cos(quarter)
+        c = kappa * e * (2.0 + e) / (e + 2.0 * far * far)
+        accepted = c * (2.0 - c) > v
+        if not accepted:
+            accepted = log(c / v) + 1.0 >= c
+        if accepted:
+            angle = 2.0 * atan(narrow * sin(quarter) / far)
+            return angle if side < 0.5 else -angle
     return nan
 
 

@@ -25,6 +25,7 @@ from consilience.native.random.continuous import (
     random_normal,
     random_normals,
     random_uniform,
+    random_von_mises,
 )
 from consilience.native.random.discrete import random_binomial, random_poisson
 from consilience.native.random.philox import fold_in, random_bits
@@ -43,6 +44,7 @@ DRAWS: Final[dict[str, NativeFunction[..., Any]]] = {
     "random_normal": random_normal,
     "random_poisson": random_poisson,
     "random_uniform": random_uniform,
+    "random_von_mises": random_von_mises,
 }
 LANES: Final = (1, 2, 4, 8)
 

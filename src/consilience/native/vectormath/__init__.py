@@ -17,6 +17,7 @@ from consilience.native.loops import Builder, Module
 from consilience.native.program import Value, f64
 from consilience.native.target import LANES, Target, host
 from consilience.native.vectormath import (
+    bessel,
     count_quantile,
     count_sums,
     error_function,
@@ -81,6 +82,8 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("gammainccinv", inverse_incomplete.gammainccinv, 2),
         _row("gammaincinv", inverse_incomplete.gammaincinv, 2),
         _row("gammaln", gamma.gammaln),
+        _row("i0e", bessel.i0e),
+        _row("i1e", bessel.i1e),
         _row("lgamma", gamma.gammaln),  # C's name
         _row("log", logarithm.log),
         _row("log10", logarithm.log10),

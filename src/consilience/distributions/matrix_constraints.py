@@ -1,0 +1,63 @@
+"""Sets of matrices besides those of `constraints`: correlation matrices, factors in packed form."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from consilience.distributions.constraints import (
+    SUM_TOLERANCE,
+    CholeskyFactor,
+    Constraint,
+    PositiveDefinite,
+    positive,
+)
+from consilience.distributions.mathematics import absolute, isfinite, less_equal, logical_and, square
+from consilience.distributions.triangles import diagonal_positions, row_count
+from consilience.ir import Node
+from consilience.ops.index import getitem
+from consilience.ops.linalg import diagonal
+from consilience.ops.reduce import reduce
+
+
+class CorrelationMatrix(PositiveDefinite):
+    """Symmetric positive definite matrices with ones on the diagonal; `holds` is as far as for `PositiveDefinite`."""
+
+    @property
+    def rule(self) -> str:
+        return "a correlation matrix: symmetric and positive definite, with ones on the diagonal"
+
+    def admits(self, value: Node) -> Node:
+        ones = reduce("all", less_equal(absolute(diagonal(value) - 1.0), SUM_TOLERANCE), -1)
+        return logical_and(ones, reduce("all", less_equal(absolute(value), 1.0 + SUM_TOLERANCE), (-2, -1)))
+
+
+class CorrelationFactor(CholeskyFactor):
+    """Lower Cholesky factors of correlation matrices: rows of length 1, the diagonal positive."""
+
+    @property
+    def rule(self) -> str:
+        return "lower triangular with a positive diagonal and rows of length 1"
+
+    def holds(self, value: Node) -> Node:
+        lengths = reduce("sum", square(value), -1)
+        return logical_and(super().holds(value), reduce("all", less_equal(absolute(lengths - 1.0), SUM_TOLERANCE), -1))
+
+
+class PackedCholeskyFactor(Constraint):
+    """Lower triangles, row by row as vectors, with a positive diagonal."""
+
+    event_rank: ClassVar[int] = 1
+
+    @property
+    def rule(self) -> str:
+        return "a packed lower triangle with a positive diagonal"
+
+    def holds(self, value: Node) -> Node:
+        positions = diagonal_positions(row_count(value.static_shape[-1]))
+        own = reduce("all", positive.holds(getitem(value, (Ellipsis, positions))), -1)
+        return logical_and(own, reduce("all", isfinite(value), -1))
+
+
+correlation_matrix: Final = CorrelationMatrix()
+correlation_factor: Final = CorrelationFactor()
+packed_cholesky_factor: Final = PackedCholeskyFactor()

@@ -1,0 +1,184 @@
+"""Mixtures: a component is chosen by its weight, and the value is a draw from it.
+
+Weights and distributions in, one distribution out. Components may be of different families; their events have one
+shape, and are all continuous or all discrete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from consilience.distributions.constraints import Constraint, simplex
+from consilience.distributions.densities import drawn, log_tail, mean, supported_density, variance
+from consilience.distributions.densities import support_point as point_of
+from consilience.distributions.distribution import Distribution, components, parameter
+from consilience.distributions.mathematics import equal, less, log, round_even, square, where
+from consilience.distributions.parameters import named_arguments
+from consilience.distributions.random_variable import batch_part, distribution_of
+from consilience.distributions.real_line import Normal
+from consilience.distributions.set_operations import hull
+from consilience.distributions.shapes import same_shape, text
+from consilience.errors import ParameterError, ShapeError
+from consilience.ir import FLOATS, Node, Shape
+from consilience.ops.elementwise import cast
+from consilience.ops.random import draw, fold_in
+from consilience.ops.reduce import cumulative, reduce
+from consilience.ops.shape import Iota, broadcast_arrays, expand_dims, moveaxis, stack
+
+
+class Mixture(Distribution):
+    """Weighted mean of densities: sum_k w_k p_k(x).
+
+    w            weights >= 0 that sum to 1, shape (..., K)
+    comp_dists   K distributions of equal events, `[Normal.dist(0, 1), StudentT.dist(3)]`; or one whose last batch
+                 axis is that of the components, `Normal.dist([0, 1], 1)`
+
+    Supports of components may differ; a value outside the support of each has the density 0.
+    """
+
+    w = parameter(simplex)
+    comp_dists = components()
+
+    # ---- what the components are
+
+    @property
+    def _one_batch(self) -> bool:
+        """Whether the components are the last batch axis of one variable."""
+        return len(self.comp_dists) == 1
+
+    @property
+    def event_rank(self) -> int:
+        return distribution_of(self.comp_dists[0]).event_rank
+
+    def event_shape(self) -> Shape:
+        shapes = [c.static_shape[len(batch_part(c.static_shape, distribution_of(c))) :] for c in self.comp_dists]
+        for shape in shapes[1:]:
+            if not same_shape(shape, shapes[0]):
+                raise ShapeError(
+                    f"{self.title}: the components in comp_dists have events of the shapes "
+                    f"{', '.join(map(text, shapes))}; they must be equal."
+                )
+        if len({distribution_of(c).bound_support.discrete for c in self.comp_dists}) > 1:
+            raise ParameterError(f"{self.title}: the components in comp_dists must be all continuous or all discrete.")
+        batch = batch_part(self.comp_dists[0].static_shape, distribution_of(self.comp_dists[0]))
+        if self._one_batch and not batch:
+            raise ShapeError(
+                f"{self.title}: comp_dists is one distribution without a batch axis; give a list of distributions, "
+                "or one with a parameter per component."
+            )
+        event: Shape = shapes[0]
+        weights, count = self.w.static_shape[-1], batch[-1] if self._one_batch else len(self.comp_dists)
+        if not same_shape((weights,), (count,)):
+            raise ShapeError(f"{self.title}: w has {weights} weights for {count} components.")
+        return event
+
+    def component_axes(self) -> tuple[int, ...]:
+        return (1 if self._one_batch else 0,)
+
+    @property
+    def bound_support(self) -> Constraint:
+        return hull(self.title, [distribution_of(c).bound_support for c in self.comp_dists], self._one_batch)
+
+    def result_dtype(self) -> str:
+        dtypes = {c.dtype for c in self.comp_dists}
+        return dtypes.pop() if len(dtypes) == 1 else "float64" if dtypes <= set(FLOATS) else "int64"
+
+    def _each(self, moment: Callable[[Node], Node]) -> Node:
+        """A moment of every component, on the axis before those of an event."""
+        if self._one_batch:
+            return moment(self.comp_dists[0])
+        return stack(broadcast_arrays(*(moment(c) for c in self.comp_dists)), -1 - self.event_rank)
+
+    def _log_mean(self, formula: Callable[[Node, Node], Node], value: Node) -> Node:
+        """log sum_k w_k exp(f_k(value)). Components are the first axis, so that inner loops run along values."""
+        if self._one_batch:
+            component = self.comp_dists[0]
+            batch = batch_part(component.static_shape, distribution_of(component))
+            values = formula(_components_first(component, max(value.ndim - self.event_rank, len(batch) - 1)), value)
+        else:
+            values = stack(broadcast_arrays(*(formula(c, value) for c in self.comp_dists)))
+        return reduce("logsumexp", log(_last_axis_first(self.w, 0, values.ndim)) + values, 0)
+
+    def _weights(self) -> Node:
+        """The weights with an axis of length 1 for each of an event."""
+        return expand_dims(self.w, tuple(range(self.w.ndim, self.w.ndim + self.event_rank)))
+
+    def _weighted_mean(self, values: Node) -> Node:
+        return reduce("sum", self._weights() * values, -1 - self.event_rank)
+
+    # ---- formulas
+
+    def logp(self, value: Node) -> Node:
+        return self._log_mean(supported_density, value)
+
+    def logcdf(self, value: Node) -> Node:
+        return self._log_mean(lambda c, x: log_tail(c, x, "logcdf"), value)
+
+    def logccdf(self, value: Node) -> Node:
+        return self._log_mean(lambda c, x: log_tail(c, x, "logccdf"), value)
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        batch = shape[: len(shape) - self.event_rank]
+        level = draw("random_uniform", fold_in(key, 0), batch)
+        bounds = cumulative("sum", self.w, -1)[..., :-1]
+        chosen = reduce("sum", less(bounds, expand_dims(level, -1)), -1)
+        number = self.w.static_shape[-1]
+        if self._one_batch:
+            event = shape[len(batch) :]
+            made = drawn(self.comp_dists[0], fold_in(key, 1), (*batch, number, *event))
+        else:
+            made = stack(
+                [drawn(c, fold_in(key, 1 + k), shape) for k, c in enumerate(self.comp_dists)], -1 - self.event_rank
+            )
+        mask = equal(Node(Iota(number)), expand_dims(chosen, -1))
+        mask = expand_dims(mask, tuple(range(mask.ndim, mask.ndim + self.event_rank)))
+        return reduce("sum", where(mask, made, cast(0, made.dtype)), -1 - self.event_rank)
+
+    def mean(self) -> Node:
+        return self._weighted_mean(self._each(mean))
+
+    def variance(self) -> Node:
+        distance = self._each(mean) - expand_dims(self.mean(), -1 - self.event_rank)
+        return self._weighted_mean(self._each(variance) + square(distance))
+
+    def support_point(self) -> Node:
+        point = self._weighted_mean(self._each(point_of))
+        return round_even(point) if self.bound_support.discrete else point
+
+
+def _components_first(rv: Node, batch_rank: int, behind: int = 0) -> Node:
+    """The variable with its last batch axis, or the last but `behind`, before `batch_rank` others."""
+    bound = distribution_of(rv)
+    values = [
+        value if value.ndim <= rank + behind else _last_axis_first(value, rank + behind, batch_rank + 1)
+        for value, rank in zip(bound.values, bound.event_ranks(), strict=True)
+    ]
+    nested = [
+        [_components_first(node, batch_rank, behind + axes) for node in group]
+        for axes, group in zip(bound.component_axes(), bound.components, strict=True)
+    ]
+    return bound.variable(values, None, None, bound.settings, nested)
+
+
+def _last_axis_first(value: Node, event_rank: int, batch_rank: int) -> Node:
+    """The last axis before those of one event moved to the front; axes of length 1 behind it fill up the batch."""
+    own = value.ndim - event_rank
+    return expand_dims(moveaxis(value, own - 1, 0), tuple(range(1, 1 + batch_rank - own)))
+
+
+class NormalMixture(Mixture):
+    """Mixture of normal distributions: sum_k w_k N(x; mu_k, sigma_k).
+
+    w       weights >= 0 that sum to 1, shape (..., K)
+    mu      means, shape (..., K) or a number, in the unit of x
+    sigma   standard deviations > 0, as mu; or tau = 1 / sigma^2
+    """
+
+    @classmethod
+    def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
+        """A variable outside any model; its components are normal distributions side by side."""
+        given = named_arguments(cls.title, ("w", "mu", "sigma", "tau"), parameters, named)
+        if not {"w", "mu"} <= given.keys():
+            raise TypeError(f"{cls.title} needs w and mu, and may have sigma or tau; got {', '.join(given) or 'none'}.")
+        return Mixture.dist(given.pop("w"), Normal.dist(**given), shape=shape, size=size)

@@ -1,0 +1,149 @@
+"""Random walks: a start, and independent steps that are added up.
+
+Distributions of start and steps in, a distribution of whole paths out. Time is the first axis of an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from consilience.distributions.constraints import Constraint, real_matrix, real_vector
+from consilience.distributions.densities import drawn, mean, supported_density, variance
+from consilience.distributions.densities import support_point as point_of
+from consilience.distributions.distribution import Distribution, component, static
+from consilience.distributions.multivariate_normal import MvNormal
+from consilience.distributions.parameters import length, named_arguments
+from consilience.distributions.random_variable import batch_part, distribution_of, is_random
+from consilience.distributions.real_line import Normal
+from consilience.distributions.shapes import same_shape, steps_from, text
+from consilience.errors import ParameterError, ShapeError
+from consilience.ir import Dim, Node, Shape
+from consilience.ops.random import fold_in
+from consilience.ops.reduce import cumulative, reduce
+from consilience.ops.shape import Iota, concatenate, expand_dims, eye, moveaxis
+
+
+class RandomWalk(Distribution):
+    """Sums of independent steps: x_0 from init_dist, x_t = x_(t-1) + e_t, e_t from innovation_dist.
+
+    init_dist         distribution of x_0, of numbers or vectors
+    innovation_dist   distribution of each step, with events of the same shape; its batch axes are series
+    steps             number of steps, one less than the length of the series; may follow from shape, dims or data
+    """
+
+    init_dist = component()
+    innovation_dist = component()
+    steps: Dim = static(length)
+
+    @classmethod
+    def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
+        """A variable outside any model; see the class."""
+        given = named_arguments(cls.title, ("init_dist", "innovation_dist", "steps"), parameters, named)
+        step = given.get("innovation_dist")
+        rank = distribution_of(step).event_rank if isinstance(step, Node) and is_random(step) else 0
+        given["steps"] = steps_from(cls.title, given.get("steps"), shape, 1, -1 - rank)
+        return super().dist(**given, shape=shape, size=size)
+
+    @property
+    def _rank(self) -> int:
+        """Rank of one value of the series."""
+        return distribution_of(self.innovation_dist).event_rank
+
+    @property
+    def event_rank(self) -> int:
+        return 1 + self._rank
+
+    @property
+    def bound_support(self) -> Constraint:
+        return real_matrix if self._rank else real_vector
+
+    def event_shape(self) -> Shape:
+        parts = [(c, distribution_of(c)) for c in (self.init_dist, self.innovation_dist)]
+        start, step = (c.static_shape[len(batch_part(c.static_shape, bound)) :] for c, bound in parts)
+        if not same_shape(start, step) or len(step) > 1:
+            raise ShapeError(
+                f"{self.title}: init_dist and innovation_dist must be both of numbers or of equal vectors, got events "
+                f"of the shapes {text(start)} and {text(step)}."
+            )
+        if any(bound.bound_support.discrete for _, bound in parts):
+            raise ParameterError(f"{self.title}: init_dist and innovation_dist must be continuous.")
+        return (self.steps + 1, *step)
+
+    def result_dtype(self) -> str:
+        return "float32" if self.init_dist.dtype == self.innovation_dist.dtype == "float32" else "float64"
+
+    def logp(self, value: Node) -> Node:
+        parts = (self.init_dist, self.innovation_dist)
+        batch = max(len(batch_part(c.static_shape, distribution_of(c))) for c in parts)
+        missing = max(0, batch + self.event_rank - value.ndim)
+        path = expand_dims(moveaxis(value, value.ndim - self.event_rank, 0), tuple(range(1, 1 + missing)))
+        steps = supported_density(self.innovation_dist, path[1:] - path[:-1])
+        return supported_density(self.init_dist, path[0]) + reduce("sum", steps, 0)
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        axis = len(shape) - self.event_rank
+        one = (*shape[:axis], *shape[axis + 1 :])
+        start = drawn(self.init_dist, fold_in(key, 0), one)
+        steps = drawn(self.innovation_dist, fold_in(key, 1), (shape[axis] - 1, *one))
+        return moveaxis(cumulative("sum", concatenate([expand_dims(start, 0), steps]), 0), 0, axis)
+
+    def mean(self) -> Node:
+        return self._along(mean)
+
+    def variance(self) -> Node:
+        return self._along(variance)
+
+    def support_point(self) -> Node:
+        return self._along(point_of)
+
+    def _along(self, moment: Callable[[Node], Node]) -> Node:
+        """What adds up over the steps, at every time."""
+        start, step = (expand_dims(moment(c), c.ndim - self._rank) for c in (self.init_dist, self.innovation_dist))
+        time = Node(Iota(self.steps + 1))
+        return start + expand_dims(time, tuple(range(1, 1 + self._rank))) * step
+
+
+class GaussianRandomWalk(RandomWalk):
+    """Random walk with normal steps.
+
+    mu, sigma   mean and standard deviation > 0 of a step
+    init_dist   distribution of the first value; Normal(0, 100) if not given
+    steps       number of steps, one less than the length of the series; may follow from shape, dims or data
+    """
+
+    @classmethod
+    def dist(cls, *parameters: Any, init_dist: Any = None, steps: Any = None, **named: Any) -> Node:
+        """A variable outside any model; see the class."""
+        options = _shape_options(named)
+        step = Normal.dist(**named_arguments(cls.title, ("mu", "sigma"), parameters, named))
+        start = Normal.dist(0.0, 100.0) if init_dist is None else init_dist
+        return RandomWalk.dist(start, step, steps_from(cls.title, steps, options["shape"], 1), **options)
+
+
+class MvGaussianRandomWalk(RandomWalk):
+    """Random walk of vectors with normal steps.
+
+    mu          mean of a step, shape (..., n)
+    cov         its covariance, or tau, the inverse, or chol, the lower triangular factor (upper with lower=False)
+    init_dist   distribution of the first vector; normal around 0 with covariance 100 I if not given
+    steps       number of steps, one less than the length of the series; may follow from shape, dims or data
+    """
+
+    @classmethod
+    def dist(cls, *parameters: Any, lower: bool = True, init_dist: Any = None, steps: Any = None, **named: Any) -> Node:
+        """A variable outside any model; see the class."""
+        options = _shape_options(named)
+        given = named_arguments(cls.title, ("mu", "cov", "tau", "chol"), parameters, named)
+        return _walk_of_vectors(cls.title, MvNormal.dist(**given, lower=lower), init_dist, steps, options)
+
+
+def _shape_options(named: dict[str, Any]) -> dict[str, Any]:
+    """The arguments `shape` and `size`, taken out of the others."""
+    return {name: named.pop(name, None) for name in ("shape", "size")}
+
+
+def _walk_of_vectors(title: str, step: Node, init_dist: Any, steps: Any, options: dict[str, Any]) -> Node:
+    number = steps_from(title, steps, options["shape"], 1, -2)
+    start = MvNormal.dist(0.0, 100.0 * eye(step.static_shape[-1])) if init_dist is None else init_dist
+    return RandomWalk.dist(start, step, number, **options)

@@ -1,0 +1,148 @@
+"""Correlation matrices and their Cholesky factors as free vectors: canonical partial correlations.
+
+Densities of a correlation matrix, and of its factor, are with respect to the elements below the diagonal.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from consilience.distributions.mathematics import (
+    LOG_2,
+    absolute,
+    arcsinh,
+    exp,
+    log,
+    softplus,
+    sqrt,
+    square,
+    tanh,
+    where,
+)
+from consilience.distributions.transforms.cholesky import weighted_log_diagonal
+from consilience.distributions.transforms.transform import Transform
+from consilience.distributions.triangles import lower_triangle, order, packed, row_count, triangle_length, unpacked
+from consilience.errors import ShapeError
+from consilience.ir import Node, Shape, constant
+from consilience.ops.linalg import Cholesky, diagonal, matmul, matrix_transpose
+from consilience.ops.reduce import Cumulative, cumulative, reduce
+from consilience.ops.shape import concatenate, expand_dims
+
+
+class CholeskyCorrTransform(Transform):
+    """Cholesky factors of n x n correlation matrices to R^(n (n - 1) / 2), row by row.
+
+    Below the diagonal L_ik = tanh(y_ik) prod_{j<k} 1 / cosh(y_ij): tanh(y_ik) is the partial correlation of i and k
+    given all j < k (Lewandowski, Kurowicka and Joe, 2009). Densities of Lewandowski, Kurowicka and Joe fall off
+    exponentially in y.
+
+    n       number of rows; that of the value for None
+    upper   the factor is upper triangular
+    """
+
+    name: ClassVar[str] = "cholesky_corr"
+    event_rank: ClassVar[int] = 2
+    n: int | None = None
+    upper: bool = False
+
+    def forward(self, value: Node) -> Node:
+        factor = matrix_transpose(value) if self.upper else value
+        self._check(order(factor))
+        # sinh(y_ik) is L_ik over what is left of the row behind it: no difference of nearly equal numbers.
+        rest = _rest_of_rows(factor)
+        behind = concatenate([rest[..., 1:], rest[..., :1]], -1)
+        return arcsinh(packed(factor, strict=True) / packed(behind, strict=True))
+
+    def backward(self, unconstrained: Node) -> Node:
+        log_sech = self._log_sech(unconstrained)
+        before = exp(cumulative("sum", log_sech, -1) - log_sech)
+        partial = unpacked(tanh(unconstrained), strict=True)
+        factor = where(constant(np.eye(order(before), dtype=bool)), 1.0, partial) * before
+        return matrix_transpose(factor) if self.upper else factor
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        # d tanh gives sech^2, and y_ik stands besides in the factor of each of the elements between it and i.
+        log_sech = self._log_sech(unconstrained)
+        row, column = np.indices((order(log_sech),) * 2)
+        return reduce("sum", constant(np.maximum(row - column + 1.0, 0.0), log_sech.dtype) * log_sech, (-2, -1))
+
+    def unconstrained_shape(self, shape: Shape) -> Shape:
+        return (*shape[:-2], triangle_length(shape[-1], strict=True))
+
+    def unconstrained_rank(self) -> int:
+        return 1
+
+    def _log_sech(self, unconstrained: Node) -> Node:
+        """log(1 / cosh) of every element below the diagonal, zero elsewhere."""
+        self._check(row_count(unconstrained.static_shape[-1], strict=True))
+        return unpacked(_log_sech(unconstrained), strict=True)
+
+    def _check(self, rows: int) -> None:
+        if self.n is not None and rows != self.n:
+            raise ShapeError(f"a Cholesky factor of {self.n} rows was needed, got one of {rows} rows.")
+
+
+class CorrelationCholesky(Transform):
+    """Correlation matrices to their lower Cholesky factors."""
+
+    name: ClassVar[str] = "cholesky"
+    event_rank: ClassVar[int] = 2
+
+    def forward(self, value: Node) -> Node:
+        return Node(Cholesky(), value)
+
+    def backward(self, unconstrained: Node) -> Node:
+        factor = lower_triangle(unconstrained)
+        return matmul(factor, matrix_transpose(factor))
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        # As for covariances, without the elements of the diagonal, which are not free.
+        return weighted_log_diagonal(unconstrained, np.arange(order(unconstrained), 0, -1.0) - 1.0)
+
+
+class CovariancePartialCorrelations(Transform):
+    """Packed Cholesky factors of covariances to R^(n (n + 1) / 2), where scales and correlations part.
+
+    In place of the diagonal the logarithms of the standard deviations, elsewhere partial correlations as in
+    `CholeskyCorrTransform`.
+    """
+
+    name: ClassVar[str] = "cholesky-cov-partial"
+    event_rank: ClassVar[int] = 1
+
+    def forward(self, value: Node) -> Node:
+        factor = unpacked(value)
+        rest = _rest_of_rows(factor)
+        deviations, behind = rest[..., :1], concatenate([rest[..., 1:], rest[..., :1]], -1)
+        on_diagonal = constant(np.eye(order(factor), dtype=bool))
+        return packed(where(on_diagonal, log(deviations), arcsinh(factor / behind)))
+
+    def backward(self, unconstrained: Node) -> Node:
+        matrix = unpacked(unconstrained)
+        deviations = exp(expand_dims(diagonal(matrix), -1))
+        return packed(deviations * cholesky_corr.backward(packed(matrix, strict=True)))
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        matrix = unpacked(unconstrained)
+        row, column = np.indices((order(matrix),) * 2)
+        weights = constant(np.where(row > column, row - column, 0.0))
+        partial = unpacked(_log_sech(packed(matrix, strict=True)), strict=True)
+        powers = constant(np.arange(1.0, order(matrix) + 1.0))
+        return reduce("sum", weights * partial, (-2, -1)) + reduce("sum", powers * diagonal(matrix), -1)
+
+
+def _rest_of_rows(factor: Node) -> Node:
+    """Length of each row from a column on."""
+    return sqrt(Node(Cumulative("sum", factor.ndim - 1, reverse=True), square(factor)))
+
+
+def _log_sech(x: Node) -> Node:
+    """log(1 / cosh(x)), without overflow."""
+    return LOG_2 - absolute(x) - softplus(-2.0 * absolute(x))
+
+
+cholesky_corr = CholeskyCorrTransform()
+covariance_partial = CovariancePartialCorrelations()
+correlation_cholesky = CorrelationCholesky()

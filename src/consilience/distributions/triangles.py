@@ -1,0 +1,71 @@
+"""Lower triangles of square matrices as vectors, row by row, and back.
+
+The order is that of `numpy.tril_indices`, as in PyMC's packed Cholesky factors. The number of rows is known when the
+graph is made; leading axes are a batch.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from consilience.distributions.mathematics import where
+from consilience.errors import ShapeError
+from consilience.ir import Dim, Node, constant
+from consilience.ir.side_tables import describe
+from consilience.ops.index import getitem
+from consilience.ops.shape import concatenate, full, reshape
+
+
+def order(matrix: Node) -> int:
+    """Number of rows of square matrices; ShapeError unless it is known."""
+    rows, columns = matrix.static_shape[-2:]
+    if not isinstance(rows, int) or rows != columns:
+        raise ShapeError(f"square matrices of known length were needed, got {describe(matrix)}.")
+    return rows
+
+
+def triangle_length(rows: Dim, strict: bool = False) -> Dim:
+    """Number of elements of a lower triangle; without the diagonal if `strict`."""
+    return (rows * (rows - 1 if strict else rows + 1)) // 2
+
+
+def row_count(length: Dim, strict: bool = False) -> int:
+    """Rows of the matrix whose lower triangle has a number of elements; the inverse of `triangle_length`."""
+    if not isinstance(length, int):
+        raise ShapeError(f"a packed triangle needs a length known when the graph is made, got {length!r}.")
+    rows = (math.isqrt(8 * length + 1) + (1 if strict else -1)) // 2
+    if triangle_length(rows, strict) != length:
+        sign = "-" if strict else "+"
+        raise ShapeError(f"a packed triangle of n rows has n (n {sign} 1) / 2 elements, got {length}.")
+    return rows
+
+
+def diagonal_positions(rows: int) -> Node:
+    """Where the diagonal stands in a packed triangle."""
+    return constant(np.cumsum(np.arange(1, rows + 1)) - 1)
+
+
+def packed(matrix: Node, strict: bool = False) -> Node:
+    """The lower triangle as a vector."""
+    rows = order(matrix)
+    row, column = np.tril_indices(rows, -1 if strict else 0)
+    flat = reshape(matrix, (*matrix.static_shape[:-2], rows * rows))
+    return getitem(flat, (Ellipsis, constant(row * rows + column)))
+
+
+def unpacked(vector: Node, strict: bool = False) -> Node:
+    """The matrix with a vector as its lower triangle and zeros elsewhere."""
+    rows = row_count(vector.static_shape[-1], strict)
+    positions = np.zeros((rows, rows), "int64")
+    row, column = np.tril_indices(rows, -1 if strict else 0)
+    positions[row, column] = np.arange(1, row.size + 1)
+    zero = full((*vector.static_shape[:-1], 1), 0.0, vector.dtype)
+    return getitem(concatenate([zero, vector], -1), (Ellipsis, constant(positions)))
+
+
+def lower_triangle(matrix: Node) -> Node:
+    """The matrix with zeros above its diagonal."""
+    rows = order(matrix)
+    return where(constant(np.tril(np.ones((rows, rows), bool))), matrix, 0.0)

@@ -1,0 +1,254 @@
+"""Distributions between two bounds: what lies outside is impossible (truncated) or moved to the bound (censored).
+
+A distribution of numbers and two bounds in, another distribution out. Probabilities are taken as logarithms on the
+side where they are small, so that bounds far out in a tail keep their digits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from consilience.distributions.constraints import (
+    Bound,
+    Constraint,
+    ExtendedReal,
+    IntervalConstraint,
+    Whole,
+    extended_real,
+)
+from consilience.distributions.densities import drawn, log_tail, quantile, supported_density
+from consilience.distributions.densities import support_point as point_of
+from consilience.distributions.distribution import Distribution, component, parameter, static
+from consilience.distributions.mathematics import (
+    absolute,
+    equal,
+    exp,
+    floor,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    log1mexp,
+    logical_and,
+    maximum,
+    minimum,
+    where,
+)
+from consilience.distributions.parameters import known_value, whole
+from consilience.distributions.random_variable import distribution_of
+from consilience.distributions.set_operations import known_bound, within
+from consilience.errors import ParameterError
+from consilience.ir import FLOATS, Node, Shape
+from consilience.ops.elementwise import as_tensor, cast
+from consilience.ops.parameter_check import ParameterCheck
+from consilience.ops.random import draw
+from consilience.ops.reduce import arg_reduce, reduce
+from consilience.ops.shape import Iota, expand_dims
+
+
+class _Between(Distribution):
+    """What truncated and censored distributions share: a component `of`, `lower` and `upper`."""
+
+    of: Node
+    lower: Node
+    upper: Node
+
+    @property
+    def bound_support(self) -> Constraint:
+        return within(distribution_of(self.of).bound_support, self.lower, self.upper)
+
+    @property
+    def _discrete(self) -> bool:
+        return distribution_of(self.of).bound_support.discrete
+
+    def event_shape(self) -> Shape:
+        inner = distribution_of(self.of)
+        if inner.event_rank:
+            raise ParameterError(
+                f"{self.title}: dist must be a distribution of numbers, got {inner.title}, whose events have rank "
+                f"{inner.event_rank}."
+            )
+        return ()
+
+    def result_dtype(self) -> str:
+        return self.of.dtype
+
+    def _before(self, value: Node) -> Node:
+        """The greatest whole number less than the value; for continuous distributions the value itself."""
+        number = known_bound(value)
+        if not self._discrete or (isinstance(number, float) and math.isinf(number)):
+            return value
+        return -floor(-value) - 1.0 if value.dtype in FLOATS else value - 1
+
+    def _tail(self, value: Node, formula: str) -> Node:
+        """`logcdf` or `logccdf` of the component, at infinite values too."""
+        number = known_bound(value)
+        if isinstance(number, float) and math.isinf(number):
+            return as_tensor(0.0 if (number > 0) == (formula == "logcdf") else -math.inf)
+        if not isinstance(number, Node) or value.dtype not in FLOATS:
+            return log_tail(self.of, value, formula)
+        # In place of infinity a formula gets a number, and what it gives is not used.
+        infinite = equal(absolute(value), math.inf)
+        finite = log_tail(self.of, where(infinite, cast(point_of(self.of), value.dtype), value), formula)
+        certain = greater(value, 0.0) if formula == "logcdf" else less(value, 0.0)
+        return where(infinite, where(certain, 0.0, -math.inf), finite)
+
+    def _log_probability(self, low: Node, high: Node) -> Node:
+        """log P(low < X <= high)."""
+        below = self._tail(low, "logcdf")
+        above = self._tail(low, "logccdf")
+        by_cdf = self._tail(high, "logcdf")
+        by_cdf = by_cdf + log1mexp(below - by_cdf)
+        by_ccdf = above + log1mexp(self._tail(high, "logccdf") - above)
+        return where(less(below, above), by_cdf, by_ccdf)
+
+
+class Truncated(_Between):
+    """A distribution restricted to an interval: p(x) / P(lower <= X <= upper), and 0 outside.
+
+    dist           distribution of numbers that has a `logcdf`, such as `Gamma.dist(2, 1)`
+    lower, upper   bounds in the unit of x, which belong to the interval; -inf and inf are no bounds
+    max_n_steps    how often a value is drawn at most until one lies between the bounds, where `dist` has no `icdf`;
+                   all trials are made at once. To draw raises ParameterError if none does
+    """
+
+    of = component(name="dist")
+    lower = parameter(extended_real, default=-math.inf)
+    upper = parameter(ExtendedReal("lower"), default=math.inf)
+    max_n_steps = static(whole(1), default=1000)
+
+    @classmethod
+    def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
+        """A variable outside any model; ParameterError where constant bounds leave no probability."""
+        rv = super().dist(*parameters, shape=shape, size=size, **named)
+        own = distribution_of(rv)
+        assert isinstance(own, Truncated)
+        mass = known_value(own._log_mass())
+        if mass is not None and np.isnan(mass).any():
+            raise ParameterError(
+                f"{cls.title}: {distribution_of(own.of).title} has no probability between lower and upper; "
+                "move the bounds to where its density is not 0."
+            )
+        return rv
+
+    def logp(self, value: Node) -> Node:
+        return supported_density(self.of, value) - self._log_mass()
+
+    def logcdf(self, value: Node) -> Node:
+        return self._log_probability(self._before(self.lower), value) - self._log_mass()
+
+    def logccdf(self, value: Node) -> Node:
+        return self._log_probability(value, self.upper) - self._log_mass()
+
+    def icdf(self, q: Node) -> Node:
+        low = self._before(self.lower)
+        by_cdf = self._mixed("logcdf", low, q)
+        by_ccdf = self._mixed("logccdf", low, q)
+        left = less(by_cdf[0], 0.5)
+        # The side that is not used gets a probability whose quantile is a number.
+        found = where(
+            left,
+            quantile(self.of, where(left, by_cdf[1], 0.5)),
+            quantile(self.of, where(left, 0.5, by_ccdf[1]), "iccdf"),
+        )
+        first = -floor(-self.lower) if self._discrete else self.lower
+        return minimum(maximum(found, first), self.upper)
+
+    def has(self, formula: str) -> bool:
+        return super().has(formula) and (formula != "icdf" or distribution_of(self.of).has("icdf"))
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        if self.has("icdf"):
+            return self.icdf(draw("random_uniform", key, shape))
+        trials = drawn(self.of, key, (self.max_n_steps, *shape))
+        accepted = logical_and(greater_equal(trials, self.lower), less_equal(trials, self.upper))
+        number = Node(Iota(self.max_n_steps))
+        first = equal(expand_dims(number, tuple(range(1, trials.ndim))), arg_reduce("max", accepted, 0))
+        found = reduce("any", accepted, 0)
+        result = where(found, reduce("sum", where(first, trials, cast(0, trials.dtype)), 0), self._none())
+        rule = (
+            f"a distribution of which one of {self.max_n_steps} draws lies between lower and upper; "
+            "move the bounds or give a greater max_n_steps"
+        )
+        return Node(ParameterCheck(self.title, "dist", rule, 0), result, found, result)
+
+    def support_point(self) -> Node:
+        """The component's, if it lies inside, else between the bounds or next to the only one."""
+        support = self.bound_support
+        if isinstance(support, Whole):
+            return _clipped(point_of(self.of), _upwards(support.lower), support.upper)
+        if not isinstance(support, IntervalConstraint):
+            return point_of(self.of)
+        point, low, high = point_of(self.of), as_tensor(support.lower), as_tensor(support.upper)
+        inside = logical_and(greater(point, low), less(point, high))
+        alone = where(equal(high, math.inf), low + 1.0, high - 1.0)
+        bounded = logical_and(greater(low, -math.inf), less(high, math.inf))
+        return where(inside, point, where(bounded, 0.5 * low + 0.5 * high, alone))
+
+    def _log_mass(self) -> Node:
+        """log P(lower <= X <= upper), NaN for 0."""
+        mass = self._log_probability(self._before(self.lower), self.upper)
+        return where(greater(mass, -math.inf), mass, math.nan)
+
+    def _mixed(self, formula: str, low: Node, q: Node) -> tuple[Node, Node]:
+        """A probability at the lower bound, and the same at the quantile of q: between those of both bounds."""
+        first, last = exp(self._tail(low, formula)), exp(self._tail(self.upper, formula))
+        return first, (1.0 - q) * first + q * last
+
+    def _none(self) -> Node:
+        return cast(math.nan, self.of.dtype) if self.of.dtype in FLOATS else cast(-1, self.of.dtype)
+
+
+class Censored(_Between):
+    """A distribution whose values beyond a bound are recorded as the bound.
+
+    The density of `dist` between the bounds, P(X <= lower) at lower, P(X >= upper) at upper, and 0 outside.
+
+    dist           distribution of numbers that has a `logcdf`, such as `LogNormal.dist(0, 1)`
+    lower, upper   bounds in the unit of x; -inf and inf are no bounds
+    """
+
+    of = component(name="dist")
+    lower = parameter(extended_real, default=-math.inf)
+    upper = parameter(ExtendedReal("lower"), default=math.inf)
+
+    @property
+    def bound_support(self) -> Constraint:
+        support = distribution_of(self.of).bound_support
+        kind = Whole() if support.discrete else IntervalConstraint()
+        return within(kind, self.lower, self.upper)
+
+    def logp(self, value: Node) -> Node:
+        at_lower = self._tail(self.lower, "logcdf")
+        at_upper = self._tail(self._before(self.upper), "logccdf")
+        below_upper = where(less(value, self.upper), supported_density(self.of, value), at_upper)
+        return where(less_equal(value, self.lower), at_lower, below_upper)
+
+    def logcdf(self, value: Node) -> Node:
+        return self._tail(value, "logcdf")
+
+    def logccdf(self, value: Node) -> Node:
+        return self._tail(value, "logccdf")
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return _clipped(drawn(self.of, key, shape), self.lower, self.upper)
+
+    def icdf(self, q: Node) -> Node:
+        return _clipped(quantile(self.of, q), self.lower, self.upper)
+
+    def has(self, formula: str) -> bool:
+        return super().has(formula) and (formula != "icdf" or distribution_of(self.of).has("icdf"))
+
+    def support_point(self) -> Node:
+        return _clipped(point_of(self.of), self.lower, self.upper)
+
+
+def _clipped(value: Node, lower: Bound, upper: Bound) -> Node:
+    return minimum(maximum(value, as_tensor(lower)), as_tensor(upper))
+
+
+def _upwards(bound: Bound) -> Node:
+    return -floor(-as_tensor(bound))

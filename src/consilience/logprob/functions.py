@@ -1,0 +1,160 @@
+"""Public functions: log density, tails and quantiles of any measurable node, and joint densities of several.
+
+Nodes and values in, graphs out. How a node's measure is found is the part of `derivation` and its rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from consilience.distributions import densities
+from consilience.distributions.mathematics import logical_and, where
+from consilience.distributions.random_variable import is_random, random_variables
+from consilience.distributions.shapes import broadcast
+from consilience.errors import DtypeError, ShapeError
+from consilience.ir import FLOATS, Node, substitute
+from consilience.ir.side_tables import describe, pass_on, without_sources
+from consilience.logprob.derivation import derive, independent, is_measurable
+from consilience.logprob.measure import Measure, refusal
+from consilience.ops.dtypes import widened
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.shape import broadcast_to
+
+
+def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
+    """Log density (or log mass) at a value, elementwise; -inf outside the support.
+
+    rv         a random variable, or an expression of random variables whose density can be derived
+    value      broadcasts against it
+    warn_rvs   of no effect, for PyMC's sake
+    returns    one number per event: vectors of a multivariate distribution count as one, and so do elements that
+               depend on each other, as those of a cumulative sum. To compute it raises ParameterError where a
+               parameter is out of range
+    raises     MissingRuleError that names the node which stops the derivation
+    """
+    del warn_rvs
+    if is_random(rv):
+        return densities.logp(rv, value)
+    measure = derive(_node(rv))
+    with without_sources():
+        return _requiring(measure, measure.logp(_value(measure, value)))
+
+
+def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
+    """log P(X <= value), elementwise. As `logp` otherwise."""
+    del warn_rvs
+    if is_random(rv):
+        return densities.logcdf(rv, value)
+    measure = derive(_node(rv))
+    with without_sources():
+        return _requiring(measure, measure.logcdf(_value(measure, value)))
+
+
+def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
+    """log P(X > value), elementwise. As `logp` otherwise."""
+    del warn_rvs
+    if is_random(rv):
+        return densities.logccdf(rv, value)
+    measure = derive(_node(rv))
+    with without_sources():
+        return _requiring(measure, measure.logccdf(_value(measure, value)))
+
+
+def icdf(rv: Node, q: TensorLike, warn_rvs: bool | None = None) -> Node:
+    """The quantile of a probability q, elementwise as float; NaN for q outside [0, 1]. As `logp` otherwise."""
+    del warn_rvs
+    if is_random(rv):
+        return densities.icdf(rv, q)
+    measure = derive(_node(rv))
+    with without_sources():
+        given = as_tensor(q)
+        given = given if given.dtype in FLOATS else cast(given, "float64")
+        inside = logical_and(apply("ge", given, 0.0), apply("le", given, 1.0))
+        result = where(inside, measure.quantile(where(inside, given, 0.5)), float("nan"))
+        return _requiring(measure, result)
+
+
+def conditional_logp(rv_values: Mapping[Node, TensorLike], warn_rvs: bool | None = None) -> dict[Node, Node]:
+    """The factors of the joint density of several nodes, each given the values of the others.
+
+    rv_values   values by node, which may be random variables and expressions of them
+    warn_rvs    of no effect, for PyMC's sake
+    returns     per node its log density, as `logp` gives it, in which the other nodes are replaced by their values;
+                the sum of all elements is the joint log density
+    raises      MissingRuleError where a factor cannot be derived, or two nodes share their randomness
+    """
+    del warn_rvs
+    values = {node: as_tensor(value) for node, value in rv_values.items()}
+    measures: dict[Node, Measure] = {}
+    for node in values:
+        if not is_measurable(_node(node)):
+            raise refusal(node, "it does not depend on a random variable", "leave it out of the values")
+        rest = {other: value for other, value in values.items() if other is not node}
+        (conditioned,) = substitute([node], _cut(rest))
+        pass_on(node, conditioned)
+        if not is_measurable(conditioned):
+            raise refusal(
+                node,
+                "it follows from the values that were given for other nodes",
+                "leave out its value or theirs",
+            )
+        measures[node] = derive(conditioned)
+    held: list[Measure] = []
+    for node, measure in measures.items():
+        for other in held:
+            shared = [rv for rv in measure.sources if rv in other.sources]
+            if shared:
+                independent(node, [_only(measure, shared), _only(other, shared)])
+        held.append(measure)
+    with without_sources():
+        return {n: _requiring(measure, measure.logp(_value(measure, values[n]))) for n, measure in measures.items()}
+
+
+def _only(measure: Measure, shared: list[Node]) -> Measure:
+    """The measure with those sources alone that it shares with another."""
+    return Measure(measure.node, {rv: measure.sources[rv] for rv in shared})
+
+
+def _cut(values: Mapping[Node, Node]) -> dict[Node, Node]:
+    return {node: _typed(node, value) for node, value in values.items()}
+
+
+def _typed(node: Node, value: Node) -> Node:
+    """A value in the place of its node: of its element type, and of its shape where it is smaller."""
+    typed = cast(value, node.dtype)
+    shape = broadcast([node.static_shape, typed.static_shape], "a value")
+    return typed if typed.static_shape == shape else broadcast_to(typed, shape)
+
+
+def _node(given: Node) -> Node:
+    if not isinstance(given, Node):
+        raise TypeError(f"a random variable or an expression of some was needed, got {given!r}.")
+    return given
+
+
+def _value(measure: Measure, given: TensorLike) -> Node:
+    """A value in an element type of densities, with all elements of one event."""
+    value, node = as_tensor(given), measure.node
+    if value.dtype == "key":
+        raise DtypeError(f"a random key is no value of {describe(node)}.")
+    if node.dtype in FLOATS and (value.dtype not in FLOATS or value.dtype == "float16"):
+        value = cast(value, node.dtype)
+    else:
+        value = cast(value, "int64" if value.dtype == "bool" else widened(value.dtype))
+    if not measure.event_axes:
+        return value
+    rank = -min(measure.event_axes)
+    if value.ndim < rank:
+        raise ShapeError(f"a value of rank {rank} or more was needed for {describe(node)}, got {describe(value)}.")
+    return broadcast_to(value, broadcast([node.static_shape, value.static_shape], "a value"))
+
+
+def _requiring(measure: Measure, result: Node) -> Node:
+    """The result, whose computation fails for parameters out of range.
+
+    Parameters that are other sources have the values of these, and give NaN.
+    """
+    for rv in measure.sources:
+        if not any(parent in measure.sources for parent in random_variables(rv.inputs)):
+            result = densities.requiring(rv, result)
+    return result

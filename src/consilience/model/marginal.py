@@ -1,0 +1,229 @@
+"""Finite discrete variables summed out of a density, one after the other, and drawn again afterwards.
+
+Factors of a density over such a variable in, factors without it out: the logarithm of their sum over its values. A
+variable whose elements act on different elements of the factors is summed element by element; one whose elements act
+together over all combinations of their values. Summed in order, the scalars of a chain take the forward algorithm's
+steps.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from consilience.distributions.constraints import Whole
+from consilience.distributions.densities import support_of, supported_density
+from consilience.distributions.mathematics import less, where
+from consilience.errors import ModelError
+from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
+from consilience.model.separability import Link, Links, links
+from consilience.model.variables import FreeVariable
+from consilience.ops.index import getitem, index_inc
+from consilience.ops.random import draw, fold_in
+from consilience.ops.reduce import cumulative, reduce, softmax
+from consilience.ops.shape import broadcast_to, expand_dims, reshape, transpose
+from consilience.record import Record
+from consilience.transforms.vectorize import vectorize
+
+# Combinations of values of one variable's elements that are summed together at most.
+COMBINATIONS: Final = 10_000
+
+
+class Sum(Record):
+    """One variable that was summed out.
+
+    leaf      stands for the variable in factors and tables
+    least     its smallest value; `count` the number of them
+    table     unnormalised log probability of each value (count, *shape), or of each combination (combinations,); it
+              depends on variables that were summed out later. None where nothing depends on the variable
+    combined  values of all elements per combination (combinations, *shape); None where elements are independent
+    """
+
+    variable: FreeVariable
+    leaf: Node
+    least: int
+    count: int
+    table: Node | None
+    combined: Node | None
+
+
+def placeholders(variables: Sequence[FreeVariable]) -> dict[Node, Node]:
+    """An input for each variable, by its node."""
+    return {v.node: tensor_input(v.node.dtype, v.node.static_shape, v.name) for v in variables}
+
+
+def summed_out(
+    factors: Sequence[Node], variables: Sequence[FreeVariable], given: Mapping[Node, Node]
+) -> tuple[list[Node], list[Sum]]:
+    """The factors without the variables, as many as before, and the sums in their order.
+
+    factors   log densities over the placeholders of the variables, elementwise
+    given     replacements for the nodes of all random variables, with those placeholders
+    returns   for each sum the joint log density in place of the first factor that depends on the variable, and 0 in
+              place of the others
+    raises    ModelError where a variable has infinitely many values, or too many combinations
+    """
+    pool = [*factors, *substitute([supported_density(v.node, given[v.node]) for v in variables], given)]
+    own = {v.name: len(factors) + place for place, v in enumerate(variables)}
+    sums = []
+    for variable in _order(variables):
+        leaf = given[variable.node]
+        place = own[variable.name]
+        acting = [i for i, factor in enumerate(pool) if leaf in set(topological([factor]))]
+        dependent = [i for i in acting if i != place]
+        if not dependent and not _is_finite(variable):
+            sums.append(Sum(variable, leaf, 0, 0, None, None))
+        else:
+            made, factor = _summed(variable, leaf, [pool[i] for i in acting])
+            sums.append(made)
+            for i in dependent:
+                pool[i] = constant(0.0)
+            if dependent:
+                pool[dependent[0]] = factor
+        pool[place] = constant(0.0)
+    return pool[: len(factors)], sums
+
+
+def _order(variables: Sequence[FreeVariable]) -> list[FreeVariable]:
+    """Those with infinitely many values first: they are summed only where nothing depends on them, and then to one.
+
+    Of the others those with more elements first: summed over a scalar, a factor of many elements becomes one number.
+    """
+    endless = [v for v in variables if not _is_finite(v)]
+    finite = [v for v in variables if _is_finite(v)]
+    return [*reversed(endless), *sorted(finite, key=_size, reverse=True)]
+
+
+def _is_finite(variable: FreeVariable) -> bool:
+    support = support_of(variable.node)
+    ends = (support.lower, support.upper) if isinstance(support, Whole) else (np.inf,)
+    return all(isinstance(end, Node) or np.isfinite(np.asarray(end, float)).all() for end in ends)
+
+
+def _size(variable: FreeVariable) -> float:
+    return math.prod(n if isinstance(n, int) else math.inf for n in variable.node.static_shape)
+
+
+def _range(variable: FreeVariable) -> tuple[int, int]:
+    """Smallest and greatest value; ModelError where they are not known numbers."""
+    support = support_of(variable.node)
+    if not isinstance(support, Whole):
+        raise ModelError(
+            f"`{variable.name}` ({variable.node.op!r}) is not a discrete variable of numbers; only such ones can be "
+            "marginalized."
+        )
+    bounds = []
+    for bound, end in ((support.lower, np.min), (support.upper, np.max)):
+        known = constant_value(bound) if isinstance(bound, Node) else np.asarray(bound)
+        if known is None:
+            raise ModelError(
+                f"`{variable.name}` ({variable.node.op!r}) is bounded by {bound!r}, which is no constant; give numbers "
+                "to marginalize it."
+            )
+        if not np.isfinite(known).all():
+            raise ModelError(
+                f"`{variable.name}` ({variable.node.op!r}) has infinitely many values, so it cannot be summed out; "
+                "only finite ones such as Bernoulli, Categorical and Binomial can."
+            )
+        bounds.append(int(end(known)))
+    return bounds[0], bounds[1]
+
+
+def _summed(variable: FreeVariable, leaf: Node, factors: Sequence[Node]) -> tuple[Sum, Node]:
+    """The sum over all values of a variable, given the factors that depend on it."""
+    least, greatest = _range(variable)
+    count = greatest - least + 1
+    shape = leaf.static_shape
+    needed = {axis for axis, length in enumerate(shape) if length != 1}
+    linked = [links(factor, leaf) or {} for factor in factors]
+    if all(needed <= {link.axis for link in own.values()} for own in linked):
+        each = reshape(constant(np.arange(least, greatest + 1)), (count, *(1 for _ in shape)))
+        values = broadcast_to(each, (count, *shape))
+        batched = vectorize(factors, {leaf: values})
+        table = _added([_gathered(f, own, leaf) for f, own in zip(batched, linked, strict=True)])
+        return Sum(variable, leaf, least, count, table, None), reduce("logsumexp", table, 0)
+    size = _size(variable)
+    if size * math.log(count) > math.log(COMBINATIONS):
+        raise ModelError(
+            f"the elements of `{variable.name}` (shape {shape}) act together on what depends on it, and all their "
+            f"combinations are {count}^{size:g}; at most {COMBINATIONS} are summed. Write a model in which each "
+            "element acts on its own part, or as scalar variables one after the other."
+        )
+    listed = np.array(list(itertools.product(range(least, greatest + 1), repeat=int(size))), int)
+    combined = constant(listed.reshape(len(listed), *(n for n in shape if isinstance(n, int))), leaf.dtype)
+    batched = vectorize(factors, {leaf: combined})
+    table = _added([reduce("sum", f, tuple(range(1, f.ndim))) if f.ndim > 1 else f for f in batched])
+    return Sum(variable, leaf, least, count, table, combined), reduce("logsumexp", table, 0)
+
+
+def _added(parts: Sequence[Node]) -> Node:
+    result = parts[0]
+    for part in parts[1:]:
+        result = result + part
+    return result
+
+
+def _gathered(factor: Node, own: Links, leaf: Node) -> Node:
+    """A batched factor (value, …) as (value, *shape of the variable): summed over all other axes."""
+    first: dict[int, int] = {}
+    for axis, link in own.items():
+        first.setdefault(link.axis, axis + 1)
+    summed = tuple(axis for axis in range(1, factor.ndim) if axis not in first.values())
+    kept = [axis for axis in range(factor.ndim) if axis not in summed]
+    result = reduce("sum", factor, summed) if summed else factor
+    result = transpose(result, [0, *(kept.index(first[axis]) for axis in sorted(first))])
+    absent = tuple(axis + 1 for axis in range(leaf.ndim) if axis not in first)
+    result = expand_dims(result, absent) if absent else result
+    for axis, place in first.items():
+        places = own[place - 1].places
+        if places is not None:
+            result = _collected(result, axis + 1, Link(axis, places), leaf)
+    return result
+
+
+def _collected(values: Node, axis: int, link: Link, leaf: Node) -> Node:
+    """Values along an axis added up by the position of the variable that each belongs to."""
+    target = list(values.static_shape)
+    target[axis] = leaf.static_shape[link.axis]
+    assert link.places is not None
+    part = getitem(broadcast_to(constant(0.0), target), (*(slice(None) for _ in range(axis)), link.places))
+    return index_inc(part, values)
+
+
+def drawn_again(sums: Sequence[Sum], key: Node) -> dict[Node, tuple[Node, Node]]:
+    """Draws of the variables given everything else, by their placeholders, last sum first.
+
+    returns   per variable its draw, and log probabilities of its values (*shape, count), given the draws of those
+              variables that were summed out later. Those on which nothing depends are left out
+    """
+    found: dict[Node, tuple[Node, Node]] = {}
+    for place, one in reversed(list(enumerate(sums))):
+        if one.table is None:
+            continue
+        (table,) = substitute([one.table], {leaf: value for leaf, (value, _) in found.items()})
+        log_p = softmax(table, 0, logarithm=True)
+        sums_of_p = cumulative("sum", softmax(table, 0), 0)[:-1]
+        chosen = reduce("sum", less(sums_of_p, draw("random_uniform", fold_in(key, place), table.static_shape[1:])), 0)
+        if one.combined is None:
+            value, each = chosen + one.least, log_p
+        else:
+            value = getitem(one.combined, (chosen,))
+            each = _of_elements(one, log_p)
+        order = [*range(1, each.ndim), 0]
+        found[one.leaf] = (value, transpose(each, order))
+    return found
+
+
+def _of_elements(one: Sum, log_p: Node) -> Node:
+    """Log probabilities of the values of each element (count, *shape) from those of combinations."""
+    assert one.combined is not None
+    listed = constant_value(one.combined)
+    assert listed is not None
+    values = np.arange(one.least, one.least + one.count).reshape(-1, *(1,) * listed.ndim)
+    rank = listed.ndim - 1
+    spread = expand_dims(log_p, tuple(range(1, rank + 1))) if rank else log_p
+    return reduce("logsumexp", where(constant(listed[None] == values), spread, -np.inf), 1)

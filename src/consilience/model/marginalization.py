@@ -1,0 +1,57 @@
+"""Models in which discrete variables are summed out of the density: a model and names in, a new model out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from consilience.errors import ModelError
+from consilience.ir import Node, topological
+from consilience.ir.side_tables import without_sources
+from consilience.model.conditioning import Rebuilt, named_in
+from consilience.model.log_density import terms_of
+from consilience.model.model import Model
+
+
+def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | Node]) -> Model:
+    """A model whose density is summed over all values of discrete variables, so that gradients exist for the rest.
+
+    Elements that act on different elements of what depends on them are summed side by side; elements that act
+    together, over all combinations (10,000 at most). Scalars that depend on each other in a chain cost as many steps
+    as the chain is long. `pm.recover_marginals` draws the variables afterwards.
+
+    rvs_to_marginalize   free variables with finitely many values (Bernoulli, Categorical, Binomial with constant n, …),
+                         or their names; such with infinitely many only where nothing depends on them
+    returns   a new model, which shares its data with the old one. The variables are in `model.marginalized`, no more
+              among its free ones; deterministics of them wait for `recover_marginals`
+    raises    KeyError for unknown names; ModelError for variables that are not free, not discrete or have infinitely
+              many values, and where elements that act together have too many combinations
+    """
+    listed = [rvs_to_marginalize] if isinstance(rvs_to_marginalize, str | Node) else list(rvs_to_marginalize)
+    names = list(dict.fromkeys(named_in(model, one) for one in listed))
+    for name in names:
+        _check_free(model, name)
+    made = Rebuilt(model, {}, set()).model()
+    made.marginalized += [v for v in made.free if v.name in names]
+    made.free = [v for v in made.free if v.name not in names]
+    summed = {v.node for v in made.marginalized}
+    for name, node in list(made.named_deterministics.items()):
+        if not summed.isdisjoint(topological([node])):
+            made.conditional_deterministics[name] = made.named_deterministics.pop(name)
+    made.cache.clear()
+    with without_sources():
+        terms_of(made)  # what cannot be summed is refused now, not when the model is used
+    return made
+
+
+def _check_free(model: Model, name: str) -> None:
+    if name in {v.name for v in model.marginalized}:
+        raise ModelError(f"`{name}` is marginalized already.")
+    if name in {v.name for v in model.observed}:
+        raise ModelError(f"`{name}` is observed, so there is nothing to sum over.")
+    found = {v.name: v for v in model.free}
+    if name not in found:
+        raise ModelError(f"`{name}` is not a random variable, so it cannot be marginalized.")
+    if found[name].continuous:
+        raise ModelError(
+            f"`{name}` ({found[name].node.op!r}) is continuous; only discrete variables can be summed over."
+        )
