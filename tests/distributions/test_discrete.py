@@ -314,6 +314,16 @@ def test_skellam_counts() -> None:
     cells = np.arange(-200, 200)[:, None]
     masses = np.exp(value_of(pd.logp(rv, cells)))
     assert_allclose(masses.sum(0), 1.0, rtol=1e-12)
+    below, beyond = masses.cumsum(0), masses[::-1].cumsum(0)[::-1] - masses
+    for tail, formula in ((below, pd.logcdf), (beyond, pd.logccdf)):
+        known_tail = tail > 1e-290
+        assert_allclose(np.exp(value_of(formula(rv, cells)))[known_tail], tail[known_tail], rtol=1e-9, atol=1e-14)
+    one = pd.Skellam.dist([3.0, 0.0, 0.0], [0.0, 3.0, 0.0])
+    k = np.array([-4, -1, 0, 4])[:, None]
+    poisson = scipy.stats.poisson(3.0)
+    sides = [poisson.cdf(k[:, 0]), poisson.sf(-k[:, 0] - 1), (k[:, 0] >= 0) * 1.0]
+    assert_allclose(np.exp(value_of(pd.logcdf(one, k))), np.stack(sides, 1), rtol=1e-12)
+    assert_allclose(np.exp(value_of(pd.logccdf(one, k))), 1.0 - np.stack(sides, 1), rtol=1e-11, atol=1e-15)
     draws = pd.draw(rv, 100_000, random_seed=3)
     for i in range(3):
         often = masses[:, i] * 100_000 > 5
@@ -385,7 +395,7 @@ OUTSIDE = [
     (lambda y: pd.Geometric("y", 0.5, observed=y), [1, 2, 0], r"whole number >= 1, got 0 \(element 2\)"),
     (lambda y: pd.DiscreteUniform("y", 0, 3, observed=y), [1, 4], r"got 4 \(element 1\)"),
     (lambda y: pd.BetaBinomial("y", 1.0, 1.0, 5, observed=y), [1, 6], r">= 0 and <= 5, got 6 \(element 1\)"),
-    (lambda y: pd.HyperGeometric("y", 10, 8, 5, observed=y), [3, 5, 2], r"got 2 \(element 2\)"),
+    (lambda y: pd.HyperGeometric("y", 10, 8, 5, observed=y), [3, 5, 2], r">= 3 and <= 5, got 2 \(element 2\)"),
     (lambda y: pd.HurdleGamma("y", 0.5, 1.0, 1.0, observed=y), [0.0, -0.5], r">= 0, got -0.5 \(element 1\)"),
     (lambda y: pd.OrderedLogistic("y", 0.0, CUTS, observed=y), [3, 4], r">= 0 and <= 3, got 4 \(element 1\)"),
     (

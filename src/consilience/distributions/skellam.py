@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from fractions import Fraction
 from typing import Final
 
@@ -11,14 +12,25 @@ from consilience.distributions.distribution import Discrete, parameter
 from consilience.distributions.gamma_ratios import log_ratio
 from consilience.distributions.mathematics import (
     LOG_SQRT_2_PI,
+    PI,
     absolute,
+    cos,
     equal,
+    exp,
+    expm1,
     floor,
     gammaln,
     greater,
     greater_equal,
+    less,
     log,
+    log1mexp,
     log1p,
+    logical_and,
+    logical_or,
+    maximum,
+    minimum,
+    sin,
     sqrt,
     square,
     where,
@@ -34,6 +46,9 @@ from consilience.ops.shape import Iota, expand_dims
 _FAR: Final = 100.0
 _TERMS: Final = 7
 _SERIES: Final = 160
+# The bell curve of a tail is cut off after so many standard deviations, and summed at so many points.
+_REACH: Final = 12.0
+_POINTS: Final = 128
 
 
 class Skellam(Discrete):
@@ -48,11 +63,23 @@ class Skellam(Discrete):
 
     def logp(self, value: Node) -> Node:
         right = greater_equal(value, 0)
-        more, less = where(right, self.mu1, self.mu2), where(right, self.mu2, self.mu1)
+        ahead, behind = where(right, self.mu1, self.mu2), where(right, self.mu2, self.mu1)
         v = cast(absolute(value), "float64")
-        size = sqrt(square(v) + 4.0 * more * less)
+        size = sqrt(square(v) + 4.0 * ahead * behind)
         far = greater(size, _FAR)
-        return where(far, _expansion(v, more, less, far), _series(v, more, less, far))
+        return where(far, _expansion(v, ahead, behind, far), _series(v, ahead, behind, far))
+
+    def logcdf(self, value: Node) -> Node:
+        below, beyond = self._log_tails(value)
+        return where(less(value, self.mean()), below, log1mexp(beyond))
+
+    def logccdf(self, value: Node) -> Node:
+        below, beyond = self._log_tails(value)
+        return where(less(value, self.mean()), log1mexp(below), beyond)
+
+    def _log_tails(self, value: Node) -> tuple[Node, Node]:
+        k = cast(value, "float64")
+        return _lower_tail(k, self.mu1, self.mu2), _lower_tail(-k - 1.0, self.mu2, self.mu1)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return draw("random_poisson", fold_in(key, 0), shape, self.mu1) - draw(
@@ -70,20 +97,20 @@ class Skellam(Discrete):
         return where(greater(self.mu1, self.mu2), floor(self.mean()), -floor(-self.mean()))
 
 
-def _series(v: Node, more: Node, less: Node, far: Node) -> Node:
+def _series(v: Node, ahead: Node, behind: Node, far: Node) -> Node:
     """The mass of a Poisson count and the powers of mu1 mu2, of which at most 160 matter."""
     k = Node(Iota(_SERIES))
     order = expand_dims(where(far, 0.0, v), -1)
-    product = expand_dims(where(far, 1.0, more * less), -1)
+    product = expand_dims(where(far, 1.0, ahead * behind), -1)
     none = equal(product, 0.0)
     steps = k * log(where(none, 1.0, product)) - gammaln(k + 1.0) - (gammaln(order + k + 1.0) - gammaln(order + 1.0))
     powers = where(none[..., 0], 0.0, reduce("logsumexp", steps, -1))
-    return xlogy(v, more) - more - less - gammaln(v + 1.0) + powers
+    return xlogy(v, ahead) - ahead - behind - gammaln(v + 1.0) + powers
 
 
-def _expansion(v: Node, more: Node, less: Node, far: Node) -> Node:
+def _expansion(v: Node, ahead: Node, behind: Node, far: Node) -> Node:
     """By the counts N1 - N2 = v with N1 N2 = mu1 mu2, of which the mass is largest, without cancellation."""
-    a, b, n = where(far, more, _FAR), where(far, less, _FAR), where(far, v, 0.0)
+    a, b, n = where(far, ahead, _FAR), where(far, behind, _FAR), where(far, v, 0.0)
     size = sqrt(square(n) + 4.0 * a * b)
     offset = a - b - n
     relative = 4.0 * (a / (2.0 * a - n + size)) * (offset / (size + n))
@@ -96,6 +123,33 @@ def _expansion(v: Node, more: Node, less: Node, far: Node) -> Node:
             term = term * share + coefficient
         series = (series + term) / size
     return exponent - 0.5 * log(size) - LOG_SQRT_2_PI + log1p(series)
+
+
+def _lower_tail(k: Node, mu1: Node, mu2: Node) -> Node:
+    """log P(X <= k), for k not far above the mean: the generating function, integrated around a circle.
+
+    Its radius exp(-tau) is that of the saddle point, or as much less than 1 as keeps the pole at 1 off; there the
+    integrand is a bell curve around the real axis, for which equidistant points converge geometrically.
+    """
+    size = sqrt(square(k) + 4.0 * mu1 * mu2)
+    positive, single = greater(k, 0.0), equal(mu2, 0.0)
+    up = log(mu1) - log(where(positive, 0.5 * (size + k), 1.0))
+    down = log(where(logical_or(positive, single), 1.0, 0.5 * (size - k))) - log(where(single, 0.0, mu2))
+    reach = minimum(PI, _REACH / sqrt(maximum(size, 1e-300)))
+    tau = minimum(maximum(where(positive, up, down), 0.05 * reach), 700.0)
+    first, second = mu1 * exp(-tau), mu2 * exp(tau)
+    end = minimum(PI, _REACH / sqrt(maximum(first + second, 1e-300)))
+    leading = mu1 * expm1(-tau) + mu2 * expm1(tau) + k * tau
+    wide = [expand_dims(v, v.ndim) for v in (k, tau, first, second, end)]
+    k_, tau_, first_, second_, end_ = wide
+    theta = end_ * ((Node(Iota(_POINTS)) + 0.5) / _POINTS)
+    sine, half = sin(theta), square(sin(0.5 * theta))
+    phase = (first_ - second_ - k_) * sine + k_ * (sine - theta)
+    gap, radius = expm1(-tau_), exp(-tau_)
+    real, imaginary = 2.0 * radius * half - gap, radius * sine
+    bell = exp(-2.0 * (first_ + second_) * half) / (square(gap) + 4.0 * radius * half)
+    total = reduce("sum", bell * (real * cos(phase) - imaginary * sin(phase)), -1)
+    return where(logical_and(single, less(k, 0.0)), -math.inf, leading + log(total * (end / (PI * _POINTS))))
 
 
 @functools.cache

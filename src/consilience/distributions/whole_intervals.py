@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from consilience.distributions.constraints import NumberOfAnyKind, Single, Whole, natural, positive, whole_numbers
 from consilience.distributions.distribution import Discrete, parameter
 from consilience.distributions.gamma_ratios import log_binomial, log_polya, log_rising_rest
@@ -21,7 +23,7 @@ from consilience.distributions.mathematics import (
 )
 from consilience.distributions.unit_interval import Beta
 from consilience.distributions.whole_quantile import corrected
-from consilience.ir import FLOATS, Node, Shape
+from consilience.ir import FLOATS, Node, Shape, constant, constant_value
 from consilience.ops.elementwise import cast
 from consilience.ops.random import draw, fold_in
 from consilience.ops.shape import broadcast_to
@@ -176,6 +178,10 @@ class HyperGeometric(Discrete):
 
     @property
     def bound_support(self) -> Whole:
+        known = [constant_value(value) for value in self.values]
+        if all(array is not None for array in known):  # numbers, for messages
+            whole, marked, drawn = (np.asarray(array) for array in known)
+            return whole_numbers(constant(np.maximum(0, drawn + marked - whole)), constant(np.minimum(marked, drawn)))
         return whole_numbers(maximum(0, self.n + self.k - self.N), minimum(self.k, self.n))
 
     def logp(self, value: Node) -> Node:
