@@ -131,25 +131,25 @@ def _lower_tail(k: Node, mu1: Node, mu2: Node) -> Node:
     Its radius exp(-tau) is that of the saddle point, or as much less than 1 as keeps the pole at 1 off; there the
     integrand is a bell curve around the real axis, for which equidistant points converge geometrically.
     """
+    k, mu1, mu2 = (expand_dims(v, v.ndim) for v in (k, mu1, mu2))  # the points of the circle are the last axis
     size = sqrt(square(k) + 4.0 * mu1 * mu2)
     positive, single = greater(k, 0.0), equal(mu2, 0.0)
     up = log(mu1) - log(where(positive, 0.5 * (size + k), 1.0))
     down = log(where(logical_or(positive, single), 1.0, 0.5 * (size - k))) - log(where(single, 0.0, mu2))
-    reach = minimum(PI, _REACH / sqrt(maximum(size, 1e-300)))
-    tau = minimum(maximum(where(positive, up, down), 0.05 * reach), 700.0)
+    least = 0.05 * minimum(PI, _REACH / sqrt(maximum(size, 1e-300)))
+    tau = minimum(maximum(where(positive, up, down), least), 700.0)
     first, second = mu1 * exp(-tau), mu2 * exp(tau)
     end = minimum(PI, _REACH / sqrt(maximum(first + second, 1e-300)))
-    leading = mu1 * expm1(-tau) + mu2 * expm1(tau) + k * tau
-    wide = [expand_dims(v, v.ndim) for v in (k, tau, first, second, end)]
-    k_, tau_, first_, second_, end_ = wide
-    theta = end_ * ((Node(Iota(_POINTS)) + 0.5) / _POINTS)
+    theta = end * ((Node(Iota(_POINTS)) + 0.5) / _POINTS)
     sine, half = sin(theta), square(sin(0.5 * theta))
-    phase = (first_ - second_ - k_) * sine + k_ * (sine - theta)
-    gap, radius = expm1(-tau_), exp(-tau_)
+    phase = (first - second - k) * sine + k * (sine - theta)
+    gap, radius = expm1(-tau), exp(-tau)
     real, imaginary = 2.0 * radius * half - gap, radius * sine
-    bell = exp(-2.0 * (first_ + second_) * half) / (square(gap) + 4.0 * radius * half)
-    total = reduce("sum", bell * (real * cos(phase) - imaginary * sin(phase)), -1)
-    return where(logical_and(single, less(k, 0.0)), -math.inf, leading + log(total * (end / (PI * _POINTS))))
+    bell = exp(-2.0 * (first + second) * half) / (square(gap) + 4.0 * radius * half)
+    total = reduce("sum", bell * (real * cos(phase) - imaginary * sin(phase)), -1, keepdims=True)
+    leading = mu1 * expm1(-tau) + mu2 * expm1(tau) + k * tau
+    tail = leading + log(total * (end / (PI * _POINTS)))
+    return where(logical_and(single, less(k, 0.0)), -math.inf, tail)[..., 0]
 
 
 @functools.cache
