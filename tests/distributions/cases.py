@@ -157,8 +157,9 @@ CASES = [
 
 # Joined here, where the words of its rows are known.
 from tests.distributions.cases_continuous import CONTINUOUS_CASES  # noqa: E402
+from tests.distributions.cases_discrete import CASES_DISCRETE  # noqa: E402
 
-CASES += CONTINUOUS_CASES
+CASES += [*CONTINUOUS_CASES, *CASES_DISCRETE]
 
 
 def name_of(case: Case) -> str:

@@ -239,6 +239,24 @@ def _binomial_tails(n: mp.mpf, p: mp.mpf, k: mp.mpf) -> tuple[mp.mpf, mp.mpf]:
     return _betainc(n - k, k + 1, 1 - p), _betainc(k + 1, n - k, p)
 
 
+def _urn_tails(a: mp.mpf, b: mp.mpf, n: mp.mpf, k: mp.mpf) -> tuple[mp.mpf, mp.mpf]:
+    """The sum of all masses, by the ratios of neighbours."""
+    term, masses = mp.mpf(1), [mp.mpf(1)]
+    for j in range(int(n)):
+        term *= (n - j) * (j + a) / ((j + 1) * (n - j - 1 + b))
+        masses.append(term)
+    total, split = mp.fsum(masses), int(k) + 1
+    return mp.fsum(masses[:split]) / total, mp.fsum(masses[split:]) / total
+
+
+def _urns(count: int = 24) -> tuple[Array, Array, Array, Array]:
+    """Shapes, numbers of trials, and counts."""
+    rng = _generator()
+    a, b = 10.0 ** rng.uniform(-2, 3, count), 10.0 ** rng.uniform(-2, 3, count)
+    n = rng.integers(1, 300, count).astype(float)
+    return a, b, n, np.floor(n * rng.beta(a, b))
+
+
 def _negative_binomial_tails(mu: mp.mpf, alpha: mp.mpf, k: mp.mpf) -> tuple[mp.mpf, mp.mpf]:
     p = alpha / (mu + alpha)
     return _betainc(alpha, k + 1, p), _betainc(k + 1, alpha, 1 - p)
@@ -506,6 +524,14 @@ CASES = [
         _several(_beta_probabilities, (-1.0, 1.0), (0.0, 3.0), (3.0, 5.0)),
         unit="relative",
         error=_betainccinv_error,
+    ),
+    Case("beta_binomial_cdf", ONE_DIGIT_LESS, _urns(), lambda *x: _urn_tails(*x)[0], unit="relative"),
+    Case(
+        "beta_binomial_quantile",
+        0.0,
+        (*_urns()[:3], _probabilities(_generator(), 24)),
+        unit="mixed",
+        error=_count_error(_urn_tails),
     ),
     Case(
         "poisson_quantile",

@@ -29,15 +29,16 @@ from tests.transforms.laws import Array, check_derivatives, check_each_entry
 NO_SHAPE_SLOPE = {  # arguments with a known slope
     **dict.fromkeys(("gammainc", "gammaincc", "gammaincinv", "gammainccinv"), (1,)),
     **dict.fromkeys(("betainc", "betaincinv", "betainccinv"), (2,)),
+    "beta_binomial_cdf": (2, 3),
 }
 SMOOTH = sorted(name for name in SCALAR_PULLBACKS if name != "trigamma")
 SHAPES = [
-    [(), (), ()],
-    [(3,), (3,), (3,)],
-    [(2, 1), (3,), ()],
-    [(1, 1), (2, 3), (1,)],
-    [(0,), (1,), ()],
-    [(1,), (1,), (1,)],
+    [(), (), (), ()],
+    [(3,), (3,), (3,), ()],
+    [(2, 1), (3,), (), (3,)],
+    [(1, 1), (2, 3), (1,), ()],
+    [(0,), (1,), (), ()],
+    [(1,), (1,), (1,), (1,)],
 ]
 
 
@@ -93,7 +94,7 @@ def test_pullback_and_pushforward_equal_differences(name: str, symbolic: bool) -
 @pytest.mark.parametrize("name", SMOOTH)
 def test_every_entry_of_a_broadcast_operand_has_its_slope(name: str) -> None:
     generator = np.random.default_rng(zlib.crc32(name.encode()))
-    arguments = [draw(generator, name, i, shape) for i, shape in enumerate([(2, 1), (3,), ()][: arity(name)])]
+    arguments = [draw(generator, name, i, shape) for i, shape in enumerate([(2, 1), (3,), (), ()][: arity(name)])]
     function, point = function_of(name, arguments)
     check_each_entry(function, point)
 

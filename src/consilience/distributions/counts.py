@@ -16,9 +16,8 @@ from consilience.distributions.constraints import (
     whole_numbers,
 )
 from consilience.distributions.distribution import Discrete, derived, instead_of, parameter
-from consilience.distributions.gamma_ratios import log_ratio, stirling_rest
+from consilience.distributions.gamma_ratios import log_ratio, log_rising_rest
 from consilience.distributions.mathematics import (
-    LOG_SQRT_2_PI,
     betainc,
     binomial_quantile,
     equal,
@@ -211,12 +210,10 @@ class NegativeBinomial(Discrete):
         # ratios are 1 at x = mu, and their logarithms times x and alpha sum up without cancellation.
         x = maximum(value, 1.0)
         n, s = self.mu + self.alpha, value + self.alpha
-        log_total = log(s) - log(n)
-        gammas = log_ratio((value - self.mu) / n, log_total)
-        counts = log_ratio(self.alpha / n * ((self.mu - x) / x), log(self.mu) + log_total - log(x))
-        slow = 0.5 * (log(self.alpha) - log(s) - log(x)) - LOG_SQRT_2_PI
-        slow = slow + stirling_rest(s) - stirling_rest(self.alpha) - stirling_rest(x)
-        return self.alpha * gammas + where(equal(value, 0), 0.0, x * counts + slow)
+        scale = log(s) - log(n)
+        gammas = self.alpha * log_ratio((value - self.mu) / n, scale)
+        counts = x * log_ratio(self.alpha / n * ((self.mu - x) / x), log(self.mu) + scale - log(x))
+        return gammas + where(equal(value, 0), 0.0, counts) + log_rising_rest(self.alpha, value)
 
     def logcdf(self, value: Node) -> Node:
         below, beyond = self._tails(value)

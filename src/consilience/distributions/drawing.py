@@ -22,7 +22,7 @@ from consilience.errors import GraphError
 from consilience.ir import Input, Node, tensor_input, topological
 from consilience.ir.side_tables import describe
 from consilience.ops.random import fold_in
-from consilience.ops.shape import Iota
+from consilience.ops.shape import Iota, broadcast_to
 from consilience.transforms.vectorize import vectorize
 
 
@@ -47,7 +47,10 @@ def draw(vars: Node | Sequence[Node], draws: int = 1, mode: Any = None, random_s
         many = fold_in(key, Node(Iota(draws)))
         stand_in = tensor_input("key", ())
         graph = vectorize(realised_with(outputs, stand_in), {stand_in: many})
-    results: list[npt.NDArray[Any]] = function([key], graph, name="draw")(np.int64(seed))
+        # Constants, of which one value serves for all.
+        graph = [broadcast_to(g, (draws, *o.static_shape)) for g, o in zip(graph, outputs, strict=True)]
+    call = function([key], graph, name="draw", on_unused_input="ignore")
+    results: list[npt.NDArray[Any]] = call(np.int64(seed))
     return results[0] if isinstance(vars, Node) else results
 
 

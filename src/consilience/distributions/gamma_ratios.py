@@ -67,10 +67,25 @@ def log_beta(a: Node, b: Node) -> Node:
     return LOG_SQRT_2_PI + rest + leading
 
 
-def log_rising(a: Node, n: Node) -> Node:
-    """log(a (a + 1) … (a + n - 1) / n!) for a whole n >= 0."""
-    count = maximum(n, 1.0)
-    return where(equal(n, 0), 0.0, -log(count) - log_beta(a, count))
+def log_rising_rest(a: Node, n: Node) -> Node:
+    """log(a (a + 1) … (a + n - 1) / n!) less a log((a + n) / a) + n log((a + n) / n), for a whole n >= 0."""
+    count, total = maximum(n, 1.0), a + n
+    slow = 0.5 * (log(a) - log(total) - log(count)) - LOG_SQRT_2_PI
+    return where(equal(n, 0), 0.0, slow + stirling_rest(total) - stirling_rest(a) - stirling_rest(count))
+
+
+def log_polya(a: Node, x: Node, total: Node, n: Node) -> Node:
+    """log(a (a + 1) … (a + x - 1) / x!), with its share of the same of `total` and n, but for the slow part, taken off.
+
+    a and x are parts of `total` and n; next to x = a n / total, where masses are large, both ratios of which it takes
+    powers are 1.
+    """
+    count, most, own, all = maximum(x, 1.0), maximum(n, 1.0), a + x, total + n
+    offset = x * (total / all) - a * (n / all)
+    scale = log(own) - log(all)
+    shapes = a * log_ratio(offset / a, scale + log(total) - log(a))
+    counts = x * log_ratio(-offset / count, scale + log(most) - log(count))
+    return shapes + where(equal(x, 0), 0.0, counts) + log_rising_rest(a, x)
 
 
 def log_factorial_rest(n: Node) -> Node:

@@ -121,6 +121,14 @@ beta_binomial_cdf = _quaternary("beta_binomial_cdf")
 beta_binomial_quantile = _quaternary("beta_binomial_quantile")
 
 
+def zero_of(*values: Node) -> Node:
+    """0, but NaN where one of the values is NaN or infinite: for formulas of which a part does not depend on them."""
+    result = 0.0 * values[0]
+    for value in values[1:]:
+        result = result + 0.0 * value
+    return result
+
+
 def log_factorial(n: TensorLike) -> Node:
     """log n!"""
     return gammaln(apply("add", n, 1.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from consilience.distributions.constraints import open_unit_interval, positive, positive_probability, whole_numbers
 from consilience.distributions.distribution import Discrete, parameter
 from consilience.distributions.mathematics import (
+    LOG_2,
     equal,
     expm1,
     floor,
@@ -17,6 +18,7 @@ from consilience.distributions.mathematics import (
     square,
     where,
     xlog1py,
+    zero_of,
 )
 from consilience.distributions.whole_quantile import corrected
 from consilience.ir import Node, Shape
@@ -82,7 +84,7 @@ class DiscreteWeibull(Discrete):
         x = where(first, 1.0, value)
         power = x**self.beta
         step = where(first, 1.0, power * expm1(self.beta * log1p(reciprocal(x))))
-        return where(first, 0.0, power * log(self.q)) + log1mexp(step * log(self.q))
+        return where(first, 0.0, power * log(self.q)) + log1mexp(step * log(self.q)) + zero_of(self.beta)
 
     def logcdf(self, value: Node) -> Node:
         return log1mexp(self.logccdf(value))
@@ -98,7 +100,7 @@ class DiscreteWeibull(Discrete):
         return minimum(maximum(-floor(-(survived - 1.0)), 0.0), _LONGEST)
 
     def support_point(self) -> Node:
-        return minimum(floor(self._survived(log(0.5) + 0.0 * self.q)), _LONGEST)
+        return minimum(floor(self._survived(-LOG_2 + zero_of(self.q))), _LONGEST)
 
     def _survived(self, logarithm: Node) -> Node:
         """Where the logarithm of the probability to survive has come to this."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from consilience.distributions.constraints import NumberOfAnyKind, Single, Whole, natural, positive, whole_numbers
 from consilience.distributions.distribution import Discrete, parameter
-from consilience.distributions.gamma_ratios import log_binomial, log_rising
+from consilience.distributions.gamma_ratios import log_binomial, log_polya, log_rising_rest
 from consilience.distributions.mathematics import (
     beta_binomial_cdf,
     beta_binomial_quantile,
@@ -21,7 +23,7 @@ from consilience.distributions.mathematics import (
 )
 from consilience.distributions.unit_interval import Beta
 from consilience.distributions.whole_quantile import corrected
-from consilience.ir import FLOATS, Node, Shape
+from consilience.ir import FLOATS, Node, Shape, constant, constant_value
 from consilience.ops.elementwise import cast
 from consilience.ops.random import draw, fold_in
 from consilience.ops.shape import broadcast_to
@@ -114,7 +116,9 @@ class DiscreteUniform(Discrete):
 
 
 class BetaBinomial(Discrete):
-    """Successes among n trials of a beta distributed probability: C(n, x) B(x + alpha, n - x + beta) / B(alpha, beta).
+    """Successes among n trials whose probability is beta distributed.
+
+    C(n, x) B(x + alpha, n - x + beta) / B(alpha, beta)
 
     alpha, beta   shapes of the beta distribution > 0
     n             number of trials, whole, >= 0
@@ -126,8 +130,9 @@ class BetaBinomial(Discrete):
     support = whole_numbers(0.0, "n")
 
     def logp(self, value: Node) -> Node:
-        ways = log_rising(self.alpha, value) + log_rising(self.beta, self.n - value)
-        return ways - log_rising(self.alpha + self.beta, self.n)
+        total, others = self.alpha + self.beta, self.n - value
+        ways = log_polya(self.alpha, value, total, self.n) + log_polya(self.beta, others, total, self.n)
+        return ways - log_rising_rest(total, self.n)
 
     def logcdf(self, value: Node) -> Node:
         below, beyond = self._tails(value)
@@ -138,7 +143,7 @@ class BetaBinomial(Discrete):
         return where(less(value, self.mean()), log1p(-below), log(beyond))
 
     def icdf(self, q: Node) -> Node:
-        return beta_binomial_quantile(self.n, self.alpha, self.beta, q)
+        return beta_binomial_quantile(self.alpha, self.beta, self.n, q)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         p = Beta.bound((self.alpha, self.beta)).draw(fold_in(key, 0), shape)
@@ -155,8 +160,8 @@ class BetaBinomial(Discrete):
         return round_even(self.mean())
 
     def _tails(self, value: Node) -> tuple[Node, Node]:
-        below = beta_binomial_cdf(value, self.n, self.alpha, self.beta)
-        return below, beta_binomial_cdf(self.n - value - 1.0, self.n, self.beta, self.alpha)
+        below = beta_binomial_cdf(self.alpha, self.beta, self.n, value)
+        return below, beta_binomial_cdf(self.beta, self.alpha, self.n, self.n - value - 1.0)
 
 
 class HyperGeometric(Discrete):
@@ -173,6 +178,10 @@ class HyperGeometric(Discrete):
 
     @property
     def bound_support(self) -> Whole:
+        known = [constant_value(value) for value in self.values]
+        if all(array is not None for array in known):  # numbers, for messages
+            whole, marked, drawn = (np.asarray(array) for array in known)
+            return whole_numbers(constant(np.maximum(0, drawn + marked - whole)), constant(np.minimum(marked, drawn)))
         return whole_numbers(maximum(0, self.n + self.k - self.N), minimum(self.k, self.n))
 
     def logp(self, value: Node) -> Node:
@@ -191,7 +200,7 @@ class HyperGeometric(Discrete):
         return where(less(value, self.mean()), log1p(-below), log(beyond))
 
     def icdf(self, q: Node) -> Node:
-        return beta_binomial_quantile(self.n, -_float(self.k), _float(self.k - self.N), q)
+        return beta_binomial_quantile(-_float(self.k), _float(self.k - self.N), self.n, q)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return self.icdf(draw("random_uniform", key, shape))
@@ -209,8 +218,8 @@ class HyperGeometric(Discrete):
     def _tails(self, value: Node) -> tuple[Node, Node]:
         # Of a beta-binomial variable whose shapes are the negative numbers of marked and unmarked ones.
         marked, others = -_float(self.k), _float(self.k - self.N)
-        below = beta_binomial_cdf(value, self.n, marked, others)
-        return below, beta_binomial_cdf(self.n - value - 1.0, self.n, others, marked)
+        below = beta_binomial_cdf(marked, others, self.n, value)
+        return below, beta_binomial_cdf(others, marked, self.n, self.n - value - 1.0)
 
 
 def _float(node: Node) -> Node:

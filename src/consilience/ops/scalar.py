@@ -226,18 +226,18 @@ row(
 )
 
 # Distribution functions that are sums of masses, and their quantiles.
-COUNTS: Interval = (0.0, 4.0)
+COUNTS: Interval = (0.0, 8.0)
 row(
     "beta_binomial_cdf",
     4,
     in_double_precision(count_sums.beta_binomial_cdf),
-    domain=(COUNTS, COUNTS, POSITIVE, POSITIVE),
+    domain=(POSITIVE, POSITIVE, COUNTS, COUNTS),
 )
 row(
     "beta_binomial_quantile",
     4,
     in_double_precision(count_sums.beta_binomial_quantile),
-    domain=(COUNTS, POSITIVE, POSITIVE, UNIT),
+    domain=(POSITIVE, POSITIVE, COUNTS, UNIT),
 )
 
 # Comparisons and logic.

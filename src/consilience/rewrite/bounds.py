@@ -474,7 +474,7 @@ ELEMENTWISE: dict[str, Transfer] = {
     "gammainc": lambda a, x: Bounds(0.0, 1.0),
     "gammaincc": lambda a, x: Bounds(0.0, 1.0),
     "betainc": lambda a, b, x: Bounds(0.0, 1.0),
-    "beta_binomial_cdf": lambda k, n, a, b: Bounds(0.0, 1.0),
+    "beta_binomial_cdf": lambda a, b, n, k: Bounds(0.0, 1.0),
     "gammaincinv": lambda a, p: Bounds(0.0, INF),
     "gammainccinv": lambda a, q: Bounds(0.0, INF),
     "betaincinv": lambda a, b, p: Bounds(0.0, 1.0),

@@ -38,49 +38,56 @@ def relative_sum(k: Lanes, step: float, end: Lanes, ratio: Callable[[Lanes], Lan
     return choose(until_converged(k, turn, TERMS), sum.get(), math.nan)
 
 
-def _urn_tails(k: Lanes, n: Lanes, a: Lanes, b: Lanes) -> tuple[Cell, Cell]:
-    """Cells of P(X <= k) and P(X > k), k whole; a, b > 0, or both <= 0 and whole with n <= -a - b."""
+def _urn(a: Lanes, b: Lanes, n: Lanes) -> tuple[Lanes, Lanes, Lanes, Lanes]:
+    """Masks of valid and of log-concave parameters, and the ends of the support."""
+    beta = (a > 0.0) & (b > 0.0) & (a + b < math.inf)
+    without = (
+        (a <= 0.0) & (b <= 0.0) & (a + b > -math.inf) & (n <= -(a + b)) & a.floor().equals(a) & b.floor().equals(b)
+    )
+    valid = (beta | without) & (n >= 0.0) & (n <= 2.0**53)
+    least = choose(beta | (n + b < 0.0), 0.0, n + b)
+    most = choose(beta | (n < -a), n, -a)
+    # Two shapes below 1 heap up the masses at both ends.
+    return valid, without | (a >= 1.0) | (b >= 1.0), least, most
+
+
+def _urn_tails(a: Lanes, b: Lanes, n: Lanes, k: Lanes) -> tuple[Cell, Cell]:
+    """Cells of P(X <= k) and P(X > k), n and k whole; shapes > 0, or whole ones <= 0 with n <= -a - b."""
     builder = k.builder
-    positive = (a > 0.0) & (b > 0.0)
-    negative = (a <= 0.0) & (b <= 0.0) & (n <= -(a + b))
-    least = choose(positive | (n + b < 0.0), 0.0, n + b)
-    most = choose(positive | (n < -a), n, -a)
-    valid = (positive | negative) & (n >= 0.0) & (n <= 2.0**53) & k.equals(k) & (a + b < math.inf)
+    valid, unimodal, least, most = _urn(a, b, n)
+    valid = valid & k.equals(k)
     below = Cell(choose(valid, choose(k < least, k.constant(0.0), 1.0), math.nan))
     beyond = Cell(1.0 - below.get())
     with builder.if_((valid & (k >= least) & (k < most)).value):
-        # Two shapes below 1 heap up the masses at both ends.
-        unimodal = negative | (a >= 1.0) | (b >= 1.0)
         lower = 1.0 + relative_sum(
             k, -1.0, least, lambda j: j / (n - j + 1.0) * ((n - j + b) / (j - 1.0 + a)), unimodal
         )
         upper = relative_sum(k, 1.0, most, lambda j: (n - j) / (j + 1.0) * ((j + a) / (n - j - 1.0 + b)), unimodal)
         total = lower + upper
-        below.set(choose(lower.equals(math.inf), 1.0, lower / total))
-        beyond.set(choose(upper.equals(math.inf), 1.0, upper / total))
+        # Infinite sums on both sides: almost all mass is at the ends, in inverse proportion to the shapes.
+        left, right = lower.equals(math.inf), upper.equals(math.inf)
+        below.set(choose(left, choose(right, b / (a + b), 1.0), lower / total))
+        beyond.set(choose(right, choose(left, a / (a + b), 1.0), upper / total))
     return below, beyond
 
 
-def _beta_binomial(k: Lanes, n: Lanes, a: Lanes, b: Lanes) -> Lanes:
+def _beta_binomial(a: Lanes, b: Lanes, n: Lanes, k: Lanes) -> Lanes:
     """P(X <= k) of the successes among n trials whose probability is beta distributed with the shapes a and b.
 
     Negative whole shapes mean draws without replacement: n from -a marked and -b unmarked ones. NaN beyond 2**53.
     """
-    return _urn_tails(k.floor(), n, a, b)[0].get()
+    return _urn_tails(a, b, n.floor(), k.floor())[0].get()
 
 
-def _beta_binomial_quantile(n: Lanes, a: Lanes, b: Lanes, q: Lanes) -> Lanes:
+def _beta_binomial_quantile(a: Lanes, b: Lanes, trials: Lanes, q: Lanes) -> Lanes:
     """The smallest k with P(X <= k) >= q; NaN outside the domain."""
-    positive = (a > 0.0) & (b > 0.0)
-    negative = (a <= 0.0) & (b <= 0.0) & (n <= -(a + b))
-    least = choose(positive | (n + b < 0.0), 0.0, n + b)
-    most = choose(positive | (n < -a), n, -a)
-    valid = (positive | negative) & (n >= 0.0) & (n <= 2.0**53) & (a + b < math.inf)
+    n = trials.floor()
+    valid, _, least, most = _urn(a, b, n)
     spread = most > least
 
     def run() -> Lanes:
         def tail(k: Lanes, lower: Lanes) -> Lanes:
-            below, beyond = _urn_tails(k, n, a, b)
+            below, beyond = _urn_tails(a, b, n, k)
             return choose(lower, below.get(), beyond.get())
 
         total = a + b

@@ -339,10 +339,10 @@ derivative(
 )
 derivative(
     "beta_binomial_cdf",
-    None,
-    None,
     unknown("beta_binomial_cdf with respect to its first shape parameter", _INTEGRATE),
     unknown("beta_binomial_cdf with respect to its second shape parameter", _INTEGRATE),
+    None,
+    None,
 )
 
 # Choice.
