@@ -25,14 +25,16 @@ _NAMES: Final = {
     "consilience.diagnostics": "summary",
     "consilience.distributions": " ".join([*distributions.PUBLIC.values(), *distributions.SPELLINGS]),
     "consilience.errors": """
-        ConsilienceError ConsilienceWarning ConvergenceWarning InitialPointError ModelError ParameterError
-        SamplingError SealError ShapeError StorageError SupportError
+        ConsilienceError ConsilienceWarning ConvergenceWarning ImplicitFreezeWarning ImputationWarning
+        InitialPointError ModelError ParameterError SamplingError SealError ShapeError StorageError
+        SupportError
     """,
     "consilience.inference": "HamiltonianMC Metropolis NUTS",
-    "consilience.logprob": "conditional_logp icdf logccdf logcdf logp",
+    "consilience.logprob": "CustomDist DensityDist conditional_logp icdf logccdf logcdf logp",
     "consilience.model": """
-        Data Deterministic Model Point Potential do model_to_graphviz model_to_mermaid model_to_networkx
-        modelcontext observe set_data
+        Data Deterministic Minibatch Model Point Potential do freeze_dims_and_data marginalize
+        model_to_graphviz model_to_mermaid model_to_networkx modelcontext noncenter observe recenter
+        set_data
     """,
     "consilience.plots": """
         add_bands add_lines bayes_factor bayesian_r2 bfmi combine_plots compare ess eti hdi loo
@@ -46,8 +48,9 @@ _NAMES: Final = {
         rhat_nested weight_predictions
     """,
     "consilience.sample": """
-        compute_deterministics compute_log_likelihood compute_log_prior predictions_to_inference_data resume sample
-        sample_posterior_predictive sample_prior_predictive to_inference_data vectorize_over_posterior
+        compute_deterministics compute_log_likelihood compute_log_prior predictions_to_inference_data
+        recover_marginals resampled_variables resume sample sample_posterior_predictive
+        sample_prior_predictive to_inference_data vectorize_over_posterior
     """,
     "consilience.tensor": "config floatX function grad hessian jacobian shared value_and_grad",
     "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX",
@@ -70,6 +73,8 @@ def __getattr__(name: str) -> Any:
         found = getattr(import_module(_HOME[name]), name)
         if _HOME[name] in ("consilience.distributions", "consilience.logprob", "consilience.model"):
             import_module("consilience.tensor")  # it gives NumPy's functions of random variables their meaning
+        if getattr(found, "component_parameters", ()):
+            import_module("consilience.logprob")  # components may be expressions of random variables
     elif name in _MODULES:
         found = import_module(_MODULES[name])
     else:

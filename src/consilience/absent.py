@@ -69,31 +69,16 @@ _GROUPS: Final = {
     "this is a function of `pt` or `pt.linalg`, no method": "choose compress nonzero_values norm",
     "this is `pt.ifelse`": "ifelse",
     # Models.
-    """this distribution comes later; `pm.CustomDist` takes any log density, and Bernoulli, Beta, Binomial, Categorical,
-    Cauchy, Dirichlet, Exponential, Flat, Gamma, HalfCauchy, HalfFlat, HalfNormal, InverseGamma, Laplace, LogNormal,
-    MvNormal, NegativeBinomial, Normal, Poisson, StudentT and Uniform are there""": """
-        AsymmetricLaplace BetaBinomial ChiSquared DensityDist DiracDelta DirichletMultinomial DiscreteUniform
-        DiscreteWeibull ExGaussian Geometric Gumbel HalfStudentT HyperGeometric Interpolated KroneckerNormal
-        Kumaraswamy LKJCholeskyCov LKJCorr Logistic LogitNormal MatrixNormal Moyal Multinomial MvStudentT
-        OrderedLogistic OrderedMultinomial OrderedProbit Pareto PolyaGamma Rice SkewNormal SkewStudentT
-        StickBreakingWeights Triangular TruncatedNormal VonMises Wald Weibull Wishart WishartBartlett ZeroSumNormal
-        logccdf Continuous Discrete Distribution
-    """,
-    """mixtures, truncation and censoring come later; `pm.Potential` with `pm.logp`, `pm.logcdf` and
-    `pm.math.logsumexp` writes them""": """
-        Mixture NormalMixture Truncated Censored HurdleGamma HurdleLogNormal HurdleNegativeBinomial HurdlePoisson
-        ZeroInflatedBinomial ZeroInflatedNegativeBinomial ZeroInflatedPoisson
-    """,
-    "time series come later; `pt.cumsum` of Normal steps is a random walk": """
-        AR GARCH11 EulerMaruyama GaussianRandomWalk MvGaussianRandomWalk MvStudentTRandomWalk RandomWalk CAR ICAR
-    """,
+    "`pm.Wishart` and `pm.LKJCholeskyCov` are there": "WishartBartlett",
+    "`pm.distributions` has the base classes": "Continuous Discrete Distribution",
+    "time series by recurrence come later; `pt.cumsum` of Normal steps is a random walk": "GARCH11",
     "Gaussian processes come later; `pm.MvNormal` with a covariance written in `pm.math` is there": "gp",
     "simulators and differential equations come later": "Simulator sample_smc ode",
     "this sampler comes later; `pm.NUTS`, `pm.HamiltonianMC` and `pm.Metropolis` are there": """
         BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis DEMetropolis DEMetropolisZ Slice logbern
     """,
     "variational inference comes later; `pm.sample` is there": """
-        ADVI ASVGD Empirical FullRank FullRankADVI Group MeanField SVGD Minibatch adadelta adagrad adagrad_window adam
+        ADVI ASVGD Empirical FullRank FullRankADVI Group MeanField SVGD adadelta adagrad adagrad_window adam
         adamax apply_momentum apply_nesterov_momentum fit momentum nesterov_momentum norm_constraint rmsprop
         sample_approx sgd total_norm_constraint
     """,

@@ -17,7 +17,6 @@ PUBLIC: Final = {
     "circular": "VonMises",
     "constrained_prior": "find_constrained_prior",
     "counts": "Bernoulli Binomial Categorical NegativeBinomial Poisson",
-    "custom": "CustomDist",
     "diffusion": "EulerMaruyama",
     "drawing": "compile draw",
     "extreme_values": "Frechet GeneralizedExtremeValue GeneralizedPareto Gumbel Pareto Weibull",
@@ -36,7 +35,7 @@ PUBLIC: Final = {
     "ordered": "OrderedLogistic OrderedMultinomial OrderedProbit",
     "polya_gamma": "PolyaGamma",
     "positive": "Exponential Gamma HalfCauchy HalfNormal HalfStudentT InverseGamma LogNormal",
-    "random_walk": "GaussianRandomWalk MvGaussianRandomWalk RandomWalk",
+    "random_walk": "GaussianRandomWalk MvGaussianRandomWalk MvStudentTRandomWalk RandomWalk",
     "real_line": "Cauchy Laplace Logistic Normal StudentT Uniform",
     "simplex": "Dirichlet",
     "skellam": "Skellam",
@@ -53,6 +52,7 @@ PUBLIC: Final = {
 }
 # What the layers above use.
 INTERNAL: Final = {
+    "custom": "CustomDist",
     "context": "DEFAULT ModelContext",
     "densities": """
         density icdf logccdf logcdf logp mean parameter_violation realise realised_with support_error

@@ -13,6 +13,7 @@ from consilience.distributions.densities import drawn, mean, supported_density, 
 from consilience.distributions.densities import support_point as point_of
 from consilience.distributions.distribution import Distribution, component, static
 from consilience.distributions.multivariate_normal import MvNormal
+from consilience.distributions.of_normal_vectors import MvStudentT
 from consilience.distributions.parameters import length, named_arguments
 from consilience.distributions.random_variable import batch_part, distribution_of, is_random
 from consilience.distributions.real_line import Normal
@@ -136,6 +137,24 @@ class MvGaussianRandomWalk(RandomWalk):
         options = _shape_options(named)
         given = named_arguments(cls.title, ("mu", "cov", "tau", "chol"), parameters, named)
         return _walk_of_vectors(cls.title, MvNormal.dist(**given, lower=lower), init_dist, steps, options)
+
+
+class MvStudentTRandomWalk(RandomWalk):
+    """Random walk of vectors with heavy-tailed steps.
+
+    nu          degrees of freedom > 0 of a step
+    mu          location of a step, shape (..., n)
+    scale       its scale matrix, or tau, the inverse, or chol, the lower triangular factor (upper with lower=False)
+    init_dist   distribution of the first vector; normal around 0 with covariance 100 I if not given
+    steps       number of steps, one less than the length of the series; may follow from shape, dims or data
+    """
+
+    @classmethod
+    def dist(cls, *parameters: Any, lower: bool = True, init_dist: Any = None, steps: Any = None, **named: Any) -> Node:
+        """A variable outside any model; see the class."""
+        options = _shape_options(named)
+        given = named_arguments(cls.title, ("nu", "mu", "scale", "cov", "tau", "chol"), parameters, named)
+        return _walk_of_vectors(cls.title, MvStudentT.dist(**given, lower=lower), init_dist, steps, options)
 
 
 def _shape_options(named: dict[str, Any]) -> dict[str, Any]:

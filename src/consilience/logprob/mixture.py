@@ -25,7 +25,7 @@ from consilience.ops.shape import full
 MOST = 1000
 
 
-class Mixture(Measure):
+class MixtureMeasure(Measure):
     """Components with the logarithms of their weights.
 
     Where a weight stands for several elements, these share the choice, and make up one event.
@@ -159,7 +159,7 @@ def mixture(
         independent(node, random)
     if chooser is not None:
         sources |= chooser.sources
-    return Mixture(node, log_weights, parts, selector, sources)
+    return MixtureMeasure(node, log_weights, parts, selector, sources)
 
 
 @rule("where")
