@@ -12,6 +12,7 @@ from scipy.integrate import quad
 import consilience.distributions as pd
 from consilience.backends.function import function
 from consilience.distributions.constraints import IntervalConstraint, Whole
+from consilience.distributions.densities import quantile
 from consilience.distributions.transforms import log as log_transform
 from consilience.errors import MissingRuleError, ParameterError
 from consilience.ir import tensor_input
@@ -77,6 +78,35 @@ def test_mass_in_a_tail_keeps_its_digits(lower, upper) -> None:
     draws = pd.draw(rv, 2000, random_seed=1)
     assert ((draws >= lower) & (draws <= upper)).all()
     assert stats.kstest(np.exp(value_of(pd.logcdf(rv, draws))), "uniform").pvalue > 1e-3
+
+
+FAR_RIGHT = {
+    "Normal": lambda: pd.Normal.dist(1, 2),
+    "StudentT": lambda: pd.StudentT.dist(3, 1, 2),
+    "Cauchy": lambda: pd.Cauchy.dist(1, 2),
+    "Laplace": lambda: pd.Laplace.dist(1, 2),
+    "Logistic": lambda: pd.Logistic.dist(1, 2),
+    "HalfNormal": lambda: pd.HalfNormal.dist(2),
+    "HalfCauchy": lambda: pd.HalfCauchy.dist(2),
+    "HalfStudentT": lambda: pd.HalfStudentT.dist(3, 2),
+    "LogNormal": lambda: pd.LogNormal.dist(1, 2),
+    "Exponential": lambda: pd.Exponential.dist(2),
+    "Gamma": lambda: pd.Gamma.dist(3, 2),
+    "InverseGamma": lambda: pd.InverseGamma.dist(3, 2),
+}
+
+
+@pytest.mark.parametrize("make", FAR_RIGHT.values(), ids=FAR_RIGHT)
+def test_draws_reach_into_the_right_tail(make) -> None:
+    """Beyond a bound that is exceeded with a probability of 1e-25; the quantile of a tail has its probability."""
+    inner = make()
+    q = np.array([1e-25, 1e-10, 0.3, 0.5, 0.9])
+    assert_allclose(np.exp(value_of(pd.logccdf(inner, value_of(quantile(inner, q, "iccdf"))))), q, rtol=1e-9)
+    (bound,) = value_of(quantile(inner, np.array([1e-25]), "iccdf"))
+    rv = pd.Truncated.dist(inner, bound)
+    draws = pd.draw(rv, 2000, random_seed=1)
+    assert (draws >= bound).all()
+    assert stats.kstest(np.exp(value_of(pd.logccdf(rv, draws))), "uniform").pvalue > 1e-3
 
 
 COUNTS = {

@@ -70,6 +70,9 @@ class HalfNormal(Continuous):
     def icdf(self, q: Node) -> Node:
         return self.sigma * (SQRT_2 * erfinv(q))
 
+    def iccdf(self, q: Node) -> Node:
+        return -self.sigma * ndtri(0.5 * q)
+
     def draw(self, key: Node, shape: Shape) -> Node:
         return self.sigma * absolute(draw("random_normal", key, shape))
 
@@ -108,6 +111,10 @@ class HalfCauchy(Continuous):
     def icdf(self, q: Node) -> Node:
         near = tan((0.5 * PI) * q)
         return self.beta * where(less(q, 0.5), near, reciprocal(tan((0.5 * PI) * (1.0 - q))))
+
+    def iccdf(self, q: Node) -> Node:
+        near = reciprocal(tan((0.5 * PI) * q))
+        return self.beta * where(less(q, 0.5), near, tan((0.5 * PI) * (1.0 - q)))
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return self.beta * tan((0.5 * PI) * draw("random_uniform", key, shape))
@@ -150,6 +157,10 @@ class HalfStudentT(Continuous):
     def icdf(self, q: Node) -> Node:
         # z^2 / nu is the odds of a beta variable, both of whose parts keep their digits.
         inner, outer = betaincinv(0.5, 0.5 * self.nu, q), betainccinv(0.5 * self.nu, 0.5, q)
+        return self.sigma * sqrt(self.nu * inner / outer)
+
+    def iccdf(self, q: Node) -> Node:
+        inner, outer = betainccinv(0.5, 0.5 * self.nu, q), betaincinv(0.5 * self.nu, 0.5, q)
         return self.sigma * sqrt(self.nu * inner / outer)
 
     def draw(self, key: Node, shape: Shape) -> Node:
@@ -322,6 +333,9 @@ class InverseGamma(Continuous):
 
     def icdf(self, q: Node) -> Node:
         return self.beta / gammainccinv(self.alpha, q)
+
+    def iccdf(self, q: Node) -> Node:
+        return self.beta / gammaincinv(self.alpha, q)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return self.beta / draw("random_gamma", key, shape, self.alpha)

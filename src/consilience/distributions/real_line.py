@@ -114,6 +114,9 @@ class StudentT(Continuous):
         spread = exp(0.5 * LOG_PI + gammaln(0.5 * self.nu) - gammaln(0.5 * (self.nu + 1.0))) * sqrt(self.nu)
         return self.mu + self.sigma * where(close, (q - 0.5) * spread, where(less(q, 0.5), -z, z))
 
+    def iccdf(self, q: Node) -> Node:
+        return 2.0 * self.mu - self.icdf(q)
+
     def draw(self, key: Node, shape: Shape) -> Node:
         mixing = draw("random_gamma", fold_in(key, 1), shape, 0.5 * self.nu) / (0.5 * self.nu)
         return self.mu + self.sigma * draw("random_normal", fold_in(key, 0), shape) / sqrt(mixing)
@@ -170,6 +173,9 @@ class Cauchy(Continuous):
         near, far = -reciprocal(tan(PI * q)), reciprocal(tan(PI * (1.0 - q)))
         return self.alpha + self.beta * where(less(q, 0.5), near, far)
 
+    def iccdf(self, q: Node) -> Node:
+        return 2.0 * self.alpha - self.icdf(q)
+
     def draw(self, key: Node, shape: Shape) -> Node:
         return self.alpha + self.beta * tan(PI * (draw("random_uniform", key, shape) - 0.5))
 
@@ -201,6 +207,9 @@ class Laplace(Continuous):
 
     def icdf(self, q: Node) -> Node:
         return self.mu + self.b * where(less(q, 0.5), log(2.0 * q), -log(2.0 * (1.0 - q)))
+
+    def iccdf(self, q: Node) -> Node:
+        return 2.0 * self.mu - self.icdf(q)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         up, down = (draw("random_exponential", fold_in(key, i), shape) for i in range(2))
@@ -236,6 +245,9 @@ class Logistic(Continuous):
 
     def icdf(self, q: Node) -> Node:
         return self.mu + self.s * logit(q)
+
+    def iccdf(self, q: Node) -> Node:
+        return 2.0 * self.mu - self.icdf(q)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return self.mu + self.s * logit(draw("random_uniform", key, shape))

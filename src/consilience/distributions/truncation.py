@@ -117,6 +117,8 @@ class Truncated(_Between):
     lower, upper   bounds in the unit of x, which belong to the interval; -inf and inf are no bounds
     max_n_steps    how often a value is drawn at most until one lies between the bounds, where `dist` has no `icdf`;
                    all trials are made at once. To draw raises ParameterError if none does
+
+    Draws further out than the quantiles of `dist` reach (most know the tail above a bound as well) are NaN.
     """
 
     of = component(name="dist")
@@ -165,7 +167,8 @@ class Truncated(_Between):
     def draw(self, key: Node, shape: Shape) -> Node:
         if self.has("icdf"):
             made = self.icdf(draw("random_uniform", key, shape))
-            return where(equal(made, made), made, -1.0) if self._discrete else made
+            # Infinite is the quantile of a probability so close to 1 that it rounds to it.
+            return where(isfinite(made), made, -1.0 if self._discrete else math.nan)
         trials = drawn(self.of, key, (self.max_n_steps, *shape))
         accepted = logical_and(greater_equal(trials, self.lower), less_equal(trials, self.upper))
         number = Node(Iota(self.max_n_steps))
