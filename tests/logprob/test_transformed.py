@@ -162,3 +162,13 @@ def test_what_cannot_be_inverted(message: str) -> None:
 def test_chance_is_small() -> None:
     """All rows together fail by chance once in thousands of seeds."""
     assert CHANCE * (len(ROWS) + len(MORE) + len(DISCRETE)) < 1e-3
+
+
+def test_long_chains() -> None:
+    """The work grows with the length of the chain, not with a power of it that would take minutes here."""
+    node, value = normal(), 0.5
+    expected = scipy.stats.norm(0.3, 0.8).logpdf(value)
+    for _ in range(100):
+        expected += 0.5 * np.log1p(value**2) - np.log(0.99)
+        node, value = 0.99 * pt.arcsinh(node) + 0.01, 0.99 * np.arcsinh(value) + 0.01
+    np.testing.assert_allclose(evaluated(logprob.logp, node, value), expected, rtol=1e-9)

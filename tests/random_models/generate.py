@@ -261,8 +261,8 @@ class Draft:
 
         def parameter(place: int, kind: str) -> str:
             at, deep = (axes, depth) if place == first else ((), 1)
-            if kind == "real":
-                return g.real(at, deep)
+            if kind == "real":  # exponentials of exponentials are no model to draw from
+                return f"3.0 * tanh({g.real(at, deep)})" if family in ("Gumbel", "Moyal") else g.real(at, deep)
             if kind == "unit":
                 return g.unit(at, deep)
             if kind in ("low", "high"):

@@ -51,9 +51,11 @@ def _log_ndtr(x: Any) -> Any:
     return special.log_ndtr(np.asarray(x))
 
 
-def _log_bessel(order: Any, x: Any) -> Any:
-    """log I_order(x) of x in the right half plane."""
-    return np.log(special.ive(order, x)) + np.real(x)
+def _log_bessel(x: Any) -> Any:
+    """log I_0(x); SciPy's own continuation to complex numbers loses the small imaginary part of large x."""
+    real = np.real(x)
+    value = np.log(special.i0e(real)) + np.abs(real)
+    return value + 1j * np.imag(x) * special.i1e(real) / special.i0e(real) if np.iscomplexobj(x) else value
 
 
 def _betaln(a: Any, b: Any) -> Any:
@@ -113,7 +115,7 @@ _row(
 )  # fmt: skip
 _row(
     "Rice", "positive", "nu:positive sigma:positive", "positive",
-    lambda v, n, s: np.log(v) - 2 * np.log(s) - (v**2 + n**2) / (2 * s**2) + _log_bessel(0, v * n / s**2),
+    lambda v, n, s: np.log(v) - 2 * np.log(s) - (v**2 + n**2) / (2 * s**2) + _log_bessel(v * n / s**2),
     lambda v, n, s: stats.rice(n / s, 0, s).logpdf(v),
 )  # fmt: skip
 # ---- between bounds
@@ -127,7 +129,7 @@ _row(
 )  # fmt: skip
 _row(
     "VonMises", "real", "mu:unit kappa:positive", "real",
-    lambda v, m, k: np.where(np.abs(v) <= np.pi, k * np.cos(m - v) - LOG_2PI - _log_bessel(0, k), 0.0), prior=False,
+    lambda v, m, k: np.where(np.abs(v) <= np.pi, k * np.cos(m - v) - LOG_2PI - _log_bessel(k), 0.0), prior=False,
 )  # fmt: skip
 _row(
     "TruncatedNormal", "real", "mu:real sigma:positive lower:low upper:high", "real",

@@ -11,7 +11,11 @@ from consilience.logprob.measure import Measure, near
 from consilience.ops.elementwise import Elementwise, apply, cast
 
 
+<<<<<<< HEAD
 class Clipped(Measure):
+=======
+class CensoredMeasure(Measure):
+>>>>>>> logprob
     """max(X, c), or min(X, c)."""
 
     def __init__(self, node: Node, argument: Measure, bound: Node, from_below: bool) -> None:
@@ -20,6 +24,7 @@ class Clipped(Measure):
             node,
             argument.sources,
             discrete=argument.discrete,
+            atomic=True,
             ends=(bound, upper) if from_below else (lower, bound),
         )
         self.argument, self.bound, self.from_below = argument, bound, from_below
@@ -67,4 +72,8 @@ def censored(node: Node) -> Measure | None:
     measure = derive(argument)
     if measure.event_axes or node.dtype not in (*FLOATS, argument.dtype):
         return None
+<<<<<<< HEAD
     return Clipped(node, measure, node.inputs[1 - place], node.op.function in ("maximum", "fmax"))
+=======
+    return CensoredMeasure(node, measure, node.inputs[1 - place], node.op.function in ("maximum", "fmax"))
+>>>>>>> logprob

@@ -107,6 +107,7 @@ class Extreme(Measure):
             node,
             sources,
             discrete=all(group.measure.discrete for group in groups),
+            atomic=any(group.measure.atomic for group in groups),
             ends=groups[0].measure.ends if len(groups) == 1 and groups[0].count is not None else _ends(groups),
         )
         self.groups, self.greatest = groups, greatest

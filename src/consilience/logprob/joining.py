@@ -39,6 +39,7 @@ class Joined(Measure):
             node,
             sources,
             discrete=all(part.discrete for part in parts),
+            atomic=any(part.atomic for part in parts),
             event_axes=tuple(sorted(axes)),
             ends=_common_ends(parts),
         )

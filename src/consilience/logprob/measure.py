@@ -51,6 +51,7 @@ class Measure:
         *,
         discrete: bool = False,
         whole: bool = False,
+        atomic: bool = False,
         event_axes: tuple[int, ...] = (),
         ends: Ends = EVERYWHERE,
     ) -> None:
@@ -58,12 +59,14 @@ class Measure:
 
         discrete     all values have masses
         whole        they are whole numbers, as those of integer nodes are
+        atomic       some values have masses
         event_axes   axes of one event, counted from the end (negative, ascending)
         ends         numbers between which all values lie
         """
         self.node = node
         self.sources = sources
         self.discrete = discrete
+        self.atomic = atomic or discrete
         self.whole = whole or (discrete and node.dtype not in FLOATS)
         self.event_axes = event_axes
         self.ends = ends

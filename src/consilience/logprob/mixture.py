@@ -25,7 +25,11 @@ from consilience.ops.shape import full
 MOST = 1000
 
 
+<<<<<<< HEAD
 class MixtureMeasure(Measure):
+=======
+class Chosen(Measure):
+>>>>>>> logprob
     """Components with the logarithms of their weights.
 
     Where a weight stands for several elements, these share the choice, and make up one event.
@@ -49,7 +53,14 @@ class MixtureMeasure(Measure):
                 "choose between whole events, with a condition that has length 1 along their axes",
             )
         discrete = all(part.discrete for part in components)
-        super().__init__(node, sources, discrete=discrete, event_axes=tuple(shared), ends=_ends(components))
+        super().__init__(
+            node,
+            sources,
+            discrete=discrete,
+            atomic=any(part.atomic for part in components),
+            event_axes=tuple(shared),
+            ends=_ends(components),
+        )
         kept = tuple(axis - node.ndim for axis in range(lead, node.ndim) if axis - node.ndim in shared)
         squeezed = tuple(axis + node.ndim - lead for axis in kept)
         self.log_weights = [
@@ -159,7 +170,11 @@ def mixture(
         independent(node, random)
     if chooser is not None:
         sources |= chooser.sources
+<<<<<<< HEAD
     return MixtureMeasure(node, log_weights, parts, selector, sources)
+=======
+    return Chosen(node, log_weights, parts, selector, sources)
+>>>>>>> logprob
 
 
 @rule("where")

@@ -174,7 +174,13 @@ class Selected(Measure):
         if isinstance(argument.node.op, RandomVariable) and not axes and places is not None:
             sources = {rv: places.ravel() if held is None else held for rv, held in sources.items()}
         super().__init__(
-            node, sources, discrete=argument.discrete, whole=argument.whole, event_axes=axes, ends=argument.ends
+            node,
+            sources,
+            discrete=argument.discrete,
+            whole=argument.whole,
+            atomic=argument.atomic,
+            event_axes=axes,
+            ends=argument.ends,
         )
         self.argument, self.op = argument, op
         self.origin = None if order is None else np.argsort(order.ravel())

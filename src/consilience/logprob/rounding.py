@@ -8,8 +8,8 @@ from collections.abc import Callable
 from consilience.distributions.mathematics import equal, floor, greater, less, where
 from consilience.ir import FLOATS, INTEGERS, Node
 from consilience.logprob.derivation import derive, rule
-from consilience.logprob.measure import Ends, Measure
-from consilience.ops.elementwise import Cast, Elementwise, apply, as_tensor, cast
+from consilience.logprob.measure import Ends, Measure, is_infinite, number
+from consilience.ops.elementwise import Cast, Elementwise, apply, cast
 
 
 class Rounded(Measure):
@@ -69,9 +69,9 @@ class Rounded(Measure):
 
 
 def _ends(argument: Measure, kind: str) -> Ends:
-    lower, upper = (as_tensor(end) if isinstance(end, Node) else end for end in argument.ends)
-    low = lower if isinstance(lower, float) and math.isinf(lower) else apply(kind, lower)
-    high = upper if isinstance(upper, float) and math.isinf(upper) else apply(kind, upper)
+    lower, upper = (number(end) for end in argument.ends)
+    low = lower if is_infinite(lower) else apply(kind, lower)
+    high = upper if is_infinite(upper) else apply(kind, upper)
     return low, high
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Final
 
 from consilience.distributions.counts import Binomial, Poisson
 from consilience.distributions.distribution import Distribution
@@ -26,7 +26,6 @@ from consilience.ops.reduce import Reduce, reduce
 from consilience.ops.shape import ExpandDims, Reshape, Squeeze, Transpose
 from consilience.record import Record
 
-Total: TypeAlias = Callable[[Sequence[Node]], Node]
 # How the parameters of a sum follow from those of the terms: in order, by a plain sum, by the root of the sum of
 # squares, or not at all: then they must be equal. True for families in which x + c and c x are too.
 SUM, SQUARES, EQUAL = "sum", "squares", "equal"

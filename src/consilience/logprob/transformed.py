@@ -44,6 +44,7 @@ class Transformed(Measure):
             node,
             argument.sources,
             discrete=argument.discrete,
+            atomic=argument.atomic,
             event_axes=argument.event_axes,
             ends=_ends(function, argument.ends),
         )
@@ -95,7 +96,7 @@ class Transformed(Measure):
         return error * exp(self.function.log_slope(x, y)) + ROUNDING * absolute(x)
 
     def snapped(self, value: Node, error: Node) -> Node:
-        if self.event_axes:
+        if self.event_axes or not self.atomic:
             return value
         y, inside = self._inside(value if value.dtype in FLOATS else cast(value, "float64"))
         x = self.function.inverse(y)
@@ -117,6 +118,8 @@ class Transformed(Measure):
         return reduce("sum", slope, self.event_axes) if self.event_axes else slope
 
     def atoms(self, value: Node) -> Node | None:
+        if not self.atomic:
+            return None
         y, inside = self._inside(value if value.dtype in FLOATS else cast(value, "float64"))
         if self.discrete:
             return super().atoms(value)
@@ -339,6 +342,7 @@ class Renamed(Measure):
             argument.sources,
             discrete=argument.discrete,
             whole=argument.whole,
+            atomic=argument.atomic,
             event_axes=argument.event_axes,
             ends=argument.ends,
         )
