@@ -32,9 +32,9 @@ _NAMES: Final = {
     "consilience.inference": "HamiltonianMC Metropolis NUTS",
     "consilience.logprob": "CustomDist DensityDist conditional_logp icdf logccdf logcdf logp",
     "consilience.model": """
-        Data Deterministic Minibatch Model Point Potential do freeze_dims_and_data marginalize
-        model_to_graphviz model_to_mermaid model_to_networkx modelcontext noncenter observe recenter
-        set_data
+        Data Deterministic Minibatch Model Point Potential R2D2 RegularizedHorseshoe do
+        freeze_dims_and_data marginalize model_to_graphviz model_to_mermaid model_to_networkx modelcontext
+        noncenter observe recenter set_data
     """,
     "consilience.plots": """
         add_bands add_lines bayes_factor bayesian_r2 bfmi combine_plots compare ess eti hdi loo

@@ -11,11 +11,7 @@ from consilience.logprob.measure import Measure, near
 from consilience.ops.elementwise import Elementwise, apply, cast
 
 
-<<<<<<< HEAD
-class Clipped(Measure):
-=======
 class CensoredMeasure(Measure):
->>>>>>> logprob
     """max(X, c), or min(X, c)."""
 
     def __init__(self, node: Node, argument: Measure, bound: Node, from_below: bool) -> None:
@@ -72,8 +68,4 @@ def censored(node: Node) -> Measure | None:
     measure = derive(argument)
     if measure.event_axes or node.dtype not in (*FLOATS, argument.dtype):
         return None
-<<<<<<< HEAD
-    return Clipped(node, measure, node.inputs[1 - place], node.op.function in ("maximum", "fmax"))
-=======
     return CensoredMeasure(node, measure, node.inputs[1 - place], node.op.function in ("maximum", "fmax"))
->>>>>>> logprob

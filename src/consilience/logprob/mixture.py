@@ -25,11 +25,7 @@ from consilience.ops.shape import full
 MOST = 1000
 
 
-<<<<<<< HEAD
-class MixtureMeasure(Measure):
-=======
 class Chosen(Measure):
->>>>>>> logprob
     """Components with the logarithms of their weights.
 
     Where a weight stands for several elements, these share the choice, and make up one event.
@@ -170,11 +166,7 @@ def mixture(
         independent(node, random)
     if chooser is not None:
         sources |= chooser.sources
-<<<<<<< HEAD
-    return MixtureMeasure(node, log_weights, parts, selector, sources)
-=======
     return Chosen(node, log_weights, parts, selector, sources)
->>>>>>> logprob
 
 
 @rule("where")
