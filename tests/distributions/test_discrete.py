@@ -135,7 +135,7 @@ def test_negative_binomial_tails_become_those_of_poisson_counts(alpha: float) ->
     terms = [pd.logcdf(rv, k), pd.logccdf(rv, k), pd.icdf(rv, q)]
     near = scipy.stats.poisson(30.0)
     lower = np.where(k < 40, np.log(near.cdf(k)), np.log1p(-near.sf(k)))
-    upper = np.where(k < 30, np.log1p(-near.cdf(k)), np.log(near.sf(k)))
+    upper = np.where(k < 30, np.log1p(-near.cdf(np.minimum(k, 30))), np.log(near.sf(k)))
     for backend in ("reference", "llvm"):
         below, beyond, quantile = function([shape], terms, backend=backend)(alpha)
         assert_allclose(below, lower, rtol=1e4 / alpha + 1e-11)
