@@ -77,6 +77,12 @@ HUGE = [
         (0.3, 1e-300),
         (1, 2),
     ),
+    (
+        pd.HurdleNegativeBinomial,
+        lambda x, psi, mu, a: log(psi) + negative_binomial(x, mu, a) - mp.log(-mp.expm1(-a * mp.log1p(mu / a))),
+        (0.3, 1e-300, 1e300),
+        (1, 2),
+    ),
 ]
 
 
@@ -119,6 +125,22 @@ def test_tails_of_huge_counts() -> None:
         scipy.stats.hypergeom(2_000_000, 1_000_000, 1000).logcdf([450, 550]),
         rtol=1e-8,
     )
+
+
+@pytest.mark.parametrize("alpha", [1e10, 1e15, 1e300])
+def test_negative_binomial_tails_become_those_of_poisson_counts(alpha: float) -> None:
+    """On both backends, for shapes that are given when the function is called."""
+    shape = tensor_input("float64", (), "alpha")
+    rv, k, q = pd.NegativeBinomial.dist(30.0, shape), np.array([0, 5, 30, 90]), np.array([1e-9, 0.1, 0.5, 0.999])
+    terms = [pd.logcdf(rv, k), pd.logccdf(rv, k), pd.icdf(rv, q)]
+    near = scipy.stats.poisson(30.0)
+    lower = np.where(k < 40, np.log(near.cdf(k)), np.log1p(-near.sf(k)))
+    upper = np.where(k < 30, np.log1p(-near.cdf(np.minimum(k, 30))), np.log(near.sf(k)))
+    for backend in ("reference", "llvm"):
+        below, beyond, quantile = function([shape], terms, backend=backend)(alpha)
+        assert_allclose(below, lower, rtol=1e4 / alpha + 1e-11)
+        assert_allclose(beyond, upper, rtol=1e4 / alpha + 1e-11)
+        assert_array_equal(quantile, near.ppf(q))
 
 
 HURDLES = [

@@ -224,11 +224,18 @@ class NegativeBinomial(Discrete):
         return where(less(value, self.mu), log1p(-below), log(beyond))
 
     def _tails(self, value: Node) -> tuple[Node, Node]:
-        n = self.mu + self.alpha
-        return betainc(self.alpha, value + 1.0, self.alpha / n), betainc(value + 1.0, self.alpha, self.mu / n)
+        n, k = self.mu + self.alpha, value + 1.0
+        below, beyond = betainc(self.alpha, k, self.alpha / n), betainc(k, self.alpha, self.mu / n)
+        # The rate hardly varies: alpha / n has lost the digits of mu, and counts are nearly those of a Poisson variable
+        # of this mean; what is left out is of the order (k / alpha)^2 (DiDonato and Morris 1992).
+        nearly, mean = less(k, 1e-7 * self.alpha), (self.alpha + 0.5 * value) * log1p(self.mu / self.alpha)
+        return where(nearly, gammaincc(k, mean), below), where(nearly, gammainc(k, mean), beyond)
 
     def icdf(self, q: Node) -> Node:
-        return negative_binomial_quantile(self.mu, self.alpha, q)
+        # So little does the rate vary that no quantile of float64 tells.
+        nearly = greater(self.alpha, 1e12 * square(1.0 + self.mu))
+        quantile = negative_binomial_quantile(self.mu, where(nearly, 1.0, self.alpha), q)
+        return where(nearly, poisson_quantile(self.mu, q), quantile)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         rate = draw("random_gamma", fold_in(key, 0), shape, self.alpha) * (self.mu / self.alpha)

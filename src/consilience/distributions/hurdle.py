@@ -142,7 +142,8 @@ class HurdleNegativeBinomial(HurdleCounts):
         return NegativeBinomial.bound((self.mu, self.alpha))
 
     def log_positive(self) -> Node:
-        return log1mexp(-self.alpha * log1p_ratio(self.mu, self.alpha))
+        few = less(self.mu, 1e-16 * self.alpha)  # so that the ratio may underflow
+        return log1mexp(-where(few, self.mu, self.alpha * log1p_ratio(self.mu, self.alpha)))
 
 
 class HurdleGamma(Hurdle, Continuous):
