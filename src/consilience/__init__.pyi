@@ -137,6 +137,8 @@ from consilience.model import Minibatch as Minibatch
 from consilience.model import Model as Model
 from consilience.model import Point as Point
 from consilience.model import Potential as Potential
+from consilience.model import R2D2 as R2D2
+from consilience.model import RegularizedHorseshoe as RegularizedHorseshoe
 from consilience.model import do as do
 from consilience.model import freeze_dims_and_data as freeze_dims_and_data
 from consilience.model import marginalize as marginalize

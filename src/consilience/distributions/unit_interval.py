@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Final
 
 from consilience.distributions.constraints import nonnegative, open_unit_interval, positive, real, unit_interval
 from consilience.distributions.distribution import Continuous, instead_of, parameter
-from consilience.distributions.gamma_ratios import log_beta, log_ratio, stirling_rest
+from consilience.distributions.gamma_ratios import log_beta
 from consilience.distributions.mathematics import (
     LOG_2,
     LOG_SQRT_2_PI,
@@ -24,8 +23,6 @@ from consilience.distributions.mathematics import (
     log1p,
     log_ndtr,
     logit,
-    maximum,
-    minimum,
     ndtri,
     sigmoid,
     softplus,
@@ -38,9 +35,6 @@ from consilience.distributions.simplex import log_gamma_draw
 from consilience.distributions.tails import log1mexp_of_exp, log_odds_betainc
 from consilience.ir import Node, Shape
 from consilience.ops.random import draw, fold_in
-
-# Shapes from here on may have a power that cancels against the beta function in more than two digits.
-_LARGE: Final = 100.0
 
 
 class Beta(Continuous):
@@ -63,20 +57,8 @@ class Beta(Continuous):
     )
 
     def logp(self, value: Node) -> Node:
-        a, b = self.alpha, self.beta
-        plain = xlogy(a - 1.0, value) + xlog1py(b - 1.0, -value) - log_beta(a, b)
-        # Where both shapes are large the powers are taken of x (a + b) / a and (1 - x) (a + b) / b, which are 1 at the
-        # mean, so that nothing large cancels.
-        large = greater(minimum(a, b), _LARGE)
-        p, q = maximum(a, _LARGE), maximum(b, _LARGE)
-        total = p + q
-        offset = value * (q / total) - (1.0 - value) * (p / total)
-        log_total = log(total)
-        ones = log_ratio(offset / (p / total), log(value) + log_total - log(p))
-        zeros = log_ratio(-offset / (q / total), log1p(-value) + log_total - log(q))
-        peak = 1.5 * log_total - 0.5 * (log(p) + log(q)) - LOG_SQRT_2_PI
-        peak = peak + stirling_rest(total) - stirling_rest(p) - stirling_rest(q)
-        return where(large, (p - 1.0) * ones + (q - 1.0) * zeros + peak, plain)
+        powers = xlogy(self.alpha - 1.0, value) + xlog1py(self.beta - 1.0, -value)
+        return powers + gammaln(self.alpha + self.beta) - gammaln(self.alpha) - gammaln(self.beta)
 
     def logcdf(self, value: Node) -> Node:
         below, above = betainc(self.alpha, self.beta, value), betainc(self.beta, self.alpha, 1.0 - value)

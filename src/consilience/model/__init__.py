@@ -18,8 +18,10 @@ from consilience.model.model import (
     set_data,
 )
 from consilience.model.reparametrization import noncenter, recenter
+from consilience.model.shrinkage import R2D2, RegularizedHorseshoe
 
 __all__ = [
+    "R2D2",
     "Data",
     "Deterministic",
     "Minibatch",
@@ -27,6 +29,7 @@ __all__ = [
     "ModelDensity",
     "Point",
     "Potential",
+    "RegularizedHorseshoe",
     "do",
     "freeze_dims_and_data",
     "marginalize",
