@@ -10,11 +10,12 @@ import consilience.distributions as pd
 from consilience.backends.function import function
 from consilience.distributions.generator import METHODS, GraphGenerator
 from consilience.distributions.mathematics import log, square
-from consilience.errors import MissingRuleError, ShapeError
+from consilience.errors import MissingRuleError, ParameterError, ShapeError
 from consilience.ir import Node, tensor_input
 from consilience.ops.random import Key, draw
 from consilience.ops.reduce import reduce
 from tests.distributions.cases import value_of
+from tests.distributions.generator_arguments import ARGUMENTS
 
 
 def normal_logp(value, mu, sigma):
@@ -156,18 +157,20 @@ def test_random_may_use_the_methods_of_numpys_generator() -> None:
     assert_array_equal(draws[:5], pd.draw(rv, 20_000, random_seed=1)[:5])
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+# What NumPy's generator has; orders are tested below.
+COMPARED = sorted({m for m in METHODS if hasattr(np.random.Generator, m)} - {"permutation", "shuffle"})
+
+
+@pytest.mark.parametrize("method", COMPARED)
 def test_the_generators_methods_have_numpys_law(method: str) -> None:
     """Mean and variance of NumPy's method of that name with the same arguments."""
-    arguments = {
-        "beta": (2.0, 3.0), "binomial": (10, 0.3), "dirichlet": ([1.0, 2.0, 3.0],), "exponential": (2.0,),
-        "gamma": (3.0, 0.5),
-        "laplace": (1.0, 2.0), "lognormal": (0.1, 0.4), "multivariate_normal": ([1.0, 2.0], [[1.0, 0.5], [0.5, 2.0]]),
-        "negative_binomial": (5, 0.4), "normal": (1.0, 2.0), "poisson": (3.0,), "standard_gamma": (2.0,),
-        "standard_t": (9.0,), "uniform": (1.0, 3.0),
-    }.get(method, ())  # fmt: skip
+    arguments = ARGUMENTS.get(method, ())
     size = 40_000
-    own = function([], getattr(GraphGenerator(Node(Key(3))), method)(*arguments, size=size))()
+    make = getattr(GraphGenerator(Node(Key(3))), method)
+    if method == "multivariate_hypergeometric":  # which has no size
+        own = pd.draw(METHODS[method](*arguments), size, random_seed=3)
+    else:
+        own = function([], make(*arguments, size=size))()
     numpys = getattr(np.random.default_rng(1), method)(*arguments, size=size)
     assert own.shape == numpys.shape
     if method == "standard_cauchy":
@@ -180,8 +183,8 @@ def test_the_generators_methods_have_numpys_law(method: str) -> None:
 
 def test_wrong_draws_are_refused() -> None:
     """A method that is not there, and draws of another shape."""
-    missing = pd.CustomDist.dist(0.0, 1.0, logp=normal_logp, random=lambda mu, sigma, rng, size: rng.vonmises(mu))
-    with pytest.raises(MissingRuleError, match="no method `vonmises`; it has beta"):
+    missing = pd.CustomDist.dist(0.0, 1.0, logp=normal_logp, random=lambda mu, sigma, rng, size: rng.gompertz(mu))
+    with pytest.raises(MissingRuleError, match="no method `gompertz`; it has bernoulli"):
         pd.draw(missing)
     scalar = pd.CustomDist.dist(0.0, logp=lambda v, mu: v, random=lambda mu, rng, size: rng.normal(mu), shape=3)
     with pytest.raises(ShapeError, match=r"`random` must give draws of shape \(3,\)"):
@@ -210,3 +213,25 @@ def test_a_scalar_is_the_sum_for_the_whole_variable_also_with_a_signature() -> N
             pd.logp(rv(wrong), values)
     with pytest.raises(ShapeError, match=r"`logcdf` must give one number per event, of shape \(2,\)"):
         pd.logcdf(pd.CustomDist.dist(np.zeros(2), logp=each, logcdf=lambda v, mu: reduce("sum", v)), np.ones(2))
+
+
+def test_orders_are_permutations_of_equal_probability() -> None:
+    """Of numbers and of elements; each order of three comes as often as any other."""
+    orders = pd.draw(METHODS["permutation"](3), 12_000, random_seed=5)
+    assert (np.sort(orders, axis=1) == np.arange(3)).all()
+    counts = np.unique(orders @ [9, 3, 1], return_counts=True)[1]
+    assert len(counts) == 6
+    assert np.abs(counts - 2000).max() < 6 * np.sqrt(2000)
+    shuffled = pd.draw(METHODS["shuffle"](np.arange(12.0).reshape(4, 3), 1), random_seed=1)
+    assert_array_equal(np.sort(shuffled, axis=1), np.arange(12.0).reshape(4, 3))
+
+
+def test_choices_without_replacement() -> None:
+    """Distinct elements, the probable ones more often; too many are refused."""
+    chosen = pd.draw(METHODS["choice"](5, size=3, replace=False, p=[0.6, 0.1, 0.1, 0.1, 0.1]), 4_000, random_seed=5)
+    assert (np.diff(np.sort(chosen, axis=1), axis=1) > 0).all()
+    numpys = np.random.default_rng(1)
+    wanted = np.mean([0 in numpys.choice(5, 3, False, [0.6, 0.1, 0.1, 0.1, 0.1]) for _ in range(4_000)])
+    assert abs((chosen == 0).any(axis=1).mean() - wanted) < 0.04
+    with pytest.raises(ParameterError, match="6 elements of 5"):
+        METHODS["choice"](5, size=6, replace=False)

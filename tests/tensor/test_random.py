@@ -9,20 +9,15 @@ from numpy.testing import assert_allclose
 import consilience as pm
 import consilience.tensor as pt
 from consilience.distributions.generator import METHODS
-from consilience.distributions.random_variable import RandomVariable
+from consilience.distributions.random_variable import random_variables
 from consilience.errors import DtypeError, MissingRuleError
+from tests.distributions.generator_arguments import ARGUMENTS
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_names_of_numpys_generator_make_random_variables(method: str) -> None:
-    """Of the op of a declared distribution."""
-    arguments = {"dirichlet": ([1.0, 2.0],), "multivariate_normal": ([0.0, 0.0], np.eye(2))}.get(method)
-    if method == "binomial":
-        arguments = (5, 0.5)
-    if arguments is None:
-        count = {"beta": 2, "binomial": 2, "negative_binomial": 2, "standard_gamma": 1, "standard_t": 1, "gamma": 1}
-        arguments = (0.5,) * count.get(method, 0)
-    assert isinstance(getattr(pt.random, method)(*arguments).op, RandomVariable)
+    """Of ops of declared distributions; equal arguments make independent ones."""
+    assert random_variables([getattr(pt.random, method)(*ARGUMENTS.get(method, ()))])
 
 
 def test_a_random_function_has_a_density() -> None:
@@ -76,3 +71,13 @@ def test_no_key_is_refused() -> None:
     """With what was needed."""
     with pytest.raises(DtypeError, match=r"`rng` must be a random key.*pt\.key"):
         pt.random.normal(rng=3)
+
+
+@pytest.mark.parametrize("backend", ["llvm", "reference"])
+def test_random_variables_in_branches_are_drawn(backend: str) -> None:
+    """In the branch as outside of it."""
+    x, y, chosen = pt.random.normal(), pt.random.normal(100.0), pt.random.bernoulli(0.5)
+    f = pm.function([], [pt.ifelse(pt.gt(chosen, 0), x, y), x, y, chosen], backend=backend)
+    for _ in range(6):
+        found, first, second, which = f()
+        assert found == (first if which else second)

@@ -128,6 +128,7 @@ from consilience.distributions.densities import support_of as support_of
 from consilience.distributions.densities import support_point as support_point
 from consilience.distributions.densities import support_violation as support_violation
 from consilience.distributions.densities import variance as variance
+
 DoubleExponential = Laplace
 Lognormal = LogNormal
 

@@ -64,7 +64,7 @@ METHODS: Final[dict[str, Callable[..., Node]]] = {
     "standard_normal": lambda size=None: pd.Normal.dist(0.0, 1.0, size=size),
     "standard_t": lambda df, size=None: pd.StudentT.dist(df, 0.0, 1.0, size=size),
     "t": lambda df, loc=0.0, scale=1.0, size=None: pd.StudentT.dist(df, loc, scale, size=size),
-    "triangular": lambda left, mode, right, size=None: pd.Triangular.dist(left, mode, right, size=size),
+    "triangular": lambda left, mode, right, size=None: pd.Triangular.dist(lower=left, c=mode, upper=right, size=size),
     "uniform": lambda low=0.0, high=1.0, size=None: pd.Uniform.dist(low, high, size=size),
     "vonmises": lambda mu, kappa, size=None: pd.VonMises.dist(mu, kappa, size=size),
     "wald": lambda mean, scale, size=None: pd.Wald.dist(mean, scale, size=size),
