@@ -79,7 +79,7 @@ def distributions_stub() -> str:
     homes = {name: home.removeprefix("consilience.distributions.") for name, home in distributions._HOME.items()}
     lines = ["from consilience.distributions import transforms as transforms"]
     lines += [f"from consilience.distributions.{home} import {name} as {name}" for name, home in sorted(homes.items())]
-    lines += [f"{spelling} = {name}" for spelling, name in sorted(distributions.SPELLINGS.items())]
+    lines += ["", *(f"{spelling} = {name}" for spelling, name in sorted(distributions.SPELLINGS.items()))]
     head = _HEAD.format(module="__init__")
     tables = "PUBLIC: dict[str, str]\nINTERNAL: dict[str, str]\nSPELLINGS: dict[str, str]\n_HOME: dict[str, str]\n"
     return head + "\n".join(lines) + f"\n\n{tables}__all__: list[str]\n"

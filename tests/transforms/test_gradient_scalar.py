@@ -103,8 +103,8 @@ def test_every_entry_of_a_broadcast_operand_has_its_slope(name: str) -> None:
 @given(
     name=st.sampled_from(SMOOTH),
     shape=st.lists(st.integers(0, 3), max_size=3),
-    stretched=st.lists(st.booleans(), min_size=9, max_size=9),
-    dropped=st.lists(st.integers(0, 3), min_size=3, max_size=3),
+    stretched=st.lists(st.booleans(), min_size=12, max_size=12),
+    dropped=st.lists(st.integers(0, 3), min_size=4, max_size=4),
     seed=st.integers(0, 2**31),
 )
 def test_broadcasting_of_any_shape_is_undone(

@@ -109,7 +109,7 @@ def test_every_op_has_a_batched_form_or_a_reason() -> None:
 def test_scalar_functions(name: str) -> None:
     entry = TABLE[name]
     arity = entry.arity or 3
-    shapes: list[tuple[int, ...]] = [(2, 1), (3,), ()]
+    shapes: list[tuple[int, ...]] = [(2, 1), (3,), (), ()]
     cores = [draw(shapes[i], i) * 0.4 for i in range(arity)]
     if entry.domain[0][0] >= 1.0:
         cores[0] = cores[0] + 1.0

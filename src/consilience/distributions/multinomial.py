@@ -34,7 +34,7 @@ class Multinomial(Discrete):
         return log_factorial_rest(self.n) + reduce("sum", xlogy(value, relative) - log_factorial_rest(value), -1)
 
     def draw(self, key: Node, shape: Shape) -> Node:
-        return multinomial_draw(key, shape, self.n, broadcast_to(self.p, shape))
+        return multinomial_draw(key, shape, self.n, broadcast_to(self.p, (*shape[:-1], self.p.static_shape[-1])))
 
     def mean(self) -> Node:
         return expand_dims(self.n, -1) * self.p
@@ -88,6 +88,8 @@ def multinomial_draw(key: Node, shape: Shape, n: Node, p: Node) -> Node:
     shape   that of the result and of p: batches, and the number of categories last
     """
     *batch, categories = shape
+    known = p.static_shape[-1]
+    categories = known if isinstance(known, int) else categories
     if not isinstance(categories, int):
         raise MissingRuleError(
             f"counts of categories are drawn where the number of categories is known beforehand, got {categories!r}; "
