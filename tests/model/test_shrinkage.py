@@ -42,6 +42,8 @@ def test_horseshoe_is_wide_inside_the_slab() -> None:
     assert_allclose(draws["beta"], draws["beta_z"] * np.sqrt(slab * wide / (slab + wide)), rtol=1e-9)
 
 
+# A horseshoe's posterior keeps a few divergences at any target_accept (Piironen & Vehtari 2017, section 3.4).
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
 @pytest.mark.parametrize("kind", ["R2D2", "horseshoe"])
 def test_coefficients_that_do_not_matter_shrink(kind) -> None:
     """Of 12 coefficients two are not 0; they are found, and the others are closer to 0 than least squares."""
