@@ -81,3 +81,26 @@ def test_random_variables_in_branches_are_drawn(backend: str) -> None:
     for _ in range(6):
         found, first, second, which = f()
         assert found == (first if which else second)
+
+
+@pytest.mark.parametrize("one", [True, False])
+def test_a_batch_of_mixtures_has_independent_draws(one: bool) -> None:
+    """Parameters of components take part in the batch."""
+    means = np.array([0.0, 1000.0, 2000.0])
+
+    def mixture(m):
+        parts = pm.Normal.dist(m + pt.as_tensor([0.0, 10.0]), 0.1)
+        return pm.Mixture.dist(
+            [0.5, 0.5], parts if one else [pm.Normal.dist(m, 0.1), pm.Normal.dist(m + 10.0, 0.1)], size=40
+        )
+
+    v = pt.dvector("v")
+    batch = pt.vectorize(mixture, "()->(n)")(v)
+    found = pm.function([v], batch)(means) - means[:, None]
+    assert found.shape == (3, 40)
+    chosen = found > 5.0
+    assert_allclose(found, np.where(chosen, 10.0, 0.0), atol=0.6)
+    assert not (chosen[0] == chosen[1]).all()
+    assert not (chosen[1] == chosen[2]).all()
+    at_means = pm.logp(batch, v[:, None] * np.ones(40)).eval({v: means})
+    assert_allclose(at_means, np.log(0.5 / 0.1 / np.sqrt(2.0 * np.pi)), rtol=1e-9)

@@ -6,16 +6,20 @@ the draws that are not, such as gamma variables in their shape, refuse it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from consilience.distributions.densities import drawn
-from consilience.distributions.random_variable import RandomVariable
+from consilience.distributions.random_variable import RandomVariable, distribution_of
 from consilience.ir import Node, Shape, TensorType, substitute, tensor_input
 from consilience.ops.shape import expand_dims
 from consilience.transforms.gradient.engine import accumulate
 from consilience.transforms.gradient.table import Cotangents, pullback_of
 from consilience.transforms.vectorize.engine import propagate
 from consilience.transforms.vectorize.table import Operand, batched_form
+
+if TYPE_CHECKING:
+    from consilience.distributions.distribution import Distribution
 
 
 @pullback_of(RandomVariable)
@@ -36,16 +40,33 @@ def _batch_of_variables(node: Node, operands: Sequence[Operand], batch: Shape) -
     op = node.op
     assert isinstance(op, RandomVariable)
     key, *parameters = operands
-    if key.batched or op.components:
+    if key.batched:
         stand_ins = [_stand_in(operand) for operand in node.inputs]
         sample = drawn(Node(op, *stand_ins))
         known = {s: Operand(s, o.value, o.batched) for s, o in zip(stand_ins, operands, strict=True)}
         (result,) = propagate([sample], known, batch)
         return result.full(batch)
     bound = op.bind(node.inputs)
-    rank = len(op.shape) - bound.event_rank
-    values = [_at_batch_rank(o, rank, own, batch) for o, own in zip(parameters, bound.event_ranks(), strict=True)]
-    return Node(RandomVariable(op.distribution, (*batch, *op.shape), op.dtype, op.settings), key.value, *values)
+    wider = _wider(bound, iter(parameters), (*batch, *op.shape), len(op.shape) - bound.event_rank, batch)
+    return Node(wider.op, key.value, *wider.inputs[1:])
+
+
+def _wider(bound: Distribution, operands: Iterator[Operand], shape: Shape, rank: int, batch: Shape) -> Node:
+    """The variable with batch axes in front of its own, whose batch has a rank.
+
+    operands   inputs of the variable without its key, those of components behind the parameters
+    """
+    values = [_at_batch_rank(next(operands), rank, own, batch) for own in bound.event_ranks()]
+    groups = []
+    for axes, group in zip(bound.component_axes(), bound.components, strict=True):
+        made = []
+        for one in group:
+            inner = distribution_of(one)
+            missing = rank + axes - (one.ndim - inner.event_rank)
+            wanted = (*batch, *(1,) * missing, *one.static_shape)
+            made.append(_wider(inner, operands, wanted, rank + axes, batch))
+        groups.append(made)
+    return bound.variable(values, shape, None, bound.settings, groups)
 
 
 def _at_batch_rank(operand: Operand, rank: int, event_rank: int, batch: Shape) -> Node:
