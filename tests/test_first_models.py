@@ -55,8 +55,8 @@ def stochastic_volatility(rng: np.random.Generator) -> None:
 def normal_mixture(rng: np.random.Generator) -> None:
     w = pm.Dirichlet("w", np.ones(2))
     mu = pm.Normal("mu", [-2, 2], 1, transform=pm.distributions.transforms.ordered, initval=[-2, 2])
-    s = pm.Gamma("s", 10, 12, shape=2)
-    pm.NormalMixture("y", w=w, mu=mu, sigma=s, observed=np.r_[rng.normal(-2, 0.5, 100), rng.normal(2, 1, 100)])
+    s = pm.HalfNormal("s", 1)
+    pm.NormalMixture("y", w=w, mu=mu, sigma=s, observed=np.r_[rng.normal(-2, 0.5, 100), rng.normal(2, 0.5, 100)])
 
 
 def zero_inflation(rng: np.random.Generator) -> None:
