@@ -25,10 +25,11 @@ COMPONENTS = ("Normal", "StudentT", "Laplace", "Logistic", "Exponential", "Poiss
 Writer = Callable[["Draft", str, Axes, int], None]
 WRITERS: dict[str, Writer] = {}
 
-CDFS: dict[str, Callable[..., Any]] = {
-    "Normal": lambda v, m, s: special.ndtr(np.asarray((v - m) / s)),
-    "Logistic": lambda v, m, s: 1 / (1 + np.exp(-(v - m) / s)),
-    "Exponential": lambda v, r: -np.expm1(-r * v),
+# Probability below and above a value.
+TAILS: dict[str, Callable[..., tuple[Any, Any]]] = {
+    "Normal": lambda v, m, s: (special.ndtr(np.asarray((v - m) / s)), special.ndtr(np.asarray((m - v) / s))),
+    "Logistic": lambda v, m, s: (1 / (1 + np.exp(-(v - m) / s)), 1 / (1 + np.exp((v - m) / s))),
+    "Exponential": lambda v, r: (-np.expm1(-r * v), np.exp(-r * v)),
 }
 
 
@@ -43,9 +44,9 @@ class Component:
         """Log density of each element."""
         return FAMILIES[self.family].formula(value, *FAMILIES[self.family].values(self.given))
 
-    def cdf(self, value: Any) -> Any:
-        """Probability below."""
-        return CDFS[self.family](value, *FAMILIES[self.family].values(self.given))
+    def tails(self, value: Any) -> tuple[Any, Any]:
+        """Probability below and above."""
+        return TAILS[self.family](value, *FAMILIES[self.family].values(self.given))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -131,16 +132,22 @@ def _write_normal_mixture(draft: Draft, name: str, axes: Axes, depth: int) -> No
 
 # ---- truncation and censoring
 
+
+def _truncated(v: Any, of: Component, low: Any, high: Any) -> Any:
+    (below, above), (up_to, beyond) = of.tails(low), of.tails(high)
+    mass = np.where(np.real(below) < np.real(beyond), up_to - below, above - beyond)  # from the smaller tail
+    return of.logp(v) - np.log(mass)
+
+
 _family(
-    "Truncated", "dist lower upper",
-    lambda v, d, low, high: d.logp(v) - np.log(d.cdf(high) - d.cdf(low)),
+    "Truncated", "dist lower upper", _truncated,
     lambda d, low, high: np.broadcast_shapes(d.shape, np.shape(low), np.shape(high)),
 )  # fmt: skip
 
 
 def _censored(v: Any, of: Component, low: Any, high: Any) -> Any:
-    inside = np.where(np.asarray(v) >= high, np.log1p(-of.cdf(high)), of.logp(v))
-    return np.where(np.asarray(v) <= low, np.log(of.cdf(low)), inside)
+    inside = np.where(np.asarray(v) >= high, np.log(of.tails(high)[1]), of.logp(v))
+    return np.where(np.asarray(v) <= low, np.log(of.tails(low)[0]), inside)
 
 
 _family("Censored", "dist lower upper", _censored, lambda d, low, high: d.shape)

@@ -51,6 +51,13 @@ def _log_ndtr(x: Any) -> Any:
     return special.log_ndtr(np.asarray(x))
 
 
+def _normal_mass(low: Any, high: Any) -> Any:
+    """Probability of a standard normal variable between two numbers, from the smaller tail."""
+    low, high = np.asarray(low), np.asarray(high)
+    right = np.real(low) + np.real(high) > 0
+    return np.where(right, special.ndtr(-low) - special.ndtr(-high), special.ndtr(high) - special.ndtr(low))
+
+
 def _log_bessel(x: Any) -> Any:
     """log I_0(x); SciPy's own continuation to complex numbers loses the small imaginary part of large x."""
     real = np.real(x)
@@ -133,8 +140,7 @@ _row(
 )  # fmt: skip
 _row(
     "TruncatedNormal", "real", "mu:real sigma:positive lower:low upper:high", "real",
-    lambda v, m, s, a, b: normal_logp(v, m, s)
-    - np.log(special.ndtr(np.asarray((b - m) / s)) - special.ndtr(np.asarray((a - m) / s))), prior=False,
+    lambda v, m, s, a, b: normal_logp(v, m, s) - np.log(_normal_mass((a - m) / s, (b - m) / s)), prior=False,
 )  # fmt: skip
 _row(
     "Triangular", "real", "lower:low c:unit upper:high", "real",
