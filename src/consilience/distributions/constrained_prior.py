@@ -1,6 +1,6 @@
 """Parameters of a distribution that put a given mass between two bounds.
 
-A distribution, bounds and a first guess in, parameters out; SciPy searches, our log CDF is the law.
+A distribution, bounds and a first guess in, parameters out; SciPy searches with our log CDF.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
 
 
 def with_jacobian(term: Node, correction: Node) -> Node:
-    """A log density plus its Jacobian's, one number per event of the wider of law and transform."""
+    """A log density plus its Jacobian's, one number per event of the wider of distribution and transform."""
     surplus = term.ndim - correction.ndim
     if surplus > 0:  # a transform of vectors on independent elements
         term = reduce("sum", term, tuple(range(-surplus, 0)))
