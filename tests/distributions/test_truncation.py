@@ -285,3 +285,13 @@ def test_parameters_of_a_truncated_distribution_out_of_range() -> None:
         with pytest.raises(ParameterError, match=r"dist\.sigma must be > 0, got -1.0"):
             function([s], density)(-1.0)
         assert np.isnan(function([s], released([density])[0])(-1.0))
+
+
+@pytest.mark.parametrize("lower", [0.0, -1.0, None])
+def test_a_bound_at_the_end_of_the_support_has_a_gradient(lower: float | None) -> None:
+    """It is no bound: the derivative of the probability below it is 0, and not that of its logarithm."""
+    rate = tensor_input("float64", (), "rate")
+    density = pd.logp(pd.Truncated.dist(pd.Exponential.dist(rate), lower=lower, upper=3.5), 1.0)
+    slope = gradient(released([density])[0], [rate])[0]
+    mass = 1.0 - np.exp(-3.5 * 1.3)
+    assert_allclose(value_of(slope, {rate: 1.3}), 1.0 / 1.3 - 1.0 - 3.5 * np.exp(-3.5 * 1.3) / mass, rtol=1e-12)

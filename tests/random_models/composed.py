@@ -16,7 +16,7 @@ import consilience as pm
 from tests.random_models import vocabulary as vocabulary  # fills the table of families
 from tests.random_models.densities import FAMILIES, LOG_PI, Family
 from tests.random_models.dialect import NUMPY, TENSOR, cholesky, gammaln, logsumexp, normal_logp
-from tests.random_models.program import Axes
+from tests.random_models.program import Axes, with_draws
 
 if TYPE_CHECKING:
     from tests.random_models.generate import Draft
@@ -232,7 +232,10 @@ def _write_multinomial(draft: Draft, name: str, axes: Axes, depth: int) -> None:
     g = draft.grammar
     n = g.one("2", "3")
     y = g.datum("count", (*axes[:1], n), "int64 int32")
-    draft.observe(name, "Multinomial", {"n": f"{y}.sum(-1)", "p": g.simplex((n,), depth)}, y)
+    # Draws need a number of categories that is known beforehand.
+    p = f"stack([{', '.join(['0.25', '0.75'] if n == '2' else ['0.25', '0.5', '0.25'])}])"
+    p = p if with_draws(g.program.number) else g.simplex((n,), depth)
+    draft.observe(name, "Multinomial", {"n": f"{y}.sum(-1)", "p": p}, y)
 
 
 @_writer("DirichletMultinomial")
@@ -240,7 +243,9 @@ def _write_dirichlet_multinomial(draft: Draft, name: str, axes: Axes, depth: int
     g = draft.grammar
     n = g.one("2", "3")
     y = g.datum("count", (*axes[:1], n), "int64 int32")
-    draft.observe(name, "DirichletMultinomial", {"n": f"{y}.sum(-1)", "a": f"0.5 + softplus({g.real((n,), depth)})"}, y)
+    fixed = "stack([1.5, 0.75])" if n == "2" else "stack([1.5, 0.75, 2.0])"
+    a = fixed if with_draws(g.program.number) else f"0.5 + softplus({g.real((n,), depth)})"
+    draft.observe(name, "DirichletMultinomial", {"n": f"{y}.sum(-1)", "a": a}, y)
 
 
 def _multivariate_t(v: Any, nu: Any, mu: Any, scale: Any) -> Any:

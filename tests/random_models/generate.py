@@ -16,7 +16,7 @@ from tests.random_models.composed import WRITERS
 from tests.random_models.densities import FAMILIES
 from tests.random_models.grammar import Grammar, Known
 from tests.random_models.oracle import InvalidProgramError, Truth, truth
-from tests.random_models.program import Axes, Line, Program
+from tests.random_models.program import Axes, Line, Program, with_draws
 from tests.random_models.vocabulary import KINDS
 
 SUPPORT = {
@@ -63,11 +63,6 @@ def generated(seed: int, number: int) -> Generated:
         draft.grammar.features.update(rejected)
         return Generated(program, found, draft.grammar.features)
     raise AssertionError(f"no valid model of seed {seed}, number {number} in {ATTEMPTS} attempts: {rejected}")
-
-
-def with_draws(number: int) -> bool:
-    """Whether a model is also sampled: one of twenty."""
-    return number % 20 == 0
 
 
 class Draft:

@@ -107,6 +107,11 @@ class Program:
         return len(self.lines), nodes, elements + plain
 
 
+def with_draws(number: int) -> bool:
+    """Whether a model is also sampled: one of twenty."""
+    return number % 20 == 0
+
+
 def _texts(line: Line) -> list[str]:
     return [*line.expressions(), *(line.shape or ())]
 

@@ -15,9 +15,9 @@ from multiprocessing import get_context
 from typing import TypeVar
 
 from tests.random_models.check import Outcome, check
-from tests.random_models.generate import generated, with_draws
+from tests.random_models.generate import generated
 from tests.random_models.oracle import truth
-from tests.random_models.program import text
+from tests.random_models.program import text, with_draws
 from tests.random_models.shrink import shrunken
 
 CHUNK = 25

@@ -68,7 +68,8 @@ class DirichletMultinomial(Discrete):
         return reduce("sum", ways, -1) - log_rising_rest(total, n)
 
     def draw(self, key: Node, shape: Shape) -> Node:
-        return multinomial_draw(fold_in(key, 0), shape, self.n, Dirichlet.bound((self.a,)).draw(fold_in(key, 1), shape))
+        p = Dirichlet.bound((self.a,)).draw(fold_in(key, 1), (*shape[:-1], self.a.static_shape[-1]))
+        return multinomial_draw(fold_in(key, 0), shape, self.n, p)
 
     def mean(self) -> Node:
         return expand_dims(self.n, -1) * Dirichlet.bound((self.a,)).mean()

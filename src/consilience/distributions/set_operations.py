@@ -57,6 +57,13 @@ def known_bound(bound: Node) -> Bound:
     return float(known.flat[0])
 
 
+def ends(support: Constraint) -> tuple[Bound, Bound]:
+    """Between which numbers a set lies; infinite for a set of no interval."""
+    interval = _interval(support)
+    lower, upper = (known_bound(e) if isinstance(e, Node) else e for e in (interval.lower, interval.upper))
+    return lower, upper
+
+
 def _interval(support: Constraint) -> IntervalConstraint:
     """The bounds of a set of numbers; infinite for a set of another kind."""
     if isinstance(support, Whole):

@@ -23,7 +23,6 @@ from consilience.distributions.densities import drawn, log_tail, quantile, suppo
 from consilience.distributions.densities import support_point as point_of
 from consilience.distributions.distribution import Distribution, component, parameter, static
 from consilience.distributions.mathematics import (
-    absolute,
     equal,
     exp,
     floor,
@@ -34,13 +33,14 @@ from consilience.distributions.mathematics import (
     less_equal,
     log1mexp,
     logical_and,
+    logical_or,
     maximum,
     minimum,
     where,
 )
 from consilience.distributions.parameters import known_value, whole
 from consilience.distributions.random_variable import distribution_of
-from consilience.distributions.set_operations import known_bound, within
+from consilience.distributions.set_operations import ends, known_bound, within
 from consilience.errors import ParameterError
 from consilience.ir import FLOATS, Node, Shape
 from consilience.ops.elementwise import as_tensor, cast
@@ -88,17 +88,23 @@ class _Between(Distribution):
         return -floor(-value) - 1.0 if value.dtype in FLOATS else value - 1
 
     def _tail(self, value: Node, formula: str) -> Node:
-        """`logcdf` or `logccdf` of the component, at infinite values too."""
+        """`logcdf` or `logccdf` of the component, at infinite values and at the ends of its support too.
+
+        Its formula is asked for values inside the support only: at an end its derivatives are not finite.
+        """
+        below, above = (-math.inf, 0.0) if formula == "logcdf" else (0.0, -math.inf)
+        low, high = ends(distribution_of(self.of).bound_support)
         number = known_bound(value)
-        if isinstance(number, float) and math.isinf(number):
-            return as_tensor(0.0 if (number > 0) == (formula == "logcdf") else -math.inf)
-        if not isinstance(number, Node) or value.dtype not in FLOATS:
-            return log_tail(self.of, value, formula)
-        # In place of infinity a formula gets a number, and what it gives is not used.
-        infinite = equal(absolute(value), math.inf)
-        finite = log_tail(self.of, where(infinite, cast(point_of(self.of), value.dtype), value), formula)
-        certain = greater(value, 0.0) if formula == "logcdf" else less(value, 0.0)
-        return where(infinite, where(certain, 0.0, -math.inf), finite)
+        if isinstance(number, float) and isinstance(low, float) and isinstance(high, float):
+            if number < low or (number == low and not (self._discrete and math.isfinite(low))):
+                return as_tensor(below)
+            return as_tensor(above) if number >= high else log_tail(self.of, value, formula)
+        before = less(value, low) if self._discrete else less_equal(value, low)
+        if value.dtype in FLOATS:
+            before = logical_or(before, equal(value, -math.inf))
+        beyond = greater_equal(value, high)
+        inside = where(logical_or(before, beyond), cast(point_of(self.of), value.dtype), value)
+        return where(before, below, where(beyond, above, log_tail(self.of, inside, formula)))
 
     def _log_probability(self, low: Node, high: Node) -> Node:
         """log P(low < X <= high)."""

@@ -23,6 +23,8 @@ from consilience.distributions.mathematics import (
     log1p,
     log_ndtr,
     logit,
+    maximum,
+    minimum,
     ndtri,
     sigmoid,
     softplus,
@@ -158,7 +160,7 @@ class LogitNormal(Continuous):
         return sigmoid(self.mu + self.sigma * draw("random_normal", key, shape))
 
     def support_point(self) -> Node:
-        return sigmoid(self.mu)
+        return sigmoid(minimum(maximum(self.mu, -30.0), 30.0))  # beyond it is an end of the interval
 
 
 class BetaPrime(Continuous):
