@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from consilience.inference import NutsKernel
-from consilience.inference.chain_state import start
+from consilience.inference.point import start
 from consilience.inference.density import Inputs, Outputs, evaluate
 from consilience.inference.descent import MOST_EVALUATIONS, descend, new_descent
 from consilience.inference.native_chain import new_state, open_density

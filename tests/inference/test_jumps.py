@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from consilience.inference import NutsKernel, Rows
-from consilience.inference.chain_state import State, start
+from consilience.inference.point import State, start
 from consilience.inference.density import Density
 from consilience.inference.hamiltonian import copy
 from consilience.inference.jumps import SHORTENING, WHOLE_SHARE, Jumps, jump_around, new_jumps

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from consilience.inference.chain_state import start
+from consilience.inference.point import start
 from consilience.inference.density import Inputs, Outputs
 from consilience.inference.metric import new_metric
 from consilience.inference.native_chain import new_state, open_density

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from consilience.inference import HmcKernel, Kernel, NutsKernel, Rows
-from consilience.inference.chain_state import State, start
+from consilience.inference.point import State, start
 from consilience.inference.dual_averaging import StepSize, learn, restart, settle
 from consilience.inference.fisher_diagonal import guess, new_estimators, observe, refresh, switch, younger_count
 from consilience.inference.kernel import Learning, Orders

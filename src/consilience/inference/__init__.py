@@ -1,27 +1,10 @@
-"""Samplers: kernels that know a log density and random numbers, and nothing of models, threads or screens."""
+"""Step methods: kernels that know a log density and random numbers, and nothing of models, threads or screens."""
 
+from consilience.inference.block import Block
 from consilience.inference.density import LogDensity
-from consilience.inference.hmc_chain import HmcKernel
-from consilience.inference.kernel import Divergences, Kernel, MarkovChain, Rows, Tuning
-from consilience.inference.metropolis_chain import MetropolisKernel
-from consilience.inference.nuts_chain import NutsKernel
+from consilience.inference.hmc import HamiltonianMC
+from consilience.inference.kernel import Kernel
+from consilience.inference.metropolis import Metropolis
+from consilience.inference.nuts_kernel import NUTS
 
-# PyMC's names of the kernels.
-HamiltonianMC = HmcKernel
-Metropolis = MetropolisKernel
-NUTS = NutsKernel
-
-__all__ = [
-    "NUTS",
-    "Divergences",
-    "HamiltonianMC",
-    "HmcKernel",
-    "Kernel",
-    "LogDensity",
-    "MarkovChain",
-    "Metropolis",
-    "MetropolisKernel",
-    "NutsKernel",
-    "Rows",
-    "Tuning",
-]
+__all__ = ["NUTS", "Block", "HamiltonianMC", "Kernel", "LogDensity", "Metropolis"]

@@ -1,92 +1,61 @@
-"""The memory a chain writes to: draws, statistics and divergences of one window, allocated before it begins.
+"""The coordinates that a kernel moves, and the density it sees of them.
 
-Row t belongs to the t-th transition of the window. What is done with the rows stays outside.
+A block is a part of a chain's position, or all of it. Which variables of a model it stands for is decided elsewhere.
 """
 
 from __future__ import annotations
 
+from typing import Literal, Protocol, runtime_checkable
+
 import numpy as np
+from numpy.typing import NDArray
 
-from consilience.inference.hamiltonian import copy
-from consilience.inference.kernel import Rows
-from consilience.native.typed_python import Array, boolean, f64, i64, native, record, simd
+from consilience.inference.density import LogDensity
+from consilience.record import Record
+
+# What a kernel asks of a density: values, values with gradients, or one term for each of its coordinates.
+Needs = Literal["logp", "gradient", "elementwise"]
 
 
-@record
-class Block:
-    """Rows for the draws and statistics of one chain and one window.
+class Block(Record, eq=False):
+    """Some coordinates of a chain's position.
 
-    rows              transitions there is room for
-    filled            transitions written so far
-    columns           statistics per transition
-    draws             f64[rows, dimension]
-    finite            whether all draws written so far are finite
-    statistics        f64[columns, rows]; counts and flags are stored as numbers too
-    with_gradients    whether gradients are stored as well
-    gradients         f64[rows, dimension]
-    divergences       divergences so far
-    divergence_rows   their transitions, i64[rows]
-    divergence_from, divergence_to   where the diverging leapfrog steps began and ended, f64[rows, dimension]
+    density         of these coordinates given all others, up to terms in which they do not occur
+    places          where they lie in the position, int64 (coordinate,), ascending
+    names           of the variables
+    discrete        whether the coordinates are whole numbers, bool (coordinate,)
+    lower, upper    bounds of a discrete coordinate, both included, float64 (coordinate,); else infinite. They are bounds
+                    for every value of the other coordinates
+    whole           whether these are all coordinates
     """
 
-    rows: i64
-    filled: i64
-    columns: i64
-    draws: Array[f64]
-    finite: boolean
-    statistics: Array[f64]
-    with_gradients: boolean
-    gradients: Array[f64]
-    divergences: i64
-    divergence_rows: Array[i64]
-    divergence_from: Array[f64]
-    divergence_to: Array[f64]
+    density: LogDensity
+    places: NDArray[np.int64]
+    names: tuple[str, ...]
+    discrete: NDArray[np.bool_]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    whole: bool = True
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return len(self.places)
 
 
-def new_block(rows: Rows) -> Block:
-    """A block on this memory, with room for a divergence in each of its rows."""
-    transitions, dimension = rows.draws.shape
-    return Block(
-        rows=transitions,
-        filled=0,
-        columns=len(rows.statistics),
-        draws=rows.draws.reshape(-1),
-        finite=True,
-        statistics=rows.statistics.reshape(-1),
-        with_gradients=rows.gradients is not None,
-        gradients=np.empty(1) if rows.gradients is None else rows.gradients.reshape(-1),
-        divergences=0,
-        # the system hands out memory when it is written to, so room that is not used costs nothing
-        divergence_rows=np.empty(transitions, np.int64),
-        divergence_from=np.empty(transitions * dimension),
-        divergence_to=np.empty(transitions * dimension),
-    )
+@runtime_checkable
+class Divisible(Protocol):
+    """A log density that can be restricted to some of its variables."""
+
+    def block(self, names: tuple[str, ...], needs: Needs) -> Block:
+        """The block of these variables, all of them for `()`; its density is compiled when it is first asked for."""
+        ...
 
 
-@native
-def put(block: Block, column: i64, row: i64, value: f64) -> None:
-    """Store one statistic of one transition."""
-    block.statistics[column * block.rows + row] = value
-
-
-@native
-def put_point(block: Block, row: i64, position: Array[f64], gradient: Array[f64], dimension: i64) -> None:
-    """Store where a transition led to."""
-    copy(position, block.draws[row * dimension :], dimension)
-    remainder = 0.0  # NaN where a number less itself is not 0
-    for i in simd(dimension):
-        remainder += position[i] - position[i]
-    if remainder != 0.0:
-        block.finite = False
-    if block.with_gradients:
-        copy(gradient, block.gradients[row * dimension :], dimension)
-
-
-@native(rare=True)
-def put_divergence(block: Block, row: i64, begin: Array[f64], end: Array[f64], dimension: i64) -> None:
-    """Store the two ends of the leapfrog step that diverged in transition `row`."""
-    at = block.divergences
-    block.divergence_rows[at] = row
-    copy(begin, block.divergence_from[at * dimension :], dimension)
-    copy(end, block.divergence_to[at * dimension :], dimension)
-    block.divergences += 1
+def block_of(density: LogDensity, names: tuple[str, ...], needs: Needs) -> Block:
+    """The block of these variables; a density that cannot be divided is one block of real numbers."""
+    if isinstance(density, Divisible):
+        return density.block(names, needs)
+    n = density.dimension
+    unbounded = np.full(n, np.inf)
+    return Block(density, np.arange(n), (), np.zeros(n, np.bool_), -unbounded, unbounded)

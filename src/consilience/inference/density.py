@@ -36,14 +36,19 @@ class LogDensity(Protocol):
 
 @record
 class Inputs:
-    """The table `inputs` of an entry: one pointer."""
+    """The table `inputs` of an entry: the coordinates that are moved, and the whole position of the chain.
+
+    The entry of a whole density reads `position` only; that of a block (`block.Block`) takes all other coordinates
+    from `rest`, f64 of the length of the chain's position.
+    """
 
     position: Array[f64]
+    rest: Array[f64]
 
 
 @record
 class Outputs:
-    """The table `outputs` of an entry: two pointers."""
+    """The table `outputs` of an entry: two pointers. Entries without gradient leave the second alone."""
 
     logp: Array[f64]
     gradient: Array[f64]
@@ -53,6 +58,7 @@ class Outputs:
 class Density:
     """A log density in the form native code calls; one per chain, for it owns the scratch memory.
 
+    unused        f64[dimension] for gradients that nobody reads
     evaluations   calls of the entry so far
     stop          i64[1], not 0 once the run is to stop; shared by all chains
     """
@@ -62,6 +68,7 @@ class Density:
     constants: i64
     inputs: Inputs
     outputs: Outputs
+    unused: Array[f64]
     evaluations: i64
     stop: Array[i64]
 
@@ -90,3 +97,25 @@ def evaluate(density: Density, position: Array[f64], gradient: Array[f64]) -> f6
     if status != 0 or not isfinite(logp):
         return -inf
     return logp
+
+
+@native
+def log_density(density: Density, position: Array[f64]) -> f64:
+    """Log density at `position`, as `evaluate` gives it; for kernels that need no gradient."""
+    return evaluate(density, position, density.unused)
+
+
+@native
+def elementwise(density: Density, position: Array[f64], terms: Array[f64]) -> boolean:
+    """Log density at `position` as one term for each of its coordinates; False where the entry fails.
+
+    Only for blocks whose coordinates are independent of each other given all others: `Kernel.needs`.
+    """
+    outputs = density.outputs
+    before = outputs.logp
+    density.inputs.position = position
+    outputs.logp = terms
+    density.evaluations += 1
+    status = density.entry(density.inputs, outputs, density.workspace, density.constants)
+    outputs.logp = before
+    return status == 0

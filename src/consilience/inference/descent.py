@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from consilience.inference.chain_state import State, finite
+from consilience.inference.point import Point, finite
 from consilience.inference.density import Density, evaluate, stopped
 from consilience.inference.hamiltonian import copy
 from consilience.inference.vectors import Vectors
@@ -69,17 +69,17 @@ def inner(x: Array[f64], y: Array[f64], dimension: i64) -> f64:
 
 
 @native(rare=True)
-def point_uphill(descent: Descent, state: State) -> None:
+def point_uphill(descent: Descent, point: Point) -> None:
     """direction = H gradient, by the two loops over the pairs (Nocedal 1980)."""
-    n = state.dimension
+    n = point.dimension
     direction = descent.direction
-    copy(state.gradient, direction, n)
+    copy(point.gradient, direction, n)
     first = max(0, descent.pairs - HISTORY)
     pair = descent.pairs - 1
     while pair >= first:
         slot = pair % HISTORY
-        move = descent.moves[slot * state.stride :]
-        turn = descent.turns[slot * state.stride :]
+        move = descent.moves[slot * point.stride :]
+        turn = descent.turns[slot * point.stride :]
         weight = inner(move, direction, n) / descent.curvatures[slot]
         descent.weights[slot] = weight
         for i in range(n):
@@ -87,29 +87,29 @@ def point_uphill(descent: Descent, state: State) -> None:
         pair -= 1
     if descent.pairs > 0:
         newest = (descent.pairs - 1) % HISTORY
-        turn = descent.turns[newest * state.stride :]
+        turn = descent.turns[newest * point.stride :]
         scale = descent.curvatures[newest] / inner(turn, turn, n)
         for i in range(n):
             direction[i] *= scale
     for pair in range(first, descent.pairs):
         slot = pair % HISTORY
-        move = descent.moves[slot * state.stride :]
-        turn = descent.turns[slot * state.stride :]
+        move = descent.moves[slot * point.stride :]
+        turn = descent.turns[slot * point.stride :]
         weight = descent.weights[slot] - inner(turn, direction, n) / descent.curvatures[slot]
         for i in range(n):
             direction[i] += weight * move[i]
 
 
 @native(rare=True)
-def remember(descent: Descent, state: State) -> None:
+def remember(descent: Descent, point: Point) -> None:
     """Store the pair from the state to the point reached, if the density curves the right way there."""
-    n = state.dimension
+    n = point.dimension
     slot = descent.pairs % HISTORY
-    move = descent.moves[slot * state.stride :]
-    turn = descent.turns[slot * state.stride :]
+    move = descent.moves[slot * point.stride :]
+    turn = descent.turns[slot * point.stride :]
     for i in range(n):
-        move[i] = descent.position[i] - state.position[i]
-        turn[i] = state.gradient[i] - descent.gradient[i]
+        move[i] = descent.position[i] - point.position[i]
+        turn[i] = point.gradient[i] - descent.gradient[i]
     curvature = inner(move, turn, n)
     if curvature > 1e-12 * sqrt(inner(move, move, n) * inner(turn, turn, n)):
         descent.curvatures[slot] = curvature
@@ -117,20 +117,20 @@ def remember(descent: Descent, state: State) -> None:
 
 
 @native(rare=True)
-def descend(descent: Descent, density: Density, state: State) -> None:
+def descend(descent: Descent, density: Density, point: Point) -> None:
     """Climb from the state, whose log density and gradient are finite, towards the typical set."""
-    n = state.dimension
+    n = point.dimension
     descent.pairs = 0
     begun = density.evaluations
     typical = 0
     climbing = True
     while climbing and not stopped(density):
-        point_uphill(descent, state)
-        decrement = inner(state.gradient, descent.direction, n)
+        point_uphill(descent, point)
+        decrement = inner(point.gradient, descent.direction, n)
         # The first direction is the gradient itself, which has no scale.
         length = 1.0
         if descent.pairs == 0:
-            length = 1.0 / max(sqrt(inner(state.gradient, state.gradient, n)), 1e-300)
+            length = 1.0 / max(sqrt(inner(point.gradient, point.gradient, n)), 1e-300)
         elif decrement <= float(n):
             typical += 1
         else:
@@ -148,14 +148,14 @@ def descend(descent: Descent, density: Density, state: State) -> None:
             and not stopped(density)
         ):
             for i in range(n):
-                descent.position[i] = state.position[i] + length * descent.direction[i]
+                descent.position[i] = point.position[i] + length * descent.direction[i]
             logp = evaluate(density, descent.position, descent.gradient)
-            gained = logp >= state.logp + ARMIJO * length * decrement
+            gained = logp >= point.logp + ARMIJO * length * decrement
             if gained and finite(descent.gradient, n):
-                remember(descent, state)
-                copy(descent.position, state.position, n)
-                copy(descent.gradient, state.gradient, n)
-                state.logp = logp
+                remember(descent, point)
+                copy(descent.position, point.position, n)
+                copy(descent.gradient, point.gradient, n)
+                point.logp = logp
                 climbing = True
             length *= 0.3 if trial < 3 else 0.1
             trial += 1

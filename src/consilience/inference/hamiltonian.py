@@ -7,7 +7,7 @@ inverse mass times the gradient) with its gradient: so a step needs one product 
 
 from __future__ import annotations
 
-from consilience.inference.chain_state import State
+from consilience.inference.point import Point
 from consilience.inference.density import Density, evaluate
 from consilience.inference.metric import Metric, scale_momentum, velocity_of
 from consilience.inference.streams import normal_vector
@@ -31,9 +31,9 @@ def kinetic_energy(momentum: Array[f64], velocity: Array[f64], dimension: i64) -
 
 
 @native
-def draw_momentum(state: State, metric: Metric, purpose: i64, first: i64, momentum: Array[f64]) -> None:
+def draw_momentum(point: Point, metric: Metric, purpose: i64, first: i64, momentum: Array[f64]) -> None:
     """momentum ~ Normal(0, M), from the transition's blocks from `first` on."""
-    normal_vector(state, purpose, first, momentum)
+    normal_vector(point, purpose, first, momentum)
     scale_momentum(metric, momentum)
 
 

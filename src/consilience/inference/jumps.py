@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from consilience.inference.chain_state import State, finite
+from consilience.inference.point import Point, finite
 from consilience.inference.density import Density, evaluate, stopped
 from consilience.inference.hamiltonian import copy
 from consilience.inference.streams import JUMP, purpose_key, two_uniforms
@@ -29,29 +29,39 @@ class Jumps:
     points      number of points in the archive
     archive     f64[points, dimension]
     accepted    jumps accepted so far
-    position, gradient   f64[dimension]
     """
 
     count: i64
     points: i64
     archive: Array[f64]
     accepted: i64
+
+
+@record
+class JumpScratch:
+    """The point proposed: f64[dimension]."""
+
     position: Array[f64]
     gradient: Array[f64]
 
 
-def new_jumps(vectors: Vectors) -> Jumps:
+def new_jumps() -> Jumps:
     """No jumps."""
-    return Jumps(0, 0, np.zeros(1), 0, vectors.vector(), vectors.vector())
+    return Jumps(0, 0, np.zeros(1), 0)
+
+
+def new_jump_scratch(vectors: Vectors) -> JumpScratch:
+    """Fresh scratch memory."""
+    return JumpScratch(vectors.vector(), vectors.vector())
 
 
 @native(rare=True)
-def jump(jumps: Jumps, density: Density, state: State, stage: i64) -> None:
+def jump(jumps: Jumps, scratch: JumpScratch, density: Density, point: Point, stage: i64) -> None:
     """One Metropolis step with a proposal from the archive; `stage` counts those of one transition."""
-    n = state.dimension
-    key = purpose_key(state.key, JUMP)
-    first, second = two_uniforms(key, state.transition, 2 * stage)
-    kind, accept = two_uniforms(key, state.transition, 2 * stage + 1)
+    n = point.dimension
+    key = purpose_key(point.key, JUMP)
+    first, second = two_uniforms(key, point.transition, 2 * stage)
+    kind, accept = two_uniforms(key, point.transition, 2 * stage + 1)
     a = min(int(first * float(jumps.points)), jumps.points - 1)
     b = min(int(second * float(jumps.points - 1)), jumps.points - 2)
     if b >= a:
@@ -60,21 +70,21 @@ def jump(jumps: Jumps, density: Density, state: State, stage: i64) -> None:
     begin = jumps.archive[a * n :]
     end = jumps.archive[b * n :]
     for i in range(n):
-        jumps.position[i] = state.position[i] + factor * (begin[i] - end[i])
-    logp = evaluate(density, jumps.position, jumps.gradient)
+        scratch.position[i] = point.position[i] + factor * (begin[i] - end[i])
+    logp = evaluate(density, scratch.position, scratch.gradient)
     # a trajectory could not leave a point without gradient, so none ends there, and no jump may
-    if accept < exp(min(0.0, logp - state.logp)) and finite(jumps.gradient, n):
-        copy(jumps.position, state.position, n)
-        copy(jumps.gradient, state.gradient, n)
-        state.logp = logp
+    if accept < exp(min(0.0, logp - point.logp)) and finite(scratch.gradient, n):
+        copy(scratch.position, point.position, n)
+        copy(scratch.gradient, point.gradient, n)
+        point.logp = logp
         jumps.accepted += 1
 
 
 @native(rare=True)
-def jump_around(jumps: Jumps, density: Density, state: State) -> None:
+def jump_around(jumps: Jumps, scratch: JumpScratch, density: Density, point: Point) -> None:
     """All jumps that follow one transition."""
     if jumps.points >= 2:
         stage = 0
         while stage < jumps.count and not stopped(density):
-            jump(jumps, density, state, stage)
+            jump(jumps, scratch, density, point, stage)
             stage += 1

@@ -1,190 +1,122 @@
-"""What a run needs to know of a sampler: how to make a chain, and what a chain can do.
+"""The contract of a step method: what it needs, what it remembers, what it tells, and one native transition.
 
-A kernel is a small immutable value that holds settings. A chain is one sequence of transitions with all its
-memory; it is driven by one thread at a time. What passes between a chain and its run are the messages below.
+A kernel is a small immutable value that holds settings. Its chains' memory, its transitions and its statistics are
+records and functions of typed Python, named by class attributes. Threads, tuning across chains and storage stay
+outside; see `docs/step-methods.md`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import IntEnum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from consilience.inference.density import LogDensity
-from consilience.inference.metric import Scales
+from consilience.errors import SamplingError
+from consilience.inference.block import Block, Needs
+from consilience.inference.columns import Columns, Role, columns_of
+from consilience.inference.density import Density
+from consilience.inference.messages import Command, Tuning
+from consilience.inference.point import Point
+from consilience.inference.vectors import Vectors
+from consilience.native.typed_python import NativeFunction
 from consilience.record import Record
 
-Snapshot = Mapping[str, Any]  # numbers and arrays by name; see `snapshot`
+if TYPE_CHECKING:
+    from consilience.inference.tuner import Setting, Tuner
+
+# (point, state, scratch, density, info): whether it was done; False where the run was stopped meanwhile.
+Transition = NativeFunction[[Point, Any, Any, Density, Any], bool]
 
 
-class Learning(IntEnum):
-    """What a chain learns from its transitions."""
+class Kernel(Record):
+    """A step method with its settings; derive from it to write another one.
 
-    NOTHING = 0
-    SCHEDULE = 1  # metric and step size, by itself, on a schedule of fixed length
-    ALONE = 2  # metric and step size, by itself, for as long as it is told to
-    STEP = 3  # the step size; the metric comes from the run
+    vars       names of the variables it moves, or the variables themselves; none: all that no other kernel moves
+    compiled   False runs the same source under CPython: slow, for debugging; the density's entry is then a Python
+               callable
 
+    A derived class states:
 
-class Rows(Record):
-    """The memory a chain writes to, allocated by whoever runs it.
+    needs      "logp", "gradient" (log densities come with gradients), or "elementwise" (one term per coordinate, for
+               variables whose elements are independent of each other given all others)
+    Info       a `@record` of f64, i64 and boolean fields: the statistics of one transition, in their order
+    roles      which field of `Info` is the log density, tells a divergence, …: see `columns.Role`
+    start      `@native` (point, state, scratch, density, info) -> boolean: evaluates the starting point; False if it
+               cannot be one. `point.start_without_gradient` and `point.start` evaluate it
+    step       `@native`, with the same parameters: one transition of `point`, described in `info`. False, with `point`
+               and `state` as they were, if `density.stopped`; otherwise it has added 1 to `point.transition`
+    discrete   whether it moves whole numbers ("only", True), or none (False)
 
-    draws        float64 (transition, coordinate), C-contiguous
-    statistics   float64 (statistic, transition), C-contiguous
-    gradients    float64 (transition, coordinate), C-contiguous, or None where nobody needs them
+    and makes a chain's memory with `state` and `scratch`. What is in `state` is all that checkpoints hold besides
+    `point`: every field of it is written and read back.
     """
 
-    draws: NDArray[np.float64]
-    statistics: NDArray[np.float64]
-    gradients: NDArray[np.float64] | None = None
+    vars: tuple[str, ...] = ()
+    compiled: bool = True
 
+    needs: ClassVar[Needs] = "gradient"
+    Info: ClassVar[type[Any]]
+    roles: ClassVar[Mapping[Role, str]] = {}
+    start: ClassVar[NativeFunction[..., bool]]
+    step: ClassVar[NativeFunction[..., bool]]
+    discrete: ClassVar[bool] = False
+    continuous: ClassVar[bool] = True
+    fewest_chains: ClassVar[int] = 1
 
-class Divergences(Record):
-    """The divergences of one chain in one window.
+    def __post_init__(self) -> None:
+        given = self.vars
+        several = given if isinstance(given, list | tuple) else (given,)
+        names = tuple(v if isinstance(v, str) else getattr(v, "name", None) for v in several)
+        if not all(isinstance(name, str) for name in names):
+            raise SamplingError(
+                f"{type(self).__name__} takes variables or their names first, got {given!r}; give settings by name."
+            )
+        object.__setattr__(self, "vars", names)
+        self.check()
 
-    transitions   int64 (divergence,): rows of the window
-    begins, ends  float64 (divergence, coordinate): where the leapfrog step that diverged began and ended; the
-                  end may hold numbers that are not finite
-    """
+    def check(self) -> None:
+        """Raise SamplingError for settings out of range."""
 
-    transitions: NDArray[np.int64]
-    begins: NDArray[np.float64]
-    ends: NDArray[np.float64]
+    def state(self, block: Block, point: Point, vectors: Vectors, tune: int) -> Any:
+        """What a chain of this kernel remembers, a record; made once, before the first transition.
 
-
-class Tuning(Record):
-    """What a chain has learnt.
-
-    step_size   step size (for Metropolis: scale of the proposal)
-    scales      the metric (for Metropolis: of the proposal)
-    """
-
-    step_size: float
-    scales: Scales
-
-    @property
-    def variance(self) -> NDArray[np.float64]:
-        """The metric's variances, float64 (coordinate,)."""
-        return self.scales.variance
-
-
-class Averaging(Record):
-    """A state of dual averaging: see `dual_averaging.StepSize`."""
-
-    step: float
-    anchor: float
-    count: int
-
-
-class Orders(Record):
-    """What a run tells a chain between two windows. What is None stays as it is.
-
-    learning        what is learnt from now on
-    max_treedepth   greatest depth of a tree
-    scales          the metric
-    step            the state of the step size
-    target_accept   acceptance probability that the step size is tuned for
-    search          a step size from which to search another one before the window begins
-    jumps, archive  differential-evolution jumps after every transition, and the points they are made of,
-                    float64 (point, coordinate)
-    """
-
-    learning: Learning | None = None
-    max_treedepth: int | None = None
-    scales: Scales | None = None
-    step: Averaging | None = None
-    target_accept: float | None = None
-    search: float | None = None
-    jumps: int | None = None
-    archive: NDArray[np.float64] | None = None
-
-
-class MarkovChain(Protocol):
-    """One chain at work."""
-
-    def begin(self, descend: bool = False) -> None:
-        """Evaluate the starting point and prepare; InitialPointError if its log density is not finite.
-
-        descend   climb to where most of the probability is, before
+        tune   number of transitions at the beginning in which it tunes itself; 0 for none
         """
-        ...
+        raise NotImplementedError
 
-    def obey(self, orders: Orders) -> None:
-        """Take in what the run has decided. Raises SamplingError for what this kernel cannot do."""
-        ...
+    def scratch(self, block: Block, point: Point, state: Any, density: Density, vectors: Vectors) -> Any:
+        """Memory that transitions use and do not remember, a record; made anew when a chain is resumed."""
+        raise NotImplementedError
 
-    def write_to(self, rows: Rows) -> None:
-        """From now on transitions are written to these rows, from the first one on."""
-        ...
+    def obey(self, point: Point, state: Any, command: Command) -> bool:
+        """Take in what a tuner has decided; gives whether `start` is to run once more before the next transition.
 
-    def advance(self, count: int) -> int:
-        """Make up to `count` transitions and give the number made, smaller only once a stop was requested."""
-        ...
-
-    @property
-    def evaluations(self) -> int:
-        """Evaluations of the log density so far."""
-        ...
-
-    @property
-    def finite(self) -> bool:
-        """Whether all draws in the rows written to now are finite; False also where that is not known."""
-        ...
-
-    def divergences(self) -> Divergences:
-        """Divergences among the rows written to now."""
-        ...
-
-    def tuning(self) -> Tuning:
-        """What the chain has learnt so far."""
-        ...
-
-    def snapshot(self) -> Snapshot:
-        """All that decides how the chain goes on, copied."""
-        ...
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a snapshot of this chain or of one made alike."""
-        ...
-
-    def reseed(self, attempt: int) -> None:
-        """Other random numbers from now on, a function of the chain's key and `attempt`."""
-        ...
-
-
-class Kernel(Protocol):
-    """A sampler with its settings."""
-
-    @property
-    def statistics(self) -> Mapping[str, str]:
-        """Names of the statistics of a transition, in the order of the rows, with NumPy element types."""
-        ...
-
-    @property
-    def poolable(self) -> bool:
-        """Whether its chains obey all orders, so that a run can tune them together."""
-        ...
-
-    def prepare(self) -> None:
-        """Begin to prepare for `chain` beside what the caller does next, such as compiling a model."""
-        ...
-
-    def chain(
-        self,
-        density: LogDensity,
-        position: NDArray[np.float64],
-        key: int,
-        tune: int,
-        stop: NDArray[np.int64],
-    ) -> MarkovChain:
-        """A new chain.
-
-        position   its starting point, float64 (coordinate,)
-        key        key of its random numbers, see `streams.chain_key`
-        tune       number of transitions at the beginning in which it tunes itself, on a schedule; 0 for none
-        stop       int64 (1,); once it is not 0 the chain ends after at most one more evaluation
+        The one command that all kernels know is "sample": tuning is over.
         """
-        ...
+        if command == "sample" and hasattr(state, "tune"):
+            state.tune = 0
+        return False
+
+    def learnt(self, state: Any) -> Tuning | None:
+        """Step size and metric as they are now, for kernels that have them."""
+        return None
+
+    def rekey(self, scratch: Any, key: int) -> None:
+        """Take the random numbers of another key; for kernels that keep keys derived from it in their scratch."""
+
+    def ends(self, scratch: Any) -> tuple[Any, Any] | None:
+        """The two vectors in which `step` leaves both ends of a leapfrog step that diverged, where some may."""
+        return None
+
+    def tuner(self, setting: Setting) -> Tuner | None:
+        """What tunes all chains of a run together; None: every chain tunes itself."""
+        return None
+
+    @property
+    def columns(self) -> Columns:
+        """Names, types and roles of the statistics."""
+        return columns_of(self.Info, self.roles)
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The kernels that move a chain one after the other: this one."""
+        return (self,)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from consilience.inference.chain_state import State
+from consilience.inference.point import Point
 from consilience.inference.density import Density, stopped
 from consilience.inference.hamiltonian import copy, draw_momentum, kinetic_energy, leapfrog
 from consilience.inference.metric import Metric, velocity_of
@@ -40,6 +40,8 @@ class Trajectory:
     momentum_sum           sum of the momenta of all points, f64[dimension]
     log_weight             log of the sum over all points of exp(start energy - energy)
     chosen                 slot of the point chosen so far; its log density, energy and place follow
+    turning                whether the trajectory has turned around
+    diverging_from, diverging_to   ends of the leapfrog step that diverged, f64[dimension]
     """
 
     key: i64
@@ -55,6 +57,9 @@ class Trajectory:
     chosen_logp: f64
     chosen_energy: f64
     chosen_place: i64
+    turning: boolean
+    diverging_from: Array[f64]
+    diverging_to: Array[f64]
 
 
 @record
@@ -86,35 +91,38 @@ class Growth:
 
 
 @record
-class Info:
-    """What happened in one transition.
+class NutsInfo:
+    """What happened in one transition, under PyMC's names.
 
-    depth               doublings tried
-    leapfrogs           leapfrog steps taken
-    acceptance          mean over the leaves of min(1, exp(start energy - energy))
-    symmetric           mean over the leaves of 2 / (1 + exp|energy - start energy|), which energy gained and
-                        energy lost lower alike
-    diverging           whether the energy error passed its bound
-    turning             whether the trajectory turned around
-    energy              energy of the new state
-    energy_error        energy of the new state minus energy at the start
-    max_energy_error    the energy error of greatest size along the trajectory, with its sign
-    place               where on the trajectory the new state lies, in leapfrog steps from the start
-    diverging_from, diverging_to   slots of the leapfrog step that diverged
+    depth                  doublings tried
+    step_size, step_size_bar   step size used, and the average of dual averaging
+    tree_size, n_steps     leapfrog steps taken
+    mean_tree_accept       mean over the leaves of min(1, exp(start energy - energy))
+    diverging              whether the energy error passed its bound
+    energy                 energy of the new state
+    energy_error           energy of the new state minus energy at the start
+    max_energy_error       the energy error of greatest size along the trajectory, with its sign
+    lp                     log density of the new state
+    index_in_trajectory    where on the trajectory the new state lies, in leapfrog steps from the start
+    reached_max_treedepth  whether the trajectory neither turned around nor diverged
+    mean_tree_accept_sym   mean over the leaves of 2 / (1 + exp|energy - start energy|), which energy gained and
+                           energy lost lower alike
     """
 
     depth: i64
-    leapfrogs: i64
-    acceptance: f64
-    symmetric: f64
+    step_size: f64
+    step_size_bar: f64
+    tree_size: f64
+    mean_tree_accept: f64
     diverging: boolean
-    turning: boolean
     energy: f64
     energy_error: f64
     max_energy_error: f64
-    place: i64
-    diverging_from: i64
-    diverging_to: i64
+    lp: f64
+    index_in_trajectory: i64
+    reached_max_treedepth: boolean
+    n_steps: i64
+    mean_tree_accept_sym: f64
 
 
 @record
@@ -125,18 +133,18 @@ class Nuts:
     """
 
     density: Density
-    state: State
+    point: Point
     metric: Metric
     trajectory: Trajectory
     growth: Growth
-    info: Info
+    info: NutsInfo
     max_treedepth: i64
 
 
-def new_nuts(density: Density, state: State, metric: Metric, vectors: Vectors, max_treedepth: int) -> Nuts:
-    """All that transitions of `state` need, with fresh scratch memory."""
+def new_nuts(density: Density, point: Point, metric: Metric, vectors: Vectors, max_treedepth: int) -> Nuts:
+    """All that transitions of `point` need, with fresh scratch memory."""
     trajectory = Trajectory(
-        key=purpose_key(state.key, TREE),
+        key=purpose_key(point.key, TREE),
         positions=vectors.rows(SLOTS),
         gradients=vectors.rows(SLOTS),
         drifts=vectors.rows(SLOTS),
@@ -149,6 +157,9 @@ def new_nuts(density: Density, state: State, metric: Metric, vectors: Vectors, m
         chosen_logp=0.0,
         chosen_energy=0.0,
         chosen_place=0,
+        turning=False,
+        diverging_from=vectors.vector(),
+        diverging_to=vectors.vector(),
     )
     growth = Growth(
         tip=0,
@@ -164,21 +175,8 @@ def new_nuts(density: Density, state: State, metric: Metric, vectors: Vectors, m
         candidate_place=0,
         log_weight=0.0,
     )
-    info = Info(
-        depth=0,
-        leapfrogs=0,
-        acceptance=0.0,
-        symmetric=0.0,
-        diverging=False,
-        turning=False,
-        energy=0.0,
-        energy_error=0.0,
-        max_energy_error=0.0,
-        place=0,
-        diverging_from=0,
-        diverging_to=0,
-    )
-    return Nuts(density, state, metric, trajectory, growth, info, max_treedepth)
+    info = NutsInfo(*([0] * 14))
+    return Nuts(density, point, metric, trajectory, growth, info, max_treedepth)
 
 
 @native
@@ -315,19 +313,19 @@ def grow(nuts: Nuts, step: f64, start_energy: f64, leaves: i64) -> None:
     step   signed step size: negative goes back in time
     """
     density = nuts.density
-    state = nuts.state
+    point = nuts.point
     trajectory = nuts.trajectory
     growth = nuts.growth
     info = nuts.info
     metric = nuts.metric
-    n = state.dimension
-    stride = state.stride
+    n = point.dimension
+    stride = point.stride
     growth.candidate = growth.tip
     growth.waiting = 0
     growth.log_weight = -inf
     direction = 1 if step > 0.0 else -1
     leaf = 0
-    while leaf < leaves and not info.turning and not info.diverging and not stopped(density):
+    while leaf < leaves and not trajectory.turning and not info.diverging and not stopped(density):
         last = growth.tip
         slot = free_slot(trajectory, growth)
         logp, kinetic = leapfrog(
@@ -347,40 +345,40 @@ def grow(nuts: Nuts, step: f64, start_energy: f64, leaves: i64) -> None:
         error = energy - start_energy
         growth.tip = slot
         growth.place += direction
-        info.leapfrogs += 1
+        info.n_steps += 1
         if isnan(error):
             error = inf
         if abs(error) > abs(info.max_energy_error):
             info.max_energy_error = error
         if error > GREATEST_ENERGY_ERROR:
             info.diverging = True
-            info.diverging_from = last
-            info.diverging_to = slot
+            copy(trajectory.positions[last * stride :], trajectory.diverging_from, n)
+            copy(trajectory.positions[slot * stride :], trajectory.diverging_to, n)
         else:
-            info.acceptance += exp(min(0.0, -error))
-            info.symmetric += 2.0 / (1.0 + exp(abs(error)))
+            info.mean_tree_accept += exp(min(0.0, -error))
+            info.mean_tree_accept_sym += 2.0 / (1.0 + exp(abs(error)))
             growth.log_weight = log_add_exp(growth.log_weight, -error)
             # the new leaf is chosen with its share of the weight so far: a multinomial choice in one pass
             share = exp(-error - growth.log_weight)
-            if uniform(trajectory.key, state.transition, info.leapfrogs) < share:
+            if uniform(trajectory.key, point.transition, info.n_steps) < share:
                 growth.candidate = slot
                 growth.candidate_logp = logp
                 growth.candidate_energy = energy
                 growth.candidate_place = growth.place
-            info.turning = close_spans(growth, leaf, n, stride)
+            trajectory.turning = close_spans(growth, leaf, n, stride)
         leaf += 1
 
 
 @native
 def double(nuts: Nuts, step_size: f64, start_energy: f64) -> None:
     """Double the trajectory in a random direction, move the choice, and see whether the whole turns."""
-    state = nuts.state
+    point = nuts.point
     trajectory = nuts.trajectory
     growth = nuts.growth
     info = nuts.info
-    n = state.dimension
-    stride = state.stride
-    toss, move = two_uniforms(trajectory.key, state.transition, DOUBLING_BLOCKS + info.depth)
+    n = point.dimension
+    stride = point.stride
+    toss, move = two_uniforms(trajectory.key, point.transition, DOUBLING_BLOCKS + info.depth)
     side = 1 if toss < 0.5 else 0
     near = trajectory.end_motions[side * 2 * stride :]
     far = trajectory.end_motions[(1 - side) * 2 * stride :]
@@ -390,7 +388,7 @@ def double(nuts: Nuts, step_size: f64, start_energy: f64) -> None:
     growth.place = trajectory.end_places[side]
     copy_motion(near, growth.motion, n, stride)
     grow(nuts, step_size if side == 1 else -step_size, start_energy, leaves)
-    if info.turning or info.diverging or stopped(nuts.density):
+    if trajectory.turning or info.diverging or stopped(nuts.density):
         return  # an unfinished half may not be chosen from, or the chain would not be reversible
 
     # biased progressive sampling: the new half is preferred, which keeps detailed balance and moves further
@@ -404,7 +402,7 @@ def double(nuts: Nuts, step_size: f64, start_energy: f64) -> None:
     # seen from its far end, a trajectory that grew backwards looks like one that grew forwards
     added = growth.begins if leaves == 1 else growth.sums
     total = trajectory.momentum_sum
-    info.turning = spans_turn(far, near, total, growth.begins, growth.motion, added, n, stride)
+    trajectory.turning = spans_turn(far, near, total, growth.begins, growth.motion, added, n, stride)
     trajectory.end_slots[side] = growth.tip
     trajectory.end_places[side] = growth.place
     copy_motion(growth.motion, near, n, stride)
@@ -416,53 +414,55 @@ def transition(nuts: Nuts, step_size: f64) -> boolean:
 
     returns   False, with the state as it was, if the run was stopped meanwhile
     """
-    state = nuts.state
+    point = nuts.point
     trajectory = nuts.trajectory
     info = nuts.info
     metric = nuts.metric
-    n = state.dimension
-    stride = state.stride
+    n = point.dimension
+    stride = point.stride
     motion = trajectory.end_motions
-    draw_momentum(state, metric, MOMENTUM, 0, motion)
+    draw_momentum(point, metric, MOMENTUM, 0, motion)
     velocity_of(metric, motion, motion[stride:])
     copy_motion(motion, motion[2 * stride :], n, stride)
     copy(motion, trajectory.momentum_sum, n)
-    copy(state.position, trajectory.positions, n)
-    copy(state.gradient, trajectory.gradients, n)
+    copy(point.position, trajectory.positions, n)
+    copy(point.gradient, trajectory.gradients, n)
     if metric.rank > 0:
         velocity_of(metric, trajectory.gradients, trajectory.drifts)
-    start_energy = kinetic_energy(motion, motion[stride:], n) - state.logp
+    start_energy = kinetic_energy(motion, motion[stride:], n) - point.logp
 
     for side in range(2):
         trajectory.end_slots[side] = 0
         trajectory.end_places[side] = 0
     trajectory.log_weight = 0.0
     trajectory.chosen = 0
-    trajectory.chosen_logp = state.logp
+    trajectory.chosen_logp = point.logp
     trajectory.chosen_energy = start_energy
     trajectory.chosen_place = 0
     info.depth = 0
-    info.leapfrogs = 0
-    info.acceptance = 0.0
-    info.symmetric = 0.0
+    info.n_steps = 0
+    info.mean_tree_accept = 0.0
+    info.mean_tree_accept_sym = 0.0
     info.diverging = False
-    info.turning = False
+    trajectory.turning = False
     info.max_energy_error = 0.0
     going = True
     while going and info.depth < nuts.max_treedepth:
         double(nuts, step_size, start_energy)
-        going = not info.turning and not info.diverging and not stopped(nuts.density)
+        going = not trajectory.turning and not info.diverging and not stopped(nuts.density)
     if stopped(nuts.density):
         return False
 
     chosen = trajectory.chosen * stride
-    copy(trajectory.positions[chosen:], state.position, n)
-    copy(trajectory.gradients[chosen:], state.gradient, n)
-    state.logp = trajectory.chosen_logp
-    state.transition += 1
-    info.acceptance /= float(info.leapfrogs)
-    info.symmetric /= float(info.leapfrogs)
+    copy(trajectory.positions[chosen:], point.position, n)
+    copy(trajectory.gradients[chosen:], point.gradient, n)
+    point.logp = trajectory.chosen_logp
+    point.transition += 1
+    info.mean_tree_accept /= float(info.n_steps)
+    info.mean_tree_accept_sym /= float(info.n_steps)
     info.energy = trajectory.chosen_energy
     info.energy_error = trajectory.chosen_energy - start_energy
-    info.place = trajectory.chosen_place
+    info.index_in_trajectory = trajectory.chosen_place
+    info.tree_size = float(info.n_steps)
+    info.reached_max_treedepth = not trajectory.turning and not info.diverging
     return True

@@ -1,6 +1,6 @@
-"""The state of a record as plain numbers and arrays, and back.
+"""The state of a record as plain numbers and arrays, and back: all of its declared fields.
 
-Machine addresses, and what only the present window needs, stay outside: a record names its fields to leave out.
+Addresses of code stay outside, since they are other ones in another process.
 """
 
 from __future__ import annotations
@@ -11,44 +11,43 @@ from typing import Any
 import numpy as np
 
 from consilience.errors import SamplingError
-from consilience.native.typed_python.records import NativeRecord, layout
+from consilience.native.typed_python.records import NativeRecord, layout, release
 
 
-def fields(record: NativeRecord, without: frozenset[str], prefix: str = "") -> Iterator[tuple[NativeRecord, str, str]]:
+def fields(record: NativeRecord, prefix: str = "") -> Iterator[tuple[NativeRecord, str, str]]:
     """All number and array fields, those of records inside included: owner, field, dotted name."""
     described = layout(type(record))
     for name, type_ in zip(described.names, described.types, strict=True):
-        if name in without:
-            continue
         if type_.kind == "record":
-            yield from fields(getattr(record, name), without, f"{prefix}{name}.")
+            yield from fields(getattr(record, name), f"{prefix}{name}.")
         elif type_.kind != "function":
             yield record, name, prefix + name
 
 
-def take(record: Any, without: frozenset[str]) -> dict[str, Any]:
-    """Copies of the values of all fields but those named in `without`."""
+def take(record: Any) -> dict[str, Any]:
+    """Copies of the values of all fields."""
     values = {}
-    for owner, field, name in fields(record, without):
+    for owner, field, name in fields(record):
         value = getattr(owner, field)
         values[name] = value.copy() if isinstance(value, np.ndarray) else value
     return values
 
 
-def put_back(record: Any, values: Mapping[str, Any], without: frozenset[str]) -> None:
-    """Write values taken from a record of the same kind into this one; SamplingError if they do not fit."""
-    for owner, field, name in fields(record, without):
+def put_back(record: Any, values: Mapping[str, Any]) -> None:
+    """Write values taken from a record of the same kind into this one; SamplingError if they do not fit.
+
+    Arrays whose length the state decides, as a metric's directions, are replaced; others are written into.
+    """
+    for owner, field, name in fields(record):
         if name not in values:
             raise SamplingError(
                 f"a saved chain needs the field `{name}`, which is not there; it was saved by another version."
             )
         value, present = values[name], getattr(owner, field)
-        if isinstance(present, np.ndarray):
-            if present.shape != np.shape(value):
-                raise SamplingError(
-                    f"a saved chain's `{name}` has the shape {np.shape(value)}, the model's chain {present.shape}; "
-                    "it was saved for another model."
-                )
+        if not isinstance(present, np.ndarray):
+            setattr(owner, field, value)
+        elif present.shape == np.shape(value):
             present[...] = value
         else:
-            setattr(owner, field, value)
+            setattr(owner, field, np.array(value, present.dtype))
+            release(owner)

@@ -6,7 +6,7 @@ metric; leaves a step size. It is only a start: dual averaging does the rest.
 
 from __future__ import annotations
 
-from consilience.inference.chain_state import State
+from consilience.inference.point import Point
 from consilience.inference.density import Density
 from consilience.inference.hamiltonian import draw_momentum, kinetic_energy, leapfrog
 from consilience.inference.metric import Metric, velocity_of
@@ -37,19 +37,19 @@ def new_probe(vectors: Vectors) -> Probe:
 
 
 @native(rare=True)
-def keeps_energy(density: Density, state: State, metric: Metric, probe: Probe, step: f64, trial: i64) -> boolean:
+def keeps_energy(density: Density, point: Point, metric: Metric, probe: Probe, step: f64, trial: i64) -> boolean:
     """Whether one leapfrog of this size, with the momentum of this trial, is accepted often enough."""
-    n = state.dimension
-    draw_momentum(state, metric, SEARCH, trial * n, probe.momentum)
+    n = point.dimension
+    draw_momentum(point, metric, SEARCH, trial * n, probe.momentum)
     velocity_of(metric, probe.momentum, probe.velocity)
-    velocity_of(metric, state.gradient, probe.drift)
-    energy = kinetic_energy(probe.momentum, probe.velocity, n) - state.logp
+    velocity_of(metric, point.gradient, probe.drift)
+    energy = kinetic_energy(probe.momentum, probe.velocity, n) - point.logp
     logp, kinetic = leapfrog(
         density,
         metric,
         step,
-        state.position,
-        state.gradient,
+        point.position,
+        point.gradient,
         probe.drift,
         probe.momentum,
         probe.velocity,
@@ -61,16 +61,16 @@ def keeps_energy(density: Density, state: State, metric: Metric, probe: Probe, s
 
 
 @native(rare=True)
-def search_step_size(density: Density, state: State, metric: Metric, probe: Probe, step: f64) -> f64:
+def search_step_size(density: Density, point: Point, metric: Metric, probe: Probe, step: f64) -> f64:
     """Step size at which keeping the energy turns into losing it, to a factor of 2, searched from `step`."""
-    growing = keeps_energy(density, state, metric, probe, step, 0)
+    growing = keeps_energy(density, point, metric, probe, step, 0)
     trial = 1
     while trial < MOST_TRIALS:
         if growing:
             step *= 2.0
         else:
             step *= 0.5
-        if keeps_energy(density, state, metric, probe, step, trial) != growing:
+        if keeps_energy(density, point, metric, probe, step, trial) != growing:
             break
         trial += 1
     return step

@@ -6,7 +6,7 @@ threads nor on chunk lengths, and a resumed chain goes on with the numbers it wo
 
 from __future__ import annotations
 
-from consilience.inference.chain_state import State
+from consilience.inference.point import Point
 from consilience.native.random import fold_in, random_uniform
 from consilience.native.random.philox import uniforms
 from consilience.native.typed_python import Array, f64, i64, native
@@ -49,10 +49,10 @@ def purpose_key(chain: i64, purpose: i64) -> i64:
 
 
 @native
-def normal_vector(state: State, purpose: i64, first: i64, target: Array[f64]) -> None:
+def normal_vector(point: Point, purpose: i64, first: i64, target: Array[f64]) -> None:
     """Fill `target` with standard normals, one per coordinate; every block from `first` on gives two."""
-    key = purpose_key(state.key, purpose)
-    state.normals(key, 2 * counter(state.transition, first), target, state.dimension)
+    key = purpose_key(point.key, purpose)
+    point.normals(key, 2 * counter(point.transition, first), target, point.dimension)
 
 
 def chain_key(seed: int, chain: int) -> int:

@@ -7,7 +7,7 @@ first transitions of a chain that is tuned together with others are those of the
 
 from __future__ import annotations
 
-from consilience.inference.chain_state import State
+from consilience.inference.point import Point
 from consilience.inference.density import Density
 from consilience.inference.dual_averaging import StepSize, learn, restart, settle
 from consilience.inference.fisher_diagonal import (
@@ -21,7 +21,7 @@ from consilience.inference.fisher_diagonal import (
 )
 from consilience.inference.hamiltonian import copy
 from consilience.inference.metric import Metric, new_metric
-from consilience.inference.step_size_search import Probe, new_probe, search_step_size
+from consilience.inference.step_size_search import Probe, search_step_size
 from consilience.inference.vectors import Vectors
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record
 
@@ -42,7 +42,7 @@ class Warmup:
     final      the first transition that no longer teaches the metric
     window     draws the younger estimator needs before it takes over, once the early phase is past
     learnt     whether the metric was ever set from draws
-    haven      where sampling begins: the last position of the final phase that a step at least as long as the
+    fallback   where sampling begins: the last position of the final phase that a step at least as long as the
                average one reached, with its gradient and log density
     found      whether there is one
     """
@@ -50,15 +50,14 @@ class Warmup:
     metric: Metric
     estimators: Estimators
     step: StepSize
-    probe: Probe
     length: i64
     early: i64
     final: i64
     window: i64
     learnt: boolean
-    haven: Array[f64]
-    haven_gradient: Array[f64]
-    haven_logp: f64
+    fallback: Array[f64]
+    fallback_gradient: Array[f64]
+    fallback_logp: f64
     found: boolean
 
 
@@ -68,57 +67,58 @@ def new_warmup(vectors: Vectors, length: int, target_accept: float, initial_step
         metric=new_metric(vectors),
         estimators=new_estimators(vectors.dimension),
         step=StepSize(step=initial_step, average=initial_step, target=target_accept, anchor=0.0, error=0.0, count=0),
-        probe=new_probe(vectors),
         length=length,
         early=int(EARLY_SHARE * length),
         final=length - int(FINAL_SHARE * length),
         window=MAIN_WINDOW,
         learnt=False,
-        haven=vectors.vector(),
-        haven_gradient=vectors.vector(),
-        haven_logp=0.0,
+        fallback=vectors.vector(),
+        fallback_gradient=vectors.vector(),
+        fallback_logp=0.0,
         found=False,
     )
 
 
 @native(rare=True)
-def search(warmup: Warmup, density: Density, state: State) -> None:
+def search(warmup: Warmup, density: Density, point: Point, probe: Probe) -> None:
     """Restart the step size from a search under the metric as it is."""
     step = warmup.step
-    restart(step, search_step_size(density, state, warmup.metric, warmup.probe, step.step))
+    restart(step, search_step_size(density, point, warmup.metric, probe, step.step))
 
 
 @native(rare=True)
-def begin(warmup: Warmup, density: Density, state: State) -> None:
+def begin(warmup: Warmup, density: Density, point: Point, probe: Probe) -> None:
     """First metric and first step size, from a state whose log density and gradient are finite."""
-    guess(warmup.metric, state.gradient)
-    search(warmup, density, state)
+    guess(warmup.metric, point.gradient)
+    search(warmup, density, point, probe)
 
 
 @native(rare=True)
-def keep_haven(warmup: Warmup, state: State, acceptance: f64) -> None:
+def keep_fallback(warmup: Warmup, point: Point, acceptance: f64) -> None:
     """Remember the state if the step size to come would have reached it.
 
     Steps shrink as a chain enters a neck. Where tuning ended there, the average step would be rejected for
     thousands of draws: so it was for 2 in 100 chains of centred eight schools.
     """
     if warmup.step.step >= warmup.step.average and acceptance >= ACCEPTED_SHARE * warmup.step.target:
-        copy(state.position, warmup.haven, state.dimension)
-        copy(state.gradient, warmup.haven_gradient, state.dimension)
-        warmup.haven_logp = state.logp
+        copy(point.position, warmup.fallback, point.dimension)
+        copy(point.gradient, warmup.fallback_gradient, point.dimension)
+        warmup.fallback_logp = point.logp
         warmup.found = True
 
 
 @native(rare=True)
-def return_to_haven(warmup: Warmup, state: State) -> None:
+def return_to_fallback(warmup: Warmup, point: Point) -> None:
     """Put the state back where the settled step size works."""
-    copy(warmup.haven, state.position, state.dimension)
-    copy(warmup.haven_gradient, state.gradient, state.dimension)
-    state.logp = warmup.haven_logp
+    copy(warmup.fallback, point.position, point.dimension)
+    copy(warmup.fallback_gradient, point.gradient, point.dimension)
+    point.logp = warmup.fallback_logp
 
 
 @native(rare=True)
-def adapt(warmup: Warmup, density: Density, state: State, acceptance: f64, informative: boolean) -> None:
+def adapt(
+    warmup: Warmup, density: Density, point: Point, probe: Probe, acceptance: f64, informative: boolean
+) -> None:
     """Learn from the tuning transition that led to `state`.
 
     acceptance    its mean acceptance probability
@@ -126,11 +126,11 @@ def adapt(warmup: Warmup, density: Density, state: State, acceptance: f64, infor
     """
     metric = warmup.metric
     estimators = warmup.estimators
-    done = state.transition  # counts the transition just made
+    done = point.transition  # counts the transition just made
     searched = False
     if done <= warmup.final:
         if informative:
-            observe(estimators, state.position, state.gradient)
+            observe(estimators, point.position, point.gradient)
         early = done <= warmup.early
         window = EARLY_WINDOW if early else warmup.window
         # no new window where too little tuning is left to fill it
@@ -141,27 +141,29 @@ def adapt(warmup: Warmup, density: Density, state: State, acceptance: f64, infor
         if refresh(estimators, metric) and not warmup.learnt:
             warmup.learnt = True
             searched = True
-            search(warmup, density, state)
+            search(warmup, density, point, probe)
     if done > warmup.final:
-        keep_haven(warmup, state, acceptance)
+        keep_fallback(warmup, point, acceptance)
     if not searched:
         learn(warmup.step, acceptance)
     if done == warmup.length:
         settle(warmup.step)
         if warmup.found:
-            return_to_haven(warmup, state)
+            return_to_fallback(warmup, point)
 
 
 @native(rare=True)
-def adapt_alone(warmup: Warmup, density: Density, state: State, acceptance: f64, informative: boolean) -> None:
+def adapt_alone(
+    warmup: Warmup, density: Density, point: Point, probe: Probe, acceptance: f64, informative: boolean
+) -> None:
     """Learn from a transition of the early phase, which ends when somebody else says so; as `adapt`."""
     estimators = warmup.estimators
     if informative:
-        observe(estimators, state.position, state.gradient)
+        observe(estimators, point.position, point.gradient)
     if younger_count(estimators) >= EARLY_WINDOW:
         switch(estimators)
     if refresh(estimators, warmup.metric) and not warmup.learnt:
         warmup.learnt = True
-        search(warmup, density, state)
+        search(warmup, density, point, probe)
     else:
         learn(warmup.step, acceptance)

@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.errors import StorageError
-from consilience.inference.kernel import Divergences
+from consilience.inference.messages import Divergences, Window
 from consilience.record import replace
 from consilience.run.course import Course
 from consilience.run.lanes import Lane
-from consilience.run.messages import Window
 from consilience.run.stopping import Verdict
 from consilience.storage.draw_log import DrawLog
 from consilience.storage.lock import Lock

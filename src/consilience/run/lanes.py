@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.errors import SamplingError
-from consilience.inference.kernel import MarkovChain, Rows, Snapshot
-from consilience.run.messages import Round, Window
+from consilience.inference.chain import Chain
+from consilience.inference.columns import Columns
+from consilience.inference.messages import Matrix, Round, Rows, Snapshot, Window
 from consilience.run.pages import pages
 
 CHUNK_SECONDS = 0.01  # of one native call: long against the cost of a call, short against a user's patience
@@ -37,11 +38,11 @@ class Lane:
     """
 
     def __init__(
-        self, index: int, make: Callable[[], MarkovChain], stop: NDArray[np.int64], columns: int, dimension: int
+        self, index: int, make: Callable[[], Chain], stop: NDArray[np.int64], columns: Columns, dimension: int
     ) -> None:
         self.index = index
         self.make = make
-        self._chain: MarkovChain | None = make()
+        self._chain: Chain | None = make()
         self.stop = stop
         self.columns = columns
         self.dimension = dimension
@@ -66,7 +67,7 @@ class Lane:
         self._evaluations = 0  # when it began to rest
 
     @property
-    def chain(self) -> MarkovChain:
+    def chain(self) -> Chain:
         """The chain, made anew in its last state where the lane has rested."""
         if self._chain is None:
             self._chain = self.make()
@@ -109,14 +110,15 @@ class Lane:
 
     def _prepare(self, round: Round) -> None:
         self.evaluations_before = self.chain.evaluations
-        if round.begin and self.snapshot is None:
-            self.chain.begin(descend=round.descend)
-        if round.orders:
-            self.chain.obey(round.orders[self.index])
+        first = round.begin and self.snapshot is None
+        if round.commands and not first:
+            self.chain.obey(round.commands[self.index])
+        if first:
+            self.chain.begin(round.commands[self.index] if round.commands else None)
         shape = (round.count, self.dimension)
         self.rows = Rows(
             pages(shape),
-            np.empty((self.columns, round.count)),
+            np.empty((round.count, len(self.columns.types)), np.int64),
             pages(shape) if round.gradients else None,
         )
         self.chain.write_to(self.rows)
@@ -134,7 +136,7 @@ class Lane:
         assert rows is not None
         return Window(
             draws=rows.draws,
-            statistics=rows.statistics,
+            statistics=self.table(),
             gradients=rows.gradients,
             divergences=chain.divergences(),
             step_size=chain.tuning().step_size,
@@ -143,6 +145,11 @@ class Lane:
             snapshot=chain.snapshot(),
             finite=chain.finite,
         )
+
+    def table(self) -> Matrix:
+        """Statistics of the transitions made in the present round, float64 (statistic, transition)."""
+        assert self.rows is not None
+        return self.columns.table(self.rows.statistics[: self.done])
 
     def settle(self, window: Window, total: int) -> None:
         """The window was taken in, `total` transitions after the beginning: a fault from now on leads back there."""
@@ -163,8 +170,8 @@ class Lane:
         """Let the rows of the last round go but for those statistics that tell where the chain is."""
         if self.rows is not None:
             nothing = np.empty((0, self.dimension))
-            self.rows = Rows(nothing, self.rows.statistics[:, : self.done][:, -RECENT:].copy())
-            self.chain.write_to(Rows(nothing, np.empty((self.columns, 0))))
+            self.rows = Rows(nothing, self.rows.statistics[: self.done][-RECENT:].copy())
+            self.chain.write_to(Rows(nothing, np.empty((0, len(self.columns.types)), np.int64)))
 
     def drop_chain(self) -> None:
         """Let the chain go, which its last state gives back."""

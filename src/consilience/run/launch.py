@@ -8,9 +8,12 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from consilience.errors import InitialPointError
+from consilience.errors import InitialPointError, SamplingError
 from consilience.inference.density import LogDensity
+from consilience.inference.chain import Chain
 from consilience.inference.kernel import Kernel
+from consilience.inference.self_tuning import SelfTuning
+from consilience.inference import tuner as tuners
 from consilience.inference.streams import chain_key
 from consilience.run.course import Course, Setting
 from consilience.run.events import Listener
@@ -21,9 +24,6 @@ from consilience.run.result import Run
 from consilience.run.running import Running, started
 from consilience.run.supervisor import Keep, Supervisor
 from consilience.run.workers import usable_cores
-
-AFFORDABLE = 3.0  # operations of the metric's two products, in units of those of a gradient
-FEWEST_DIRECTIONS = 8  # that an "auto" metric may have, however cheap the gradient
 
 
 def launch(
@@ -42,7 +42,7 @@ def launch(
     """A run with one chain from each starting point, ready to start.
 
     density          the target
-    kernel           the sampler: `NutsKernel()`, `HmcKernel()`, `MetropolisKernel()`
+    kernel           the sampler: `NUTS()`, `HamiltonianMC()`, …
     initial_points   float64 (chain, coordinate), unconstrained
     seed             any 64-bit integer; draws depend on it and on the number of chains, not on threads
     cores            greatest number of threads; by default the processors this process may use
@@ -55,24 +55,29 @@ def launch(
     """
     points = check_points(initial_points, density.dimension)
     chains, dimension = points.shape
-    setting = Setting(
+    if chains < kernel.fewest_chains:
+        raise SamplingError(f"{type(kernel).__name__} needs at least {kernel.fewest_chains} chains, got {chains}.")
+    columns = kernel.columns
+    setting = Setting(chains, dimension, columns, monitored or Monitored(tuple(f"x[{i}]" for i in range(dimension))))
+    known = tuners.Setting(
         chains=chains,
         dimension=dimension,
-        statistics=tuple(kernel.statistics),
-        poolable=kernel.poolable,
-        directions=None
-        if operations is None
-        else max(FEWEST_DIRECTIONS, int(AFFORDABLE * operations / (4.0 * dimension))),
-        monitored=monitored or Monitored(tuple(f"x[{i}]" for i in range(dimension))),
+        columns=columns,
+        tune=options.tune,
+        min_tune=options.min_tune,
+        max_tune=options.max_tune,
+        pool=options.pool,
+        operations=operations,
     )
-    course = Course(options, setting)
+    tuner = kernel.tuner(known) or SelfTuning(known)
+    course = Course(options, setting, tuner)
     lanes = []
     for c in range(chains):
         stop = np.zeros(1, np.int64)
-        make = functools.partial(kernel.chain, density, points[c], chain_key(seed, c), course.solo_length, stop)
-        lanes.append(Lane(c, make, stop, len(kernel.statistics), dimension))
+        make = functools.partial(Chain, kernel, density, points[c], chain_key(seed, c), tuner.length, stop)
+        lanes.append(Lane(c, make, stop, columns, dimension))
     threads = min(chains, usable_cores() if cores is None else max(1, cores))
-    supervisor = Supervisor(course, lanes, threads, dict(kernel.statistics), seed, lambda event: None, keep)
+    supervisor = Supervisor(course, lanes, threads, columns, seed, lambda event: None, keep)
     running = Running(supervisor, listeners)
     running.listeners.post(started(course, threads))
     return running

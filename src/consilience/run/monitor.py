@@ -13,8 +13,8 @@ import numpy as np
 from consilience.diagnostics.examination import examine
 from consilience.diagnostics.watch import Failure, Found, StoppingRule, Watch
 from consilience.diagnostics.watch.verdict import Criterion
+from consilience.inference.messages import Matrix
 from consilience.record import Record, replace
-from consilience.run.messages import Matrix
 
 LOG_DENSITY = "log density"
 

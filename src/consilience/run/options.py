@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from consilience.diagnostics.watch import StoppingRule
 from consilience.errors import SamplingError
-from consilience.inference.fisher_metric import Form
 from consilience.record import Record
 
-FEWEST_TUNE_FOR_TWO = 85  # two chains know less of each other
-SOLO_TUNE = 400  # transitions of a chain that tunes by itself
-FORMS = ("auto", "diag", "lowrank", "dense")
 
 
 class Options(Record):
@@ -21,13 +15,8 @@ class Options(Record):
     rule                 when the draws are good enough
     min_tune, max_tune   transitions of each chain where the run decides how long to tune
     min_draws, max_draws   draws of each chain where the run decides: at the first check, and at most
-    target_accept        mean acceptance probability while tuning, between 0 and 1
-    max_treedepth        greatest depth of a tree
     pool                 whether chains tune together
-    metric               "diag", "lowrank", "dense", or "auto": as many directions as pay
     escalate             whether divergences lead to another tuning with smaller steps
-    jumps                jumps between archived points after each transition; "auto": when chains disagree
-    descend              whether chains climb to the typical set first
     max_time             seconds after which the run ends with what it has; None: no limit
     window_budget        evaluations of the log density that one chain may spend on one round; None: no limit
     keep_tuning          whether tuning draws are part of the result
@@ -40,13 +29,8 @@ class Options(Record):
     max_tune: int = 1500
     min_draws: int = 100
     max_draws: int = 4000
-    target_accept: float = 0.8
-    max_treedepth: int = 10
     pool: bool = True
-    metric: Form = "auto"
     escalate: bool = True
-    jumps: int | Literal["auto"] = 0
-    descend: bool = True
     max_time: float | None = None
     window_budget: int | None = None
     keep_tuning: bool = False
@@ -65,10 +49,6 @@ class Options(Record):
                 raise SamplingError(f"`{name}` must be an integer of at least {least}, got {value}.")
         if self.draws == 0 and self.tune == 0:
             raise SamplingError("a run needs draws >= 0 and tune >= 0, not both 0; got draws=0, tune=0.")
-        if self.metric not in FORMS:
-            raise SamplingError(f"`metric` must be one of {', '.join(map(repr, FORMS))}, got {self.metric!r}.")
-        if self.jumps != "auto" and self.jumps < 0:
-            raise SamplingError(f'`jumps` must be a number of at least 0 or "auto", got {self.jumps!r}.')
         if self.max_time is not None and not self.max_time >= 0:
             raise SamplingError(f"`max_time` must be a number of seconds of at least 0, got {self.max_time!r}.")
         if self.rule.target_ess is not None and not self.rule.target_ess > 0:

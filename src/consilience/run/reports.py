@@ -7,14 +7,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from consilience.inference.columns import Columns, Role
+from consilience.inference.messages import Window
 from consilience.run.events import ChainProgress, CheckFigures, Phase, Progress
 from consilience.run.lanes import RECENT, Lane
-from consilience.run.messages import Window
 
 
 def progress(
     lanes: list[Lane],
-    statistics: tuple[str, ...],
+    columns: Columns,
     drawn: int,
     taken: Mapping[int, Window],
     divergences: dict[int, int],
@@ -30,7 +31,7 @@ def progress(
     taken                the last of these windows
     """
     return Progress(
-        tuple(_chain(lane, statistics, drawn, taken.get(lane.index), divergences, stopping, ended) for lane in lanes),
+        tuple(_chain(lane, columns, drawn, taken.get(lane.index), divergences, stopping, ended) for lane in lanes),
         check,
         seconds,
         paused,
@@ -39,7 +40,7 @@ def progress(
 
 def _chain(
     lane: Lane,
-    statistics: tuple[str, ...],
+    columns: Columns,
     drawn: int,
     taken: Window | None,
     divergences: dict[int, int],
@@ -49,30 +50,31 @@ def _chain(
     # Read once, the rows first: a worker may be changing them, and new rows are empty.
     round, rows, done = lane.round, lane.rows, lane.done
     sampling = round is not None and round.phase == "sampling" and lane.ready
-    table = None if rows is None or not lane.ready else rows.statistics[:, :done]
+    table = None if rows is None or not lane.ready else columns.table(rows.statistics[:done])
 
     # At the end, and where a round has only begun, the last window tells.
     latest = taken.statistics if taken is not None and (ended or table is None or not table.shape[1]) else table
 
-    def recent(names: tuple[str, ...], count: int) -> float:
-        for name in names:
-            if name in statistics and latest is not None and latest.shape[1]:
-                return float(np.mean(latest[statistics.index(name), -count:]))
-        return math.nan
+    def recent(role: Role, count: int) -> float:
+        place = columns.place(role)
+        if place is None or latest is None or not latest.shape[1]:
+            return math.nan
+        return float(np.mean(latest[place, -count:]))
 
     # What was not taken in yet; the rows stay in place after that.
     ahead = lane.total - lane.after[0]
     fresh = 0
-    if sampling and ahead and table is not None and "diverging" in statistics:
-        fresh = int(np.count_nonzero(table[statistics.index("diverging")] == 1.0))
+    diverging = columns.place("divergence")
+    if sampling and ahead and table is not None and diverging is not None:
+        fresh = int(np.count_nonzero(table[diverging] == 1.0))
     return ChainProgress(
         chain=lane.index,
         phase=_phase(lane, sampling, stopping, ended),
         done=lane.total,
         draws=drawn + (ahead if sampling else 0),
         divergences=divergences.get(lane.index, 0) + fresh,
-        step_size=recent(("step_size", "scaling"), 1),
-        tree_depth=recent(("depth",), RECENT),
+        step_size=recent("step size", 1),
+        tree_depth=recent("depth", RECENT),
         gradients=lane.evaluations,
         seconds=lane.seconds,
     )

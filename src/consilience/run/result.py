@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consilience.inference.kernel import Divergences, Tuning
+from consilience.inference.columns import Columns
+from consilience.inference.messages import Divergences, Tuning
 from consilience.record import Record
 from consilience.run.events import CheckFigures
-from consilience.run.pooled_tuning import WindowReport
 from consilience.run.stopping import Verdict
 
 
@@ -28,7 +28,7 @@ class Run(Record):
     evaluations         per chain: evaluations of the log density, those of tuning included
     tuning_evaluations  of all chains, by the end of the first tuning
     tuned               transitions of each chain in the first tuning
-    windows             pooled windows of the first tuning
+    windows             what the tuner reports
     restarts            reasons for which draws were given up
     verdict             how it ended
     check               what the last check found
@@ -53,7 +53,7 @@ class Run(Record):
     evaluations: tuple[int, ...]
     tuning_evaluations: int
     tuned: int
-    windows: tuple[WindowReport, ...]
+    windows: tuple[Any, ...]
     restarts: tuple[str, ...]
     verdict: Verdict
     check: CheckFigures | None
@@ -68,6 +68,6 @@ class Run(Record):
     seed: int
 
 
-def name_statistics(table: NDArray[np.float64], types: Mapping[str, str]) -> dict[str, NDArray[Any]]:
+def name_statistics(table: NDArray[np.float64], columns: Columns) -> dict[str, NDArray[Any]]:
     """A table (chain, statistic, transition) as one array per statistic."""
-    return {name: table[:, column].astype(np.dtype(type_)) for column, (name, type_) in enumerate(types.items())}
+    return {name: table[:, place].astype(np.dtype(type_)) for place, (name, type_) in enumerate(columns.types.items())}

@@ -56,7 +56,7 @@ class Running:
             lane.stop[0] = 0
         old.course.extend(options)
         supervisor = Supervisor(
-            old.course, old.lanes, old.workers.threads, old.types, old.seed, lambda event: None, old.keep
+            old.course, old.lanes, old.workers.threads, old.columns, old.seed, lambda event: None, old.keep
         )
         supervisor.divergences = old.divergences
         supervisor.tuning_seconds = old.tuning_seconds
@@ -153,7 +153,7 @@ class Running:
 def started(course: Course, threads: int) -> RunStarted:
     """The event with which a run begins."""
     options, setting = course.options, course.setting
-    tune = options.tune if course.pooled else course.solo_length
+    tune = course.tuner.length or options.tune
     return RunStarted(
         chains=setting.chains,
         threads=threads,

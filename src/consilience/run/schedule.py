@@ -1,31 +1,12 @@
-"""Lengths of windows and moments of checks, as pure functions of the options."""
+"""Moments of checks, as pure functions of the options."""
 
 from __future__ import annotations
 
 import math
 
-ALONE = 15  # transitions each chain makes by itself at first
-WINDOW_GROWTH = 1.5
 CHECK_GROWTH = 1.25
 LEAST_SHARE = 0.5  # of the draws that should suffice, at which to look again however poor the estimate
 UNLIKELY = 1.645  # standard errors that an estimate exceeds in 5 % of cases
-
-
-def tuning_window(number: int) -> int:
-    """Length of the pooled window of this number, from 0: 15, 22, 33, 50, 75, …"""
-    return int(ALONE * WINDOW_GROWTH**number)
-
-
-def next_tuning_window(number: int, done: int, total: int | None) -> int:
-    """Transitions of the next pooled window where `done` have been made, of `total` if that is fixed.
-
-    The last window takes in what would be too short for one of its own.
-    """
-    length = tuning_window(number)
-    if total is None:
-        return length
-    left = total - done
-    return left if left < length + tuning_window(number + 1) else length
 
 
 def check_after(draws: int, first: int, last: int) -> int:

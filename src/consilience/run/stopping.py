@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from consilience.diagnostics.effective_sample_size import ess_tail
 from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.watch import Failure, StoppingRule
+from consilience.inference.messages import Matrix
 from consilience.record import Record
 from consilience.run.events import Status
-from consilience.run.messages import Matrix
 from consilience.run.monitor import Monitor
 
 RETUNE_RATE = 0.002  # divergences per draw that call for another tuning

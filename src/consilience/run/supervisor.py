@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.errors import InitialPointError, SamplingError
-from consilience.inference.kernel import Divergences
+from consilience.inference.columns import Columns
+from consilience.inference.messages import Divergences, Round, Window
 from consilience.native.blas import single_threaded
 from consilience.record import replace
 from consilience.run.course import Course
 from consilience.run.events import ChainLost, CheckFigures, DrawsMade, Event, Progress, RunEnded
 from consilience.run.lanes import FEWEST_BROKEN, Lane
-from consilience.run.messages import Round, Window
 from consilience.run.reports import progress
 from consilience.run.result import Run, name_statistics
 from consilience.run.sampling import Sampling
@@ -49,7 +49,7 @@ class Supervisor:
     course        what is to be done and what has come of it
     lanes         the chains
     threads       number of threads that work on them
-    types         names of the statistics with NumPy element types
+    columns       the chains' statistics
     keep          called after every round, and closed at the end
     send          takes the events of the run, in order
     """
@@ -59,15 +59,14 @@ class Supervisor:
         course: Course,
         lanes: list[Lane],
         threads: int,
-        types: dict[str, str],
+        columns: Columns,
         seed: int,
         send: Callable[[Event], None],
         keep: Keep | None = None,
     ) -> None:
         self.course = course
         self.lanes = lanes
-        self.types = types
-        self.statistics = tuple(types)
+        self.columns = columns
         self.seed = seed
         self.send = send
         self.keep = keep
@@ -103,7 +102,7 @@ class Supervisor:
         sampling = self.course.sampling
         return progress(
             self.lanes,
-            self.statistics,
+            self.columns,
             0 if sampling is None else sampling.count,
             sampling.windows[-1] if sampling is not None and sampling.windows else {},
             self.divergences,
@@ -176,7 +175,7 @@ class Supervisor:
         """Have every chain do the round; what was begun ahead counts if it is the same."""
         self._round = round
         number = self.number + 1
-        expected = not round.orders and not round.begin
+        expected = not round.commands and not round.begin
         begun = [lane for lane in self._living() if lane.number == number and lane.round is not None]
         if begun and not (expected and all(lane.round.count == round.count for lane in begun if lane.round)):
             self._give_up_ahead()
@@ -258,9 +257,10 @@ class Supervisor:
     def _brokenness(self, delivery: Delivery) -> Exception | None:
         """A chain none of whose transitions found a finite energy will not find one."""
         window = delivery.window
-        if window is None or "max_energy_error" not in self.statistics or len(window.draws) < FEWEST_BROKEN:
+        place = self.columns.place("energy error")
+        if window is None or place is None or len(window.draws) < FEWEST_BROKEN:
             return None
-        errors = window.statistics[self.statistics.index("max_energy_error")]
+        errors = window.statistics[place]
         if np.isposinf(errors).all() and (window.draws == window.draws[0]).all():
             return SamplingError(
                 f"the log density or its gradient was not finite at every one of {len(errors)} proposals in a row"
@@ -297,13 +297,12 @@ class Supervisor:
         present = course.sampling
         if before is not None and present is before:
             chains = before.chains
-            if "diverging" in self.statistics:
-                place = self.statistics.index("diverging")
+            if (place := self.columns.place("divergence")) is not None:
                 for c in chains:
                     self.divergences[c] = self.divergences.get(c, 0) + int(windows[c].statistics[place].sum())
             draws = np.stack([windows[c].draws for c in chains])
             table = np.stack([windows[c].statistics for c in chains])
-            self.send(DrawsMade(before.count - draws.shape[1], draws, name_statistics(table, self.types)))
+            self.send(DrawsMade(before.count - draws.shape[1], draws, name_statistics(table, self.columns)))
         elif before is not None:
             self.divergences.clear()
             self.last_check = None
@@ -324,7 +323,7 @@ class Supervisor:
                 chains = [c for c in sampling.chains if c in cut]  # some may have been lost in this round
                 draws = np.stack([cut[c].draws for c in chains])
                 table = np.stack([cut[c].statistics for c in chains])
-                self.send(DrawsMade(sampling.count, draws, name_statistics(table, self.types)))
+                self.send(DrawsMade(sampling.count, draws, name_statistics(table, self.columns)))
             drawn = sampling.count + made
         kept = f"the first {drawn} draws of each chain are kept" if drawn else "no draws had been made"
         if self.out_of_time:
@@ -359,7 +358,7 @@ class Supervisor:
             complete.append(
                 Window(
                     rows.draws[: lane.done],
-                    rows.statistics[:, : lane.done],
+                    lane.table(),
                     None,
                     lane.chain.divergences(),
                     lane.chain.tuning().step_size,
@@ -371,7 +370,7 @@ class Supervisor:
         if not complete:
             return Window(
                 np.empty((0, lane.dimension)),
-                np.empty((len(self.statistics), 0)),
+                np.empty((len(self.columns.types), 0)),
                 None,
                 lane.chain.divergences(),
                 0.0,
@@ -402,28 +401,26 @@ class Supervisor:
         if self.partial:
             windows.append(self.partial)
         tuning = [some for some in course.tuning_windows if all(c in some for c in chains)]
-        draws, table = _joined_chains(windows, chains, dimension, len(self.statistics), last)
-        warm, warm_table = _joined_chains(tuning, chains, dimension, len(self.statistics), last)
+        draws, table = _joined_chains(windows, chains, dimension, len(self.columns.types), last)
+        warm, warm_table = _joined_chains(tuning, chains, dimension, len(self.columns.types), last)
         by_chain = {lane.index: lane for lane in self.lanes}
-        report = course.metric_report
         monitor = None if sampling is None else sampling.monitor
-        scales = None if sampling is None else sampling.frozen.scales.get(chains[0])
         return Run(
             chains=chains,
             draws=draws,
-            statistics=name_statistics(table, self.types),
+            statistics=name_statistics(table, self.columns),
             warmup_draws=warm,
-            warmup_statistics=name_statistics(warm_table, self.types),
+            warmup_statistics=name_statistics(warm_table, self.columns),
             divergences=tuple(_all_divergences([w[c] for w in windows], dimension) for c in chains),
             tuning=tuple(by_chain[c].chain.tuning() for c in chains),
             evaluations=tuple(by_chain[c].chain.evaluations for c in chains),
             tuning_evaluations=course.tuning_evaluations,
             tuned=course.tuned,
-            windows=() if report is None else tuple(report.reports),
+            windows=course.tuner.reports,
             restarts=tuple(course.restarts),
             verdict=verdict,
             check=self.last_check,
-            rank=0 if scales is None else scales.rank,
+            rank=by_chain[chains[0]].chain.tuning().scales.rank,
             notes=tuple(note for lane in self.lanes for note in _notes(lane)),
             constants=() if monitor is None else monitor.constants,
             chain_seconds=tuple(by_chain[c].seconds for c in chains),

@@ -2,7 +2,7 @@
 puts it back.
 
 Lanes with work enter; windows leave through a queue. Which thread does which part of a chain, and how long the
-parts are, has no influence on the draws: a chain's result is a function of its own state and orders only.
+parts are, has no influence on the draws: a chain's result is a function of its own state and commands only.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import os
 import queue
 import threading
 
+from consilience.inference.messages import Window
 from consilience.record import Record, replace
 from consilience.run.lanes import Lane
-from consilience.run.messages import Window
 
 
 def usable_cores() -> int:
@@ -148,6 +148,6 @@ class Workers:
             assert round is not None
             if round.ahead:
                 # what follows if nothing else is decided; gradients were wanted at most for this round
-                lane.give(replace(round, count=round.ahead, orders=(), begin=False, ahead=0), number + 1)
+                lane.give(replace(round, count=round.ahead, commands=(), begin=False, ahead=0), number + 1)
             self._let_go(lane, again=round.ahead > 0)
             self.deliveries.put(delivery)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from consilience.diagnostics import watch
-from consilience.inference import Kernel, NutsKernel
+from consilience.inference import NUTS, Kernel
+from consilience.inference.chain import prepare
 
 
 def prepare_sampler(kernel: Kernel | None = None) -> None:
@@ -11,5 +12,5 @@ def prepare_sampler(kernel: Kernel | None = None) -> None:
 
     With a warm cache they are loaded, in some ten milliseconds.
     """
-    (kernel or NutsKernel()).prepare()
+    prepare(kernel or NUTS())
     watch.prepare()

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from consilience.distributions.seeds import is_integer
 from consilience.errors import ModelError, SamplingError
-from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
 
 EXTRAS: Final = ("log_likelihood", "log_prior")
 
@@ -17,18 +16,6 @@ def whole_number(name: str, value: Any, least: int) -> int:
     if not is_integer(value) or value < least:
         raise SamplingError(f"`{name}` must be an integer of at least {least}, got {value!r}.")
     return int(value)
-
-
-def kernel_of(step: Any, target_accept: float, max_treedepth: int) -> Kernel:
-    """The kernel to sample with; NUTS by default."""
-    if step is None:
-        return NutsKernel(target_accept=target_accept, max_treedepth=max_treedepth)
-    if isinstance(step, NutsKernel | HmcKernel | MetropolisKernel):
-        return step
-    raise SamplingError(
-        f"`step` must be a kernel such as pm.NUTS(), pm.HamiltonianMC() or pm.Metropolis(), got {step!r}; "
-        "compound steps are not there yet."
-    )
 
 
 def extras(idata_kwargs: Mapping[str, Any] | None) -> tuple[str, ...]:

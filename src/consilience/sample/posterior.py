@@ -14,7 +14,7 @@ from consilience import storage
 from consilience.diagnostics.watch import StoppingRule
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ModelError, SamplingError
-from consilience.inference import Kernel, NutsKernel
+from consilience.inference import NUTS, Kernel
 from consilience.inference.fisher_metric import Form
 from consilience.model.log_density import model_density
 from consilience.model.model import Model, modelcontext
@@ -25,11 +25,12 @@ from consilience.run import Listener, Options, launch
 from consilience.run import checkpoint as checkpoints
 from consilience.sample import keywords
 from consilience.sample.ahead import prepare_sampler
-from consilience.sample.arguments import extras, kernel_of, wanted, whole_number
+from consilience.sample.arguments import extras, wanted, whole_number
 from consilience.sample.background import BackgroundSampling
 from consilience.sample.memory import naming_the_largest
 from consilience.sample.monitoring import monitored_of
-from consilience.sample.work import Work, identity, kernel_from, options_from
+from consilience.sample.step_methods import assigned, kernel_from
+from consilience.sample.work import Work, identity, options_from
 
 StartingValues: TypeAlias = InitialValues | Sequence[InitialValues | None] | None
 
@@ -47,7 +48,7 @@ def sample(
     cores: int | None = None,
     random_seed: Any = None,
     progressbar: bool | str = True,
-    step: Kernel | None = None,
+    step: Kernel | Sequence[Kernel] | None = None,
     var_names: Sequence[str] | None = None,
     initvals: StartingValues = None,
     init: str = "descent",
@@ -155,13 +156,8 @@ def sample(
         max_tune=whole_number("max_tune", max_tune, 1),
         min_draws=whole_number("min_draws", min_draws, 4),
         max_draws=whole_number("max_draws", max_draws, 4),
-        target_accept=target_accept,
-        max_treedepth=max_treedepth,
         pool=pool,
-        metric=metric,
         escalate=escalate,
-        jumps=jumps,
-        descend=init == "descent",
         max_time=max_time,
         window_budget=None if window_budget is None else whole_number("window_budget", window_budget, 1),
         keep_tuning=not discard_tuned_samples,
@@ -169,9 +165,14 @@ def sample(
     chains = DEFAULT_CHAINS if chains is None else whole_number("chains", chains, 1)
     cores = None if cores is None else whole_number("cores", cores, 1)
     further = extras(idata_kwargs)
-    kernel = kernel_of(step, target_accept, max_treedepth)
-    if isinstance(step, NutsKernel):
-        options = replace(options, max_treedepth=step.max_treedepth, target_accept=step.target_accept)
+    default = NUTS(
+        target_accept=target_accept,
+        max_treedepth=max_treedepth,
+        metric=metric,
+        jumps=jumps,
+        descend=init == "descent",
+    )
+    kernel = assigned(owner, step, default)
     seed = seed_from(random_seed)
     keep = wanted(var_names, [v.name for v in owner.free] + list(owner.named_deterministics))
     prepare_sampler(kernel)

@@ -20,7 +20,7 @@ from consilience import diagnostics
 from consilience.diagnostics.divergence_location import describe
 from consilience.diagnostics.watch import StoppingRule
 from consilience.errors import ConsilienceWarning, ConvergenceWarning, SamplingError
-from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
+from consilience.inference import Kernel
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
 from consilience.model.reparametrization import centred_hierarchies
@@ -348,7 +348,7 @@ def identity(
     """What has to be equal for a run to be resumed with the same draws."""
     return {
         **model_signature,
-        "kernel": [type(kernel).__name__, as_plain(kernel)],
+        "kernel": [[type(part).__name__, as_plain(part)] for part in kernel.parts],
         "options": plain_options(options),
         "chains": chains,
         "seed": seed,
@@ -366,14 +366,3 @@ def plain_options(options: Options) -> dict[str, Any]:
 def options_from(plain: Mapping[str, Any]) -> Options:
     """Options as `identity` has them."""
     return Options(**{**plain, "rule": StoppingRule(**plain["rule"])})
-
-
-def kernel_from(plain: Sequence[Any]) -> Kernel:
-    """A kernel as `identity` has it."""
-    name, settings = plain
-    kinds: dict[str, Callable[..., Kernel]] = {
-        "NutsKernel": NutsKernel,
-        "HmcKernel": HmcKernel,
-        "MetropolisKernel": MetropolisKernel,
-    }
-    return kinds[name](**{key: tuple(v) if isinstance(v, list) else v for key, v in settings.items()})

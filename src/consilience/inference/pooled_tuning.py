@@ -1,4 +1,4 @@
-"""Chains that tune together: windows of draws and gradients enter, orders leave, until metric and step size rest.
+"""Chains that tune together: windows of draws and gradients enter, commands leave, until metric and step size rest.
 
 Each chain begins alone for a few transitions; then, at the end of windows that grow, all draws make one metric
 and all transitions one step size. A chain that has not arrived where the others are has no vote and holds up the
@@ -15,20 +15,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference import fisher_metric
-from consilience.inference.kernel import Averaging, Learning, Orders
+from consilience.inference.columns import Columns
+from consilience.inference.messages import Matrix, Round, Window
 from consilience.inference.metric import Scales, diagonal
 from consilience.inference.metric_change import log_ratios
+from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
 from consilience.inference.step_size_regression import step_size_for
 from consilience.record import Record
-from consilience.run.messages import Matrix, Round, Window
-from consilience.run.schedule import ALONE, next_tuning_window
 
+ALONE = 15  # transitions each chain makes by itself at first
+WINDOW_GROWTH = 1.5
 DEPTH_ALONE = 6  # greatest tree depths while tuning: a metric that is not there yet must not cost long trees
 DEPTH_TOGETHER = 8
 LARGEST_CHANGE = 1.0  # of a log variance, beyond which the step size is searched anew
 STEADY_METRIC = 0.5  # root mean square of the log variances' change
 STEADY_STEP = 0.3  # standard deviation over chains of the mean log step size
 SETTLED_SHARE = 2 / 3  # of a window, whose transitions decide on the step size
+
+
+def tuning_window(number: int) -> int:
+    """Length of the pooled window of this number, from 0: 15, 22, 33, 50, 75, …"""
+    return int(ALONE * WINDOW_GROWTH**number)
+
+
+def next_tuning_window(number: int, done: int, total: int | None) -> int:
+    """Transitions of the next pooled window where `done` have been made, of `total` if that is fixed.
+
+    The last window takes in what would be too short for one of its own.
+    """
+    length = tuning_window(number)
+    if total is None:
+        return length
+    left = total - done
+    return left if left < length + tuning_window(number + 1) else length
 
 
 class TuningPlan(Record):
@@ -41,7 +60,7 @@ class TuningPlan(Record):
     max_treedepth   greatest tree depth
     form            form of the metric
     directions      at most so many directions of the metric; None: as many as there are
-    statistics      names of the windows' statistics
+    columns         the windows' statistics
     descend         whether chains climb to the typical set first
     """
 
@@ -54,7 +73,7 @@ class TuningPlan(Record):
     max_treedepth: int
     form: fisher_metric.Form
     directions: int | None
-    statistics: tuple[str, ...]
+    columns: Columns
     descend: bool
 
 
@@ -96,23 +115,24 @@ class PooledTuning:
         plan = self.plan
         if self.number < 0 and not self.searching:
             count = min(ALONE, self.end)
-            orders = Orders(
+            command = NutsCommand(
                 learning=Learning.ALONE,
+                descend=plan.descend,
                 max_treedepth=min(DEPTH_ALONE, plan.max_treedepth),
                 target_accept=plan.target_accept,
             )
-            return Round("tuning", count, (orders,) * plan.chains, begin=True, descend=plan.descend, gradients=True)
+            return Round("tuning", count, (command,) * plan.chains, begin=True, gradients=True)
         if self.searching:
             assert self.step is not None
-            search = Orders(scales=self.scales, search=self.step.step)
-            return Round("tuning", 0, self._for_arrived(search, Orders()))
-        together = Orders(
+            search = NutsCommand(scales=self.scales, search=self.step.step)
+            return Round("tuning", 0, self._for_arrived(search, NutsCommand()))
+        together = NutsCommand(
             learning=Learning.STEP,
             max_treedepth=min(DEPTH_TOGETHER, plan.max_treedepth),
             scales=self.scales,
             step=self.step,
         )
-        alone = Orders(learning=Learning.ALONE, max_treedepth=min(DEPTH_ALONE, plan.max_treedepth))
+        alone = NutsCommand(learning=Learning.ALONE, max_treedepth=min(DEPTH_ALONE, plan.max_treedepth))
         count = next_tuning_window(self.number, self.done, plan.length)
         if plan.length is None:
             count = min(count, plan.most - self.done)
@@ -123,8 +143,8 @@ class PooledTuning:
         """Transitions of each chain after which tuning ends in any case."""
         return self.plan.most if self.plan.length is None else self.plan.length
 
-    def _for_arrived(self, orders: Orders, otherwise: Orders) -> tuple[Orders, ...]:
-        return tuple(orders if c in self.arrived else otherwise for c in range(self.plan.chains))
+    def _for_arrived(self, command: NutsCommand, otherwise: NutsCommand) -> tuple[NutsCommand, ...]:
+        return tuple(command if c in self.arrived else otherwise for c in range(self.plan.chains))
 
     def take(self, windows: Mapping[int, Window]) -> None:
         """Learn from the windows of a round, by chain; chains that were lost are missing."""
@@ -149,7 +169,7 @@ class PooledTuning:
             self._together(windows)
 
     def _remember(self, windows: Mapping[int, Window]) -> None:
-        lp = self.plan.statistics.index("lp")
+        lp = self.plan.columns.of("log density")
         kept = {c: (w.draws, w.gradients, w.statistics[lp]) for c, w in windows.items() if w.gradients is not None}
         self.history.append((self.done, kept))
         begin = (self.done + len(next(iter(windows.values())).draws)) // 2
@@ -202,7 +222,7 @@ class PooledTuning:
 
     def _see_who_arrived(self, windows: Mapping[int, Window]) -> None:
         """Chains whose mean log density over the second half of the window is near enough to the best one's."""
-        lp = self.plan.statistics.index("lp")
+        lp = self.plan.columns.of("log density")
         levels = {c: float(w.statistics[lp, w.statistics.shape[1] // 2 :].mean()) for c, w in windows.items()}
         threshold = max(levels.values()) - (10.0 * math.sqrt(self.plan.dimension / 2.0) + 20.0)
         self.arrived = tuple(c for c, level in levels.items() if level >= threshold)
@@ -226,10 +246,10 @@ class PooledTuning:
         return fisher_metric.estimate(np.concatenate(draws), np.concatenate(gradients), plan.form, plan.directions)
 
     def _step_size(self, windows: Mapping[int, Window]) -> float:
-        return pooled_step_size([windows[c] for c in self.arrived], self.plan.statistics, self.plan.target_accept)
+        return pooled_step_size([windows[c] for c in self.arrived], self.plan.columns, self.plan.target_accept)
 
     def _spread_of_steps(self, windows: Mapping[int, Window]) -> float:
-        column = self.plan.statistics.index("step_size")
+        column = self.plan.columns.of("step size")
         means = [float(np.log(w.statistics[column]).mean()) for w in windows.values()]
         return float(np.std(means))
 
@@ -259,9 +279,9 @@ class PooledTuning:
         self.reports = [WindowReport(t, s, r, c, tuple(a)) for t, s, r, c, a in state["reports"]]
 
 
-def pooled_step_size(windows: Sequence[Window], statistics: Sequence[str], target: float) -> float:
+def pooled_step_size(windows: Sequence[Window], columns: Columns, target: float) -> float:
     """The step size of the acceptance asked for, from the later part of these windows."""
-    used, acceptance = statistics.index("step_size"), statistics.index("mean_tree_accept_sym")
+    used, acceptance = columns.of("step size"), columns.of("acceptance")
     begins = [round((1.0 - SETTLED_SHARE) * w.statistics.shape[1]) for w in windows]
     sizes = np.concatenate([w.statistics[used, b:] for w, b in zip(windows, begins, strict=True)])
     accepted = np.concatenate([w.statistics[acceptance, b:] for w, b in zip(windows, begins, strict=True)])

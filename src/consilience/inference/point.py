@@ -11,8 +11,8 @@ from consilience.native.typed_python import Array, FunctionPointer, boolean, f64
 
 
 @record
-class State:
-    """A point of a chain.
+class Point:
+    """Where a kernel is among the coordinates that it moves.
 
     key          the chain's key for random numbers
     normals      `random_normals`: fills an array with standard normals, given key, counter, array and length
@@ -44,7 +44,14 @@ def finite(values: Array[f64], dimension: i64) -> boolean:
 
 
 @native(rare=True)
-def start(state: State, density: Density) -> boolean:
+def start_without_gradient(point: Point, density: Density) -> boolean:
+    """Evaluate the density at the chain's position; False if it is not finite."""
+    point.logp = evaluate(density, point.position, point.gradient)
+    return isfinite(point.logp)
+
+
+@native(rare=True)
+def start(point: Point, density: Density) -> boolean:
     """Evaluate the density at the chain's position; False if it or its gradient is not finite."""
-    state.logp = evaluate(density, state.position, state.gradient)
-    return isfinite(state.logp) and finite(state.gradient, state.dimension)
+    point.logp = evaluate(density, point.position, point.gradient)
+    return isfinite(point.logp) and finite(point.gradient, point.dimension)

@@ -1,6 +1,6 @@
 """Tuning again between two attempts to sample: the draws so far make a new metric, a few transitions a step size.
 
-Windows of the draws so far enter, orders leave. Chains that tuned alone do so again, each for itself.
+Windows of the draws so far enter, commands leave. Chains that tuned alone do so again, each for itself.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from consilience.inference import fisher_metric
-from consilience.inference.kernel import Averaging, Learning, Orders
+from consilience.inference.columns import Columns
+from consilience.inference.messages import Matrix, Round, Window
 from consilience.inference.metric import Scales
-from consilience.run.messages import Matrix, Round, Window
-from consilience.run.pooled_tuning import pooled_step_size
+from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
+from consilience.inference.pooled_tuning import pooled_step_size
 
 TRANSITIONS = 40
 CAUTION = 0.5  # the search begins at the step size times exp(-CAUTION), where divergences were the reason
@@ -33,7 +34,7 @@ class Retuning:
         steps: Mapping[int, float],
         target_accept: float,
         caution: float,
-        statistics: tuple[str, ...],
+        columns: Columns,
         chains: int,
     ) -> None:
         self.groups = tuple(groups)
@@ -41,7 +42,7 @@ class Retuning:
         self.scales: dict[int, Scales] = {}
         self.target_accept = target_accept
         self.caution = caution
-        self.statistics = statistics
+        self.columns = columns
         self.chains = chains
         self.finished = False
 
@@ -63,28 +64,28 @@ class Retuning:
 
     def next(self) -> Round:
         """What the chains do next."""
-        orders = []
+        commands = []
         for c in range(self.chains):
             if c not in self.steps:  # lost
-                orders.append(Orders())
+                commands.append(NutsCommand())
                 continue
             step = self.steps[c] * math.exp(-self.caution)
-            orders.append(
-                Orders(
+            commands.append(
+                NutsCommand(
                     learning=Learning.STEP,
                     scales=self.scales.get(c),
                     step=Averaging(step, math.log(1.2 * step), 10),
                     target_accept=self.target_accept,
                 )
             )
-        return Round("tuning", TRANSITIONS, tuple(orders))
+        return Round("tuning", TRANSITIONS, tuple(commands))
 
     def take(self, windows: Mapping[int, Window]) -> None:
         """Decide on the step sizes."""
         for group in self.groups:
             members = [c for c in group if c in windows]
             if members:
-                step = pooled_step_size([windows[c] for c in members], self.statistics, self.target_accept)
+                step = pooled_step_size([windows[c] for c in members], self.columns, self.target_accept)
                 self.steps.update(dict.fromkeys(members, step))
         self.finished = True
 
@@ -99,14 +100,14 @@ class Retuning:
         }
 
     @classmethod
-    def load(cls, state: Mapping[str, Any], statistics: tuple[str, ...], chains: int) -> Retuning:
+    def load(cls, state: Mapping[str, Any], columns: Columns, chains: int) -> Retuning:
         """The tuning of a state that was saved."""
         retuning = cls(
             [tuple(group) for group in state["groups"]],
             {int(c): step for c, step in state["steps"].items()},
             state["target_accept"],
             state["caution"],
-            statistics,
+            columns,
             chains,
         )
         learnt = {int(c): Scales(*parts) for c, parts in state["scales"].items()}

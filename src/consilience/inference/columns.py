@@ -1,0 +1,91 @@
+"""The statistics of a transition, as the fields of a kernel's `Info` declare them.
+
+A record class enters; names, types and places of its columns leave, and tables of the rows that chains wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consilience.errors import SamplingError
+from consilience.native.typed_python.records import layout
+from consilience.record import Record
+
+# What a run may want to know of a transition, whatever the kernel calls it.
+Role = Literal["log density", "divergence", "energy", "energy error", "acceptance", "step size", "depth"]
+TYPES: Final = {"f64": "float64", "i64": "int64", "boolean": "bool"}
+LOG_DENSITY: Final = "lp"  # of the whole position, where several kernels move parts of it
+
+
+class Columns(Record):
+    """The statistics of a kernel's transitions.
+
+    types   NumPy's name of each statistic's type, in the order of the rows
+    roles   name of the statistic that has a role, for roles that one has
+    """
+
+    types: Mapping[str, str]
+    roles: Mapping[Role, str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the statistics, in order."""
+        return tuple(self.types)
+
+    def place(self, role: Role) -> int | None:
+        """Which column has a role; None where none has."""
+        name = self.roles.get(role)
+        return None if name is None else self.names.index(name)
+
+    def of(self, role: Role) -> int:
+        """Which column has a role that the caller needs; SamplingError if none has."""
+        place = self.place(role)
+        if place is None:
+            raise SamplingError(f"no statistic has the role {role!r}; the kernel's `roles` name {dict(self.roles)}.")
+        return place
+
+    def table(self, words: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Rows int64 (transition, word) as numbers, float64 (statistic, transition)."""
+        table = np.empty((words.shape[1], len(words)))
+        for column, kind in enumerate(self.types.values()):
+            values = words[:, column]
+            table[column] = values.view(np.float64) if kind == "float64" else values
+        return table
+
+
+def columns_of(info: type[Any], roles: Mapping[Role, str]) -> Columns:
+    """The columns of a kernel whose transitions are described by records of the class `info`."""
+    described = layout(info)
+    types = {}
+    for name, kind in zip(described.names, described.types, strict=True):
+        if kind.kind not in TYPES:
+            raise SamplingError(
+                f"the field `{name}` of {info.__name__} is a statistic and needs the type f64, i64 or boolean, got {kind}."
+            )
+        types[name] = TYPES[kind.kind]
+    unknown = [name for name in roles.values() if name not in types]
+    if unknown:
+        raise SamplingError(f"{info.__name__} has no fields {unknown}, to which roles are given; it has {list(types)}.")
+    return Columns(types, dict(roles))
+
+
+def joined(parts: Sequence[tuple[str, Columns]]) -> Columns:
+    """The columns of several kernels, one after the other, and the log density of the whole position.
+
+    A name that one kernel alone has stays as it is; others get their kernel's label before them, as in `z_accepted`.
+    Roles belong to the first kernel that has them.
+    """
+    names = [name for _, columns in parts for name in columns.types]
+    types: dict[str, str] = {}
+    roles: dict[Role, str] = {}
+    for label, columns in parts:
+        own = {
+            name: name if names.count(name) == 1 and name != LOG_DENSITY else f"{label}_{name}" for name in columns.types
+        }
+        types |= {own[name]: kind for name, kind in columns.types.items()}
+        roles = {**{role: own[name] for role, name in columns.roles.items()}, **roles}
+    return Columns({**types, LOG_DENSITY: "float64"}, {**roles, "log density": LOG_DENSITY})

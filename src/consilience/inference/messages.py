@@ -1,0 +1,106 @@
+"""What passes between a run and its chains: a round of work goes out, one window per chain comes back.
+
+Messages are immutable; a window holds all that may be known of the work done, and the chain's state after it.
+Commands are a kernel's own: a run hands them on without looking inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consilience.inference.metric import Scales
+from consilience.record import Record
+
+Matrix = NDArray[np.float64]
+Snapshot = Mapping[str, Any]  # numbers and arrays by name; see `snapshot`
+Command = Any  # what a tuner tells a chain; None: nothing new
+
+
+class Rows(Record):
+    """The memory a chain writes to, allocated by whoever runs it.
+
+    draws        float64 (transition, coordinate), C-contiguous
+    statistics   int64 (transition, word), C-contiguous: see `columns.Columns.table`
+    gradients    float64 (transition, coordinate), C-contiguous, or None where nobody needs them
+    """
+
+    draws: Matrix
+    statistics: NDArray[np.int64]
+    gradients: Matrix | None = None
+
+
+class Divergences(Record):
+    """The divergences of one chain in one window.
+
+    transitions   int64 (divergence,): rows of the window
+    begins, ends  float64 (divergence, coordinate): where the leapfrog step that diverged began and ended; the
+                  end may hold numbers that are not finite
+    """
+
+    transitions: NDArray[np.int64]
+    begins: Matrix
+    ends: Matrix
+
+
+class Tuning(Record):
+    """What a chain has learnt.
+
+    step_size   step size (for Metropolis: scale of the proposal); NaN for kernels without
+    scales      the metric (for Metropolis: of the proposal)
+    """
+
+    step_size: float
+    scales: Scales
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """The metric's variances, float64 (coordinate,)."""
+        return self.scales.variance
+
+
+class Round(Record):
+    """What all chains do next.
+
+    phase       "tuning": the draws are not kept
+    count       transitions
+    commands    what each chain is told before; empty: nothing new
+    begin       whether chains evaluate their starting points first
+    gradients   whether the windows should hold gradients
+    ahead       transitions of the round that follows if nothing else is decided: chains may begin with it
+    """
+
+    phase: Literal["tuning", "sampling"]
+    count: int
+    commands: tuple[Command, ...] = ()
+    begin: bool = False
+    gradients: bool = False
+    ahead: int = 0
+
+
+class Window(Record):
+    """What one chain did in one round.
+
+    draws         float64 (transition, coordinate)
+    statistics    float64 (statistic, transition)
+    gradients     float64 (transition, coordinate) or None
+    divergences   those of this window
+    step_size     step size that the next transition would use
+    evaluations   of the log density, since the chain was made
+    seconds       time spent
+    snapshot      the chain's state after it
+    finite        whether all draws are finite; False also where that is not known
+    """
+
+    draws: Matrix
+    statistics: Matrix
+    gradients: Matrix | None
+    divergences: Divergences
+    step_size: float
+    evaluations: int
+    seconds: float
+    snapshot: Snapshot
+    finite: bool = False

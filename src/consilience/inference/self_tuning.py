@@ -1,0 +1,68 @@
+"""Chains that tune each by itself, on a schedule of fixed length: for kernels without a tuner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from consilience.inference.messages import Command, Round, Window
+from consilience.inference.tuner import SELF_TUNE, Reason, Setting, Windows
+
+LONGEST_ROUND = 250  # transitions; nothing is decided between rounds, but progress is saved
+
+
+class SelfTuning:
+    """A tuner that leaves chains to themselves: see `tuner.Tuner`.
+
+    command   what chains are told before they begin
+    length    tuning transitions of each chain; by default those of the setting
+    """
+
+    answers: ClassVar[frozenset[Reason]] = frozenset()
+    interval: ClassVar[int] = 0
+    gradients: ClassVar[int] = 0
+    reports: ClassVar[tuple[Any, ...]] = ()
+
+    def __init__(self, setting: Setting, command: Command = None, length: int = SELF_TUNE) -> None:
+        self.chains = setting.chains
+        self.length = length if setting.tune is None else setting.tune
+        self.command = command
+        self.done = 0
+        self.begun = False
+        self.finished = False
+        self.arrived = tuple(range(setting.chains))
+
+    def next(self) -> Round:
+        """What the chains do next."""
+        count = min(LONGEST_ROUND, self.length - self.done)
+        commands = () if self.begun or self.command is None else (self.command,) * self.chains
+        return Round("tuning", count, commands, begin=not self.begun)
+
+    def take(self, windows: Mapping[int, Window]) -> None:
+        """Count what was done."""
+        self.begun = True
+        self.done += len(next(iter(windows.values())).draws)
+        self.finished = self.done >= self.length
+
+    def sample(self) -> tuple[Command, ...]:
+        """Tuning is over."""
+        return ("sample",) * self.chains
+
+    def between(self, windows: Windows) -> tuple[Command, ...]:
+        """Nothing."""
+        return ()
+
+    def contradicted(self, windows: Windows) -> Reason | None:
+        """Never."""
+        return None
+
+    def again(self, reason: Reason, windows: Windows) -> None:
+        """There is nothing to learn again."""
+
+    def save(self) -> dict[str, Any]:
+        """Its state as numbers."""
+        return {"done": self.done, "begun": self.begun, "finished": self.finished}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take over a state that was saved."""
+        self.done, self.begun, self.finished = state["done"], state["begun"], state["finished"]

@@ -1,0 +1,100 @@
+"""What tunes the chains of a run: windows of draws enter, rounds of work and a kernel's own commands leave.
+
+A run knows tuners by these calls alone. What a tuner decides depends on the windows only, taken in the order of the
+chains, so that neither threads nor their timing have a part in the draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, Protocol
+
+from consilience.inference.columns import Columns
+from consilience.inference.messages import Command, Round, Window
+from consilience.record import Record
+
+# Why sampling may begin again: divergences; draws that contradict the metric; chains that disagree.
+Reason = Literal["divergences", "metric", "jumps"]
+Windows = Sequence[Mapping[int, Window]]  # the windows of all chains, in the order in which they were made
+SELF_TUNE: Final = 1000  # transitions, where chains tune themselves and nobody says for how long
+
+
+class Setting(Record, eq=False):
+    """What a tuner has to know of a run.
+
+    chains, dimension   their number and the coordinates of the block
+    columns             the kernel's statistics
+    tune                transitions of each chain to tune with; None: the tuner decides
+    min_tune, max_tune  transitions of each chain where it does
+    pool                whether chains may tune together
+    operations          floating-point operations of one evaluation with its gradient, if known
+    """
+
+    chains: int
+    dimension: int
+    columns: Columns
+    tune: int | None = None
+    min_tune: int = 50
+    max_tune: int = 1500
+    pool: bool = True
+    operations: float | None = None
+
+
+class Tuner(Protocol):
+    """What tunes the chains of one run.
+
+    length     tuning transitions that a chain makes on a schedule of its own; 0 where it is told what to do
+    finished   whether tuning is over; `again` may change that
+    arrived    chains that have come to where the others are
+    answers    reasons to begin again that it has an answer to
+    interval   draws between two calls of `between` while sampling; 0: none are needed
+    gradients  draws of sampling of which it wants to see the gradients
+    reports    what it did, for the record
+    """
+
+    @property
+    def length(self) -> int: ...
+    @property
+    def finished(self) -> bool: ...
+    @property
+    def arrived(self) -> tuple[int, ...]: ...
+    @property
+    def answers(self) -> frozenset[Reason]: ...
+    @property
+    def interval(self) -> int: ...
+    @property
+    def gradients(self) -> int: ...
+    @property
+    def reports(self) -> tuple[Any, ...]: ...
+
+    def next(self) -> Round:
+        """What the chains do next, while tuning."""
+        ...
+
+    def take(self, windows: Mapping[int, Window]) -> None:
+        """Learn from the windows of a round of tuning, by chain; chains that were lost are missing."""
+        ...
+
+    def sample(self) -> tuple[Command, ...]:
+        """Commands with which sampling begins, one for each chain."""
+        ...
+
+    def between(self, windows: Windows) -> tuple[Command, ...]:
+        """Commands at every `interval` draws of sampling, from all windows of it so far."""
+        ...
+
+    def contradicted(self, windows: Windows) -> Reason | None:
+        """What the draws so far say against the way they were made."""
+        ...
+
+    def again(self, reason: Reason, windows: Windows) -> None:
+        """Begin again, with what all windows of sampling taught; they have become part of tuning."""
+        ...
+
+    def save(self) -> dict[str, Any]:
+        """Its state as numbers, strings and arrays, in dictionaries and lists."""
+        ...
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take over a state that was saved."""
+        ...
