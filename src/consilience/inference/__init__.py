@@ -1,10 +1,22 @@
 """Step methods: kernels that know a log density and random numbers, and nothing of models, threads or screens."""
 
 from consilience.inference.block import Block
+from consilience.inference.compound import CompoundStep
 from consilience.inference.density import LogDensity
+from consilience.inference.gibbs import BinaryGibbsMetropolis, CategoricalGibbsMetropolis
 from consilience.inference.hmc import HamiltonianMC
 from consilience.inference.kernel import Kernel
 from consilience.inference.metropolis import Metropolis
 from consilience.inference.nuts_kernel import NUTS
 
-__all__ = ["NUTS", "Block", "HamiltonianMC", "Kernel", "LogDensity", "Metropolis"]
+__all__ = [
+    "NUTS",
+    "BinaryGibbsMetropolis",
+    "Block",
+    "CategoricalGibbsMetropolis",
+    "CompoundStep",
+    "HamiltonianMC",
+    "Kernel",
+    "LogDensity",
+    "Metropolis",
+]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from consilience.inference.density import LogDensity
 from consilience.record import Record
 
-# What a kernel asks of a density: values, values with gradients, or one term for each of its coordinates.
-Needs = Literal["logp", "gradient", "elementwise"]
+# What a kernel asks of a density: values, values with gradients, or a table of all values of each coordinate.
+Needs = Literal["logp", "gradient", "table"]
 
 
 class Block(Record, eq=False):
@@ -26,7 +26,7 @@ class Block(Record, eq=False):
     discrete        whether the coordinates are whole numbers, bool (coordinate,)
     lower, upper    bounds of a discrete coordinate, both included, float64 (coordinate,); else infinite. They are bounds
                     for every value of the other coordinates
-    whole           whether these are all coordinates
+    separable       whether a "table" is possible: coordinates are independent of each other given all others
     """
 
     density: LogDensity
@@ -35,7 +35,7 @@ class Block(Record, eq=False):
     discrete: NDArray[np.bool_]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
-    whole: bool = True
+    separable: bool = False
 
     @property
     def dimension(self) -> int:

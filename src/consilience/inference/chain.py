@@ -193,7 +193,7 @@ class Chain:
             end=end,
             places=np.ascontiguousarray(block.places, np.int64),
             alone=not several,
-            evaluated=several and kernel.needs != "elementwise",
+            evaluated=several and kernel.needs != "table",
             with_gradient=kernel.needs == "gradient",
         )
         self._objects[address(part)] = part

@@ -106,15 +106,15 @@ def log_density(density: Density, position: Array[f64]) -> f64:
 
 
 @native
-def elementwise(density: Density, position: Array[f64], terms: Array[f64]) -> boolean:
-    """Log density at `position` as one term for each of its coordinates; False where the entry fails.
+def log_density_table(density: Density, position: Array[f64], table: Array[f64]) -> boolean:
+    """Log densities f64[coordinate, value] of every coordinate at each of its values; False where the entry fails.
 
     Only for blocks whose coordinates are independent of each other given all others: `Kernel.needs`.
     """
     outputs = density.outputs
     before = outputs.logp
     density.inputs.position = position
-    outputs.logp = terms
+    outputs.logp = table
     density.evaluations += 1
     status = density.entry(density.inputs, outputs, density.workspace, density.constants)
     outputs.logp = before

@@ -186,6 +186,7 @@ class HamiltonianMC(Kernel):
     max_steps: int = 1024
     initial_step: float = 0.1
 
+    scheduled: ClassVar[bool] = True
     Info: ClassVar[type[Any]] = HmcInfo
     start: ClassVar[Any] = start_hmc
     step: ClassVar[Any] = step_hmc

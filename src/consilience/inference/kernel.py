@@ -36,15 +36,16 @@ class Kernel(Record):
 
     A derived class states:
 
-    needs      "logp", "gradient" (log densities come with gradients), or "elementwise" (one term per coordinate, for
-               variables whose elements are independent of each other given all others)
+    needs      "logp", "gradient" (log densities come with gradients), or "table" (the log density at every value of each
+               coordinate, for discrete variables whose elements are independent of each other given all others)
     Info       a `@record` of f64, i64 and boolean fields: the statistics of one transition, in their order
     roles      which field of `Info` is the log density, tells a divergence, …: see `columns.Role`
     start      `@native` (point, state, scratch, density, info) -> boolean: evaluates the starting point; False if it
                cannot be one. `point.start_without_gradient` and `point.start` evaluate it
     step       `@native`, with the same parameters: one transition of `point`, described in `info`. False, with `point`
                and `state` as they were, if `density.stopped`; otherwise it has added 1 to `point.transition`
-    discrete   whether it moves whole numbers ("only", True), or none (False)
+    scheduled  whether it tunes itself on a schedule, so that the length of its tuning has to be known beforehand
+    discrete, continuous   whether it can move whole numbers, and real ones
 
     and makes a chain's memory with `state` and `scratch`. What is in `state` is all that checkpoints hold besides
     `point`: every field of it is written and read back.
@@ -58,6 +59,7 @@ class Kernel(Record):
     roles: ClassVar[Mapping[Role, str]] = {}
     start: ClassVar[NativeFunction[..., bool]]
     step: ClassVar[NativeFunction[..., bool]]
+    scheduled: ClassVar[bool] = False
     discrete: ClassVar[bool] = False
     continuous: ClassVar[bool] = True
     fewest_chains: ClassVar[int] = 1

@@ -89,6 +89,11 @@ class NutsTuner:
         return self.stage.length if isinstance(self.stage, SelfTuning) else 0
 
     @property
+    def fixed(self) -> int | None:
+        """See `tuner.Tuner`."""
+        return self.length or self.setting.tune
+
+    @property
     def answers(self) -> frozenset[Reason]:
         """See `tuner.Tuner`."""
         found: set[Reason] = set()

@@ -26,6 +26,7 @@ class SelfTuning:
     def __init__(self, setting: Setting, command: Command = None, length: int = SELF_TUNE) -> None:
         self.chains = setting.chains
         self.length = length if setting.tune is None else setting.tune
+        self.fixed = self.length
         self.command = command
         self.done = 0
         self.begun = False

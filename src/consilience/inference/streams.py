@@ -20,6 +20,7 @@ ACCEPTANCE = 5
 SEARCH = 6
 JUMP = 7
 RESTART = 8
+GIBBS = 9
 
 BLOCK_BITS = 32  # a transition owns 2**32 blocks, a chain 2**31 transitions
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, Protocol
 
+from consilience.inference.block import Block
 from consilience.inference.columns import Columns
 from consilience.inference.messages import Command, Round, Window
 from consilience.record import Record
@@ -28,6 +29,7 @@ class Setting(Record, eq=False):
     min_tune, max_tune  transitions of each chain where it does
     pool                whether chains may tune together
     operations          floating-point operations of one evaluation with its gradient, if known
+    blocks              what each kernel moves
     """
 
     chains: int
@@ -38,12 +40,14 @@ class Setting(Record, eq=False):
     max_tune: int = 1500
     pool: bool = True
     operations: float | None = None
+    blocks: tuple[Block, ...] = ()
 
 
 class Tuner(Protocol):
     """What tunes the chains of one run.
 
     length     tuning transitions that a chain makes on a schedule of its own; 0 where it is told what to do
+    fixed      transitions of tuning where they are known beforehand
     finished   whether tuning is over; `again` may change that
     arrived    chains that have come to where the others are
     answers    reasons to begin again that it has an answer to
@@ -54,6 +58,8 @@ class Tuner(Protocol):
 
     @property
     def length(self) -> int: ...
+    @property
+    def fixed(self) -> int | None: ...
     @property
     def finished(self) -> bool: ...
     @property

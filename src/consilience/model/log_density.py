@@ -29,15 +29,16 @@ from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model import observation
 from consilience.model.batches import values_of_draws
+from consilience.model.blocks import Needs, Restricted, compile_block, is_separable, restricted, total
 from consilience.model.layout import Layout, known_shape, layout_of
 from consilience.model.marginal import placeholders, summed_out
 from consilience.model.minibatch import is_rows
 from consilience.model.operations import operations
 from consilience.model.variables import ModelVariables
-from consilience.ops import Elementwise, cast
+from consilience.ops import cast
 from consilience.ops.parameter_check import released
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import concatenate, reshape
+from consilience.ops.shape import broadcast_to, concatenate, reshape
 from consilience.record import Record
 from consilience.rewrite.facts import assume
 from consilience.rules import simplify
@@ -135,14 +136,6 @@ def with_jacobian(term: Node, correction: Node) -> Node:
     return term + correction
 
 
-def total(terms: Sequence[Node]) -> Node:
-    """The sum of all elements of all terms."""
-    sums = [cast(reduce("sum", t), "float64") if t.ndim else cast(t, "float64") for t in terms]
-    if not sums:
-        return constant(0.0)
-    return sums[0] if len(sums) == 1 else Node(Elementwise("add"), *sums)
-
-
 class ModelDensity:
     """A compiled log density. Fulfils `LogDensity`: dimension, entry, constants, workspace.
 
@@ -181,6 +174,21 @@ class ModelDensity:
         """All terms that are summed, as functions of each variable's unconstrained value and of the data."""
         return self._built.terms.all
 
+    def restricted(self, names: Sequence[str], needs: Needs) -> Restricted:
+        """The log density of some variables given all others, compiled when it is first asked for.
+
+        names   of free variables; none: all
+        needs   "logp", "gradient", or "table": of all values of every element of one discrete variable; see `blocks`
+        """
+        chosen = tuple(names) or tuple(v.name for v in self.model.free)
+        return restricted(self._built.block(chosen, needs).bind(self._data), self.layout, chosen)
+
+    def separable(self, name: str) -> bool:
+        """Whether the elements of a discrete variable are independent of each other given all other variables."""
+        terms = self._built.terms
+        found = {v.name: (v, value) for v, value in zip(self.model.free, terms.values, strict=True)}
+        return is_separable(terms.all, *found[name])
+
     def expand(
         self, positions: npt.NDArray[np.float64], deterministics: bool | Sequence[str] = True
     ) -> dict[str, Array]:
@@ -217,7 +225,9 @@ class _Built:
             _check_closed(terms)
             check_shape_constraints(collect([*terms.all, *terms.deterministics]), lengths)
             (logp,) = simplify([total(terms.all)])
-            gradients = gradient(logp, terms.values)
+            moved = [value for value, v in zip(terms.values, model.free, strict=True) if v.continuous]
+            slopes = dict(zip(moved, gradient(logp, moved), strict=True))
+            gradients = [slopes[value] if value in slopes else broadcast_to(constant(0.0), value.static_shape) for value in terms.values]
             self.layout, self._position, replacements = _arrange(model, lengths)
             self.terms = terms
             outputs = simplify([logp, *gradients])
@@ -232,7 +242,19 @@ class _Built:
             self.graph_seconds = time.perf_counter() - began
             self.compiled = self._compile([self._position], [logp_node, whole], {}, self._static_slots)
         self.compile_seconds = time.perf_counter() - began
+        self._blocks: dict[tuple[tuple[str, ...], Needs], Executable] = {}
         self._expanders: dict[bool | tuple[str, ...], tuple[list[str], Executable]] = {}
+
+    def block(self, names: tuple[str, ...], needs: Needs) -> Executable:
+        """Code for the density of some variables given the others; see `blocks.compile_block`."""
+        found = self._blocks.get((names, needs))
+        if found is None:
+            terms = self.terms
+            found = compile_block(
+                self._compile, terms.all, terms.values, self.layout, names, needs, self.lengths, self.slots
+            )
+            self._blocks[names, needs] = found
+        return found
 
     def expander(self, model: ModelVariables, deterministics: bool | tuple[str, ...]) -> tuple[list[str], Executable]:
         """Names and code of values on their own scales as functions of a position; see `ModelDensity.expand`."""
@@ -313,19 +335,12 @@ def model_density(model: ModelVariables, backend: str = "llvm") -> ModelDensity:
     """The model's density for its present data; compiled again only when shapes or the model changed.
 
     backend  "llvm" (machine code) or "reference" (NumPy, slow)
-    raises   ModelError without free variables, or with discrete ones; ShapeError, ParameterError and
+    raises   ModelError without free variables; ShapeError, ParameterError and
              SupportError where the present data do not fit the model
     """
     if not model.free:
         raise ModelError(
             "the model has no free variables, so there is nothing to infer; add some, or use `sample_prior_predictive`."
-        )
-    discrete = [f"`{v.name}` is discrete ({v.node.op!r}, {v.node.dtype})" for v in model.free if not v.continuous]
-    if discrete:
-        raise ModelError(
-            f"{' and '.join(discrete)}; sampling by gradients needs "
-            "continuous variables. Sum out those with finitely many values, `pm.sample(model=pm.marginalize(model, "
-            "[names]))`, or use a continuous form: samplers for discrete variables are not there yet."
         )
     slots, values, versions, lengths = slot_values(model)
     shapes = tuple(v.shape for v in values)

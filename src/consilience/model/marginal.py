@@ -109,7 +109,7 @@ def _size(variable: FreeVariable) -> float:
     return math.prod(n if isinstance(n, int) else math.inf for n in variable.node.static_shape)
 
 
-def _range(variable: FreeVariable) -> tuple[int, int]:
+def range_of(variable: FreeVariable) -> tuple[int, int]:
     """Smallest and greatest value; ModelError where they are not known numbers."""
     support = support_of(variable.node)
     if not isinstance(support, Whole):
@@ -139,7 +139,7 @@ def _range(variable: FreeVariable) -> tuple[int, int]:
 
 def _summed(variable: FreeVariable, leaf: Node, factors: Sequence[Node]) -> tuple[Sum, Node]:
     """The sum over all values of a variable, given the factors that depend on it."""
-    least, greatest = _range(variable)
+    least, greatest = range_of(variable)
     count = greatest - least + 1
     shape = leaf.static_shape
     needed = {axis for axis, length in enumerate(shape) if length != 1}
@@ -148,7 +148,7 @@ def _summed(variable: FreeVariable, leaf: Node, factors: Sequence[Node]) -> tupl
         each = reshape(constant(np.arange(least, greatest + 1)), (count, *(1 for _ in shape)))
         values = broadcast_to(each, (count, *shape))
         batched = vectorize(factors, {leaf: values})
-        table = _added([_gathered(f, own, leaf) for f, own in zip(batched, linked, strict=True)])
+        table = _added([gathered(f, own, leaf) for f, own in zip(batched, linked, strict=True)])
         return Sum(variable, leaf, least, count, table, None), reduce("logsumexp", table, 0)
     size = _size(variable)
     if size * math.log(count) > math.log(COMBINATIONS):
@@ -171,7 +171,7 @@ def _added(parts: Sequence[Node]) -> Node:
     return result
 
 
-def _gathered(factor: Node, own: Links, leaf: Node) -> Node:
+def gathered(factor: Node, own: Links, leaf: Node) -> Node:
     """A batched factor (value, …) as (value, *shape of the variable): summed over all other axes."""
     first: dict[int, int] = {}
     for axis, link in own.items():

@@ -19,7 +19,8 @@ from consilience.ir import FLOATS, Node, constant
 from consilience.model import functions, model_graph, observation, printing
 from consilience.model.coordinates import Labels
 from consilience.model.keywords import check_compile_kwargs
-from consilience.model.log_density import ModelDensity, model_density, total
+from consilience.model.blocks import total
+from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.value_graphs import (
     Chosen,
     d2logp_graph,

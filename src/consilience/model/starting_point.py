@@ -170,10 +170,11 @@ def _finite_position(
     density: ModelDensity, base: Floats, generator: np.random.Generator, attempts: int, widest: float
 ) -> Floats:
     """The base point with noise, of the first attempt that has a finite log density and gradient."""
+    moved = np.concatenate([np.full(s.size, s.variable.continuous) for s in density.layout.stretches])
     for attempt in range(attempts):
         # The first attempts keep the full noise; later ones shrink towards the base point.
         width = widest * (1.0 if attempt < max(1, attempts // 2) else 2.0 * (1 - attempt / attempts))
-        position = base + width * generator.uniform(-1.0, 1.0, density.dimension)
+        position = base + width * moved * generator.uniform(-1.0, 1.0, density.dimension)
         if _is_finite(density, position):
             return position
     if _is_finite(density, base):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference.density import LogDensity
+from consilience.inference.block import block_of
 from consilience.inference.chain import Chain
 from consilience.inference.kernel import Kernel
 from consilience.inference.self_tuning import SelfTuning
@@ -57,7 +58,7 @@ def launch(
     chains, dimension = points.shape
     if chains < kernel.fewest_chains:
         raise SamplingError(f"{type(kernel).__name__} needs at least {kernel.fewest_chains} chains, got {chains}.")
-    columns = kernel.columns
+    columns, parts = kernel.columns, kernel.parts
     setting = Setting(chains, dimension, columns, monitored or Monitored(tuple(f"x[{i}]" for i in range(dimension))))
     known = tuners.Setting(
         chains=chains,
@@ -68,6 +69,7 @@ def launch(
         max_tune=options.max_tune,
         pool=options.pool,
         operations=operations,
+        blocks=tuple(block_of(density, part.vars, part.needs) for part in parts) if len(parts) > 1 else (),
     )
     tuner = kernel.tuner(known) or SelfTuning(known)
     course = Course(options, setting, tuner)

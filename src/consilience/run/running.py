@@ -153,7 +153,7 @@ class Running:
 def started(course: Course, threads: int) -> RunStarted:
     """The event with which a run begins."""
     options, setting = course.options, course.setting
-    tune = course.tuner.length or options.tune
+    tune = course.tuner.fixed
     return RunStarted(
         chains=setting.chains,
         threads=threads,

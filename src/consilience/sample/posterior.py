@@ -29,7 +29,7 @@ from consilience.sample.arguments import extras, wanted, whole_number
 from consilience.sample.background import BackgroundSampling
 from consilience.sample.memory import naming_the_largest
 from consilience.sample.monitoring import monitored_of
-from consilience.sample.step_methods import assigned, kernel_from
+from consilience.sample.step_methods import DivisibleDensity, assigned, kernel_from
 from consilience.sample.work import Work, identity, options_from
 
 StartingValues: TypeAlias = InitialValues | Sequence[InitialValues | None] | None
@@ -172,10 +172,9 @@ def sample(
         jumps=jumps,
         descend=init == "descent",
     )
-    kernel = assigned(owner, step, default)
     seed = seed_from(random_seed)
     keep = wanted(var_names, [v.name for v in owner.free] + list(owner.named_deterministics))
-    prepare_sampler(kernel)
+    prepare_sampler(default if step is None else None)
     storage.prepare()
     began = time.perf_counter()
     with naming_the_largest(owner):
@@ -186,6 +185,7 @@ def sample(
                 f"the free variables have no elements ({', '.join(f'`{v.name}`' for v in owner.free)}), so there is "
                 "nothing to infer; check the lengths of dims and data."
             )
+        kernel = assigned(owner, density, step, default)
         points = starting_positions(
             density,
             chains,
@@ -209,7 +209,7 @@ def sample(
         }
         keeper = checkpoints.Checkpoint.create(checkpoint, known, about, overwrite)
     running = launch(
-        density,
+        DivisibleDensity(density),
         kernel,
         points,
         options,
@@ -290,7 +290,7 @@ def resume(
     options = replace(options, max_time=max_time)
     points = np.zeros((chains, density.dimension))  # where chains began does not matter: they go on where they were
     running = launch(
-        density,
+        DivisibleDensity(density),
         kernel,
         points,
         options,

@@ -1,26 +1,166 @@
-"""Which step method moves which variables: a model and what the user asks for enter, one kernel leaves."""
+"""Which step method moves which variables: a model and what the user asks for enter, one kernel leaves.
+
+Variables without a step method get PyMC's defaults: NUTS for continuous ones, Gibbs sampling for discrete ones with
+finitely many values, Metropolis for the rest.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from consilience import inference
 from consilience.errors import SamplingError
-from consilience.inference import NUTS, Kernel
+from consilience.inference import (
+    NUTS,
+    BinaryGibbsMetropolis,
+    Block,
+    CategoricalGibbsMetropolis,
+    CompoundStep,
+    Kernel,
+    Metropolis,
+)
+from consilience.inference.block import Needs
+from consilience.model.blocks import LARGEST_TABLE, values_of
+from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
+from consilience.model.variables import FreeVariable
+from consilience.record import replace
 
 
-def assigned(model: Model, step: Any, default: NUTS) -> Kernel:
-    """The kernel to sample with."""
-    if step is None:
-        return default
-    if isinstance(step, Kernel):
-        return step
-    raise SamplingError(f"`step` must be a step method such as pm.NUTS() or pm.Metropolis(), got {step!r}.")
+class DivisibleDensity:
+    """A model's density as step methods see it: one density for each block of variables. See `block.Divisible`."""
+
+    def __init__(self, density: ModelDensity) -> None:
+        self.model = density
+        self.dimension = density.dimension
+        self.entry, self.constants, self.workspace = density.entry, density.constants, density.workspace
+
+    def block(self, names: tuple[str, ...], needs: Needs) -> Block:
+        """The block of these variables, all of them for none."""
+        stretches = [s for s in self.model.layout.stretches if not names or s.variable.name in names]
+        whole = len(stretches) == len(self.model.layout.stretches)
+        own: Any = self.model
+        places = np.arange(self.dimension)
+        if not (whole and needs == "gradient"):
+            own = self.model.restricted(names, needs)
+            places = own.places
+        ends = [(s.size, values_of(s.variable)) for s in stretches]
+        return Block(
+            density=own,
+            places=places,
+            names=tuple(s.variable.name for s in stretches),
+            discrete=np.concatenate([np.full(s.size, not s.variable.continuous) for s in stretches]),
+            lower=np.concatenate([np.full(size, least) for size, (least, _) in ends]),
+            upper=np.concatenate([np.full(size, greatest) for size, (_, greatest) in ends]),
+            separable=needs == "table",
+        )
+
+
+def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> Kernel:
+    """The kernel to sample with.
+
+    step     a step method, several, or None; variables that none of them names get the defaults
+    raises   SamplingError for step methods for variables that are not there, or that two would move, or that they
+             cannot move
+    """
+    free = {v.name: v for v in model.free}
+    given = [] if step is None else list(step) if isinstance(step, list | tuple) else [step]
+    methods: list[Kernel] = []
+    for method in given:
+        if not isinstance(method, Kernel):
+            raise SamplingError(
+                f"`step` must be a step method such as pm.NUTS() or pm.Metropolis(), or a list of such, got {method!r}."
+            )
+        methods += method.parts
+    taken: dict[str, Kernel] = {}
+    for method in methods:
+        for name in method.vars:
+            _check_name(name, free, taken, method)
+            taken[name] = method
+    rest = [v for v in model.free if v.name not in taken]
+    done: list[Kernel] = []
+    for method in methods:
+        own = method
+        if not own.vars:
+            own = replace(own, vars=tuple(v.name for v in rest if (own.continuous if v.continuous else own.discrete)))
+            if not own.vars:
+                raise SamplingError(f"{type(own).__name__} is given no variables, and none is left that it can move.")
+            rest = [v for v in rest if v.name not in own.vars]
+        for name in own.vars:
+            _check_kind(own, free[name])
+        done += _divided(own, density)
+    done += _defaults(rest, density, default)
+    if len(done) == 1:
+        return replace(done[0], vars=()) if done[0].needs != "table" else done[0]
+    return CompoundStep(methods=tuple(done))
+
+
+def _check_name(name: str, free: dict[str, FreeVariable], taken: dict[str, Kernel], method: Kernel) -> None:
+    if name not in free:
+        raise SamplingError(
+            f"{type(method).__name__} is given `{name}`, which is no free variable of the model; those are {list(free)}."
+        )
+    if name in taken:
+        raise SamplingError(
+            f"`{name}` is given to {type(taken[name]).__name__} and to {type(method).__name__}; one step method moves it."
+        )
+
+
+def _check_kind(method: Kernel, variable: FreeVariable) -> None:
+    if variable.continuous and not method.continuous:
+        raise SamplingError(
+            f"{type(method).__name__} moves discrete variables, and `{variable.name}` ({variable.node.op!r}) is "
+            "continuous; use pm.NUTS."
+        )
+    if not variable.continuous and not method.discrete:
+        raise SamplingError(
+            f"{type(method).__name__} needs continuous variables, and `{variable.name}` ({variable.node.op!r}) is "
+            "discrete; leave it to the default, or use pm.BinaryGibbsMetropolis, pm.CategoricalGibbsMetropolis or "
+            "pm.Metropolis."
+        )
+
+
+def _divided(method: Kernel, density: ModelDensity) -> list[Kernel]:
+    """The method, or one for each variable where that lets all elements be drawn side by side."""
+    if not isinstance(method, CategoricalGibbsMetropolis):
+        return [method]
+    return [replace(method, vars=(name,), separable=_has_table(density, name)) for name in method.vars]
+
+
+def _has_table(density: ModelDensity, name: str) -> bool:
+    stretch = next(s for s in density.layout.stretches if s.variable.name == name)
+    least, greatest = values_of(stretch.variable)
+    return greatest - least < LARGEST_TABLE and stretch.variable.transform is None and density.separable(name)
+
+
+def _defaults(variables: Sequence[FreeVariable], density: ModelDensity, default: NUTS) -> list[Kernel]:
+    """PyMC's assignment: NUTS, Gibbs sampling, or Metropolis."""
+    found: list[Kernel] = []
+    continuous = tuple(v.name for v in variables if v.continuous)
+    if continuous:
+        found.append(replace(default, vars=continuous))
+    for variable in variables:
+        if variable.continuous:
+            continue
+        least, greatest = values_of(variable)
+        count = greatest - least + 1
+        if count <= 2:
+            kind: type[Kernel] = BinaryGibbsMetropolis
+        elif count <= LARGEST_TABLE and (count <= 100 or _has_table(density, variable.name)):
+            kind = CategoricalGibbsMetropolis
+        else:
+            kind = Metropolis
+        found += _divided(kind(vars=(variable.name,)), density)
+    return found
 
 
 def kernel_from(plain: Sequence[Any]) -> Kernel:
     """A kernel as `work.identity` has it."""
-    ((name, settings),) = plain
-    return getattr(inference, name)(**{k: tuple(v) if isinstance(v, list) else v for k, v in settings.items()})
+    methods: list[Kernel] = [
+        getattr(inference, name)(**{key: tuple(v) if isinstance(v, list) else v for key, v in settings.items()})
+        for name, settings in plain
+    ]
+    return methods[0] if len(methods) == 1 else CompoundStep(methods=tuple(methods))

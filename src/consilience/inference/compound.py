@@ -1,0 +1,162 @@
+"""Several kernels that move parts of a position, one after the other: together they are a kernel of the whole.
+
+Kernels with their variables enter. Each sees the density of its block given all others; statistics are those of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from consilience.inference.columns import Columns, joined
+from consilience.inference.kernel import Kernel
+from consilience.inference.messages import Command, Round, Window
+from consilience.inference.tuner import Reason, Setting, Tuner, Windows
+from consilience.record import replace
+
+
+class CompoundStep(Kernel):
+    """Several kernels, one transition of each after the other.
+
+    methods   the kernels; together they move all variables, each of them once
+    """
+
+    methods: tuple[Kernel, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The kernels, in order."""
+        return self.methods
+
+    @property
+    def columns(self) -> Columns:
+        """The statistics of all, and the log density of the whole position."""
+        return joined([(label, method.columns) for label, method in zip(self.labels, self.methods, strict=True)])
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each kernel: its first variable, numbered where several begin with the same."""
+        names = [method.vars[0].replace("::", "_") if method.vars else "rest" for method in self.methods]
+        return tuple(name if names.count(name) == 1 else f"{name}_{k}" for k, name in enumerate(names))
+
+    def tuner(self, setting: Setting) -> Tuner | None:
+        """The tuner of the one kernel that has one, while the others tune themselves."""
+        return delegated(self, setting)
+
+
+class Delegating:
+    """A tuner that leaves the chains of a compound step to the tuner of one of its kernels: see `tuner.Tuner`.
+
+    place    which kernel it is
+    inner    its tuner, which sees windows of its block and statistics only
+    block    where its coordinates lie in the position, int64
+    first, columns   where its statistics begin, and how many there are
+    """
+
+    def __init__(self, compound: CompoundStep, setting: Setting, place: int, inner: Tuner) -> None:
+        self.inner = inner
+        self.count = len(compound.methods)
+        self.place = place
+        self.chains = setting.chains
+        self.block = setting.blocks[place].places
+        sizes = [len(method.columns.types) for method in compound.methods]
+        self.first, self.columns = sum(sizes[:place]), sizes[place]
+        self.length = setting.max_tune if setting.tune is None else setting.tune  # of the other kernels, at most
+
+    @property
+    def fixed(self) -> int | None:
+        """See `tuner.Tuner`; the others are those of the inner tuner."""
+        return self.inner.fixed
+
+    @property
+    def finished(self) -> bool:
+        """Whether tuning is over."""
+        return self.inner.finished
+
+    @property
+    def arrived(self) -> tuple[int, ...]:
+        """Chains that have come to where the others are."""
+        return self.inner.arrived
+
+    @property
+    def answers(self) -> frozenset[Reason]:
+        """Reasons to begin again that it has an answer to."""
+        return self.inner.answers
+
+    @property
+    def interval(self) -> int:
+        """Draws between two calls of `between`."""
+        return self.inner.interval
+
+    @property
+    def gradients(self) -> int:
+        """Draws of sampling of which it wants to see the gradients."""
+        return self.inner.gradients
+
+    @property
+    def reports(self) -> tuple[Any, ...]:
+        """What it did."""
+        return self.inner.reports
+
+    def _to_all(self, commands: Sequence[Command], others: Command = None) -> tuple[Command, ...]:
+        """Commands for compounds from those for the one kernel."""
+        return tuple(tuple(own if k == self.place else others for k in range(self.count)) for own in commands)
+
+    def _own(self, windows: Mapping[int, Window]) -> dict[int, Window]:
+        """The windows as the one kernel made them."""
+        rows = slice(self.first, self.first + self.columns)
+        return {
+            c: replace(
+                w,
+                draws=w.draws[:, self.block],
+                gradients=None if w.gradients is None else w.gradients[:, self.block],
+                statistics=w.statistics[rows],
+            )
+            for c, w in windows.items()
+        }
+
+    def next(self) -> Round:
+        """What the chains do next, while tuning."""
+        round = self.inner.next()
+        return replace(round, commands=self._to_all(round.commands))
+
+    def take(self, windows: Mapping[int, Window]) -> None:
+        """Learn from the windows of a round of tuning."""
+        self.inner.take(self._own(windows))
+
+    def sample(self) -> tuple[Command, ...]:
+        """Commands with which sampling begins: for all kernels tuning is over."""
+        return self._to_all(self.inner.sample(), "sample")
+
+    def between(self, windows: Windows) -> tuple[Command, ...]:
+        """Commands at every `interval` draws of sampling."""
+        return self._to_all(self.inner.between([self._own(some) for some in windows]))
+
+    def contradicted(self, windows: Windows) -> Reason | None:
+        """What the draws so far say against the way they were made."""
+        return self.inner.contradicted([self._own(some) for some in windows])
+
+    def again(self, reason: Reason, windows: Windows) -> None:
+        """Begin again."""
+        self.inner.again(reason, [self._own(some) for some in windows])
+
+    def save(self) -> dict[str, Any]:
+        """Its state."""
+        return self.inner.save()
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take over a state that was saved."""
+        self.inner.load(state)
+
+
+def delegated(compound: CompoundStep, setting: Setting) -> Tuner | None:
+    """The tuner of the one kernel that has one; None where several have, or another follows a schedule of its own."""
+    found: list[tuple[int, Tuner]] = []
+    for place, method in enumerate(compound.methods):
+        own = replace(setting, dimension=setting.blocks[place].dimension, columns=method.columns)
+        tuner = method.tuner(own)
+        if tuner is not None:
+            found.append((place, tuner))
+    if len(found) != 1 or any(method.scheduled for method in compound.methods):
+        return None
+    return Delegating(compound, setting, *found[0])

@@ -1,0 +1,167 @@
+"""The log density as a function of some variables given all others: only the terms in which they occur.
+
+A model's terms and names of variables enter; compiled code leaves. Its inputs are the values of these variables and
+the whole position, so that nothing is copied between evaluations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.backends.registry import Bound, Executable
+from consilience.backends.shapes import Lengths
+from consilience.collection import collection_paused
+from consilience.distributions.constraints import Whole
+from consilience.distributions.densities import support_of
+from consilience.errors import ModelError
+from consilience.ir import Node, constant, substitute, tensor_input, topological
+from consilience.ir.side_tables import without_sources
+from consilience.lower.specialise import specialise
+from consilience.model.layout import Layout, Stretch
+from consilience.model.marginal import gathered, range_of
+from consilience.model.separability import links
+from consilience.model.variables import FreeVariable
+from consilience.ops import Elementwise, cast
+from consilience.ops.reduce import reduce
+from consilience.ops.shape import broadcast_to, concatenate, reshape, transpose
+from consilience.record import Record
+from consilience.rules import simplify
+from consilience.transforms.gradient import gradient
+from consilience.transforms.vectorize import vectorize
+
+# "logp"; "gradient": with it; "table": of all values of every element, given all others
+Needs = Literal["logp", "gradient", "table"]
+LARGEST_TABLE: Final = 1000  # values of one element
+
+
+class Restricted(Record, eq=False):
+    """A compiled log density of some variables given all others.
+
+    dimension   number of their coordinates; entry, constants, workspace as of `ModelDensity`. The entry takes their
+                values and the whole position; "table" gives f64[coordinate, value]
+    places      of the coordinates in the position, int64
+    bound       what keeps the code alive
+    """
+
+    dimension: int
+    entry: int
+    constants: int
+    workspace: int
+    places: npt.NDArray[np.int64]
+    bound: Bound
+
+
+def values_of(variable: FreeVariable) -> tuple[float, float]:
+    """Least and greatest value of a discrete variable, infinite where there is none or it depends on others."""
+    support = support_of(variable.node)
+    if not isinstance(support, Whole):
+        return -math.inf, math.inf
+    try:
+        least, greatest = range_of(variable)
+    except ModelError:
+        numbers = [-math.inf if isinstance(b, Node) else float(np.min(b)) for b in (support.lower,)]
+        above = math.inf if isinstance(support.upper, Node) else float(np.max(support.upper))
+        return numbers[0], above
+    return float(least), float(greatest)
+
+
+def is_separable(terms: Sequence[Node], variable: FreeVariable, value: Node) -> bool:
+    """Whether the elements of a discrete variable are independent of each other given all others.
+
+    It is so where every term of the density has an axis for each axis of the variable, along which one element of the
+    term depends on one of the variable's.
+    """
+    needed = {axis for axis, length in enumerate(value.static_shape) if length != 1}
+    for term in _acting(terms, [value]):
+        found = links(term, value) or {}
+        if not needed <= {link.axis for link in found.values()}:
+            return False
+    return True
+
+
+def total(terms: Sequence[Node]) -> Node:
+    """The sum of all elements of all terms."""
+    sums = [cast(reduce("sum", t), "float64") if t.ndim else cast(t, "float64") for t in terms]
+    if not sums:
+        return constant(0.0)
+    return sums[0] if len(sums) == 1 else Node(Elementwise("add"), *sums)
+
+
+def compile_block(
+    compile_graph: Callable[..., Executable],
+    terms: Sequence[Node],
+    values: Sequence[Node],
+    layout: Layout,
+    names: Sequence[str],
+    needs: Needs,
+    lengths: Lengths,
+    slots: Sequence[Node],
+) -> Executable:
+    """Code for the density of the variables `names` given the others.
+
+    terms    all terms of the log density, as functions of `values`, one for each stretch of the layout
+    slots    leaves of data
+    raises   ModelError for a "table" of a variable whose elements are not independent, or that has no finite range
+    """
+    with without_sources(), collection_paused():
+        own = [value for value, s in zip(values, layout.stretches, strict=True) if s.variable.name in names]
+        stretches = [s for s in layout.stretches if s.variable.name in names]
+        acting = _acting(terms, own)
+        if needs == "table":
+            outputs = [_table(acting, own[0], stretches[0].variable)]
+        else:
+            (logp,) = simplify([total(acting)])
+            outputs = [logp, *(gradient(logp, own) if needs == "gradient" else ())]
+        static, memo = specialise([*simplify(outputs), *values, *slots], lengths)
+        position = tensor_input("float64", (layout.dimension,), "position")
+        block = tensor_input("float64", (sum(s.size for s in stretches),), "block")
+        replacements: dict[Node, Node] = {}
+        start = 0
+        for value, s in zip(values, layout.stretches, strict=True):
+            if s.variable.name in names:
+                replacements[memo[value]] = _part(block, start, s)
+                start += s.size
+            else:
+                replacements[memo[value]] = _part(position, s.start, s)
+        done = substitute(static[: len(outputs)], replacements)
+        if needs == "gradient":
+            parts = [reshape(g, (-1,)) for g in done[1:]]
+            done = [done[0], parts[0] if len(parts) == 1 else concatenate(parts)]
+        return compile_graph([block, position], done, {}, [memo[slot] for slot in slots])
+
+
+def _part(vector: Node, start: int, stretch: Stretch) -> Node:
+    return vector[start] if stretch.shape == () else reshape(vector[start : start + stretch.size], stretch.shape)
+
+
+def _acting(terms: Sequence[Node], values: Sequence[Node]) -> list[Node]:
+    """The terms in which some of the values occur."""
+    return [term for term in terms if not set(values).isdisjoint(topological([term]))]
+
+
+def _table(acting: Sequence[Node], value: Node, variable: FreeVariable) -> Node:
+    """Log densities (element, value) of every element at every value, up to a constant for each element."""
+    least, greatest = range_of(variable)
+    count = greatest - least + 1
+    shape = value.static_shape
+    each = reshape(constant(np.arange(least, greatest + 1, dtype=float)), (count, *(1 for _ in shape)))
+    batched = vectorize(list(acting), {value: broadcast_to(each, (count, *shape))})
+    found = [links(term, value) or {} for term in acting]
+    parts = [gathered(term, own, value) for term, own in zip(batched, found, strict=True)]
+    table = cast(parts[0], "float64")
+    for part in parts[1:]:
+        table = table + cast(part, "float64")
+    whole = reshape(broadcast_to(table, (count, *shape)), (count, -1))
+    return reshape(transpose(whole, [1, 0]), (-1,))
+
+
+def restricted(bound: Bound, layout: Layout, names: Sequence[str]) -> Restricted:
+    """The compiled density with its data."""
+    places = [np.arange(s.start, s.start + s.size) for s in layout.stretches if s.variable.name in names]
+    joined: npt.NDArray[Any] = np.concatenate(places) if places else np.zeros(0, np.int64)
+    return Restricted(len(joined), bound.entry, bound.constants, bound.workspace, joined, bound)
