@@ -24,8 +24,8 @@ class Block(Record, eq=False):
     places          where they lie in the position, int64 (coordinate,), ascending
     names           of the variables
     discrete        whether the coordinates are whole numbers, bool (coordinate,)
-    lower, upper    bounds of a discrete coordinate, both included, float64 (coordinate,); else infinite. They are bounds
-                    for every value of the other coordinates
+    lower, upper    bounds of a discrete coordinate, both included, float64 (coordinate,); else infinite. They hold for
+                    every value of the other coordinates
     separable       whether a "table" is possible: coordinates are independent of each other given all others
     """
 

@@ -30,15 +30,13 @@ from consilience.native.random import fold_in, random_normals
 from consilience.native.random.library import Normals, normals
 from consilience.native.typed_python import Array, NativeFunction, NativeRecord, address, f64
 from consilience.native.typed_python.library import compile_native
-from consilience.native.typed_python.records import layout, release
+from consilience.native.typed_python.records import layout, release, zeros
 
 NO_ROWS: Final = Rows(np.zeros((0, 1)), np.zeros((0, 1), np.int64))
 Functions = tuple[Any, ...]  # addresses, or callables where nothing is compiled
 
 
-def open_density(
-    density: LogDensity, stop: NDArray[np.int64], position: NDArray[np.float64] | None = None
-) -> Density:
+def open_density(density: LogDensity, stop: NDArray[np.int64], position: NDArray[np.float64] | None = None) -> Density:
     """The density as native code calls it, with scratch memory of its own.
 
     position   the chain's whole position, from which a block takes the other coordinates
@@ -168,7 +166,7 @@ class Chain:
         state = kernel.state(block, point, vectors, tune)
         scratch = kernel.scratch(block, point, state, opened, vectors)
         described = layout(kernel.Info)
-        info = kernel.Info(*([0] * len(described.names)))
+        info = zeros(kernel.Info)
         for one in (state, scratch, info):
             self._objects[address(one)] = one
         self.states.append(state)
@@ -228,13 +226,13 @@ class Chain:
             if self._begin(part) & 1:
                 continue
             point = part.point
-            which = ""
+            needed = which = ""
             if kernel.needs == "gradient":
+                needed = " and gradient"
                 broken = np.flatnonzero(~np.isfinite(np.asarray(point.gradient)))
                 which = f", and its gradient is not finite at coordinates {broken[:10].tolist()}" if len(broken) else ""
             raise InitialPointError(
-                f"a chain needs a starting point with a finite log density{' and gradient' * (kernel.needs == 'gradient')}"
-                f"; the log density is {point.logp}{which}. Give another starting point."
+                f"a chain needs a starting point with a finite log density{needed}; the log density is {point.logp}{which}. Give another starting point."
             )
 
     def obey(self, command: Command, starting: bool = False) -> None:
@@ -308,8 +306,8 @@ class Chain:
         """Go back to a snapshot of this chain or of one made alike."""
         if np.shape(snapshot["position"]) != (self.walk.dimension,):
             raise SamplingError(
-                f"a saved chain has {np.size(snapshot['position'])} coordinates, the model {self.walk.dimension}; it was "
-                "saved for another model."
+                f"a saved chain has {np.size(snapshot['position'])} coordinates, the model {self.walk.dimension}; it "
+                "was saved for another model."
             )
         np.asarray(self.walk.position)[:] = snapshot["position"]
         for density, count in zip(
@@ -334,6 +332,3 @@ class Chain:
         for kernel, part, scratch in zip(self.kernel.parts, self.parts, self.scratches, strict=True):
             part.point.key = int(purpose_key(part.point.key, RESTART + attempt))
             kernel.rekey(scratch, part.point.key)
-
-
-

@@ -64,7 +64,7 @@ def columns_of(info: type[Any], roles: Mapping[Role, str]) -> Columns:
     for name, kind in zip(described.names, described.types, strict=True):
         if kind.kind not in TYPES:
             raise SamplingError(
-                f"the field `{name}` of {info.__name__} is a statistic and needs the type f64, i64 or boolean, got {kind}."
+                f"the field `{name}` of {info.__name__} is a statistic, which needs the type f64, i64 or boolean, not {kind}."
             )
         types[name] = TYPES[kind.kind]
     unknown = [name for name in roles.values() if name not in types]
@@ -84,7 +84,7 @@ def joined(parts: Sequence[tuple[str, Columns]]) -> Columns:
     roles: dict[Role, str] = {}
     for label, columns in parts:
         own = {
-            name: name if names.count(name) == 1 and name != LOG_DENSITY else f"{label}_{name}" for name in columns.types
+            name: f"{label}_{name}" if names.count(name) > 1 or name == LOG_DENSITY else name for name in columns.types
         }
         types |= {own[name]: kind for name, kind in columns.types.items()}
         roles = {**{role: own[name] for role, name in columns.roles.items()}, **roles}

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from consilience.inference.point import Point, finite
 from consilience.inference.density import Density, evaluate, stopped
 from consilience.inference.hamiltonian import copy
+from consilience.inference.point import Point, finite
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import isfinite, sqrt
 from consilience.native.typed_python import Array, f64, i64, native, record

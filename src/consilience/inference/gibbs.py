@@ -195,7 +195,9 @@ class CategoricalGibbsMetropolis(Kernel):
         values = counts.astype(np.int64)
         return GibbsState(np.array(block.lower), values, self.separable, int(values.max(initial=1)))
 
-    def scratch(self, block: Block, point: Point, state: GibbsState, density: Density, vectors: Vectors) -> GibbsScratch:
+    def scratch(
+        self, block: Block, point: Point, state: GibbsState, density: Density, vectors: Vectors
+    ) -> GibbsScratch:
         """See `Kernel.scratch`."""
         rows = block.dimension if self.separable else 1
         return GibbsScratch(np.zeros(max(1, rows * state.width)), vectors.vector())

@@ -7,9 +7,9 @@ inverse mass times the gradient) with its gradient: so a step needs one product 
 
 from __future__ import annotations
 
-from consilience.inference.point import Point
 from consilience.inference.density import Density, evaluate
 from consilience.inference.metric import Metric, scale_momentum, velocity_of
+from consilience.inference.point import Point
 from consilience.inference.streams import normal_vector
 from consilience.native.typed_python import Array, f64, i64, native, simd
 

@@ -214,8 +214,16 @@ class HamiltonianMC(Kernel):
 
     def scratch(self, block: Block, point: Point, state: HmcState, density: Density, vectors: Vectors) -> HmcScratch:
         """See `Kernel.scratch`."""
-        pairs = [vectors.rows(2) for _ in range(3)]
-        return HmcScratch(*pairs, *(vectors.vector() for _ in range(4)), new_probe(vectors))
+        return HmcScratch(
+            positions=vectors.rows(2),
+            gradients=vectors.rows(2),
+            drifts=vectors.rows(2),
+            momentum=vectors.vector(),
+            velocity=vectors.vector(),
+            begin=vectors.vector(),
+            end=vectors.vector(),
+            probe=new_probe(vectors),
+        )
 
     def learnt(self, state: HmcState) -> Tuning:
         """Step size and metric as they are now."""

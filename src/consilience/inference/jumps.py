@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from consilience.inference.point import Point, finite
 from consilience.inference.density import Density, evaluate, stopped
 from consilience.inference.hamiltonian import copy
+from consilience.inference.point import Point, finite
 from consilience.inference.streams import JUMP, purpose_key, two_uniforms
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import exp, sqrt

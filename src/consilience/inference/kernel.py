@@ -36,8 +36,8 @@ class Kernel(Record):
 
     A derived class states:
 
-    needs      "logp", "gradient" (log densities come with gradients), or "table" (the log density at every value of each
-               coordinate, for discrete variables whose elements are independent of each other given all others)
+    needs      "logp", "gradient" (log densities come with gradients), or "table" (the log density at every value of
+               each coordinate, for discrete variables whose elements are independent of each other given all others)
     Info       a `@record` of f64, i64 and boolean fields: the statistics of one transition, in their order
     roles      which field of `Info` is the log density, tells a divergence, …: see `columns.Role`
     start      `@native` (point, state, scratch, density, info) -> boolean: evaluates the starting point; False if it

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from consilience.inference.point import Point
 from consilience.inference.density import Density, stopped
 from consilience.inference.hamiltonian import copy, draw_momentum, kinetic_energy, leapfrog
 from consilience.inference.metric import Metric, velocity_of
+from consilience.inference.point import Point
 from consilience.inference.streams import MOMENTUM, TREE, purpose_key, two_uniforms, uniform
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import exp, inf, isnan, log1p, trailing_zeros
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record, simd
+from consilience.native.typed_python.records import zeros
 
 GREATEST_ENERGY_ERROR = 1000.0  # beyond it the integrator has left the level set: a divergence
 DOUBLING_BLOCKS = 1 << 31  # leaves use the blocks below, one each
@@ -175,8 +176,7 @@ def new_nuts(density: Density, point: Point, metric: Metric, vectors: Vectors, m
         candidate_place=0,
         log_weight=0.0,
     )
-    info = NutsInfo(*([0] * 14))
-    return Nuts(density, point, metric, trajectory, growth, info, max_treedepth)
+    return Nuts(density, point, metric, trajectory, growth, zeros(NutsInfo), max_treedepth)
 
 
 @native

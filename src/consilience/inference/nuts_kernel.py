@@ -16,7 +16,7 @@ from consilience.inference.density import Density, stopped
 from consilience.inference.descent import Descent, descend, new_descent
 from consilience.inference.dual_averaging import learn
 from consilience.inference.fisher_metric import Form
-from consilience.inference.jumps import JumpScratch, Jumps, jump_around, new_jump_scratch, new_jumps
+from consilience.inference.jumps import Jumps, JumpScratch, jump_around, new_jump_scratch, new_jumps
 from consilience.inference.kernel import Kernel
 from consilience.inference.messages import Command, Tuning
 from consilience.inference.metric import Scales, install, installed
@@ -230,9 +230,7 @@ class NUTS(Kernel):
             searching=False,
         )
 
-    def scratch(
-        self, block: Block, point: Point, state: NutsState, density: Density, vectors: Vectors
-    ) -> NutsScratch:
+    def scratch(self, block: Block, point: Point, state: NutsState, density: Density, vectors: Vectors) -> NutsScratch:
         """See `Kernel.scratch`."""
         return NutsScratch(
             nuts=new_nuts(density, point, state.warmup.metric, vectors, self.max_treedepth),

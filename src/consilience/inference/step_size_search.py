@@ -6,10 +6,10 @@ metric; leaves a step size. It is only a start: dual averaging does the rest.
 
 from __future__ import annotations
 
-from consilience.inference.point import Point
 from consilience.inference.density import Density
 from consilience.inference.hamiltonian import draw_momentum, kinetic_energy, leapfrog
 from consilience.inference.metric import Metric, velocity_of
+from consilience.inference.point import Point
 from consilience.inference.streams import SEARCH
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import log

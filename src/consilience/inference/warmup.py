@@ -7,7 +7,6 @@ first transitions of a chain that is tuned together with others are those of the
 
 from __future__ import annotations
 
-from consilience.inference.point import Point
 from consilience.inference.density import Density
 from consilience.inference.dual_averaging import StepSize, learn, restart, settle
 from consilience.inference.fisher_diagonal import (
@@ -21,6 +20,7 @@ from consilience.inference.fisher_diagonal import (
 )
 from consilience.inference.hamiltonian import copy
 from consilience.inference.metric import Metric, new_metric
+from consilience.inference.point import Point
 from consilience.inference.step_size_search import Probe, search_step_size
 from consilience.inference.vectors import Vectors
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record
@@ -116,9 +116,7 @@ def return_to_fallback(warmup: Warmup, point: Point) -> None:
 
 
 @native(rare=True)
-def adapt(
-    warmup: Warmup, density: Density, point: Point, probe: Probe, acceptance: f64, informative: boolean
-) -> None:
+def adapt(warmup: Warmup, density: Density, point: Point, probe: Probe, acceptance: f64, informative: boolean) -> None:
     """Learn from the tuning transition that led to `state`.
 
     acceptance    its mean acceptance probability

@@ -227,7 +227,10 @@ class _Built:
             (logp,) = simplify([total(terms.all)])
             moved = [value for value, v in zip(terms.values, model.free, strict=True) if v.continuous]
             slopes = dict(zip(moved, gradient(logp, moved), strict=True))
-            gradients = [slopes[value] if value in slopes else broadcast_to(constant(0.0), value.static_shape) for value in terms.values]
+            gradients = [
+                slopes[value] if value in slopes else broadcast_to(constant(0.0), value.static_shape)
+                for value in terms.values
+            ]
             self.layout, self._position, replacements = _arrange(model, lengths)
             self.terms = terms
             outputs = simplify([logp, *gradients])

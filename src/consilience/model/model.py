@@ -17,9 +17,9 @@ from consilience.distributions.transforms.registry import requested_transform
 from consilience.errors import ModelError
 from consilience.ir import FLOATS, Node, constant
 from consilience.model import functions, model_graph, observation, printing
+from consilience.model.blocks import total
 from consilience.model.coordinates import Labels
 from consilience.model.keywords import check_compile_kwargs
-from consilience.model.blocks import total
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.value_graphs import (
     Chosen,

@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 from consilience.errors import ModelError
 from consilience.ir import FLOATS, Node, substitute
 from consilience.ir.side_tables import describe, without_sources
-from consilience.model.log_density import Terms, terms_of, total
+from consilience.model.blocks import total
+from consilience.model.log_density import Terms, terms_of
 from consilience.model.variables import ModelVariables
 from consilience.ops.elementwise import cast
 from consilience.ops.shape import concatenate, reshape

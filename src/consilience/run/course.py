@@ -7,7 +7,7 @@ windows alone, so a course that is saved and loaded goes on as it would have.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 

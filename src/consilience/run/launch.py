@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from consilience.errors import InitialPointError, SamplingError
-from consilience.inference.density import LogDensity
+from consilience.inference import tuner as tuners
 from consilience.inference.block import block_of
 from consilience.inference.chain import Chain
+from consilience.inference.density import LogDensity
 from consilience.inference.kernel import Kernel
 from consilience.inference.self_tuning import SelfTuning
-from consilience.inference import tuner as tuners
 from consilience.inference.streams import chain_key
 from consilience.run.course import Course, Setting
 from consilience.run.events import Listener

@@ -7,7 +7,6 @@ from consilience.errors import SamplingError
 from consilience.record import Record
 
 
-
 class Options(Record):
     """What is asked of a run.
 

@@ -6,9 +6,8 @@ Windows enter, a verdict or the wish to tune again leaves.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray

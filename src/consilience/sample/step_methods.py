@@ -101,11 +101,11 @@ def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> K
 def _check_name(name: str, free: dict[str, FreeVariable], taken: dict[str, Kernel], method: Kernel) -> None:
     if name not in free:
         raise SamplingError(
-            f"{type(method).__name__} is given `{name}`, which is no free variable of the model; those are {list(free)}."
+            f"{type(method).__name__} is given `{name}`, which is no free variable of the model: {list(free)}."
         )
     if name in taken:
         raise SamplingError(
-            f"`{name}` is given to {type(taken[name]).__name__} and to {type(method).__name__}; one step method moves it."
+            f"`{name}` is given to {type(taken[name]).__name__} and to {type(method).__name__}; name it once."
         )
 
 

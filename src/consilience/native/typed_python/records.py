@@ -236,6 +236,11 @@ def _seen(cls: type, slots: npt.NDArray[np.int64], address: int, kept: dict[int,
     return found
 
 
+def zeros(cls: type[Class]) -> Class:
+    """A record of numbers and truth values, all of them 0 or False."""
+    return cls(*([0] * len(layout(cls).names)))
+
+
 def address(instance: object) -> int:
     """Where the slots of a record lie, for callers that type checkers do not let see `.address`."""
     if not isinstance(instance, NativeRecord):
