@@ -16,9 +16,9 @@ import consilience as pm
 from benchmarks.models import radon
 from benchmarks.report import Row, show
 from consilience.errors import ConvergenceWarning
+from consilience.inference.pooled_tuning import PooledTuning
 from consilience.run import pooled_tuning, sampling, stopping
 from consilience.run.monitor import Monitor
-from consilience.run.pooled_tuning import PooledTuning
 
 SEEDS = range(1, 7)
 WHOLE_LIMIT = 0.5

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.native import GeneratedDensity, aligned, compile_c, one_core, race
 from benchmarks.report import Row, show
 from consilience.inference.kernel import Rows
-from consilience.inference.nuts_chain import NutsKernel
+from consilience.inference.nuts_chain import NUTS
 
 LIMITS = {10: 0.3, 100: None, 1000: 5.0}
 TUNE = 500
@@ -41,8 +41,8 @@ def gaussian(dimension: int) -> Gaussian:
 
 def leapfrog(density: Gaussian, draws: int, key: int) -> float:
     """Seconds per evaluation in one chain after its tuning."""
-    kernel = NutsKernel()
-    rows = Rows(np.zeros((TUNE + draws, density.dimension)), np.zeros((len(kernel.statistics), TUNE + draws)))
+    kernel = NUTS()
+    rows = Rows(np.zeros((TUNE + draws, density.dimension)), np.zeros((len(kernel.columns.types), TUNE + draws)))
     chain = kernel.chain(density, np.zeros(density.dimension), key, TUNE, np.zeros(1, np.int64))
     chain.begin()
     chain.write_to(rows)

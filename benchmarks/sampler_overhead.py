@@ -13,8 +13,9 @@ from typing import cast
 
 import numpy as np
 
-from consilience.inference import NutsKernel, Rows
+from consilience.inference import NUTS
 from consilience.inference.density import Inputs, Outputs
+from consilience.inference.messages import Rows
 from consilience.inference.streams import chain_key
 from consilience.native.typed_python import Array, NativeRecord, f64, i64, native, record, simd
 
@@ -77,11 +78,11 @@ def measure(dimension: int) -> str:
     """One row of the table."""
     size = Size(dimension)
     target = Target(dimension, standard_normal.compiled.address, cast("NativeRecord", size).address)
-    kernel = NutsKernel()
+    kernel = NUTS()
     transitions = TUNE + max(1000, 200_000 // dimension)
     best, evaluations = np.inf, 0
     for _ in range(REPEATS):
-        rows = Rows(np.zeros((transitions, dimension)), np.zeros((len(kernel.statistics), transitions)))
+        rows = Rows(np.zeros((transitions, dimension)), np.zeros((len(kernel.columns.types), transitions)))
         stop = np.zeros(1, np.int64)
         chain = kernel.chain(target, np.zeros(dimension), chain_key(1, 0), TUNE, stop)
         chain.begin()

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from consilience.inference import Kernel, MarkovChain, Rows
+from consilience.inference import Kernel
+from consilience.inference.chain import Chain
+from consilience.inference.messages import Rows
 from consilience.inference.streams import chain_key
 
 
@@ -16,7 +18,7 @@ from consilience.inference.streams import chain_key
 class Finished:
     """One chain and what it wrote."""
 
-    chain: MarkovChain
+    chain: Chain
     rows: Rows
     names: tuple[str, ...]
     tune: int
@@ -26,7 +28,7 @@ class Finished:
         return self.rows.draws[self.tune :]
 
     def statistic(self, name: str, tuning: bool = False) -> NDArray[np.float64]:
-        row = self.rows.statistics[self.names.index(name)]
+        row = self.chain.kernel.columns.table(self.rows.statistics)[self.names.index(name)]
         return np.asarray(row[: self.tune] if tuning else row[self.tune :])
 
 
@@ -46,7 +48,7 @@ def run_chain(
     transitions = tune + draws
     rows = Rows(
         np.full((transitions, target.dimension), np.nan),
-        np.full((len(kernel.statistics), transitions), np.nan),
+        np.zeros((transitions, len(kernel.columns.types)), np.int64),
     )
     stop = np.zeros(1, np.int64)
     one = kernel.chain(target, position, chain_key(seed, chain), tune, stop)
@@ -55,4 +57,4 @@ def run_chain(
     done = 0
     while done < transitions:
         done += one.advance(min(chunk or transitions, transitions - done))
-    return Finished(one, rows, tuple(kernel.statistics), tune)
+    return Finished(one, rows, tuple(kernel.columns.types), tune)

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from consilience.inference import NutsKernel
-from consilience.inference.point import start
+from consilience.inference import NUTS
+from consilience.inference.chain import new_point, open_density
 from consilience.inference.density import Inputs, Outputs, evaluate
 from consilience.inference.descent import MOST_EVALUATIONS, descend, new_descent
-from consilience.inference.native_chain import new_state, open_density
+from consilience.inference.nuts_kernel import NutsCommand
+from consilience.inference.point import start
 from consilience.inference.streams import chain_key
 from consilience.inference.vectors import Vectors
 from consilience.native.typed_python import Array, f64, i64, native, record
@@ -39,11 +40,11 @@ def climb(target: Any, position: Vector, stop: NDArray[np.int64] | None = None) 
     """Evaluations are counted without the start."""
     vectors = Vectors(len(position))
     density = open_density(target, np.zeros(1, np.int64) if stop is None else stop)
-    state = new_state(1, position, vectors)
-    assert start.compiled(state, density)
-    begun = state.logp
-    descend.compiled(new_descent(vectors), density, state)
-    return Climb(begun, state.logp, np.array(state.position), np.array(state.gradient), density.evaluations - 1)
+    point = new_point(1, position, vectors)
+    assert start.compiled(point, density)
+    begun = point.logp
+    descend.compiled(new_descent(vectors), density, point)
+    return Climb(begun, point.logp, np.array(point.position), np.array(point.gradient), density.evaluations - 1)
 
 
 def steep(dimension: int, condition: float, seed: int) -> tuple[Target, Vector, Vector]:
@@ -194,9 +195,9 @@ def test_chains_descend_only_when_asked_to() -> None:
     begin = 1e3 * np.random.default_rng(5).standard_normal(10)
     places = []
     for asked in (False, True):
-        chain = NutsKernel().chain(target, begin, chain_key(1, 0), 0, np.zeros(1, np.int64))
-        chain.begin(descend=asked)
-        places.append(np.asarray(chain.snapshot()["state.position"]))
+        chain = NUTS().chain(target, begin, chain_key(1, 0), 0, np.zeros(1, np.int64))
+        chain.begin(NutsCommand(descend=asked))
+        places.append(np.asarray(chain.snapshot()["position"]))
     np.testing.assert_array_equal(places[0], begin)
     centred = places[1] - target.mean
     assert centred @ target.matrix @ centred < 60.0

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from consilience.inference.chain import new_point, open_density
 from consilience.inference.hamiltonian import draw_momentum, kinetic_energy, leapfrog
 from consilience.inference.metric import Metric, diagonal, new_metric, velocity_of
-from consilience.inference.native_chain import new_state, open_density
 from consilience.inference.streams import MOMENTUM
 from consilience.inference.vectors import Vectors
 from tests.inference.metrics import inverse_mass, metric_of, random_scales
@@ -159,10 +159,10 @@ def test_momentum_has_the_variance_of_the_mass() -> None:
     deviation = np.geomspace(0.1, 10.0, 5)
     momentum, metric = np.zeros(5), metric_of(diagonal(deviation**-2.0))
     draws = np.empty((20_000, 5))
-    state = new_state(7, np.zeros(5), Vectors(5))
+    point = new_point(7, np.zeros(5), Vectors(5))
     for transition in range(len(draws)):
-        state.transition = transition
-        draw_momentum.compiled(state, metric, MOMENTUM, 0, momentum)
+        point.transition = transition
+        draw_momentum.compiled(point, metric, MOMENTUM, 0, momentum)
         draws[transition] = momentum
     scaled = draws / deviation
     assert np.abs(scaled.mean(axis=0)).max() < 5.0 / np.sqrt(len(draws))

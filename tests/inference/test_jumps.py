@@ -10,13 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from consilience.inference import NutsKernel, Rows
-from consilience.inference.point import State, start
+from consilience.inference import NUTS
+from consilience.inference.chain import new_point, open_density
 from consilience.inference.density import Density
 from consilience.inference.hamiltonian import copy
-from consilience.inference.jumps import SHORTENING, WHOLE_SHARE, Jumps, jump_around, new_jumps
-from consilience.inference.kernel import Averaging, Learning, Orders
-from consilience.inference.native_chain import new_state, open_density
+from consilience.inference.jumps import (
+    SHORTENING,
+    WHOLE_SHARE,
+    Jumps,
+    JumpScratch,
+    jump_around,
+    new_jump_scratch,
+    new_jumps,
+)
+from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
+from consilience.inference.messages import Rows
+from consilience.inference.point import Point, start
 from consilience.inference.streams import chain_key
 from consilience.inference.vectors import Vectors
 from consilience.native.typed_python import Array, boolean, f64, i64, native
@@ -26,29 +35,31 @@ Matrix = NDArray[np.float64]
 
 
 @native
-def jump_from_each(jumps: Jumps, density: Density, state: State, points: Array[f64], count: i64) -> boolean:
+def jump_from_each(
+    jumps: Jumps, scratch: JumpScratch, density: Density, point: Point, points: Array[f64], count: i64
+) -> boolean:
     """Jump from every one of the points, each with random numbers of its own, and put the ends in their places."""
-    n = state.dimension
+    n = point.dimension
     fine = True
     for t in range(count):
-        point = points[t * n :]
-        copy(point, state.position, n)
-        state.transition = t
-        fine = fine and start(state, density)
-        jump_around(jumps, density, state)
-        copy(state.position, point, n)
+        place = points[t * n :]
+        copy(place, point.position, n)
+        point.transition = t
+        fine = fine and start(point, density)
+        jump_around(jumps, scratch, density, point)
+        copy(point.position, place, n)
     return fine
 
 
 def moved(target: Target, archive: Matrix, points: Matrix, count: int, seed: int = 1) -> tuple[Matrix, Jumps, Density]:
     """Where `count` jumps from each of the points lead to."""
     vectors = Vectors(target.dimension)
-    jumps, density = new_jumps(vectors), open_density(target, np.zeros(1, np.int64))
-    state = new_state(chain_key(seed, 0), points[0], vectors)
+    jumps, density = new_jumps(), open_density(target, np.zeros(1, np.int64))
+    point = new_point(chain_key(seed, 0), points[0], vectors)
     jumps.count, jumps.points = count, len(archive)
     jumps.archive = np.append(archive.reshape(-1), 0.0)  # one more number, for an archive without points
     ends = points.reshape(-1).copy()
-    assert jump_from_each.compiled(jumps, density, state, ends, len(points))
+    assert jump_from_each.compiled(jumps, new_jump_scratch(vectors), density, point, ends, len(points))
     return ends.reshape(points.shape), jumps, density
 
 
@@ -145,17 +156,17 @@ def test_a_point_jumped_to_comes_with_its_density_and_gradient(
     rng = np.random.default_rng(seed)
     target = correlated_normal(dimension, seed)
     vectors = Vectors(dimension)
-    jumps, density = new_jumps(vectors), open_density(target, np.zeros(1, np.int64))
+    jumps, density = new_jumps(), open_density(target, np.zeros(1, np.int64))
     jumps.count, jumps.points = count, size
     jumps.archive = (target.mean + 0.3 * rng.standard_normal((size, dimension))).reshape(-1)
-    state = new_state(chain_key(seed, 0), target.mean + 0.1, vectors)
-    assert start.compiled(state, density)
+    point = new_point(chain_key(seed, 0), target.mean + 0.1, vectors)
+    assert start.compiled(point, density)
     for transition in range(5):
-        state.transition = transition
-        jump_around.compiled(jumps, density, state)
-    centred = np.asarray(state.position) - target.mean
-    np.testing.assert_allclose(np.asarray(state.gradient), -target.matrix @ centred, rtol=1e-9, atol=1e-9)
-    assert state.logp == pytest.approx(-0.5 * centred @ target.matrix @ centred, rel=1e-9)
+        point.transition = transition
+        jump_around.compiled(jumps, new_jump_scratch(vectors), density, point)
+    centred = np.asarray(point.position) - target.mean
+    np.testing.assert_allclose(np.asarray(point.gradient), -target.matrix @ centred, rtol=1e-9, atol=1e-9)
+    assert point.logp == pytest.approx(-0.5 * centred @ target.matrix @ centred, rel=1e-9)
     assert density.evaluations == 1 + 5 * count
 
 
@@ -172,16 +183,16 @@ def test_no_jump_ends_where_density_or_gradient_is_not_finite(failure: float) ->
 def run_with_jumps(count: int, archive: Matrix, draws: int, chain: int) -> tuple[Matrix, Any]:
     """Draws of one chain in a target of two modes, begun in one of them."""
     target = bimodal(2, 5.0, 0.3)
-    kernel = NutsKernel()
+    kernel = NUTS()
     one = kernel.chain(target, np.full(2, 5.0), chain_key(9, chain), 0, np.zeros(1, np.int64))
     one.begin()
-    one.obey(Orders(Learning.NOTHING, step=Averaging(0.9, 0.0, 0), jumps=count, archive=archive))
+    one.obey(NutsCommand(Learning.NOTHING, step=Averaging(0.9, 0.0, 0), jumps=count, archive=archive))
     rows = Rows(
-        np.full((draws, 2), np.nan), np.full((len(kernel.statistics), draws), np.nan), np.full((draws, 2), np.nan)
+        np.full((draws, 2), np.nan), np.zeros((draws, len(kernel.columns.types)), np.int64), np.full((draws, 2), np.nan)
     )
     one.write_to(rows)
     assert one.advance(draws) == draws
-    return rows.draws, (one, rows, tuple(kernel.statistics))
+    return rows.draws, (one, rows, tuple(kernel.columns.types))
 
 
 def test_chains_that_jump_sample_both_modes() -> None:
@@ -200,9 +211,10 @@ def test_what_is_recorded_is_the_point_after_the_jumps() -> None:
     draws, (chain, rows, names) = run_with_jumps(3, archive, 300, 0)
     below, above = (-0.5 * ((draws - c) ** 2).sum(axis=1) for c in (-5.0, 5.0))
     share = 0.3 * np.exp(above) / (0.7 * np.exp(below) + 0.3 * np.exp(above))
-    np.testing.assert_allclose(rows.statistics[names.index("lp")], np.log(0.7 * np.exp(below) + 0.3 * np.exp(above)))
+    table = chain.kernel.columns.table(rows.statistics)
+    np.testing.assert_allclose(table[names.index("lp")], np.log(0.7 * np.exp(below) + 0.3 * np.exp(above)))
     np.testing.assert_allclose(rows.gradients, 5.0 * (2.0 * share[:, None] - 1.0) - draws, atol=1e-9)
     begun, _ = run_with_jumps(0, archive, 0, 0)
     assert len(begun) == 0
-    searched = chain.evaluations - rows.statistics[names.index("n_steps")].sum() - 3 * 300
+    searched = chain.evaluations - table[names.index("n_steps")].sum() - 3 * 300
     assert 1 <= searched < 20

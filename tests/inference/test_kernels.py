@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from consilience.errors import InitialPointError, SamplingError
-from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel, Rows
+from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
+from consilience.inference.messages import Rows
 from consilience.inference.streams import chain_key
 from tests.inference.chains import Finished, run_chain
 from tests.inference.targets import (
@@ -23,11 +24,11 @@ from tests.inference.targets import (
 )
 
 KERNELS: dict[str, Kernel] = {
-    "nuts": NutsKernel(),
-    "nuts, shallow": NutsKernel(max_treedepth=2),
-    "nuts, target 0.6": NutsKernel(target_accept=0.6),
-    "hmc": HmcKernel(),
-    "metropolis": MetropolisKernel(),
+    "nuts": NUTS(),
+    "nuts, shallow": NUTS(max_treedepth=2),
+    "nuts, target 0.6": NUTS(target_accept=0.6),
+    "hmc": HamiltonianMC(),
+    "metropolis": Metropolis(),
 }
 DIFFERENTIABLE = {name: kernel for name, kernel in KERNELS.items() if name != "metropolis"}
 CHAINS = 16
@@ -66,7 +67,7 @@ def test_kernel_leaves_its_target_unchanged(kernel: Kernel, target: Target) -> N
 def test_metropolis_leaves_its_target_unchanged(name: str) -> None:
     """As above; one scale for all coordinates, so the scales are alike."""
     target = standard(5) if name == "five equal" else TARGETS[name]
-    draws = np.array([c.draws for c in chains_of(MetropolisKernel(), target, 40_000, 2000, 2)])
+    draws = np.array([c.draws for c in chains_of(Metropolis(), target, 40_000, 2000, 2)])
     assert np.abs(z_scores(draws, target.mean)).max() < 5.0
     assert np.abs(z_scores((draws - target.mean) ** 2, target.deviation**2)).max() < 5.0
 
@@ -93,7 +94,7 @@ def test_fifty_scales_are_sampled_well() -> None:
     """Scales from 0.001 to 1000: means and variances within their errors, 5.5 for the largest of 50."""
     deviation = np.geomspace(1e-3, 1e3, 50)
     target = normal(np.zeros(50), deviation)
-    draws = np.array([c.draws for c in chains_of(NutsKernel(), target, 1000, 300, 4)])
+    draws = np.array([c.draws for c in chains_of(NUTS(), target, 1000, 300, 4)])
     assert np.abs(z_scores(draws, np.zeros(50))).max() < 5.5
     assert np.abs(z_scores(draws**2, deviation**2)).max() < 5.5
     np.testing.assert_allclose((draws**2).mean(axis=(0, 1)), deviation**2, rtol=0.1)
@@ -101,7 +102,7 @@ def test_fifty_scales_are_sampled_well() -> None:
 
 def test_a_thousand_coordinates() -> None:
     """Nothing in the kernel depends on the dimension being small."""
-    chain = run_chain(NutsKernel(), standard(1000), draws=300, tune=200)
+    chain = run_chain(NUTS(), standard(1000), draws=300, tune=200)
     assert chain.draws.mean() == pytest.approx(0.0, abs=0.02)
     assert chain.draws.var() == pytest.approx(1.0, abs=0.02)
     assert chain.statistic("diverging").sum() == 0
@@ -112,9 +113,9 @@ def test_funnel_is_survived_and_its_divergences_are_recorded() -> None:
     target = Target(funnel, 10, np.zeros(10), np.ones(10))
     total = 0
     for c in range(4):
-        chain = run_chain(NutsKernel(), target, draws=2000, tune=500, chain=c)
+        chain = run_chain(NUTS(), target, draws=2000, tune=500, chain=c)
         assert np.isfinite(chain.rows.draws).all()
-        flagged = np.flatnonzero(chain.rows.statistics[chain.names.index("diverging")])
+        flagged = np.flatnonzero(chain.rows.statistics[:, chain.names.index("diverging")])
         divergences = chain.chain.divergences()
         np.testing.assert_array_equal(divergences.transitions, flagged)
         assert np.isfinite(divergences.begins).all()
@@ -154,7 +155,7 @@ def test_seeds_and_chains_have_numbers_of_their_own(kernel: Kernel) -> None:
             assert np.intersect1d(one, other).tolist() in ([], [0.0])  # the common start
 
 
-@pytest.mark.parametrize("kind", [NutsKernel, HmcKernel, MetropolisKernel], ids=["nuts", "hmc", "metropolis"])
+@pytest.mark.parametrize("kind", [NUTS, HamiltonianMC, Metropolis], ids=["nuts", "hmc", "metropolis"])
 def test_machine_code_and_cpython_agree(kind: Any) -> None:
     """The same source: equal trees and acceptances, equal draws up to the rounding of sums."""
     target = normal(np.array([1.0, -2.0, 0.5]), np.array([0.3, 2.0, 10.0]))
@@ -162,7 +163,7 @@ def test_machine_code_and_cpython_agree(kind: Any) -> None:
     plain = run_chain(kind(compiled=False), PlainTarget(target), draws=30, tune=30)
     np.testing.assert_allclose(plain.rows.draws, native.rows.draws, rtol=1e-8, atol=1e-8)
     for name in native.names:
-        one, other = (c.rows.statistics[c.names.index(name)] for c in (native, plain))
+        one, other = (c.chain.kernel.columns.table(c.rows.statistics)[c.names.index(name)] for c in (native, plain))
         if name in ("depth", "tree_size", "n_steps", "diverging", "accepted", "index_in_trajectory"):
             np.testing.assert_array_equal(one, other, err_msg=name)
         else:
@@ -171,7 +172,7 @@ def test_machine_code_and_cpython_agree(kind: Any) -> None:
 
 def test_statistics_of_nuts_fit_together() -> None:
     """Energies, weights and depths obey their definitions."""
-    chain = run_chain(NutsKernel(max_treedepth=4), correlated_normal(8, 1), draws=2000, tune=500)
+    chain = run_chain(NUTS(max_treedepth=4), correlated_normal(8, 1), draws=2000, tune=500)
     depth, steps = chain.statistic("depth"), chain.statistic("n_steps")
     assert np.all(steps <= 2.0**depth - 1)
     assert np.all(steps >= 2.0 ** (depth - 1))
@@ -199,7 +200,7 @@ def test_log_density_recorded_is_the_one_of_the_draw() -> None:
 
 def test_kinetic_energies_have_the_distribution_of_the_momentum() -> None:
     """Energy changes between transitions reach as far as the energies themselves: E-BFMI near 1."""
-    chain = run_chain(NutsKernel(), standard(10), draws=4000, tune=500)
+    chain = run_chain(NUTS(), standard(10), draws=4000, tune=500)
     energy = chain.statistic("energy")
     assert np.mean(np.diff(energy) ** 2) / energy.var() == pytest.approx(1.0, abs=0.25)
 
@@ -207,7 +208,7 @@ def test_kinetic_energies_have_the_distribution_of_the_momentum() -> None:
 def test_metropolis_scale_brings_acceptance_into_its_range() -> None:
     """From a scale much too large and one much too small, in three dimensions."""
     for scale in (1e-4, 1e4):
-        chain = run_chain(MetropolisKernel(scale=scale), standard(3), draws=5000, tune=5000)
+        chain = run_chain(Metropolis(scale=scale), standard(3), draws=5000, tune=5000)
         assert 0.15 < chain.statistic("accepted").mean() < 0.55
         steps = chain.statistic("scaling")
         assert np.all(steps == steps[0])
@@ -217,7 +218,7 @@ def test_metropolis_uses_its_deviations() -> None:
     """Steps per coordinate follow the deviations given."""
     deviations = (0.01, 1.0, 100.0)
     target = normal(np.zeros(3), np.array(deviations))
-    chain = run_chain(MetropolisKernel(deviations=deviations), target, draws=20_000, tune=2000)
+    chain = run_chain(Metropolis(deviations=deviations), target, draws=20_000, tune=2000)
     np.testing.assert_allclose(chain.draws.std(axis=0), deviations, rtol=0.1)
 
 
@@ -236,13 +237,13 @@ def test_a_starting_point_without_gradient_is_refused_where_it_is_needed() -> No
     for kernel in DIFFERENTIABLE.values():
         with pytest.raises(InitialPointError, match=r"coordinates \[0\]"):
             run_chain(kernel, target, draws=1, tune=0, start=[-1.0])
-    run_chain(MetropolisKernel(), target, draws=1, tune=0, start=[-1.0])
+    run_chain(Metropolis(), target, draws=1, tune=0, start=[-1.0])
 
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
 def test_a_stopped_chain_makes_no_more_transitions(kernel: Kernel) -> None:
     """`advance` gives 0 and writes nothing once the flag is set, and goes on when it is cleared."""
-    rows = Rows(np.full((50, 2), np.nan), np.full((len(kernel.statistics), 50), np.nan))
+    rows = Rows(np.full((50, 2), np.nan), np.zeros((50, len(kernel.columns.types)), np.int64))
     stop = np.zeros(1, np.int64)
     chain = kernel.chain(standard(2), np.zeros(2), chain_key(1, 0), 10, stop)
     chain.begin()
@@ -260,15 +261,15 @@ def test_a_stopped_chain_makes_no_more_transitions(kernel: Kernel) -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: NutsKernel(target_accept=1.0),
-        lambda: NutsKernel(target_accept=float("nan")),
-        lambda: NutsKernel(max_treedepth=0),
-        lambda: NutsKernel(max_treedepth=21),
-        lambda: NutsKernel(initial_step=0.0),
-        lambda: HmcKernel(path_length=-1.0),
-        lambda: HmcKernel(max_steps=0),
-        lambda: MetropolisKernel(scale=float("inf")),
-        lambda: MetropolisKernel(deviations=(1.0, 0.0)),
+        lambda: NUTS(target_accept=1.0),
+        lambda: NUTS(target_accept=float("nan")),
+        lambda: NUTS(max_treedepth=0),
+        lambda: NUTS(max_treedepth=21),
+        lambda: NUTS(initial_step=0.0),
+        lambda: HamiltonianMC(path_length=-1.0),
+        lambda: HamiltonianMC(max_steps=0),
+        lambda: Metropolis(scale=float("inf")),
+        lambda: Metropolis(deviations=(1.0, 0.0)),
     ],
 )
 def test_settings_outside_their_range_are_refused(make: Any) -> None:

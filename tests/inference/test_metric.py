@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from consilience.inference.chain import new_point
 from consilience.inference.hamiltonian import draw_momentum
 from consilience.inference.metric import (
     LARGEST_VARIANCE,
@@ -22,7 +23,6 @@ from consilience.inference.metric import (
     set_variance,
     velocity_of,
 )
-from consilience.inference.native_chain import new_state
 from consilience.inference.streams import MOMENTUM
 from consilience.inference.vectors import Vectors
 from tests.inference.metrics import inverse_mass, metric_of, random_scales, scales_of
@@ -96,11 +96,11 @@ def test_sampled_momenta_have_the_covariance_of_the_mass() -> None:
     """20,000 momenta with three directions, made white by the exact factor: all moments of second order."""
     scales = random_scales(5, 6, 3)
     metric = metric_of(scales)
-    state = new_state(7, np.zeros(6), Vectors(6))
+    point = new_point(7, np.zeros(6), Vectors(6))
     momentum, draws = np.zeros(6), np.empty((20_000, 6))
     for transition in range(len(draws)):
-        state.transition = transition
-        draw_momentum.compiled(state, metric, MOMENTUM, 0, momentum)
+        point.transition = transition
+        draw_momentum.compiled(point, metric, MOMENTUM, 0, momentum)
         draws[transition] = momentum
     white = draws @ np.linalg.cholesky(inverse_mass(scales))
     assert np.abs(white.mean(axis=0)).max() < 5.0 / np.sqrt(len(draws))

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from consilience.inference.point import start
+from consilience.inference.chain import new_point, open_density
 from consilience.inference.density import Inputs, Outputs
 from consilience.inference.metric import new_metric
-from consilience.inference.native_chain import new_state, open_density
 from consilience.inference.nuts import (
     SLOTS,
     Nuts,
@@ -27,6 +26,7 @@ from consilience.inference.nuts import (
     spans_turn,
     transition,
 )
+from consilience.inference.point import start
 from consilience.inference.streams import chain_key
 from consilience.inference.vectors import Vectors
 from consilience.native.typed_python import Array, f64, i64, native, record
@@ -39,9 +39,9 @@ def nuts_at(target: Any, position: NDArray[np.float64], max_treedepth: int = 10,
     """A fresh kernel with unit metric at a position where the density is known."""
     density = open_density(target, np.zeros(1, np.int64))
     vectors = Vectors(len(position))
-    state = new_state(chain_key(seed, 0), position, vectors)
-    assert start.compiled(state, density)
-    return new_nuts(density, state, new_metric(vectors), vectors, max_treedepth)
+    point = new_point(chain_key(seed, 0), position, vectors)
+    assert start.compiled(point, density)
+    return new_nuts(density, point, new_metric(vectors), vectors, max_treedepth)
 
 
 def turns(begin: NDArray[np.float64], end: NDArray[np.float64], total: NDArray[np.float64]) -> bool:
@@ -87,8 +87,8 @@ def test_iterative_doubling_notices_the_same_turns_as_recursion(
     growth.waiting = 0
     noticed = None
     for leaf, momentum in enumerate(momenta):
-        move(growth, momentum, nuts.state.stride)
-        if close_spans.compiled(growth, leaf, dimension, nuts.state.stride):
+        move(growth, momentum, nuts.point.stride)
+        if close_spans.compiled(growth, leaf, dimension, nuts.point.stride):
             noticed = leaf
             break
     assert noticed == first_turn(momenta)
@@ -128,28 +128,28 @@ def test_a_free_particle_doubles_up_to_the_greatest_depth(depth: int) -> None:
         assert transition.compiled(nuts, 0.1)
         info, trajectory = nuts.info, nuts.trajectory
         assert info.depth == depth
-        assert info.leapfrogs == 2**depth - 1
-        assert not info.turning
+        assert info.n_steps == 2**depth - 1
+        assert not trajectory.turning
         assert not info.diverging
-        assert info.acceptance == 1.0
+        assert info.mean_tree_accept == 1.0
         assert info.max_energy_error == pytest.approx(0.0, abs=1e-12)
         low, high = (trajectory.end_places[side] for side in (0, 1))
         assert high - low == 2**depth - 1
         assert low <= 0 <= high
         assert trajectory.log_weight == pytest.approx(depth * np.log(2.0))
         # the new half always weighs as much as the old one, so it is always moved to
-        assert abs(info.place) >= 1
+        assert abs(info.index_in_trajectory) >= 1
 
 
 def test_points_of_a_free_particle_lie_where_their_place_says() -> None:
     """Position = place * step * momentum: slots are never mixed up."""
     nuts = nuts_at(FREE[3], np.zeros(3), max_treedepth=6)
     for _ in range(200):
-        nuts.state.position[0] = nuts.state.position[1] = nuts.state.position[2] = 0.0
+        nuts.point.position[0] = nuts.point.position[1] = nuts.point.position[2] = 0.0
         assert transition.compiled(nuts, 0.1)
         momentum = np.asarray(nuts.trajectory.end_motions)[:3]  # never changes
-        place = nuts.info.place
-        np.testing.assert_allclose(np.asarray(nuts.state.position), place * 0.1 * momentum, atol=1e-12)
+        place = nuts.info.index_in_trajectory
+        np.testing.assert_allclose(np.asarray(nuts.point.position), place * 0.1 * momentum, atol=1e-12)
 
 
 def test_choice_within_the_new_half_is_uniform_for_equal_weights() -> None:
@@ -158,12 +158,12 @@ def test_choice_within_the_new_half_is_uniform_for_equal_weights() -> None:
     sides: Counter[bool] = Counter()
     nuts = nuts_at(FREE[1], np.zeros(1), max_treedepth=3)
     for _ in range(4000):
-        nuts.state.position[0] = 0.0
+        nuts.point.position[0] = 0.0
         assert transition.compiled(nuts, 0.1)
         low, high = (nuts.trajectory.end_places[side] for side in (0, 1))
         # the last half holds the end that is not in the first half, which contains the start
-        forward = nuts.info.place > 0
-        counts[(high - nuts.info.place) if forward else (nuts.info.place - low)] += 1
+        forward = nuts.info.index_in_trajectory > 0
+        counts[(high - nuts.info.index_in_trajectory) if forward else (nuts.info.index_in_trajectory - low)] += 1
         sides[forward] += 1
     assert set(counts) == {0, 1, 2, 3}
     expected = 1000.0
@@ -185,8 +185,8 @@ def test_a_circle_turns_at_the_first_doubling_beyond_half_a_turn(step: float, ph
     growth: Any = nuts.growth
     turned = []
     for leaf, momentum in enumerate(momenta):
-        move(growth, momentum, nuts.state.stride)
-        turned.append(close_spans.compiled(growth, leaf, 2, nuts.state.stride))
+        move(growth, momentum, nuts.point.stride)
+        turned.append(close_spans.compiled(growth, leaf, 2, nuts.point.stride))
     assert turned == [False] * (2**doublings - 1) + [True]
 
 
@@ -195,10 +195,10 @@ def test_a_trajectory_of_an_oscillator_turns_within_its_period() -> None:
     for seed in range(50):
         nuts = nuts_at(standard(2), np.array([1.0, 0.5]), seed=seed)
         assert transition.compiled(nuts, 0.01)
-        assert nuts.info.turning
+        assert nuts.trajectory.turning
         low, high = (nuts.trajectory.end_places[side] for side in (0, 1))
         assert 0.01 * (high - low) < 2.0 * np.pi
-        assert nuts.info.acceptance > 0.999
+        assert nuts.info.mean_tree_accept > 0.999
 
 
 def test_divergence_ends_the_trajectory_and_shows_its_last_step() -> None:
@@ -209,11 +209,10 @@ def test_divergence_ends_the_trajectory_and_shows_its_last_step() -> None:
         assert transition.compiled(nuts, 0.5)
         assert nuts.info.diverging
         assert nuts.info.max_energy_error == np.inf
-        positions = np.asarray(nuts.trajectory.positions)[:: nuts.state.stride]
-        assert positions[nuts.info.diverging_from] > 0.0 > positions[nuts.info.diverging_to]
-        assert nuts.state.position[0] > 0.0
-        assert np.isfinite(nuts.state.logp)
-        assert 0.0 <= nuts.info.acceptance < 1.0
+        assert nuts.trajectory.diverging_from[0] > 0.0 > nuts.trajectory.diverging_to[0]
+        assert nuts.point.position[0] > 0.0
+        assert np.isfinite(nuts.point.logp)
+        assert 0.0 <= nuts.info.mean_tree_accept < 1.0
 
 
 def test_a_stopped_transition_leaves_its_state_alone() -> None:
@@ -221,8 +220,8 @@ def test_a_stopped_transition_leaves_its_state_alone() -> None:
     nuts = nuts_at(standard(2), np.array([1.0, 2.0]))
     nuts.density.stop[0] = 1
     assert not transition.compiled(nuts, 0.1)
-    assert nuts.state.transition == 0
-    np.testing.assert_array_equal(np.asarray(nuts.state.position), [1.0, 2.0])
+    assert nuts.point.transition == 0
+    np.testing.assert_array_equal(np.asarray(nuts.point.position), [1.0, 2.0])
     assert nuts.density.evaluations == 1  # the start
 
 
@@ -271,9 +270,9 @@ def test_a_stop_within_a_trajectory_ends_it_at_the_next_evaluation(evaluations: 
     fuse: Any = Fuse(stop, evaluations)
     target = SimpleNamespace(dimension=1, entry=burning.compiled.address, constants=fuse.address, workspace=0)
     vectors = Vectors(1)
-    density, state = open_density(target, stop), new_state(1, np.array([0.5]), vectors)
-    assert start.compiled(state, density)
-    nuts = new_nuts(density, state, new_metric(vectors), vectors, 10)
+    density, point = open_density(target, stop), new_point(1, np.array([0.5]), vectors)
+    assert start.compiled(point, density)
+    nuts = new_nuts(density, point, new_metric(vectors), vectors, 10)
     assert not transition.compiled(nuts, 0.1)
     assert density.evaluations == evaluations
-    assert (state.position[0], state.transition) == (0.5, 0)
+    assert (point.position[0], point.transition) == (0.5, 0)

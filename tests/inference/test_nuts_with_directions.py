@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from consilience.inference import NutsKernel, Rows
+from consilience.inference import NUTS
 from consilience.inference.fisher_metric import estimate
-from consilience.inference.kernel import Averaging, Learning, Orders
+from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
+from consilience.inference.messages import Rows
 from consilience.inference.metric import Scales
 from consilience.inference.streams import chain_key
 from tests.inference.metrics import random_scales, scales_of
@@ -18,8 +19,8 @@ from tests.inference.targets import PlainTarget, Target, correlated, correlated_
 
 Matrix = NDArray[np.float64]
 CHAINS = 16
-KERNEL = NutsKernel()
-NAMES = tuple(KERNEL.statistics)
+KERNEL = NUTS()
+NAMES = KERNEL.columns.names
 
 
 def steep_normal(dimension: int, condition: float) -> tuple[Target, Matrix]:
@@ -36,11 +37,11 @@ def run(target: Target, scales: Scales, step: float, draws: int, chain: int) -> 
     """Draws and statistics under a metric and a step size that stay, from the mean on."""
     one = KERNEL.chain(target, target.mean, chain_key(5, chain), 0, np.zeros(1, np.int64))
     one.begin()
-    one.obey(Orders(Learning.NOTHING, scales=scales, step=Averaging(step, 0.0, 0)))
-    rows = Rows(np.empty((draws, target.dimension)), np.empty((len(NAMES), draws)))
+    one.obey(NutsCommand(Learning.NOTHING, scales=scales, step=Averaging(step, 0.0, 0)))
+    rows = Rows(np.empty((draws, target.dimension)), np.zeros((draws, len(NAMES)), np.int64))
     one.write_to(rows)
     assert one.advance(draws) == draws
-    return rows.draws, rows.statistics
+    return rows.draws, KERNEL.columns.table(rows.statistics)
 
 
 def z_scores(samples: Matrix, truth: Matrix | float) -> Matrix:
@@ -120,16 +121,16 @@ def test_machine_code_and_cpython_agree_with_directions_and_jumps() -> None:
     """The same source: equal trees, equal draws up to the rounding of sums."""
     target = correlated_normal(5, 4)
     archive = target.mean + np.random.default_rng(2).standard_normal((10, 5))
-    orders = Orders(
+    command = NutsCommand(
         Learning.STEP, scales=random_scales(1, 5, 5, 0.3), search=0.2, jumps=2, archive=archive, max_treedepth=5
     )
     found = []
-    pairs: list[tuple[NutsKernel, Any]] = [(KERNEL, target), (NutsKernel(compiled=False), PlainTarget(target))]
+    pairs: list[tuple[NUTS, Any]] = [(KERNEL, target), (NUTS(compiled=False), PlainTarget(target))]
     for kernel, density in pairs:
         chain = kernel.chain(density, target.mean + 3.0, chain_key(3, 0), 0, np.zeros(1, np.int64))
-        chain.begin(descend=True)
-        chain.obey(orders)
-        rows = Rows(np.empty((25, 5)), np.empty((len(NAMES), 25)), np.empty((25, 5)))
+        chain.begin(NutsCommand(descend=True))
+        chain.obey(command)
+        rows = Rows(np.empty((25, 5)), np.zeros((25, len(NAMES)), np.int64), np.empty((25, 5)))
         chain.write_to(rows)
         chain.advance(25)
         found.append((rows, chain.evaluations))
@@ -140,7 +141,7 @@ def test_machine_code_and_cpython_agree_with_directions_and_jumps() -> None:
     assert other.gradients is not None
     np.testing.assert_allclose(one.gradients, other.gradients, rtol=1e-6, atol=1e-6)
     for name in ("depth", "n_steps", "index_in_trajectory"):
-        np.testing.assert_array_equal(one.statistics[NAMES.index(name)], other.statistics[NAMES.index(name)])
+        np.testing.assert_array_equal(one.statistics[:, NAMES.index(name)], other.statistics[:, NAMES.index(name)])
 
 
 def test_many_directions_in_many_coordinates() -> None:

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from consilience.inference import HmcKernel, Kernel, NutsKernel, Rows
-from consilience.inference.point import State, start
+from consilience.inference import NUTS, HamiltonianMC, Kernel
+from consilience.inference.chain import new_point, open_density
 from consilience.inference.dual_averaging import StepSize, learn, restart, settle
 from consilience.inference.fisher_diagonal import guess, new_estimators, observe, refresh, switch, younger_count
-from consilience.inference.kernel import Learning, Orders
+from consilience.inference.nuts_kernel import Learning, NutsCommand
+from consilience.inference.messages import Rows
 from consilience.inference.metric import LARGEST_VARIANCE, SMALLEST_VARIANCE, new_metric
-from consilience.inference.native_chain import new_state, open_density
+from consilience.inference.point import Point, start
 from consilience.inference.step_size_search import new_probe, search_step_size
 from consilience.inference.streams import chain_key
 from consilience.inference.vectors import Vectors
@@ -44,11 +45,11 @@ def test_dual_averaging_finds_the_step_size_of_the_target_acceptance(
 
 
 @pytest.mark.parametrize("target", [0.6, 0.8, 0.9])
-@pytest.mark.parametrize("kind", [NutsKernel, HmcKernel])
+@pytest.mark.parametrize("kind", [NUTS, HamiltonianMC])
 def test_chains_reach_their_target_acceptance(kind: Any, target: float) -> None:
     """Mean acceptance after tuning, average over four chains; tuning is short, hence not exact."""
     kernel: Kernel = kind(target_accept=target)
-    name = "mean_tree_accept" if kind is NutsKernel else "acceptance_rate"
+    name = "mean_tree_accept" if kind is NUTS else "acceptance_rate"
     chains = [run_chain(kernel, standard(20), draws=1000, tune=1000, chain=c) for c in range(4)]
     assert np.mean([c.statistic(name) for c in chains]) == pytest.approx(target, abs=0.06)
 
@@ -58,11 +59,11 @@ def test_step_size_search_ends_where_the_energy_error_sets_in() -> None:
     for scale in (1e-8, 1.0, 1e8):
         target = normal(np.zeros(10), np.full(10, scale))
         density = open_density(target, np.zeros(1, np.int64))
-        state: State = new_state(5, np.full(10, 0.5 * scale), Vectors(10))
-        assert start.compiled(state, density)
+        point: Point = new_point(5, np.full(10, 0.5 * scale), Vectors(10))
+        assert start.compiled(point, density)
         probe = new_probe(Vectors(10))
         found = [
-            search_step_size.compiled(density, state, new_metric(Vectors(10)), probe, begin * scale)
+            search_step_size.compiled(density, point, new_metric(Vectors(10)), probe, begin * scale)
             for begin in (1e-4, 1.0, 1e4)
         ]
         assert max(found) / min(found) < 8.0
@@ -140,16 +141,17 @@ def test_coordinates_that_never_moved_keep_their_variance() -> None:
 def test_a_chain_that_learns_scales_alone_drops_the_directions_of_others(seed: int) -> None:
     """Momenta keep the kinetic energy of their metric: half the dimension in the mean, 4 of its deviations at most."""
     target = standard(10)
-    rows = Rows(np.empty((200, 10)), np.empty((len(NutsKernel.statistics), 200)))
-    chain = NutsKernel().chain(target, np.ones(10), chain_key(seed, 0), 200, np.zeros(1, np.int64))
+    rows = Rows(np.empty((200, 10)), np.zeros((200, len(NUTS().columns.types)), np.int64))
+    chain = NUTS().chain(target, np.ones(10), chain_key(seed, 0), 200, np.zeros(1, np.int64))
     chain.begin()
     chain.write_to(rows)
-    chain.obey(Orders(learning=Learning.STEP, scales=random_scales(seed, 10, 8, 3.0)))
+    chain.obey(NutsCommand(learning=Learning.STEP, scales=random_scales(seed, 10, 8, 3.0)))
     assert chain.advance(20) == 20
-    chain.obey(Orders(learning=Learning.ALONE))
+    chain.obey(NutsCommand(learning=Learning.ALONE))
     assert chain.advance(180) == 180
-    names = list(NutsKernel.statistics)
-    energy, error, lp = (rows.statistics[names.index(name)] for name in ("energy", "energy_error", "lp"))
+    names = list(NUTS().columns.types)
+    table = NUTS().columns.table(rows.statistics)
+    energy, error, lp = (table[names.index(name)] for name in ("energy", "energy_error", "lp"))
     kinetic = (energy - error)[1:] + lp[:-1]
     assert (kinetic > 0).all()
     assert (kinetic < 5.0 + 6.0 * np.sqrt(5.0)).all()
@@ -166,12 +168,12 @@ def test_first_metric_is_the_inverse_gradient_within_bounds() -> None:
 def test_tuned_metric_converges_to_the_true_scales() -> None:
     """Scales over four orders of magnitude, correlated with nothing; and with heavier tails."""
     deviation = np.geomspace(1e-2, 1e2, 12)
-    chain = run_chain(NutsKernel(), normal(np.ones(12), deviation), draws=1, tune=300)
+    chain = run_chain(NUTS(), normal(np.ones(12), deviation), draws=1, tune=300)
     np.testing.assert_allclose(chain.chain.tuning().variance, deviation**2, rtol=1e-6)
 
     heavy = Target(student, 5, np.zeros(5), np.ones(5), number=8.0)
     variance = np.mean(
-        [run_chain(NutsKernel(), heavy, draws=1, tune=1000, chain=c).chain.tuning().variance for c in range(4)],
+        [run_chain(NUTS(), heavy, draws=1, tune=1000, chain=c).chain.tuning().variance for c in range(4)],
         axis=0,
     )
     # var(x) = nu / (nu - 2), var(gradient) = (nu + 1) / (nu + 3)
@@ -184,7 +186,7 @@ def test_metric_of_a_correlated_normal_lies_between_marginal_and_conditional_var
     precision = target.matrix
     expected = np.sqrt(target.deviation**2 / np.diag(precision))
     variance = np.mean(
-        [run_chain(NutsKernel(), target, draws=1, tune=1500, chain=c).chain.tuning().variance for c in range(4)],
+        [run_chain(NUTS(), target, draws=1, tune=1500, chain=c).chain.tuning().variance for c in range(4)],
         axis=0,
     )
     np.testing.assert_allclose(variance, expected, rtol=0.15)
@@ -194,12 +196,12 @@ def test_unmoved_and_diverging_draws_teach_the_metric_nothing() -> None:
     """`adapt` shows the metric informative draws only, and always tunes the step size."""
     target = standard(2)
     density = open_density(target, np.zeros(1, np.int64))
-    state: State = new_state(1, np.ones(2), Vectors(2))
+    point: Point = new_point(1, np.ones(2), Vectors(2))
     warmup = new_warmup(Vectors(2), 100, 0.8, 0.1)
     for k in range(1, 9):
-        state.transition = k
-        state.position[0] = float(k)
-        adapt.compiled(warmup, density, state, 0.5, k % 2 == 0)
+        point.transition = k
+        point.position[0] = float(k)
+        adapt.compiled(warmup, density, point, new_probe(Vectors(2)), 0.5, k % 2 == 0)
     assert list(warmup.estimators.counts) == [4, 4]  # type: ignore[call-overload]  # an array under CPython
     assert warmup.step.count == 2  # restarted when the first metric came, at the sixth transition
 
@@ -207,58 +209,58 @@ def test_unmoved_and_diverging_draws_teach_the_metric_nothing() -> None:
 def test_sampling_begins_where_a_step_of_the_settled_size_has_been() -> None:
     """A chain that ends its tuning in a neck, with steps below the average, goes back to where it came from."""
     density = open_density(standard(2), np.zeros(1, np.int64))
-    state: State = new_state(1, np.ones(2), Vectors(2))
+    point: Point = new_point(1, np.ones(2), Vectors(2))
     warmup = new_warmup(Vectors(2), 100, 0.8, 0.1)
     for k in range(1, 101):
-        state.transition = k
+        point.transition = k
         position = float(k)
-        state.position[0], state.gradient[0], state.logp = position, -position, -0.5 * position**2
-        adapt.compiled(warmup, density, state, 0.9 if k <= 90 else 0.1, True)
+        point.position[0], point.gradient[0], point.logp = position, -position, -0.5 * position**2
+        adapt.compiled(warmup, density, point, new_probe(Vectors(2)), 0.9 if k <= 90 else 0.1, True)
         if k == 99:
             assert warmup.step.step < warmup.step.average
-    assert 85 < state.position[0] <= 91  # the 91st transition was made with what the 90th had taught
-    assert state.gradient[0] == -state.position[0]
-    assert state.logp == -0.5 * state.position[0] ** 2
+    assert 85 < point.position[0] <= 91  # the 91st transition was made with what the 90th had taught
+    assert point.gradient[0] == -point.position[0]
+    assert point.logp == -0.5 * point.position[0] ** 2
 
 
 def test_chains_tuned_together_begin_to_sample_where_the_settled_step_works() -> None:
     """When learning of the step ends, and at no other order, a chain goes back to where such a step has been."""
-    chain = NutsKernel().chain(standard(2), np.ones(2), chain_key(1, 0), 50, np.zeros(1, np.int64))
-    rows = Rows(np.empty((50, 2)), np.empty((len(NutsKernel.statistics), 50)))
+    chain = NUTS().chain(standard(2), np.ones(2), chain_key(1, 0), 50, np.zeros(1, np.int64))
+    rows = Rows(np.empty((50, 2)), np.zeros((50, len(NUTS().columns.types)), np.int64))
     chain.begin()
     chain.write_to(rows)
-    chain.obey(Orders(learning=Learning.STEP))
+    chain.obey(NutsCommand(learning=Learning.STEP))
     assert chain.advance(50) == 50
-    memory = chain.memory
-    assert memory.warmup.found
-    haven = np.asarray(memory.warmup.haven).copy()
-    assert (rows.draws == haven).all(axis=1).any()
-    memory.state.position[0] = 7.0
-    chain.obey(Orders(max_treedepth=5))
-    assert memory.state.position[0] == 7.0
-    chain.obey(Orders(learning=Learning.NOTHING))
-    np.testing.assert_array_equal(np.asarray(memory.state.position), haven)
-    assert memory.state.logp == memory.warmup.haven_logp
-    memory.state.position[0] = 7.0
-    chain.obey(Orders(learning=Learning.NOTHING))
-    assert memory.state.position[0] == 7.0
+    warmup, point = chain.states[0].warmup, chain.parts[0].point
+    assert warmup.found
+    fallback = np.asarray(warmup.fallback).copy()
+    assert (rows.draws == fallback).all(axis=1).any()
+    point.position[0] = 7.0
+    chain.obey(NutsCommand(max_treedepth=5))
+    assert point.position[0] == 7.0
+    chain.obey(NutsCommand(learning=Learning.NOTHING))
+    np.testing.assert_array_equal(np.asarray(point.position), fallback)
+    assert point.logp == warmup.fallback_logp
+    point.position[0] = 7.0
+    chain.obey(NutsCommand(learning=Learning.NOTHING))
+    assert point.position[0] == 7.0
 
 
 def test_where_no_step_of_the_average_size_worked_sampling_begins_at_the_end_of_tuning() -> None:
     density = open_density(standard(2), np.zeros(1, np.int64))
-    state: State = new_state(1, np.ones(2), Vectors(2))
+    point: Point = new_point(1, np.ones(2), Vectors(2))
     warmup = new_warmup(Vectors(2), 100, 0.8, 0.1)
     for k in range(1, 101):
-        state.transition = k
-        state.position[0] = float(k)
-        adapt.compiled(warmup, density, state, 0.1, True)
-    assert state.position[0] == 100.0
+        point.transition = k
+        point.position[0] = float(k)
+        adapt.compiled(warmup, density, point, new_probe(Vectors(2)), 0.1, True)
+    assert point.position[0] == 100.0
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3, 5, 10, 50, 99])
 def test_any_length_of_tuning_ends_with_a_usable_step_size(length: int) -> None:
     """Also where tuning is too short for a single window."""
-    chain = run_chain(NutsKernel(), standard(3), draws=20, tune=length)
+    chain = run_chain(NUTS(), standard(3), draws=20, tune=length)
     steps = chain.statistic("step_size")
     assert np.all(steps == steps[0])
     assert np.isfinite(steps[0])
@@ -269,6 +271,6 @@ def test_any_length_of_tuning_ends_with_a_usable_step_size(length: int) -> None:
 def test_tuning_survives_a_border_of_the_support() -> None:
     """A target that fails beyond 0 diverges there and is still sampled with a sensible step size."""
     target = Target(half_space, 1, np.ones(1), np.ones(1), number=1.0)
-    chain = run_chain(NutsKernel(), target, draws=200, tune=300, start=[1.0])
+    chain = run_chain(NUTS(), target, draws=200, tune=300, start=[1.0])
     assert chain.chain.tuning().step_size > 1e-3
     assert chain.draws.min() > 0.0

@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consilience.inference import Divergences, Kernel, LogDensity, NutsKernel, Rows, Tuning
-from consilience.inference.kernel import MarkovChain, Orders, Snapshot
+from consilience.inference import NUTS, Kernel, LogDensity
+from consilience.inference.chain import Chain
+from consilience.inference.columns import Columns
+from consilience.inference.messages import Command, Divergences, Rows, Snapshot, Tuning, Window
+from consilience.inference.tuner import Setting, Tuner
 from consilience.run import Options, Run, Running, launch
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
 from consilience.run.course import Course
 from consilience.run.lanes import Lane
-from consilience.run.messages import Window
 
 Hook = Callable[["Watched"], None]
 
@@ -43,7 +45,7 @@ def fingerprint(run: Run) -> str:
 class Watched:
     """A chain that tells `hook` before it advances; the hook may sleep or raise."""
 
-    def __init__(self, inner: MarkovChain, number: int, hook: Hook) -> None:
+    def __init__(self, inner: Chain, number: int, hook: Hook) -> None:
         self.inner = inner
         self.number = number
         self.hook = hook
@@ -51,11 +53,11 @@ class Watched:
         self.begun = 0  # those made before the present round
         self.reseeded = 0
 
-    def begin(self, descend: bool = False) -> None:
-        self.inner.begin(descend)
+    def begin(self, command: Command = None) -> None:
+        self.inner.begin(command)
 
-    def obey(self, orders: Orders) -> None:
-        self.inner.obey(orders)
+    def obey(self, command: Command) -> None:
+        self.inner.obey(command)
 
     def write_to(self, rows: Rows) -> None:
         self.begun = self.made
@@ -97,16 +99,21 @@ class WatchedKernel:
 
     def __init__(self, hook: Hook, inner: Kernel | None = None) -> None:
         self.hook = hook
-        self.inner: Kernel = NutsKernel() if inner is None else inner
+        self.inner: Kernel = NUTS() if inner is None else inner
         self.chains: list[Watched] = []
 
-    @property
-    def statistics(self) -> Mapping[str, str]:
-        return self.inner.statistics
+    fewest_chains = 1
 
     @property
-    def poolable(self) -> bool:
-        return self.inner.poolable
+    def columns(self) -> Columns:
+        return self.inner.columns
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        return self.inner.parts
+
+    def tuner(self, setting: Setting) -> Tuner | None:
+        return self.inner.tuner(setting)
 
     def chain(
         self, density: LogDensity, position: NDArray[np.float64], key: int, tune: int, stop: NDArray[np.int64]

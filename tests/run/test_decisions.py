@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from consilience.diagnostics.examination import examine
 from consilience.diagnostics.watch import Failure, StoppingRule
-from consilience.inference import NutsKernel
+from consilience.inference import NUTS
 from consilience.run import CheckFigures, Event, Options, Restarted, Run, monitor, run_chains, stopping
 from consilience.run.sampling import JUMPS, Frozen, Sampling
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
@@ -30,7 +30,7 @@ def points(dimension: int, chains: int = 4) -> NDArray[np.float64]:
 
 def run(target: Target, options: Options, start: Any = None, **others: Any) -> Run:
     start = points(target.dimension) if start is None else start
-    return run_chains(target, NutsKernel(), start, options, seed=3, **others)
+    return run_chains(target, NUTS(), start, options, seed=3, **others)
 
 
 # --- a verdict on draws that pass --------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from consilience.diagnostics.watch import StoppingRule
-from consilience.inference import NutsKernel
+from consilience.inference import NUTS
 from consilience.run import Options, launch
 from consilience.run.pages import LEAST, pages
 from tests.inference.targets import correlated_normal
@@ -19,7 +19,7 @@ OPTIONS = Options(rule=StoppingRule(target_ess=200.0))
 
 def test_a_run_that_is_over_has_one_copy_of_its_draws() -> None:
     """The windows are parts of the result; neither watch nor tuning draws nor rows to write to are left."""
-    running = launch(correlated_normal(5, 1), NutsKernel(), np.zeros((3, 5)), OPTIONS, seed=1)
+    running = launch(correlated_normal(5, 1), NUTS(), np.zeros((3, 5)), OPTIONS, seed=1)
     running.start(background=False)
     run = running.wait()
     supervisor = running.supervisor
@@ -55,7 +55,7 @@ def test_chains_are_gone_with_the_run_and_come_back_for_more() -> None:
     more = Options(rule=StoppingRule(target_ess=600.0))
     further = running.again(more, [])
     further.start(background=False)
-    longer = launch(density, NutsKernel(), np.zeros((3, 5)), more, seed=1)
+    longer = launch(density, NUTS(), np.zeros((3, 5)), more, seed=1)
     longer.start(background=False)
     assert fingerprint(further.wait()) == fingerprint(longer.wait())
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from consilience.diagnostics.watch import StoppingRule
 from consilience.errors import StorageError
-from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
+from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
 from consilience.record import replace
 from consilience.run import DrawsMade, Monitored, Options, Run, launch, run_chains
 from consilience.run import checkpoint as checkpoints
@@ -48,21 +48,21 @@ def turned() -> Target:
 TURNED = turned()
 LOW = StoppingRule(target_ess=50.0)
 STORIES: dict[str, tuple[Target, Kernel, Options, set[str]]] = {
-    "plain": (NORMAL, NutsKernel(), Options(), {"PooledTuning", "search", "Sampling", "finished"}),
-    "fixed": (NORMAL, NutsKernel(), Options(draws=120, tune=100, keep_tuning=True), {"PooledTuning", "Sampling"}),
-    "retuned": (FUNNEL, NutsKernel(), Options(max_draws=250, rule=LOW), {"Retuning", "Sampling"}),
-    "retuned, all kept": (FUNNEL, NutsKernel(), Options(max_draws=250, rule=LOW, keep_tuning=True), {"Retuning"}),
-    "retuned alone": (FUNNEL, NutsKernel(), Options(max_draws=250, tune=150, pool=False, rule=LOW), {"Retuning"}),
+    "plain": (NORMAL, NUTS(), Options(), {"PooledTuning", "search", "Sampling", "finished"}),
+    "fixed": (NORMAL, NUTS(), Options(draws=120, tune=100, keep_tuning=True), {"PooledTuning", "Sampling"}),
+    "retuned": (FUNNEL, NUTS(), Options(max_draws=250, rule=LOW), {"Retuning", "Sampling"}),
+    "retuned, all kept": (FUNNEL, NUTS(), Options(max_draws=250, rule=LOW, keep_tuning=True), {"Retuning"}),
+    "retuned alone": (FUNNEL, NUTS(), Options(max_draws=250, tune=150, pool=False, rule=LOW), {"Retuning"}),
     "metric": (
         TURNED,
-        NutsKernel(),
+        NUTS(),
         Options(max_tune=1, max_draws=300, descend=False, rule=LOW),
         {"Retuning"},
     ),
-    "jumps": (MODES, NutsKernel(), Options(jumps=3, max_draws=220), {"jumps", "finished"}),
-    "alone": (NORMAL, NutsKernel(), Options(pool=False, tune=600, draws=150), {"SoloTuning", "Sampling"}),
-    "hmc": (NORMAL, HmcKernel(), Options(tune=300, max_draws=200), {"SoloTuning", "Sampling"}),
-    "metropolis": (NORMAL, MetropolisKernel(), Options(tune=300, draws=500), {"SoloTuning", "Sampling"}),
+    "jumps": (MODES, NUTS(), Options(jumps=3, max_draws=220), {"jumps", "finished"}),
+    "alone": (NORMAL, NUTS(), Options(pool=False, tune=600, draws=150), {"SoloTuning", "Sampling"}),
+    "hmc": (NORMAL, HamiltonianMC(), Options(tune=300, max_draws=200), {"SoloTuning", "Sampling"}),
+    "metropolis": (NORMAL, Metropolis(), Options(tune=300, draws=500), {"SoloTuning", "Sampling"}),
 }
 
 
@@ -93,9 +93,9 @@ def test_a_run_cut_off_after_any_round_goes_on_as_it_would_have(story: str, tmp_
 
 def test_starting_points_do_not_matter_once_a_state_is_there(tmp_path: Path) -> None:
     """A resumed run takes nothing from where its chains are made."""
-    unbroken, tape = taped(tmp_path, NORMAL, NutsKernel(), Options())
+    unbroken, tape = taped(tmp_path, NORMAL, NUTS(), Options())
     elsewhere = points(5) + 1000.0
-    got = resumed(tape.moments[0][0], NORMAL, NutsKernel(), elsewhere, Options(), seed=3)
+    got = resumed(tape.moments[0][0], NORMAL, NUTS(), elsewhere, Options(), seed=3)
     assert fingerprint(got) == fingerprint(unbroken)
 
 
@@ -114,7 +114,7 @@ def test_what_ends_a_run_early_does_not_end_it_for_good(reason: str, tmp_path: P
         return draws[:, :1] ** 2
 
     monitored = Monitored(("a", "b", "c", "d", "e"), ("a²",), derive)
-    unbroken = run_chains(NORMAL, NutsKernel(), points(5), whole, seed=3, monitored=monitored)
+    unbroken = run_chains(NORMAL, NUTS(), points(5), whole, seed=3, monitored=monitored)
     keep = Checkpoint.create(tmp_path / "c", {}, {}, overwrite=False, interval=0.0)
     ended = 0
     for _ in range(200):
@@ -155,13 +155,13 @@ def test_an_extended_run_is_kept_too(tmp_path: Path) -> None:
     """Its checkpoint goes on after the first end, and holds the longer run."""
     first, second = Options(rule=StoppingRule(target_ess=100.0)), Options(rule=StoppingRule(target_ess=900.0))
     keep = Checkpoint.create(tmp_path / "c", {}, {}, overwrite=False, interval=0.0)
-    running = launch(NORMAL, NutsKernel(), points(5), first, seed=3, keep=keep)
+    running = launch(NORMAL, NUTS(), points(5), first, seed=3, keep=keep)
     finish(running)
     longer = finish(running.again(second, []))
     assert keep.fault is None
-    got = resumed(tmp_path / "c", NORMAL, NutsKernel(), points(5), second, seed=3)
+    got = resumed(tmp_path / "c", NORMAL, NUTS(), points(5), second, seed=3)
     assert fingerprint(got) == fingerprint(longer)
-    assert fingerprint(got) == fingerprint(run_chains(NORMAL, NutsKernel(), points(5), second, seed=3))
+    assert fingerprint(got) == fingerprint(run_chains(NORMAL, NUTS(), points(5), second, seed=3))
 
 
 @pytest.mark.parametrize("failing", [1, 2])
@@ -295,7 +295,7 @@ def contents(place: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The checkpoint of a run that was cut off."""
-    _, tape = taped(tmp_path_factory.mktemp("sound"), NORMAL, NutsKernel(), Options())
+    _, tape = taped(tmp_path_factory.mktemp("sound"), NORMAL, NUTS(), Options())
     return next(path for path, stage in tape.moments if stage == "Sampling")
 
 
@@ -310,7 +310,7 @@ def test_truncated_checkpoints_are_refused_and_left_as_they_are(
     (place / name).write_bytes(whole[: min(int(len(whole) * share), len(whole) - 1)])
     before = contents(place)
     with pytest.raises(StorageError, match="truncated") as caught:
-        resumed(place, NORMAL, NutsKernel(), points(5), Options(), seed=3)
+        resumed(place, NORMAL, NUTS(), points(5), Options(), seed=3)
     assert name in str(caught.value)
     assert contents(place) == before
 
@@ -325,7 +325,7 @@ def test_a_changed_byte_is_noticed(sound: Path, name: str, share: float, tmp_pat
     (place / name).write_bytes(changed)
     before = contents(place)
     with pytest.raises(StorageError, match=f"{name}.*damaged"):
-        resumed(place, NORMAL, NutsKernel(), points(5), Options(), seed=3)
+        resumed(place, NORMAL, NUTS(), points(5), Options(), seed=3)
     assert contents(place) == before
 
 
@@ -335,8 +335,8 @@ def test_a_log_that_is_longer_than_the_state_says_is_cut(sound: Path, tmp_path: 
     shutil.copytree(sound, place)
     with open(place / "windows.log", "ab") as file:
         file.write(b"half of a block")
-    got = resumed(place, NORMAL, NutsKernel(), points(5), Options(), seed=3)
-    assert fingerprint(got) == fingerprint(run_chains(NORMAL, NutsKernel(), points(5), Options(), seed=3))
+    got = resumed(place, NORMAL, NUTS(), points(5), Options(), seed=3)
+    assert fingerprint(got) == fingerprint(run_chains(NORMAL, NUTS(), points(5), Options(), seed=3))
 
 
 def test_places_that_are_no_place_for_a_checkpoint(sound: Path, tmp_path: Path) -> None:
@@ -373,7 +373,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 def test_a_disk_that_fails_on_the_way_ends_the_checkpoint_not_the_run(tmp_path: Path) -> None:
     """The log vanishes while the run goes on: the fault is kept, the draws are complete."""
     keep = Checkpoint.create(tmp_path / "c", {}, {}, overwrite=False, interval=0.0)
-    running = launch(NORMAL, NutsKernel(), points(5), Options(), seed=3, keep=keep)
+    running = launch(NORMAL, NUTS(), points(5), Options(), seed=3, keep=keep)
 
     def vanish(event: object) -> None:
         if isinstance(event, DrawsMade):
@@ -383,7 +383,7 @@ def test_a_disk_that_fails_on_the_way_ends_the_checkpoint_not_the_run(tmp_path: 
     running.supervisor.send = running.listeners.send  # in step with the run
     run = finish(running)
     assert isinstance(keep.fault, StorageError)
-    plain = run_chains(NORMAL, NutsKernel(), points(5), Options(), seed=3)
+    plain = run_chains(NORMAL, NUTS(), points(5), Options(), seed=3)
     assert fingerprint(run) == fingerprint(plain)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from consilience.diagnostics.watch import StoppingRule
 from consilience.errors import InitialPointError, SamplingError
-from consilience.inference import HmcKernel, Kernel, MetropolisKernel, NutsKernel
+from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
 from consilience.native.beside import Workshop, hand_over
 from consilience.run import (
     DrawsMade,
@@ -39,9 +39,9 @@ from tests.run.targets import two_normals
 
 ADAPTIVE = Options(rule=StoppingRule(target_ess=300.0))
 KERNELS: dict[str, Kernel] = {
-    "nuts": NutsKernel(),
-    "hmc": HmcKernel(),
-    "metropolis": MetropolisKernel(),
+    "nuts": NUTS(),
+    "hmc": HamiltonianMC(),
+    "metropolis": Metropolis(),
 }
 FUNNEL = Target(funnel, 4, np.zeros(4), np.ones(4))
 
@@ -79,7 +79,7 @@ def test_chains_begin_when_all_that_is_made_beside_is_made(monkeypatch: pytest.M
     monkeypatch.setattr(running, "WORKSHOP", workshop)
     monkeypatch.setattr(Supervisor, "run", begin)
     workshop.begin("slow", make)
-    run = launch(correlated_normal(5, 1), NutsKernel(), points(4, 5), fixed(20, 20), seed=1)
+    run = launch(correlated_normal(5, 1), NUTS(), points(4, 5), fixed(20, 20), seed=1)
     begun.set()
     run.start(background=True)
     assert run.wait(60.0).draws.shape == (4, 20, 5)
@@ -121,7 +121,7 @@ def test_sleeping_threads_change_nothing(story: str) -> None:
     """Chains that sleep at random moments, and run ahead of each other, in every stage of a run."""
     target, options = STORIES[story]
     start = points(4, target.dimension)
-    plain = run_chains(target, NutsKernel(), start, options, seed=3, cores=1)
+    plain = run_chains(target, NUTS(), start, options, seed=3, cores=1)
     if "retuned" in story:
         assert "divergences" in plain.restarts
     for number, cores in enumerate((1, 2, 3, 4, 8)):
@@ -133,7 +133,7 @@ def test_pauses_change_nothing() -> None:
     """Pauses at ten moments, each for a while in which no chain moves."""
     target, start = correlated_normal(5, 1), points(4, 5)
     options = Options(rule=StoppingRule(target_ess=2000.0), max_draws=3000)
-    plain = run_chains(target, NutsKernel(), start, options, seed=3)
+    plain = run_chains(target, NUTS(), start, options, seed=3)
     running = launch(target, sleepy(1, 0.002), start, options, seed=3, cores=2)
     running.start(background=True)
     for _ in range(10):
@@ -150,7 +150,7 @@ def test_results_do_not_depend_on_listeners_or_repetition() -> None:
 
     def run(seed: int, *listeners: Callable[[Event], None]) -> str:
         target = standard(3)
-        return fingerprint(run_chains(target, NutsKernel(), points(2, 3), seed=seed, listeners=listeners))
+        return fingerprint(run_chains(target, NUTS(), points(2, 3), seed=seed, listeners=listeners))
 
     first = run(1)
     assert run(1) == first
@@ -162,8 +162,8 @@ def test_a_chain_that_tunes_alone_does_not_depend_on_how_many_there_are() -> Non
     """Chain 1 of 2 is chain 1 of 4."""
     target, start = standard(3), np.arange(12.0).reshape(4, 3) / 10.0
     options = fixed(200, 200, pool=False)
-    few = run_chains(target, NutsKernel(), start[:2], options, seed=5)
-    many = run_chains(target, NutsKernel(), start, options, seed=5)
+    few = run_chains(target, NUTS(), start[:2], options, seed=5)
+    many = run_chains(target, NUTS(), start, options, seed=5)
     np.testing.assert_array_equal(few.draws, many.draws[:2])
 
 
@@ -184,7 +184,7 @@ def test_shorter_runs_begin_longer_ones(jumps: int) -> None:
     target, start = (two_modes() if jumps else correlated_normal(5, 1)), points(4, 2 if jumps else 5)
 
     def run(**options: Any) -> Run:
-        return run_chains(target, NutsKernel(), start, Options(jumps=jumps, **options), seed=8)
+        return run_chains(target, NUTS(), start, Options(jumps=jumps, **options), seed=8)
 
     longest = run(draws=700)
     runs = [run(draws=n) for n in (1, 49, 50, 70, 99, 100, 101, 120, 126, 311)]
@@ -202,9 +202,9 @@ def test_shorter_runs_begin_longer_ones(jumps: int) -> None:
 def extended(run_options: Options, further: Options, target: Target, **others: Any) -> tuple[Run, Run]:
     """A run that goes on under other options, and one that had them from the start."""
     start = points(4, target.dimension)
-    running = launch(target, NutsKernel(), start, run_options, seed=2, **others)
+    running = launch(target, NUTS(), start, run_options, seed=2, **others)
     finish(running)
-    return finish(running.again(further, [])), run_chains(target, NutsKernel(), start, further, seed=2)
+    return finish(running.again(further, [])), run_chains(target, NUTS(), start, further, seed=2)
 
 
 @pytest.mark.parametrize("jumps", [0, 3])
@@ -246,14 +246,14 @@ def test_an_interrupted_run_can_be_extended() -> None:
     cut = finish(running)
     assert cut.interrupted
     assert 0 < cut.draws.shape[1] < 4000
-    whole = run_chains(target, NutsKernel(), start, options, seed=2)
+    whole = run_chains(target, NUTS(), start, options, seed=2)
     check_begins(cut, whole)
     assert fingerprint(finish(running.again(options, []))) == fingerprint(whole)
 
 
 def test_a_fixed_run_goes_on_by_the_rule() -> None:
     """Its first draws were made without gradients: the step size is tuned again all the same."""
-    running = launch(FUNNEL, NutsKernel(), points(4, 4), Options(draws=200), seed=3)
+    running = launch(FUNNEL, NUTS(), points(4, 4), Options(draws=200), seed=3)
     first = finish(running)
     assert first.statistics["diverging"].sum() > 2
     second = finish(running.again(Options(max_draws=300, rule=StoppingRule(target_ess=50.0)), []))
@@ -265,9 +265,9 @@ def test_a_fixed_run_goes_on_by_the_rule() -> None:
 
 def test_statistics_have_their_names_and_types() -> None:
     """One array (chain, draw) per name, integers and flags among them."""
-    run = run_chains(standard(2), NutsKernel(), np.zeros((3, 2)), fixed(50, 20, keep_tuning=True), seed=1)
+    run = run_chains(standard(2), NUTS(), np.zeros((3, 2)), fixed(50, 20, keep_tuning=True), seed=1)
     types = {name: values.dtype for name, values in run.statistics.items()}
-    assert types == {name: np.dtype(t) for name, t in NutsKernel().statistics.items()}
+    assert types == {name: np.dtype(t) for name, t in NUTS().statistics.items()}
     assert all(values.shape == (3, 50) for values in run.statistics.values())
     assert all(values.shape == (3, 20) for values in run.warmup_statistics.values())
     assert run.tuned == 20
@@ -286,7 +286,7 @@ def test_statistics_have_their_names_and_types() -> None:
 def test_short_runs(draws: int, tune: int, chains: int, pool: bool) -> None:
     """Only tuning, no tuning, a single draw; tuning that ends within a window."""
     options = fixed(draws, tune, pool=pool, keep_tuning=True)
-    run = run_chains(standard(1), NutsKernel(), points(chains, 1), options, seed=1)
+    run = run_chains(standard(1), NUTS(), points(chains, 1), options, seed=1)
     assert run.draws.shape == (chains, draws, 1)
     assert run.warmup_draws.shape == (chains, tune, 1)
     assert np.isfinite(run.draws).all()
@@ -297,14 +297,14 @@ def test_short_runs(draws: int, tune: int, chains: int, pool: bool) -> None:
 def test_tuning_never_takes_longer_than_allowed(max_tune: int) -> None:
     """Limits below the first window, on its end and past it."""
     options = Options(max_tune=max_tune, rule=StoppingRule(target_ess=10.0), max_draws=100)
-    run = run_chains(correlated_normal(5, 1), NutsKernel(), points(4, 5), options, seed=1)
+    run = run_chains(correlated_normal(5, 1), NUTS(), points(4, 5), options, seed=1)
     assert run.tuned == max_tune
 
 
 def test_moments_of_a_known_target_are_found() -> None:
     """A run that says it has converged is right within its own error."""
     target = correlated_normal(5, 1)
-    run = run_chains(target, NutsKernel(), points(4, 5), Options(rule=StoppingRule(target_ess=2000.0)), seed=1)
+    run = run_chains(target, NUTS(), points(4, 5), Options(rule=StoppingRule(target_ess=2000.0)), seed=1)
     assert run.verdict.status == "converged"
     np.testing.assert_allclose(run.draws.mean(axis=(0, 1)), target.mean, atol=4.0 * target.deviation.max() / 2000**0.5)
     np.testing.assert_allclose(run.draws.std(axis=(0, 1)), target.deviation, rtol=0.1)
@@ -320,9 +320,7 @@ def test_events_tell_the_whole_story(monkeypatch: pytest.MonkeyPatch) -> None:
         events.append(event)
         threads.add(threading.get_ident())
 
-    run = run_chains(
-        standard(50), NutsKernel(), np.zeros((3, 50)), fixed(10_000, 300), seed=1, cores=2, listeners=[listen]
-    )
+    run = run_chains(standard(50), NUTS(), np.zeros((3, 50)), fixed(10_000, 300), seed=1, cores=2, listeners=[listen])
     assert threads == {threading.get_ident()}
     started, ended = events[0], events[-1]
     assert isinstance(started, RunStarted)
@@ -351,7 +349,7 @@ def test_events_tell_the_whole_story(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_last_progress_is_of_the_last_draws(seed: int) -> None:
     """Whatever chains had begun beyond them when the rule ended the run, and had to give up."""
     events: list[Event] = []
-    run = run_chains(standard(5), NutsKernel(), points(4, 5), ADAPTIVE, seed=seed, cores=2, listeners=[events.append])
+    run = run_chains(standard(5), NUTS(), points(4, 5), ADAPTIVE, seed=seed, cores=2, listeners=[events.append])
     last = [event for event in events if isinstance(event, Progress)][-1]
     length = min(RECENT, [event for event in events if isinstance(event, DrawsMade)][-1].draws.shape[1])
     for chain, own in enumerate(last.chains):
@@ -363,7 +361,7 @@ def test_draws_that_became_tuning_are_told_to_be_forgotten() -> None:
     """After `Restarted` the draws begin at 0 again; those that follow are the result's."""
     target, options = STORIES["retuned"]
     events: list[Event] = []
-    run = run_chains(target, NutsKernel(), points(4, 4), options, seed=3, listeners=[events.append])
+    run = run_chains(target, NUTS(), points(4, 4), options, seed=3, listeners=[events.append])
     kinds = [type(event) for event in events if isinstance(event, DrawsMade | Restarted)]
     told = [event for event in events if isinstance(event, Restarted)]
     assert kinds.count(Restarted) == len(run.restarts) >= 1
@@ -393,9 +391,7 @@ def endless() -> Iterator[Callable[..., Run]]:
 
     def run(listener: Callable[[Event], None] | None = None, options: Options = ENDLESS) -> Run:
         listeners = [] if listener is None else [listener]
-        return run_chains(
-            standard(2), MetropolisKernel(), np.zeros((4, 2)), options, seed=1, cores=2, listeners=listeners
-        )
+        return run_chains(standard(2), Metropolis(), np.zeros((4, 2)), options, seed=1, cores=2, listeners=listeners)
 
     yield run
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -422,7 +418,7 @@ def check_prefix(run: Run) -> None:
     kept = run.draws.shape[1]
     assert np.isfinite(run.draws).all()
     if kept:
-        short = run_chains(standard(2), MetropolisKernel(), np.zeros((4, 2)), fixed(kept, 300), seed=1)
+        short = run_chains(standard(2), Metropolis(), np.zeros((4, 2)), fixed(kept, 300), seed=1)
         np.testing.assert_array_equal(run.draws, short.draws)
         assert all(v.shape == run.draws.shape[:2] for v in run.statistics.values())
 
@@ -475,7 +471,7 @@ def test_a_stop_among_threads_that_run_ahead_leaves_no_gap() -> None:
     """At twenty moments: what is kept are the first draws of the sequence, jumps included."""
     target, start = two_modes(), points(4, 2)
     options = Options(draws=2000, tune=50, jumps=2)
-    whole = run_chains(target, NutsKernel(), start, options, seed=2)
+    whole = run_chains(target, NUTS(), start, options, seed=2)
     lengths = set()
     for number in range(20):
         running = launch(target, sleepy(number, 0.003), start, options, seed=2, cores=4)
@@ -514,7 +510,7 @@ def test_a_run_outside_of_the_main_thread(endless: Callable[..., Run]) -> None:
 def test_starting_points_of_another_shape_are_refused(start: NDArray[np.float64]) -> None:
     """One row per chain, one column per coordinate."""
     with pytest.raises(InitialPointError, match=r"shape \(chains, 2\)"):
-        run_chains(standard(2), NutsKernel(), start, fixed(10, 10), seed=1)
+        run_chains(standard(2), NUTS(), start, fixed(10, 10), seed=1)
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,8 @@ class Chain:
                 broken = np.flatnonzero(~np.isfinite(np.asarray(point.gradient)))
                 which = f", and its gradient is not finite at coordinates {broken[:10].tolist()}" if len(broken) else ""
             raise InitialPointError(
-                f"a chain needs a starting point with a finite log density{needed}; the log density is {point.logp}{which}. Give another starting point."
+                f"a chain needs a starting point with a finite log density{needed}; the log density is "
+                f"{point.logp}{which}. Give another starting point."
             )
 
     def obey(self, command: Command, starting: bool = False) -> None:

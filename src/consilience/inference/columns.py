@@ -64,7 +64,7 @@ def columns_of(info: type[Any], roles: Mapping[Role, str]) -> Columns:
     for name, kind in zip(described.names, described.types, strict=True):
         if kind.kind not in TYPES:
             raise SamplingError(
-                f"the field `{name}` of {info.__name__} is a statistic, which needs the type f64, i64 or boolean, not {kind}."
+                f"the field `{name}` of {info.__name__} is a statistic and must be f64, i64 or boolean, not {kind}."
             )
         types[name] = TYPES[kind.kind]
     unknown = [name for name in roles.values() if name not in types]

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from consilience.errors import SamplingError
 from consilience.inference.block import Block, Needs
 from consilience.inference.columns import Columns, Role, columns_of
-from consilience.inference.density import Density
+from consilience.inference.density import Density, LogDensity
 from consilience.inference.messages import Command, Tuning
 from consilience.inference.point import Point
 from consilience.inference.vectors import Vectors
@@ -21,6 +24,7 @@ from consilience.native.typed_python import NativeFunction
 from consilience.record import Record
 
 if TYPE_CHECKING:
+    from consilience.inference.chain import Chain
     from consilience.inference.tuner import Setting, Tuner
 
 # (point, state, scratch, density, info): whether it was done; False where the run was stopped meanwhile.
@@ -108,6 +112,19 @@ class Kernel(Record):
     def ends(self, scratch: Any) -> tuple[Any, Any] | None:
         """The two vectors in which `step` leaves both ends of a leapfrog step that diverged, where some may."""
         return None
+
+    def chain(
+        self,
+        density: LogDensity,
+        position: NDArray[np.float64],
+        key: int,
+        tune: int,
+        stop: NDArray[np.int64],
+    ) -> Chain:
+        """A new chain; see `chain.Chain`."""
+        from consilience.inference.chain import Chain
+
+        return Chain(self, density, position, key, tune, stop)
 
     def tuner(self, setting: Setting) -> Tuner | None:
         """What tunes all chains of a run together; None: every chain tunes itself."""

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference import tuner as tuners
 from consilience.inference.block import block_of
-from consilience.inference.chain import Chain
 from consilience.inference.density import LogDensity
 from consilience.inference.kernel import Kernel
 from consilience.inference.self_tuning import SelfTuning
@@ -76,7 +75,7 @@ def launch(
     lanes = []
     for c in range(chains):
         stop = np.zeros(1, np.int64)
-        make = functools.partial(Chain, kernel, density, points[c], chain_key(seed, c), tuner.length, stop)
+        make = functools.partial(kernel.chain, density, points[c], chain_key(seed, c), tuner.length, stop)
         lanes.append(Lane(c, make, stop, columns, dimension))
     threads = min(chains, usable_cores() if cores is None else max(1, cores))
     supervisor = Supervisor(course, lanes, threads, columns, seed, lambda event: None, keep)
