@@ -23,8 +23,8 @@ from consilience.inference.jumps import (
     new_jump_scratch,
     new_jumps,
 )
-from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
 from consilience.inference.messages import Rows
+from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
 from consilience.inference.point import Point, start
 from consilience.inference.streams import chain_key
 from consilience.inference.vectors import Vectors

@@ -266,6 +266,8 @@ def test_a_stopped_chain_makes_no_more_transitions(kernel: Kernel) -> None:
         lambda: NUTS(max_treedepth=0),
         lambda: NUTS(max_treedepth=21),
         lambda: NUTS(initial_step=0.0),
+        lambda: NUTS(metric="full"),
+        lambda: NUTS(jumps=-1),
         lambda: HamiltonianMC(path_length=-1.0),
         lambda: HamiltonianMC(max_steps=0),
         lambda: Metropolis(scale=float("inf")),

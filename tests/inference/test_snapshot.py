@@ -14,8 +14,8 @@ from consilience.errors import SamplingError
 from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
 from consilience.inference.chain import Chain
 from consilience.inference.density import Inputs, Outputs
-from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
 from consilience.inference.messages import Rows
+from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
 from consilience.inference.streams import chain_key
 from consilience.native.typed_python import Array, f64, i64, native, record
 from tests.inference.metrics import random_scales
@@ -55,7 +55,8 @@ CASES = {
         NutsCommand(archive=ARCHIVE[:7]),
     ),
     "nuts from alone to frozen": Case(
-        NUTS(), 0, NutsCommand(Learning.ALONE), NutsCommand(Learning.NOTHING, scales=random_scales(6, 5, 1, 0.3), step=STEP)
+        NUTS(), 0, NutsCommand(Learning.ALONE),
+        NutsCommand(Learning.NOTHING, scales=random_scales(6, 5, 1, 0.3), step=STEP),
     ),
     "hmc": Case(HamiltonianMC(), 150),
     "hmc without tuning": Case(HamiltonianMC()),

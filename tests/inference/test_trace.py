@@ -11,8 +11,8 @@ import pytest
 from consilience.errors import SamplingError
 from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
 from consilience.inference.chain import Chain
-from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
 from consilience.inference.messages import Rows
+from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
 from consilience.inference.streams import chain_key
 from tests.inference.metrics import random_scales
 from tests.inference.targets import Target, correlated_normal, half_space, standard
@@ -152,8 +152,12 @@ def test_archives_and_metrics_of_windows_past_are_let_go() -> None:
         chain.write_to(rows_for(kernel, 10, 3))
         chain.advance(10)
         taken = chain.snapshot()
-        gone += [weakref.ref(archive), weakref.ref(taken["states"][0]["warmup.metric.directions"]), weakref.ref(taken["states"][0]["warmup.metric.stretches"])]
-        del archive, taken
+        gone += [
+            weakref.ref(archive),
+            weakref.ref(learnt["warmup.metric.directions"]),
+            weakref.ref(learnt["warmup.metric.stretches"]),
+        ]
+        del archive, taken, learnt
     chain.obey(NutsCommand(scales=random_scales(9, 3, 1, 0.2), archive=np.zeros((2, 3))))
     assert all(reference() is None for reference in gone)
     chain.write_to(rows_for(kernel, 10, 3))

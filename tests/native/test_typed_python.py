@@ -259,10 +259,10 @@ def divmod_pair(n: i64, k: i64) -> tuple[i64, i64]:
 
 
 @native
-def work(point: Point, n: i64) -> f64:
+def work(state: State, n: i64) -> f64:
     quotient, rest = divmod_pair(n, 2)
-    point.position, state.other = state.other, point.position
-    tail = point.position[1:]
+    state.position, state.other = state.other, state.position
+    tail = state.position[1:]
     scratch = stack(f64, 4)
     for k in range(4):
         scratch[k] = k * SCALE
@@ -270,14 +270,14 @@ def work(point: Point, n: i64) -> f64:
         tail[i] += scratch[i % 4]
         state.counts[i] = i + quotient
     state.count -= rest
-    point.logp = state.step(point.logp, state.count) + twice(x=1.0, n=2)
+    state.logp = state.step(state.logp, state.count) + twice(x=1.0, n=2)
     state.inner.bits = state.inner.bits * 3 - 1
     state.inner.open = not state.inner.open and n > 2
-    state.inner.weight *= exp(point.logp / 1000.0)
-    return point.position[n - 1]
+    state.inner.weight *= exp(state.logp / 1000.0)
+    return state.position[n - 1]
 
 
-def new_point() -> State:
+def new_state() -> State:
     return State(
         position=np.arange(6.0),
         other=np.ones(6),
@@ -290,13 +290,13 @@ def new_point() -> State:
 
 
 def shown(state: Any) -> tuple[Any, ...]:
-    arrays = [np.asarray(a).tolist() for a in (point.position, state.other, state.counts)]
+    arrays = [np.asarray(a).tolist() for a in (state.position, state.other, state.counts)]
     inner = state.inner
-    return (*arrays, point.logp, state.count, int(inner.bits), inner.open, inner.weight)
+    return (*arrays, state.logp, state.count, int(inner.bits), inner.open, inner.weight)
 
 
 def test_one_record_serves_both_worlds() -> None:
-    plain, fast, mixed = new_point(), new_point(), new_point()
+    plain, fast, mixed = new_state(), new_state(), new_state()
     fast.step = mixed.step = twice.compiled  # a machine address for machine code
     for _ in range(3):
         assert work(plain, 6) == work.compiled(fast, 6)
@@ -308,33 +308,33 @@ def test_one_record_serves_both_worlds() -> None:
 
 
 def test_arrays_exchanged_by_machine_code_stay_alive() -> None:
-    point = new_point()
+    state = new_state()
     state.step = twice.compiled
-    work.compiled(point, 3)
+    work.compiled(state, 3)
     gc.collect()
-    point.position = np.asarray(point.position)
+    state.position = np.asarray(state.position)
     gc.collect()
     assert np.asarray(state.other).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda state: pickle.loads(pickle.dumps(point))])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda state: pickle.loads(pickle.dumps(state))])
 def test_copies_of_records_have_memory_of_their_own(copied: Callable[[State], State]) -> None:
-    point = new_point()
-    other = copied(point)
-    before = shown(point)
+    state = new_state()
+    other = copied(state)
+    before = shown(state)
     other.step = twice.compiled
     work.compiled(other, 6)
-    assert shown(point) == before
-    work(point, 6)
-    assert shown(point) == shown(other)
+    assert shown(state) == before
+    work(state, 6)
+    assert shown(state) == shown(other)
 
 
 def test_records_refuse_what_does_not_fit() -> None:
-    point = new_point()
+    state = new_state()
     wrongs: list[Any] = [np.zeros(3, np.int64), np.zeros((4, 4))[:, 1], [1.0]]
     for wrong in wrongs:
         with pytest.raises(NativeError, match="C-contiguous array of float64"):
-            point.position = wrong
+            state.position = wrong
     with pytest.raises(NativeError, match="needs a Inner"):
         state.inner = state  # type: ignore[assignment]  # the mistake under test
     with pytest.raises(TypeError, match="missing or unknown"):
@@ -683,7 +683,7 @@ def counts_backwards(x: Array[f64]) -> f64:
 
 
 @native
-def unknown_field(point: Point) -> f64:
+def unknown_field(state: State) -> f64:
     return state.momentum  # type: ignore[no-any-return, attr-defined]  # the mistake under test
 
 

@@ -123,7 +123,7 @@ class WatchedKernel:
         return watched
 
 
-def sleepy(seed: int, longest: float = 0.004) -> WatchedKernel:
+def sleepy(seed: int, longest: float = 0.004, kernel: Kernel | None = None) -> WatchedKernel:
     """Chains that sleep now and then, each as it likes."""
     generator = random.Random(seed)
 
@@ -131,7 +131,7 @@ def sleepy(seed: int, longest: float = 0.004) -> WatchedKernel:
         if generator.random() < 0.5:
             time.sleep(generator.random() * longest)
 
-    return WatchedKernel(sleep)
+    return WatchedKernel(sleep, kernel)
 
 
 def finish(running: Running) -> Run:
@@ -157,9 +157,12 @@ class Tape:
         copy = self.path / f"moment{len(self.moments)}"
         shutil.copytree(self.path / "live", copy)
         stage = type(course.stage).__name__
-        if getattr(course.stage, "searching", False):
+        inner = getattr(course.stage, "stage", None)
+        if inner is not None:
+            stage = type(inner).__name__
+        if getattr(inner, "searching", False):
             stage = "search"
-        if course.sampling is not None and course.sampling.jumps:
+        if course.sampling is not None and course.tuner.interval:
             stage = "jumps"
         if course.verdict is not None:
             stage = "finished"

@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 from consilience.diagnostics.examination import examine
 from consilience.diagnostics.watch import Failure, StoppingRule
 from consilience.inference import NUTS
+from consilience.inference.nuts_tuner import JUMPS
 from consilience.run import CheckFigures, Event, Options, Restarted, Run, monitor, run_chains, stopping
-from consilience.run.sampling import JUMPS, Frozen, Sampling
+from consilience.run.sampling import Sampling
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
 from tests.run.targets import two_normals
 
 NORMAL = correlated_normal(5, 1)
 FUNNEL = Target(funnel, 4, np.zeros(4), np.ones(4))
+JUMPING = NUTS(jumps="auto")
 SCHEDULE = [100, 126, 158, 196, 246, 306, 382, 478, 598, 746, 932]
 
 
@@ -28,9 +30,9 @@ def points(dimension: int, chains: int = 4) -> NDArray[np.float64]:
     return np.random.default_rng(0).uniform(-2.0, 2.0, (chains, dimension))
 
 
-def run(target: Target, options: Options, start: Any = None, **others: Any) -> Run:
+def run(target: Target, options: Options, start: Any = None, kernel: NUTS | None = None, **others: Any) -> Run:
     start = points(target.dimension) if start is None else start
-    return run_chains(target, NUTS(), start, options, seed=3, **others)
+    return run_chains(target, kernel or NUTS(), start, options, seed=3, **others)
 
 
 # --- a verdict on draws that pass --------------------------------------------------------------------------------
@@ -187,7 +189,7 @@ def test_disagreement_is_believed_at_the_second_check_in_a_row(script: type[Scri
 
 def test_disagreement_at_the_end_is_said_at_once(script: type[Scripted]) -> None:
     script.disagrees = staticmethod(lambda count: True)
-    for options in (Options(max_draws=450), Options(draws=450), Options(draws=450, jumps="auto")):
+    for options in (Options(max_draws=450), Options(draws=450)):
         result = run(NORMAL, options)
         assert (result.verdict.status, result.draws.shape[1]) == ("chains_disagree", 450)
         assert result.restarts == ()
@@ -198,7 +200,7 @@ def test_disagreement_turns_jumps_on_once(script: type[Scripted]) -> None:
     """The draws begin anew, with jumps; chains that still disagree are said to."""
     script.disagrees = staticmethod(lambda count: True)
     events: list[Event] = []
-    result = run(NORMAL, Options(jumps="auto"), listeners=[events.append])
+    result = run(NORMAL, Options(), kernel=JUMPING, listeners=[events.append])
     assert result.restarts == ("jumps",)
     assert result.verdict.status == "chains_disagree"
     assert result.draws.shape[1] == 598
@@ -289,21 +291,22 @@ def test_jumps_begin_from_where_chains_were_when_they_were_apart(
     script: type[Scripted], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Later draws have come from one of the places only."""
-    given: list[Frozen] = []
-    plain = Sampling.restarted
+    given: list[Any] = []
+    plain = Sampling.to_jump_between
 
-    def noted(self: Sampling) -> Frozen:
-        given.append(plain(self))
-        first = np.concatenate([w.draws for w in self.windows[0].values()])
-        np.testing.assert_array_equal(given[-1].points, first)
-        return given[-1]
+    def noted(self: Sampling) -> Any:
+        windows, left = plain(self)
+        given.append(left)
+        for c, window in self.windows[0].items():
+            np.testing.assert_array_equal(windows[0][c].draws, window.draws)
+        return windows, left
 
-    monkeypatch.setattr(Sampling, "restarted", noted)
+    monkeypatch.setattr(Sampling, "to_jump_between", noted)
     script.rhat = 1.3
     script.passes = staticmethod(lambda count: count >= 158)
     script.visited_once = staticmethod(lambda count: True)
-    run(NORMAL, Options(max_draws=333, jumps="auto"))
-    assert [frozen.left for frozen in given] == [("x[0]",)]
+    run(NORMAL, Options(max_draws=333), kernel=JUMPING)
+    assert [left[0] for left in given] == [("x[0]",)]
 
 
 def test_no_more_scalars_are_remembered_than_can_be_looked_at(
@@ -347,7 +350,7 @@ def test_what_was_visited_once_is_said_or_leads_to_jumps(script: type[Scripted])
     result = run(NORMAL, Options(max_draws=333))
     assert (result.verdict.status, result.verdict.worst) == ("not_converged", "x[0]")
     assert "came back too seldom" in result.verdict.reason
-    result = run(NORMAL, Options(max_draws=333, jumps="auto"))
+    result = run(NORMAL, Options(max_draws=333), kernel=JUMPING)
     assert result.restarts == ("jumps",)
     assert result.verdict.status == "not_converged"
 
@@ -378,8 +381,8 @@ def test_a_metric_that_the_draws_contradict_is_made_anew() -> None:
     deviation = np.sqrt(np.diag(axes * variances @ axes.T))
     target = Target(correlated, 40, np.zeros(40), deviation, (axes / variances) @ axes.T)
     start = rng.standard_normal((4, 40)) * np.sqrt(variances) @ axes.T
-    options = Options(max_tune=2, max_draws=500, descend=False)
-    result = run(target, options, start)
+    options = Options(max_tune=2, max_draws=500)
+    result = run(target, options, start, NUTS(descend=False))
     assert result.restarts.count("metric") == 1
     well = run(target, Options(max_draws=500), start)
     assert "metric" not in well.restarts
@@ -406,7 +409,7 @@ def test_chains_in_two_far_modes_disagree() -> None:
 
 def test_jumps_join_two_far_modes() -> None:
     """Both are visited by every chain, and weighted as they should be."""
-    result = run(two_modes(16.0), Options(jumps="auto"), APART)
+    result = run(two_modes(16.0), Options(), APART, JUMPING)
     assert result.restarts == ("jumps",)
     assert result.verdict.status == "converged", result.verdict
     share = (result.draws[..., 0] > 0).mean(axis=1)

@@ -205,10 +205,10 @@ FAR = Target(long_tailed, 5, np.zeros(5), np.ones(5))
 def test_a_chain_far_away_has_no_vote_until_it_arrives() -> None:
     """Without a climb it starts far out in a long tail: the reports show who had arrived, and it is waited for."""
     start = points()
-    options = Options(descend=False, rule=StoppingRule(target_ess=100.0))
-    near = run_chains(FAR, NUTS(), start, options, seed=2)
+    options = Options(rule=StoppingRule(target_ess=100.0))
+    near = run_chains(FAR, NUTS(descend=False), start, options, seed=2)
     start[3] = 60_000.0
-    run = run_chains(FAR, NUTS(), start, options, seed=2)
+    run = run_chains(FAR, NUTS(descend=False), start, options, seed=2)
     assert run.chains == (0, 1, 2, 3)
     assert run.windows[0].arrived == (0, 1, 2)
     assert run.windows[-1].arrived == (0, 1, 2, 3)
@@ -220,8 +220,8 @@ def test_a_chain_that_never_arrives_is_said() -> None:
     """Too far for the tuning it is given: the draws are not certified, whatever the rule lets pass."""
     start = points()
     start[3] = 1e7
-    options = Options(descend=False, max_tune=60, max_draws=120)
-    run = run_chains(FAR, NUTS(), start, options, seed=2)
+    options = Options(max_tune=60, max_draws=120)
+    run = run_chains(FAR, NUTS(descend=False), start, options, seed=2)
     assert run.tuned == 60
     assert run.windows[-1].arrived == (0, 1, 2)
     assert run.verdict.status in {"chains_disagree", "not_converged"}

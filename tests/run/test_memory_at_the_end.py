@@ -23,7 +23,7 @@ def test_a_run_that_is_over_has_one_copy_of_its_draws() -> None:
     running.start(background=False)
     run = running.wait()
     supervisor = running.supervisor
-    sampling, report = supervisor.course.sampling, supervisor.course.metric_report
+    sampling, report = supervisor.course.sampling, getattr(supervisor.course.tuner, "stage", None)
     assert sampling is not None
     assert report is not None
     row = 0

@@ -55,14 +55,14 @@ STORIES: dict[str, tuple[Target, Kernel, Options, set[str]]] = {
     "retuned alone": (FUNNEL, NUTS(), Options(max_draws=250, tune=150, pool=False, rule=LOW), {"Retuning"}),
     "metric": (
         TURNED,
-        NUTS(),
-        Options(max_tune=1, max_draws=300, descend=False, rule=LOW),
+        NUTS(descend=False),
+        Options(max_tune=1, max_draws=300, rule=LOW),
         {"Retuning"},
     ),
-    "jumps": (MODES, NUTS(), Options(jumps=3, max_draws=220), {"jumps", "finished"}),
-    "alone": (NORMAL, NUTS(), Options(pool=False, tune=600, draws=150), {"SoloTuning", "Sampling"}),
-    "hmc": (NORMAL, HamiltonianMC(), Options(tune=300, max_draws=200), {"SoloTuning", "Sampling"}),
-    "metropolis": (NORMAL, Metropolis(), Options(tune=300, draws=500), {"SoloTuning", "Sampling"}),
+    "jumps": (MODES, NUTS(jumps=3), Options(max_draws=220), {"jumps", "finished"}),
+    "alone": (NORMAL, NUTS(), Options(pool=False, tune=600, draws=150), {"SelfTuning", "Sampling"}),
+    "hmc": (NORMAL, HamiltonianMC(), Options(tune=300, max_draws=200), {"SelfTuning", "Sampling"}),
+    "metropolis": (NORMAL, Metropolis(), Options(tune=300, draws=500), {"SelfTuning", "Sampling"}),
 }
 
 

@@ -11,15 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consilience.diagnostics import examine
-from consilience.run.schedule import (
-    ALONE,
-    CHECK_GROWTH,
-    WINDOW_GROWTH,
-    check_after,
-    look_again_after,
-    next_tuning_window,
-    tuning_window,
-)
+from consilience.inference.pooled_tuning import ALONE, WINDOW_GROWTH, next_tuning_window, tuning_window
+from consilience.run.schedule import CHECK_GROWTH, check_after, look_again_after
 
 COUNTS = st.integers(0, 5000)
 
