@@ -154,10 +154,10 @@ def test_archives_and_metrics_of_windows_past_are_let_go() -> None:
         taken = chain.snapshot()
         gone += [
             weakref.ref(archive),
-            weakref.ref(learnt["warmup.metric.directions"]),
-            weakref.ref(learnt["warmup.metric.stretches"]),
+            weakref.ref(taken["states"][0]["warmup.metric.directions"]),
+            weakref.ref(taken["states"][0]["warmup.metric.stretches"]),
         ]
-        del archive, taken, learnt
+        del archive, taken
     chain.obey(NutsCommand(scales=random_scales(9, 3, 1, 0.2), archive=np.zeros((2, 3))))
     assert all(reference() is None for reference in gone)
     chain.write_to(rows_for(kernel, 10, 3))

@@ -130,9 +130,10 @@ class Chain:
         several = len(kernels) > 1
         needs = "logp" if several else kernels[0].needs
         self.blocks = [block_of(density, part.vars if several else (), part.needs) for part in kernels]
-        whole = block_of(density, (), needs).density if several else self.blocks[0].density
+        # kept, since records hold addresses of its code and data only
+        self.whole = block_of(density, (), needs).density if several else self.blocks[0].density
         full = Vectors(len(position)).vector(position)
-        joint = open_density(whole, stop)
+        joint = open_density(self.whole, stop)
         begin, step, further = compiling_transitions().result()[1:] if self.compiled else (begin_part, move, advance)
         self._begin, self._advance = self._caller(begin), self._caller(further, ctypes.c_int64)
         self.walk = Walk(

@@ -18,7 +18,7 @@ from consilience.inference.density import Density, log_density, log_density_tabl
 from consilience.inference.hamiltonian import copy
 from consilience.inference.kernel import Kernel
 from consilience.inference.point import Point, start_without_gradient
-from consilience.inference.streams import GIBBS, purpose_key, uniform
+from consilience.inference.streams import GIBBS, purpose_key, two_uniforms, uniform
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import exp, inf, isnan
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record
@@ -56,10 +56,12 @@ class GibbsScratch:
     """Memory of a sweep.
 
     table      log densities, f64[dimension, width], or of one coordinate, f64[width]
+    weights    those of one coordinate, f64[width]
     position   the point proposed, f64[dimension]
     """
 
     table: Array[f64]
+    weights: Array[f64]
     position: Array[f64]
 
 
@@ -67,24 +69,26 @@ class GibbsScratch:
 def choose(levels: Array[f64], count: i64, u: f64) -> i64:
     """Which of `count` values, given their log densities up to a constant and a number uniform on (0, 1).
 
-    -1 where no value has a finite log density.
+    -1 where no value has a finite log density. The log densities become probabilities up to a constant factor.
     """
     greatest = -inf
     for k in range(count):
-        if not isnan(levels[k]) and levels[k] > greatest:
+        if levels[k] > greatest:  # not NaN
             greatest = levels[k]
     if greatest == -inf or greatest == inf:
         return -1
+    if count == 2 and not isnan(levels[0] - levels[1]):
+        return 1 if u * (1.0 + exp(levels[0] - levels[1])) < 1.0 else 0
     total = 0.0
     for k in range(count):
-        if not isnan(levels[k]):
-            total += exp(levels[k] - greatest)
+        levels[k] = 0.0 if isnan(levels[k]) else exp(levels[k] - greatest)
+        total += levels[k]
     rest = u * total
     chosen = -1
     k = 0
-    while k < count and rest >= 0.0:
-        if not isnan(levels[k]) and levels[k] > -inf:
-            rest -= exp(levels[k] - greatest)
+    while k < count and (rest >= 0.0 or chosen < 0):
+        if levels[k] > 0.0:
+            rest -= levels[k]
             chosen = k
         k += 1
     return chosen
@@ -104,8 +108,14 @@ def sweep_table(point: Point, state: GibbsState, scratch: GibbsScratch, density:
     if not log_density_table(density, point.position, scratch.table):
         return
     key = purpose_key(point.key, GIBBS)
+    u = 0.0
+    following = 0.0
     for i in range(point.dimension):
-        chosen = choose(scratch.table[i * state.width :], state.width, uniform(key, point.transition, i))
+        if i & 1 == 0:
+            u, following = two_uniforms(key, point.transition, i >> 1)
+        else:
+            u = following
+        chosen = choose(scratch.table[i * state.width :], state.width, u)
         if chosen >= 0:
             value = state.least[i] + float(chosen)
             if value != point.position[i]:
@@ -132,7 +142,8 @@ def sweep_in_turn(point: Point, state: GibbsState, scratch: GibbsScratch, densit
                 scratch.table[k] = log_density(density, scratch.position)
         if stopped(density):
             return False
-        chosen = choose(scratch.table, state.values[i], uniform(key, point.transition, i))
+        copy(scratch.table, scratch.weights, state.values[i])
+        chosen = choose(scratch.weights, state.values[i], uniform(key, point.transition, i))
         if chosen < 0:
             chosen = present
         scratch.position[i] = state.least[i] + float(chosen)
@@ -200,7 +211,7 @@ class CategoricalGibbsMetropolis(Kernel):
     ) -> GibbsScratch:
         """See `Kernel.scratch`."""
         rows = block.dimension if self.separable else 1
-        return GibbsScratch(np.zeros(max(1, rows * state.width)), vectors.vector())
+        return GibbsScratch(np.zeros(max(1, rows * state.width)), np.zeros(state.width), vectors.vector())
 
 
 class BinaryGibbsMetropolis(CategoricalGibbsMetropolis):
