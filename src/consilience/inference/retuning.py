@@ -1,4 +1,5 @@
-"""Tuning again between two attempts to sample: the draws so far make a new metric, a few transitions a step size.
+"""Tuning again between two attempts to sample: the draws so far make a new metric, windows of transitions a step
+size, until it is accepted as often as asked for.
 
 Windows of the draws so far enter, commands leave. Chains that tuned alone do so again, each for itself.
 """
@@ -18,7 +19,10 @@ from consilience.inference.metric import Scales
 from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
 from consilience.inference.pooled_tuning import pooled_step_size
 
-TRANSITIONS = 40
+WINDOW = 50  # transitions between two decisions on the step size
+MOST_WINDOWS = 6
+WINDOWS_AFTER_DIVERGENCES = 3  # at least
+NEAR_TARGET = 0.02  # of the acceptance asked for, that a window has to come to
 CAUTION = 0.5  # the search begins at the step size times exp(-CAUTION), where divergences were the reason
 
 
@@ -44,6 +48,7 @@ class Retuning:
         self.caution = caution
         self.columns = columns
         self.chains = chains
+        self.windows = 0
         self.finished = False
 
     def learn_metric(
@@ -69,25 +74,31 @@ class Retuning:
             if c not in self.steps:  # lost
                 commands.append(NutsCommand())
                 continue
-            step = self.steps[c] * math.exp(-self.caution)
+            step = self.steps[c] * (math.exp(-self.caution) if self.windows == 0 else 1.0)
             commands.append(
                 NutsCommand(
                     learning=Learning.STEP,
-                    scales=self.scales.get(c),
+                    scales=self.scales.get(c) if self.windows == 0 else None,
                     step=Averaging(step, math.log(1.2 * step), 10),
                     target_accept=self.target_accept,
                 )
             )
-        return Round("tuning", TRANSITIONS, tuple(commands))
+        return Round("tuning", WINDOW, tuple(commands))
 
     def take(self, windows: Mapping[int, Window]) -> None:
-        """Decide on the step sizes."""
+        """Decide on the step sizes; tuning is over once the last window's acceptance was the one asked for."""
+        near = True
         for group in self.groups:
-            members = [c for c in group if c in windows]
+            members = [windows[c] for c in group if c in windows]
             if members:
-                step = pooled_step_size([windows[c] for c in members], self.columns, self.target_accept)
-                self.steps.update(dict.fromkeys(members, step))
-        self.finished = True
+                step = pooled_step_size(members, self.columns, self.target_accept)
+                self.steps.update({c: step for c in group if c in windows})
+                place = self.columns.of("acceptance")
+                accepted = np.concatenate([w.statistics[place, w.statistics.shape[1] // 2 :] for w in members])
+                near = near and float(accepted.mean()) >= self.target_accept - NEAR_TARGET
+        self.windows += 1
+        least = WINDOWS_AFTER_DIVERGENCES if self.caution else 1
+        self.finished = self.windows >= MOST_WINDOWS or (near and self.windows >= least)
 
     def save(self) -> dict[str, Any]:
         """Its state as numbers and arrays."""
@@ -97,6 +108,7 @@ class Retuning:
             "scales": {str(c): [s.scale, s.directions, s.eigenvalues] for c, s in self.scales.items()},
             "target_accept": self.target_accept,
             "caution": self.caution,
+            "windows": self.windows,
         }
 
     @classmethod
@@ -110,6 +122,7 @@ class Retuning:
             columns,
             chains,
         )
+        retuning.windows = state["windows"]
         learnt = {int(c): Scales(*parts) for c, parts in state["scales"].items()}
         for group in retuning.groups:  # one metric of all, not one for each
             retuning.scales.update({c: learnt[group[0]] for c in group if c in learnt})

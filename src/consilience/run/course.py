@@ -46,7 +46,8 @@ class Course:
     """The state of a run.
 
     tuning_windows       windows of all tuning, in order; without draws unless they are kept
-    tuning_evaluations   evaluations of the log density by the end of the first tuning, by all chains
+    tuning_evaluations   evaluations of the log density by the end of tuning, by all chains; draws that were given up are
+                         part of it
     restarts             reasons for which draws became part of tuning
     verdict              once the run has come to its end by itself
     """
@@ -94,8 +95,8 @@ class Course:
             nothing = np.empty((0, self.setting.dimension))
             kept = {c: replace(w, draws=nothing, gradients=None, snapshot={}) for c, w in kept.items()}
         self.tuning_windows.append(kept)
+        self.tuning_evaluations = sum(w.evaluations for w in windows.values())
         if not self.restarts:
-            self.tuning_evaluations = sum(w.evaluations for w in windows.values())
             self.tuned += next(iter(windows.values())).statistics.shape[1]
 
     def _sample(self, left: Any = None) -> None:

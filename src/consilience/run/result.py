@@ -26,7 +26,7 @@ class Run(Record):
     divergences         per chain, of the draws
     tuning              per chain: step size and metric
     evaluations         per chain: evaluations of the log density, those of tuning included
-    tuning_evaluations  of all chains, by the end of the first tuning
+    tuning_evaluations  of all chains, by the end of tuning, draws that were given up included
     tuned               transitions of each chain in the first tuning
     windows             what the tuner reports
     restarts            reasons for which draws were given up
