@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from consilience.diagnostics import interval, table
-from consilience.diagnostics.description import INTERVALS, IntervalKind, Part, describe
+from consilience.diagnostics.compiled.library import Part
+from consilience.diagnostics.description import INTERVALS, IntervalKind, describe
 from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.variables import Draws, Filter, gather
 from consilience.record import Record

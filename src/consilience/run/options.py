@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from consilience.diagnostics.watch import StoppingRule
+from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import SamplingError
 from consilience.inference.fisher_metric import Form
 from consilience.record import Record
