@@ -57,7 +57,8 @@ def test_variables_without_a_step_method_get_those_of_pymc() -> None:
 
 def test_a_step_method_without_variables_moves_what_is_left_and_what_it_can() -> None:
     model = everything()
-    assert methods(model, [Metropolis(("x",)), HamiltonianMC()])[:2] == [("Metropolis", ("x",)), ("HamiltonianMC", ("y",))]
+    found = methods(model, [Metropolis(("x",)), HamiltonianMC()])
+    assert found[:2] == [("Metropolis", ("x",)), ("HamiltonianMC", ("y",))]
     assert methods(model, pm.NUTS([model["y"]]))[0] == ("NUTS", ("y",))
     assert ("NUTS", ("x",)) in methods(model, [NUTS(("y",))])
 
@@ -80,7 +81,7 @@ def test_step_methods_for_the_wrong_variables_are_refused_by_name(step: Any, mes
 
 
 def test_gibbs_sampling_of_what_has_no_finite_range_is_refused() -> None:
-    with everything() as model, pytest.raises(SamplingError, match="at most 10000 values.*`n`"):
+    with everything() as model, pytest.raises(SamplingError, match=r"at most 10000 values.*`n`"):
         pm.sample(10, tune=10, step=CategoricalGibbsMetropolis([model["n"]]), progressbar=False, random_seed=1)
 
 
@@ -202,7 +203,8 @@ def test_statistics_of_several_step_methods_have_names_of_their_own() -> None:
     assert {"x_accepted", "n_accepted", "b_changed", "c_changed", "diverging", "lp", "x_lp"} <= names
     point = {name: result.posterior[name].values[0, 7] for name in result.posterior.data_vars}
     expected = model.compile_logp()(model.initial_point() | {
-        "x": point["x"], "y_log__": np.log(point["y"]), "b": point["b"], "c": point["c"], "u": point["u"], "n": point["n"],
+        "x": point["x"], "y_log__": np.log(point["y"]),
+        "b": point["b"], "c": point["c"], "u": point["u"], "n": point["n"],
     })  # fmt: skip
     assert float(result.sample_stats["lp"][0, 7]) == pytest.approx(float(expected), rel=1e-10)
 

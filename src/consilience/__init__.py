@@ -29,7 +29,9 @@ _NAMES: Final = {
         InitialPointError ModelError ParameterError SamplingError SealError ShapeError StorageError
         SupportError
     """,
-    "consilience.inference": "BinaryGibbsMetropolis CategoricalGibbsMetropolis CompoundStep HamiltonianMC Kernel Metropolis NUTS",
+    "consilience.inference": """
+        BinaryGibbsMetropolis CategoricalGibbsMetropolis CompoundStep HamiltonianMC Kernel Metropolis NUTS
+    """,
     "consilience.logprob": "CustomDist DensityDist conditional_logp icdf logccdf logcdf logp",
     "consilience.model": """
         Data Deterministic Minibatch Model Point Potential R2D2 RegularizedHorseshoe do

@@ -9,7 +9,9 @@ import pytest
 import xarray as xr
 
 from consilience.diagnostics import Finding, examine, inspect, warn
-from consilience.errors import ConsilienceWarning, ConvergenceWarning, ShapeError
+from consilience.diagnostics.monitor import ConvergenceMonitor
+from consilience.diagnostics.stopping_rule import StoppingRule
+from consilience.errors import ConsilienceWarning, ConvergenceWarning
 
 RNG = np.random.default_rng(1)
 GOOD = RNG.normal(size=(4, 500, 3))
@@ -79,11 +81,12 @@ def test_disagreeing_chains_are_found_with_the_worst_parameter() -> None:
     draws = GOOD.copy()
     draws[0, :, 1] += 1.5
     draws[0, :, 2] += 0.7
+    assert inspect(draws, rule=StoppingRule(target_ess=None, target_rhat=5.0)) == []
     findings = inspect(xr.DataTree.from_dict({"posterior": labelled(draws)}))
     finding = findings[0]
     assert (finding.kind, finding.where) == ("rhat", "theta[B]")
     assert finding.value == examine(draws).r_hat[1]
-    assert "larger than 1.01 for 2 of 4 parameters" in finding.message
+    assert "larger than 1.01 by more than noise explains for 2 of 4 parameters" in finding.message
     assert f"being {finding.value:.3f} for theta[B]" in finding.message
     assert "https://arxiv.org/abs/1903.08008" in finding.message
 
@@ -113,13 +116,42 @@ def test_constants_and_nan_are_passed_over() -> None:
     assert inspect(draws) == []
 
 
-@pytest.mark.parametrize(("chains", "words"), [(1, "one chain was run"), (3, "3 chains were run"), (4, "")])
+@pytest.mark.parametrize(("chains", "words"), [(2, "2 chains were run"), (3, "3 chains were run"), (4, "")])
 def test_few_chains_are_information_only(chains: int, words: str) -> None:
     """They are told to the caller, but nobody is warned."""
     findings = inspect(GOOD[:chains])
     assert [finding.level for finding in findings] == ["info"] * bool(words)
     assert words in "".join(finding.message for finding in findings)
     warn(findings)
+
+
+def test_one_chain_is_a_warning() -> None:
+    """It cannot tell of another mode; a trend shows in its halves."""
+    (finding,) = inspect(GOOD[:1])
+    assert (finding.kind, finding.level) == ("chains", "warning")
+    assert "Only one chain was run" in finding.message
+    kinds = [finding.kind for finding in inspect(GOOD[:1] + np.linspace(0, 1, 500)[:, None])]
+    assert "rhat" in kinds
+
+
+def test_summary_and_monitor_have_one_standard() -> None:
+    """R-hat above 1.01 is told where a check of the same draws misses it, and where noise explains it, it is not."""
+    rng = np.random.default_rng(5)
+    noise = rng.normal(size=(4, 100, 300))
+    assert (examine(noise).r_hat > 1.01).sum() > 20
+    assert (examine(noise).r_hat < 1.05).all()
+    cases = [noise, noise + 0.15 * np.arange(4)[:, None, None], noise[:, :, :1] + 0.2 * np.arange(4)[:, None, None]]
+    for draws, large in zip(cases, (False, True, True), strict=True):
+        for strict in (False, True):
+            rule = StoppingRule(target_ess=None, strict=strict)
+            monitor = ConvergenceMonitor(4, draws.shape[2])
+            monitor.extend(draws)
+            failure = monitor.check(rule, everything=True)
+            findings = inspect(draws, rule=rule)
+            assert [finding.kind for finding in findings] == ["rhat"] * (large or strict)
+            assert (failure is not None) == (large or strict)
+            if failure is not None:
+                assert findings[0].value == monitor.measure([failure.scalar]).r_hat[0]
 
 
 def test_few_draws_are_not_judged() -> None:
@@ -145,16 +177,6 @@ def test_statistics_of_a_tree_are_its_own() -> None:
     )
     tree = xr.DataTree.from_dict({"posterior": labelled(GOOD), "sample_stats": stats})
     assert [(finding.kind, finding.value) for finding in inspect(tree)] == [("divergences", 2000)]
-
-
-def test_known_diagnostics_are_not_computed_again() -> None:
-    """What is given is believed."""
-    found = examine(GOOD)
-    found.r_hat[1] = 2.5
-    (finding,) = inspect(GOOD, examination=found)
-    assert (finding.value, finding.where) == (2.5, "x[1]")
-    with pytest.raises(ShapeError, match="have 2 elements, but the examination holds 3"):
-        inspect(GOOD[:, :, :2], examination=found)
 
 
 def test_statistics_count_without_variables() -> None:

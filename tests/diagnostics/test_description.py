@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from consilience import diagnostics
-from consilience.diagnostics.description import PARTS, IntervalKind, describe
-from consilience.diagnostics.watch import Watch
-from consilience.diagnostics.watch import description as native
-from consilience.diagnostics.watch.memory import plan_for, workspace_for
-from consilience.diagnostics.watch.series import lay_out
+from consilience.diagnostics.compiled import columns as native
+from consilience.diagnostics.compiled.library import PARTS, plan_for, workspace_for
+from consilience.diagnostics.compiled.series import lay_out
+from consilience.diagnostics.description import IntervalKind, describe
+from consilience.diagnostics.monitor import ConvergenceMonitor
 from consilience.errors import ShapeError
-from tests.diagnostics.test_watch import FINITE, KINDS, SHAPES, all_kinds
+from tests.diagnostics.test_monitor import FINITE, KINDS, SHAPES, all_kinds
 
 
 def by_numpy(draws: np.ndarray, ci_kind: IntervalKind, ci_prob: float) -> dict[str, np.ndarray]:
@@ -96,13 +96,13 @@ def test_many_blocks_make_one_result_of_the_parts_asked_for() -> None:
 
 @pytest.mark.parametrize("shape", [(4, 500), (4, 501), (2, 40)], ids=str)
 def test_a_summary_shows_what_a_run_was_judged_by(shape: tuple[int, int]) -> None:
-    """R-hat and both effective sizes of a summary are those of the watch over the same draws, in every bit."""
+    """R-hat and both effective sizes of a summary are those of the monitor over the same draws, in every bit."""
     draws = all_kinds(shape, FINITE)
-    watch = Watch(shape[0], draws.shape[2])
-    watch.extend(draws)
-    judged, shown = watch.measure(), diagnostics.summary(draws)
-    for name, values in {"r_hat": judged.rhat, "ess_bulk": judged.ess_bulk, "ess_tail": judged.ess_tail}.items():
-        np.testing.assert_array_equal(shown[name], values)
+    monitor = ConvergenceMonitor(shape[0], draws.shape[2])
+    monitor.extend(draws)
+    judged, shown = monitor.measure(), diagnostics.summary(draws)
+    for name in ("r_hat", "ess_bulk", "ess_tail"):
+        np.testing.assert_array_equal(shown[name], getattr(judged, name))
 
 
 def test_cpython_tells_the_same_up_to_the_last_bits() -> None:
@@ -112,12 +112,14 @@ def test_cpython_tells_the_same_up_to_the_last_bits() -> None:
     tables = []
     for look in (native.describe.compiled, native.describe):
         plan, work, table = plan_for(2, 61), workspace_for(2, 61), np.zeros((3, native.WIDTH))
-        lay_out(plan, 2, 61, False)
-        assert look(values.reshape(-1), 3, plan, work, 0.9, False, True, True, True, table.reshape(-1)) == 1
+        lay_out(plan)
+        assert look(values.reshape(-1), 3, plan, work, 0.9, False, True, True, True, 1.0, table.reshape(-1)) == 1
         tables.append(table)
     np.testing.assert_allclose(tables[0], tables[1], rtol=1e-12)
-    assert tables[0][[0, 2]].all()
-    assert not tables[0][1].any()
+    assert tables[0][[0, 2], :9].all()
+    assert tables[0][:, 9].any()
+    assert tables[0][:, -1].tolist() == [0, 1, 0]
+    assert not tables[0][1, :-1].any()
 
 
 def test_variables_of_different_lengths_are_refused() -> None:

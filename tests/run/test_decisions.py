@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from consilience.diagnostics.examination import examine
-from consilience.diagnostics.watch import Failure, StoppingRule
+from consilience.diagnostics.stopping_rule import Failure, StoppingRule
 from consilience.inference import NUTS
 from consilience.inference.nuts_tuner import JUMPS
 from consilience.run import CheckFigures, Event, Options, Restarted, Run, monitor, run_chains, stopping
@@ -74,7 +74,7 @@ def test_low_energy_is_that_of_the_worst_chain() -> None:
     assert not stopping.energy_is_low([noise[:3]])
 
 
-# --- a watch that says what the test wants -----------------------------------------------------------------------
+# --- a monitor that says what the test wants ---------------------------------------------------------------------
 
 
 def visits(chains: int, draws: int, first: int, persistence: float = 0.0, seed: int = 0) -> NDArray[np.float64]:
@@ -87,7 +87,7 @@ def visits(chains: int, draws: int, first: int, persistence: float = 0.0, seed: 
 
 
 class Scripted:
-    """In place of a watch: passes, and disagrees, as functions of the number of draws."""
+    """In place of a convergence monitor: passes, and disagrees, as functions of the number of draws."""
 
     passes: Callable[[int], bool] = staticmethod(lambda count: False)
     disagrees: Callable[[int], bool] = staticmethod(lambda count: False)
@@ -95,34 +95,32 @@ class Scripted:
     visited_once: Callable[[int], bool] = staticmethod(lambda count: False)
     size = 300.0  # effective draws of the scalar that fails
     checked: list[int]
-    found: dict[str, Any] = {}  # noqa: RUF012  # nothing
 
     def __init__(self, chains: int, scalars: int) -> None:
         self.chains = chains
         self.scalars = scalars
         self.count = 0
+        self.nearness = np.full(scalars, np.nan)
+        self.levels: list[NDArray[np.float64]] = []
 
-    def extend(self, draws: Sequence[NDArray[np.float64]], *, finite: bool) -> None:
-        assert finite
-        assert len(draws) == self.chains
-        self.count += len(draws[0])
+    def extend(self, *groups: Sequence[NDArray[np.float64]]) -> None:
+        assert {len(group) for group in groups} == {self.chains}
+        self.count += len(groups[0][0])
+        self.levels.append(np.stack([own[:, 0] for own in groups[-1]]))
 
-    def check(self, rule: StoppingRule) -> Failure | None:
+    def check(self, rule: StoppingRule, *, everything: bool) -> Failure | None:
         self.checked.append(self.count)
         return None if self.passes(self.count) else Failure(0, "bulk ess", self.size, 400.0, self.rhat, self.size)
 
-    def check_given(self, draws: NDArray[np.float64], rule: StoppingRule) -> None:
-        """The log density always passes."""
-        assert draws.shape == (self.chains, self.count)
-        assert rule.target_ess is None
-
-    def apart(self, rhat: float) -> list[int]:
+    def disagreeing(self, rhat: float) -> list[int]:
         return [0] if self.disagrees(self.count) else []
 
     def mixing_alone(self, scalars: Sequence[int], size: float) -> Sequence[int]:
         return scalars
 
     def draws(self, scalar: int) -> NDArray[np.float64]:
+        if scalar == self.scalars - 1:
+            return np.concatenate(self.levels, axis=1)
         return visits(self.chains, self.count, int(self.visited_once(self.count)) * self.count // 8)
 
     def nearest_to_failing(self) -> tuple[int, float, float]:
@@ -130,12 +128,12 @@ class Scripted:
 
     def measure(self, scalars: Sequence[int] | None = None) -> Any:
         class Figures:
-            rhat, ess_bulk, ess_tail = np.ones(1), np.full(1, self.size), np.full(1, self.size)
+            r_hat, ess_bulk, ess_tail = np.ones(1), np.full(1, self.size), np.full(1, self.size)
 
         return Figures
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"a watch that says what the test wants has no {name!r}")
+        raise AttributeError(f"a monitor that says what the test wants has no {name!r}")
 
 
 @pytest.fixture
@@ -143,7 +141,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> type[Scripted]:
     class Fresh(Scripted):
         checked: list[int] = []  # noqa: RUF012  # a class for each test
 
-    monkeypatch.setattr(monitor, "Watch", Fresh)
+    monkeypatch.setattr(monitor, "ConvergenceMonitor", Fresh)
     return Fresh
 
 
@@ -322,7 +320,7 @@ def test_no_more_scalars_are_remembered_than_can_be_looked_at(
 
     monkeypatch.setattr(Sampling, "_note_apart", noted)
     script.rhat = 1.3
-    script.apart = lambda self, rhat: list(range(29, -1, -1))  # type: ignore[method-assign]
+    script.disagreeing = lambda self, rhat: list(range(29, -1, -1))  # type: ignore[method-assign]
     run(standard(30), Options(max_draws=500))
     assert remembered[0] == {"x[0]"}  # too early to look at all of them
     assert "x[0]" in remembered[-1]

@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 from consilience.diagnostics.examination import examine
-from consilience.diagnostics.watch import StoppingRule
+from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import ConsilienceWarning, InitialPointError, SamplingError
 from consilience.inference import NUTS, Metropolis
 from consilience.run import (

@@ -7,7 +7,7 @@ import weakref
 import numpy as np
 import pytest
 
-from consilience.diagnostics.watch import StoppingRule
+from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.inference import NUTS
 from consilience.run import Options, launch
 from consilience.run.pages import LEAST, pages
@@ -18,7 +18,7 @@ OPTIONS = Options(rule=StoppingRule(target_ess=200.0))
 
 
 def test_a_run_that_is_over_has_one_copy_of_its_draws() -> None:
-    """The windows are parts of the result; neither watch nor tuning draws nor rows to write to are left."""
+    """The windows are parts of the result; neither monitor nor tuning draws nor rows to write to are left."""
     running = launch(correlated_normal(5, 1), NUTS(), np.zeros((3, 5)), OPTIONS, seed=1)
     running.start(background=False)
     run = running.wait()
@@ -34,7 +34,7 @@ def test_a_run_that_is_over_has_one_copy_of_its_draws() -> None:
             np.testing.assert_array_equal(draws, run.draws[place, row : row + len(draws)])
         row += len(windows[run.chains[0]].draws)
     assert row == run.draws.shape[1]
-    assert sampling.monitor.watch is None
+    assert sampling.monitor._convergence is None
     assert report.reports
     assert not report.history
     assert all(lane.rows is None or lane.rows.draws.size == 0 for lane in supervisor.lanes)

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from consilience.diagnostics.watch import StoppingRule
+from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import StorageError
 from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
 from consilience.record import replace

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from consilience.diagnostics.watch import StoppingRule
+from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
 from consilience.native.beside import Workshop, hand_over

@@ -1,6 +1,6 @@
-"""Whether a run can be trusted: draws and sampler statistics enter, findings leave, worded for the user.
+"""Whether a run can be trusted: what its draws and sampler statistics tell, worded for the user.
 
-`inspect` finds, `warn` tells. What is done about it stays outside.
+`inspect` finds, `warn` tells.
 """
 
 from __future__ import annotations
@@ -13,22 +13,24 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from consilience.diagnostics.description import describe
+from consilience.diagnostics.description import table_of
 from consilience.diagnostics.energy import ebfmi
-from consilience.diagnostics.examination import Examination
 from consilience.diagnostics.sample import FloatArray
+from consilience.diagnostics.stopping_rule import Figures, StoppingRule, rhat_is_large
 from consilience.diagnostics.variables import Draws, VariableDraws, gather
-from consilience.diagnostics.watch import Figures
-from consilience.errors import ConvergenceWarning, ShapeError
+from consilience.errors import ConvergenceWarning
 from consilience.record import Record
 
-LARGEST_RHAT = 1.01
 SMALLEST_ESS_PER_CHAIN = 100
 SMALLEST_EBFMI = 0.3
 LARGEST_SHARE_OF_FULL_TREES = 0.05
 FEWEST_CHAINS = 4
 FEWEST_DRAWS = 100
 REFERENCE = "https://arxiv.org/abs/1903.08008"
+ONE_CHAIN = (
+    "Only one chain was run, whose R-hat compares its two halves: whether others would come to the same region is not "
+    f"known. Run {FEWEST_CHAINS} or more."
+)
 
 
 class Finding(Record):
@@ -52,19 +54,17 @@ def inspect(
     draws: Draws,
     statistics: Mapping[str, npt.ArrayLike] | None = None,
     *,
-    examination: Examination | None = None,
+    rule: StoppingRule | None = None,
 ) -> list[Finding]:
     """Look at the draws after tuning and at the sampler's statistics (chain, draw) for signs of diagnosis.
 
-    `statistics` may hold `diverging`, `reached_max_treedepth` and `energy`; those of a tree are found in its
-    group `sample_stats`. `examination` holds the diagnostics of all elements of the variables in their order,
-    if they are known already.
+    statistics  `diverging`, `reached_max_treedepth`, `energy`; those of a tree are found in its group `sample_stats`
+    rule        what is asked of R-hat and effective sizes; by default what `sample` asks of R-hat, and 100 effective
+                draws per chain
 
-    Looked for: any divergence; trees of full depth in more than 5 % of a chain's draws; E-BFMI < 0.3;
-    R-hat > 1.01; bulk or tail effective size below 100 per chain; and, as information, fewer than 4 chains,
-    or too few draws (under 100) for the diagnostics to mean anything.
-
-    Raises ShapeError if `examination` has another number of elements than the variables.
+    Looked for: any divergence; trees of full depth in more than 5 % of a chain's draws; E-BFMI < 0.3; R-hat that noise
+    does not explain, see `stopping_rule.rhat_is_large`; bulk or tail effective size below what is asked; a single
+    chain; and, as information, fewer than 4 chains, or too few draws (under 100) for the diagnostics to mean anything.
     """
     variables = gather(draws)
     found = list(from_statistics(statistics_of(draws) if statistics is None else statistics))
@@ -74,19 +74,12 @@ def inspect(
     found += few_chains(chains)
     if count < FEWEST_DRAWS:
         return [*found, *few_draws(count)]
-    if examination is None:
-        columns = describe([variable.draws for variable in variables], ["ranks"])
-        known = Figures(columns["r_hat"], columns["ess_bulk"], columns["ess_tail"])
-    else:
-        known = Figures(examination.r_hat, examination.ess_bulk, examination.ess_tail)
-    elements = sum(variable.size for variable in variables)
-    if len(known.rhat) != elements:
-        raise ShapeError(
-            f"the variables have {elements} elements, but the examination holds {len(known.rhat)}; "
-            "pass that of the same variables in the same order"
-        )
-    found += large_rhat(variables, known.rhat)
-    found += small_ess(variables, known, chains)
+    if rule is None:
+        rule = StoppingRule(float(SMALLEST_ESS_PER_CHAIN * chains))
+    draws_of = [variable.draws for variable in variables]
+    figures = Figures.of_table(table_of(draws_of, ["ranks"], target_rhat=rule.target_rhat))
+    found += large_rhat(variables, figures, rule, chains)
+    found += small_ess(variables, figures, rule, chains)
     return found
 
 
@@ -177,16 +170,20 @@ def low_energy_change(fractions: FloatArray) -> Iterator[Finding]:
         )
 
 
-def large_rhat(variables: Sequence[VariableDraws], r_hat: FloatArray) -> Iterator[Finding]:
+def large_rhat(
+    variables: Sequence[VariableDraws], figures: Figures, rule: StoppingRule, chains: int
+) -> Iterator[Finding]:
     """Parameters on which the chains do not agree."""
-    count = int((r_hat > LARGEST_RHAT).sum())
+    large = rhat_is_large(figures, rule, chains, len(figures.r_hat))
+    count = int(large.sum())
     if count:
-        place = int(np.nanargmax(r_hat))
-        name, worst = element_name(variables, place), float(r_hat[place])
+        place = int(np.argmax(np.where(large, figures.r_hat, -np.inf)))
+        name, worst = element_name(variables, place), float(figures.r_hat[place])
+        noise = "" if rule.strict else " by more than noise explains"
         yield Finding(
             "rhat",
             "warning",
-            f"The rhat statistic is larger than {LARGEST_RHAT} for {some(count, len(r_hat))}, the largest "
+            f"The rhat statistic is larger than {rule.target_rhat}{noise} for {some(count, len(large))}, the largest "
             f"being {worst:.{3 if worst < 10 else 1}f} for {name}. The chains do not agree: they have not "
             "all reached the posterior, or do not move through all of it. Tune and draw longer; if it stays, "
             f"reparameterize or look for separate modes. See {REFERENCE} for details.",
@@ -195,18 +192,20 @@ def large_rhat(variables: Sequence[VariableDraws], r_hat: FloatArray) -> Iterato
         )
 
 
-def small_ess(variables: Sequence[VariableDraws], known: Figures, chains: int) -> Iterator[Finding]:
+def small_ess(
+    variables: Sequence[VariableDraws], figures: Figures, rule: StoppingRule, chains: int
+) -> Iterator[Finding]:
     """Parameters whose draws are worth few independent ones."""
-    smaller = np.fmin(known.ess_bulk, known.ess_tail)
-    count = int((smaller < SMALLEST_ESS_PER_CHAIN * chains).sum())
+    smaller = np.fmin(figures.ess_bulk, figures.ess_tail)
+    count = 0 if rule.target_ess is None else int((smaller < rule.target_ess).sum())
     if count:
         place = int(np.nanargmin(smaller))
         name, worst = element_name(variables, place), float(smaller[place])
-        part = "bulk" if worst == known.ess_bulk[place] else "tail"
+        part = "bulk" if worst == figures.ess_bulk[place] else "tail"
         yield Finding(
             "ess",
             "warning",
-            f"The effective sample size per chain is smaller than {SMALLEST_ESS_PER_CHAIN} for "
+            f"The effective sample size per chain is smaller than {(rule.target_ess or 0) / chains:g} for "
             f"{some(count, len(smaller))}, the smallest being {worst:.0f} in all chains ({part}) for {name}. "
             "Means, intervals and rhat are not reliable with so few. Draw longer, or reparameterize so that "
             f"the draws are less correlated. See {REFERENCE} for details.",
@@ -216,14 +215,14 @@ def small_ess(variables: Sequence[VariableDraws], known: Figures, chains: int) -
 
 
 def few_chains(chains: int) -> Iterator[Finding]:
-    """Too few chains to compare."""
-    if chains < FEWEST_CHAINS:
-        came = "one chain was" if chains == 1 else f"{chains} chains were"
-        lost = " With one chain, rhat is not defined." if chains == 1 else ""
+    """Too few chains to compare; one alone is a warning, for it cannot tell whether there is another mode."""
+    if chains == 1:
+        yield Finding("chains", "warning", ONE_CHAIN, 1)
+    elif chains < FEWEST_CHAINS:
         yield Finding(
             "chains",
             "info",
-            f"At least {FEWEST_CHAINS} chains make the convergence diagnostics robust; {came} run.{lost}",
+            f"At least {FEWEST_CHAINS} chains make the convergence diagnostics robust; {chains} chains were run.",
             chains,
         )
 

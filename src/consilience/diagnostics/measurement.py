@@ -1,4 +1,4 @@
-"""Evaluates diagnostics for many parameters: arrays (chain, draw, ...) enter, numbers per parameter leave.
+"""Diagnostics of many parameters, evaluated in blocks.
 
 Parameters are taken in blocks that fit into the cache, and many blocks are shared among threads. The
 result of a parameter does not depend on either.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +17,12 @@ import numpy.typing as npt
 from consilience.diagnostics.sample import FloatArray, Sample
 from consilience.errors import ShapeError
 
+Result = TypeVar("Result")
 Measure = Callable[[Sample], FloatArray]
 """Gives, for a sample of p parameters, an array (p,) or (p, k)."""
 
-NUMBERS_PER_BLOCK = 1 << 17
-"""Draws handled at a time by one thread: one MiB, so that the passes over a block find it in the cache."""
+NUMBERS_PER_BLOCK = 1 << 16
+"""Draws handled at a time by one thread: half a MiB, so that the passes over a block find it in the cache."""
 
 BLOCKS_FOR_THREADS = 4
 """From so many blocks on, threads are worth their start."""
@@ -51,19 +53,21 @@ def in_blocks(
         )
     chains, draws = flat[0].shape[:2] if flat else (1, 1)
     total = sum(array.shape[2] for array in flat)
-    size = max(1, NUMBERS_PER_BLOCK // (chains * draws))
-    # Without any parameter one empty block is left; measures tell the shape of their results by it.
-    ranges = [range(begin, min(begin + size, total)) for begin in range(0, max(1, total), size)]
-
-    def of_range(here: range) -> dict[str, FloatArray]:
-        return of_block(block(flat, here, chains, draws))
-
-    if len(ranges) < BLOCKS_FOR_THREADS:
-        parts = list(map(of_range, ranges))
-    else:
-        with ThreadPoolExecutor(min(len(ranges), usable_processors())) as threads:
-            parts = list(threads.map(of_range, ranges))
+    parts = of_ranges(total, chains * draws, lambda here: of_block(block(flat, here, chains, draws)))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def of_ranges(total: int, numbers: int, function: Callable[[range], Result]) -> list[Result]:
+    """What a function gives for ranges of `total` parameters of so many numbers each, shared among threads.
+
+    Without any parameter there is one empty range: its result has the shape that results have.
+    """
+    size = max(1, NUMBERS_PER_BLOCK // max(1, numbers))
+    ranges = [range(begin, min(begin + size, total)) for begin in range(0, max(1, total), size)]
+    if len(ranges) < BLOCKS_FOR_THREADS:
+        return list(map(function, ranges))
+    with ThreadPoolExecutor(min(len(ranges), usable_processors())) as threads:
+        return list(threads.map(function, ranges))
 
 
 def measure_one(draws: npt.ArrayLike, function: Measure) -> FloatArray:

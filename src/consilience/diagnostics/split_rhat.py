@@ -1,4 +1,4 @@
-"""Rank-normalised split R-hat: draws enter, one number per parameter leaves.
+"""Rank-normalised split R-hat.
 
 It compares the variance of all draws with that within the chains; 1 means that the chains agree.
 """
@@ -29,8 +29,8 @@ def scale_reduction(chains: FloatArray) -> FloatArray:
 
 def of_sample(sample: Sample) -> FloatArray:
     """R-hat of each parameter: the larger of the draws' and their distances' from the median."""
-    parameters, chains, draws = sample.halves.shape
-    if chains < 4 or draws < 2:
+    parameters, _, draws = sample.halves.shape
+    if draws < 2:
         return np.full(parameters, np.nan)
     bulk = scale_reduction(sample.scores)
     tail = scale_reduction(sample.folded_scores)
@@ -41,7 +41,8 @@ def of_sample(sample: Sample) -> FloatArray:
 def split_rhat(draws: npt.ArrayLike) -> FloatArray:
     """Rank-normalised split R-hat of an array (chain, draw, *shape); gives an array of `shape`.
 
-    NaN where it is not defined: fewer than two chains or four draws, a NaN among the draws, constant draws.
+    One chain is compared with itself, its first half with its second: that shows a trend, but no other mode.
+    NaN where it is not defined: fewer than four draws, a NaN among the draws, constant draws.
     Source: Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Rank-normalization, folding, and
     localization: an improved R-hat for assessing convergence of MCMC, Bayesian Analysis 16(2).
     """

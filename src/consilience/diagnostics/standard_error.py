@@ -1,11 +1,11 @@
-"""Monte Carlo standard errors: draws enter, the uncertainty of their mean and standard deviation leaves."""
+"""Monte Carlo standard errors of the mean and the standard deviation of draws."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from consilience.diagnostics import effective_sample_size
+from consilience.diagnostics import effective_sample_size, tail_index
 from consilience.diagnostics.measurement import measure_one
 from consilience.diagnostics.sample import FloatArray, Sample
 
@@ -17,14 +17,14 @@ def of_mean(sample: Sample, effective: FloatArray) -> FloatArray:
 
 
 def of_deviation(sample: Sample) -> FloatArray:
-    """Standard error of each parameter's standard deviation."""
+    """Standard error of each parameter's standard deviation; NaN where squared deviations have too heavy a tail."""
     mean = sample.pooled.mean(axis=1, keepdims=True)
     squares = Sample(np.square(sample.draws - mean[:, :, None]))
     effective = effective_sample_size.mean_of_sample(squares)
     variance = squares.pooled.mean(axis=1)
     variance_of_variance = np.square(squares.pooled - variance[:, None]).mean(axis=1) / effective
     error: FloatArray = np.sqrt(variance_of_variance / variance / 4)
-    return error
+    return np.where(tail_index.tail_index(squares.pooled) < tail_index.LARGEST, error, np.nan)
 
 
 def mcse_mean(draws: npt.ArrayLike) -> FloatArray:
@@ -37,6 +37,9 @@ def mcse_mean(draws: npt.ArrayLike) -> FloatArray:
 
 def mcse_sd(draws: npt.ArrayLike) -> FloatArray:
     """Monte Carlo standard error of the standard deviation, for draws (chain, draw, *shape); gives `shape`.
+
+    NaN where the variance of the squared deviations is infinite, or estimated badly: their tail index is 0.4 or more,
+    see `tail_index`. The standard deviation itself is then uncertain by more than such an error tells.
 
     Source: the delta method for the root of the variance, as in Kenney and Keeping (1951), Mathematics of
     Statistics, with the effective size of the squared deviations in place of the number of draws.

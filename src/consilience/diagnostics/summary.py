@@ -1,4 +1,4 @@
-"""The summary of a result: draws enter, a table with one row per parameter leaves.
+"""The summary of a result: a table with one row per parameter.
 
 Means, intervals and diagnostics are computed together, in one pass over the draws.
 """
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from consilience.diagnostics import interval, table
-from consilience.diagnostics.description import INTERVALS, IntervalKind, Part, describe
+from consilience.diagnostics.compiled.library import Part
+from consilience.diagnostics.description import INTERVALS, IntervalKind, describe
 from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.variables import Draws, Filter, gather
 from consilience.record import Record
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 Kind = Literal["all", "stats", "diagnostics"]
 SHOWN_IN_FULL = 60
 SHOWN_AT_EACH_END = 15
+HEAVY_TAILS = "NaN for mcse_sd: the tails are so heavy that the standard deviation is known badly"
 
 
 class SummaryTable(Record, eq=False):
@@ -91,10 +93,14 @@ class SummaryTable(Record, eq=False):
         return table.hypertext(list(self.columns), labels, table.cells(self.columns, shown), note, gap)
 
     def _shown(self, rows: int | None) -> tuple[list[int], int | None, str]:
-        """Rows to show, where the gap among them is, and what to say of those left out."""
+        """Rows to show, where the gap among them is, and what to say of those left out and of missing numbers."""
         total = len(self)
+        heavy = ""
+        if {"mcse_mean", "mcse_sd"} <= self.columns.keys():
+            missing = np.isnan(self.columns["mcse_sd"]) & (self.columns["mcse_mean"] > 0)
+            heavy = HEAVY_TAILS if missing.any() else ""
         if rows is None or total <= rows:
-            return list(range(total)), None, ""
+            return list(range(total)), None, heavy
         ends = max(1, min(SHOWN_AT_EACH_END, rows // 2))
         shown = [*range(ends), *range(total - ends, total)]
         left = np.ones(total, dtype=bool)
@@ -109,7 +115,7 @@ class SummaryTable(Record, eq=False):
                 worst.append(f"{extreme} {column} {value} at {self.labels[place]}")
         among = f" (among them: {'; '.join(worst)})" if worst else ""
         note = f"{int(left.sum())} of {total} rows left out{among}; to_text(rows=None) shows all"
-        return shown, ends, note
+        return shown, ends, f"{note}. {heavy}" if heavy else note
 
 
 def summary(
@@ -134,7 +140,8 @@ def summary(
     ci_kind      "hdi": highest density; "eti": equal tails
 
     The columns are mean, sd, hdi_3%, hdi_97% (named after kind and probability of the interval), mcse_mean,
-    mcse_sd, ess_bulk, ess_tail, r_hat. A parameter with NaN among its draws has NaN throughout.
+    mcse_sd, ess_bulk, ess_tail, r_hat. A parameter with NaN among its draws has NaN throughout; one with heavy tails
+    has no mcse_sd, see `mcse_sd`.
 
     Raises KeyError, ShapeError and TypeError as `gather`, and ValueError for an unknown kind or probability.
     """

@@ -46,8 +46,8 @@ class Course:
     """The state of a run.
 
     tuning_windows       windows of all tuning, in order; without draws unless they are kept
-    tuning_evaluations   evaluations of the log density by the end of tuning, by all chains; draws that were given up are
-                         part of it
+    tuning_evaluations   evaluations of the log density by the end of tuning, by all chains, draws that were given up
+                         included
     restarts             reasons for which draws became part of tuning
     verdict              once the run has come to its end by itself
     """

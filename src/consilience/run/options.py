@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from consilience.diagnostics.watch import StoppingRule
+from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import SamplingError
 from consilience.record import Record
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consilience.diagnostics.watch import StoppingRule
+from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.inference.columns import Columns, Role
 from consilience.inference.messages import Command, Matrix, Round, Window
 from consilience.inference.tuner import Reason, Tuner
@@ -136,7 +136,7 @@ class Sampling:
         while self.watched < len(self.windows):
             some = self.windows[self.watched]
             draws, levels = {c: w.draws for c, w in some.items()}, {c: w.statistics[lp] for c, w in some.items()}
-            self.monitor.extend(draws, levels, all(w.finite for w in some.values()))
+            self.monitor.extend(draws, levels)
             self.watched += 1
             if self.monitor.surprise:
                 self._watch_anew(self.monitor.anew())
@@ -157,6 +157,9 @@ class Sampling:
         fixed = plan.length is not None
         if fixed and self.count < self.last:
             return
+        if fixed and not self.monitored.enabled:
+            self.verdict = Verdict("completed", "convergence was not checked")
+            return
         if not fixed and self._scheduled and (request := self._reason_to_retune()):
             self.request = request
             return
@@ -165,7 +168,7 @@ class Sampling:
         if not at_end and self.count < self.no_look_before:
             return
         self._catch_up()
-        failure = self.monitor.check(plan.rule)
+        failure = self.monitor.check(plan.rule, at_end)
         if failure is None and self.apart:
             seen = self.left[1] if self.left else None
             failure = stopping.seldom_visited(self.monitor, self.apart, plan.rule, seen)
@@ -209,8 +212,7 @@ class Sampling:
             self.check = replace(self.check, next_check=self._next_check(self.count))
         if at_end:
             limit = f"draws={plan.length}" if fixed else f"max_draws={plan.most}"
-            worst = self.monitor.worst(failure, plan.rule)
-            self.verdict = stopping.of_failing(self.monitor, worst, plan.rule, self.count, limit)
+            self.verdict = stopping.of_failing(self.monitor, failure, plan.rule, self.count, limit)
 
     def _note_apart(self, names: Sequence[str]) -> None:
         """Remember scalars in which chains are far from each other, as many as there is time to look at again."""
@@ -274,7 +276,7 @@ class Sampling:
             "first_apart": self.first_apart,
             "disagreed": self.disagreed,
             "no_look_before": self.no_look_before,
-            "found": self.monitor.found,
+            "nearness": self.monitor.nearness,
             "left": None if self.left is None else [list(self.left[0]), self.left[1]],
         }
 
@@ -296,6 +298,6 @@ class Sampling:
         sampling.disagreed = state["disagreed"]
         sampling.no_look_before = state["no_look_before"]
         sampling.windows = [{c: w for c, w in some.items() if c in sampling.chains} for some in windows]
-        sampling._watch_anew(Monitor(monitored, sampling.chains, found=state["found"]))
+        sampling._watch_anew(Monitor(monitored, sampling.chains, nearness=state["nearness"]))
         sampling._catch_up()
         return sampling

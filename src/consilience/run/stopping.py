@@ -1,4 +1,4 @@
-"""When a run may stop, and what is said of it: draws, statistics and a watch enter, a verdict leaves.
+"""When a run may stop, and what is said of it.
 
 The rule and its guards are explicit and conservative: effective sizes, R-hat against its own noise, divergences,
 energy, and chains that disagree. How often one looks is decided elsewhere.
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from consilience.diagnostics.effective_sample_size import ess_tail
 from consilience.diagnostics.energy import ebfmi
-from consilience.diagnostics.watch import Failure, StoppingRule
+from consilience.diagnostics.stopping_rule import Failure, StoppingRule
 from consilience.inference.messages import Matrix
 from consilience.record import Record
 from consilience.run.events import Status
@@ -113,38 +113,33 @@ def seldom_visited(
     seen   draws (draw, coordinate) of an attempt before, where such places are: they are not to lie beyond all present
            draws, but for one in twenty
     """
-    watch = monitor.watch
-    assert watch is not None
+    convergence = monitor.convergence
     if rule.target_ess is None:
         return None
     bound = QUANTILES_SHARE * rule.target_ess
-    for scalar in [s for s in range(watch.scalars) if monitor.names[s] in names]:
-        draws = watch.draws(scalar)
+    for scalar in [s for s in range(convergence.scalars) if monitor.names[s] in names]:
+        draws = convergence.draws(scalar)
         size = float(ess_tail(draws, QUANTILES))
         if seen is not None and scalar < seen.shape[1]:
             before = seen[:, scalar]
             if ((before < draws.min()) | (before > draws.max())).mean() > LEFT_BEHIND:
                 size = 0.0
         if size < bound:
-            rhat = float(watch.measure([scalar]).rhat[0])
+            rhat = float(convergence.measure([scalar]).r_hat[0])
             return Failure(scalar, "quantile ess", size, bound, rhat, size)
     return None
 
 
 def scalars_apart(monitor: Monitor) -> list[int]:
     """Scalars in which chains are far from each other, with as many draws as it takes to say so."""
-    watch = monitor.watch
-    assert watch is not None
-    if watch.count < FEWEST_DISAGREEING or len(monitor.chains) < 2:
+    if monitor.convergence.count < FEWEST_DISAGREEING or len(monitor.chains) < 2:
         return []
-    return watch.apart(DISAGREEING_RHAT)
+    return monitor.convergence.disagreeing(DISAGREEING_RHAT)
 
 
 def disagreement(monitor: Monitor, apart: Sequence[int]) -> Verdict | None:
     """Whether chains that are apart in some scalars each mix well by themselves: they sit in different places."""
-    watch = monitor.watch
-    assert watch is not None
-    scalars = watch.mixing_alone(apart, ALONE_SIZE)
+    scalars = monitor.convergence.mixing_alone(apart, ALONE_SIZE)
     if not scalars:
         return None
     name = monitor.names[scalars[0]]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from consilience.diagnostics import watch
+from consilience.diagnostics.compiled import library
 from consilience.inference import NUTS, Kernel
 from consilience.inference.chain import prepare
 
 
 def prepare_sampler(kernel: Kernel | None = None) -> None:
-    """Begin to compile the sampler and the watch of convergence; who draws from a prior is about to sample.
+    """Begin to compile the sampler and the diagnostics; who draws from a prior is about to sample.
 
     With a warm cache they are loaded, in some ten milliseconds.
     """
     prepare(kernel or NUTS())
-    watch.prepare()
+    library.prepare()

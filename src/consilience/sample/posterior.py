@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from consilience import storage
-from consilience.diagnostics.watch import StoppingRule
+from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ModelError, SamplingError
 from consilience.inference import NUTS, Kernel

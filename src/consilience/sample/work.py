@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from consilience import diagnostics
 from consilience.diagnostics.divergence_location import describe
-from consilience.diagnostics.watch import StoppingRule
+from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import ConsilienceWarning, ConvergenceWarning, SamplingError
 from consilience.inference import Kernel
 from consilience.model.log_density import ModelDensity

@@ -1,4 +1,4 @@
-"""Quantiles of the F distribution with 200 denominator degrees: degrees and probability enter, a ratio leaves."""
+"""Quantiles of the F distribution with 200 denominator degrees of freedom."""
 
 from __future__ import annotations
 

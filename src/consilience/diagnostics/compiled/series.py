@@ -1,13 +1,14 @@
-"""Series of one scalar: its order enters; variances and autocorrelation times of scores and indicators leave.
+"""Series of one parameter: scores of its ranks or indicators, their variances and autocorrelation times.
 
 A series lies by half chains, `stride` numbers apart, with zeros behind each, so that lagged products need no ends.
 """
 
 from __future__ import annotations
 
-from consilience.diagnostics.watch.normal_quantile import score_at, score_table
+from consilience.diagnostics.compiled.normal_scores import score_table
+from consilience.diagnostics.compiled.sorting import sort_positions
 from consilience.native.mathematics import divide, floor, inf, log10, maximum, sqrt
-from consilience.native.typed_python import Array, boolean, f64, i32, i64, native, record, simd, u64
+from consilience.native.typed_python import Array, f64, i32, i64, native, record, simd, u64
 
 LAGS = 4  # covariances computed together
 PADDING = 16  # zeros at least behind every half chain
@@ -16,14 +17,13 @@ TURNS = 8  # of a loop side by side
 
 @record
 class Plan:
-    """What all scalars with the same chains and draws share.
+    """What all parameters with the same chains and draws share.
 
     half     draws in half a chain; of an odd number of draws the middle one is in neither half
     stride   distance of half chains in a series, at least `half` + `PADDING`
     total    draws in all half chains
-    place    where the draw at i * chains + c has its place in a series; -1 for a middle draw
+    place    where draw i of chain c, number c * draws + i, has its place in a series; -1 for a middle draw
     scores   normal scores of the ranks 1, 3/2, 2, ..., total; see `score_table`
-    series   memory for a series; what no half chain covers is zero
     """
 
     chains: i64
@@ -33,30 +33,22 @@ class Plan:
     total: i64
     place: Array[i32]
     scores: Array[f64]
-    series: Array[f64]
 
 
 @record
 class Workspace:
-    """Memory for one scalar at a time.
+    """Memory for one parameter at a time.
 
-    scalar, held                        of which scalar, and how many draws per chain of it
-    row, order, ascending               draws, the positions in their order, the draws in that order
+    row                                 its draws, one chain after another
+    order, ascending                    their positions in ascending order, and the draws in that order
     halves_order, halves_ascending      the same without middle draws
     folded_order, folded                positions by distance from the median, and these distances
+    series                              what no half chain covers is zero
     means, covariance                   of a series: the means of its half chains, its covariance at `lags` lags
     within, between                     mean variance within half chains; variance of their means
     pairs, other, places                memory for sorting
-    graded                              whether scores are those of grades (see `grades`): then nothing is sorted
-    grades, counts                      grade of each draw, draws of each grade
-    grade_scores, folded_scores         normal scores of grades, and of their distances from the median
-    least, per_unit                     the least draw, and steps per unit
-    end_of_lower, end_of_upper          grades below the ends of both tails
-    some, place                         some draws of a few neighbouring scalars, and where those at hand begin
     """
 
-    scalar: i64
-    held: i64
     row: Array[f64]
     order: Array[i32]
     ascending: Array[f64]
@@ -64,6 +56,7 @@ class Workspace:
     halves_ascending: Array[f64]
     folded_order: Array[i32]
     folded: Array[f64]
+    series: Array[f64]
     means: Array[f64]
     covariance: Array[f64]
     lags: i64
@@ -72,77 +65,54 @@ class Workspace:
     pairs: Array[u64]
     other: Array[u64]
     places: Array[i64]
-    graded: boolean
-    grades: Array[i32]
-    counts: Array[i64]
-    grade_scores: Array[f64]
-    folded_scores: Array[f64]
-    least: f64
-    per_unit: f64
-    end_of_lower: i64
-    end_of_upper: i64
-    some: Array[f64]
-    place: i64
 
 
 @native
-def lay_out(plan: Plan, chains: i64, draws: i64, halves: boolean) -> None:
-    """Plan for so many chains and draws, in memory that is large enough; `halves`: with scores of all half ranks."""
-    half = draws // 2
-    plan.chains = chains
-    plan.draws = draws
-    plan.half = half
-    plan.stride = half + PADDING + (-half) % TURNS
-    plan.total = 2 * chains * half
-    series = plan.series
-    for k in simd(2 * chains * plan.stride):
-        series[k] = 0.0
+def lay_out(plan: Plan) -> None:
+    """Fill in the plan's places and scores."""
+    chains, draws, half = plan.chains, plan.draws, plan.half
     score_table(plan.total, plan.scores)
-    if halves:
-        for k in range(1, 2 * plan.total - 1, 2):
-            score_at(plan.total, plan.scores, k)
     place = plan.place
     second = draws - half
     for c in range(chains):
         start = 2 * c * plan.stride
         if second > half:
-            place[half * chains + c] = -1
+            place[c * draws + half] = -1
         for i in range(half):
-            place[i * chains + c] = start + i
-            place[(second + i) * chains + c] = start + plan.stride + i
+            place[c * draws + i] = start + i
+            place[c * draws + second + i] = start + plan.stride + i
 
 
-@native
-def leave_out_middle(plan: Plan, work: Workspace) -> None:
-    """The order without middle draws."""
-    place = plan.place
-    order = work.order
+@native(shared=True)
+def bring_in_order(values: Array[f64], plan: Plan, work: Workspace) -> None:
+    """Row and order of a parameter whose draws are given one chain after another."""
+    size = plan.chains * plan.draws
+    for k in simd(size):
+        work.row[k] = values[k]
+    sort_positions(work.row, size, work.order, work.ascending, work.pairs, work.other, work.places)
     count = 0
-    for r in range(plan.chains * plan.draws):
-        position = order[r]
-        if place[position] >= 0:
+    for r in range(size):
+        position = work.order[r]
+        if plan.place[position] >= 0:
             work.halves_order[count] = position
             work.halves_ascending[count] = work.ascending[r]
             count += 1
 
 
 @native(shared=True)
-def rank_scores(plan: Plan, order: Array[i32], ascending: Array[f64]) -> None:
-    """Normal scores of the ranks, each at its draw's place in the series; equal values share their average rank."""
+def rank_scores(plan: Plan, work: Workspace, order: Array[i32], ascending: Array[f64]) -> None:
+    """The centred series of normal scores of the ranks; equal values share their average rank."""
     place = plan.place
-    scores = plan.scores
-    series = plan.series
+    series = work.series
     total = plan.total
     first = 0
     for r in range(total):
         if r + 1 == total or ascending[r + 1] != ascending[r]:
-            if first == r:
-                series[place[order[r]]] = scores[2 * r]
-            else:
-                score = score_at(total, scores, first + r)
-                for k in range(first, r + 1):
-                    series[place[order[k]]] = score
+            score = plan.scores[first + r]
+            for k in range(first, r + 1):
+                series[place[order[k]]] = score
             first = r + 1
+    centre(plan, work)
 
 
 @native(shared=True)
@@ -192,29 +162,16 @@ def quantile(ascending: Array[f64], count: i64, probability: f64) -> f64:
     return lower + step * share if share < 0.5 else upper - step * (1.0 - share)
 
 
-@native
-def count_up_to_quantile(ascending: Array[f64], count: i64, probability: f64) -> i64:
-    """How many draws do not exceed their quantile."""
-    bound = quantile(ascending, count, probability)
-    found = min(i64(floor(f64(count - 1) * probability)), count - 1) + 1
-    while found < count and ascending[found] <= bound:
-        found += 1
-    while found > 0 and not ascending[found - 1] <= bound:
-        found -= 1
-    return found
-
-
 @native(shared=True)
-def indicators(plan: Plan, order: Array[i32], least: i64) -> i64:
-    """Ones for the `least` smallest draws of all, zeros for the others; gives the ones within the half chains."""
-    place = plan.place
-    series = plan.series
+def indicators(plan: Plan, work: Workspace, probability: f64) -> i64:
+    """The centred series of ones for draws that do not exceed their quantile; gives the number of ones."""
+    bound = quantile(work.ascending, plan.chains * plan.draws, probability)
     ones = 0
-    for r in range(plan.chains * plan.draws):
-        here = place[order[r]]
-        if here >= 0:
-            series[here] = 1.0 if r < least else 0.0
-            ones += 1 if r < least else 0
+    for r in range(plan.total):
+        here = work.halves_ascending[r] <= bound
+        work.series[plan.place[work.halves_order[r]]] = 1.0 if here else 0.0
+        ones += 1 if here else 0
+    centre(plan, work)
     return ones
 
 
@@ -246,8 +203,8 @@ def centre(plan: Plan, work: Workspace) -> None:
     half = plan.half
     squares = 0.0
     for c in range(plan.chains):  # both halves of a chain at once: neither waits for its own sums
-        x = plan.series[2 * c * plan.stride :]
-        y = plan.series[(2 * c + 1) * plan.stride :]
+        x = work.series[2 * c * plan.stride :]
+        y = work.series[(2 * c + 1) * plan.stride :]
         x_origin = x[0]
         y_origin = y[0]
         x_moves = 0.0
@@ -287,8 +244,8 @@ def more_lags(plan: Plan, work: Workspace) -> None:
         length = pieces * plan.stride - PADDING
         pieces = 1
     for c in range(pieces):
-        x = plan.series[c * plan.stride :]
-        y = plan.series[c * plan.stride + first :]
+        x = work.series[c * plan.stride :]
+        y = work.series[c * plan.stride + first :]
         for i in simd(length):
             here = x[i]
             s0 += here * y[i]

@@ -1,8 +1,8 @@
-"""Normal scores of ranks: a count enters, the table of its scores leaves, made by machine code."""
+"""Normal quantiles, and the table of normal scores of all ranks."""
 
 from __future__ import annotations
 
-from consilience.native.mathematics import isnan, log, nan, sqrt
+from consilience.native.mathematics import log, sqrt
 from consilience.native.typed_python import Array, f64, i64, native, simd, stack
 
 
@@ -74,31 +74,18 @@ def normal_quantile(p: f64) -> f64:
 def score_table(count: i64, table: Array[f64]) -> None:
     """Normal scores of the ranks 1, 3/2, 2, ..., count; element i, of 2 count - 1, belongs to rank 1 + i/2.
 
-    Score of rank r: the normal quantile of (r - 3/8) / (count + 1/4). Those of half ranks in the tails, which only
-    equal draws have, are NaN: `score_at` finds them when they are asked for.
+    Score of rank r: the normal quantile of (r - 3/8) / (count + 1/4). Equal draws have half ranks.
     Source: Blom (1958), Statistical Estimates and Transformed Beta-Variables.
     """
-    last = 2 * count - 2
     size = f64(count) + 0.25
     part = 1.0 / size
     tail = min(count - 1, i64(0.15 * size))  # from here on, within 0.425 of the median's probability
-    for i in range(0, tail, 2):
+    for i in range(tail):
         table[i] = normal_quantile((0.625 + 0.5 * f64(i)) * part)
-        table[i + 1] = nan
     middle = 0.5 * size
     for i in range(tail, count - 1):
         table[i] = (0.625 + 0.5 * f64(i) - middle) * part
     near_median(table[tail:], count - 1 - tail)
     for i in range(count - 1):
-        table[last - i] = -table[i]
+        table[2 * count - 2 - i] = -table[i]
     table[count - 1] = 0.0
-
-
-@native
-def score_at(count: i64, table: Array[f64], place: i64) -> f64:
-    """The element of the table of so many ranks at a place, computed where it is not there yet."""
-    if isnan(table[place]):
-        mirrored = 2 * count - 2 - place
-        score = normal_quantile((0.625 + 0.5 * f64(min(place, mirrored))) * (1.0 / (f64(count) + 0.25)))
-        table[place] = score if place < mirrored else -score
-    return table[place]
