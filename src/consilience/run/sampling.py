@@ -284,7 +284,8 @@ class Sampling:
         )
         if failure is None:
             energies = [self.column("energy", c) for c in self.chains]
-            self.verdict = stopping.of_passing(self.divergences, draws, self.retuned, stopping.energy_is_low(energies))
+            low_energy = stopping.energy_is_low(energies)
+            self.verdict = stopping.of_passing(self.divergences, draws, len(self.chains), self.retuned, low_energy)
             missing = [c for c in self.chains if self.frozen.steps and c not in self.frozen.arrived]
             if missing:
                 self.verdict = Verdict(

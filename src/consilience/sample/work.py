@@ -299,7 +299,8 @@ class Work:
         verdict = run.verdict
         match verdict.status:
             case "converged":
-                pass
+                if verdict.reason:
+                    yield f"The run has converged, but {verdict.reason}."
             case "converged_with_divergences":
                 yield (
                     f"The run has converged, but {verdict.reason}. The sampler could not follow the posterior in some "
