@@ -20,7 +20,7 @@ NAMES = [
     "threads",
     "memory",
     "vectormath",
-    "watch",
+    "monitor",
     "decisions",
     "convergence.table",
     "convergence.coverage",

@@ -121,8 +121,7 @@ def test_the_table_holds_the_log_density_of_every_value_of_every_element(groups:
     density = model_density(model)
     whole = DivisibleDensity(density)
     position = np.concatenate([[0.0, 2.0, 1.0, 1.0], rng.normal(size=3)])
-    from consilience.inference.chain import open_density
-    from consilience.inference.density import log_density, log_density_table
+    from consilience.inference.density import log_density, log_density_table, open_density
 
     stop = np.zeros(1, np.int64)
     table = np.zeros(12)
@@ -176,9 +175,7 @@ def test_discrete_posteriors_are_exact() -> None:
 def test_draws_of_a_compound_depend_on_the_seed_alone() -> None:
     """Not on threads, and a resumed run goes on as it would have."""
     model = mixture(20)
-    runs = [
-        pm.sample(200, tune=100, random_seed=4, cores=cores, model=model, progressbar=False) for cores in (1, 2, 4)
-    ]
+    runs = [pm.sample(200, tune=100, random_seed=4, cores=cores, model=model, progressbar=False) for cores in (1, 2, 4)]
     for run in runs[1:]:
         for name in ("p", "mu", "z"):
             np.testing.assert_array_equal(run.posterior[name], runs[0].posterior[name])

@@ -121,7 +121,11 @@ from consilience.errors import SealError as SealError
 from consilience.errors import ShapeError as ShapeError
 from consilience.errors import StorageError as StorageError
 from consilience.errors import SupportError as SupportError
+from consilience.inference import BinaryGibbsMetropolis as BinaryGibbsMetropolis
+from consilience.inference import CategoricalGibbsMetropolis as CategoricalGibbsMetropolis
+from consilience.inference import CompoundStep as CompoundStep
 from consilience.inference import HamiltonianMC as HamiltonianMC
+from consilience.inference import Kernel as Kernel
 from consilience.inference import Metropolis as Metropolis
 from consilience.inference import NUTS as NUTS
 from consilience.logprob import CustomDist as CustomDist

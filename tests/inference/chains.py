@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from consilience.inference import Kernel
-from consilience.inference.chain import Chain
+from consilience.inference.kernel import MarkovChain
 from consilience.inference.messages import Rows
 from consilience.inference.streams import chain_key
 
@@ -18,7 +18,7 @@ from consilience.inference.streams import chain_key
 class Finished:
     """One chain and what it wrote."""
 
-    chain: Chain
+    chain: MarkovChain
     rows: Rows
     names: tuple[str, ...]
     tune: int

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from consilience.inference import NUTS
-from consilience.inference.chain import new_point, open_density
-from consilience.inference.density import Inputs, Outputs, evaluate
+from consilience.inference.density import Inputs, Outputs, evaluate, open_density
 from consilience.inference.descent import MOST_EVALUATIONS, descend, new_descent
-from consilience.inference.nuts_kernel import NutsCommand
-from consilience.inference.point import start
+from consilience.inference.nuts_chain import NutsCommand
+from consilience.inference.point import new_point, start
 from consilience.inference.streams import chain_key
 from consilience.inference.vectors import Vectors
 from consilience.native.typed_python import Array, f64, i64, native, record

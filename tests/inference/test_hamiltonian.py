@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from consilience.inference.chain import new_point, open_density
+from consilience.inference.density import open_density
 from consilience.inference.hamiltonian import draw_momentum, kinetic_energy, leapfrog
 from consilience.inference.metric import Metric, diagonal, new_metric, velocity_of
+from consilience.inference.point import new_point
 from consilience.inference.streams import MOMENTUM
 from consilience.inference.vectors import Vectors
 from tests.inference.metrics import inverse_mass, metric_of, random_scales

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from consilience.inference import NUTS
-from consilience.inference.chain import new_point, open_density
-from consilience.inference.density import Density
+from consilience.inference.density import Density, open_density
 from consilience.inference.hamiltonian import copy
 from consilience.inference.jumps import (
     SHORTENING,
@@ -24,8 +23,8 @@ from consilience.inference.jumps import (
     new_jumps,
 )
 from consilience.inference.messages import Rows
-from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
-from consilience.inference.point import Point, start
+from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
+from consilience.inference.point import Point, new_point, start
 from consilience.inference.streams import chain_key
 from consilience.inference.vectors import Vectors
 from consilience.native.typed_python import Array, boolean, f64, i64, native

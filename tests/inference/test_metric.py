@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from consilience.inference.chain import new_point
 from consilience.inference.hamiltonian import draw_momentum
 from consilience.inference.metric import (
     LARGEST_VARIANCE,
@@ -23,6 +22,7 @@ from consilience.inference.metric import (
     set_variance,
     velocity_of,
 )
+from consilience.inference.point import new_point
 from consilience.inference.streams import MOMENTUM
 from consilience.inference.vectors import Vectors
 from tests.inference.metrics import inverse_mass, metric_of, random_scales, scales_of

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from consilience.inference.chain import new_point, open_density
-from consilience.inference.density import Inputs, Outputs
+from consilience.inference.density import Inputs, Outputs, open_density
 from consilience.inference.metric import new_metric
 from consilience.inference.nuts import (
     SLOTS,
@@ -26,7 +25,7 @@ from consilience.inference.nuts import (
     spans_turn,
     transition,
 )
-from consilience.inference.point import start
+from consilience.inference.point import new_point, start
 from consilience.inference.streams import chain_key
 from consilience.inference.vectors import Vectors
 from consilience.native.typed_python import Array, f64, i64, native, record

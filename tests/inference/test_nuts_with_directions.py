@@ -12,7 +12,7 @@ from consilience.inference import NUTS
 from consilience.inference.fisher_metric import estimate
 from consilience.inference.messages import Rows
 from consilience.inference.metric import Scales
-from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
+from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
 from consilience.inference.streams import chain_key
 from tests.inference.metrics import random_scales, scales_of
 from tests.inference.targets import PlainTarget, Target, correlated, correlated_normal, funnel, standard

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from consilience.errors import SamplingError
 from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
-from consilience.inference.chain import Chain
 from consilience.inference.density import Inputs, Outputs
+from consilience.inference.kernel import MarkovChain
 from consilience.inference.messages import Rows
-from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
+from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
 from consilience.inference.streams import chain_key
 from consilience.native.typed_python import Array, f64, i64, native, record
 from tests.inference.metrics import random_scales
@@ -67,11 +67,11 @@ OF_NUTS = {name: case for name, case in CASES.items() if name.startswith("nuts")
 all_cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 
 
-def chain_of(case: Case, target: Target = TARGET, seed: int = 1) -> Chain:
+def chain_of(case: Case, target: Target = TARGET, seed: int = 1) -> MarkovChain:
     return case.kernel.chain(target, target.mean + 0.1 * seed, chain_key(seed, 0), case.tune, np.zeros(1, np.int64))
 
 
-def begun(case: Case, seed: int = 1) -> Chain:
+def begun(case: Case, seed: int = 1) -> MarkovChain:
     chain = chain_of(case, seed=seed)
     chain.begin()
     if case.first is not None:
@@ -79,7 +79,7 @@ def begun(case: Case, seed: int = 1) -> Chain:
     return chain
 
 
-def written(case: Case, chain: Chain, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def written(case: Case, chain: MarkovChain, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draws, then gradients beside them, and statistics of the next transitions."""
     rows = Rows(
         np.full((count, 5), np.nan),

@@ -10,9 +10,9 @@ import pytest
 
 from consilience.errors import SamplingError
 from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
-from consilience.inference.chain import Chain
+from consilience.inference.kernel import MarkovChain
 from consilience.inference.messages import Rows
-from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
+from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
 from consilience.inference.streams import chain_key
 from tests.inference.metrics import random_scales
 from tests.inference.targets import Target, correlated_normal, half_space, standard
@@ -31,7 +31,7 @@ def rows_for(kernel: Kernel, count: int, dimension: int, gradients: bool = False
     )
 
 
-def begun(kernel: Kernel, target: Target, tune: int = 0) -> Chain:
+def begun(kernel: Kernel, target: Target, tune: int = 0) -> MarkovChain:
     chain = kernel.chain(target, np.maximum(target.mean, 0.1), chain_key(1, 0), tune, np.zeros(1, np.int64))
     chain.begin()
     return chain

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from consilience.inference import NUTS, HamiltonianMC, Kernel
-from consilience.inference.chain import new_point, open_density
+from consilience.inference.density import open_density
 from consilience.inference.dual_averaging import StepSize, learn, restart, settle
 from consilience.inference.fisher_diagonal import guess, new_estimators, observe, refresh, switch, younger_count
 from consilience.inference.messages import Rows
 from consilience.inference.metric import LARGEST_VARIANCE, SMALLEST_VARIANCE, new_metric
-from consilience.inference.nuts_kernel import Learning, NutsCommand
-from consilience.inference.point import Point, start
+from consilience.inference.nuts_chain import Learning, NutsCommand
+from consilience.inference.point import Point, new_point, start
 from consilience.inference.step_size_search import new_probe, search_step_size
 from consilience.inference.streams import chain_key
 from consilience.inference.vectors import Vectors

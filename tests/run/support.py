@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference import NUTS, Kernel, LogDensity
-from consilience.inference.chain import Chain
 from consilience.inference.columns import Columns
+from consilience.inference.kernel import MarkovChain
 from consilience.inference.messages import Command, Divergences, Rows, Snapshot, Tuning, Window
-from consilience.inference.tuner import Setting, Tuner
+from consilience.inference.tuner import Tuner, TuningSetting
 from consilience.run import Options, Run, Running, launch
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
@@ -45,7 +45,7 @@ def fingerprint(run: Run) -> str:
 class Watched:
     """A chain that tells `hook` before it advances; the hook may sleep or raise."""
 
-    def __init__(self, inner: Chain, number: int, hook: Hook) -> None:
+    def __init__(self, inner: MarkovChain, number: int, hook: Hook) -> None:
         self.inner = inner
         self.number = number
         self.hook = hook
@@ -112,7 +112,7 @@ class WatchedKernel:
     def parts(self) -> tuple[Kernel, ...]:
         return self.inner.parts
 
-    def tuner(self, setting: Setting) -> Tuner | None:
+    def tuner(self, setting: TuningSetting) -> Tuner | None:
         return self.inner.tuner(setting)
 
     def chain(

@@ -58,13 +58,19 @@ def test_verdicts_on_draws_that_pass(
     divergences: int, draws: int, retuned: bool, low_energy: bool, status: str
 ) -> None:
     """Up to 0.2 % before another tuning, up to 0.1 % after it; only a clean run is silent."""
-    verdict = stopping.of_passing(divergences, draws, retuned, low_energy)
+    verdict = stopping.of_passing(divergences, draws, 4, retuned, low_energy)
     assert verdict.status == status
     assert (verdict.reason == "") == (status == "converged")
     if divergences:
         assert f"{divergences} of {draws} draws" in verdict.reason
     elif low_energy:
         assert "E-BFMI" in verdict.reason
+
+
+def test_one_chain_is_not_certified_without_a_word() -> None:
+    result = run(NORMAL, Options(), points(5, 1))
+    assert result.verdict.status == "converged"
+    assert "only one chain was run" in result.verdict.reason
 
 
 def test_low_energy_is_that_of_the_worst_chain() -> None:

@@ -163,7 +163,7 @@ def test_results_do_not_depend_on_listeners_or_repetition() -> None:
 
 
 def test_a_chain_that_tunes_alone_does_not_depend_on_how_many_there_are() -> None:
-    """Chain 1 of 2 is chain 1 of 4."""
+    """MarkovChain 1 of 2 is chain 1 of 4."""
     target, start = standard(3), np.arange(12.0).reshape(4, 3) / 10.0
     options = fixed(200, 200, pool=False)
     few = run_chains(target, NUTS(), start[:2], options, seed=5)

@@ -28,8 +28,8 @@ FEWEST_CHAINS = 4
 FEWEST_DRAWS = 100
 REFERENCE = "https://arxiv.org/abs/1903.08008"
 ONE_CHAIN = (
-    "Only one chain was run, whose R-hat compares its two halves: whether others would come to the same region is not "
-    f"known. Run {FEWEST_CHAINS} or more."
+    "only one chain was run, whose R-hat compares its two halves: whether others would come to the same region is not "
+    f"known; run {FEWEST_CHAINS} or more"
 )
 
 
@@ -71,9 +71,9 @@ def inspect(
     if not variables:
         return found
     chains, count = variables[0].draws.shape[:2]
-    found += few_chains(chains)
     if count < FEWEST_DRAWS:
         return [*found, *few_draws(count)]
+    found += few_chains(chains)
     if rule is None:
         rule = StoppingRule(float(SMALLEST_ESS_PER_CHAIN * chains))
     draws_of = [variable.draws for variable in variables]
@@ -217,7 +217,7 @@ def small_ess(
 def few_chains(chains: int) -> Iterator[Finding]:
     """Too few chains to compare; one alone is a warning, for it cannot tell whether there is another mode."""
     if chains == 1:
-        yield Finding("chains", "warning", ONE_CHAIN, 1)
+        yield Finding("chains", "warning", f"{ONE_CHAIN[:1].upper()}{ONE_CHAIN[1:]}.", 1)
     elif chains < FEWEST_CHAINS:
         yield Finding(
             "chains",

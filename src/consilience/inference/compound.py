@@ -11,7 +11,7 @@ from typing import Any
 from consilience.inference.columns import Columns, joined
 from consilience.inference.kernel import Kernel
 from consilience.inference.messages import Command, Round, Window
-from consilience.inference.tuner import Reason, Setting, Tuner, Windows
+from consilience.inference.tuner import Reason, Tuner, TuningSetting, Windows
 from consilience.record import replace
 
 
@@ -39,7 +39,7 @@ class CompoundStep(Kernel):
         names = [method.vars[0].replace("::", "_") if method.vars else "rest" for method in self.methods]
         return tuple(name if names.count(name) == 1 else f"{name}_{k}" for k, name in enumerate(names))
 
-    def tuner(self, setting: Setting) -> Tuner | None:
+    def tuner(self, setting: TuningSetting) -> Tuner | None:
         """The tuner of the one kernel that has one, while the others tune themselves."""
         return delegated(self, setting)
 
@@ -53,7 +53,7 @@ class Delegating:
     first, columns   where its statistics begin, and how many there are
     """
 
-    def __init__(self, compound: CompoundStep, setting: Setting, place: int, inner: Tuner) -> None:
+    def __init__(self, compound: CompoundStep, setting: TuningSetting, place: int, inner: Tuner) -> None:
         self.inner = inner
         self.count = len(compound.methods)
         self.place = place
@@ -149,7 +149,7 @@ class Delegating:
         self.inner.load(state)
 
 
-def delegated(compound: CompoundStep, setting: Setting) -> Tuner | None:
+def delegated(compound: CompoundStep, setting: TuningSetting) -> Tuner | None:
     """The tuner of the one kernel that has one; None where several have, or another follows a schedule of its own."""
     found: list[tuple[int, Tuner]] = []
     for place, method in enumerate(compound.methods):

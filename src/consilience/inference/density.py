@@ -6,8 +6,13 @@ from, what its coordinates mean and how its data are stored stay outside.
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import Protocol, cast, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
+from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import inf, isfinite
 from consilience.native.typed_python import Array, FunctionPointer, boolean, f64, i64, native, record
 
@@ -119,3 +124,22 @@ def log_density_table(density: Density, position: Array[f64], table: Array[f64])
     status = density.entry(density.inputs, outputs, density.workspace, density.constants)
     outputs.logp = before
     return status == 0
+
+
+def open_density(density: LogDensity, stop: NDArray[np.int64], position: NDArray[np.float64] | None = None) -> Density:
+    """The density as native code calls it, with scratch memory of its own.
+
+    position   the chain's whole position, from which a block takes the other coordinates
+    """
+    memory = Vectors(max(1, -(-density.workspace // 8)))
+    place, one = Vectors(density.dimension), Vectors(1)
+    return Density(
+        entry=cast("Callable[[Inputs, Outputs, Array[f64], int], int]", density.entry),  # a record takes addresses
+        workspace=memory.vector(),
+        constants=density.constants,
+        inputs=Inputs(place.vector(), place.vector() if position is None else position),
+        outputs=Outputs(one.vector(), place.vector()),
+        unused=place.vector(),
+        evaluations=0,
+        stop=stop,
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from consilience.inference.messages import Command, Matrix, Round, Window
 from consilience.inference.metric import Scales
 from consilience.inference.metric_change import log_ratios
 from consilience.inference.metric_error import error_bound
-from consilience.inference.nuts_kernel import NUTS, Averaging, Learning, NutsCommand
+from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
 from consilience.inference.pooled_tuning import PooledTuning, TuningPlan, WindowReport
 from consilience.inference.retuning import CAUTION, Retuning
 from consilience.inference.self_tuning import SelfTuning
-from consilience.inference.tuner import Reason, Setting, Windows
+from consilience.inference.tuner import Reason, TuningSetting, Windows
 
 ALONE_TUNE: Final = 400  # transitions of a chain that tunes by itself
 FEWEST_FOR_TWO: Final = 85  # transitions: two chains know less of each other
@@ -39,10 +39,25 @@ JUMPS: Final = 4  # where disagreement turns them on
 Stage = PooledTuning | SelfTuning | Retuning
 
 
+class NutsSettings(Protocol):
+    """The settings of `nuts_kernel.NUTS` that tuning goes by."""
+
+    @property
+    def target_accept(self) -> float: ...
+    @property
+    def max_treedepth(self) -> int: ...
+    @property
+    def metric(self) -> fisher_metric.Form: ...
+    @property
+    def descend(self) -> bool: ...
+    @property
+    def jumps(self) -> int | Literal["auto"]: ...
+
+
 class NutsTuner:
     """The state of the tuning of a run: see `tuner.Tuner`."""
 
-    def __init__(self, kernel: NUTS, setting: Setting) -> None:
+    def __init__(self, kernel: NutsSettings, setting: TuningSetting) -> None:
         self.kernel = kernel
         self.setting = setting
         self.pooled = setting.pool and setting.chains > 1

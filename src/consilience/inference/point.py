@@ -5,8 +5,15 @@ Plain arrays and numbers, nothing else: written to disk and read back they conti
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from consilience.inference.density import Density, evaluate
+from consilience.inference.vectors import Vectors
+from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.mathematics import isfinite
+from consilience.native.random import random_normals
+from consilience.native.random.library import Normals, normals
 from consilience.native.typed_python import Array, FunctionPointer, boolean, f64, i64, native, record
 
 
@@ -55,3 +62,22 @@ def start(point: Point, density: Density) -> boolean:
     """Evaluate the density at the chain's position; False if it or its gradient is not finite."""
     point.logp = evaluate(density, point.position, point.gradient)
     return isfinite(point.logp) and finite(point.gradient, point.dimension)
+
+
+def new_point(key: int, position: NDArray[np.float64], vectors: Vectors, compiled: bool = True) -> Point:
+    """A kernel's place before its first transition, at a copy of `position`; `compiled` as in `Kernel`."""
+    return Point(
+        key=key,
+        normals=compiling_normals().result() if compiled else random_normals,
+        transition=0,
+        dimension=vectors.dimension,
+        stride=vectors.stride,
+        logp=-np.inf,
+        position=vectors.vector(position),
+        gradient=vectors.vector(),
+    )
+
+
+def compiling_normals() -> Beside[Normals]:
+    """`random_normals` as machine code, in the same way."""
+    return WORKSHOP.begin("normals", normals)

@@ -19,7 +19,7 @@ from consilience.inference.columns import Columns
 from consilience.inference.messages import Matrix, Round, Window
 from consilience.inference.metric import Scales, diagonal
 from consilience.inference.metric_change import log_ratios
-from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
+from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
 from consilience.inference.step_size_regression import step_size_for
 from consilience.record import Record
 

@@ -16,7 +16,7 @@ from consilience.inference import fisher_metric
 from consilience.inference.columns import Columns
 from consilience.inference.messages import Matrix, Round, Window
 from consilience.inference.metric import Scales
-from consilience.inference.nuts_kernel import Averaging, Learning, NutsCommand
+from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
 from consilience.inference.pooled_tuning import pooled_step_size
 
 WINDOW = 50  # transitions between two decisions on the step size

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from consilience.inference.messages import Command, Round, Window
-from consilience.inference.tuner import SELF_TUNE, Reason, Setting, Windows
+from consilience.inference.tuner import SELF_TUNE, Reason, TuningSetting, Windows
 
 LONGEST_ROUND = 250  # transitions; nothing is decided between rounds, but progress is saved
 
@@ -23,7 +23,7 @@ class SelfTuning:
     gradients: ClassVar[int] = 0
     reports: ClassVar[tuple[Any, ...]] = ()
 
-    def __init__(self, setting: Setting, command: Command = None, length: int = SELF_TUNE) -> None:
+    def __init__(self, setting: TuningSetting, command: Command = None, length: int = SELF_TUNE) -> None:
         self.chains = setting.chains
         self.length = length if setting.tune is None else setting.tune
         self.fixed = self.length

@@ -20,7 +20,7 @@ Windows = Sequence[Mapping[int, Window]]  # the windows of all chains, in the or
 SELF_TUNE: Final = 1000  # transitions, where chains tune themselves and nobody says for how long
 
 
-class Setting(Record, eq=False):
+class TuningSetting(Record, eq=False):
     """What a tuner has to know of a run.
 
     chains, dimension   their number and the coordinates of the block

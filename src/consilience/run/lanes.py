@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.errors import SamplingError
-from consilience.inference.chain import Chain
 from consilience.inference.columns import Columns
+from consilience.inference.kernel import MarkovChain
 from consilience.inference.messages import Matrix, Round, Rows, Snapshot, Window
 from consilience.run.pages import pages
 
@@ -38,11 +38,11 @@ class Lane:
     """
 
     def __init__(
-        self, index: int, make: Callable[[], Chain], stop: NDArray[np.int64], columns: Columns, dimension: int
+        self, index: int, make: Callable[[], MarkovChain], stop: NDArray[np.int64], columns: Columns, dimension: int
     ) -> None:
         self.index = index
         self.make = make
-        self._chain: Chain | None = make()
+        self._chain: MarkovChain | None = make()
         self.stop = stop
         self.columns = columns
         self.dimension = dimension
@@ -67,7 +67,7 @@ class Lane:
         self._evaluations = 0  # when it began to rest
 
     @property
-    def chain(self) -> Chain:
+    def chain(self) -> MarkovChain:
         """The chain, made anew in its last state where the lane has rested."""
         if self._chain is None:
             self._chain = self.make()

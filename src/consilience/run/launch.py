@@ -59,7 +59,7 @@ def launch(
         raise SamplingError(f"{type(kernel).__name__} needs at least {kernel.fewest_chains} chains, got {chains}.")
     columns, parts = kernel.columns, kernel.parts
     setting = Setting(chains, dimension, columns, monitored or Monitored(tuple(f"x[{i}]" for i in range(dimension))))
-    known = tuners.Setting(
+    known = tuners.TuningSetting(
         chains=chains,
         dimension=dimension,
         columns=columns,

@@ -190,7 +190,8 @@ class Sampling:
         if failure is None:
             energies = [self.column("energy", c) for c in self.chains]
             retuned = "divergences" not in self.tuner.answers
-            self.verdict = stopping.of_passing(self.divergences, draws, retuned, stopping.energy_is_low(energies))
+            low_energy = stopping.energy_is_low(energies)
+            self.verdict = stopping.of_passing(self.divergences, draws, len(self.chains), retuned, low_energy)
             missing = [c for c in self.chains if c not in self.tuner.arrived]
             if missing:
                 self.verdict = Verdict(

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from consilience.diagnostics.convergence import ONE_CHAIN
 from consilience.diagnostics.effective_sample_size import ess_tail
 from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.stopping_rule import Failure, StoppingRule
@@ -51,8 +52,8 @@ def energy_is_low(energies: Sequence[NDArray[np.float64]]) -> bool:
     return len(long) > 0 and bool((ebfmi(long) < LEAST_EBFMI).any())
 
 
-def of_passing(divergences: int, draws: int, retuned: bool, low_energy: bool) -> Verdict:
-    """The verdict on draws for which the rule holds; `draws` are those of all chains."""
+def of_passing(divergences: int, draws: int, chains: int, retuned: bool, low_energy: bool) -> Verdict:
+    """The verdict on draws for which the rule holds; `draws` are those of all chains. One chain is told of."""
     rate = divergences / draws
     bound = CLEAN_ENOUGH_RATE if retuned else RETUNE_RATE
     if rate > bound:
@@ -68,7 +69,7 @@ def of_passing(divergences: int, draws: int, retuned: bool, low_energy: bool) ->
             "converged_with_divergences",
             f"no draw diverged, but the E-BFMI of a chain is below {LEAST_EBFMI}: the tails may not be explored",
         )
-    return Verdict("converged")
+    return Verdict("converged", ONE_CHAIN if chains == 1 else "")
 
 
 def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: int, limit: str) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from consilience.diagnostics.compiled import library
 from consilience.inference import NUTS, Kernel
-from consilience.inference.chain import prepare
+from consilience.inference.kernel import prepare
 
 
 def prepare_sampler(kernel: Kernel | None = None) -> None:

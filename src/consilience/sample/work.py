@@ -299,7 +299,8 @@ class Work:
         verdict = run.verdict
         match verdict.status:
             case "converged":
-                pass
+                if verdict.reason:
+                    yield f"The run has converged, but {verdict.reason}."
             case "converged_with_divergences":
                 yield (
                     f"The run has converged, but {verdict.reason}. The sampler could not follow the posterior in some "
@@ -348,7 +349,7 @@ def identity(
     """What has to be equal for a run to be resumed with the same draws."""
     return {
         **model_signature,
-        "kernel": [[type(part).__name__, as_plain(part)] for part in kernel.parts],
+        "kernel": json.loads(json.dumps([[type(part).__name__, as_plain(part)] for part in kernel.parts])),
         "options": plain_options(options),
         "chains": chains,
         "seed": seed,

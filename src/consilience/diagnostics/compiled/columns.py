@@ -215,6 +215,8 @@ def describe(
     """
     size = plan.chains * plan.draws
     left_out = 0
+    for k in simd(2 * plan.chains * plan.stride):
+        work.series[k] = 0.0
     for parameter in range(count):
         own = values[parameter * size :]
         numbers = table[parameter * WIDTH :]

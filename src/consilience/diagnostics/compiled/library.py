@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from consilience.diagnostics.compiled.columns import WIDTH, describe
 from consilience.diagnostics.compiled.series import LAGS, PADDING, TURNS, Plan, Workspace, lay_out
-from consilience.diagnostics.compiled.sorting import BINS, DIGITS
+from consilience.diagnostics.compiled.sorting import BINS
 from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.typed_python import address
 from consilience.native.typed_python.library import compile_native
@@ -62,7 +62,7 @@ def plan_for(chains: int, draws: int) -> Plan:
 def workspace_for(chains: int, draws: int) -> Workspace:
     """Memory to examine one parameter of so many draws in."""
     size = draws * chains
-    work = with_memory(
+    return with_memory(
         Workspace,
         row=size,
         order=size,
@@ -79,10 +79,8 @@ def workspace_for(chains: int, draws: int) -> Workspace:
         between=0.0,
         pairs=size,
         other=size,
-        places=DIGITS * BINS,
+        places=2 * BINS,
     )
-    np.asarray(work.series)[:] = 0.0
-    return work
 
 
 class Pass:

@@ -166,13 +166,19 @@ def quantile(ascending: Array[f64], count: i64, probability: f64) -> f64:
 def indicators(plan: Plan, work: Workspace, probability: f64) -> i64:
     """The centred series of ones for draws that do not exceed their quantile; gives the number of ones."""
     bound = quantile(work.ascending, plan.chains * plan.draws, probability)
-    ones = 0
-    for r in range(plan.total):
-        here = work.halves_ascending[r] <= bound
-        work.series[plan.place[work.halves_order[r]]] = 1.0 if here else 0.0
-        ones += 1 if here else 0
+    total = 0.0
+    for c in range(2 * plan.chains):
+        begin = c // 2 * plan.draws
+        own = work.row[begin if c % 2 == 0 else begin + plan.draws - plan.half :]
+        series = work.series[c * plan.stride :]
+        ones = 0.0
+        for i in simd(plan.half):
+            here = 1.0 if own[i] <= bound else 0.0
+            series[i] = here
+            ones += here
+        total += ones
     centre(plan, work)
-    return ones
+    return i64(total)
 
 
 @native

@@ -8,9 +8,11 @@ from __future__ import annotations
 from consilience.native.mathematics import float_bits
 from consilience.native.typed_python import Array, f64, i32, i64, native, u64
 
-BINS = 256  # of one digit: 8 bits
-DIGITS = 4
-MOVES_PER_NUMBER = 4  # more insertions than that cost more than sorting by the lower bits
+DIGIT = 11  # bits
+BINS = 2048
+KEY_BITS = 22
+KEYS = (1 << 22) - 1
+MOVES_PER_NUMBER = 4  # more insertions than that cost more than sorting by all bits
 LOW_HALF = 0xFFFFFFFF
 
 
@@ -37,42 +39,46 @@ def deal(source: Array[u64], target: Array[u64], count: i64, shift: u64, places:
 
 
 @native(shared=True)
-def sort_upper_halves(pairs: Array[u64], other: Array[u64], count: i64, places: Array[i64]) -> None:
-    """Sort words by their upper 32 bits in place, keeping the order of equal ones; `other` is memory as large."""
-    for digit in range(DIGITS * BINS):
+def sort_by_keys(pairs: Array[u64], other: Array[u64], count: i64, places: Array[i64]) -> None:
+    """Sort words by the 22 bits above the lowest 32, keeping the order of equal ones; `other` is memory as large."""
+    for digit in range(2 * BINS):
         places[digit] = 0
     for k in range(count):
         pair = u64(pairs[k])
         places[i64((pair >> 32) & (BINS - 1))] += 1
-        places[BINS + i64((pair >> 40) & (BINS - 1))] += 1
-        places[2 * BINS + i64((pair >> 48) & (BINS - 1))] += 1
-        places[3 * BINS + i64(pair >> 56)] += 1
+        places[BINS + i64(pair >> (32 + DIGIT))] += 1
     deal(pairs, other, count, 32, places)
-    deal(other, pairs, count, 40, places[BINS:])
-    deal(pairs, other, count, 48, places[2 * BINS :])
-    deal(other, pairs, count, 56, places[3 * BINS :])
+    deal(other, pairs, count, 32 + DIGIT, places[BINS:])
 
 
 @native(shared=True)
-def insert(values: Array[f64], pairs: Array[u64], count: i64) -> i64:
+def insert(order: Array[i32], ascending: Array[f64], count: i64) -> i64:
     """Sort by insertion what is nearly sorted; gives the number of moves, at which it ends if they become too many."""
     moves = 0
-    before = values[i64(u64(pairs[0]) & LOW_HALF)]
     for r in range(1, count):
-        pair = u64(pairs[r])
-        value = values[i64(pair & LOW_HALF)]
-        if value < before:
+        value = ascending[r]
+        if value < ascending[r - 1]:
+            position = order[r]
             k = r
-            while k > 0 and values[i64(u64(pairs[k - 1]) & LOW_HALF)] > value:
-                pairs[k] = u64(pairs[k - 1])
+            while k > 0 and ascending[k - 1] > value:
+                ascending[k] = ascending[k - 1]
+                order[k] = order[k - 1]
                 k -= 1
-            pairs[k] = pair
+            ascending[k] = value
+            order[k] = position
             moves += r - k
             if moves > MOVES_PER_NUMBER * count:
                 break
-        else:
-            before = value
     return moves
+
+
+@native
+def read_out(values: Array[f64], pairs: Array[u64], count: i64, order: Array[i32], ascending: Array[f64]) -> None:
+    """Positions from the lower halves of sorted words, and the values there."""
+    for k in range(count):
+        position = i64(u64(pairs[k]) & LOW_HALF)
+        order[k] = position
+        ascending[k] = values[position]
 
 
 @native(shared=True)
@@ -87,8 +93,8 @@ def sort_positions(
 ) -> None:
     """Put the positions 0 <= k < count in order of values[k], and the values; the last three arrays are memory.
 
-    Distances of the values' bits from the least are sorted by their upper 32 significant bits; the few that share
-    these are inserted. Where they are many, all lower bits are sorted first.
+    Distances of the values' bits from the least are sorted by their upper 22 significant bits; the few that share
+    these are inserted. Where they are many, all bits are sorted, the lowest first.
     """
     low = ordered_bits(values[0])
     high = low
@@ -99,22 +105,21 @@ def sort_positions(
     least = u64(low)
     spread = u64(high) - least
     shift = u64(0)
-    while spread >> shift > LOW_HALF:
+    while spread >> shift > KEYS:
         shift += 1
     for k in range(count):
-        distance = (u64(ordered_bits(values[k])) - least) >> shift
-        pairs[k] = (distance << 32) | u64(k)
-    sort_upper_halves(pairs, other, count, places)
-    if shift > 0 and insert(values, pairs, count) > MOVES_PER_NUMBER * count:
+        pairs[k] = (((u64(ordered_bits(values[k])) - least) >> shift) << 32) | u64(k)
+    sort_by_keys(pairs, other, count, places)
+    read_out(values, pairs, count, order, ascending)
+    if shift > 0 and insert(order, ascending, count) > MOVES_PER_NUMBER * count:
         for k in range(count):
-            pairs[k] = ((u64(ordered_bits(values[k])) - least) << 32) | u64(k)
-        sort_upper_halves(pairs, other, count, places)
-        for k in range(count):
-            position = u64(pairs[k]) & LOW_HALF
-            distance = u64(ordered_bits(values[i64(position)])) - least
-            pairs[k] = ((distance >> 32) << 32) | position
-        sort_upper_halves(pairs, other, count, places)
-    for k in range(count):
-        here = i64(u64(pairs[k]) & LOW_HALF)
-        order[k] = here
-        ascending[k] = values[here]
+            pairs[k] = u64(k)
+        sorted = u64(0)  # bits
+        while sorted < 64:
+            for k in range(count):
+                position = u64(pairs[k]) & LOW_HALF
+                distance = u64(ordered_bits(values[i64(position)])) - least
+                pairs[k] = (((distance >> sorted) & KEYS) << 32) | position
+            sort_by_keys(pairs, other, count, places)
+            sorted += KEY_BITS
+        read_out(values, pairs, count, order, ascending)

@@ -1,4 +1,4 @@
-"""What watching a run converge costs beside vectorised NumPy: checks that fail and that pass, memory; and a summary."""
+"""Cost of convergence checks that fail and that pass, beside vectorised NumPy; memory; and a summary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from benchmarks.memory import resident
 from benchmarks.native import one_core
 from benchmarks.report import Row, show
 from consilience.diagnostics import examine, summary
-from consilience.diagnostics.watch import StoppingRule, Watch
+from consilience.diagnostics.monitor import ConvergenceMonitor
+from consilience.diagnostics.stopping_rule import StoppingRule
 
 CHAINS, DRAWS, SCALARS, MANY = 4, 1000, 1000, 10_000
 BLOCK = 200
@@ -38,26 +39,23 @@ def seconds_of(work: Callable[[], object]) -> float:
     return time.perf_counter() - begin
 
 
-def passing(draws: np.ndarray, rule: StoppingRule, earlier: bool) -> float:
-    """Seconds of a check that looks at everything; with `earlier`, after one on all draws but the last block."""
-    watch = Watch(CHAINS, draws.shape[2])
-    watch.extend(draws[:, : DRAWS - BLOCK])
-    if earlier:
-        watch.measure()
-    watch.extend(draws[:, DRAWS - BLOCK :])
-    seconds = seconds_of(lambda: watch.check(rule))
-    assert watch.check(rule) is None
+def passing(draws: np.ndarray, rule: StoppingRule) -> float:
+    """Seconds of a check that examines everything."""
+    monitor = ConvergenceMonitor(CHAINS, draws.shape[2])
+    monitor.extend(draws)
+    seconds = seconds_of(lambda: monitor.check(rule))
+    assert monitor.check(rule) is None
     return seconds
 
 
 def failing(draws: np.ndarray) -> float:
     """Seconds of the check after a failing one and another block of draws."""
-    watch = Watch(CHAINS, draws.shape[2])
-    watch.extend(draws[:, : DRAWS - BLOCK])
+    monitor = ConvergenceMonitor(CHAINS, draws.shape[2])
+    monitor.extend(draws[:, : DRAWS - BLOCK])
     rule = StoppingRule(target_ess=1e9)
-    assert watch.check(rule) is not None
-    watch.extend(draws[:, DRAWS - BLOCK :])
-    return seconds_of(lambda: watch.check(rule))
+    assert monitor.check(rule) is not None
+    monitor.extend(draws[:, DRAWS - BLOCK :])
+    return seconds_of(lambda: monitor.check(rule))
 
 
 def speed() -> list[Row]:
@@ -68,36 +66,34 @@ def speed() -> list[Row]:
         kind = f"AR {coefficient}" if coefficient else "independent"
         rule = StoppingRule(target_ess=size, target_rhat=1.1)
         by_numpy = min(seconds_of(lambda draws=draws: examine(draws)) for _ in range(2))
-        for earlier in (False, True):
-            best = min(passing(draws, rule, earlier) for _ in range(REPEATS))
-            what = f"passing check, {kind}, {'a fifth of the draws new' if earlier else 'first look'}"
-            note = f"all diagnostics of all draws by NumPy {by_numpy:.2f} s"
-            rows.append(Row(what, best, "s", PASSING_LIMIT, note=note))
+        best = min(passing(draws, rule) for _ in range(REPEATS))
+        note = f"all diagnostics of all draws by NumPy {by_numpy:.2f} s"
+        rows.append(Row(f"passing check, {kind}", best, "s", PASSING_LIMIT, note=note))
         if not coefficient:
             best = min(failing(draws) for _ in range(REPEATS))
             rows.append(Row("failing check after a failing one", 1e3 * best, "ms", FAILING_LIMIT))
-            watch = Watch(CHAINS, SCALARS)
-            watch.extend(draws)
-            best = min(seconds_of(lambda watch=watch: watch.apart(1.2)) for _ in range(REPEATS))
-            rows.append(Row("looking for chains that disagree, none", 1e3 * best, "ms"))
+            monitor = ConvergenceMonitor(CHAINS, SCALARS)
+            monitor.extend(draws)
+            best = min(seconds_of(lambda monitor=monitor: monitor.disagreeing(1.2)) for _ in range(REPEATS))
+            rows.append(Row("seeking chains that disagree, none", 1e3 * best, "ms"))
             best = min(seconds_of(lambda draws=draws: summary(draws)) for _ in range(REPEATS))
             rows.append(Row("summary of all", best, "s", SUMMARY_LIMIT))
             more = draws[:, :100].copy()
-            best = min(seconds_of(lambda watch=watch, more=more: watch.extend(more)) for _ in range(REPEATS))
+            best = min(seconds_of(lambda monitor=monitor, more=more: monitor.extend(more)) for _ in range(REPEATS))
             rows.append(Row("taking 100 draws", 1e3 * best, "ms"))
     return rows
 
 
 def memory() -> list[Row]:
-    """Resident memory of a watch of ten thousand scalars that has looked at all of them."""
+    """Resident memory of a monitor of ten thousand scalars that has looked at all of them."""
     block = np.random.default_rng(1).normal(size=(CHAINS, 100, MANY))
-    Watch(1, 1).extend(np.zeros((1, 10, 1)))
+    ConvergenceMonitor(1, 1).extend(np.zeros((1, 10, 1)))
     before = resident()
-    watch = Watch(CHAINS, MANY)
+    monitor = ConvergenceMonitor(CHAINS, MANY)
     for _ in range(DRAWS // 100):
-        watch.extend(block)
-        watch.measure(range(0, MANY, 100))
-    seconds = seconds_of(watch.measure)
+        monitor.extend(block)
+        monitor.measure(range(0, MANY, 100))
+    seconds = seconds_of(monitor.measure)
     note = f"all figures in {seconds:.2f} s"
     return [Row("beyond the draws, which it reads where they lie", resident() - before, "MB", MEMORY_LIMIT, note=note)]
 
@@ -107,7 +103,7 @@ def main() -> None:
     one_core()
     with threadpool_limits(1):
         show(f"Convergence of {SCALARS} scalars, {CHAINS} chains of {DRAWS} draws, one core", speed())
-        show(f"Memory of a watch of {MANY} scalars", memory())
+        show(f"Memory of a monitor of {MANY} scalars", memory())
 
 
 if __name__ == "__main__":
