@@ -292,14 +292,13 @@ def test_potential_without_a_value_is_named() -> None:
             pm.sample(random_seed=1, progressbar=False)
 
 
-def test_discrete_free_variables() -> None:
+def test_discrete_free_variables_have_no_derivatives() -> None:
     with pm.Model() as model:
         pm.Poisson("n", 3)
         pm.Normal("x")
-        with pytest.raises(pm.ModelError, match=r"`n` is discrete \(Poisson, int64\)"):
-            pm.sample(random_seed=1, progressbar=False)
-    with pytest.raises(pm.ModelError, match="`n` is discrete"):
-        model.log_density()
+    logp, gradient = model.log_density()(np.array([2.0, 1.0]))
+    assert logp == pytest.approx(model.compile_logp()({"n": 2, "x": 1.0}))
+    np.testing.assert_allclose(gradient, [0.0, -1.0])
     with pytest.raises(pm.ModelError, match="`n` is discrete"):
         model.compile_dlogp("n")
     assert model.compile_logp()({"n": 2, "x": 0.0}) == pytest.approx(2 * np.log(3) - 3 - np.log(2) - 0.9189385332)
@@ -443,9 +442,10 @@ def test_variables_larger_than_the_memory_are_named() -> None:
             pm.sample_prior_predictive(10)
 
 
-def test_kernels_take_settings_and_no_variables() -> None:
+def test_step_methods_take_variables_first_and_settings_by_name() -> None:
     with pm.Model():
         x = pm.Normal("x")
         for kernel in (pm.NUTS, pm.HamiltonianMC, pm.Metropolis):
-            with pytest.raises(pm.SamplingError, match="moves all variables of a model, so it takes none"):
-                kernel([x])
+            assert kernel([x]).vars == kernel("x").vars == ("x",)
+            with pytest.raises(pm.SamplingError, match="takes variables or their names first.*settings by name"):
+                kernel(0.9)
