@@ -102,11 +102,11 @@ def require_not_repeated(node: Node, argument: Node) -> None:
         )
 
 
-def together(node: Node, parts: Sequence[Measure]) -> Sources:
-    """The sources of several measures; refuses parts that share elements of a random variable."""
+def together(node: Node, parts: Sequence[Sources]) -> Sources:
+    """The sources of all parts together; refuses parts that share elements of a random variable."""
     sources: dict[Node, npt.NDArray[np.int64] | None] = {}
     for part in parts:
-        for rv, positions in part.sources.items():
+        for rv, positions in part.items():
             if rv not in sources:
                 sources[rv] = positions
                 continue
@@ -121,21 +121,21 @@ def together(node: Node, parts: Sequence[Measure]) -> Sources:
     return sources
 
 
-def share_elements(parts: Sequence[Measure]) -> bool:
-    """Whether several measures use the same element of a random variable."""
+def share_elements(parts: Sequence[Sources]) -> bool:
+    """Whether several parts use the same element of a random variable."""
     held: list[tuple[Node, npt.NDArray[np.int64] | None]] = []
     for part in parts:
-        for rv, positions in part.sources.items():
+        for rv, positions in part.items():
             for other, taken in held:
                 if rv is other and (positions is None or taken is None or np.intersect1d(positions, taken).size):
                     return True
-        held += part.sources.items()
+        held += part.items()
     return False
 
 
-def are_independent(parts: Sequence[Measure]) -> bool:
+def are_independent(parts: Sequence[Sources]) -> bool:
     """Whether parts share no element of a random variable, and none is a parameter of another."""
-    return not share_elements(parts) and not parents_among({rv: None for part in parts for rv in part.sources})
+    return not share_elements(parts) and not parents_among({rv: None for part in parts for rv in part})
 
 
 def parents_among(sources: Sources) -> list[Node]:
@@ -144,7 +144,7 @@ def parents_among(sources: Sources) -> list[Node]:
     return [rv for rv in sources if rv in above]
 
 
-def independent(node: Node, parts: Sequence[Measure]) -> Sources:
+def independent(node: Node, parts: Sequence[Sources]) -> Sources:
     """As `together`; refuses parts of which one is a parameter of another as well."""
     sources = together(node, parts)
     for rv in parents_among(sources):

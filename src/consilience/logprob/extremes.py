@@ -233,5 +233,5 @@ def of_two(node: Node) -> Measure | None:
     parts = [derive(operand) for operand in node.inputs]
     if any(part.event_axes for part in parts):
         return None
-    sources = independent(node, parts)
+    sources = independent(node, [part.sources for part in parts])
     return Extreme(node, [Group(part) for part in parts], sources, node.op.function == "maximum")

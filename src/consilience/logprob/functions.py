@@ -112,8 +112,7 @@ def conditional_logp(
     for node, measure in measures.items():
         for other in held:
             shared = [rv for rv in measure.sources if rv in other.sources]
-            if shared:
-                independent(node, [_only(measure, shared), _only(other, shared)])
+            independent(node, [{rv: one.sources[rv] for rv in shared} for one in (measure, other)])
         held.append(measure)
     with without_sources():
         results = [_requiring(measure, measure.logp(_value(measure, values[n]))) for n, measure in measures.items()]
@@ -131,11 +130,6 @@ def conditional_logp(
                     "give the value of that variable itself",
                 )
         return dict(zip(rv_values, results, strict=True))
-
-
-def _only(measure: Measure, shared: list[Node]) -> Measure:
-    """The measure with those sources alone that it shares with another."""
-    return Measure(measure.node, {rv: measure.sources[rv] for rv in shared})
 
 
 def _cut(values: Mapping[Node, Node]) -> dict[Node, Node]:

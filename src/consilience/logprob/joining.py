@@ -33,7 +33,7 @@ class Joined(Measure):
         self.axis = node.op.axis - node.ndim
         self.parts = parts
         axes = {axis for part in parts for axis in part.event_axes}
-        sources = together(node, parts)
+        sources = together(node, [part.sources for part in parts])
         self.related = bool(parents_among(sources))
         super().__init__(
             node,
@@ -148,5 +148,5 @@ def joined(node: Node) -> Measure | None:
     if not all(isinstance(operand.static_shape[node.op.axis], int) for operand in node.inputs):
         raise refusal(node, "the length of a part along the axis is not known", "give the parts a known length")
     parts = [derive(o) if is_measurable(o) else Dirac(o) for o in node.inputs]
-    of_normal = linear_map(node) if share_elements(parts) else None
+    of_normal = linear_map(node) if share_elements([part.sources for part in parts]) else None
     return Joined(node, parts) if of_normal is None else of_normal

@@ -70,12 +70,16 @@ def only_way(node: Node) -> Node | None:
     for candidate in reversed(topological([node], stop=is_random)):
         if candidate is node or not is_measurable(candidate):
             continue
-        rest = topological([node], stop=lambda n, end=candidate: n is end or is_random(n))  # type: ignore[misc]
+        rest = _down_to(node, candidate)
         if not any(is_random(n) and n is not candidate for n in rest):
             steps = [n for n in rest if n is not candidate and is_measurable(n)]
             known = all(isinstance(n.op, Elementwise) and n.op.function in FUNCTIONS for n in steps)
             return candidate if known else None
     return None
+
+
+def _down_to(node: Node, end: Node) -> list[Node]:
+    return topological([node], stop=lambda n: n is end or is_random(n))
 
 
 def direction(node: Node, argument: Node, ends: Ends) -> bool | None:

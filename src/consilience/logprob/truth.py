@@ -108,7 +108,7 @@ def combined(node: Node) -> Measure | None:
     if node.dtype != "bool" or not all(not_repeated(node, o) for o in node.inputs if is_measurable(o)):
         return None
     parts = [truth_value(operand) for operand in node.inputs if is_measurable(operand)]
-    sources = independent(node, parts)
+    sources = independent(node, [part.sources for part in parts])
     fixed = [operand for operand in node.inputs if not is_measurable(operand)]
     conjunction = node.op.function.endswith("and")
     result = [part.log_true if conjunction else part.log_false for part in parts]
