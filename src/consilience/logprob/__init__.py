@@ -21,6 +21,7 @@ CASES = tuple(
         "order",
         "rearrangement",
         "rounding",
+        "softmax",
         "sums",
         "transformed",
         "truth",
