@@ -5,10 +5,11 @@ from importlib import import_module
 from consilience.distributions.custom import CustomDist
 from consilience.logprob.functions import conditional_logp, icdf, logccdf, logcdf, logp
 
-# One module per mathematical case; each registers its rules when it is imported.
+# One module per mathematical case. Each registers its rules when it is imported; rules of one op are tried in order.
 CASES = tuple(
     import_module(f"consilience.logprob.{name}")
     for name in (
+        "order",  # a place of a sorted vector, before parts of any vector
         "censoring",
         "cumulative",
         "derived",
@@ -18,7 +19,6 @@ CASES = tuple(
         "matrix_product",
         "mixture",
         "numeric_inverse",
-        "order",
         "rearrangement",
         "rounding",
         "softmax",

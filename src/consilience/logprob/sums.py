@@ -100,7 +100,7 @@ MEMBERS: Final[dict[type[Distribution], Callable[[Any], tuple[Family, Numbers, N
 }
 
 
-class Term(Record):
+class Summand(Record):
     """A member of a family plus numbers that are not random, and the random variables that it is made of."""
 
     family: Family
@@ -110,7 +110,7 @@ class Term(Record):
     sources: Any
 
 
-def term_of(node: Node) -> Term | None:
+def term_of(node: Node) -> Summand | None:
     """The node as a member of a family; None where it is none."""
     op = node.op
     if isinstance(op, RandomVariable | Index | Reshape | Transpose | ExpandDims | Squeeze):
@@ -135,7 +135,7 @@ def term_of(node: Node) -> Term | None:
     return None
 
 
-def _of_variable(node: Node) -> Term | None:
+def _of_variable(node: Node) -> Summand | None:
     if any(is_measurable(array) for array in node.inputs[1:]) and not isinstance(node.op, RandomVariable):
         return None
     measure = derive(node)
@@ -146,10 +146,10 @@ def _of_variable(node: Node) -> Term | None:
         return None
     family, numbers, added = MEMBERS[type(bound)](bound)
     kept = () if added is None or _is_zero(added) else (added,)
-    return Term(family, numbers, kept, measure.shape, measure.sources)
+    return Summand(family, numbers, kept, measure.shape, measure.sources)
 
 
-def _scaled(term: Term | None, factor: Node) -> Term | None:
+def _scaled(term: Summand | None, factor: Node) -> Summand | None:
     if term is None or term.family.scaled is None:
         return None
     known = _known(factor)
@@ -157,11 +157,11 @@ def _scaled(term: Term | None, factor: Node) -> Term | None:
     if signs != "all" and (known is None or not (known == -1 if signs == "-1" else known > 0).all()):
         return None
     added = tuple(factor * number for number in term.added)
-    return Term(term.family, term.family.scaled(factor, *term.numbers), added, term.shape, term.sources)
+    return Summand(term.family, term.family.scaled(factor, *term.numbers), added, term.shape, term.sources)
 
 
-def _of_operands(node: Node, function: str) -> Term | None:
-    terms: list[Term] = []
+def _of_operands(node: Node, function: str) -> Summand | None:
+    terms: list[Summand] = []
     added: list[Node] = []
     for place, operand in enumerate(node.inputs):
         negative = function == "sub" and place == 1
@@ -183,10 +183,10 @@ def _of_operands(node: Node, function: str) -> Term | None:
     parts = [term.sources for term in terms]
     if not are_independent(parts):
         return None
-    return Term(family, tuple(combined), tuple(added), node.static_shape, together(node, parts))
+    return Summand(family, tuple(combined), tuple(added), node.static_shape, together(node, parts))
 
 
-def _of_reduction(node: Node, axes: tuple[int, ...]) -> Term | None:
+def _of_reduction(node: Node, axes: tuple[int, ...]) -> Summand | None:
     (argument,) = node.inputs
     term = term_of(argument)
     if term is None:
@@ -201,7 +201,7 @@ def _of_reduction(node: Node, axes: tuple[int, ...]) -> Term | None:
             return None
         combined.append(reduce("max", spread(value, shape), axes) if value.ndim else value)
     added = tuple(reduce("sum", spread(number, shape), axes) for number in term.added)
-    return Term(term.family, tuple(combined), added, node.static_shape, term.sources)
+    return Summand(term.family, tuple(combined), added, node.static_shape, term.sources)
 
 
 def _quotient(a: Node, b: Node) -> Node:
@@ -243,7 +243,7 @@ def _equal(a: Node, b: Node) -> bool:
     return bool(np.allclose([first.min(), first.max(), second.min(), second.max()], first.flat[0], rtol=1e-14, atol=0))
 
 
-def _measure(node: Node, term: Term) -> Measure:
+def _measure(node: Node, term: Summand) -> Measure:
     distribution, parameters = term.family.member(*term.numbers)
     made = VariableMeasure(stand_in(distribution.variable(parameters, node.static_shape), term.sources))
     return Transformed(node, made, shift(functools.reduce(operator.add, term.added))) if term.added else made
