@@ -66,16 +66,45 @@ def derive(node: Node) -> Measure:
             "write the step as a function of one operand, such as `x**2` for `x * x`",
         )
     if len(random) > 1:
-        listed = " and ".join(describe(operand) for operand in random)
-        raise refusal(
-            node,
-            f"{len(random)} random operands meet in one step that cannot be inverted, {listed}",
-            "give all but one of them values with `conditional_logp`, or write the density as `CustomDist(logp=)`",
-        )
+        raise refusal(node, *_of_several(node, random))
     raise refusal(
         node,
         f"there is no rule for `{node.op!r}` of {describe(random[0])}",
         "write the density as `CustomDist(logp=)`",
+    )
+
+
+# What the user may write instead, by the function of independent operands.
+INSTEAD: Final = dict.fromkeys(
+    ("add", "sub"), "make one a parameter of another, as `Normal.dist(x, 1.0)` for a normal variable added to x, "
+)
+INSTEAD |= dict.fromkeys(
+    ("mul", "true_div"), "make one a parameter of another, as `Normal.dist(0.0, x)` for a normal variable times x, "
+)
+
+
+def _of_several(node: Node, random: Sequence[Node]) -> tuple[str, str]:
+    """Why a step of several random operands stops a derivation, and what would help."""
+    listed = " and ".join(describe(operand) for operand in random)
+    why = f"{len(random)} random operands meet in one step that cannot be inverted, {listed}"
+    below = [direct_variables(operand) for operand in random]
+    held = [rv for i, own in enumerate(below) for rv in own if any(rv in other for other in below[:i])]
+    if held:
+        return (
+            f"{why}; more than one depends on {describe(held[0])}",
+            "write the step as a function of one operand, or the density as `CustomDist(logp=)`",
+        )
+    above = parents_among({rv: None for own in below for rv in own})
+    if above:
+        return (
+            f"{why}; {describe(above[0])} is a parameter of another of their variables",
+            "give it a value with `conditional_logp`",
+        )
+    function = node.op.function if isinstance(node.op, Elementwise) else ""
+    return (
+        why,
+        INSTEAD.get(function, "")
+        + "give all but one of them values with `conditional_logp`, or write the density as `CustomDist(logp=)`",
     )
 
 

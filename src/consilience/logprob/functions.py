@@ -37,7 +37,7 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
     raises     MissingRuleError that names the node which stops the derivation
     """
     del warn_rvs
-    if is_random(rv):
+    if is_random(_node(rv)):
         return densities.logp(rv, value)
     measure = _measure(rv, numeric_inverse)
     with without_sources():
@@ -47,7 +47,7 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
 def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
     """log P(X <= value), elementwise. As `logp` otherwise."""
     del warn_rvs
-    if is_random(rv):
+    if is_random(_node(rv)):
         return densities.logcdf(rv, value)
     measure = _measure(rv, numeric_inverse)
     with without_sources():
@@ -57,7 +57,7 @@ def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric
 def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
     """log P(X > value), elementwise. As `logp` otherwise."""
     del warn_rvs
-    if is_random(rv):
+    if is_random(_node(rv)):
         return densities.logccdf(rv, value)
     measure = _measure(rv, numeric_inverse)
     with without_sources():
@@ -67,7 +67,7 @@ def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeri
 def icdf(rv: Node, q: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
     """The quantile of a probability q, elementwise as float; NaN for q outside [0, 1]. As `logp` otherwise."""
     del warn_rvs
-    if is_random(rv):
+    if is_random(_node(rv)):
         return densities.icdf(rv, q)
     measure = _measure(rv, numeric_inverse)
     with without_sources():

@@ -112,7 +112,7 @@ class Measure(ABC):
     def missing(self, formula: str) -> NoReturn:
         """Raise MissingRuleError: this case has no such formula."""
         raise MissingRuleError(
-            f"no `{formula}` follows for {describe(self.node)}: only its density is known. Use `logp`, or draws of it."
+            f"no `{formula}` follows for {describe(self.node)}: there is no formula for it. Use `logp`, or draws of it."
         )
 
     # ---- what follows

@@ -209,7 +209,7 @@ def monotone_function(node: Node) -> Measure | None:
         raise refusal(
             node,
             f"it {'in' if increasing else 'de'}creases in {describe(argument)}, but its inverse has no closed form",
-            "to find the inverse numerically, give `numeric_inverse=True`",
+            "to find the inverse numerically, give `numeric_inverse=True` to `logp`, or to `CustomDist` beside `dist`",
         )
     require_not_repeated(node, argument)
     return Transformed(node, measure, bijection(node, argument, measure.ends, increasing))
