@@ -29,7 +29,6 @@ BASES = {
     "difference": lambda: pt.diff(pd.Normal.dist([0.0, 0.5], 0.8))[0],
     "of a vector": lambda: pd.MvNormal.dist([0.0, 0.5], [[1.0, 0.3], [0.3, 0.7]])[0],
     "sum of counts": lambda: pd.NegativeBinomial.dist(n=[0.8, 1.5], p=0.6).sum() * 1.0,
-    "difference of counts": lambda: (pd.Poisson.dist(3.0) - pd.Poisson.dist(2.0)) * 1.0,
     "derived": lambda: derived_variable(2.0 * pd.Gamma.dist(2.0, 1.5) - 1.0),
     "middle of three": lambda: pt.sort(pd.Normal.dist([0.0, 1.0, -0.5], [1.0, 0.5, 2.0]))[1],
     "middle of equal ones": lambda: pt.sort(pd.Laplace.dist(0.2, 0.7, shape=3))[1],

@@ -1,4 +1,4 @@
-"""Graphs without a density that users write by mistake: what stops the derivation, on which line, and what would help."""
+"""Graphs without a density that users write by mistake: what stops them, on which line, and what would help."""
 
 from __future__ import annotations
 

@@ -73,6 +73,13 @@ def test_sums_of_counts(name: str) -> None:
     check_discrete(make(), least + np.arange(60))
 
 
+def test_functions_of_differences_at_their_ends() -> None:
+    """The value 0 of a sigmoid is the image of -inf, below which no difference of counts lies."""
+    node = pt.sigmoid(0.2 * (pd.Poisson.dist(3.0) - pd.Poisson.dist(2.0)))
+    np.testing.assert_array_equal(evaluated(logprob.logcdf, node, [0.0, 1.0]), [-np.inf, 0.0])
+    np.testing.assert_array_equal(evaluated(logprob.logccdf, node, [0.0, 1.0]), [0.0, -np.inf])
+
+
 def test_numbers_that_are_equal_by_name() -> None:
     """Symbols that are the same in all terms are equal."""
     p = tensor_input("float64", (), "p")

@@ -75,12 +75,9 @@ def derive(node: Node) -> Measure:
 
 
 # What the user may write instead, by the function of independent operands.
-INSTEAD: Final = dict.fromkeys(
-    ("add", "sub"), "make one a parameter of another, as `Normal.dist(x, 1.0)` for a normal variable added to x, "
-)
-INSTEAD |= dict.fromkeys(
-    ("mul", "true_div"), "make one a parameter of another, as `Normal.dist(0.0, x)` for a normal variable times x, "
-)
+_LOCATION: Final = "make one a parameter of another, as `Normal.dist(x, 1.0)` for a normal variable added to x, "
+_SCALE: Final = "make one a parameter of another, as `Normal.dist(0.0, x)` for a normal variable times x, "
+INSTEAD: Final = {"add": _LOCATION, "sub": _LOCATION, "mul": _SCALE, "true_div": _SCALE}
 
 
 def _of_several(node: Node, random: Sequence[Node]) -> tuple[str, str]:
