@@ -16,14 +16,14 @@ CHANCE = 1e-5
 COUNT = 4000
 
 
-def evaluated(formula, node: Node, values) -> np.ndarray:
+def evaluated(formula, node: Node, values, **options) -> np.ndarray:
     """A formula of `logprob` at values."""
-    return np.asarray(value_of(formula(node, np.asarray(values))))
+    return np.asarray(value_of(formula(node, np.asarray(values), **options)))
 
 
-def cdf(node: Node, values) -> np.ndarray:
+def cdf(node: Node, values, **options) -> np.ndarray:
     """P(X <= x)."""
-    return np.exp(evaluated(logprob.logcdf, node, values))
+    return np.exp(evaluated(logprob.logcdf, node, values, **options))
 
 
 def draws_of(node: Node, count: int = COUNT) -> np.ndarray:
@@ -32,36 +32,39 @@ def draws_of(node: Node, count: int = COUNT) -> np.ndarray:
     return draws[~np.isnan(draws)]
 
 
-def check_continuous(node: Node) -> None:
-    """A scalar node without atoms: density, both tails, draws and gradient agree."""
+def check_continuous(node: Node, **options) -> None:
+    """A scalar node without atoms: density, both tails, draws and gradient agree; `options` are those of `logp`."""
     draws = draws_of(node)
-    total = float(cdf(node, [np.inf])[0])
-    assert scipy.stats.kstest(draws, lambda x: cdf(node, x) / total).pvalue > CHANCE
+    total = float(cdf(node, [np.inf], **options)[0])
+    assert scipy.stats.kstest(draws, lambda x: cdf(node, x, **options) / total).pvalue > CHANCE
     points = np.quantile(draws, [0.03, 0.2, 0.41, 0.6, 0.87, 0.98])
     width = np.quantile(draws, 0.75) - np.quantile(draws, 0.25)
-    density = evaluated(logprob.logp, node, points)
-    check_slope(node, points, np.exp(density), width)
+    density = evaluated(logprob.logp, node, points, **options)
+    check_slope(node, points, np.exp(density), width, **options)
     np.testing.assert_allclose(
-        np.exp(evaluated(logprob.logccdf, node, points)), total - cdf(node, points), rtol=1e-9, atol=1e-12
+        np.exp(evaluated(logprob.logccdf, node, points, **options)),
+        total - cdf(node, points, **options),
+        rtol=1e-9,
+        atol=1e-12,
     )
-    check_gradient(node, points)
+    check_gradient(node, points, **options)
 
 
-def check_slope(node: Node, points, density, width: float) -> None:
+def check_slope(node: Node, points, density, width: float, **options) -> None:
     """Density is the slope of the distribution function, by Richardson's extrapolation of central differences."""
     step = 1e-3 * np.minimum(width, 1 / np.maximum(density, 1e-3))
 
     def difference(h):
-        return (cdf(node, points + h) - cdf(node, points - h)) / (2 * h)
+        return (cdf(node, points + h, **options) - cdf(node, points - h, **options)) / (2 * h)
 
     slope = (4 * difference(step / 2) - difference(step)) / 3
     np.testing.assert_allclose(density, slope, rtol=2e-4, atol=1e-7)
 
 
-def check_gradient(node: Node, points) -> None:
+def check_gradient(node: Node, points, **options) -> None:
     """The derivative of the log density by the value is that of differences, by Richardson's extrapolation."""
     value = tensor_input("float64", (len(points),), "value")
-    result = logprob.logp(node, value)
+    result = logprob.logp(node, value, **options)
     (slope,) = gradient(result.sum(), [value])
     found = value_of(slope, {value: points})
     # A density may be infinite at 0 and at the ends of the support.
@@ -75,14 +78,16 @@ def check_gradient(node: Node, points) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
-def check_discrete(node: Node, values) -> None:
+def check_discrete(node: Node, values, **options) -> None:
     """A scalar node of masses: they sum to 1 over the values, make up the tails, and draws follow them."""
     values = np.sort(np.asarray(values, "float64"))
-    masses = np.exp(evaluated(logprob.logp, node, values))
+    masses = np.exp(evaluated(logprob.logp, node, values, **options))
     np.testing.assert_allclose(masses.sum(), 1, rtol=1e-7)
     reached = np.cumsum(masses)
-    np.testing.assert_allclose(cdf(node, values), reached, rtol=1e-7, atol=1e-12)
-    np.testing.assert_allclose(np.exp(evaluated(logprob.logccdf, node, values)), 1 - reached, rtol=1e-6, atol=2e-8)
+    np.testing.assert_allclose(cdf(node, values, **options), reached, rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(
+        np.exp(evaluated(logprob.logccdf, node, values, **options)), 1 - reached, rtol=1e-6, atol=2e-8
+    )
     draws = draws_of(node)
     counts = np.array([np.isclose(draws, v, rtol=1e-9, atol=0).sum() for v in values])
     assert counts.sum() == len(draws)
@@ -97,7 +102,7 @@ def check_discrete(node: Node, values) -> None:
         )
 
 
-def check_quantiles(node: Node) -> None:
+def check_quantiles(node: Node, **options) -> None:
     """The quantile of a probability is where the distribution function reaches it."""
     q = np.array([0.01, 0.2, 0.5, 0.77, 0.99])
-    np.testing.assert_allclose(cdf(node, evaluated(logprob.icdf, node, q)), q, rtol=1e-9)
+    np.testing.assert_allclose(cdf(node, evaluated(logprob.icdf, node, q, **options), **options), q, rtol=1e-9)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -10,7 +12,7 @@ import consilience.distributions as pd
 import consilience.tensor as pt
 from consilience import logprob
 from consilience.errors import MissingRuleError
-from tests.logprob.laws import check_continuous, check_quantiles, evaluated
+from tests.logprob.laws import check_continuous, check_discrete, check_quantiles, evaluated
 
 CASES = {
     "greatest of equal ones": lambda: pd.Normal.dist(0.3, 1.2, shape=5).max(),
@@ -69,6 +71,10 @@ PLACES = {
     "least": lambda: pt.sort(pd.Normal.dist(0.3, 1.2, shape=5))[0],
     "second": lambda: pt.sort(pd.Normal.dist(0.3, 1.2, shape=5))[1],
     "middle of transformed ones": lambda: pt.sort(pt.exp(pd.Normal.dist(0.3, 1.2, shape=5)))[2],
+    "middle of different families": lambda: pt.sort(
+        pt.concatenate([pd.Normal.dist([0.0, 2.0], 1.0), pd.Gamma.dist([2.0, 3.0, 1.0], 1.0)])
+    )[2],
+    "second of different ones": lambda: pt.sort(pd.Normal.dist(np.array([0.0, 1.0, 3.0]), [1.0, 2.0, 0.5]))[-2],
     "function of the greatest": lambda: pt.exp(-0.3 * pt.sort(pd.Gamma.dist(2.0, 1.0, shape=4))[-1]),
 }
 
@@ -77,8 +83,43 @@ PLACES = {
 def test_order_statistics(name: str) -> None:
     """One place of sorted equal ones."""
     check_continuous(PLACES[name]())
-    if "function" not in name:
+    if "function" not in name and "different" not in name:
         check_quantiles(PLACES[name]())
+
+
+COUNTS = {
+    "second of equal counts": lambda: pt.sort(pd.Poisson.dist(2.5, shape=4))[1],
+    "greatest of different counts": lambda: pt.sort(pd.Poisson.dist([2.5, 1.0, 4.0]))[-1],
+    "middle of different counts": lambda: pt.sort(pt.stack([pd.Poisson.dist(2.5), pd.Binomial.dist(9, 0.4),
+                                                            pd.Geometric.dist(0.3)]))[1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_order_statistics_of_counts(name: str) -> None:
+    """Masses, tails and draws agree."""
+    check_discrete(COUNTS[name](), np.arange(80))
+
+
+def test_places_are_the_extremes() -> None:
+    """The last place of different variables is the greatest, to the last digits of both tails."""
+    x = pd.Normal.dist(np.arange(12.0), 1.0)
+    values = np.array([-30.0, 0.0, 7.3, 11.0, 60.0])
+    for place, extreme in ((-1, x.max()), (0, x.min())):
+        for formula in (logprob.logp, logprob.logcdf, logprob.logccdf):
+            found = evaluated(formula, pt.sort(x)[place], values)
+            np.testing.assert_allclose(found, evaluated(formula, extreme, values), rtol=1e-10, atol=1e-15)
+
+
+def test_sorted_counts() -> None:
+    """Equal ones have fewer orders: the masses of all ascending vectors sum to 1."""
+    node = pt.sort(pd.Binomial.dist(3, 0.4, shape=4))
+    vectors = np.array(list(itertools.combinations_with_replacement(range(4), 4)))
+    masses = np.exp(evaluated(logprob.logp, node, vectors))
+    np.testing.assert_allclose(masses.sum(), 1, rtol=1e-12)
+    draws = pd.draw(node, 20000, random_seed=5)
+    share = (draws == [1, 1, 1, 2]).all(1).mean()
+    np.testing.assert_allclose(share, masses[(vectors == [1, 1, 1, 2]).all(1)][0], atol=0.015)
 
 
 def test_sorted_vectors() -> None:

@@ -33,6 +33,11 @@ FAMILIES = {
     "waiting times": lambda: pd.Exponential.dist(2.0, shape=3).sum(),
     "gammas of equal rate": lambda: pd.Gamma.dist(1.5, 2.0) + pd.Exponential.dist(2.0),
     "cauchy": lambda: pd.Cauchy.dist(1.0, 2.0, shape=2).sum() - pd.Cauchy.dist(0.0, 1.0),
+    "multiples of gammas": lambda: 2.0 * pd.Gamma.dist(1.5, 4.0) + 1.0 + pd.Gamma.dist(2.0, 1.0) / 2.0,
+    "chi-squared": lambda: pd.ChiSquared.dist([1.0, 2.5]).sum() + pd.ChiSquared.dist(1.0),
+    "inverse gaussian": lambda: pd.Wald.dist(1.3, 2.0, shape=3).sum(),
+    "inverse gaussian of equal drift": lambda: pd.Wald.dist(1.0, 2.0, 0.5) + 3.0 * pd.Wald.dist(2.0, 24.0),
+    "levy": lambda: pd.Levy.dist(0.5, [0.3, 1.2]).sum() + 2.0 * pd.Levy.dist(0.1, 0.4),
     "the same variable twice": lambda: (lambda x: x[0] + 2.0 * x[0] + x[1])(normals()),
     "sum of a normal vector": lambda: pd.MvNormal.dist(MU, COVARIANCE).sum(),
     "element of a normal vector": lambda: pd.MvNormal.dist(MU, COVARIANCE)[1],
@@ -45,11 +50,43 @@ def test_continuous_sums(name: str) -> None:
     check_continuous(FAMILIES[name]())
 
 
-def test_sums_of_counts() -> None:
-    """Rates and numbers of trials add up; a number is added to the sum."""
-    check_discrete(pd.Poisson.dist([1.0, 2.0]).sum(), np.arange(40))
-    check_discrete(pd.Poisson.dist(1.0) + pd.Poisson.dist(2.0) + 3, 3 + np.arange(40))
-    check_discrete(pd.Binomial.dist([3, 4], 0.3).sum(), np.arange(8))
+COUNTS = {
+    "rates": (lambda: pd.Poisson.dist([1.0, 2.0]).sum(), 0),
+    "rates and a number": (lambda: pd.Poisson.dist(1.0) + 1 + pd.Poisson.dist(2.0) + 2, 3),
+    "trials": (lambda: pd.Binomial.dist([3, 4], 0.3).sum(), 0),
+    "single trials": (lambda: pd.Bernoulli.dist(0.3, shape=5).sum() + pd.Binomial.dist(2, 0.3), 0),
+    "failures": (
+        lambda: pd.NegativeBinomial.dist(n=2.0, p=0.6) + pd.NegativeBinomial.dist(n=[0.7, 1.1], p=0.6).sum(),
+        0,
+    ),
+    "failures by their mean": (lambda: pd.NegativeBinomial.dist(0.3, 0.9) + pd.NegativeBinomial.dist(0.1, 0.3), 0),
+    "trials to the first successes": (lambda: pd.Geometric.dist(0.6, shape=3).sum(), 3),
+    "difference of counts": (lambda: pd.Poisson.dist(3.0) - pd.Poisson.dist(2.0), -25),
+    "sum of differences": (lambda: pd.Skellam.dist(1.0, 2.0) + pd.Poisson.dist(1.5) - pd.Poisson.dist(0.5) + 1, -25),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_sums_of_counts(name: str) -> None:
+    """Masses sum to 1, make up the tails, and draws follow them."""
+    make, least = COUNTS[name]
+    check_discrete(make(), least + np.arange(60))
+
+
+def test_functions_of_differences_at_their_ends() -> None:
+    """The value 0 of a sigmoid is the image of -inf, below which no difference of counts lies."""
+    node = pt.sigmoid(0.2 * (pd.Poisson.dist(3.0) - pd.Poisson.dist(2.0)))
+    np.testing.assert_array_equal(evaluated(logprob.logcdf, node, [0.0, 1.0]), [-np.inf, 0.0])
+    np.testing.assert_array_equal(evaluated(logprob.logccdf, node, [0.0, 1.0]), [0.0, -np.inf])
+
+
+def test_numbers_that_are_equal_by_name() -> None:
+    """Symbols that are the same in all terms are equal."""
+    p = tensor_input("float64", (), "p")
+    density = logprob.logp(pd.NegativeBinomial.dist(n=2.0, p=p) + pd.NegativeBinomial.dist(n=3.0, p=p), [0, 4, 9])
+    np.testing.assert_allclose(value_of(density, {p: 0.4}), scipy.stats.nbinom(5, 0.4).logpmf([0, 4, 9]))
+    density = logprob.logp(pd.Binomial.dist([3, 4], p).sum(), [0, 4, 7])
+    np.testing.assert_allclose(value_of(density, {p: 0.4}), scipy.stats.binom(7, 0.4).logpmf([0, 4, 7]))
 
 
 B = np.array([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]])
@@ -142,6 +179,8 @@ REFUSED = {
     "2 random operands": lambda x: x[0] + pd.Gamma.dist(2.0, 1.0),
     "random operands meet": lambda x: pd.Gamma.dist(1.0, 1.0) + pd.Gamma.dist(1.0, 2.0),
     "operands meet": lambda x: x[0] + pd.Normal.dist(x[0], 1.0),
+    "random operands meet in": lambda x: pd.Wald.dist(1.0, 2.0) + pd.Wald.dist(2.0, 2.0),
+    "2 random operands meet in": lambda x: pd.Poisson.dist(1.0) + 2 * pd.Poisson.dist(2.0),
     "points of positive mass": lambda x: pt.cumsum(pt.clip(x, 0.0, 1.0)),
 }
 

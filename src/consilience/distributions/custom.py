@@ -45,6 +45,7 @@ class CustomDist(Distribution):
     dist            function (*parameters, size) -> an expression of random variables made by `….dist(…, size=size)`,
                     from which density, draws and support follow, in place of the other functions; the public names
                     of `consilience.logprob` give it its meaning
+    numeric_inverse whether the density of `dist` may invert monotone functions numerically, as for `logp`
     random          function (*parameters, rng, size) -> draws of shape `size`, as a graph; `rng` has the methods of
                     NumPy's generator, and is a random key for the functions of `pt.random`
     support_point   function (*parameters) -> a value from which sampling may start; 0 if not given
@@ -72,6 +73,7 @@ class CustomDist(Distribution):
         dtype: str = "float64",
         class_name: str = "CustomDist",
         dist: Formula | None = None,
+        numeric_inverse: bool = False,
         **unknown: Any,
     ) -> Node:
         """A variable outside any model; see the class."""
@@ -85,8 +87,11 @@ class CustomDist(Distribution):
             make = known_meaning("generated_variable")
             if make is None:
                 raise MissingRuleError(f"{class_name}: `dist=` derives densities: `import consilience.logprob` first.")
-            variable: Node = make(class_name, dist, [as_tensor(p) for p in parameters], shape, size, support_point)
+            values = [as_tensor(p) for p in parameters]
+            variable: Node = make(class_name, dist, values, shape, size, support_point, numeric_inverse)
             return variable
+        if numeric_inverse:
+            raise TypeError(f"{class_name}: `numeric_inverse` is for densities derived from `dist`; leave it out.")
         if logp is None and random is None:
             raise TypeError(f"{class_name} needs `logp=` (a density) or `random=` (draws), or both.")
         if dtype not in DTYPES:

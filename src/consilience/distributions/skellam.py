@@ -79,7 +79,10 @@ class Skellam(Discrete):
 
     def _log_tails(self, value: Node) -> tuple[Node, Node]:
         k = cast(value, "float64")
-        return _lower_tail(k, self.mu1, self.mu2), _lower_tail(-k - 1.0, self.mu2, self.mu1)
+        least, greatest = equal(k, -math.inf), equal(k, math.inf)
+        finite = where(logical_or(least, greatest), 0.0, k)
+        below, beyond = _lower_tail(finite, self.mu1, self.mu2), _lower_tail(-finite - 1.0, self.mu2, self.mu1)
+        return where(least, -math.inf, below), where(greatest, -math.inf, beyond)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return draw("random_poisson", fold_in(key, 0), shape, self.mu1) - draw(

@@ -1,42 +1,32 @@
 """Log densities derived from graphs: of random variables, and of expressions of them."""
 
+from importlib import import_module
+
 from consilience.distributions.custom import CustomDist
-from consilience.logprob import (
-    censoring,
-    cumulative,
-    derived,
-    extremes,
-    gaussian,
-    joining,
-    matrix_product,
-    mixture,
-    order,
-    rearrangement,
-    rounding,
-    sums,
-    transformed,
-    truth,
-    variables,
-)
 from consilience.logprob.functions import conditional_logp, icdf, logccdf, logcdf, logp
 
-# Each case registers its rules when it is imported.
-CASES = (
-    censoring,
-    cumulative,
-    derived,
-    extremes,
-    gaussian,
-    joining,
-    matrix_product,
-    mixture,
-    order,
-    rearrangement,
-    rounding,
-    sums,
-    transformed,
-    truth,
-    variables,
+# One module per mathematical case. Each registers its rules when it is imported; rules of one op are tried in order.
+CASES = tuple(
+    import_module(f"consilience.logprob.{name}")
+    for name in (
+        "order",  # a place of a sorted vector, before parts of any vector
+        "censoring",
+        "cumulative",
+        "derived",
+        "extremes",
+        "gaussian",
+        "joining",
+        "matrix_product",
+        "mixture",
+        "numeric_inverse",
+        "rearrangement",
+        "rounding",
+        "softmax",
+        "sums",
+        "transformed",
+        "truth",
+        "variables",
+    )
 )
 
 # PyMC's older name.

@@ -66,16 +66,42 @@ def derive(node: Node) -> Measure:
             "write the step as a function of one operand, such as `x**2` for `x * x`",
         )
     if len(random) > 1:
-        listed = " and ".join(describe(operand) for operand in random)
-        raise refusal(
-            node,
-            f"{len(random)} random operands meet in one step that cannot be inverted, {listed}",
-            "give all but one of them values with `conditional_logp`, or write the density as `CustomDist(logp=)`",
-        )
+        raise refusal(node, *_of_several(node, random))
     raise refusal(
         node,
         f"there is no rule for `{node.op!r}` of {describe(random[0])}",
         "write the density as `CustomDist(logp=)`",
+    )
+
+
+# What the user may write instead, by the function of independent operands.
+_LOCATION: Final = "make one a parameter of another, as `Normal.dist(x, 1.0)` for a normal variable added to x, "
+_SCALE: Final = "make one a parameter of another, as `Normal.dist(0.0, x)` for a normal variable times x, "
+INSTEAD: Final = {"add": _LOCATION, "sub": _LOCATION, "mul": _SCALE, "true_div": _SCALE}
+
+
+def _of_several(node: Node, random: Sequence[Node]) -> tuple[str, str]:
+    """Why a step of several random operands stops a derivation, and what would help."""
+    listed = " and ".join(describe(operand) for operand in random)
+    why = f"{len(random)} random operands meet in one step that cannot be inverted, {listed}"
+    below = [direct_variables(operand) for operand in random]
+    held = [rv for i, own in enumerate(below) for rv in own if any(rv in other for other in below[:i])]
+    if held:
+        return (
+            f"{why}; more than one depends on {describe(held[0])}",
+            "write the step as a function of one operand, or the density as `CustomDist(logp=)`",
+        )
+    above = parents_among({rv: None for own in below for rv in own})
+    if above:
+        return (
+            f"{why}; {describe(above[0])} is a parameter of another of their variables",
+            "give it a value with `conditional_logp`",
+        )
+    function = node.op.function if isinstance(node.op, Elementwise) else ""
+    return (
+        why,
+        INSTEAD.get(function, "")
+        + "give all but one of them values with `conditional_logp`, or write the density as `CustomDist(logp=)`",
     )
 
 
@@ -102,11 +128,11 @@ def require_not_repeated(node: Node, argument: Node) -> None:
         )
 
 
-def together(node: Node, parts: Sequence[Measure]) -> Sources:
-    """The sources of several measures; refuses parts that share elements of a random variable."""
+def together(node: Node, parts: Sequence[Sources]) -> Sources:
+    """The sources of all parts together; refuses parts that share elements of a random variable."""
     sources: dict[Node, npt.NDArray[np.int64] | None] = {}
     for part in parts:
-        for rv, positions in part.sources.items():
+        for rv, positions in part.items():
             if rv not in sources:
                 sources[rv] = positions
                 continue
@@ -121,21 +147,21 @@ def together(node: Node, parts: Sequence[Measure]) -> Sources:
     return sources
 
 
-def share_elements(parts: Sequence[Measure]) -> bool:
-    """Whether several measures use the same element of a random variable."""
+def share_elements(parts: Sequence[Sources]) -> bool:
+    """Whether several parts use the same element of a random variable."""
     held: list[tuple[Node, npt.NDArray[np.int64] | None]] = []
     for part in parts:
-        for rv, positions in part.sources.items():
+        for rv, positions in part.items():
             for other, taken in held:
                 if rv is other and (positions is None or taken is None or np.intersect1d(positions, taken).size):
                     return True
-        held += part.sources.items()
+        held += part.items()
     return False
 
 
-def are_independent(parts: Sequence[Measure]) -> bool:
+def are_independent(parts: Sequence[Sources]) -> bool:
     """Whether parts share no element of a random variable, and none is a parameter of another."""
-    return not share_elements(parts) and not parents_among({rv: None for part in parts for rv in part.sources})
+    return not share_elements(parts) and not parents_among({rv: None for part in parts for rv in part})
 
 
 def parents_among(sources: Sources) -> list[Node]:
@@ -144,7 +170,7 @@ def parents_among(sources: Sources) -> list[Node]:
     return [rv for rv in sources if rv in above]
 
 
-def independent(node: Node, parts: Sequence[Measure]) -> Sources:
+def independent(node: Node, parts: Sequence[Sources]) -> Sources:
     """As `together`; refuses parts of which one is a parameter of another as well."""
     sources = together(node, parts)
     for rv in parents_among(sources):

@@ -25,6 +25,7 @@ from consilience.ir.side_tables import describe
 from consilience.logprob.derivation import derive, direct_variables, is_measurable
 from consilience.logprob.measure import Measure, refusal
 from consilience.logprob.mixture import written_out
+from consilience.logprob.numeric_inverse import numeric_inverses
 from consilience.logprob.rearrangement import anywhere
 from consilience.ops.elementwise import TensorLike, as_tensor, cast
 from consilience.ops.random import fold_in
@@ -60,6 +61,7 @@ class Generated(Record):
     """A graph of parameters and of random keys, which come last.
 
     keys, arguments   number of the keys, and of the parameters that the user's functions take, which come first
+    numeric_inverse   whether functions may be inverted numerically
     """
 
     title: str
@@ -67,6 +69,7 @@ class Generated(Record):
     keys: int
     arguments: int
     support_point: Callable[..., TensorLike] | None
+    numeric_inverse: bool
 
 
 class DerivedDistribution(Distribution):
@@ -166,7 +169,8 @@ class DerivedDistribution(Distribution):
 def _measure(generated: Generated, values: tuple[Node, ...]) -> Measure:
     keys = [fresh_key() for _ in range(generated.keys)]
     (graph,) = generated.graph.apply(*values, *keys)
-    return derive(graph)
+    with numeric_inverses(generated.numeric_inverse):
+        return derive(graph)
 
 
 def _variable(
@@ -176,13 +180,15 @@ def _variable(
     shape: Any = None,
     size: Any = None,
     support_point: Callable[..., TensorLike] | None = None,
+    numeric_inverse: bool = False,
 ) -> Node:
     """A random variable of the distribution of a graph.
 
     parameters   leaves that the user's functions take, first of all
     """
     (graph,) = written_out([cast(graph, "int64") if graph.dtype == "bool" else graph])
-    derive(graph)  # errors name the user's nodes, which the region has no lines of
+    with numeric_inverses(numeric_inverse):
+        derive(graph)  # errors name the user's nodes, which the region has no lines of
     direct = direct_variables(graph)
     latent = [rv for rv in random_variables([graph]) if rv not in direct]
     if latent:
@@ -195,7 +201,7 @@ def _variable(
     leaves = [n for n in topological([graph]) if is_leaf(n) and n not in keys and n not in parameters]
     region, operands = close([graph], [*parameters, *leaves, *keys])
     values = operands[: len(operands) - len(keys)]
-    generated = Generated(title, region, len(keys), len(parameters), support_point)
+    generated = Generated(title, region, len(keys), len(parameters), support_point, numeric_inverse)
     return DerivedDistribution.variable(values, shape, size, (generated,))
 
 
@@ -216,15 +222,18 @@ def generated_variable(
     shape: Any,
     size: Any,
     support_point: Callable[..., TensorLike] | None,
+    numeric_inverse: bool,
 ) -> Node:
     """A random variable that has the distribution of what a function makes.
 
     function   (*parameters, size) -> an expression of random variables; `size` is the shape without the axes of one
                event, or None
+    numeric_inverse   as for `logp`
     """
     stand_ins = [tensor_input(p.dtype, p.static_shape) for p in parameters]
     trial = _made(title, function, stand_ins, None)
-    rank = -min(derive(written_out([trial])[0]).event_axes, default=0)
+    with numeric_inverses(numeric_inverse):
+        rank = -min(derive(written_out([trial])[0]).event_axes, default=0)
     if shape is not None and size is not None:
         raise TypeError(f"{title}: give `shape` (with the axes of one event) or `size` (without), not both.")
     wanted = None if size is None else wanted_shape(title, size, "size")
@@ -232,7 +241,7 @@ def generated_variable(
         full = wanted_shape(title, shape, "shape")
         wanted = full[: len(full) - rank]
     graph = trial if wanted is None else _made(title, function, stand_ins, wanted)
-    made = _variable(title, graph, stand_ins, support_point=support_point)
+    made = _variable(title, graph, stand_ins, support_point=support_point, numeric_inverse=numeric_inverse)
     if shape is not None and not same_shape(made.static_shape, full):
         raise ShapeError(f"{title}: `dist` made {describe(graph)} where the shape {text(full)} was asked for.")
     replaced = dict(zip(stand_ins, parameters, strict=True))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
-from consilience.distributions.mathematics import equal, exp, expm1, log, where
+from consilience.distributions.mathematics import equal, exp, expm1, greater, log, log1mexp, minimum, where
 from consilience.distributions.random_variable import RandomVariable, distribution_of
 from consilience.ir import Node
 from consilience.ir.dimension import product
@@ -118,6 +118,19 @@ class Extreme(Measure):
             total = total + group.sum(formula, value)
         return total
 
+    def _log_sum(self, formula: Formula, value: Node) -> Node:
+        total = self.groups[0].log_sum(formula, value)
+        for group in self.groups[1:]:
+            total = apply("logaddexp", total, group.log_sum(formula, value))
+        return total
+
+    def _log_any(self, tail: Formula, value: Node) -> Node:
+        """Logarithm of the probability that one number or more lies in a tail."""
+        none = self._sum(_logccdf if tail is _logcdf else _logcdf, value)
+        # Where the tails are as small as this, that two numbers lie there counts for nothing.
+        small = greater(none, -1e-17)
+        return where(small, self._log_sum(tail, value), log1mexp(where(small, -1.0, minimum(none, 0.0))))
+
     def logp(self, value: Node) -> Node:
         atoms = self.atoms(value)
         mass = None if atoms is None else self._mass(value)
@@ -139,21 +152,18 @@ class Extreme(Measure):
             nothing = equal(reached, -math.inf)
             return where(nothing, -math.inf, measure.logp(at) - where(nothing, 0.0, reached))
 
-        terms = [group.log_sum(hazard, value) for group in self.groups]
-        total = terms[0]
-        for term in terms[1:]:
-            total = apply("logaddexp", total, term)
+        total = self._log_sum(hazard, value)
         beyond = equal(total, -math.inf)
         return where(beyond, -math.inf, self._sum(tail, value) + where(beyond, 0.0, total))
 
     def logcdf(self, value: Node) -> Node:
         if self.greatest:
             return self._sum(_logcdf, value)
-        return _log_complement(self._sum(_logccdf, value))
+        return self._log_any(_logcdf, value)
 
     def logccdf(self, value: Node) -> Node:
         if self.greatest:
-            return _log_complement(self._sum(_logcdf, value))
+            return self._log_any(_logccdf, value)
         return self._sum(_logccdf, value)
 
     def quantile(self, q: Node) -> Node:
@@ -184,10 +194,6 @@ def _ends(groups: list[Group]) -> Ends:
     first = groups[0].measure.ends
     known = all(group.measure.ends == first and not any(isinstance(e, Node) for e in first) for group in groups)
     return first if known else (-math.inf, math.inf)
-
-
-def _log_complement(x: Node) -> Node:
-    return apply("log1mexp", apply("minimum", x, 0.0))
 
 
 def _logcdf(measure: Measure, value: Node) -> Node:
@@ -233,5 +239,5 @@ def of_two(node: Node) -> Measure | None:
     parts = [derive(operand) for operand in node.inputs]
     if any(part.event_axes for part in parts):
         return None
-    sources = independent(node, parts)
+    sources = independent(node, [part.sources for part in parts])
     return Extreme(node, [Group(part) for part in parts], sources, node.op.function == "maximum")

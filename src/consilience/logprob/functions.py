@@ -17,56 +17,59 @@ from consilience.ir.side_tables import describe, pass_on, without_sources
 from consilience.logprob.derivation import derive, direct_variables, independent, is_measurable
 from consilience.logprob.measure import Measure, refusal
 from consilience.logprob.mixture import written_out
+from consilience.logprob.numeric_inverse import numeric_inverses
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.shape import broadcast_to
 
 
-def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
+def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
     """Log density (or log mass) at a value, elementwise; -inf outside the support.
 
     rv         a random variable, or an expression of random variables whose density can be derived
     value      broadcasts against it
     warn_rvs   of no effect, for PyMC's sake
+    numeric_inverse   whether functions without a closed inverse, such as x + tanh(x), are inverted numerically where
+               their derivative shows that they are monotone; the result costs some 40 values of the function
     returns    one number per event: vectors of a multivariate distribution count as one, and so do elements that
                depend on each other, as those of a cumulative sum. To compute it raises ParameterError where a
                parameter is out of range
     raises     MissingRuleError that names the node which stops the derivation
     """
     del warn_rvs
-    if is_random(rv):
+    if is_random(_node(rv)):
         return densities.logp(rv, value)
-    measure = _measure(rv)
+    measure = _measure(rv, numeric_inverse)
     with without_sources():
         return _requiring(measure, measure.logp(_value(measure, value)))
 
 
-def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
+def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
     """log P(X <= value), elementwise. As `logp` otherwise."""
     del warn_rvs
-    if is_random(rv):
+    if is_random(_node(rv)):
         return densities.logcdf(rv, value)
-    measure = _measure(rv)
+    measure = _measure(rv, numeric_inverse)
     with without_sources():
         return _requiring(measure, measure.logcdf(_value(measure, value)))
 
 
-def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
+def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
     """log P(X > value), elementwise. As `logp` otherwise."""
     del warn_rvs
-    if is_random(rv):
+    if is_random(_node(rv)):
         return densities.logccdf(rv, value)
-    measure = _measure(rv)
+    measure = _measure(rv, numeric_inverse)
     with without_sources():
         return _requiring(measure, measure.logccdf(_value(measure, value)))
 
 
-def icdf(rv: Node, q: TensorLike, warn_rvs: bool | None = None) -> Node:
+def icdf(rv: Node, q: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
     """The quantile of a probability q, elementwise as float; NaN for q outside [0, 1]. As `logp` otherwise."""
     del warn_rvs
-    if is_random(rv):
+    if is_random(_node(rv)):
         return densities.icdf(rv, q)
-    measure = _measure(rv)
+    measure = _measure(rv, numeric_inverse)
     with without_sources():
         given = as_tensor(q)
         given = given if given.dtype in FLOATS else cast(given, "float64")
@@ -75,11 +78,14 @@ def icdf(rv: Node, q: TensorLike, warn_rvs: bool | None = None) -> Node:
         return _requiring(measure, result)
 
 
-def conditional_logp(rv_values: Mapping[Node, TensorLike], warn_rvs: bool | None = None) -> dict[Node, Node]:
+def conditional_logp(
+    rv_values: Mapping[Node, TensorLike], warn_rvs: bool | None = None, *, numeric_inverse: bool = False
+) -> dict[Node, Node]:
     """The factors of the joint density of several nodes, each given the values of the others.
 
     rv_values   values by node, which may be random variables and expressions of them
     warn_rvs    of no effect, for PyMC's sake
+    numeric_inverse   as for `logp`
     returns     per node its log density, as `logp` gives it, in which the other nodes are replaced by their values;
                 the sum of all elements is the joint log density
     raises      MissingRuleError where a factor cannot be derived, or two nodes share their randomness
@@ -100,13 +106,13 @@ def conditional_logp(rv_values: Mapping[Node, TensorLike], warn_rvs: bool | None
                 "it follows from the values that were given for other nodes",
                 "leave out its value or theirs",
             )
-        measures[node] = derive(conditioned)
+        with numeric_inverses(numeric_inverse):
+            measures[node] = derive(conditioned)
     held: list[Measure] = []
     for node, measure in measures.items():
         for other in held:
             shared = [rv for rv in measure.sources if rv in other.sources]
-            if shared:
-                independent(node, [_only(measure, shared), _only(other, shared)])
+            independent(node, [{rv: one.sources[rv] for rv in shared} for one in (measure, other)])
         held.append(measure)
     with without_sources():
         results = [_requiring(measure, measure.logp(_value(measure, values[n]))) for n, measure in measures.items()]
@@ -126,11 +132,6 @@ def conditional_logp(rv_values: Mapping[Node, TensorLike], warn_rvs: bool | None
         return dict(zip(rv_values, results, strict=True))
 
 
-def _only(measure: Measure, shared: list[Node]) -> Measure:
-    """The measure with those sources alone that it shares with another."""
-    return Measure(measure.node, {rv: measure.sources[rv] for rv in shared})
-
-
 def _cut(values: Mapping[Node, Node]) -> dict[Node, Node]:
     return {node: _typed(node, value) for node, value in values.items()}
 
@@ -142,9 +143,10 @@ def _typed(node: Node, value: Node) -> Node:
     return typed if typed.static_shape == shape else broadcast_to(typed, shape)
 
 
-def _measure(given: Node) -> Measure:
+def _measure(given: Node, numeric_inverse: bool) -> Measure:
     (node,) = written_out([_node(given)])
-    return derive(node)
+    with numeric_inverses(numeric_inverse):
+        return derive(node)
 
 
 def _node(given: Node) -> Node:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from consilience.distributions.random_variable import random_variables
 from consilience.distributions.shapes import broadcast, spread
-from consilience.ir import Node, substitute
+from consilience.ir import Node, substitute, tensor_input
+from consilience.ir.dimension import product
 from consilience.ir.side_tables import describe
 from consilience.logprob.derivation import derive, is_measurable, parents_among, rule, share_elements, together
 from consilience.logprob.gaussian import linear_map
@@ -23,6 +24,7 @@ from consilience.ops.shape import (
     expand_dims,
     reshape,
 )
+from consilience.transforms.vectorize import vectorize
 
 
 class Joined(Measure):
@@ -33,7 +35,7 @@ class Joined(Measure):
         self.axis = node.op.axis - node.ndim
         self.parts = parts
         axes = {axis for part in parts for axis in part.event_axes}
-        sources = together(node, parts)
+        sources = together(node, [part.sources for part in parts])
         self.related = bool(parents_among(sources))
         super().__init__(
             node,
@@ -54,6 +56,8 @@ class Joined(Measure):
         return found
 
     def logp(self, value: Node) -> Node:
+        if self.related and value.ndim > len(self.shape):
+            return self._of_batch(value)
         values = self._values(value)
         results = []
         for part, own in zip(self.parts, values, strict=True):
@@ -72,11 +76,15 @@ class Joined(Measure):
             return total
         return self._joined(results)
 
+    def _of_batch(self, value: Node) -> Node:
+        """One value after the other, since each gives the parameters of parts."""
+        full = broadcast_to(value, broadcast([self.shape, value.static_shape], "a value"))
+        lead = full.static_shape[: full.ndim - len(self.shape)]
+        one = tensor_input(full.dtype, full.static_shape[len(lead) :])
+        (many,) = vectorize([self.logp(one)], {one: reshape(full, (product(lead), *one.static_shape))})
+        return reshape(many, (*lead, *many.static_shape[1:]))
+
     def _conditioned(self, results: list[Node], values: list[Node]) -> list[Node]:
-        if any(value.ndim != len(self.shape) for value in values):
-            raise refusal(
-                self.node, "one part is a parameter of another, and there are several values", "give one at a time"
-            )
         known: dict[Node, Node] = {}
         for node, value in zip(self.node.inputs, values, strict=True):
             known[node] = cast(value, node.dtype)
@@ -148,5 +156,5 @@ def joined(node: Node) -> Measure | None:
     if not all(isinstance(operand.static_shape[node.op.axis], int) for operand in node.inputs):
         raise refusal(node, "the length of a part along the axis is not known", "give the parts a known length")
     parts = [derive(o) if is_measurable(o) else Dirac(o) for o in node.inputs]
-    of_normal = linear_map(node) if share_elements(parts) else None
+    of_normal = linear_map(node) if share_elements([part.sources for part in parts]) else None
     return Joined(node, parts) if of_normal is None else of_normal

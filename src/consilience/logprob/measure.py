@@ -6,6 +6,7 @@ Derived by the rules of this package; a subclass per mathematical case.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn, TypeAlias
 
@@ -37,7 +38,7 @@ ROUNDING: Final = 1e-14
 EVERYWHERE: Final[Ends] = (-math.inf, math.inf)
 
 
-class Measure:
+class Measure(ABC):
     """The distribution of a node, given the parents of the random variables it is made of.
 
     Elements along axes other than `event_axes` are independent; `logp` has one number for each of them. A value
@@ -76,9 +77,9 @@ class Measure:
         """Shape of the node."""
         return self.node.static_shape
 
+    @abstractmethod
     def logp(self, value: Node) -> Node:
         """Log density, or log mass where the value is an atom; -inf outside the support."""
-        raise NotImplementedError
 
     def logcdf(self, value: Node) -> Node:
         """log P(X <= value)."""
@@ -111,7 +112,7 @@ class Measure:
     def missing(self, formula: str) -> NoReturn:
         """Raise MissingRuleError: this case has no such formula."""
         raise MissingRuleError(
-            f"no `{formula}` follows for {describe(self.node)}: only its density is known. Use `logp`, or draws of it."
+            f"no `{formula}` follows for {describe(self.node)}: there is no formula for it. Use `logp`, or draws of it."
         )
 
     # ---- what follows

@@ -156,14 +156,14 @@ def mixture(
     parts = [_component(choice) for choice in choices]
     for part in parts:
         if chooser is not None:
-            independent(node, [chooser, part])
+            independent(node, [chooser.sources, part.sources])
     random = [part for part in parts if part.sources]
     if node.ndim:  # elements of different choices must not come from the same random number
-        sources = dict(together(node, random))
+        sources = dict(together(node, [part.sources for part in random]))
     else:
         sources = {rv: None for part in random for rv in part.sources}
     if parents_among(sources):
-        independent(node, random)
+        independent(node, [part.sources for part in random])
     if chooser is not None:
         sources |= chooser.sources
     return Chosen(node, log_weights, parts, selector, sources)

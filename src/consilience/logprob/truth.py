@@ -101,15 +101,31 @@ def truth_of_number(node: Node) -> Measure | None:
     return compared(Node(Elementwise("neq"), node.inputs[0], cast(as_tensor(0), node.inputs[0].dtype)))
 
 
-@rule("logical_and", "bitwise_and", "logical_or", "bitwise_or")
+def _is_truth(node: Node) -> bool:
+    """Whether a node is a truth value, or a random number that is 0 or 1."""
+    if node.dtype == "bool" or not is_measurable(node):
+        return node.dtype == "bool"
+    measure = derive(node)
+    return measure.whole and measure.ends == (0.0, 1.0)
+
+
+@rule("logical_and", "bitwise_and", "logical_or", "bitwise_or", "logical_xor", "bitwise_xor", "eq", "neq")
 def combined(node: Node) -> Measure | None:
     """Independent truth values, or one and a condition that is not random."""
     assert isinstance(node.op, Elementwise)
-    if node.dtype != "bool" or not all(not_repeated(node, o) for o in node.inputs if is_measurable(o)):
+    random = [operand for operand in node.inputs if is_measurable(operand)]
+    if not all(not_repeated(node, o) for o in random) or not all(map(_is_truth, node.inputs)):
         return None
-    parts = [truth_value(operand) for operand in node.inputs if is_measurable(operand)]
-    sources = independent(node, parts)
+    parts = [truth_value(operand) for operand in random]
+    sources = independent(node, [part.sources for part in parts])
     fixed = [operand for operand in node.inputs if not is_measurable(operand)]
+    if node.op.function in ("logical_xor", "bitwise_xor", "eq", "neq"):
+        chances = [(part.log_true, part.log_false) for part in parts]
+        chances += [(where(c, 0.0, -math.inf), where(c, -math.inf, 0.0)) for c in fixed]
+        (true, false), (other, not_other) = chances
+        differ = apply("logaddexp", true + not_other, false + other)
+        agree = apply("logaddexp", true + other, false + not_other)
+        return TruthValue(node, sources, *((agree, differ) if node.op.function == "eq" else (differ, agree)))
     conjunction = node.op.function.endswith("and")
     result = [part.log_true if conjunction else part.log_false for part in parts]
     result += [where(c if conjunction else apply("logical_not", c), 0.0, -math.inf) for c in fixed]
