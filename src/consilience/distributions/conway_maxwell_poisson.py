@@ -9,7 +9,6 @@ from consilience.distributions.constraints import natural, positive
 from consilience.distributions.distribution import Discrete, derived, parameter
 from consilience.distributions.gamma_ratios import deviance, log_factorial_rest
 from consilience.distributions.mathematics import (
-    equal,
     exp,
     floor,
     greater,
@@ -18,19 +17,15 @@ from consilience.distributions.mathematics import (
     log1mexp,
     log1p,
     log_factorial,
-    logical_and,
     maximum,
     minimum,
-    ndtri,
-    round_even,
-    softplus,
     sqrt,
     square,
     where,
 )
 from consilience.distributions.quadrature import DEPTH, column, depth_of_fall
 from consilience.distributions.smooth_sums import summation_points
-from consilience.distributions.whole_quantile import corrected
+from consilience.distributions.whole_quantile import by_chords
 from consilience.ir import Node, Shape
 from consilience.ops.elementwise import StopGradient, as_tensor, cast
 from consilience.ops.random import draw
@@ -41,8 +36,6 @@ from consilience.ops.shape import expand_dims
 _LONGEST: Final = 2.0**62
 _GREATEST: Final = 1e300
 _STEPS: Final = 8
-# Next to it a ratio of masses is lost in rounding.
-_STEEPEST: Final = 36.0
 
 
 class ConwayMaxwellPoisson(Discrete):
@@ -71,21 +64,7 @@ class ConwayMaxwellPoisson(Discrete):
         return where(less(value, self._center()), log1mexp(minimum(below, 0.0)), beyond)
 
     def icdf(self, q: Node) -> Node:
-        # Newton's method with chords in place of tangents. Both tails are log-concave: a step outwards ends at or
-        # beyond the quantile, from where steps inwards approach it.
-        inside = where(logical_and(greater(q, 0.0), less(q, 1.0)), q, 0.5)
-        lower = less(inside, 0.5)
-        target = where(lower, log(inside), log1p(-inside))
-        k = maximum(floor(self.mean() + sqrt(self.variance()) * ndtri(inside)), 0.0)
-        for _ in range(_STEPS):
-            below, beyond = self._log_tails(k)
-            tail, sign = where(lower, below, beyond), where(lower, 1.0, -1.0)
-            inwards = less(tail, target)
-            crossed = self.logp(where(equal(lower, inwards), k + 1.0, k)) - tail
-            slope = where(inwards, softplus(crossed), minimum(-log1mexp(minimum(crossed, 0.0)), _STEEPEST))
-            k = maximum(round_even(k + sign * (target - tail) / slope), 0.0)
-        found = corrected(k, inside, self, 0.0)
-        return where(equal(q, 0.0), 0.0, where(equal(q, 1.0), math.inf, found))
+        return by_chords(q, self, as_tensor(0.0), as_tensor(math.inf))
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return draw("random_conway_maxwell_poisson", key, shape, self._log_rate(), self.nu)

@@ -36,6 +36,7 @@ from consilience.distributions.mathematics import (
     where,
     xlogy,
 )
+from consilience.distributions.whole_quantile import by_chords
 from consilience.ir import Node, Shape, constant
 from consilience.ops.elementwise import cast
 from consilience.ops.random import draw, fold_in
@@ -80,6 +81,10 @@ class Skellam(Discrete):
     def _log_tails(self, value: Node) -> tuple[Node, Node]:
         k = cast(value, "float64")
         return _lower_tail(k, self.mu1, self.mu2), _lower_tail(-k - 1.0, self.mu2, self.mu1)
+
+    def icdf(self, q: Node) -> Node:
+        least = where(equal(self.mu2, 0.0), 0.0, -math.inf)
+        return by_chords(q, self, least, where(equal(self.mu1, 0.0), 0.0, math.inf))
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return draw("random_poisson", fold_in(key, 0), shape, self.mu1) - draw(
