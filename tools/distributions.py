@@ -35,14 +35,12 @@ WHY = (
 # What full cells do not say.
 LIMITS = (
     "`AR`: no variance where `init_dist` is of vectors, whose covariances are not known.",
-    "`Censored`, `Truncated`: `logcdf` and `logccdf` need those of the component, `icdf` its `icdf`; mean and variance "
-    "are integrals of quantiles, and exist for continuous components with `icdf` (quantiles of counts are steps). "
-    "`Truncated` draws by trials where there is no `icdf`.",
+    "`Censored`, `Truncated`: each tail needs that of the component, `icdf` its `icdf`.",
+    "`Censored`, `Truncated`: mean and variance are integrals of quantiles; those of counts are steps, and have none.",
+    "`Truncated`: without `icdf` of the component drawn by trials.",
     "`EulerMaruyama`: draws of at most 1000 steps.",
     "`ICAR`: draws where all elements are connected.",
-    "`Mixture`: each formula needs that of every component; `logcdf`, `logccdf`, `icdf` are of numbers, not of vectors.",
-    "`icdf` of `ConwayMaxwellPoisson`, `ExGaussian`, `Mixture`, `NormalMixture`, `PolyaGamma`, `Rice`, `Skellam`, "
-    "`SkewNormal`, `VonMises` and `Wald` is searched for.",
+    "`Mixture`: each formula needs that of every component; `logcdf`, `logccdf` and `icdf` are of numbers only.",
 )
 
 
