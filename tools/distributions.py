@@ -15,12 +15,33 @@ from consilience.distributions.distribution import FORMULAS, Distribution
 
 LISTING = Path(__file__).resolve().parent.parent / "docs" / "distributions.md"
 
-WHY = {
-    "logcdf": "vectors and matrices have no distribution function of one number; others say so when asked",
-    "icdf": "no closed form, and no search is worth its cost; draws do not need it",
-    "draw": "an improper prior cannot be drawn, nor can a spatial prior whose precision is singular",
-    "mean, variance": "not finite or not known in closed form; MissingRuleError says so",
-}
+EVENTS = (
+    "AR CAR Dirichlet DirichletMultinomial EulerMaruyama GaussianRandomWalk ICAR InverseWishart KroneckerNormal "
+    "LKJCholeskyCov LKJCorr MatrixNormal Multinomial MvGaussianRandomWalk MvLogNormal MvNormal MvStudentT "
+    "MvStudentTRandomWalk OrderedMultinomial RandomWalk StickBreakingWeights UniformDirection VonMisesFisher Wishart "
+    "ZeroSumNormal"
+)
+# Formulas that are missing, of which distributions, and why. Every empty cell stands here.
+WHY = (
+    ("logcdf logccdf icdf", EVENTS, "values are vectors, matrices or series, which are not ordered"),
+    ("logcdf logccdf icdf draw mean variance", "Flat HalfFlat", "the density is improper: its integral is infinite"),
+    ("mean variance", "Cauchy HalfCauchy", "the integrals do not exist"),
+    (
+        "mean variance", "VonMises",
+        "both depend on where the circle is cut; the direction is mu, the concentration kappa",
+    ),
+    ("mean variance", "EulerMaruyama", "drift and diffusion are functions of the user's, whose moments do not close"),
+)  # fmt: skip
+# What full cells do not say.
+LIMITS = (
+    "`AR`: no variance where `init_dist` is of vectors, whose covariances are not known.",
+    "`Censored`, `Truncated`: each tail needs that of the component, `icdf` its `icdf`.",
+    "`Censored`, `Truncated`: mean and variance are integrals of quantiles; those of counts are steps, and have none.",
+    "`Truncated`: without `icdf` of the component drawn by trials.",
+    "`EulerMaruyama`: draws of at most 1000 steps.",
+    "`ICAR`: draws where all elements are connected.",
+    "`Mixture`: each formula needs that of every component; `logcdf`, `logccdf` and `icdf` are of numbers only.",
+)
 
 
 def declared() -> dict[str, type[Distribution]]:
@@ -38,6 +59,13 @@ def has(cls: type[Distribution], formula: str) -> bool:
     """Whether the declaration has a formula; `logccdf` follows from `logcdf`."""
     own = getattr(cls, formula) is not getattr(Distribution, formula)
     return own or (formula == "logccdf" and has(cls, "logcdf"))
+
+
+def unexplained() -> set[tuple[str, str]]:
+    """Empty cells without a reason, and reasons without an empty cell."""
+    empty = {(name, formula) for name, cls in declared().items() for formula in FORMULAS if not has(cls, formula)}
+    explained = {(name, f) for formulas, names, _ in WHY for name in names.split() for f in formulas.split()}
+    return empty ^ explained
 
 
 def lines_of(cls: type[Distribution]) -> int:
@@ -73,7 +101,9 @@ def listing() -> str:
         "",
         f"{len(rows)} distributions; lines of code of a declaration: median {middle[0]}, most {most[0]} ({most[1]}).",
     ]
-    lines += ["", "Why cells are empty:", "", *[f"- {formula}: {why}." for formula, why in WHY.items()]]
+    lines += ["", "Why cells are empty:", ""]
+    lines += [f"- {formulas.replace(' ', ', ')} of {names.replace(' ', ', ')}: {why}." for formulas, names, why in WHY]
+    lines += ["", "Limits of full cells:", "", *[f"- {limit}" for limit in LIMITS]]
     return "\n".join(lines) + "\n"
 
 

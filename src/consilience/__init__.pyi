@@ -21,6 +21,7 @@ from consilience.distributions import Categorical as Categorical
 from consilience.distributions import Cauchy as Cauchy
 from consilience.distributions import Censored as Censored
 from consilience.distributions import ChiSquared as ChiSquared
+from consilience.distributions import ConwayMaxwellPoisson as ConwayMaxwellPoisson
 from consilience.distributions import Dagum as Dagum
 from consilience.distributions import DiracDelta as DiracDelta
 from consilience.distributions import Dirichlet as Dirichlet

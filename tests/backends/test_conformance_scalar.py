@@ -27,7 +27,10 @@ DTYPES = {"float": ("float64", "float32"), "int": ("int64", "int32"), "bool": ("
 # Functions of complex numbers alone are compared in tests/dtypes.
 REAL = sorted(name for name, row in TABLE.items() if row.accepts != ("complex",))
 # Operand dtypes of draws, and of rows whose first operand chooses.
-DRAW_DTYPES = {"random_binomial": ("int64", "int64", "int64", "float64")}
+DRAW_DTYPES = {
+    "random_binomial": ("int64", "int64", "int64", "float64"),
+    "random_conway_maxwell_poisson": ("int64", "int64", "float64", "float64"),
+}
 INTEGER_EXTREMES = {
     "int64": np.array([0, 1, -1, 2, -7, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63)]),
     "int32": np.array([0, 1, -1, 2, -7, 1000, 2**30, 2**31 - 1, -(2**31)], "int32"),

@@ -130,13 +130,16 @@ def _kumaraswamy(a: Array, b: Array) -> Formulas:
 def _logit_normal(mu: Array, sigma: Array) -> Formulas:
     normal = scipy.stats.norm(mu, sigma)
     slope = lambda x: np.log(x) + np.log1p(-x)  # noqa: E731
-    nothing = np.full(np.shape(mu), np.nan)
+    z = np.linspace(-12.0, 12.0, 4001)
+    weights = np.exp(-0.5 * z**2) / np.exp(-0.5 * z**2).sum()
+    shares = scipy.special.expit(np.expand_dims(mu, -1) + np.expand_dims(sigma, -1) * z)
+    mean = shares @ weights
     return Formulas(
         within(1e-300, 1 - 1e-16, lambda x: normal.logpdf(scipy.special.logit(x)) - slope(x), -np.inf, -np.inf),
         within(1e-300, 1 - 1e-16, lambda x: normal.cdf(scipy.special.logit(x)), 0.0, 1.0),
         within(1e-300, 1 - 1e-16, lambda x: normal.sf(scipy.special.logit(x)), 1.0, 0.0),
         lambda q: scipy.special.expit(normal.ppf(q)),
-        (nothing, nothing),
+        (mean, (shares - np.expand_dims(mean, -1)) ** 2 @ weights),
     )
 
 
@@ -286,6 +289,7 @@ def _von_mises(mu: Array, kappa: Array) -> Any:
     grid = np.linspace(-np.pi, np.pi, 100_001)
     density = np.exp(_log_von_mises(np.expand_dims(grid, tuple(range(1, 1 + np.ndim(mu)))), mu, kappa))
     sums = scipy.integrate.cumulative_simpson(density, x=grid, axis=0, initial=0.0)
+    sums /= sums[-1]
 
     def ppf(q: Array) -> Array:
         shape = np.broadcast_shapes(np.shape(q), np.shape(mu))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.special
 import scipy.stats
 
 import consilience.distributions as pd
@@ -123,7 +124,26 @@ def sizeable(rng: Generator, shape: tuple[int, ...]) -> Array:
     return rng.uniform(0.9, 2.0, shape)
 
 
+def power_of_poisson(log_rate: Array, nu: Array) -> Masses:
+    """Masses exp(log_rate)^k / (k!)^nu up to their sum, of which those of 1200 numbers are all that matter."""
+    k = _numbers(nu)
+    terms = k * log_rate - nu * scipy.special.gammaln(k + 1.0)
+    return Masses(terms - scipy.special.logsumexp(terms, axis=0))
+
+
 CASES_DISCRETE = [
+    Case(
+        pd.ConwayMaxwellPoisson,
+        named(lam=scale, nu=scale),
+        lambda lam, nu: power_of_poisson(np.log(lam), nu),
+        COUNTS,
+    ),
+    Case(
+        pd.ConwayMaxwellPoisson,
+        named(mu=scale, nu=scale),
+        lambda mu, nu: power_of_poisson(nu * np.log(mu), nu),
+        COUNTS,
+    ),
     Case(pd.Geometric, named(p=unit), scipy.stats.geom, COUNTS, {"p": (0.0, -0.1, 1.1, np.nan)}),
     Case(pd.DiscreteWeibull, named(q=unit, beta=sizeable), _weibull, (-1, 0, 1, 2), {"q": (0.0, 1.0, -0.5, np.nan)}),
     Case(

@@ -10,7 +10,9 @@ import pytest
 import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
+import consilience as pm
 import consilience.distributions as pd
+from consilience.backends.function import function
 from consilience.errors import ParameterError
 from consilience.ir import tensor_input
 from consilience.transforms.gradient import gradient
@@ -139,17 +141,35 @@ def test_generalized_extreme_values_pass_through_gumbel() -> None:
 
 
 def test_supports_that_depend_on_the_sign_of_a_shape_are_known_with_it() -> None:
-    """Then there is a map to the real line; where the sign is open the density outside is 0."""
+    """And where the sign is open the density outside is 0."""
     for xi, outside in ((0.5, -2.1), (-0.5, 2.1)):
         rv = pd.GeneralizedExtremeValue.dist(0.0, 1.0, xi)
         assert pd.default_transform(rv).name == "interval"
         leaf = tensor_input("float64", (), "xi")
         free = pd.GeneralizedExtremeValue.dist(0.0, 1.0, leaf)
-        assert pd.default_transform(free) is None
+        assert pd.default_transform(free).name == "extreme_value"
         both = [value_of(pd.logp(rv, outside)), value_of(pd.logp(free, outside), {leaf: np.asarray(xi)})]
         assert_array_equal(both, -np.inf)
         below = value_of(pd.logcdf(free, outside), {leaf: np.asarray(xi)})
         assert below == (-np.inf if xi > 0 else 0.0)
+
+
+def test_extreme_values_of_a_shape_of_either_sign_have_one_map_to_the_real_line() -> None:
+    """It turns them into a Gumbel variable: there and back, with the density of that."""
+    xi = np.array([-0.7, -1e-9, 0.0, 1e-9, 0.8])
+    leaf = tensor_input("float64", (5,), "xi")
+    rv = pd.GeneralizedExtremeValue.dist(3.0, 2.0, leaf)
+    transform = pd.default_transform(rv)
+    y = np.array([-2.0, -0.1, 0.0, 1.5, 6.0])[:, None] + np.zeros(5)
+    free = tensor_input("float64", y.shape, "y")
+    x = transform.backward(free)
+    density = pd.logp(rv, x) + transform.log_jacobian_determinant(free)
+    back, found = function([leaf, free], [transform.forward(x), density])(xi, y)
+    assert_allclose(back, y, rtol=1e-9, atol=1e-9)
+    assert_allclose(found, scipy.stats.gumbel_r.logpdf(y), rtol=1e-9)
+    with pm.Model() as model:
+        pm.GeneralizedExtremeValue("x", pm.Normal("mu"), pm.HalfNormal("sigma"), pm.Normal("xi"))
+    assert np.isfinite(model.compile_logp()(model.initial_point()))
 
 
 def test_angles_lie_between_minus_pi_and_pi_whatever_the_direction() -> None:
@@ -173,3 +193,14 @@ def test_slopes_of_concentrated_angles_keep_their_digits() -> None:
         with mp.workdps(60):
             ratio = 1 - mp.besseli(1, size) / mp.besseli(0, size) if size < 1e4 else 1 / (2 * mp.mpf(size))
         assert_allclose(value_of(slope, {kappa: np.asarray(size)}), float(ratio), rtol=1e-8 if size == 1e8 else 1e-11)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+def test_normal_densities_are_those_of_the_standardised_value_at_any_scale(scale: float) -> None:
+    """Of many values and one scale too, whose squares are not numbers."""
+    x, sigma = tensor_input("float64", (3,), "x"), tensor_input("float64", (), "sigma")
+    z = np.array([0.0, 1.0, -2.0])
+    expected = -0.5 * z**2 - np.log(scale) - 0.5 * np.log(2.0 * np.pi)
+    for backend in ("reference", "llvm"):
+        found = function([x, sigma], pd.logp(pd.Normal.dist(0.0, sigma), x), backend=backend)(z * scale, scale)
+        assert_allclose(found, expected, rtol=1e-14)

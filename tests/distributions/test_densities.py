@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import mpmath as mp
 import numpy as np
 import pytest
 import scipy.integrate
@@ -449,3 +450,24 @@ def test_requirements_pass_derivatives_and_batches() -> None:
         value_of(batched, {many: np.array([1.0, 2.0, 0.0])})
     (free,) = released([density])
     assert np.isnan(value_of(free, {s: np.asarray(-1.0)}))
+
+
+@pytest.mark.parametrize(
+    ("mu", "sigma"),
+    [(0.0, 1.0), (2.0, 0.1), (-3.0, 1e-3), (1.0, 3.9), (1.0, 4.1), (-20.0, 6.0), (5.0, 2.5), (0.0, 1e3)],
+)
+def test_moments_of_logit_normal_variables_are_integrals(mu: float, sigma: float) -> None:
+    """Over pieces of the logit, in many digits."""
+    with mp.workdps(20):
+        ends = {mu + k * sigma for k in (-40, -8, 0, 8, 40)} | ({-40.0, -3.0, 0.0, 3.0, 40.0} if sigma > 1 else set())
+
+        def integral(function):
+            def integrand(y):
+                return mp.exp(-(((y - mu) / mp.mpf(sigma)) ** 2) / 2) * function(1 / (1 + mp.exp(-y)))
+
+            return mp.quad(integrand, sorted(ends)) / (sigma * mp.sqrt(2 * mp.pi))
+
+        mean = integral(lambda p: p)
+        variance = integral(lambda p: (p - mean) ** 2)
+    rv = pd.LogitNormal.dist(mu, sigma)
+    assert_allclose([value_of(pd.mean(rv)), value_of(pd.variance(rv))], [float(mean), float(variance)], rtol=1e-9)

@@ -439,3 +439,23 @@ def test_wrong_vectors_of_parameters_at_run_time_give_no_finite_mass() -> None:
     cuts = tensor_input("float64", (2,), "cuts")
     density = pd.logp(pd.OrderedLogistic.dist(0.0, cuts), [0, 1, 2])
     assert np.isnan(value_of(released([density])[0], {cuts: np.array([1.0, 0.0])})).all()
+
+
+@pytest.mark.parametrize("beta", [0.2, 0.5, 1.0, 2.0, 7.0])
+@pytest.mark.parametrize("q", [1e-5, 0.5, 0.99, 1 - 1e-8])
+def test_moments_of_discrete_weibull_variables_are_sums_of_their_tails(q: float, beta: float) -> None:
+    """A long sum, and beyond it Euler and Maclaurin's formula."""
+    rate = -mp.log(mp.mpf(q))
+    terms = 2000
+    with mp.workdps(30):
+        tails = [mp.exp(-rate * mp.mpf(x) ** beta) for x in range(1, terms)]
+        moments = [mp.fsum(tails), mp.fsum((2 * x - 1) * t for x, t in enumerate(tails, 1))]
+        end = mp.mpf(terms) - 0.5
+        beyond = [mp.gammainc(p / mp.mpf(beta), rate * end**beta) / beta / rate ** (p / mp.mpf(beta)) for p in (1, 2)]
+        tail = lambda x: mp.exp(-rate * x**beta)  # noqa: E731
+        moments[0] += beyond[0] + mp.diff(tail, end) / 24
+        moments[1] += 2 * beyond[1] - beyond[0] + mp.diff(lambda x: (2 * x - 1) * tail(x), end) / 24
+        expected = float(moments[0]), float(moments[1] - moments[0] ** 2)
+    rv = pd.DiscreteWeibull.dist(q, beta)
+    found = function([], [pd.mean(rv), pd.variance(rv)])()
+    assert_allclose(found, expected, rtol=1e-10)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
 import consilience.distributions as pd
@@ -12,8 +11,9 @@ from consilience.errors import GraphError, MissingRuleError
 from consilience.ir import tensor_input
 from consilience.ops.elementwise import apply
 from tests.distributions.cases import CASES, Case, name_of, value_of
+from tests.distributions.goodness import LEAST, chi_square, distance
 
-COUNT = 4000
+COUNT = 100_000
 over_all = pytest.mark.parametrize("case", CASES, ids=name_of)
 
 
@@ -27,23 +27,7 @@ def test_draws_follow_the_distribution_function(case: Case) -> None:
     assert draws.dtype == ("int64" if case.discrete else "float64")
     for i in range(3):
         single = case.scipy(**{n: v[i] for n, v in parameters.items()})
-        if case.discrete:
-            assert _chi_square(draws[:, i], single) > 1e-4
-        else:
-            assert scipy.stats.kstest(draws[:, i], single.cdf).pvalue > 1e-4
-
-
-def _chi_square(draws, frozen) -> float:
-    cells = np.arange(int(frozen.ppf(1 - 1e-9)) + 2)
-    expected = frozen.pmf(cells) * len(draws)
-    large = expected >= 5
-    if large.sum() < 2:
-        return 1.0
-    counts = np.array([(draws == c).sum() for c in cells[large]])
-    observed = np.append(counts, len(draws) - counts.sum())
-    wanted = np.append(expected[large], len(draws) - expected[large].sum())
-    kept = wanted > 1e-6
-    return float(scipy.stats.chisquare(observed[kept], wanted[kept] * observed[kept].sum() / wanted[kept].sum()).pvalue)
+        assert (chi_square(draws[:, i], single) if case.discrete else distance(draws[:, i], single.cdf)) > LEAST
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.has("mean")], ids=name_of)

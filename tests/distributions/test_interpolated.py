@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import consilience.distributions as pd
 from consilience.backends.function import function
-from consilience.errors import MissingRuleError, ParameterError, ShapeError
+from consilience.errors import ParameterError, ShapeError
 from consilience.ir import tensor_input
 from consilience.ops.reduce import reduce
 from consilience.transforms.gradient import gradient
@@ -99,9 +99,3 @@ def test_wrong_points_are_refused() -> None:
         pd.Interpolated.dist([0.0, 1.0, 2.0], [1.0, 1.0])
     with pytest.raises(ShapeError, match="got 1 and 1"):
         pd.Interpolated.dist([0.0], [1.0])
-
-
-def test_quantiles_of_angles_are_missing_and_say_so() -> None:
-    """Von Mises has tails by quadrature but no inverse."""
-    with pytest.raises(MissingRuleError, match="VonMises has no `icdf`; available are logp, logcdf, logccdf, draw"):
-        pd.icdf(pd.VonMises.dist(), 0.5)

@@ -259,3 +259,35 @@ def test_what_is_no_series() -> None:
         with pytest.raises(ParameterError, match="sigma must be > 0"):
             function([s], density)(-1.0)
         assert np.isnan(function([s], released([density])[0])(-1.0))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"rho": [0.2, 0.5, -0.3], "sigma": 0.7, "init_dist": pd.Normal.dist(1.0, 2.0), "constant": True, "steps": 6},
+        {"rho": [[0.9], [0.3]], "sigma": [0.7, 2.0], "init_dist": pd.Normal.dist([[1.0], [2.0]], 3.0), "steps": 4},
+        {
+            "rho": [0.2, 0.5, -0.3],
+            "tau": 2.0,
+            "init_dist": pd.Normal.dist([1.0, 2.0, 3.0], [1.0, 2.0, 0.1]),
+            "steps": 5,
+        },
+    ],
+)
+def test_moments_of_autoregressive_series_are_those_of_draws(parameters) -> None:
+    """Of every value, within five standard errors."""
+    rv = pd.AR.dist(**parameters)
+    count = 100_000
+    draws = pd.draw(rv, count, random_seed=2)
+    mean, variance = function([], [pd.mean(rv), pd.variance(rv)])()
+    assert mean.shape == variance.shape == rv.static_shape
+    assert np.abs((draws.mean(0) - mean) / np.sqrt(variance / count)).max() < 5
+    assert np.abs(draws.var(0) / variance - 1.0).max() < 5 * np.sqrt(2 / count)
+
+
+def test_the_variance_of_a_series_that_begins_with_a_vector_is_missing() -> None:
+    """Covariances of the first values are not known; the mean is."""
+    rv = pd.AR.dist([0.2, 0.5], init_dist=pd.MvNormal.dist([1.0, 2.0], np.eye(2)), steps=2)
+    assert_allclose(value_of(pd.mean(rv)), [1.0, 2.0, 0.9, 1.18])
+    with pytest.raises(MissingRuleError, match="AR has no `variance`"):
+        pd.variance(rv)

@@ -15,7 +15,7 @@ from consilience.distributions.constraints import IntervalConstraint, Whole
 from consilience.distributions.densities import quantile
 from consilience.distributions.transforms import log as log_transform
 from consilience.errors import MissingRuleError, ParameterError
-from consilience.ir import tensor_input
+from consilience.ir import Node, tensor_input
 from consilience.ops.parameter_check import released
 from consilience.ops.reduce import reduce
 from consilience.transforms.gradient import gradient
@@ -167,14 +167,23 @@ def test_gradients_of_truncated_and_censored_densities(backend) -> None:
 
 def test_distributions_without_quantiles_are_truncated_by_trials() -> None:
     """All draws lie inside and follow the density; too few trials are an error."""
-    mixture = pd.NormalMixture.dist([0.5, 0.5], [0.0, 3.0], 1.0)
-    rv = pd.Truncated.dist(mixture, 1.0, 2.5, max_n_steps=60)
+
+    def of_functions(base: Node, random: str, dtype: str) -> Node:
+        return pd.CustomDist.dist(
+            logp=lambda x: pd.logp(base, x),
+            logcdf=lambda x: pd.logcdf(base, x),
+            random=lambda rng, size: getattr(rng, random)(2.0, size=size),
+            dtype=dtype,
+        )
+
+    waiting = of_functions(pd.Exponential.dist(scale=2.0), "exponential", "float64")
+    rv = pd.Truncated.dist(waiting, 1.0, 2.5, max_n_steps=60)
     draws = pd.draw(rv, 3000, random_seed=1)
     assert stats.kstest(np.exp(value_of(pd.logcdf(rv, draws))), "uniform").pvalue > 1e-3
-    counts = pd.Truncated.dist(pd.Mixture.dist([0.5, 0.5], pd.Poisson.dist([1.0, 6.0])), 2, 4, max_n_steps=40)
+    counts = pd.Truncated.dist(of_functions(pd.Poisson.dist(2.0), "poisson", "int64"), 2, 4, max_n_steps=60)
     assert_array_equal(np.unique(pd.draw(counts, 500, random_seed=2)), [2, 3, 4])
     with pytest.raises(ParameterError, match="one of 5 draws lies between lower and upper"):
-        pd.draw(pd.Truncated.dist(mixture, 11.0, 12.0, max_n_steps=5), random_seed=1)
+        pd.draw(pd.Truncated.dist(waiting, 40.0, 41.0, max_n_steps=5), random_seed=1)
 
 
 def test_support_of_a_truncated_distribution_is_bounded() -> None:
@@ -295,3 +304,36 @@ def test_a_bound_at_the_end_of_the_support_has_a_gradient(lower: float | None) -
     slope = gradient(released([density])[0], [rate])[0]
     mass = 1.0 - np.exp(-3.5 * 1.3)
     assert_allclose(value_of(slope, {rate: 1.3}), 1.0 / 1.3 - 1.0 - 3.5 * np.exp(-3.5 * 1.3) / mass, rtol=1e-12)
+
+
+@over_continuous
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_moments_between_bounds_are_integrals_of_the_density(make, frozen, lower, upper, backend) -> None:
+    """Truncated, and censored with the masses at the bounds."""
+    low, high = max(lower, frozen.support()[0]), min(upper, frozen.support()[1])
+
+    def integral(function):
+        return quad(lambda x: function(x) * frozen.pdf(x), low, high, epsabs=1e-13, epsrel=1e-12, limit=500)[0]
+
+    mass = frozen.cdf(high) - frozen.cdf(low)
+    mean = integral(lambda x: x) / mass
+    variance = integral(lambda x: (x - mean) ** 2) / mass
+    ends = [(b, p) for b, p in ((lower, frozen.cdf(lower)), (upper, frozen.sf(upper))) if np.isfinite(b)]
+    whole = mass * mean + sum(b * p for b, p in ends)
+    spread = mass * (variance + (mean - whole) ** 2) + sum(p * (b - whole) ** 2 for b, p in ends)
+    truncated, censored = pd.Truncated.dist(make(), lower, upper), pd.Censored.dist(make(), lower, upper)
+    graphs = [f(rv) for rv in (truncated, censored) for f in (pd.mean, pd.variance)]
+    assert_allclose(function([], graphs, backend=backend)(), [mean, variance, whole, spread], rtol=1e-9)
+
+
+def test_moments_between_bounds_exist_where_those_of_the_distribution_do_or_both_ends_are_finite() -> None:
+    """Infinite or NaN otherwise; none for counts, whose quantiles are steps."""
+    assert value_of(pd.mean(pd.Truncated.dist(pd.Pareto.dist(0.9, 1.0), lower=2.0))) == INF
+    assert np.isnan(value_of(pd.mean(pd.Truncated.dist(pd.Cauchy.dist(0, 1), lower=2.0))))
+    assert_allclose(value_of(pd.mean(pd.Truncated.dist(pd.Cauchy.dist(0, 1), -3.0, 3.0))), 0.0, atol=1e-15)
+    several = pd.Truncated.dist(pd.Normal.dist([0.0, 1.0], 1.0), lower=[0.5, 1.5], shape=(3, 2))
+    assert value_of(pd.mean(several)).shape == (3, 2)
+    assert_allclose(np.diff(value_of(pd.mean(several))), 1.0)
+    for counts in (pd.Truncated.dist(pd.Poisson.dist(3), 1, 5), pd.Censored.dist(pd.Poisson.dist(3), 1, 5)):
+        with pytest.raises(MissingRuleError, match="has no `mean`"):
+            pd.mean(counts)

@@ -21,6 +21,7 @@ from consilience.native.random import (
     random_beta,
     random_binomial,
     random_bits,
+    random_conway_maxwell_poisson,
     random_exponential,
     random_gamma,
     random_normal,
@@ -68,15 +69,44 @@ CASES: list[tuple[NativeFunction[..., Any], tuple[float, ...]]] = [
     *[(random_von_mises, (kappa,)) for kappa in (0.0, 1e-300, 0.3, 20.0, 1e12, 1e300, -1.0, math.inf, math.nan)],
     *[(random_beta, shapes) for shapes in ((0.01, 0.02), (2.0, 0.5), (30.0, 40.0), (0.0, 1.0))],
     *[(random_poisson, (rate,)) for rate in (0.0, 1e-9, 0.5, 9.99, 10.0, 300.0, 1e12, 9e18)],
+    *[
+        (random_conway_maxwell_poisson, parameters)
+        for parameters in (
+            (-700.0, 1e-300),
+            (-1e-3, 1e-3),
+            (0.0, 1e-12),
+            (2.0, 0.5),
+            (5.0, 1e300),
+            (1e300, 1e299),
+            (1.0, 0.0),
+            (1.0, math.nan),
+            (math.inf, 1.0),
+            (-math.inf, 1.0),
+            (1.0, 1e-300),
+        )
+    ],
     *[(random_poisson, (rate,)) for rate in (-1.0, math.nan, 1e19, math.inf)],
     *[
         (random_binomial, case)
         for case in (
-            (0, 0.5), (1, 0.5), (10, 0.0), (10, 1.0), (10, 0.3), (19, 0.52), (100, 0.5), (100, 0.97),
-            (1000, 1e-3), (10**9, 0.3), (2**62, 0.25), (2**63 - 1, 1e-18), (-1, 0.5), (5, 1.5), (5, math.nan),
+            (0, 0.5),
+            (1, 0.5),
+            (10, 0.0),
+            (10, 1.0),
+            (10, 0.3),
+            (19, 0.52),
+            (100, 0.5),
+            (100, 0.97),
+            (1000, 1e-3),
+            (10**9, 0.3),
+            (2**62, 0.25),
+            (2**63 - 1, 1e-18),
+            (-1, 0.5),
+            (5, 1.5),
+            (5, math.nan),
         )
     ],
-]  # fmt: skip
+]
 NAMES = [f"{function.name}{parameters}" for function, parameters in CASES]
 
 
@@ -193,6 +223,11 @@ DISCRETE: list[tuple[NativeFunction[..., Any], tuple[float, ...], Any]] = [
         (random_binomial, (n, p), stats.binom(n, p))
         for n, p in ((5, 0.4), (20, 0.5), (21, 0.5), (40, 0.9), (300, 0.02), (300, 0.45), (10**6, 0.7))
     ],
+    *[
+        (random_conway_maxwell_poisson, (math.log(rate), 1.0), stats.poisson(rate))
+        for rate in (0.3, 4.0, 25.0, 1234.5, 1e7)
+    ],
+    *[(random_conway_maxwell_poisson, (math.log(p), 1e-300), stats.geom(1.0 - p, loc=-1)) for p in (0.2, 0.999)],
 ]
 
 
@@ -285,6 +320,7 @@ ROWS: list[tuple[str, tuple[float, ...]]] = [
     ("random_beta", (0.4, 3.0)),
     ("random_poisson", (12.0,)),
     ("random_binomial", (30, 0.4)),
+    ("random_conway_maxwell_poisson", (1.5, 0.7)),
 ]
 NUMBERS = 1600
 

@@ -16,6 +16,7 @@ PUBLIC: Final = {
     "bounded": "Interpolated Triangular TruncatedNormal",
     "circular": "VonMises",
     "constrained_prior": "find_constrained_prior",
+    "conway_maxwell_poisson": "ConwayMaxwellPoisson",
     "counts": "Bernoulli Binomial Categorical NegativeBinomial Poisson",
     "diffusion": "EulerMaruyama",
     "drawing": "compile draw",

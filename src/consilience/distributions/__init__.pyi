@@ -14,6 +14,7 @@ from consilience.distributions.real_line import Cauchy as Cauchy
 from consilience.distributions.truncation import Censored as Censored
 from consilience.distributions.gamma_family import ChiSquared as ChiSquared
 from consilience.distributions.distribution import Continuous as Continuous
+from consilience.distributions.conway_maxwell_poisson import ConwayMaxwellPoisson as ConwayMaxwellPoisson
 from consilience.distributions.custom import CustomDist as CustomDist
 from consilience.distributions.context import DEFAULT as DEFAULT
 from consilience.distributions.unit_interval import Dagum as Dagum

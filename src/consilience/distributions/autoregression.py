@@ -5,24 +5,25 @@ Coefficients, noise and the distribution of the first values in, a distribution 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from consilience.distributions.constraints import positive, real_vector
-from consilience.distributions.densities import drawn, supported_density
+from consilience.distributions.densities import drawn, mean, supported_density, variance
 from consilience.distributions.densities import support_point as point_of
 from consilience.distributions.distribution import Continuous, component, instead_of, parameter, static
 from consilience.distributions.mathematics import LOG_SQRT_2_PI, equal, greater_equal, log, maximum, square, where
 from consilience.distributions.parameters import length, named_arguments, whole
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.real_line import Normal
-from consilience.distributions.shapes import spread, steps_from
+from consilience.distributions.shapes import broadcast, spread, steps_from
 from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Dim, Node, Shape
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.index import getitem
 from consilience.ops.linalg import matmul, matrix_transpose
 from consilience.ops.random import draw, fold_in
-from consilience.ops.reduce import reduce
+from consilience.ops.reduce import cumulative, reduce
 from consilience.ops.shape import Iota, broadcast_arrays, broadcast_to, concatenate, expand_dims, eye, stack
 
 # A series whose length is known only when the program runs has at most so many values.
@@ -111,14 +112,46 @@ class AR(Continuous):
         start = drawn(self.init_dist, fold_in(key, 0), (*batch, p))
         noise = draw("random_normal", fold_in(key, 1), (*batch, shape[-1] - p))
         rest = self._constant() + expand_dims(self.sigma, self.sigma.ndim) * noise
+        return self._series(start, spread(rest, (*batch, shape[-1] - p)))
+
+    def mean(self) -> Node:
+        start = self._of_start(mean)
+        later = broadcast_to(self._constant(), (*self._batch(), self.steps))
+        return self._series(start, later)
+
+    def variance(self) -> Node:
+        # Squares of the responses to the first values and to the noise, each with its variance.
+        if distribution_of(self.init_dist).event_rank:
+            self.missing("variance")
+        p, batch = self.ar_order, self._batch()
+        start, silence = self._of_start(variance), broadcast_to(0.0, (*batch, self.steps))
+        total = broadcast_to(0.0, (*batch, self.steps + p))
+        for i in range(p):
+            unit = where(equal(Node(Iota(p)), i), 1.0, broadcast_to(0.0, (*batch, p)))
+            total = total + start[..., i : i + 1] * square(self._series(unit, silence))
+        impulse = where(equal(Node(Iota(self.steps + p)), p), 1.0, broadcast_to(0.0, (*batch, self.steps + p)))
+        response = recurrence(impulse, self._lags())
+        return total + expand_dims(square(self.sigma), self.sigma.ndim) * cumulative("sum", square(response), -1)
+
+    def has(self, formula: str) -> bool:
+        return super().has(formula) and (formula != "variance" or not distribution_of(self.init_dist).event_rank)
+
+    def _batch(self) -> Shape:
+        return broadcast(self.batch_shapes(), self.title)
+
+    def _of_start(self, moment: Callable[[Node], Node]) -> Node:
+        """A moment of the first values, of which one distribution may stand for all."""
+        return broadcast_to(moment(self.init_dist), (*self._batch(), self.ar_order))
+
+    def _series(self, start: Node, rest: Node) -> Node:
+        """The series of given first values and of what enters later, both (..., length)."""
         # The first values are those of a series that was 0 before, with other noise.
         before = [
             start[..., i] - sum(rho[..., 0] * start[..., i - k] for k, rho in enumerate(self._coefficients()[:i], 1))
-            for i in range(p)
+            for i in range(self.ar_order)
         ]
         first = stack(broadcast_arrays(*before), -1)
-        whole_series = concatenate([first, spread(rest, (*batch, shape[-1] - p))], -1)
-        return recurrence(whole_series, self.rho[..., int(self.constant) :])
+        return recurrence(concatenate([first, rest], -1), self._lags())
 
     def support_point(self) -> Node:
         point = point_of(self.init_dist)
@@ -126,6 +159,9 @@ class AR(Continuous):
 
     def _constant(self) -> Node:
         return self.rho[..., :1] if self.constant else as_tensor(0.0)
+
+    def _lags(self) -> Node:
+        return self.rho[..., int(self.constant) :]
 
     def _coefficients(self) -> list[Node]:
         """The coefficient of each lag, with an axis of time."""

@@ -11,10 +11,14 @@ from consilience.distributions.mathematics import (
     LOG_2,
     LOG_PI,
     PI,
+    absolute,
     arcsin,
+    equal,
+    greater,
     less,
     log1mexp,
     logaddexp,
+    logical_and,
     maximum,
     minimum,
     round_even,
@@ -23,6 +27,7 @@ from consilience.distributions.mathematics import (
     square,
     where,
 )
+from consilience.distributions.numeric_quantile import enclosed_quantile
 from consilience.distributions.quadrature import DEPTH, column, log_integral
 from consilience.distributions.tails import log_i0e
 from consilience.ir import Node, Shape
@@ -52,6 +57,15 @@ class VonMises(Continuous):
         below, above = self._tails(value)
         return where(less(below, -LOG_2), log1mexp(below), above)
 
+    def icdf(self, q: Node) -> Node:
+        # 45 standard deviations about the direction, unless they reach beyond an end.
+        direction, width = self._direction(), 45.0 / sqrt(self.kappa)
+        whole = greater(absolute(direction) + width, PI)
+        low, high = where(whole, -PI, direction - width), where(whole, PI, direction + width)
+        inside = logical_and(greater(q, 0.0), less(q, 1.0))
+        found = enclosed_quantile(where(inside, q, 0.5), low, high, self._both, self.logp, 8)
+        return where(inside, found, where(equal(q, 0.0), -PI, PI))
+
     def draw(self, key: Node, shape: Shape) -> Node:
         return _wrapped(self._direction() + draw("random_von_mises", key, shape, self.kappa))
 
@@ -61,6 +75,9 @@ class VonMises(Continuous):
     def _direction(self) -> Node:
         """mu between -pi and pi."""
         return _wrapped(self.mu)
+
+    def _both(self, value: Node) -> tuple[Node, Node]:
+        return self.logcdf(value), self.logccdf(value)
 
     def _tails(self, value: Node) -> tuple[Node, Node]:
         # Between -pi and pi the density has one peak and one trough: three pieces in which it rises or falls.

@@ -83,6 +83,21 @@ class Real(Constraint):
         return isfinite(value)
 
 
+class ExtremeValues(Real):
+    """Real numbers on one side of an end, or all: 1 + shape (x - location) / scale > 0, for a shape of either sign."""
+
+    location: Node
+    scale: Node
+    shape: Node
+
+    @property
+    def rule(self) -> str:
+        return "a number x with 1 + xi (x - mu) / sigma > 0"
+
+    def holds(self, value: Node) -> Node:
+        return logical_and(isfinite(value), greater(self.shape * ((value - self.location) / self.scale), -1.0))
+
+
 class ExtendedReal(Constraint):
     """Real numbers and both infinities, not below a bound, which belongs to the set or not."""
 

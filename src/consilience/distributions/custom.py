@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, Self, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeAlias
 
 from consilience.distributions.constraints import Constraint, Whole, real, real_vector
 from consilience.distributions.densities import realise
-from consilience.distributions.distribution import Distribution, static
+from consilience.distributions.distribution import static
 from consilience.distributions.generator import GraphGenerator
 from consilience.distributions.shapes import same_shape, text
+from consilience.distributions.unnamed_parameters import UnnamedParameters
 from consilience.errors import DtypeError, MissingRuleError, ShapeError
 from consilience.ir import INTEGERS, Dim, Node, Shape, constant
 from consilience.ir.arithmetic import known_meaning
@@ -36,7 +37,7 @@ class Formulas(Record):
     dtype: str
 
 
-class CustomDist(Distribution):
+class CustomDist(UnnamedParameters):
     """A distribution given by functions of graphs.
 
     logp            function (value, *parameters) -> log density, one number per event; a scalar is the sum for the
@@ -44,7 +45,9 @@ class CustomDist(Distribution):
     logcdf          function (value, *parameters) -> log P(X <= value), one number per event
     dist            function (*parameters, size) -> an expression of random variables made by `….dist(…, size=size)`,
                     from which density, draws and support follow, in place of the other functions; the public names
-                    of `consilience.logprob` give it its meaning
+                    of `consilience.logprob` give it its meaning. The default transform follows too: it maps the
+                    interval of the numbers that the expression can be, whose ends may depend on parameters, to the
+                    real line. There is none for counts, for vectors, and where single numbers have a probability
     numeric_inverse whether the density of `dist` may invert monotone functions numerically, as for `logp`
     random          function (*parameters, rng, size) -> draws of shape `size`, as a graph; `rng` has the methods of
                     NumPy's generator, and is a random key for the functions of `pt.random`
@@ -104,21 +107,13 @@ class CustomDist(Distribution):
         return cls.variable(values, shape, size, (formulas,))
 
     @classmethod
-    def bound(
-        cls, parameters: Sequence[Node], settings: Sequence[Any] = (), components: Sequence[Sequence[Node]] = ()
-    ) -> Self:
-        bound = object.__new__(cls)
-        (formulas,) = settings
-        bound.__dict__.update(values=tuple(parameters), settings=tuple(settings), components=())
-        bound.__dict__.update(formulas=formulas, title=formulas.title)
-        return bound
+    def title_of(cls, settings: Sequence[Any]) -> str:
+        formulas: Formulas = settings[0]
+        return formulas.title
 
     @classmethod
     def parameter_count(cls, settings: Sequence[Any]) -> int:
         return len(settings[0].parameter_ranks)
-
-    def by_name(self) -> Mapping[str, Node]:
-        return {}
 
     @property
     def bound_support(self) -> Constraint:
@@ -132,9 +127,6 @@ class CustomDist(Distribution):
 
     def event_ranks(self) -> tuple[int, ...]:
         return self.formulas.parameter_ranks
-
-    def declared(self) -> tuple[None, ...]:
-        return (None,) * len(self.values)
 
     def event_shape(self) -> Shape:
         return self.formulas.event

@@ -5,8 +5,8 @@ Functions of drift and diffusion in, a distribution of whole paths out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Self
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from consilience.distributions.parameters import length, named_arguments, whole
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.real_line import Normal
 from consilience.distributions.shapes import spread, steps_from
+from consilience.distributions.unnamed_parameters import UnnamedParameters
 from consilience.errors import MissingRuleError, ParameterError
 from consilience.ir import FLOATS, Dim, Node, Shape
 from consilience.ops.elementwise import as_tensor, cast
@@ -48,7 +49,7 @@ def equation(title: str, name: str, given: Any) -> Equation:
     return result
 
 
-class EulerMaruyama(Continuous):
+class EulerMaruyama(UnnamedParameters, Continuous):
     """Path of a stochastic differential equation: x_t = x_(t-1) + dt f + sqrt(dt) g e_t, e_t standard normal.
 
     dt          time between two values, > 0, a number
@@ -86,26 +87,12 @@ class EulerMaruyama(Continuous):
         return cls.variable(values, shape, size, settings, [declared.value(cls.title, start)])
 
     @classmethod
-    def bound(
-        cls, parameters: Sequence[Node], settings: Sequence[Any] = (), components: Sequence[Sequence[Node]] = ()
-    ) -> Self:
-        bound = super().bound((), settings, components)
-        bound.values = tuple(parameters)
-        return bound
-
-    @classmethod
     def parameter_count(cls, settings: Sequence[Any]) -> int:
         count: int = settings[-1]
         return count
 
-    def by_name(self) -> Mapping[str, Node]:
-        return {}
-
     def event_ranks(self) -> tuple[int, ...]:
         return (0,) * len(self.values)
-
-    def declared(self) -> tuple[None, ...]:
-        return (None,) * len(self.values)
 
     def event_shape(self) -> Shape:
         if distribution_of(self.init_dist).event_rank:

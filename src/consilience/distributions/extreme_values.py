@@ -6,7 +6,15 @@ import math
 
 import numpy as np
 
-from consilience.distributions.constraints import Constraint, IntervalConstraint, above, nonnegative, positive, real
+from consilience.distributions.constraints import (
+    Constraint,
+    ExtremeValues,
+    IntervalConstraint,
+    above,
+    nonnegative,
+    positive,
+    real,
+)
 from consilience.distributions.distribution import Continuous, parameter
 from consilience.distributions.mathematics import (
     EULER_GAMMA,
@@ -153,8 +161,7 @@ class GeneralizedExtremeValue(Continuous):
     """Greatest of many values: t^(xi+1) exp(-t) / sigma, t = (1 + xi z)^(-1/xi), z = (x - mu) / sigma.
 
     Gumbel at xi = 0 (t = exp(-z)), of Frechet's kind above, of reversed Weibull's kind below. The support is
-    1 + xi z > 0; where the sign of xi is not known when the variable is made, the density outside is 0, and there is
-    no map to the real line.
+    1 + xi z > 0.
 
     mu      location, in the unit of x
     sigma   scale > 0
@@ -169,6 +176,8 @@ class GeneralizedExtremeValue(Continuous):
     @property
     def bound_support(self) -> Constraint:
         sign, end = _sign(self.xi), self.mu - self.sigma / self.xi
+        if sign is None:
+            return ExtremeValues(self.mu, self.sigma, self.xi)
         return above(end) if sign > 0 else IntervalConstraint(upper=end, upper_included=False) if sign < 0 else real
 
     def logp(self, value: Node) -> Node:
@@ -238,12 +247,11 @@ def _log_gamma_slope(xi: Node) -> Node:
     return where(near, series, gammaln(1.0 - xi) / where(near, 1.0, xi))
 
 
-def _sign(xi: Node) -> int:
-    """Sign of a shape that is known; 0 where it is 0, differs between elements, or is not known."""
+def _sign(xi: Node) -> int | None:
+    """Sign of a shape that is known and equal for all elements."""
     known = constant_value(xi)
-    if known is None or not known.size:
-        return 0
-    return 1 if np.all(known > 0.0) else -1 if np.all(known < 0.0) else 0
+    signs = np.unique(np.sign(known)) if known is not None else np.empty(0)
+    return int(signs[0]) if signs.size == 1 else None
 
 
 class GeneralizedPareto(Continuous):
@@ -263,7 +271,7 @@ class GeneralizedPareto(Continuous):
 
     @property
     def bound_support(self) -> IntervalConstraint:
-        return IntervalConstraint(self.mu, self.mu - self.sigma / self.xi if _sign(self.xi) < 0 else math.inf)
+        return IntervalConstraint(self.mu, self.mu - self.sigma / self.xi if _sign(self.xi) == -1 else math.inf)
 
     def logp(self, value: Node) -> Node:
         inside, y = self._steps(value)

@@ -14,6 +14,7 @@ from consilience.distributions.mathematics import (
     equal,
     gammaln,
     greater,
+    less,
     log,
     log1p,
     maximum,
@@ -21,7 +22,7 @@ from consilience.distributions.mathematics import (
     square,
     where,
 )
-from consilience.ir import Node
+from consilience.ir import Node, constant
 
 # From here on Stirling's series to z^-15 holds to the last digit.
 _FAR: Final = 10.0
@@ -29,6 +30,9 @@ _FAR: Final = 10.0
 _STIRLING: Final = (
     1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400,
 )  # fmt: skip
+# atanh(y) is the sum of y^(2 k + 1) / (2 k + 1), to the last digit by so many terms for y below 0.1.
+_ODD: Final = 8
+_LEAST: Final = 1e-300
 # A ratio may overflow beyond it.
 _GREATEST: Final = 1e300
 
@@ -102,3 +106,19 @@ def log_binomial(x: Node, n: Node, p: Node, q: Node) -> Node:
     failure = (n - x) * log_ratio(-offset / zeros, log(n * q) - log(zeros))
     slow = log_factorial_rest(n) - log_factorial_rest(x) - log_factorial_rest(n - x)
     return slow + where(equal(x, 0), 0.0, success) + where(equal(x, n), 0.0, failure)
+
+
+def deviance(x: Node, mean: Node) -> Node:
+    """x log(x / mean) + mean - x for x >= 0 and mean > 0, without cancellation next to x = mean.
+
+    C. Loader: Fast and accurate computation of binomial probabilities (2000).
+    """
+    offset, count = x - mean, maximum(x, _LEAST)
+    share = offset / (x + mean)
+    near = less(absolute(share), 0.1)
+    small = where(near, share, 0.0)
+    series = constant(1.0 / (2 * _ODD + 1))
+    for k in range(_ODD - 1, 0, -1):
+        series = series * square(small) + 1.0 / (2 * k + 1)
+    far = x * (log(count) - log(mean)) - offset
+    return where(near, offset * small + 2.0 * x * small * square(small) * series, far)

@@ -7,24 +7,29 @@ shape, and are all continuous or all discrete.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from consilience.distributions.constraints import Constraint, simplex
-from consilience.distributions.densities import drawn, log_tail, mean, supported_density, variance
+from consilience.distributions.densities import drawn, log_tail, mean, quantile, supported_density, variance
 from consilience.distributions.densities import support_point as point_of
 from consilience.distributions.distribution import Distribution, components, parameter
-from consilience.distributions.mathematics import equal, less, log, square, where
+from consilience.distributions.mathematics import equal, greater, less, log, logical_and, square, where
+from consilience.distributions.numeric_quantile import enclosed_quantile
 from consilience.distributions.parameters import named_arguments
 from consilience.distributions.random_variable import batch_part, distribution_of
 from consilience.distributions.real_line import Normal
 from consilience.distributions.set_operations import hull
 from consilience.distributions.shapes import same_shape, text
+from consilience.distributions.whole_quantile import between
 from consilience.errors import ParameterError, ShapeError
 from consilience.ir import FLOATS, Node, Shape
 from consilience.ops.elementwise import cast
 from consilience.ops.random import draw, fold_in
 from consilience.ops.reduce import arg_reduce, cumulative, reduce
 from consilience.ops.shape import Iota, broadcast_arrays, expand_dims, moveaxis, stack
+
+# Sections of the interval between the components' quantiles, each into 16.
+_ROUNDS: Final = 12
 
 
 class Mixture(Distribution):
@@ -91,14 +96,17 @@ class Mixture(Distribution):
         return stack(broadcast_arrays(*(moment(c) for c in self.comp_dists)), -1 - self.event_rank)
 
     def _log_mean(self, formula: Callable[[Node, Node], Node], value: Node) -> Node:
-        """log sum_k w_k exp(f_k(value)). Components are the first axis, so that inner loops run along values."""
+        """log sum_k w_k exp(f_k(value))."""
+        values = self._of_components(formula, value)
+        return reduce("logsumexp", _last_axis_first(log(self.w), 0, values.ndim) + values, 0)
+
+    def _of_components(self, formula: Callable[[Node, Node], Node], value: Node) -> Node:
+        """A formula of every component. They are the first axis, so that inner loops run along values."""
         if self._one_batch:
             component = self.comp_dists[0]
             batch = batch_part(component.static_shape, distribution_of(component))
-            values = formula(_components_first(component, max(value.ndim - self.event_rank, len(batch) - 1)), value)
-        else:
-            values = stack(broadcast_arrays(*(formula(c, value) for c in self.comp_dists)))
-        return reduce("logsumexp", _last_axis_first(log(self.w), 0, values.ndim) + values, 0)
+            return formula(_components_first(component, max(value.ndim - self.event_rank, len(batch) - 1)), value)
+        return stack(broadcast_arrays(*(formula(c, value) for c in self.comp_dists)))
 
     def _weights(self) -> Node:
         """The weights with an axis of length 1 for each of an event."""
@@ -123,6 +131,26 @@ class Mixture(Distribution):
 
     def logccdf(self, value: Node) -> Node:
         return self._log_mean(lambda c, x: log_tail(c, x, "logccdf"), value)
+
+    def icdf(self, q: Node) -> Node:
+        # It lies between the quantiles of the components; those of 0 and 1 are ends of the support.
+        inside = logical_and(greater(q, 0.0), less(q, 1.0))
+        regular = where(inside, q, 0.5)
+        parts, ends = self._of_components(quantile, regular), self._of_components(quantile, q)
+        low, high = reduce("min", parts, 0), reduce("max", parts, 0)
+        if self.bound_support.discrete:
+            found = between(low - 1.0, high, regular, self)
+        else:
+            found = enclosed_quantile(regular, low, high, self._both_tails, self.logp, _ROUNDS)
+        return where(inside, found, where(equal(q, 0.0), reduce("min", ends, 0), reduce("max", ends, 0)))
+
+    def _both_tails(self, value: Node) -> tuple[Node, Node]:
+        return self.logcdf(value), self.logccdf(value)
+
+    def has(self, formula: str) -> bool:
+        return super().has(formula) and (
+            formula != "icdf" or (self.event_rank == 0 and all(distribution_of(c).has("icdf") for c in self.comp_dists))
+        )
 
     def draw(self, key: Node, shape: Shape) -> Node:
         batch = shape[: len(shape) - self.event_rank]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from consilience.distributions.constraints import positive, real
@@ -13,6 +15,7 @@ from consilience.distributions.mathematics import (
     absolute,
     arctan2,
     cos,
+    equal,
     exp,
     expm1,
     greater,
@@ -20,6 +23,7 @@ from consilience.distributions.mathematics import (
     less,
     log,
     log1mexp,
+    logical_and,
     maximum,
     minimum,
     sin,
@@ -29,6 +33,7 @@ from consilience.distributions.mathematics import (
     tanh,
     where,
 )
+from consilience.distributions.numeric_quantile import enclosed_quantile
 from consilience.distributions.quadrature import DEPTH, column
 from consilience.ir import Node, Shape, constant
 from consilience.ops.elementwise import StopGradient
@@ -38,6 +43,7 @@ from consilience.ops.reduce import reduce
 POLE = 0.5 * PI * PI  # where the Laplace transform of h > 0, z = 0 has its first singularity, to the left of 0
 STEPS = 256
 TERMS = 32
+LONGEST = 760.0  # no probability has a logarithm below
 
 
 class PolyaGamma(Continuous):
@@ -65,6 +71,21 @@ class PolyaGamma(Continuous):
     def logccdf(self, value: Node) -> Node:
         below, tail = self._tail(value)
         return where(below, log1mexp(where(below, minimum(tail, 0.0), -1.0)), tail)
+
+    def icdf(self, q: Node) -> Node:
+        # By the logarithm y of x. The tails are at most about 2^h exp(h |z| / 2 - h^2 / (8 x)) and, beyond those of a
+        # normal variable, exp(-(pi^2 + z^2) x / 2).
+        inside = logical_and(greater(q, 0.0), less(q, 1.0))
+        normal = sqrt(2.0 * LONGEST * self.variance())
+        least = square(self.h) / (8.0 * (LONGEST + self.h * (LOG_2 + 0.5 * absolute(self.z))))
+        low = log(maximum(least, self.mean() - normal))
+        high = log(self.mean() + normal + 2.0 * LONGEST / (PI * PI + square(self.z)))
+
+        def tails(y: Node) -> tuple[Node, Node]:
+            return self.logcdf(exp(y)), self.logccdf(exp(y))
+
+        y = enclosed_quantile(where(inside, q, 0.5), low, high, tails, lambda y: self.logp(exp(y)) + y, 8)
+        return where(inside, exp(y), where(equal(q, 0.0), 0.0, math.inf))
 
     def draw(self, key: Node, shape: Shape) -> Node:
         # The first terms of the sum; the others together as one gamma variable of their mean and variance, whose

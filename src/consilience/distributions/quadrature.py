@@ -1,15 +1,17 @@
-"""Integrals of positive functions by Gauss and Legendre's rule, on logarithms.
+"""Integrals of positive functions by Gauss and Legendre's rule, on logarithms; of quantiles by the double exponential.
 
 For intervals on which the integrand is analytic and, seen from its greatest value, falls to nothing or hardly at all:
-there the rule is exact to rounding. Which intervals those are is the caller's knowledge.
+there Gauss and Legendre's rule is exact to rounding. Which intervals those are is the caller's knowledge.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from consilience.distributions.mathematics import log, sqrt, square
 from consilience.ir import Node, constant
@@ -20,6 +22,8 @@ from consilience.ops.shape import expand_dims
 POINTS: Final = 48
 # Beyond a fall by exp(-DEPTH) an integrand adds nothing in double precision.
 DEPTH: Final = 40.0
+_STEP: Final = 0.1
+_REACH: Final = 52
 
 
 def column(node: Node) -> Node:
@@ -48,3 +52,16 @@ def depth_of_fall(slope: Node, curvature: Node | float) -> Node:
     curvature   minus its second derivative is at least this
     """
     return Node(StopGradient(), 2.0 * DEPTH / (slope + sqrt(square(slope) + 2.0 * DEPTH * curvature)))
+
+
+def probability_points() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Points p <= 1/2 and weights w such that sum w (f(p) + f(1 - p)) is the integral of f from 0 to 1.
+
+    The double exponential rule (H. Takahasi and M. Mori 1974) with p from 1/2 to 1e-123, for functions that are
+    analytic inside and may be infinite at 0 and 1.
+    """
+    t = np.arange(_REACH + 1) * _STEP
+    p = 1.0 / (1.0 + np.exp(math.pi * np.sinh(t)))
+    weights = _STEP * math.pi * np.cosh(t) * p * (1.0 - p)
+    weights[0] *= 0.5
+    return p, weights

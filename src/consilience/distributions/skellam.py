@@ -36,6 +36,7 @@ from consilience.distributions.mathematics import (
     where,
     xlogy,
 )
+from consilience.distributions.whole_quantile import by_chords
 from consilience.ir import Node, Shape, constant
 from consilience.ops.elementwise import cast
 from consilience.ops.random import draw, fold_in
@@ -83,6 +84,10 @@ class Skellam(Discrete):
         finite = where(logical_or(least, greatest), 0.0, k)
         below, beyond = _lower_tail(finite, self.mu1, self.mu2), _lower_tail(-finite - 1.0, self.mu2, self.mu1)
         return where(least, -math.inf, below), where(greatest, -math.inf, beyond)
+
+    def icdf(self, q: Node) -> Node:
+        least = where(equal(self.mu2, 0.0), 0.0, -math.inf)
+        return by_chords(q, self, least, where(equal(self.mu1, 0.0), 0.0, math.inf))
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return draw("random_poisson", fold_in(key, 0), shape, self.mu1) - draw(

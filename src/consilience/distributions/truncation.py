@@ -7,6 +7,7 @@ side where they are small, so that bounds far out in a tail keep their digits.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from consilience.distributions.constraints import (
     Whole,
     extended_real,
 )
-from consilience.distributions.densities import drawn, log_tail, quantile, supported_density
+from consilience.distributions.densities import drawn, log_tail, mean, quantile, supported_density, variance
 from consilience.distributions.densities import support_point as point_of
 from consilience.distributions.distribution import Distribution, component, parameter, static
 from consilience.distributions.mathematics import (
@@ -36,13 +37,15 @@ from consilience.distributions.mathematics import (
     logical_or,
     maximum,
     minimum,
+    square,
     where,
 )
 from consilience.distributions.parameters import known_value, whole
+from consilience.distributions.quadrature import probability_points
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.set_operations import ends, known_bound, within
 from consilience.errors import ParameterError
-from consilience.ir import FLOATS, Node, Shape
+from consilience.ir import FLOATS, Node, Shape, constant
 from consilience.ops.elementwise import as_tensor, cast
 from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.random import draw
@@ -156,15 +159,24 @@ class Truncated(_Between):
         return self._log_probability(value, self.upper) - self._log_mass()
 
     def icdf(self, q: Node) -> Node:
+        return self._quantile(1.0 - q, q)
+
+    def iccdf(self, q: Node) -> Node:
+        return self._quantile(q, 1.0 - q)
+
+    def _quantile(self, above: Node, below: Node) -> Node:
+        """The value below which lies the second of two probabilities whose sum is 1."""
         low = self._before(self.lower)
-        by_cdf = self._mixed("logcdf", low, q)
-        by_ccdf = self._mixed("logccdf", low, q)
-        left = less(by_cdf[0], 0.5)
+        by_cdf, by_ccdf = (
+            above * exp(self._tail(low, formula)) + below * exp(self._tail(self.upper, formula))
+            for formula in ("logcdf", "logccdf")
+        )
+        left = less(by_cdf, 0.5)
         # The side that is not used gets a probability whose quantile is a number.
         found = where(
             left,
-            quantile(self.of, where(left, by_cdf[1], 0.5)),
-            quantile(self.of, where(left, 0.5, by_ccdf[1]), "iccdf"),
+            quantile(self.of, where(left, by_cdf, 0.5)),
+            quantile(self.of, where(left, 0.5, by_ccdf), "iccdf"),
         )
         first = -floor(-self.lower) if self._discrete else self.lower
         possible = isfinite(self._log_mass())
@@ -187,6 +199,32 @@ class Truncated(_Between):
         )
         return Node(ParameterCheck(self.title, "dist", rule, 0), result, found, result)
 
+    def mean(self) -> Node:
+        return self._expected(lambda x: x, mean)
+
+    def variance(self) -> Node:
+        return self._expected(lambda x: square(x - self.mean()), variance)
+
+    def has(self, formula: str) -> bool:
+        counts = formula in ("mean", "variance") and (self._discrete or not self.has("icdf"))
+        return super().has(formula) and not counts
+
+    def _expected(self, function: Callable[[Node], Node], moment: Callable[[Node], Node]) -> Node:
+        """The mean of a function of the value, by quantiles; the component needs the moment if an end is infinite."""
+        if not self.has("mean"):
+            self.missing(moment.__name__)
+        p, weights = probability_points()
+        axes = max(len(shape) for shape in self.batch_shapes())
+        share, weight = (constant(v.reshape(-1, *(1,) * axes)) for v in (p, weights))
+        total = constant(0.0)
+        for x in (self.icdf(share), self.iccdf(share)):
+            known = isfinite(x)  # next to an infinite end lies a probability that rounds to 0
+            total = total + reduce("sum", where(known, weight * function(where(known, x, 0.0)), 0.0), 0)
+        low, high = (as_tensor(end) for end in ends(self.bound_support))
+        bounded = logical_and(greater(low, -math.inf), less(high, math.inf))
+        of = moment(self.of) if distribution_of(self.of).has(moment.__name__) else constant(math.nan)
+        return where(logical_and(isfinite(self._log_mass()), logical_or(bounded, isfinite(of))), total, of)
+
     def support_point(self) -> Node:
         """The component's, if it lies inside, else between the bounds or next to the only one."""
         support = self.bound_support
@@ -204,11 +242,6 @@ class Truncated(_Between):
         """log P(lower <= X <= upper), NaN for 0."""
         mass = self._log_probability(self._before(self.lower), self.upper)
         return where(greater(mass, -math.inf), mass, math.nan)
-
-    def _mixed(self, formula: str, low: Node, q: Node) -> tuple[Node, Node]:
-        """A probability at the lower bound, and the same at the quantile of q: between those of both bounds."""
-        first, last = exp(self._tail(low, formula)), exp(self._tail(self.upper, formula))
-        return first, (1.0 - q) * first + q * last
 
     def _none(self) -> Node:
         return cast(math.nan, self.of.dtype) if self.of.dtype in FLOATS else cast(-1, self.of.dtype)
@@ -251,8 +284,40 @@ class Censored(_Between):
     def icdf(self, q: Node) -> Node:
         return _clipped(quantile(self.of, q), self.lower, self.upper)
 
+    def mean(self) -> Node:
+        below, between, above, inner = self._parts()
+        ends = _weighted(self.lower, below) + _weighted(self.upper, above)
+        return ends + _weighted(inner.mean(), between)
+
+    def variance(self) -> Node:
+        below, between, above, inner = self._parts()
+        mean = self.mean()
+        ends = _weighted(square(self.lower - mean), below) + _weighted(square(self.upper - mean), above)
+        return ends + _weighted(inner.variance() + square(inner.mean() - mean), between)
+
+    def has(self, formula: str) -> bool:
+        return super().has(formula) and (formula not in ("mean", "variance") or self._inner().has(formula))
+
+    def _inner(self) -> Truncated:
+        """What is between the bounds."""
+        return Truncated.bound((self.lower, self.upper), (1,), ((self.of,),))
+
+    def _parts(self) -> tuple[Node, Node, Node, Truncated]:
+        """The probabilities of values up to the lower bound, between both and beyond, and what is between."""
+        inner = self._inner()
+        if not inner.has("mean"):
+            self.missing("mean")
+        below, above = exp(self._tail(self.lower, "logcdf")), exp(self._tail(self.upper, "logccdf"))
+        return below, exp(self._log_probability(self.lower, self.upper)), above, inner
+
     def support_point(self) -> Node:
         return _clipped(point_of(self.of), self.lower, self.upper)
+
+
+def _weighted(value: Node, probability: Node) -> Node:
+    """A value, of which nothing is left if its probability is 0."""
+    possible = greater(probability, 0.0)
+    return where(possible, where(possible, value, 0.0) * probability, 0.0)
 
 
 def _clipped(value: Node, lower: Bound, upper: Bound) -> Node:

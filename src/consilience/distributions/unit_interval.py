@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Final
+
+import numpy as np
 
 from consilience.distributions.constraints import nonnegative, open_unit_interval, positive, real, unit_interval
 from consilience.distributions.distribution import Continuous, instead_of, parameter
@@ -33,10 +36,17 @@ from consilience.distributions.mathematics import (
     xlog1py,
     xlogy,
 )
+from consilience.distributions.quadrature import DEPTH, column, nodes
 from consilience.distributions.simplex import log_gamma_draw
 from consilience.distributions.tails import log1mexp_of_exp, log_odds_betainc
-from consilience.ir import Node, Shape
+from consilience.ir import Node, Shape, constant
 from consilience.ops.random import draw, fold_in
+from consilience.ops.reduce import reduce
+
+# Moments of logit-normal variables of a sigma up to this are sums over these values of a normal variable.
+_WIDE: Final = 4.0
+_NORMAL: Final = np.linspace(-8.6, 8.6, 129)
+_WEIGHTS: Final = np.exp(-0.5 * _NORMAL**2) / np.exp(-0.5 * _NORMAL**2).sum()
 
 
 class Beta(Continuous):
@@ -158,6 +168,32 @@ class LogitNormal(Continuous):
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return sigmoid(self.mu + self.sigma * draw("random_normal", key, shape))
+
+    def mean(self) -> Node:
+        return self._moments()[0]
+
+    def variance(self) -> Node:
+        return self._moments()[1]
+
+    def _moments(self) -> tuple[Node, Node]:
+        """For small sigma by equidistant points of the normal variable, for large ones by the distance from a step.
+
+        The points resolve the poles of the logistic function, at a distance of pi / sigma, up to sigma = 4; the other
+        integral, over the logits within 40 of 0, a normal density as wide as that.
+        """
+        wide = greater(self.sigma, _WIDE)
+        z = constant(_NORMAL)
+        weight = constant(_WEIGHTS)
+        y = sigmoid(column(self.mu) + column(where(wide, _WIDE, self.sigma)) * z)
+        mean = reduce("sum", weight * y, -1)
+        variance = reduce("sum", weight * square(y - column(mean)), -1)
+        sigma = column(where(wide, self.sigma, _WIDE))
+        at, log_weight = nodes(0.0 * self.mu, 0.0 * self.mu + DEPTH)
+        right, left = (square((at - sign * column(self.mu)) / sigma) for sign in (1.0, -1.0))
+        scale = exp(log_weight - LOG_SQRT_2_PI) * sigmoid(-at) / sigma
+        far = exp(log_ndtr(self.mu / sigma[..., 0])) + reduce("sum", scale * (exp(-0.5 * left) - exp(-0.5 * right)), -1)
+        inner = reduce("sum", scale * sigmoid(at) * (exp(-0.5 * left) + exp(-0.5 * right)), -1)
+        return where(wide, far, mean), where(wide, far * (1.0 - far) - inner, variance)
 
     def support_point(self) -> Node:
         return sigmoid(minimum(maximum(self.mu, -30.0), 30.0))  # beyond it is an end of the interval

@@ -7,8 +7,11 @@ from consilience.distributions.distribution import Discrete, parameter
 from consilience.distributions.mathematics import (
     LOG_2,
     equal,
+    exp,
     expm1,
     floor,
+    gammaincc,
+    gammaln,
     log,
     log1mexp,
     log1p,
@@ -20,12 +23,17 @@ from consilience.distributions.mathematics import (
     xlog1py,
     zero_of,
 )
+from consilience.distributions.quadrature import column
 from consilience.distributions.whole_quantile import corrected
 from consilience.ir import Node, Shape
 from consilience.ops.random import draw
+from consilience.ops.reduce import reduce
+from consilience.ops.shape import Iota
 
 # Draws are int64; what is longer ends here.
 _LONGEST = 2.0**62
+# So many terms of a sum are added one by one.
+_TERMS = 128
 
 
 class Geometric(Discrete):
@@ -70,7 +78,8 @@ class Geometric(Discrete):
 class DiscreteWeibull(Discrete):
     """Number of steps survived, P(X >= x) = q^(x^beta): mass q^(x^beta) - q^((x+1)^beta).
 
-    Nakagawa and Osaki: The discrete Weibull distribution (1975). Mean and variance have no closed form.
+    Nakagawa and Osaki: The discrete Weibull distribution (1975). Mean and variance are sums of P(X >= x), far out by
+    Euler and Maclaurin's formula.
 
     q       probability to survive the first step, in (0, 1)
     beta    shape > 0: above 1 the risk of failure increases with x
@@ -105,3 +114,35 @@ class DiscreteWeibull(Discrete):
     def _survived(self, logarithm: Node) -> Node:
         """Where the logarithm of the probability to survive has come to this."""
         return (logarithm / log(self.q)) ** reciprocal(self.beta)
+
+    def mean(self) -> Node:
+        return self._raw_moments()[0]
+
+    def variance(self) -> Node:
+        first, second = self._raw_moments()
+        return second - square(first)
+
+    def _raw_moments(self) -> tuple[Node, Node]:
+        """E X, the sum of S(x) = P(X >= x), and E X^2, that of (2 x - 1) S(x), x = 1, 2, …."""
+        rate, beta = -log(self.q), self.beta
+        x = Node(Iota(_TERMS)) + 1.0
+        near = exp(-column(rate) * x ** column(beta))
+        # From the end on an incomplete gamma function, and the derivatives of the midpoint rule.
+        end = _TERMS + 0.5
+        hazard = rate * end**beta
+        here, order = exp(-hazard), reciprocal(beta)
+        s0 = beta * hazard / end
+        s1 = s0 * (beta - 1.0) / end
+        s2 = s1 * (beta - 2.0) / end
+        d1, d2, d3 = -s0 * here, (square(s0) - s1) * here, -(s0 * square(s0) - 3.0 * s0 * s1 + s2) * here
+
+        def beyond(power: float) -> Node:
+            """The integral of x^(power - 1) S(x)."""
+            a = power * order
+            return exp(gammaln(a) - a * log(rate)) * gammaincc(a, hazard) * order
+
+        first = reduce("sum", near, -1) + beyond(1.0) + d1 / 24.0 - 7.0 / 5760.0 * d3
+        width = 2.0 * end - 1.0
+        slopes = (width * d1 + 2.0 * here) / 24.0 - 7.0 / 5760.0 * (width * d3 + 6.0 * d2)
+        second = reduce("sum", (2.0 * x - 1.0) * near, -1) + 2.0 * beyond(2.0) - beyond(1.0) + slopes
+        return first, second

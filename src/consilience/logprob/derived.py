@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from consilience.distributions.constraints import (
     Constraint,
@@ -13,10 +13,11 @@ from consilience.distributions.constraints import (
     real_vector,
 )
 from consilience.distributions.densities import realised_with
-from consilience.distributions.distribution import Distribution, static
+from consilience.distributions.distribution import static
 from consilience.distributions.mathematics import isfinite
 from consilience.distributions.random_variable import fresh_key, fresh_keys, random_variables
 from consilience.distributions.shapes import same_shape, text, wanted_shape
+from consilience.distributions.unnamed_parameters import UnnamedParameters
 from consilience.errors import ShapeError
 from consilience.ir import Node, Region, Shape, close, constant, is_leaf, tensor_input, topological
 from consilience.ir.arithmetic import means
@@ -72,20 +73,15 @@ class Generated(Record):
     numeric_inverse: bool
 
 
-class DerivedDistribution(Distribution):
+class DerivedDistribution(UnnamedParameters):
     """The distribution of the result of a graph of random variables."""
 
     generated: Generated = static(lambda title, name, given: given)
 
     @classmethod
-    def bound(
-        cls, parameters: Sequence[Node], settings: Sequence[Any] = (), components: Sequence[Sequence[Node]] = ()
-    ) -> Self:
-        bound = object.__new__(cls)
-        (generated,) = settings
-        bound.__dict__.update(values=tuple(parameters), settings=tuple(settings), components=())
-        bound.__dict__.update(generated=generated, title=generated.title)
-        return bound
+    def title_of(cls, settings: Sequence[Any]) -> str:
+        generated: Generated = settings[0]
+        return generated.title
 
     @classmethod
     def parameter_count(cls, settings: Sequence[Any]) -> int:
@@ -96,9 +92,6 @@ class DerivedDistribution(Distribution):
     def measure(self) -> Measure:
         """The measure of the graph with its parameters."""
         return _measure(self.generated, self.values)
-
-    def by_name(self) -> Mapping[str, Node]:
-        return {}
 
     @property
     def bound_support(self) -> Constraint:
@@ -116,9 +109,6 @@ class DerivedDistribution(Distribution):
 
     def event_ranks(self) -> tuple[int, ...]:
         return tuple(value.ndim for value in self.values)
-
-    def declared(self) -> tuple[None, ...]:
-        return (None,) * len(self.values)
 
     def event_shape(self) -> Shape:
         shape = self.measure.shape

@@ -209,6 +209,7 @@ CODE: dict[str, Code] = {
     "random_von_mises": _draw("random_von_mises", f64),
     "random_poisson": _draw("random_poisson", i64),
     "random_binomial": _draw("random_binomial", i64),
+    "random_conway_maxwell_poisson": _draw("random_conway_maxwell_poisson", i64),
 }
 for _name in (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "log1mexp", "pow", "cbrt", "sin", "cos", "tan", "arcsin",

@@ -288,6 +288,7 @@ def _draw(function: str, values: Sequence[TensorLike]) -> Node:
     key = as_tensor(values[0])
     if key.dtype != "key":
         raise DtypeError(f"`{function}` needs a random key first, got {describe(key)}; make one with `pt.key(seed)`.")
-    wanted = {"random_binomial": ("int64", "int64", "float64")}.get(function, ("int64", "float64"))
+    others = {"random_binomial": ("int64", "float64"), "random_conway_maxwell_poisson": ("float64", "float64")}
+    wanted = ("int64", *others.get(function, ("float64",)))
     rest = [as_tensor(v, dtype) for v, dtype in zip(values[1:], wanted, strict=False)]
     return Node(Elementwise(function), key, *rest)

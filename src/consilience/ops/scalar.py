@@ -276,7 +276,7 @@ row("where", 3, np.where, "choice", ANY)
 # Draws: pure functions of (key, counter, parameters). Their meaning is the typed Python of native/random.
 DRAWS = (
     "random_uniform", "random_normal", "random_exponential", "random_gamma", "random_von_mises", "random_poisson",
-    "random_binomial",
+    "random_binomial", "random_conway_maxwell_poisson",
 )  # fmt: skip
 
 
@@ -305,3 +305,7 @@ row("random_gamma", 3, _draw("random_gamma"), "float64", ("key",), (KEYS, KEYS, 
 row("random_von_mises", 3, _draw("random_von_mises"), "float64", ("key",), (KEYS, KEYS, (0.1, 50.0)))
 row("random_poisson", 3, _draw("random_poisson"), "int64", ("key",), (KEYS, KEYS, (0.1, 50.0)))
 row("random_binomial", 4, _draw("random_binomial"), "int64", ("key",), (KEYS, KEYS, (0.0, 50.0), UNIT))
+row(
+    "random_conway_maxwell_poisson", 4, _draw("random_conway_maxwell_poisson"), "int64", ("key",),
+    (KEYS, KEYS, (-5.0, 5.0), (0.5, 5.0)),
+)  # fmt: skip

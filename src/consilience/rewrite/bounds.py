@@ -496,6 +496,7 @@ ELEMENTWISE: dict[str, Transfer] = {
     "random_gamma": lambda *_: Bounds(0.0, INF),
     "random_poisson": lambda *_: Bounds(0.0, INF),
     "random_binomial": lambda *_: Bounds(0.0, INF),
+    "random_conway_maxwell_poisson": lambda *_: Bounds(0.0, INF),
 }
 for _name in (
     "eq", "neq", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "signbit",

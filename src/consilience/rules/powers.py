@@ -10,7 +10,7 @@ from consilience.rewrite.facts import Facts
 from consilience.rewrite.pattern import given, non_negative, positive
 from consilience.rewrite.rule import Rule, rewrites, rule
 from consilience.rules.notation import FINITE, abs_, exp, log, pow_, reciprocal, sqrt, square, x, y
-from consilience.rules.operands import function_of, is_number, number, value_of
+from consilience.rules.operands import is_number, number, value_of
 from consilience.rules.products import GREATEST_SQUARING, power_factors
 
 ROOTS = (
@@ -61,19 +61,4 @@ def whole_power(node: Node, facts: Facts) -> Node | None:
     return apply("reciprocal", apply("mul", *factors) if len(factors) > 1 else factors[0])
 
 
-@rewrites(
-    "square",
-    name="square of a repeated factor",
-    operands=["mul"],
-    within=1e60,
-    examples=[lambda t: t.square(t.vector * t.scalar), lambda t: t.square(t.matrix * t.row)],
-)
-def square_of_repeated(node: Node, facts: Facts) -> Node | None:
-    """(s x)² is s² x² for s smaller than x: the square of s is taken once, and leaves sums."""
-    factors = node.inputs[0].inputs
-    if function_of(node.inputs[0]) != "mul" or all(f.static_shape == node.static_shape for f in factors):
-        return None
-    return apply("mul", *(apply("square", f) for f in factors))
-
-
-RULES: tuple[Rule, ...] = (*ROOTS, whole_power, square_of_repeated)
+RULES: tuple[Rule, ...] = (*ROOTS, whole_power)

@@ -21,12 +21,11 @@ from consilience.distributions.mathematics import (
     tanh,
     where,
 )
-from consilience.distributions.transforms.cholesky import weighted_log_diagonal
+from consilience.distributions.transforms.cholesky import CovarianceCholesky, weighted_log_diagonal
 from consilience.distributions.transforms.transform import Transform
 from consilience.distributions.triangles import (
     diagonal_positions,
     is_diagonal,
-    lower_triangle,
     order,
     packed,
     row_count,
@@ -36,7 +35,7 @@ from consilience.distributions.triangles import (
 from consilience.errors import ShapeError
 from consilience.ir import Node, Shape, constant
 from consilience.ops.index import getitem
-from consilience.ops.linalg import Cholesky, matmul, matrix_transpose
+from consilience.ops.linalg import matrix_transpose
 from consilience.ops.reduce import Cumulative, cumulative, reduce
 from consilience.ops.shape import concatenate, expand_dims
 
@@ -88,18 +87,8 @@ class CholeskyCorrTransform(Transform):
             raise ShapeError(f"a Cholesky factor of {self.n} rows was needed, got one of {rows} rows.")
 
 
-class CorrelationCholesky(Transform):
+class CorrelationCholesky(CovarianceCholesky):
     """Correlation matrices to their lower Cholesky factors."""
-
-    name: ClassVar[str] = "cholesky"
-    event_rank: ClassVar[int] = 2
-
-    def forward(self, value: Node) -> Node:
-        return Node(Cholesky(), value)
-
-    def backward(self, unconstrained: Node) -> Node:
-        factor = lower_triangle(unconstrained)
-        return matmul(factor, matrix_transpose(factor))
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
         # As for covariances, without the elements of the diagonal, which are not free.

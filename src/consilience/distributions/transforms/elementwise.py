@@ -17,6 +17,7 @@ from consilience.distributions.mathematics import (
     sin,
     softplus,
 )
+from consilience.distributions.tails import expm1_quotient, log1p_quotient
 from consilience.distributions.transforms.transform import Transform
 from consilience.ir import Node
 from consilience.ops.elementwise import apply
@@ -85,6 +86,24 @@ class Circular(Transform):
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
         return full(unconstrained.static_shape, 0.0, unconstrained.dtype)
+
+
+class ExtremeValueLogarithm(Transform):
+    """Numbers x with 1 + shape z > 0 to R by y = log(1 + shape z) / shape, z at shape 0; z = (x - location) / scale."""
+
+    name: ClassVar[str] = "extreme_value"
+    location: Node
+    scale: Node
+    shape: Node
+
+    def forward(self, value: Node) -> Node:
+        return log1p_quotient(self.shape, (value - self.location) / self.scale)
+
+    def backward(self, unconstrained: Node) -> Node:
+        return self.location + self.scale * expm1_quotient(self.shape, unconstrained)
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        return log(self.scale) + self.shape * unconstrained
 
 
 class Interval(Transform):

@@ -14,7 +14,13 @@ from consilience.distributions.context import DEFAULT
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.transforms.cholesky import cholesky_cov_packed, covariance_cholesky, lower_triangular
 from consilience.distributions.transforms.correlation import cholesky_corr, correlation_cholesky, covariance_partial
-from consilience.distributions.transforms.elementwise import Interval, circular, log_odds, log_transform
+from consilience.distributions.transforms.elementwise import (
+    ExtremeValueLogarithm,
+    Interval,
+    circular,
+    log_odds,
+    log_transform,
+)
 from consilience.distributions.transforms.ordered import ordered
 from consilience.distributions.transforms.simplex import simplex
 from consilience.distributions.transforms.transform import Transform, chain
@@ -26,6 +32,7 @@ from consilience.ir import Node, constant_value
 BIJECTIONS: dict[type[Constraint], Callable[[Any], Transform | None]] = {
     constraints.CholeskyFactor: lambda of: chain(lower_triangular, cholesky_cov_packed),
     constraints.CircleConstraint: lambda of: circular,
+    constraints.ExtremeValues: lambda of: ExtremeValueLogarithm(of.location, of.scale, of.shape),
     constraints.OrderedConstraint: lambda of: ordered,
     constraints.PositiveDefinite: lambda of: chain(covariance_cholesky, lower_triangular, cholesky_cov_packed),
     constraints.PositiveVector: lambda of: log_transform,

@@ -13,7 +13,7 @@ from consilience.native.random.continuous import (
     random_uniform,
     random_von_mises,
 )
-from consilience.native.random.discrete import random_binomial, random_poisson
+from consilience.native.random.discrete import random_binomial, random_conway_maxwell_poisson, random_poisson
 from consilience.native.random.philox import fold_in, philox, random_bits
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "random_beta",
     "random_binomial",
     "random_bits",
+    "random_conway_maxwell_poisson",
     "random_exponential",
     "random_gamma",
     "random_normal",

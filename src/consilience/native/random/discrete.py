@@ -4,14 +4,16 @@ In: a key, a counter, parameters. Out: one i64; -1 when a parameter lies outside
 inverted, large ones use transformed rejection. Outside: masses (`masses`).
 
 W. Hormann: The generation of binomial random variates (1993), algorithm BTRS, and The transformed rejection
-method for generating Poisson random variables (1993), algorithm PTRS.
+method for generating Poisson random variables (1993), algorithm PTRS. Masses that are log-concave lie below a hat that
+is level around the mode and falls geometrically beyond it (L. Devroye: A simple generator for discrete log-concave
+distributions, 1987).
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from consilience.native.mathematics import exp, floor, isnan, log, log1p, nan, sqrt
+from consilience.native.mathematics import exp, expm1, floor, inf, isnan, lgamma, log, log1p, nan, sqrt
 from consilience.native.random.masses import binomial_log_mass, poisson_log_mass
 from consilience.native.random.philox import uniforms
 from consilience.native.typed_python import f64, i64, native
@@ -20,6 +22,8 @@ SMALL: Final = 10.0  # means below are inverted
 FARTHEST: Final = 200.0  # a count that inversion of a small mean never reaches
 ATTEMPTS: Final = 1000
 GREATEST_RATE: Final = 9.2e18
+GREATEST_COUNT: Final = 4.6e18
+LOG_GREATEST_CENTER: Final = 42.97  # of 4.6e18
 INVALID: Final = -1
 
 
@@ -131,3 +135,53 @@ def _binomial_rejection(key: i64, counter: i64, n: f64, p: f64) -> i64:
         if log(v * alpha / (a / (us * us) + b)) <= binomial_log_mass(k, n, p) - mode:
             return i64(k)
     return INVALID
+
+
+@native
+def random_conway_maxwell_poisson(key: i64, counter: i64, log_rate: f64, power: f64) -> i64:
+    """Counts of masses rate^k / (k!)^power up to a factor, with power > 0 and counts below 4.6e18; else -1."""
+    if not power > 0.0 or not -inf < log_rate < inf or not log_rate / power < LOG_GREATEST_CENTER:
+        return INVALID
+    center = exp(log_rate / power)
+    mode = floor(center)
+    # From about a standard deviation next to the mode on, the ratio of consecutive masses bounds all beyond.
+    width = floor(sqrt(max(center, 1.0) / power)) + 1.0
+    if log_rate < 0.0:
+        width = min(width, floor(-1.0 / log_rate) + 1.0)
+    left = max(mode - width, 0.0)
+    right = mode + width
+    top = _power_log_mass(mode, log_rate, power, center)
+    fall_left = 0.0
+    before = 0.0  # mass of the hat below `left`, in units of that of the mode
+    if left > 0.0:
+        fall_left = log_rate - power * log(left)
+        before = exp(_power_log_mass(left, log_rate, power, center) - top - fall_left) / -expm1(-fall_left)
+    fall_right = power * log(right + 1.0) - log_rate
+    beyond = exp(_power_log_mass(right, log_rate, power, center) - top - fall_right) / -expm1(-fall_right)
+    level = right - left + 1.0
+    for attempt in range(ATTEMPTS):
+        first, v = uniforms(key, counter, attempt)
+        u = first * (before + level + beyond)
+        if u < level:
+            k = min(left + floor(u), right)
+            hat = 0.0
+        elif u < level + beyond:
+            # What is left of the uniform number is uniform again.
+            steps = floor(-log((u - level) / beyond) / fall_right) + 1.0
+            k = right + steps
+            hat = _power_log_mass(right, log_rate, power, center) - top - fall_right * steps
+        else:
+            steps = floor(-log((u - level - beyond) / before) / fall_left) + 1.0
+            k = left - steps
+            hat = _power_log_mass(left, log_rate, power, center) - top - fall_left * steps
+        if 0.0 <= k < GREATEST_COUNT and log(v) <= _power_log_mass(k, log_rate, power, center) - top - hat:
+            return i64(k)
+    return INVALID
+
+
+@native
+def _power_log_mass(k: f64, log_rate: f64, power: f64, center: f64) -> f64:
+    """k log_rate - power log k!; from a center above 2 on less power times the center."""
+    if center > 2.0:
+        return power * poisson_log_mass(k, center)
+    return k * log_rate - power * lgamma(k + 1.0)

@@ -27,7 +27,7 @@ from consilience.native.random.continuous import (
     random_uniform,
     random_von_mises,
 )
-from consilience.native.random.discrete import random_binomial, random_poisson
+from consilience.native.random.discrete import random_binomial, random_conway_maxwell_poisson, random_poisson
 from consilience.native.random.philox import fold_in, random_bits
 from consilience.native.target import host
 from consilience.native.typed_python import Array, NativeFunction, f64
@@ -38,6 +38,7 @@ DRAWS: Final[dict[str, NativeFunction[..., Any]]] = {
     "random_beta": random_beta,
     "random_binomial": random_binomial,
     "random_bits": random_bits,
+    "random_conway_maxwell_poisson": random_conway_maxwell_poisson,
     "random_exponential": random_exponential,
     "random_fold_in": fold_in,
     "random_gamma": random_gamma,
