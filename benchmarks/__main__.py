@@ -22,6 +22,7 @@ NAMES = [
     "vectormath",
     "watch",
     "decisions",
+    "predictive",
     "convergence.table",
     "convergence.coverage",
     "convergence.certificates",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -449,3 +452,22 @@ def test_kernels_take_settings_and_no_variables() -> None:
         for kernel in (pm.NUTS, pm.HamiltonianMC, pm.Metropolis):
             with pytest.raises(pm.SamplingError, match="moves all variables of a model, so it takes none"):
                 kernel([x])
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda: pm.Censored("x", pm.Normal.dist(0.0, 1.0), -1.0, 1.0),
+        lambda: pm.HurdleGamma("x", 0.5, 2.0, 1.0),
+        lambda: pm.CustomDist("x", 0.0, dist=lambda mu, size: pm.math.clip(pm.Normal.dist(mu, 1.0, size=size), -1, 1)),
+    ],
+)
+def test_free_variables_with_values_of_positive_probability_are_drawn_but_not_sampled(of: Callable[[], Any]) -> None:
+    with pm.Model() as model:
+        of()
+    assert np.isfinite(pm.sample_prior_predictive(20, model=model, random_seed=1).prior["x"]).all()
+    for sampled in (lambda: pm.sample(10, model=model, progressbar=False), model.log_density):
+        with pytest.raises(pm.ModelError, match=r"`x` .* positive probability .* `pm\.observe`; .* `pm\.Truncated`"):
+            sampled()
+    seen = pm.observe(model, {"x": 1.0})
+    assert np.isfinite(seen.compile_logp()({}))

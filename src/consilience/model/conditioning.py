@@ -44,6 +44,8 @@ def do(
     raises    ModelError for what is no variable of the model, or interventions that depend on each other in a circle
     """
     chosen = {named_in(model, key): value for key, value in vars_to_interventions.items()}
+    for name in model.frozen.intersection(chosen):
+        raise ModelError(f"the data `{name}` are frozen, so they cannot be replaced; do so in the model before it was.")
     graphs = {name: value for name, value in chosen.items() if isinstance(value, Node)}
     arrays = {name: value for name, value in chosen.items() if name not in graphs}
     made = Rebuilt(model, graphs, set(arrays))
@@ -165,7 +167,7 @@ class Rebuilt:
             static = iter(specialise(outputs, lengths)[0])
             self.replaced = {name: next(static) for name in self.replaced}
             data = {name: next(static) for name in data}
-        new = Model(model=None)
+        new = Model(model=None, check_bounds=old.check_bounds)
         new.coordinates = old.coordinates.copy()
         new.coordinates.fix(fixed)
         kept = self._attached(observed or {}) if pruned else set(old.named)
@@ -181,8 +183,9 @@ class Rebuilt:
                 set_name(node, name)
             if observed and name in observed:
                 new.take_observed(name, node, observed[name])
-            elif as_constants and name in as_constants:
-                continue
+            elif name in old.frozen or (as_constants and name in as_constants):
+                new.data[name] = observation.data_slot(name, constant_value(node), node.static_shape)
+                new.frozen.add(name)
             elif (as_data and name in as_data) or (name in old.data and name not in (as_deterministics or ())):
                 new.data[name] = node
             elif as_free and name in as_free:

@@ -19,7 +19,8 @@ from consilience.backends.registry import backend as find_backend
 from consilience.backends.shapes import Lengths, bind_lengths, check_shape_constraints
 from consilience.collection import collection_paused
 from consilience.distributions.densities import density, supported_density
-from consilience.distributions.random_variable import RandomVariable
+from consilience.distributions.parameters import parameter_checks
+from consilience.distributions.random_variable import RandomVariable, distribution_of
 from consilience.distributions.transforms import label
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant, substitute, tensor_input, topological
@@ -77,6 +78,11 @@ class Terms(Record):
 
 def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
     """Write the model's density in terms of unconstrained values."""
+    with parameter_checks(model.check_bounds):
+        return _terms(model, jacobian)
+
+
+def _terms(model: ModelVariables, jacobian: bool) -> Terms:
     values: list[Node] = []
     constrained: dict[Node, Node] = {}
     jacobians: list[Node | None] = []
@@ -326,6 +332,13 @@ def model_density(model: ModelVariables, backend: str = "llvm") -> ModelDensity:
             f"{' and '.join(discrete)}; sampling by gradients needs "
             "continuous variables. Sum out those with finitely many values, `pm.sample(model=pm.marginalize(model, "
             "[names]))`, or use a continuous form: samplers for discrete variables are not there yet."
+        )
+    atomic = [v for v in model.free if distribution_of(v.node).has_atoms()]
+    if atomic:
+        raise ModelError(
+            f"`{atomic[0].name}` ({atomic[0].node.op!r}) has values of positive probability beside a density, such as "
+            "the bound of a censored variable, and a sampler that moves along gradients never meets them. Give it data "
+            "with `observed=` or `pm.observe`; for values that cannot lie beyond the bounds use `pm.Truncated`."
         )
     slots, values, versions, lengths = slot_values(model)
     shapes = tuple(v.shape for v in values)

@@ -96,6 +96,7 @@ class ModelVariables(metaclass=Declaring):
 
     name     prefix `name::` of all variables
     coords   labels of dimensions: name -> sequence of labels
+    check_bounds   whether densities are NaN for parameters out of range
     model    the model of which this is a part: its variables belong to both, dimensions are common. By
              default the one in whose `with` block this one is made; None for a model of its own
     """
@@ -104,6 +105,7 @@ class ModelVariables(metaclass=Declaring):
         self,
         name: str = "",
         coords: Mapping[str, Labels] | None = None,
+        check_bounds: bool = True,
         *,
         model: ModelVariables | context.Default | None = context.DEFAULT,
     ) -> None:
@@ -112,6 +114,7 @@ class ModelVariables(metaclass=Declaring):
         before: str = self.parent.name if self.parent is not None else ""
         self.name: str = "::".join(part for part in (before, name) if part)
         self.coordinates: Coordinates = Coordinates() if self.parent is None else self.parent.coordinates
+        self.check_bounds: bool = check_bounds if self.parent is None else self.parent.check_bounds
         self.named: dict[str, Node] = {}
         self.free: list[FreeVariable] = []
         self.observed: list[ObservedVariable] = []
@@ -121,6 +124,8 @@ class ModelVariables(metaclass=Declaring):
         self.named_deterministics: dict[str, Node] = {}
         self.named_potentials: dict[str, Node] = {}
         self.data: dict[str, Node] = {}
+        # Names of data that are constants in all expressions; what `data` has under them is kept for results.
+        self.frozen: set[str] = set()
         self.dims_of: dict[str, tuple[str | None, ...]] = {}
         self.cache: dict[object, Any] = {}
         for dim, labels in (coords or {}).items():
@@ -463,6 +468,10 @@ class ModelVariables(metaclass=Declaring):
             full = name if name in self.data else self.name_for(name)
             if full not in self.data:
                 raise KeyError(f"the model has no data `{name}`; it has {', '.join(self.data) or 'none'}.")
+            if full in self.frozen:
+                raise ModelError(
+                    f"the data `{full}` are frozen, so they cannot be exchanged; set them in the model that was frozen."
+                )
             slot = self.data[full]
             array = observation.for_slot(full, slot, value)
             for dim, length in zip(self.dims_of.get(full, ()), array.shape, strict=False):
