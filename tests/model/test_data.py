@@ -303,7 +303,7 @@ def test_objects_that_are_numbers_are_data(values: Any, dtype: str) -> None:
         (["low", "high"], r"they hold texts such as 'low'\. `codes, labels = pandas\.factorize"),
         (np.array([1.0, "high"], object), "they hold texts such as 'high'"),
         (np.array(["2024-01-01", "2024-02-01"], "datetime64[D]"), r"they are dates such as 2024-01-01\. .* `coords`"),
-        ([date(2024, 1, 1)], r"np\.datetime64\('2020-01-01'\)\) / np\.timedelta64\(1, 'D'\)"),
+        ([date(2024, 1, 1)], r"they are dates such as .*np\.datetime64\('2020-01-01'\)\) / np\.timedelta64\(1, 'D'\)"),
     ],
 )
 def test_texts_and_dates_are_refused_with_the_way_to_numbers(values: Any, message: str) -> None:

@@ -75,9 +75,9 @@ def _numbers(name: str, array: Array) -> Array:
             f"`({name} - np.datetime64('2020-01-01')) / np.timedelta64(1, 'D')`."
         )
     if array.dtype.kind in "UST" or (array.dtype == object and any(isinstance(v, str) for v in array.ravel())):
-        text = next(v for v in array.ravel() if isinstance(v, str | bytes))
+        text = str(next(v for v in array.ravel() if isinstance(v, str | bytes)))
         raise DtypeError(
-            f"they hold texts such as {str(text)!r}. `codes, labels = pandas.factorize(values)` makes numbers of them: give "
+            f"they hold texts such as {text!r}. `codes, labels = pandas.factorize(values)` makes numbers of them: give "
             "the codes as data and as index, and the labels in `coords`."
         )
     return array
