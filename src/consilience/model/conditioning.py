@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from consilience.backends.shapes import Lengths
 from consilience.distributions import context
+from consilience.distributions.transforms.transform import rewritten
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant, constant_value, numpy_dtype, substitute, topological
 from consilience.ir.side_tables import set_name, without_sources
@@ -173,6 +174,10 @@ class Rebuilt:
         kept = self._attached(observed or {}) if pruned else set(old.named)
         free = {v.name: v for v in old.free}
         summed = {v.name: v for v in old.marginalized}
+
+        def moved(bound: Node) -> Node:
+            return specialise(substitute([bound], exchanged), lengths or {})[0][0]
+
         weights = {v.name: v.weight for v in old.observed}
         for name in (n for n in old.named if n in kept):
             node = self.replaced[name]
@@ -196,7 +201,8 @@ class Rebuilt:
                 new.conditional_deterministics[name] = node
             elif name in free or name in summed:
                 own = free[name] if name in free else summed[name]
-                new.take_free(name, node, context.DEFAULT if own.inside else own.transform, own.initval)
+                transform = own.transform if own.transform is None else rewritten(own.transform, moved)
+                new.take_free(name, node, context.DEFAULT if own.inside else transform, own.initval)
                 if name in summed:
                     new.marginalized.append(new.free.pop())
             elif name in data:
