@@ -109,7 +109,11 @@ class AR(Continuous):
     def draw(self, key: Node, shape: Shape) -> Node:
         batch, p = shape[:-1], self.ar_order
         start = drawn(self.init_dist, fold_in(key, 0), (*batch, p))
-        noise = draw("random_normal", fold_in(key, 1), (*batch, shape[-1] - p))
+        return self.series(start, draw("random_normal", fold_in(key, 1), (*batch, shape[-1] - p)))
+
+    def series(self, start: Node, noise: Node) -> Node:
+        """The series of its first p values and of standard normal noise, time as last axis of both."""
+        p = self.ar_order
         rest = self._constant() + expand_dims(self.sigma, self.sigma.ndim) * noise
         # The first values are those of a series that was 0 before, with other noise.
         before = [
@@ -117,7 +121,7 @@ class AR(Continuous):
             for i in range(p)
         ]
         first = stack(broadcast_arrays(*before), -1)
-        whole_series = concatenate([first, spread(rest, (*batch, shape[-1] - p))], -1)
+        whole_series = concatenate([first, spread(rest, noise.static_shape)], -1)
         return recurrence(whole_series, self.rho[..., int(self.constant) :])
 
     def support_point(self) -> Node:
