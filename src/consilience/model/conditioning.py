@@ -189,7 +189,9 @@ class Rebuilt:
             if observed and name in observed:
                 new.take_observed(name, node, observed[name])
             elif name in old.frozen or (as_constants and name in as_constants):
-                new.data[name] = observation.data_slot(name, constant_value(node), node.static_shape)
+                known_data = constant_value(node)
+                assert known_data is not None
+                new.data[name] = observation.data_slot(name, known_data, node.static_shape)
                 new.frozen.add(name)
             elif (as_data and name in as_data) or (name in old.data and name not in (as_deterministics or ())):
                 new.data[name] = node

@@ -353,8 +353,8 @@ def model_density(model: ModelVariables, backend: str = "llvm") -> ModelDensity:
 
 
 def check_data(model: ModelVariables, slots: dict[Node, Array]) -> None:
-    """Raise where observed values lie outside their support, or parameters outside their range, for known data."""
+    """Raise where parameters lie outside their range, or observed values outside their support, for known data."""
     if slots:
+        observation.check_parameters([v.node for v in model.variables], slots)
         for observed in model.observed:
             observation.check_values(observed.name, observed.node, observed.data, slots)
-        observation.check_parameters([v.node for v in model.variables], slots)

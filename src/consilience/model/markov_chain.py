@@ -21,10 +21,10 @@ from consilience.record import Record
 from consilience.transforms.vectorize import vectorize
 
 
-class View(Record):
-    """A part of a variable along one axis.
+class Part(Record):
+    """What reads a part of a variable along one axis.
 
-    node    what reads it
+    node    the part
     start   first position; `fixed` for a single position, whose axis is lost
     """
 
@@ -111,9 +111,9 @@ def _of_factor(leaf: Node, axis: int, length: int, factor: Node, least: int, cou
     return paired, reshape(table, (count, count, *table.static_shape[1:])) if paired else table
 
 
-def _views(leaf: Node, axis: int, length: int, factor: Node) -> list[View] | None:
+def _views(leaf: Node, axis: int, length: int, factor: Node) -> list[Part] | None:
     """The parts of a variable that a factor reads; None where it reads anything but parts along one axis."""
-    found: dict[Node, View] = {}
+    found: dict[Node, Part] = {}
     for node in topological([factor]):
         if leaf not in node.inputs:
             continue
@@ -123,12 +123,12 @@ def _views(leaf: Node, axis: int, length: int, factor: Node) -> list[View] | Non
         if len(entries) == leaf.ndim and all(entry == Slice() for entry in others):
             entry = entries[axis]
             if isinstance(entry, At):
-                found[node] = View(node, entry.position % length, True)
+                found[node] = Part(node, entry.position % length, True)
                 continue
             if isinstance(entry, Slice) and entry.static and entry.step in (None, 1) and len(entry.range(length)):
-                found[node] = View(node, entry.range(length).start, False)
+                found[node] = Part(node, entry.range(length).start, False)
                 continue
-        found[leaf] = View(leaf, 0, False)
+        found[leaf] = Part(leaf, 0, False)
     return list(found.values()) or None
 
 

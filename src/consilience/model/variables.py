@@ -16,10 +16,11 @@ import numpy.typing as npt
 from consilience.backends import contexts
 from consilience.backends.pickling import duplicate
 from consilience.distributions import context
-from consilience.distributions.random_variable import is_random
+from consilience.distributions.random_variable import is_random, random_variables
 from consilience.distributions.transforms import Transform, default_transform, label
 from consilience.errors import DtypeError, ImputationWarning, ModelError, ShapeError
 from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_input
+from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.model import missing, observation
 from consilience.model.coordinates import Coordinates, Labels
@@ -277,6 +278,7 @@ class ModelVariables(metaclass=Declaring):
         if mask is not None:
             return self._register_partly(name, node, observed, mask, dims, transform)
         full = self._full_name(name)
+        _check_length(full, node)
         axes = self._checked_dims(full, node, dims)
         if observed is None:
             self.take_free(full, node, transform, initval)
@@ -490,6 +492,17 @@ class ModelVariables(metaclass=Declaring):
             written = [*self.named.values(), *(v.data for v in self.observed)]
             known = self.cache["slots"] = list(dict.fromkeys([*self.data.values(), *contexts.slots_of(written)]))
         return list(known)
+
+
+def _check_length(name: str, node: Node) -> None:
+    """Refuse a variable whose number of elements is itself random."""
+    sources = [atom.source for length in node.static_shape for atom in dimensions.atoms(length)]
+    random = random_variables([source for source in sources if isinstance(source, Node)])
+    if random:
+        raise ModelError(
+            f"the shape of `{name}` depends on `{name_of(random[0]) or repr(random[0].op)}`, a random variable; a model "
+            "has a fixed number of variables. Give the greatest length, and leave out with `pm.math.where` what is beyond."
+        )
 
 
 def _call(node: Node, name: str) -> None:
