@@ -451,6 +451,9 @@ def test_what_cannot_be_summed_is_refused() -> None:
         many = pm.Bernoulli("many", 0.5, shape=20)
         n = pm.Binomial("n", 3, 0.5)
         inner = pm.Binomial("inner", n, 0.5)
+        of_data = pm.Categorical("of_data", pm.Data("p", [0.5, 0.5]))
+        long = pm.Bernoulli("long", 0.5, shape=pm.Data("row", np.zeros(3)).shape)
+        pm.Potential("pairs", mu * (1.0 * long[1:] * long[:-1]).sum() + of_data)
         pm.Deterministic("sum", many.sum())
         pm.Bernoulli("seen", 0.5, observed=1)
         pm.Normal("y", mu + endless + many.sum() + inner, 1.0, observed=0.0)
@@ -461,12 +464,16 @@ def test_what_cannot_be_summed_is_refused() -> None:
         "endless": r"`endless` \(Poisson\) has infinitely many values",
         "many": r"`many` \(shape \(20,\)\) act together .* 2\^20; at most 10000",
         "inner": r"`inner` \(Binomial\) is bounded by .*, which is no constant",
+        "of_data": r"`of_data` \(Categorical\) is bounded by .* `pm\.freeze_dims_and_data`",
+        "long": "Chains need a known length; `pm.freeze_dims_and_data` fixes one",
         "seen": "`seen` is observed",
         "sum": "`sum` is not a random variable",
         "bound": "the support of `u` depends on `bound`",
     }.items():
         with pytest.raises(pm.ModelError, match=message):
             marginalize(model, names)
+    frozen = pm.model.freeze_dims_and_data(model)
+    assert [v.name for v in marginalize(frozen, ["of_data", "long"]).marginalized] == ["of_data", "long"]
     with pytest.raises(KeyError, match="no variable `nowhere`"):
         marginalize(model, ["nowhere"])
     with pytest.raises(pm.ModelError, match="`n` is marginalized already"):

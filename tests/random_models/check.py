@@ -24,6 +24,7 @@ from consilience.model.log_density import terms_of, total
 from consilience.rules import simplify
 from consilience.transforms.gradient import gradient
 from tests.backends.agreement import run_llvm
+from tests.random_models.chains import hidden_markov, summed_out
 from tests.random_models.dialect import TENSOR, evaluate
 from tests.random_models.oracle import Truth, truth
 from tests.random_models.program import Program
@@ -84,8 +85,9 @@ def built(program: Program, arrays: dict[str, Array]) -> pm.Model:
                     given["shape"] = program.shape(line.shape)
                 if line.observed:
                     given["observed"] = evaluate(line.observed, TENSOR, values)
-                values[line.name] = getattr(pm, line.family)(line.name, **given)
-    return model
+                make = hidden_markov if line.family == "hidden_markov" else getattr(pm, line.family)
+                values[line.name] = make(line.name, **given)
+    return summed_out(model)
 
 
 def check(program: Program, known: Truth | None = None, draws: bool = False) -> Outcome:

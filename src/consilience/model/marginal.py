@@ -15,12 +15,12 @@ from typing import Final
 
 import numpy as np
 
-from consilience.backends.reference import evaluate
 from consilience.distributions.constraints import Whole
 from consilience.distributions.densities import support_of, supported_density
 from consilience.distributions.mathematics import less, where
+from consilience.distributions.parameters import known_value
 from consilience.errors import ModelError
-from consilience.ir import Node, constant, constant_value, is_leaf, substitute, tensor_input, topological
+from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
 from consilience.model.addends import addends, of_elements
 from consilience.model.markov_chain import Weights, drawn_path, log_sum, weights
 from consilience.model.separability import gathered, links
@@ -148,14 +148,11 @@ def _range(variable: FreeVariable) -> tuple[int, int]:
         )
     bounds = []
     for bound, end in ((support.lower, np.min), (support.upper, np.max)):
-        if not isinstance(bound, Node):
-            known = np.asarray(bound)
-        elif not any(is_leaf(node) for node in topological([bound])):
-            (known,) = evaluate([bound], {})
-        else:
+        known = known_value(bound) if isinstance(bound, Node) else np.asarray(bound)
+        if known is None:
             raise ModelError(
                 f"`{variable.name}` ({variable.node.op!r}) is bounded by {bound!r}, which is no constant; give numbers "
-                "to marginalize it."
+                "to marginalize it, or fix lengths that data decide by `pm.freeze_dims_and_data`."
             )
         if not np.isfinite(known).all():
             raise ModelError(
@@ -191,7 +188,8 @@ def _summed(variable: FreeVariable, leaf: Node, factors: Sequence[Node]) -> tupl
             f"the elements of `{variable.name}` (shape {shape}) act together on what depends on it, and all their "
             f"combinations are {count}^{size:g}; at most {COMBINATIONS} are summed. Write a model in which each "
             "element acts on its own part, or each with the next one, as in `log_p[z[:-1], z[1:]]`, or "
-            "scalar variables one after the other."
+            "scalar variables one after the other. Chains need a known length; `pm.freeze_dims_and_data` fixes one "
+            "that data decide."
         )
     listed = np.array(list(itertools.product(range(least, greatest + 1), repeat=int(size))), int)
     combined = constant(listed.reshape(len(listed), *(n for n in shape if isinstance(n, int))), leaf.dtype)

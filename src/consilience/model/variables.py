@@ -499,9 +499,10 @@ def _check_length(name: str, node: Node) -> None:
     sources = [atom.source for length in node.static_shape for atom in dimensions.atoms(length)]
     random = random_variables([source for source in sources if isinstance(source, Node)])
     if random:
+        parent = name_of(random[0]) or repr(random[0].op)
         raise ModelError(
-            f"the shape of `{name}` depends on `{name_of(random[0]) or repr(random[0].op)}`, a random variable; a model "
-            "has a fixed number of variables. Give the greatest length, and leave out with `pm.math.where` what is beyond."
+            f"the shape of `{name}` depends on `{parent}`, a random variable; a model has a fixed number of variables. "
+            "Give the greatest length, and leave out with `pm.math.where` what is beyond."
         )
 
 
