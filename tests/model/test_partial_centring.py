@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import consilience as pm
-from consilience.model import noncenter, recenter
+from consilience.model import centredness, noncenter, recenter
 from tests.model.test_reparametrisation import COVARIANCE, FAMILIES, hierarchy
 
 PARTLY = [family for family in FAMILIES if family not in ("Gumbel", "Moyal")] + ["Gumbel", "Moyal"]
@@ -183,3 +183,45 @@ def test_vectors_written_by_hand_are_centred() -> None:
     assert [v.name for v in centred.free] == ["mu", "theta"]
     assert centred.log_density()(position)[0] == pytest.approx(expected, rel=1e-10)
     np.testing.assert_allclose(centred.log_density().expand(position[None])["z"][0], back)
+
+
+def test_centredness_follows_from_what_the_data_say_of_each_element() -> None:
+    """Much data about the first element, none about the last: near 1, and 0."""
+    with pm.Model() as model:
+        mu = pm.Normal("mu", 0.0, 1.0)
+        tau = pm.LogNormal("tau", 0.0, 1.5)
+        theta = pm.Normal("theta", mu, tau, shape=3)
+        rate = pm.LogNormal("rate", mu, tau)
+        pm.HalfNormal("half", tau)
+        pm.Normal("y", theta[:2], [0.05, 1.0], observed=[2.0, -1.0])
+        pm.Normal("x", pm.math.log(rate), 0.02, observed=0.3)
+    posterior = pm.sample(
+        1000, tune=400, chains=2, model=noncenter(model, "theta"), random_seed=4, progressbar=False,
+        compute_convergence_checks=False,
+    ).posterior  # fmt: skip
+    found = centredness(posterior, model=model)
+    assert set(found) == {"theta", "rate", "half"}
+    assert found["theta"].shape == (3,)
+    assert found["theta"][0] > 0.85
+    assert 0.1 < found["theta"][1] < 0.9
+    assert found["theta"][2] < 0.25
+    assert found["rate"] > 0.85
+    assert found["half"] < 0.25
+    assert np.isfinite(noncenter(model, found).log_density()(np.zeros(7))[0])
+    assert set(centredness({n: posterior[n].values for n in posterior}, ["rate"], model)) == {"rate"}
+
+
+def test_centredness_needs_draws_of_a_location_and_a_scale() -> None:
+    with pm.Model() as model:
+        a = pm.Gamma("a", 2, 1)
+        pm.Normal("theta", 0.0, a)
+    draws = {"a": np.ones((1, 4)), "theta": np.arange(4.0)[None]}
+    for names, given, message in (
+        ("a", draws, "`a` is no free variable with a location and a scale"),
+        ("theta", {"a": draws["a"]}, "the draws hold no `theta`"),
+        ("theta", {n: v[:, :1] for n, v in draws.items()}, "two draws or more are needed, got 1"),
+    ):
+        with pytest.raises(pm.ModelError, match=message):
+            centredness(given, names, model)
+    with pytest.raises(KeyError, match="no variable `b`"):
+        centredness(draws, "b", model)

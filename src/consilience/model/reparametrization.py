@@ -186,6 +186,24 @@ def _alone(rv: Node) -> tuple[Node, Node]:
     return raw, broadcast_to(_within_range(rv, found[1]), rv.static_shape)
 
 
+def _names(bound: Distribution) -> tuple[str | None, str]:
+    """The names of location and scale; of LogNormal those of the logarithm."""
+    return LOCATION_SCALE.get(bound.title, ("mu", "sigma"))
+
+
+def location_and_scale(rv: Node) -> tuple[Node | None, Node] | None:
+    """Location, None where it is always 0, and scale of a variable, or of the logarithm of a LogNormal one.
+
+    None for a variable of another distribution.
+    """
+    bound = distribution_of(rv)
+    if bound.title not in (*LOCATION_SCALE, "LogNormal"):
+        return None
+    location, scale = _names(bound)
+    named = bound.by_name()
+    return (named[location] if location else None), named[scale]
+
+
 def _partly_standardized(rv: Node, degree: Node | None) -> tuple[dict[str, Node], Node] | None:
     """As `_standardized`, with a centredness of each element; None for distributions that have no such form."""
     bound = distribution_of(rv)
@@ -198,12 +216,12 @@ def _partly_standardized(rv: Node, degree: Node | None) -> tuple[dict[str, Node]
         between = scale**rows * ((1.0 - rows) * eye(rv.static_shape[-1], dtype=rv.dtype) + rows * factor / scale)
         raw = MvNormal.dist(degree * mu, chol=between, shape=rv.static_shape)
         return {"_raw": raw}, mu + matrix_times(factor, factor_solve(between, raw - degree * mu, transposed=False))
-    row = ("mu", "sigma") if bound.title == "LogNormal" else LOCATION_SCALE.get(bound.title)
-    if row is None:
+    found = location_and_scale(rv)
+    if found is None:
         return None
-    location, scale_name = row
+    own, scale = found
+    location, scale_name = _names(bound)
     kind = distributions.Normal if bound.title == "LogNormal" else type(bound)
-    own, scale = named[location] if location else None, named[scale_name]
     plain = {scale_name: constant(1.0, rv.dtype) if degree is None else scale**degree}
     if own is not None:
         plain[str(location)] = constant(0.0, rv.dtype) if degree is None else degree * own
