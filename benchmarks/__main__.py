@@ -22,6 +22,7 @@ NAMES = [
     "vectormath",
     "monitor",
     "decisions",
+    "predictive",
     "convergence.table",
     "convergence.coverage",
     "convergence.certificates",

@@ -59,6 +59,8 @@ def main() -> None:
         theirs = min((measured(peer, "pymc", 4000) for _ in range(2)), key=lambda pair: pair[1])
         rows += [Row("PyMC, seconds", theirs[0], "s"), Row("PyMC, processor time", theirs[1], "s")]
         rows.append(Row("PyMC's processor time over ours", theirs[1] / own[1], "", 10.0, at_least=True))
+    else:
+        print("\nPyMC is not measured: PEER_PYTHON does not name an interpreter that has it.")
     show("Prior and posterior predictive, 50 variables, 4,000 draws, a whole process", rows)
 
 

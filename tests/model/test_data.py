@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience.errors import DtypeError
 from consilience.native import jit
 
 X = np.array([0.5, 1.0, 1.5, 2.0])
@@ -274,3 +277,40 @@ def test_a_shared_variable_may_stand_in_a_model() -> None:
     density = -0.5 * (0.3**2 + residuals @ residuals) - 4 * 0.5 * np.log(2 * np.pi)
     np.testing.assert_allclose(model.compile_logp()({"slope": 0.3}), density)
     assert before != density
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        (np.array([1, 2, 3], object), "int64"),
+        (np.array([1, np.int8(2), True], object), "int64"),
+        (np.array([0.5, 1, Decimal("2.5")], object), "float64"),
+        (np.array([True, False], object), "bool"),
+        ([False, True], "bool"),
+        (np.array([1, None], object), "float64"),
+    ],
+)
+def test_objects_that_are_numbers_are_data(values: Any, dtype: str) -> None:
+    with pm.Model() as model:
+        assert pm.Data("x", values).dtype == dtype
+    wanted = [np.nan if v is None else float(v) for v in values]
+    np.testing.assert_array_equal(model.get_data("x").astype(float), wanted)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (["low", "high"], r"they hold texts such as 'low'\. `codes, labels = pandas\.factorize"),
+        (np.array([1.0, "high"], object), "they hold texts such as 'high'"),
+        (np.array(["2024-01-01", "2024-02-01"], "datetime64[D]"), r"they are dates such as 2024-01-01\. .* `coords`"),
+        ([date(2024, 1, 1)], r"they are dates such as .*np\.datetime64\('2020-01-01'\)\) / np\.timedelta64\(1, 'D'\)"),
+    ],
+)
+def test_texts_and_dates_are_refused_with_the_way_to_numbers(values: Any, message: str) -> None:
+    with pm.Model(coords={"row": values}) as model:
+        with pytest.raises(DtypeError, match=f"the data `x` must be an array of numbers: {message}"):
+            pm.Data("x", values)
+        y = pm.Normal("y", dims="row")
+        with pytest.raises(DtypeError, match="must be an array of numbers"):
+            pm.Normal("z", y, 1.0, observed=values)
+    assert len(model.coords["row"] or ()) == len(values)

@@ -29,25 +29,34 @@ def test_frozen_models_have_the_same_density_and_no_data() -> None:
     point = {name: value + 0.3 for name, value in model.initial_point().items()}
     before = model.compile_logp()(point)
     assert frozen.compile_logp()(point) == pytest.approx(before, rel=1e-14)
-    assert not frozen.data
+    assert frozen.observed[0].data.op == frozen["seen"].op
     assert frozen["x"].static_shape == frozen["mean"].static_shape == (3,)
     assert frozen["slope"].static_shape == (2,)
     assert frozen.coordinates.length("row") == 3
     with model:
         pm.set_data({"x": [9.0] * 4, "g": [0] * 4, "seen": [0.0] * 4})
     assert frozen.compile_logp()(point) == pytest.approx(before, rel=1e-14)
-    with pytest.raises(KeyError, match="no data `x`"):
+    with pytest.raises(pm.ModelError, match="the data `x` are frozen"):
         frozen.set_data("x", [1.0, 2.0, 3.0])
     assert "x" in pm.model_to_mermaid(frozen)
     assert "level ~ Normal(0, 1)" in repr(frozen)
     with pytest.warns(pm.ConsilienceWarning, match="potentials `pull`"):
         prior = pm.sample_prior_predictive(4, model=frozen, random_seed=1)
     assert prior.prior["mean"].dims == ("chain", "draw", "row")
+    for one in (frozen, pm.do(frozen, {"level": [0.0, 1.0]}), freeze_dims_and_data(frozen), frozen.copy()):
+        with pytest.warns(pm.ConsilienceWarning, match="potentials `pull`"):
+            kept = pm.sample_prior_predictive(2, model=one, random_seed=1).constant_data
+        np.testing.assert_array_equal(kept["x"], [1.0, 2.0, 3.0])
+        assert kept["x"].dims == ("row",)
+        assert {"x", "g", "offset", "seen"} <= set(kept.data_vars)
+    np.testing.assert_array_equal(frozen.get_data("g"), [0, 1, 1])
+    with pytest.raises(pm.ModelError, match="the data `x` are frozen"):
+        pm.do(frozen, {"x": [3.0, 2.0, 1.0]})
 
 
 def test_part_of_the_data_may_stay() -> None:
     frozen = freeze_dims_and_data(regression(), dims=[], data=["offset", "g"])
-    assert list(frozen.data) == ["x", "seen"]
+    assert set(frozen.data) - frozen.frozen == {"x", "seen"}
     assert frozen["slope"].static_shape == (2,)
     frozen.set_data("x", [0.0, 0.0, 0.0])
     assert np.isfinite(frozen.compile_logp()(frozen.initial_point()))

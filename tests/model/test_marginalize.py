@@ -12,11 +12,12 @@ from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 import consilience as pm
+import consilience.tensor as pt
 from consilience.distributions.densities import support_of
 from consilience.distributions.whole_intervals import DiscreteUniform
 from consilience.errors import ImputationWarning
-from consilience.ir import constant_value
-from consilience.model import marginalize
+from consilience.ir import constant, constant_value, topological
+from consilience.model import marginal, marginalize
 from consilience.sample import recover_marginals
 
 QUIET: dict[str, Any] = {"progressbar": False, "compute_convergence_checks": False}
@@ -121,6 +122,87 @@ def what_nothing_depends_on() -> None:
     z = pm.Bernoulli("z", 0.3)
     pm.Poisson("endless", 1.0 + z)
     pm.Normal("y", mu + z, 1.0, observed=1.0)
+
+
+@model_of("z0 z1 z2 z3 z4 z5")
+def stacked_chain() -> None:
+    rows = pm.Dirichlet("rows", np.ones((3, 3)))
+    mu = pm.Normal("mu", [-1.0, 0.0, 1.0], 1.0)
+    z = [pm.Categorical("z0", [0.2, 0.3, 0.5])]
+    for i in range(1, 6):
+        z.append(pm.Categorical(f"z{i}", rows[z[-1]]))
+    pm.Normal("y", mu[pm.math.stack(z)], 1.0, observed=Y)
+
+
+@model_of("z0 z1 z2")
+def stacked_chains_of_rows() -> None:
+    p = pm.Beta("p", 1, 1, shape=2)
+    z = [pm.Bernoulli("z0", p)]
+    for i in range(1, 3):
+        z.append(pm.Bernoulli(f"z{i}", 0.2 + 0.5 * z[-1]))
+    states = pm.math.stack(z, axis=1)
+    pm.Normal("y", 2.0 * states, 1.0 + 0.5 * states, observed=Y.reshape(2, 3))
+
+
+@model_of("z")
+def chain_by_potential() -> None:
+    rows = pm.Dirichlet("rows", np.ones((3, 3)))
+    mu = pm.Normal("mu", [-1.0, 0.0, 1.0], 1.0)
+    z = pm.Categorical("z", np.ones(3) / 3, shape=6)
+    pm.Potential("steps", pt.log(rows)[z[:-1], z[1:]].sum() + pt.log([0.2, 0.3, 0.5])[z[0]])
+    pm.Normal("y", mu[z], 1.0, observed=Y)
+
+
+@model_of("z")
+def chain_by_densities_of_neighbours() -> None:
+    rows = pm.Dirichlet("rows", np.ones((2, 2)))
+    z = pm.Categorical("z", [0.5, 0.5], shape=5)
+    pm.Potential("steps", pm.logp(pm.Categorical.dist(p=rows[z[:-1]]), z[1:]))
+    pm.Potential("table", pt.log(rows)[z[:-1]][np.arange(4), z[1:]].sum())
+    pm.Normal("y", z[1:] - 0.5 * z[:-1], 1.0, observed=Y[:4])
+    pm.Normal("ends", z[-1] + 0.3 * z[-2], 1.0, observed=0.3)
+
+
+@model_of("z")
+def chains_of_rows() -> None:
+    stay = pm.Beta("stay", 2, 2)
+    level = pm.Normal("level", [0.0, 1.0], 1.0)
+    z = pm.Bernoulli("z", 0.5, shape=(2, 3))
+    pm.Potential("steps", pm.math.where(pm.math.eq(z[:, 1:], z[:, :-1]), pt.log(stay), pt.log(1.0 - stay)))
+    pm.Normal("y", level[z], 1.0, observed=Y.reshape(2, 3))
+
+
+@model_of("z")
+def forbidden_steps() -> None:
+    """States that never go down: a chain with zeros in its matrix."""
+    mu = pm.Normal("mu", [-1.0, 0.0, 1.0], 1.0)
+    z = pm.Categorical("z", [0.6, 0.3, 0.1], shape=(4, 1))
+    pm.Potential("upwards", pm.math.where(z[1:] >= z[:-1], 0.0, -np.inf))
+    pm.Normal("y", mu[z[:, 0]], 1.0, observed=Y[:4])
+
+
+@model_of("z")
+def pair_alone() -> None:
+    mu = pm.Normal("mu")
+    z = pm.Binomial("z", 2, 0.4, shape=2)
+    pm.Potential("tie", -0.5 * (z[1:] - mu * z[:-1]) ** 2)
+
+
+@model_of("z")
+def elements_from_the_second_on() -> None:
+    mu = pm.Normal("mu")
+    z = pm.Bernoulli("z", 0.3, shape=5)
+    pm.Normal("y", mu * z[1:], 1.0, observed=Y[:4])
+    pm.Normal("first", mu + z[0], 1.0, observed=0.4)
+
+
+@model_of("above z")
+def chain_below_another_variable() -> None:
+    above = pm.Bernoulli("above", 0.4)
+    mu = pm.Normal("mu")
+    z = pm.Bernoulli("z", 0.5, shape=4)
+    pm.Potential("steps", pt.log([[0.9, 0.1], [0.3, 0.7]])[z[:-1], z[1:]] * (1.0 + above))
+    pm.Normal("y", mu + z, 1.0, observed=Y[:4])
 
 
 def full_sum(model: pm.Model, names: list[str], point: dict[str, Any]) -> float:
@@ -261,6 +343,80 @@ def test_recovered_chains_are_joint_draws() -> None:
     np.testing.assert_allclose(seen, p, atol=0.015)
 
 
+CHAINS = [
+    "stacked_chain", "stacked_chains_of_rows", "chain_by_potential", "chain_by_densities_of_neighbours",
+    "chains_of_rows", "forbidden_steps", "pair_alone", "chain_below_another_variable",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*CHAINS, "elements_from_the_second_on"])
+def test_chains_are_not_summed_over_combinations(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(marginal, "COMBINATIONS", 1)
+    marginalize(*built(name))
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_paths_are_drawn_with_their_weights(name: str) -> None:
+    """Joint frequencies, and the probabilities of single elements, are those of the enumeration."""
+    model, names = built(name)
+    summed = marginalize(model, names)
+    start = summed.initial_point()
+    point = summed.log_density().expand(0.2 * np.cos(np.arange(summed.log_density().dimension))[None])
+    draws = {k: np.tile(v[0], (1, 20_000, *(1,) * (v.ndim - 1))) for k, v in point.items()}
+    found = recover_marginals(draws, model=summed, random_seed=3, extend_inferencedata=False)
+    flat = np.cos(np.arange(summed.log_density().dimension)) * 0.2
+    sizes = np.cumsum([v.size for v in start.values()])[:-1]
+    at = {k: part.reshape(v.shape) for (k, v), part in zip(start.items(), np.split(flat, sizes), strict=True)}
+    variables = [v for v in model.free if v.name in names]
+    logp = model.compile_logp()
+    each = [itertools.product(_range(v.node), repeat=int(np.prod(v.node.static_shape))) for v in variables]
+    weights = {}
+    for combination in itertools.product(*each):
+        values = {v.name: np.reshape(c, v.node.static_shape) for v, c in zip(variables, combination, strict=True)}
+        weights[tuple(itertools.chain(*combination))] = logp({**at, **values})
+    p = np.exp(np.array(list(weights.values())) - logsumexp(list(weights.values())))
+    paths = np.concatenate([found[n].values[0].reshape(20_000, -1) for n in names], axis=1)
+    listed = np.array(list(weights))
+    codes = {tuple(path): i for i, path in enumerate(listed)}
+    seen = np.bincount([codes[tuple(path)] for path in paths], minlength=len(p)) / 20_000
+    np.testing.assert_allclose(seen, p, atol=4.5 * np.sqrt(0.25 / 20_000))
+    assert not seen[p == 0].any()
+    if len(names) == 1:
+        known = np.exp(found[f"lp_{names[0]}"].values[0, 0]).reshape(listed.shape[1], -1)
+        least = _range(variables[0].node)[0]
+        exact = [[p[listed[:, i] == least + k].sum() for k in range(known.shape[1])] for i in range(listed.shape[1])]
+        np.testing.assert_allclose(known, exact, atol=1e-12)
+
+
+def test_long_chains_take_logarithmically_many_steps() -> None:
+    """A thousand states: the sum of the forward algorithm in NumPy, from a graph of moderate size."""
+    rng = np.random.default_rng(5)
+    y = rng.normal(size=1000)
+    with pm.Model() as model:
+        rows = pm.Dirichlet("rows", np.ones((3, 3)))
+        mu = pm.Normal("mu", [-1.0, 0.0, 1.0], 1.0)
+        z = pm.Categorical("z", [0.2, 0.3, 0.5], shape=1000)
+        pm.Potential("steps", pt.log(rows)[z[:-1], z[1:]] - pt.log([0.2, 0.3, 0.5])[z[1:]])
+        pm.Normal("y", mu[z], 1.0, observed=y)
+    summed = marginalize(model, "z")
+    assert len(topological([summed.logp()])) < 500
+    point = {"rows": np.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.3, 0.3, 0.4]]), "mu": np.array([-1.0, 0.1, 1.2])}
+    emission = stats.norm.logpdf(y[:, None], point["mu"])
+    alpha = np.log([0.2, 0.3, 0.5]) + emission[0]
+    for row in emission[1:]:
+        alpha = logsumexp(alpha[:, None] + np.log(point["rows"]), axis=0) + row
+    draws = {name: value[None, None] for name, value in point.items()}
+    prior = summed.compile_logp(vars=["mu"])({"mu": point["mu"], "rows_simplex__": np.zeros((3, 2))})
+    found = summed.compile_logp(vars=["mu", *(v.node for v in summed.observed), *summed.potentials])
+    simplex = summed.free[0].transform
+    assert simplex is not None
+    unconstrained = np.asarray(simplex.forward(constant(point["rows"])).eval())
+    total = found({"mu": point["mu"], "rows_simplex__": unconstrained})
+    assert total - prior == pytest.approx(logsumexp(alpha), rel=1e-12)
+    path = recover_marginals(draws, model=summed, random_seed=1, extend_inferencedata=False)["z"]
+    assert path.shape == (1, 1, 1000)
+
+
 def test_log_likelihood_of_a_mixture_is_summed_over_components() -> None:
     model, names = built("mixture_by_index")
     summed = marginalize(model, names)
@@ -295,6 +451,9 @@ def test_what_cannot_be_summed_is_refused() -> None:
         many = pm.Bernoulli("many", 0.5, shape=20)
         n = pm.Binomial("n", 3, 0.5)
         inner = pm.Binomial("inner", n, 0.5)
+        of_data = pm.Categorical("of_data", pm.Data("p", [0.5, 0.5]))
+        long = pm.Bernoulli("long", 0.5, shape=pm.Data("row", np.zeros(3)).shape)
+        pm.Potential("pairs", mu * (1.0 * long[1:] * long[:-1]).sum() + of_data)
         pm.Deterministic("sum", many.sum())
         pm.Bernoulli("seen", 0.5, observed=1)
         pm.Normal("y", mu + endless + many.sum() + inner, 1.0, observed=0.0)
@@ -305,12 +464,16 @@ def test_what_cannot_be_summed_is_refused() -> None:
         "endless": r"`endless` \(Poisson\) has infinitely many values",
         "many": r"`many` \(shape \(20,\)\) act together .* 2\^20; at most 10000",
         "inner": r"`inner` \(Binomial\) is bounded by .*, which is no constant",
+        "of_data": r"`of_data` \(Categorical\) is bounded by .* `pm\.freeze_dims_and_data`",
+        "long": "Chains need a known length; `pm.freeze_dims_and_data` fixes one",
         "seen": "`seen` is observed",
         "sum": "`sum` is not a random variable",
         "bound": "the support of `u` depends on `bound`",
     }.items():
         with pytest.raises(pm.ModelError, match=message):
             marginalize(model, names)
+    frozen = pm.model.freeze_dims_and_data(model)
+    assert [v.name for v in marginalize(frozen, ["of_data", "long"]).marginalized] == ["of_data", "long"]
     with pytest.raises(KeyError, match="no variable `nowhere`"):
         marginalize(model, ["nowhere"])
     with pytest.raises(pm.ModelError, match="`n` is marginalized already"):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -447,5 +450,24 @@ def test_step_methods_take_variables_first_and_settings_by_name() -> None:
         x = pm.Normal("x")
         for kernel in (pm.NUTS, pm.HamiltonianMC, pm.Metropolis):
             assert kernel([x]).vars == kernel("x").vars == ("x",)
-            with pytest.raises(pm.SamplingError, match="takes variables or their names first.*settings by name"):
+            with pytest.raises(pm.SamplingError, match=r"takes variables or their names first.*settings by name"):
                 kernel(0.9)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda: pm.Censored("x", pm.Normal.dist(0.0, 1.0), -1.0, 1.0),
+        lambda: pm.HurdleGamma("x", 0.5, 2.0, 1.0),
+        lambda: pm.CustomDist("x", 0.0, dist=lambda mu, size: pm.math.clip(pm.Normal.dist(mu, 1.0, size=size), -1, 1)),
+    ],
+)
+def test_free_variables_with_values_of_positive_probability_are_drawn_but_not_sampled(of: Callable[[], Any]) -> None:
+    with pm.Model() as model:
+        of()
+    assert np.isfinite(pm.sample_prior_predictive(20, model=model, random_seed=1).prior["x"]).all()
+    for sampled in (lambda: pm.sample(10, model=model, progressbar=False), model.log_density):
+        with pytest.raises(pm.ModelError, match=r"`x` .* positive probability .* `pm\.observe`; .* `pm\.Truncated`"):
+            sampled()
+    seen = pm.observe(model, {"x": 1.0})
+    assert np.isfinite(seen.compile_logp()({}))

@@ -78,12 +78,21 @@ def test_named_expressions_are_found_and_not_kept() -> None:
     assert "double" in pm.do(model, {"x": [1.0, 2.0]})
 
 
-def test_the_switch_of_checks_is_kept() -> None:
-    assert pm.Model().check_bounds
-    with pm.Model(check_bounds=False) as model:
-        pm.Normal("x", 0.0, pm.Normal("s"))
-    assert not model.check_bounds
-    assert model.compile_logp()({"s": -1.0, "x": 0.0}) == -np.inf
+@pytest.mark.parametrize("wanted", [True, False])
+def test_densities_look_after_their_parameters_unless_told_not_to(wanted: bool) -> None:
+    """The formula of the von Mises density is even in kappa, so that only a check refuses -2."""
+    with pm.Model(check_bounds=wanted) as model:
+        assert pm.Model().check_bounds is wanted  # a part does as the whole
+        kappa = pm.Normal("kappa")
+        pm.VonMises("angle", 0.0, kappa, observed=1.0)
+        pm.Mixture("mixed", [0.5, 0.5], [pm.VonMises.dist(1.0, kappa), pm.VonMises.dist(2.0, kappa)], observed=1.0)
+    for one in (model, pm.do(model, {})):
+        assert one.check_bounds is wanted
+        for name in ("angle", "mixed"):
+            inside, outside = (one.compile_logp(name)({"kappa": k}) for k in (2.0, -2.0))
+            assert np.isfinite(inside)
+            assert np.isfinite(outside) is np.bool_(not wanted)
+        assert np.isfinite(one.log_density()(np.array([-2.0]))[0]) is np.bool_(not wanted)
 
 
 @pytest.mark.parametrize(

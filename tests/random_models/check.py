@@ -24,6 +24,8 @@ from consilience.model.log_density import terms_of, total
 from consilience.rules import simplify
 from consilience.transforms.gradient import gradient
 from tests.backends.agreement import run_llvm
+from tests.random_models.chains import hidden_markov, summed_out
+from tests.random_models.coordinates import difference
 from tests.random_models.dialect import TENSOR, evaluate
 from tests.random_models.oracle import Truth, truth
 from tests.random_models.program import Program
@@ -84,8 +86,9 @@ def built(program: Program, arrays: dict[str, Array]) -> pm.Model:
                     given["shape"] = program.shape(line.shape)
                 if line.observed:
                     given["observed"] = evaluate(line.observed, TENSOR, values)
-                values[line.name] = getattr(pm, line.family)(line.name, **given)
-    return model
+                make = hidden_markov if line.family == "hidden_markov" else getattr(pm, line.family)
+                values[line.name] = make(line.name, **given)
+    return summed_out(model)
 
 
 def check(program: Program, known: Truth | None = None, draws: bool = False) -> Outcome:
@@ -97,6 +100,8 @@ def check(program: Program, known: Truth | None = None, draws: bool = False) -> 
         try:
             model = built(program, arrays)
             compare(program, model, wanted)
+            if program.number % 12 == 1:
+                _same_in_other_coordinates(program, model, wanted)
             if draws:
                 draw(program, model, wanted)
         except _WrongError as error:
@@ -168,6 +173,18 @@ def compare(program: Program, model: pm.Model, wanted: Truth) -> None:
         found = close.wrong(*_as_written(model, wanted))
         if found:
             raise _WrongError(found[0], "machine code of the graph as written", found[1])
+
+
+def _same_in_other_coordinates(program: Program, model: pm.Model, wanted: Truth) -> None:
+    """Centred in part, the density differs by the log Jacobian."""
+    found = difference(program, model)
+    if found is not None and np.isfinite(found[1]):
+        name, change, jacobian = found
+        tolerance = TOLERANCE_FLOAT32 if any(d.dtype == "float32" for d in program.data) else TOLERANCE
+        if not abs(change - jacobian) <= 100 * tolerance * (1 + wanted.magnitude + abs(jacobian)):
+            raise _WrongError(
+                "wrong value", "centred in part", f"`{name}`: by {change!r}, the Jacobian is {jacobian!r}"
+            )
 
 
 @dataclass(frozen=True)

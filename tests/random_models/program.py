@@ -177,6 +177,9 @@ def text(program: Program, point: dict[str, Array] | None = None) -> str:
     head.append("import consilience.tensor as pt")
     if names:
         head.append(f"from consilience.tensor import {', '.join(names)}")
+    chains = any(line.family == "hidden_markov" for line in program.lines)
+    if chains:
+        head.append("from tests.random_models.chains import hidden_markov, summed_out")
     if components:
         head.append(f"from consilience import {', '.join(components)}")
     head += ["", *[code for word, code in _OWN.items() if word in words]]
@@ -194,10 +197,10 @@ def text(program: Program, point: dict[str, Array] | None = None) -> str:
         if d.container != "array"
     ]
     body += [f"    {statement(line)}" for line in program.lines]
-    tail = []
+    tail = ["model = summed_out(model)"] if chains else []
     if point is not None:
         entries = ", ".join(f"{name!r}: np.array({np.asarray(v).tolist()!r})" for name, v in point.items())
-        tail = [f"point = {{{entries}}}", "print(model.compile_logp()(point), model.compile_dlogp()(point))"]
+        tail += [f"point = {{{entries}}}", "print(model.compile_logp()(point), model.compile_dlogp()(point))"]
     return "\n".join([*head, *body, *tail])
 
 
@@ -212,7 +215,8 @@ def statement(line: Line) -> str:
         parts.append(f"shape=({''.join(axis + ', ' for axis in line.shape).rstrip()})")
     if line.observed:
         parts.append(f"observed={line.observed}")
-    return f"{line.name} = pm.{line.family}({', '.join(parts)})"
+    home = "" if line.family == "hidden_markov" else "pm."
+    return f"{line.name} = {home}{line.family}({', '.join(parts)})"
 
 
 def _literal(values: Array, datum: Datum) -> str:

@@ -110,14 +110,17 @@ class AR(Continuous):
     def draw(self, key: Node, shape: Shape) -> Node:
         batch, p = shape[:-1], self.ar_order
         start = drawn(self.init_dist, fold_in(key, 0), (*batch, p))
-        noise = draw("random_normal", fold_in(key, 1), (*batch, shape[-1] - p))
+        return self.series(start, draw("random_normal", fold_in(key, 1), (*batch, shape[-1] - p)))
+
+    def series(self, start: Node, noise: Node) -> Node:
+        """The series of its first p values and of standard normal noise, time as last axis of both."""
         rest = self._constant() + expand_dims(self.sigma, self.sigma.ndim) * noise
-        return self._series(start, spread(rest, (*batch, shape[-1] - p)))
+        return self._recursion(start, spread(rest, noise.static_shape))
 
     def mean(self) -> Node:
         start = self._of_start(mean)
         later = broadcast_to(self._constant(), (*self._batch(), self.steps))
-        return self._series(start, later)
+        return self._recursion(start, later)
 
     def variance(self) -> Node:
         # Squares of the responses to the first values and to the noise, each with its variance.
@@ -128,7 +131,7 @@ class AR(Continuous):
         total = broadcast_to(0.0, (*batch, self.steps + p))
         for i in range(p):
             unit = where(equal(Node(Iota(p)), i), 1.0, broadcast_to(0.0, (*batch, p)))
-            total = total + start[..., i : i + 1] * square(self._series(unit, silence))
+            total = total + start[..., i : i + 1] * square(self._recursion(unit, silence))
         impulse = where(equal(Node(Iota(self.steps + p)), p), 1.0, broadcast_to(0.0, (*batch, self.steps + p)))
         response = recurrence(impulse, self._lags())
         return total + expand_dims(square(self.sigma), self.sigma.ndim) * cumulative("sum", square(response), -1)
@@ -143,7 +146,7 @@ class AR(Continuous):
         """A moment of the first values, of which one distribution may stand for all."""
         return broadcast_to(moment(self.init_dist), (*self._batch(), self.ar_order))
 
-    def _series(self, start: Node, rest: Node) -> Node:
+    def _recursion(self, start: Node, rest: Node) -> Node:
         """The series of given first values and of what enters later, both (..., length)."""
         # The first values are those of a series that was 0 before, with other noise.
         before = [

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from consilience.distributions.constraints import Constraint, IntervalConstraint, Real, RealVector, Whole
 from consilience.distributions.mathematics import floor, greater_equal, less, logical_and, where
-from consilience.distributions.parameters import first_outside, is_known, nan_outside
+from consilience.distributions.parameters import checks_parameters, first_outside, is_known, nan_outside
 from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of, fresh_keys
 from consilience.distributions.shapes import broadcast, spread
 from consilience.errors import DtypeError, ShapeError, SupportError
@@ -133,6 +133,8 @@ def _infinite(bound: object) -> bool:
 
 def _where_valid(rv: Node, result: Node) -> Node:
     """The result where all parameters are admitted, NaN elsewhere; components look after their own."""
+    if not checks_parameters():
+        return result
     for _, _, valid, _ in _own_validity(distribution_of(rv)):
         result = where(valid, result, np.nan)
     return result

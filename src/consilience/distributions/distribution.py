@@ -301,6 +301,10 @@ class Distribution:
         """Whether the declaration says how to compute a formula."""
         return getattr(type(self), formula) is not getattr(Distribution, formula)
 
+    def has_atoms(self) -> bool:
+        """Whether single values have positive probability beside a density, as the bound of a censored variable."""
+        return any(distribution_of(node).has_atoms() for group in self.components for node in group)
+
     def missing(self, formula: str) -> NoReturn:
         """Raise MissingRuleError: the declaration has no such formula."""
         available = [n for n in FORMULAS if self.has(n)]

@@ -47,6 +47,9 @@ class Hurdle(Distribution):
         """The distribution whose positive numbers these are."""
         self.missing("numbers")
 
+    def has_atoms(self) -> bool:
+        return not self.bound_support.discrete
+
     def log_positive(self) -> Node:
         """Log probability that a number of it is positive."""
         return as_tensor(0.0)

@@ -96,7 +96,7 @@ class CholeskyMvNormal(MvNormal, parameterization=True):
 
     mu = parameter(real_vector, default=0.0, broadcast=True, nan_check=False)
     chol = parameter(cholesky_factor)
-    cov = derived(lambda of: matmul(_lower_triangle(of.chol), matrix_transpose(_lower_triangle(of.chol))))
+    cov = derived(lambda of: matmul(lower_triangle(of.chol), matrix_transpose(lower_triangle(of.chol))))
 
     def squared_distance(self, value: Node) -> Node:
         return reduce("sum", square(factor_solve(self.chol, value - self.mu, transposed=False)), -1)
@@ -105,7 +105,7 @@ class CholeskyMvNormal(MvNormal, parameterization=True):
         return reduce("sum", log(diagonal(self.chol)), -1)
 
     def spread(self, z: Node) -> Node:
-        return matrix_times(_lower_triangle(self.chol), z)
+        return matrix_times(lower_triangle(self.chol), z)
 
 
 class PrecisionMvNormal(MvNormal, parameterization=True):
@@ -126,7 +126,8 @@ class PrecisionMvNormal(MvNormal, parameterization=True):
         return factor_solve(Node(Cholesky(), self.tau), z, transposed=True)
 
 
-def _lower_triangle(matrix: Node) -> Node:
+def lower_triangle(matrix: Node) -> Node:
+    """A square matrix with zeros above the diagonal."""
     n = matrix.static_shape[-1]
     rows, columns = expand_dims(Node(Iota(n)), 1), expand_dims(Node(Iota(n)), 0)
     return where(greater_equal(rows, columns), matrix, 0.0)

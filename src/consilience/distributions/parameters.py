@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 import weakref
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias, overload
 
 import numpy as np
@@ -457,13 +459,34 @@ def first_outside(array: npt.NDArray[Any], outside: npt.NDArray[np.bool_]) -> st
     return shown + (f" (element {', '.join(map(str, position))})" if position else "")
 
 
+_checking = threading.local()
+
+
+@contextmanager
+def parameter_checks(wanted: bool) -> Iterator[None]:
+    """Whether densities made inside are NaN for parameters out of range, or whatever their formulas give."""
+    before = checks_parameters()
+    _checking.wanted = wanted
+    try:
+        yield
+    finally:
+        _checking.wanted = before
+
+
+def checks_parameters() -> bool:
+    """Whether densities look after the range of their parameters."""
+    return getattr(_checking, "wanted", True)
+
+
 def nan_outside(declared: DistributionParameter, value: Node, parameters: Mapping[str, Node]) -> Node:
     """The value where it is admitted, NaN elsewhere, so that no density of a wrong parameter is finite.
 
     Constants were checked when the variable was made; a random variable lies in its support, or has no density.
     """
     constraint = declared.constraint.bind(parameters)
-    if not declared.nan_check or (is_random(value) and distribution_of(value).bound_support == constraint):
+    if not (declared.nan_check and checks_parameters()) or (
+        is_random(value) and distribution_of(value).bound_support == constraint
+    ):
         return value
     valid = constraint.admits(value)
     if constant_value(value) is not None and is_known(valid):

@@ -86,8 +86,12 @@ class RandomWalk(Distribution):
         axis = len(shape) - self.event_rank
         one = (*shape[:axis], *shape[axis + 1 :])
         start = drawn(self.init_dist, fold_in(key, 0), one)
-        steps = drawn(self.innovation_dist, fold_in(key, 1), (shape[axis] - 1, *one))
-        return moveaxis(cumulative("sum", concatenate([expand_dims(start, 0), steps]), 0), 0, axis)
+        return self.path(start, drawn(self.innovation_dist, fold_in(key, 1), (shape[axis] - 1, *one)))
+
+    def path(self, start: Node, steps: Node) -> Node:
+        """The path of a start and of steps, whose first axis is time."""
+        path = cumulative("sum", concatenate([expand_dims(start, 0), steps]), 0)
+        return moveaxis(path, 0, path.ndim - self.event_rank)
 
     def mean(self) -> Node:
         return self._along(mean)

@@ -266,6 +266,9 @@ class Censored(_Between):
         kind = Whole() if support.discrete else IntervalConstraint()
         return within(kind, self.lower, self.upper)
 
+    def has_atoms(self) -> bool:
+        return not self.bound_support.discrete
+
     def logp(self, value: Node) -> Node:
         at_lower = self._tail(self.lower, "logcdf")
         at_upper = self._tail(self._before(self.upper), "logccdf")

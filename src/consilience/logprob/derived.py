@@ -103,6 +103,9 @@ class DerivedDistribution(UnnamedParameters):
         # No bijection to the real line keeps points of positive mass.
         return real if measure.atoms(constant(0.5)) is not None else IntervalConstraint(*measure.ends)
 
+    def has_atoms(self) -> bool:
+        return self.measure.atomic and not self.measure.discrete
+
     @property
     def event_rank(self) -> int:
         return -min(self.measure.event_axes, default=0)

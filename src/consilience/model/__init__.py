@@ -1,5 +1,6 @@
 """Models: names, dims, coords and data over a graph, and the densities and predictions made from them."""
 
+from consilience.model.centredness import centredness
 from consilience.model.conditioning import do, observe
 from consilience.model.freezing import freeze_dims_and_data
 from consilience.model.log_density import ModelDensity, model_density
@@ -30,6 +31,7 @@ __all__ = [
     "Point",
     "Potential",
     "RegularizedHorseshoe",
+    "centredness",
     "do",
     "freeze_dims_and_data",
     "marginalize",

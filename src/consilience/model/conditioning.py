@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from consilience.backends.shapes import Lengths
 from consilience.distributions import context
+from consilience.distributions.transforms.transform import rewritten
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant, constant_value, numpy_dtype, substitute, topological
 from consilience.ir.side_tables import set_name, without_sources
@@ -44,6 +45,8 @@ def do(
     raises    ModelError for what is no variable of the model, or interventions that depend on each other in a circle
     """
     chosen = {named_in(model, key): value for key, value in vars_to_interventions.items()}
+    for name in model.frozen.intersection(chosen):
+        raise ModelError(f"the data `{name}` are frozen, so they cannot be replaced; do so in the model before it was.")
     graphs = {name: value for name, value in chosen.items() if isinstance(value, Node)}
     arrays = {name: value for name, value in chosen.items() if name not in graphs}
     made = Rebuilt(model, graphs, set(arrays))
@@ -165,12 +168,16 @@ class Rebuilt:
             static = iter(specialise(outputs, lengths)[0])
             self.replaced = {name: next(static) for name in self.replaced}
             data = {name: next(static) for name in data}
-        new = Model(model=None)
+        new = Model(model=None, check_bounds=old.check_bounds)
         new.coordinates = old.coordinates.copy()
         new.coordinates.fix(fixed)
         kept = self._attached(observed or {}) if pruned else set(old.named)
         free = {v.name: v for v in old.free}
         summed = {v.name: v for v in old.marginalized}
+
+        def moved(bound: Node) -> Node:
+            return specialise(substitute([bound], exchanged), lengths or {})[0][0]
+
         weights = {v.name: v.weight for v in old.observed}
         for name in (n for n in old.named if n in kept):
             node = self.replaced[name]
@@ -181,8 +188,11 @@ class Rebuilt:
                 set_name(node, name)
             if observed and name in observed:
                 new.take_observed(name, node, observed[name])
-            elif as_constants and name in as_constants:
-                continue
+            elif name in old.frozen or (as_constants and name in as_constants):
+                known_data = constant_value(node)
+                assert known_data is not None
+                new.data[name] = observation.data_slot(name, known_data, node.static_shape)
+                new.frozen.add(name)
             elif (as_data and name in as_data) or (name in old.data and name not in (as_deterministics or ())):
                 new.data[name] = node
             elif as_free and name in as_free:
@@ -193,7 +203,8 @@ class Rebuilt:
                 new.conditional_deterministics[name] = node
             elif name in free or name in summed:
                 own = free[name] if name in free else summed[name]
-                new.take_free(name, node, context.DEFAULT if own.inside else own.transform, own.initval)
+                transform = own.transform if own.transform is None else rewritten(own.transform, moved)
+                new.take_free(name, node, context.DEFAULT if own.inside else transform, own.initval)
                 if name in summed:
                     new.marginalized.append(new.free.pop())
             elif name in data:

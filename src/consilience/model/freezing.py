@@ -19,8 +19,7 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
     What depends on data alone is then computed once, when the model is compiled.
 
     dims   names of dimensions whose lengths are fixed; all by default
-    data   names of data that become constants; all by default. They stay in the model by name, but are no data of it
-           any more: results do not hold them, and `set_data` refuses them
+    data   names of data that become constants; all by default. Results hold them as before, `set_data` refuses them
     returns   a new model; data that are not frozen are common to both
     raises    KeyError for unknown names; ModelError where data that stay free decide a length that is fixed
     """

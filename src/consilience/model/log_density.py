@@ -19,7 +19,8 @@ from consilience.backends.registry import backend as find_backend
 from consilience.backends.shapes import Lengths, bind_lengths, check_shape_constraints
 from consilience.collection import collection_paused
 from consilience.distributions.densities import density, supported_density
-from consilience.distributions.random_variable import RandomVariable
+from consilience.distributions.parameters import parameter_checks
+from consilience.distributions.random_variable import RandomVariable, distribution_of
 from consilience.distributions.transforms import label
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant, substitute, tensor_input, topological
@@ -78,6 +79,11 @@ class Terms(Record):
 
 def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
     """Write the model's density in terms of unconstrained values."""
+    with parameter_checks(model.check_bounds):
+        return _terms(model, jacobian)
+
+
+def _terms(model: ModelVariables, jacobian: bool) -> Terms:
     values: list[Node] = []
     constrained: dict[Node, Node] = {}
     jacobians: list[Node | None] = []
@@ -345,6 +351,13 @@ def model_density(model: ModelVariables, backend: str = "llvm") -> ModelDensity:
         raise ModelError(
             "the model has no free variables, so there is nothing to infer; add some, or use `sample_prior_predictive`."
         )
+    atomic = [v for v in model.free if distribution_of(v.node).has_atoms()]
+    if atomic:
+        raise ModelError(
+            f"`{atomic[0].name}` ({atomic[0].node.op!r}) has values of positive probability beside a density, such as "
+            "the bound of a censored variable, and a sampler that moves along gradients never meets them. Give it data "
+            "with `observed=` or `pm.observe`; for values that cannot lie beyond the bounds use `pm.Truncated`."
+        )
     slots, values, versions, lengths = slot_values(model)
     shapes = tuple(v.shape for v in values)
     built = kept(model.cache, "density", (backend, shapes), lambda: _Built(model, slots, lengths, backend))
@@ -358,8 +371,8 @@ def model_density(model: ModelVariables, backend: str = "llvm") -> ModelDensity:
 
 
 def check_data(model: ModelVariables, slots: dict[Node, Array]) -> None:
-    """Raise where observed values lie outside their support, or parameters outside their range, for known data."""
+    """Raise where parameters lie outside their range, or observed values outside their support, for known data."""
     if slots:
+        observation.check_parameters([v.node for v in model.variables], slots)
         for observed in model.observed:
             observation.check_values(observed.name, observed.node, observed.data, slots)
-        observation.check_parameters([v.node for v in model.variables], slots)

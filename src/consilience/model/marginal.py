@@ -2,8 +2,8 @@
 
 Factors of a density over such a variable in, factors without it out: the logarithm of their sum over its values. A
 variable whose elements act on different elements of the factors is summed element by element; one whose elements act
-together over all combinations of their values. Summed in order, the scalars of a chain take the forward algorithm's
-steps.
+together with their neighbours as a Markov chain; any other over all combinations of its values. Summed in order, the
+scalars of a chain take the forward algorithm's steps.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ from typing import Final
 
 import numpy as np
 
-from consilience.backends.reference import evaluate
 from consilience.distributions.constraints import Whole
 from consilience.distributions.densities import support_of, supported_density
 from consilience.distributions.mathematics import less, where
+from consilience.distributions.parameters import known_value
 from consilience.errors import ModelError
-from consilience.ir import Node, constant, constant_value, is_leaf, substitute, tensor_input, topological
-from consilience.model.separability import Link, Links, links
+from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
+from consilience.model.addends import addends, of_elements
+from consilience.model.markov_chain import Weights, drawn_path, log_sum, weights
+from consilience.model.separability import gathered, links
 from consilience.model.variables import FreeVariable
-from consilience.ops.index import getitem, index_inc
+from consilience.ops.index import getitem
 from consilience.ops.random import draw, fold_in
 from consilience.ops.reduce import cumulative, reduce, softmax
-from consilience.ops.shape import broadcast_to, expand_dims, reshape, transpose
+from consilience.ops.shape import broadcast_to, expand_dims, moveaxis, reshape, transpose
 from consilience.record import Record
 from consilience.transforms.vectorize import vectorize
 
@@ -40,8 +42,10 @@ class Sum(Record):
     leaf      stands for the variable in factors and tables
     least     its smallest value; `count` the number of them
     table     unnormalised log probability of each value (count, *shape), or of each combination (combinations,); it
-              depends on variables that were summed out later. None where nothing depends on the variable
+              depends on variables that were summed out later. None where nothing depends on the variable, or it is a
+              chain
     combined  values of all elements per combination (combinations, *shape); None where elements are independent
+    chain     what the elements of a chain weigh, alone and beside each other
     """
 
     variable: FreeVariable
@@ -49,7 +53,8 @@ class Sum(Record):
     least: int
     count: int
     table: Node | None
-    combined: Node | None
+    combined: Node | None = None
+    chain: Weights | None = None
 
 
 def placeholders(variables: Sequence[FreeVariable]) -> dict[Node, Node]:
@@ -68,25 +73,49 @@ def summed_out(
               place of the others
     raises    ModelError where a variable has infinitely many values, or too many combinations
     """
-    pool = [*factors, *substitute([supported_density(v.node, given[v.node]) for v in variables], given)]
+    densities = substitute([supported_density(v.node, given[v.node]) for v in variables], given)
+    pool = [_parts(factor, variables, given) for factor in (*factors, *densities)]
     own = {v.name: len(factors) + place for place, v in enumerate(variables)}
     sums = []
     for variable in _order(variables):
         leaf = given[variable.node]
         place = own[variable.name]
-        acting = [i for i, factor in enumerate(pool) if leaf in set(topological([factor]))]
-        dependent = [i for i in acting if i != place]
+        acting = {i: [part for part in parts if leaf in set(topological([part]))] for i, parts in enumerate(pool)}
+        dependent = [i for i, parts in acting.items() if parts and i != place]
         if not dependent and not _is_finite(variable):
-            sums.append(Sum(variable, leaf, 0, 0, None, None))
+            sums.append(Sum(variable, leaf, 0, 0, None))
         else:
-            made, factor = _summed(variable, leaf, [pool[i] for i in acting])
+            made, factor = _summed(variable, leaf, [part for parts in acting.values() for part in parts])
             sums.append(made)
             for i in dependent:
-                pool[i] = constant(0.0)
+                pool[i] = [part for part in pool[i] if part not in acting[i]]
             if dependent:
-                pool[dependent[0]] = factor
-        pool[place] = constant(0.0)
-    return pool[: len(factors)], sums
+                pool[dependent[0]].append(factor)
+        pool[place] = []
+    return [_whole(parts) for parts in pool[: len(factors)]], sums
+
+
+def _parts(factor: Node, variables: Sequence[FreeVariable], given: Mapping[Node, Node]) -> list[Node]:
+    """A factor, or parts of it with the same sum, of which each acts on fewer of the variables."""
+    reached = set(topological([factor]))
+    acting = [v for v in variables if given[v.node] in reached]
+    if not acting:
+        return [factor]
+    parts = addends(factor)
+    alike: dict[tuple[int, int], list[Node]] = {}
+    for variable in acting if len(acting) > 1 else ():
+        if _is_finite(variable):
+            alike.setdefault(range_of(variable), []).append(given[variable.node])
+    for (least, greatest), leaves in alike.items():
+        parts = [one for part in parts for one in of_elements(part, leaves, least, greatest - least + 1)]
+    return parts
+
+
+def _whole(parts: Sequence[Node]) -> Node:
+    """One factor with the sum of several: as it is if it is the only one, else a scalar."""
+    if len(parts) == 1:
+        return parts[0]
+    return _added([reduce("sum", part) if part.ndim else part for part in parts]) if parts else constant(0.0)
 
 
 def _order(variables: Sequence[FreeVariable]) -> list[FreeVariable]:
@@ -119,14 +148,11 @@ def range_of(variable: FreeVariable) -> tuple[int, int]:
         )
     bounds = []
     for bound, end in ((support.lower, np.min), (support.upper, np.max)):
-        if not isinstance(bound, Node):
-            known = np.asarray(bound)
-        elif not any(is_leaf(node) for node in topological([bound])):
-            (known,) = evaluate([bound], {})
-        else:
+        known = known_value(bound) if isinstance(bound, Node) else np.asarray(bound)
+        if known is None:
             raise ModelError(
                 f"`{variable.name}` ({variable.node.op!r}) is bounded by {bound!r}, which is no constant; give numbers "
-                "to marginalize it."
+                "to marginalize it, or fix lengths that data decide by `pm.freeze_dims_and_data`."
             )
         if not np.isfinite(known).all():
             raise ModelError(
@@ -149,13 +175,21 @@ def _summed(variable: FreeVariable, leaf: Node, factors: Sequence[Node]) -> tupl
         values = broadcast_to(each, (count, *shape))
         batched = vectorize(factors, {leaf: values})
         table = _added([gathered(f, own, leaf) for f, own in zip(batched, linked, strict=True)])
-        return Sum(variable, leaf, least, count, table, None), reduce("logsumexp", table, 0)
+        return Sum(variable, leaf, least, count, table), reduce("logsumexp", table, 0)
+    chain = weights(leaf, factors, least, count)
+    if chain is not None and chain.pairs is not None:
+        return Sum(variable, leaf, least, count, None, None, chain), log_sum(chain)
+    if chain is not None:
+        table = moveaxis(moveaxis(chain.states, 0, chain.axis), -1, 0)
+        return Sum(variable, leaf, least, count, table), reduce("logsumexp", table, 0)
     size = _size(variable)
     if size * math.log(count) > math.log(COMBINATIONS):
         raise ModelError(
             f"the elements of `{variable.name}` (shape {shape}) act together on what depends on it, and all their "
             f"combinations are {count}^{size:g}; at most {COMBINATIONS} are summed. Write a model in which each "
-            "element acts on its own part, or as scalar variables one after the other."
+            "element acts on its own part, or each with the next one, as in `log_p[z[:-1], z[1:]]`, or "
+            "scalar variables one after the other. Chains need a known length; `pm.freeze_dims_and_data` fixes one "
+            "that data decide."
         )
     listed = np.array(list(itertools.product(range(least, greatest + 1), repeat=int(size))), int)
     combined = constant(listed.reshape(len(listed), *(n for n in shape if isinstance(n, int))), leaf.dtype)
@@ -171,33 +205,6 @@ def _added(parts: Sequence[Node]) -> Node:
     return result
 
 
-def gathered(factor: Node, own: Links, leaf: Node) -> Node:
-    """A batched factor (value, …) as (value, *shape of the variable): summed over all other axes."""
-    first: dict[int, int] = {}
-    for axis, link in own.items():
-        first.setdefault(link.axis, axis + 1)
-    summed = tuple(axis for axis in range(1, factor.ndim) if axis not in first.values())
-    kept = [axis for axis in range(factor.ndim) if axis not in summed]
-    result = reduce("sum", factor, summed) if summed else factor
-    result = transpose(result, [0, *(kept.index(first[axis]) for axis in sorted(first))])
-    absent = tuple(axis + 1 for axis in range(leaf.ndim) if axis not in first)
-    result = expand_dims(result, absent) if absent else result
-    for axis, place in first.items():
-        places = own[place - 1].places
-        if places is not None:
-            result = _collected(result, axis + 1, Link(axis, places), leaf)
-    return result
-
-
-def _collected(values: Node, axis: int, link: Link, leaf: Node) -> Node:
-    """Values along an axis added up by the position of the variable that each belongs to."""
-    target = list(values.static_shape)
-    target[axis] = leaf.static_shape[link.axis]
-    assert link.places is not None
-    part = getitem(broadcast_to(constant(0.0), target), (*(slice(None) for _ in range(axis)), link.places))
-    return index_inc(part, values)
-
-
 def drawn_again(sums: Sequence[Sum], key: Node) -> dict[Node, tuple[Node, Node]]:
     """Draws of the variables given everything else, by their placeholders, last sum first.
 
@@ -206,9 +213,16 @@ def drawn_again(sums: Sequence[Sum], key: Node) -> dict[Node, tuple[Node, Node]]
     """
     found: dict[Node, tuple[Node, Node]] = {}
     for place, one in reversed(list(enumerate(sums))):
+        known = {leaf: value for leaf, (value, _) in found.items()}
+        if one.chain is not None and one.chain.pairs is not None:
+            states, pairs = substitute([one.chain.states, one.chain.pairs], known)
+            own = Weights(one.chain.axis, states, pairs)
+            path, each = drawn_path(own, draw("random_uniform", fold_in(key, place), states.static_shape[:-1]))
+            axis = own.axis
+            found[one.leaf] = (moveaxis(path, 0, axis) + one.least, moveaxis(each, 0, axis))
         if one.table is None:
             continue
-        (table,) = substitute([one.table], {leaf: value for leaf, (value, _) in found.items()})
+        (table,) = substitute([one.table], known)
         log_p = softmax(table, 0, logarithm=True)
         sums_of_p = cumulative("sum", softmax(table, 0), 0)[:-1]
         chosen = reduce("sum", less(sums_of_p, draw("random_uniform", fold_in(key, place), table.static_shape[1:])), 0)

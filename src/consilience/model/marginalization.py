@@ -15,9 +15,11 @@ from consilience.model.model import Model
 def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | Node]) -> Model:
     """A model whose density is summed over all values of discrete variables, so that gradients exist for the rest.
 
-    Elements that act on different elements of what depends on them are summed side by side; elements that act
-    together, over all combinations (10,000 at most). Scalars that depend on each other in a chain cost as many steps
-    as the chain is long. `pm.recover_marginals` draws the variables afterwards.
+    Elements that act on different elements of what depends on them are summed side by side. Chains are summed by
+    products of matrices: scalars of which each depends on the one before, also where they are stacked to index the
+    parameters of data, and vectors of which each element acts with the next one, as `log_p[z[:-1], z[1:]]` in a
+    potential. Elements that act together otherwise are summed over all combinations (10,000 at most).
+    `pm.recover_marginals` draws the variables afterwards.
 
     rvs_to_marginalize   free variables with finitely many values (Bernoulli, Categorical, Binomial with constant n, …),
                          or their names; such with infinitely many only where nothing depends on them

@@ -50,7 +50,8 @@ class Model(ModelVariables):
 
     name           prefix `name::` of all variables
     coords         labels of dimensions: name -> sequence of labels
-    check_bounds   of no effect, for PyMC's sake
+    check_bounds   False leaves out of the density what makes it NaN for parameters out of range, such as a negative
+                   scale: for models in which none can occur; a part of another model does as that one
     model          the model of which this is a part; the one around by default
     """
 
@@ -62,8 +63,7 @@ class Model(ModelVariables):
         *,
         model: ModelVariables | context.Default | None = context.DEFAULT,
     ) -> None:
-        super().__init__(name, coords, model=model)
-        self.check_bounds = check_bounds  # PyMC's switch for speed; here the checks cost nothing
+        super().__init__(name, coords, check_bounds, model=model)
 
     def __getattr__(self, name: str) -> Node:
         named: dict[str, Node] = self.__dict__.get("named", {})

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -37,7 +40,7 @@ Array = npt.NDArray[Any]
 
 
 def as_array(name: str, value: Any) -> Array:
-    """The user's data as a NumPy array: short and unsigned integers as int64, float16 as float32."""
+    """The user's data as a NumPy array: short and unsigned integers as int64, float16 as float32, objects by value."""
     if isinstance(value, Node):
         raise DtypeError(f"the data `{name}` must be numbers, got an expression; use `pm.Deterministic` for those.")
     if hasattr(value, "to_numpy"):
@@ -47,7 +50,7 @@ def as_array(name: str, value: Any) -> Array:
             f"`{name}` has masked values; arrays with missing values go to `observed=` of a distribution directly."
         )
     try:
-        array = np.asarray(value)
+        array = _numbers(name, np.asarray(value))
         if array.dtype.kind == "c":
             raise DtypeError("complex numbers have no density; give their real and imaginary parts.")
         wide = widened(dtype_of(array))
@@ -56,6 +59,28 @@ def as_array(name: str, value: Any) -> Array:
         return array.astype(wide)
     except (DtypeError, ValueError, TypeError) as error:
         raise DtypeError(f"the data `{name}` must be an array of numbers: {error}") from None
+
+
+def _numbers(name: str, array: Array) -> Array:
+    """Objects as the numbers they are, None as NaN; DtypeError with the way to numbers for texts and dates."""
+    if array.dtype == object:
+        plain = [v.item() if isinstance(v, np.generic) else np.nan if v is None else v for v in array.ravel()]
+        if all(isinstance(v, Real | Decimal) for v in plain):
+            whole = all(isinstance(v, Integral) for v in plain)
+            return np.array(plain, None if whole else float).reshape(array.shape)
+    first = array.ravel()[0] if array.size else None
+    if array.dtype.kind in "mM" or isinstance(first, date | timedelta):
+        raise DtypeError(
+            f"they are dates such as {first}. As labels give them in `coords`; as numbers, the time since a day: "
+            f"`({name} - np.datetime64('2020-01-01')) / np.timedelta64(1, 'D')`."
+        )
+    if array.dtype.kind in "UST" or (array.dtype == object and any(isinstance(v, str) for v in array.ravel())):
+        text = str(next(v for v in array.ravel() if isinstance(v, str | bytes)))
+        raise DtypeError(
+            f"they hold texts such as {text!r}. `codes, labels = pandas.factorize(values)` makes numbers of them: give "
+            "the codes as data and as index, and the labels in `coords`."
+        )
+    return array
 
 
 def labelled_axes(value: Any) -> dict[str, Any]:

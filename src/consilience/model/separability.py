@@ -9,14 +9,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from consilience.ir import Node, Shape, topological
+import numpy as np
+
+from consilience.ir import Node, Shape, constant, constant_value, topological
 from consilience.ops import Elementwise, Index
 from consilience.ops.assertion import Assume, Require
 from consilience.ops.elementwise import Cast, StopGradient
-from consilience.ops.index import Gather, NewAxis, Slice, gather_place
+from consilience.ops.index import Gather, NewAxis, Slice, gather_place, getitem, index_inc
 from consilience.ops.linalg import MatMul
-from consilience.ops.reduce import ArgReduce, ArgSort, Cumulative, Reduce, Softmax
-from consilience.ops.shape import BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose
+from consilience.ops.reduce import ArgReduce, ArgSort, Cumulative, Reduce, Softmax, reduce
+from consilience.ops.shape import (
+    BroadcastTo,
+    Concatenate,
+    ExpandDims,
+    Iota,
+    Reshape,
+    Squeeze,
+    Transpose,
+    broadcast_to,
+    expand_dims,
+    transpose,
+)
 from consilience.record import Record
 
 
@@ -129,7 +142,7 @@ def _indexed(node: Node, op: Index, inputs: Sequence[Links | None]) -> Links:
     found: list[Links | None] = []
     if own is not None:
         result: Links = {}
-        axis = position = 0
+        axis = position = number = 0
         for entry in op.specification:
             if isinstance(entry, NewAxis):
                 position += 1
@@ -140,10 +153,13 @@ def _indexed(node: Node, op: Index, inputs: Sequence[Links | None]) -> Links:
                 if link is not None and node.static_shape[at] == x.static_shape[axis] and entry == Slice():
                     result[at] = link
                 position += 1
-            elif (
-                isinstance(entry, Gather) and link is not None and place is not None and _is_list(link, arrays, others)
-            ):
-                result[place] = Link(link.axis, arrays[0])
+            elif isinstance(entry, Gather) and link is not None and place is not None:
+                along = _counted(arrays[number], rank)
+                if _is_list(link, arrays, others):
+                    result[place] = Link(link.axis, arrays[0])
+                elif along is not None and node.static_shape[place + along] == x.static_shape[axis]:
+                    result[place + along] = link
+            number += isinstance(entry, Gather)
             axis += 1
         found.append(result)
     for array, links_of_array in zip(arrays, others, strict=True):
@@ -151,6 +167,49 @@ def _indexed(node: Node, op: Index, inputs: Sequence[Links | None]) -> Links:
     return _common(found)
 
 
+def _counted(array: Node, rank: int) -> int | None:
+    """The axis of index arrays of a rank along which an array counts 0, 1, 2, …; None where it does not."""
+    match array.op:
+        case Iota():
+            return rank - 1
+        case ExpandDims() as op if isinstance(array.inputs[0].op, Iota):
+            (axis,) = set(range(array.ndim)) - set(op.axes)
+            return rank - array.ndim + axis
+    known = constant_value(array)
+    if known is None or known.size < 2:
+        return None
+    axes = [axis for axis, length in enumerate(known.shape) if length > 1]
+    counts = len(axes) == 1 and np.array_equal(known.ravel(), np.arange(known.size))
+    return rank - array.ndim + axes[0] if counts else None
+
+
 def _is_list(link: Link, arrays: Sequence[Node], others: Sequence[Links | None]) -> bool:
     """Whether an axis that follows the variable directly is read at the places of one list."""
     return link.places is None and len(arrays) == 1 and arrays[0].ndim == 1 and others[0] is None
+
+
+def gathered(factor: Node, own: Links, leaf: Node) -> Node:
+    """A batched factor (value, …) as (value, *shape of the variable): summed over all other axes."""
+    first: dict[int, int] = {}
+    for axis, link in own.items():
+        first.setdefault(link.axis, axis + 1)
+    summed = tuple(axis for axis in range(1, factor.ndim) if axis not in first.values())
+    kept = [axis for axis in range(factor.ndim) if axis not in summed]
+    result = reduce("sum", factor, summed) if summed else factor
+    result = transpose(result, [0, *(kept.index(first[axis]) for axis in sorted(first))])
+    absent = tuple(axis + 1 for axis in range(leaf.ndim) if axis not in first)
+    result = expand_dims(result, absent) if absent else result
+    for axis, place in first.items():
+        places = own[place - 1].places
+        if places is not None:
+            result = _collected(result, axis + 1, Link(axis, places), leaf)
+    return result
+
+
+def _collected(values: Node, axis: int, link: Link, leaf: Node) -> Node:
+    """Values along an axis added up by the position of the variable that each belongs to."""
+    target = list(values.static_shape)
+    target[axis] = leaf.static_shape[link.axis]
+    assert link.places is not None
+    part = getitem(broadcast_to(constant(0.0), target), (*(slice(None) for _ in range(axis)), link.places))
+    return index_inc(part, values)

@@ -16,10 +16,11 @@ import numpy.typing as npt
 from consilience.backends import contexts
 from consilience.backends.pickling import duplicate
 from consilience.distributions import context
-from consilience.distributions.random_variable import is_random
+from consilience.distributions.random_variable import is_random, random_variables
 from consilience.distributions.transforms import Transform, default_transform, label
 from consilience.errors import DtypeError, ImputationWarning, ModelError, ShapeError
 from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_input
+from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.model import missing, observation
 from consilience.model.coordinates import Coordinates, Labels
@@ -96,6 +97,7 @@ class ModelVariables(metaclass=Declaring):
 
     name     prefix `name::` of all variables
     coords   labels of dimensions: name -> sequence of labels
+    check_bounds   whether densities are NaN for parameters out of range
     model    the model of which this is a part: its variables belong to both, dimensions are common. By
              default the one in whose `with` block this one is made; None for a model of its own
     """
@@ -104,6 +106,7 @@ class ModelVariables(metaclass=Declaring):
         self,
         name: str = "",
         coords: Mapping[str, Labels] | None = None,
+        check_bounds: bool = True,
         *,
         model: ModelVariables | context.Default | None = context.DEFAULT,
     ) -> None:
@@ -112,6 +115,7 @@ class ModelVariables(metaclass=Declaring):
         before: str = self.parent.name if self.parent is not None else ""
         self.name: str = "::".join(part for part in (before, name) if part)
         self.coordinates: Coordinates = Coordinates() if self.parent is None else self.parent.coordinates
+        self.check_bounds: bool = check_bounds if self.parent is None else self.parent.check_bounds
         self.named: dict[str, Node] = {}
         self.free: list[FreeVariable] = []
         self.observed: list[ObservedVariable] = []
@@ -121,6 +125,8 @@ class ModelVariables(metaclass=Declaring):
         self.named_deterministics: dict[str, Node] = {}
         self.named_potentials: dict[str, Node] = {}
         self.data: dict[str, Node] = {}
+        # Names of data that are constants in all expressions; what `data` has under them is kept for results.
+        self.frozen: set[str] = set()
         self.dims_of: dict[str, tuple[str | None, ...]] = {}
         self.cache: dict[object, Any] = {}
         for dim, labels in (coords or {}).items():
@@ -272,6 +278,7 @@ class ModelVariables(metaclass=Declaring):
         if mask is not None:
             return self._register_partly(name, node, observed, mask, dims, transform)
         full = self._full_name(name)
+        _check_length(full, node)
         axes = self._checked_dims(full, node, dims)
         if observed is None:
             self.take_free(full, node, transform, initval)
@@ -463,6 +470,10 @@ class ModelVariables(metaclass=Declaring):
             full = name if name in self.data else self.name_for(name)
             if full not in self.data:
                 raise KeyError(f"the model has no data `{name}`; it has {', '.join(self.data) or 'none'}.")
+            if full in self.frozen:
+                raise ModelError(
+                    f"the data `{full}` are frozen, so they cannot be exchanged; set them in the model that was frozen."
+                )
             slot = self.data[full]
             array = observation.for_slot(full, slot, value)
             for dim, length in zip(self.dims_of.get(full, ()), array.shape, strict=False):
@@ -481,6 +492,18 @@ class ModelVariables(metaclass=Declaring):
             written = [*self.named.values(), *(v.data for v in self.observed)]
             known = self.cache["slots"] = list(dict.fromkeys([*self.data.values(), *contexts.slots_of(written)]))
         return list(known)
+
+
+def _check_length(name: str, node: Node) -> None:
+    """Refuse a variable whose number of elements is itself random."""
+    sources = [atom.source for length in node.static_shape for atom in dimensions.atoms(length)]
+    random = random_variables([source for source in sources if isinstance(source, Node)])
+    if random:
+        parent = name_of(random[0]) or repr(random[0].op)
+        raise ModelError(
+            f"the shape of `{name}` depends on `{parent}`, a random variable; a model has a fixed number of variables. "
+            "Give the greatest length, and leave out with `pm.math.where` what is beyond."
+        )
 
 
 def _call(node: Node, name: str) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
 
 from consilience.distributions.mathematics import (
     arctan2,
@@ -20,7 +23,7 @@ from consilience.distributions.mathematics import (
 from consilience.distributions.tails import expm1_quotient, log1p_quotient
 from consilience.distributions.transforms.transform import Transform
 from consilience.ir import Node
-from consilience.ops.elementwise import apply
+from consilience.ops.elementwise import apply, as_tensor
 from consilience.ops.shape import full
 
 
@@ -110,21 +113,33 @@ class Interval(Transform):
     """An interval to R; bounds are numbers or tensors that broadcast against the value, None for infinity.
 
     Between two bounds y = log((x - lower) / (upper - x)), next to one bound the logarithm of the distance.
+
+    bounds_fn   in place of bounds a function of a variable's key, its shape and its parameters that gives both
     """
 
     name: ClassVar[str] = "interval"
     lower: float | Node | None = None
     upper: float | Node | None = None
+    bounds_fn: Callable[..., tuple[Any, Any]] | None = None
 
     def __post_init__(self) -> None:
         for end in ("lower", "upper"):
             bound = getattr(self, end)
             if isinstance(bound, float) and math.isinf(bound):
                 object.__setattr__(self, end, None)
+            elif isinstance(bound, list | tuple | np.ndarray):
+                object.__setattr__(self, end, as_tensor(bound))
+        if self.bounds_fn is not None:
+            if self.lower is not None or self.upper is not None:
+                raise ValueError("an interval transform takes bounds, or a function `bounds_fn` that gives them.")
+            return
         if self.lower is None and self.upper is None:
             raise ValueError("an interval transform needs a lower or an upper bound.")
         if isinstance(self.lower, int | float) and isinstance(self.upper, int | float) and not self.lower < self.upper:
             raise ValueError(f"the lower bound must be below the upper one, got {self.lower:g} and {self.upper:g}.")
+
+    def of_inputs(self, inputs: tuple[Node | None, ...]) -> Transform:
+        return self if self.bounds_fn is None else Interval(*self.bounds_fn(*inputs))
 
     def forward(self, value: Node) -> Node:
         if self.upper is None:

@@ -11,7 +11,7 @@ import numpy as np
 from consilience.distributions import constraints, matrix_constraints
 from consilience.distributions.constraints import Bound, Constraint
 from consilience.distributions.context import DEFAULT
-from consilience.distributions.random_variable import distribution_of
+from consilience.distributions.random_variable import batch_part, distribution_of
 from consilience.distributions.transforms.cholesky import cholesky_cov_packed, covariance_cholesky, lower_triangular
 from consilience.distributions.transforms.correlation import cholesky_corr, correlation_cholesky, covariance_partial
 from consilience.distributions.transforms.elementwise import (
@@ -23,11 +23,11 @@ from consilience.distributions.transforms.elementwise import (
 )
 from consilience.distributions.transforms.ordered import ordered
 from consilience.distributions.transforms.simplex import simplex
-from consilience.distributions.transforms.transform import Transform, chain
+from consilience.distributions.transforms.transform import Transform, chain, of_variable
 from consilience.distributions.transforms.unit_vector import unit_vector
 from consilience.distributions.transforms.zero_sum import ZeroSumTransform
 from consilience.errors import MissingRuleError
-from consilience.ir import Node, constant_value
+from consilience.ir import Node, constant, constant_value
 
 BIJECTIONS: dict[type[Constraint], Callable[[Any], Transform | None]] = {
     constraints.CholeskyFactor: lambda of: chain(lower_triangular, cholesky_cov_packed),
@@ -73,7 +73,12 @@ def requested_transform(node: Node, given: Any, default: Any) -> Any:
     """What the model gets: DEFAULT, None, or the transform that the user's arguments mean."""
     if default is DEFAULT and (given is DEFAULT or given is None):
         return given
+    size = [length for length in batch_part(node.static_shape, distribution_of(node)) if isinstance(length, int)]
+    known = constant(np.array(size, int)) if len(size) == node.ndim - distribution_of(node).event_rank else None
+    inputs = (node.inputs[0], known, *node.inputs[1:])
+    given = given if given is DEFAULT or given is None else of_variable(given, inputs)
     base = default_transform(node) if default is DEFAULT else default
+    base = base if base is None else of_variable(base, inputs)
     if given is DEFAULT or given is None:
         return base if given is DEFAULT else None
     return given if base is None else chain(base, given)

@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
-from consilience.ir import Node, Shape
+from consilience.errors import MissingRuleError
+from consilience.ir import Node, Shape, tensor_input
+from consilience.ops.elementwise import apply, as_tensor
 from consilience.ops.reduce import reduce
-from consilience.record import Record
+from consilience.record import Record, field_names
+from consilience.transforms.gradient import gradient
 
 
 class Transform(Record):
@@ -30,6 +34,11 @@ class Transform(Record):
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
         """log |d backward / d unconstrained|, one number per event."""
         raise NotImplementedError
+
+    def of_inputs(self, inputs: tuple[Node | None, ...]) -> Transform:
+        """The transform for a variable of such a key, shape and parameters."""
+        del inputs
+        return self
 
     def unconstrained_shape(self, shape: Shape) -> Shape:
         """Shape of the unconstrained image of values of a shape."""
@@ -98,6 +107,88 @@ class Chain(Transform):
         return shape
 
 
+class OfVariable(Transform):
+    """A user's transform for one variable, in PyMC's spelling: every method takes the inputs of the variable, too.
+
+    transform   has `forward(value, *inputs)` and `backward(value, *inputs)`; `log_jac_det(value, *inputs)`, which may
+                be missing for a map of single numbers; and, as far as they differ from those of such a map, `ndim_supp`
+    inputs      the variable's key, its shape, or None where that is not known, and its parameters; methods that take
+                nothing but the value do without
+    """
+
+    transform: Any
+    inputs: tuple[Node | None, ...]
+
+    @property
+    def label(self) -> str:
+        """The name that the user gave it."""
+        return str(getattr(self.transform, "name", "") or type(self.transform).__name__.lower())
+
+    def rank(self) -> int:
+        own = getattr(self.transform, "ndim_supp", None)
+        return int(getattr(self.transform, "event_rank", 0) if own is None else own)
+
+    def forward(self, value: Node) -> Node:
+        return self._result("forward", value)
+
+    def backward(self, unconstrained: Node) -> Node:
+        return self._result("backward", unconstrained)
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        if hasattr(self.transform, "log_jac_det"):
+            return self._result("log_jac_det", unconstrained)
+        if self.rank():
+            raise MissingRuleError(
+                f"the transform `{self.label}` of vectors needs a method `log_jac_det(value, *inputs)`: the logarithm "
+                "of the determinant of the derivatives of `backward`, one number per vector."
+            )
+        (slope,) = gradient(reduce("sum", self.backward(unconstrained)), [unconstrained])
+        return apply("log", apply("abs", slope))
+
+    def unconstrained_shape(self, shape: Shape) -> Shape:
+        return self.forward(tensor_input("float64", shape)).static_shape
+
+    def _result(self, name: str, value: Node) -> Node:
+        method = getattr(self.transform, name)
+        takes = inspect.signature(method).parameters.values()
+        alone = len(takes) == 1 and all(p.kind is not p.VAR_POSITIONAL for p in takes)
+        return as_tensor(method(value) if alone else method(value, *self.inputs))
+
+
+def of_variable(transform: Any, inputs: tuple[Node | None, ...]) -> Transform:
+    """A transform as the model uses it; `inputs` as in `OfVariable`.
+
+    raises    TypeError for what is no transform
+    """
+    if isinstance(transform, Chain):
+        return Chain([of_variable(step, inputs) for step in transform.steps])
+    if isinstance(transform, Transform) and (
+        isinstance(transform, OfVariable)
+        or type(transform).log_jacobian_determinant is not Transform.log_jacobian_determinant
+    ):
+        return transform.of_inputs(inputs)
+    if isinstance(transform, type) or not (hasattr(transform, "forward") and hasattr(transform, "backward")):
+        raise TypeError(
+            "a transform must have the methods `forward(value, *inputs)` and `backward(value, *inputs)`, such as one "
+            f"of `pm.distributions.transforms`; got {transform!r}."
+        )
+    return OfVariable(transform, inputs)
+
+
+def rewritten(transform: Transform, change: Callable[[Node], Node]) -> Transform:
+    """The transform with other nodes in place of those that it has as bounds or inputs."""
+
+    def changed(field: Any) -> Any:
+        if isinstance(field, Node):
+            return change(field)
+        if isinstance(field, Transform):
+            return rewritten(field, change)
+        return tuple(changed(part) for part in field) if isinstance(field, tuple) else field
+
+    fields = {name: getattr(transform, name) for name in field_names(transform)}
+    return type(transform)(**{name: changed(field) for name, field in fields.items()})
+
+
 def chain(first: Transform, *further: Transform) -> Transform:
     """`first` maps the constrained value, the others what it gives, in order."""
     steps: list[Transform] = []
@@ -108,4 +199,4 @@ def chain(first: Transform, *further: Transform) -> Transform:
 
 def label(transform: Transform) -> str:
     """The transform's name in names of value variables."""
-    return transform.label if isinstance(transform, Chain) else transform.name
+    return transform.label if isinstance(transform, Chain | OfVariable) else transform.name
