@@ -123,9 +123,7 @@ def start_tempering(
 
 
 @native
-def explore(
-    point: Point, state: TemperingState, scratch: TemperingScratch, density: Density, level: i64
-) -> boolean:
+def explore(point: Point, state: TemperingState, scratch: TemperingScratch, density: Density, level: i64) -> boolean:
     """Random-walk Metropolis steps of one replica, in the scratch memory; False where the run was stopped."""
     n = point.dimension
     here = scratch.positions[level * n :]
@@ -280,8 +278,8 @@ class ParallelTempering(Kernel):
 
     A transition takes levels * moves evaluations. Inverse temperatures, and scales for each level and coordinate, are
     learnt while tuning. The statistic `barrier` is the sum of the rejection rates between neighbours; about twice as
-    many levels serve best. Where the replica at `hottest` spreads a million times as far as the draws, its density is taken
-    for improper, as a Cauchy density to the power 1/2 is, and the run ends with a SamplingError.
+    many levels serve best. Where the replica at `hottest` spreads a million times as far as the draws, its density is
+    taken for improper, as a Cauchy density to the power 1/2 is, and the run ends with a SamplingError.
     """
 
     levels: int = 10
