@@ -42,7 +42,7 @@ def test_a_population_that_was_cut_off_goes_on_as_it_would_have(tmp_path: Path) 
 
 def test_a_population_has_the_moments_of_the_target() -> None:
     """Whitened means and variances, between 24 chains that share their points."""
-    run = run_chains(NORMAL, DEMetropolis(), points(24), Options(tune=1000, draws=10_000), seed=4)
+    run = run_chains(NORMAL, DEMetropolis(), points(24), Options(tune=1000, draws=6000), seed=4)
     means = run.draws.mean(axis=1)
     assert np.all(np.abs(means.mean(axis=0) - NORMAL.mean) < 5.0 * means.std(axis=0, ddof=1) / np.sqrt(24))
     np.testing.assert_allclose(run.draws.var(axis=(0, 1)), NORMAL.deviation**2, rtol=0.05)

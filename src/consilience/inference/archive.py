@@ -32,10 +32,17 @@ def past_points(earlier: Matrix | None, windows: Windows, dimension: int) -> Mat
 
     How the draws are divided into windows has no influence.
     """
-    parts = [] if earlier is None else [earlier]
-    if windows:
-        chains = sorted(set.intersection(*(set(some) for some in windows)))
-        by_chain = [np.concatenate([some[c].draws for some in windows]) for c in chains]
-        parts.append(np.stack(by_chain, axis=1).reshape(-1, dimension))
-    points = np.concatenate(parts) if parts else np.zeros((0, dimension))
-    return points[:: max(1, math.ceil(len(points) / ARCHIVE))]
+    chains = sorted(set.intersection(*(set(some) for some in windows))) if windows else []
+    first = np.zeros((0, dimension)) if earlier is None else earlier
+    counts = [len(some[chains[0]].draws) * len(chains) for some in windows]
+    begins = np.cumsum([len(first), *counts])  # numbers of points before each window
+    total = int(begins[-1])
+    rows = np.arange(0, total, max(1, math.ceil(total / ARCHIVE)))
+    cuts = np.searchsorted(rows, begins)
+    points = np.empty((len(rows), dimension))
+    points[: cuts[0]] = first[rows[: cuts[0]]]
+    for w, some in enumerate(windows):
+        for at in range(cuts[w], cuts[w + 1]):
+            transition, chain = divmod(int(rows[at] - begins[w]), len(chains))
+            points[at] = some[chains[chain]].draws[transition]
+    return points
