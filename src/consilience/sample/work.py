@@ -122,7 +122,7 @@ class Work:
         if Path(store).suffix == ".nc":
             self.netcdf, self.overwrite = store, True
         else:
-            self.store = Storing.reopen(self, store)
+            self.store = Storing.create(self, store, overwrite=True)
 
     def wait(self, timeout: float | None, stacklevel: int) -> Posterior:
         """The result of a run in the background, once it is over; TimeoutError leaves everything as it is."""
