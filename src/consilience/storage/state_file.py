@@ -113,7 +113,7 @@ def _connected(path: Path, mode: str = "rw", shown: Path | None = None) -> Itera
         ) as database:
             database.execute("PRAGMA synchronous = FULL")
             yield database
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of a message that quotes damaged names
         match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF:
             case sqlite3.SQLITE_FULL:
                 advice = "free some space there, or name a place with more"

@@ -11,7 +11,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -238,7 +238,8 @@ class ZarrStore:
 
         tree = zarr.open_group(self.path, mode="r+", use_consolidated=False)
         groups = {path.partition("/")[0] for path in self._blocks}
-        self._arrays = {path: tree[path] for path in [*self._blocks, *(f"{group}/draw" for group in groups)]}
+        paths = [*self._blocks, *(f"{group}/draw" for group in groups)]
+        self._arrays = {path: cast("zarr.Array[Any]", tree[path]) for path in paths}
 
     def _checked(self, groups: Groups) -> tuple[dict[str, npt.NDArray[np.generic]], int]:
         """Arrays by path, and their number of draws; StorageError if they do not fit one another or this store."""
