@@ -60,7 +60,7 @@ class ZarrStore:
         self._chains = chains
         self._blocks: dict[str, npt.NDArray[np.generic]] = {}  # of no draws, by path: shapes and element types
         self._arrays: dict[str, zarr.Array[Any]] = {}  # that grow, by path
-        self._created = ""  # when
+        self._created: object = ""  # when
 
     @classmethod
     def create(
@@ -198,7 +198,9 @@ class ZarrStore:
         try:
             for name, node in tree.children.items():
                 write_group(self.path, name, node.to_dataset())
-            publish(self.path, plain(storable(attributes or {})))
+            final = plain(storable(attributes or {}))
+            publish(self.path, final)
+            self._created = final.get("created_at", self._created)
         except OSError as error:
             raise files.failure(self.path, error, f"the {self.draws} draws are kept") from error
         self.close()
