@@ -293,8 +293,14 @@ def contents_of(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        ({"posterior": {"mu": np.zeros((3, 2))}}, "'posterior/count' was not given"),
-        ({"posterior": POSTERIOR | {"new": np.zeros((3, DRAWS))}, "sample_stats": STATISTICS}, "was not there before"),
+        (
+            {"posterior": {"mu": np.zeros((3, 2))}},
+            "'posterior/count' was int64 of shape .. in each draw, and is now not given",
+        ),
+        (
+            {"posterior": POSTERIOR | {"new": np.zeros((3, DRAWS))}, "sample_stats": STATISTICS},
+            "'posterior/new' was not given, and is now float64",
+        ),
         ({"posterior": POSTERIOR, "sample_stats": part(STATISTICS, 0, 2)}, "the same number of draws, and have"),
         (
             {"posterior": {"mu": np.zeros((2, 40))}},

@@ -260,17 +260,13 @@ class ZarrStore:
 
     def _check_same(self, blocks: Mapping[str, npt.NDArray[np.generic]]) -> None:
         """Raise StorageError unless the variables are those of the first block."""
-        for path in sorted(blocks.keys() ^ self._blocks.keys()):
-            raise StorageError(
-                f"{path!r} was {'not given' if path in self._blocks else 'not there before'}; variables stay"
+        for path in sorted(blocks.keys() | self._blocks.keys()):
+            before, now = (
+                f"{known[path].dtype} of shape {known[path].shape[2:]} in each draw" if path in known else "not given"
+                for known in (self._blocks, blocks)
             )
-        for path, block in blocks.items():
-            known = self._blocks[path]
-            if (block.shape[2:], block.dtype) != (known.shape[2:], known.dtype):
-                raise StorageError(
-                    f"{path!r} was {known.dtype} of shape {known.shape[2:]} in each draw, and is now "
-                    f"{block.dtype} of shape {block.shape[2:]}"
-                )
+            if before != now:
+                raise StorageError(f"{path!r} was {before}, and is now {now}; variables stay as they begin")
 
 
 def write_group(root: Path, name: str, dataset: xarray.Dataset) -> None:
