@@ -88,7 +88,7 @@ ALLOWED = {act_append: {10, 20}, act_restart: {10, 0, 9}}
 @pytest.mark.parametrize("act", ACTS)
 def test_a_store_is_whole_after_a_fault(tmp_path: Path, act: Callable[[ZarrStore], None], deadly: bool) -> None:
     """Of each way to write, at some file operations."""
-    check_faults(tmp_path, act, deadly, 5)
+    check_faults(tmp_path, act, deadly, 3)
 
 
 @pytest.mark.slow

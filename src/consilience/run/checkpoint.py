@@ -63,23 +63,28 @@ class Checkpoint:
         Raises StorageError if there is one already, unless `overwrite`; if there is something else, or if it is being
         written by another run.
         """
-        place = Path(path).absolute()
-        if place.is_dir():
-            raise StorageError(f"{str(place)!r} is a directory; a checkpoint is a file. Give another path.")
-        if place.exists():
-            if not state_file.is_one(place):
-                raise StorageError(f"{str(place)!r} is another kind of file; give another path.")
-            if not overwrite:
-                raise StorageError(
-                    f"{str(place)!r} holds the checkpoint of another run; go on with it by "
-                    f"`pm.resume({str(place)!r})`, or replace it with `overwrite=True`."
-                )
+        place = Path(path).resolve()
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise files.failure(place, error, "nothing was changed") from error
         lock = files.lock(place)
-        files.forget_leftovers(place)
+        try:
+            if place.is_dir():
+                raise StorageError(f"{str(place)!r} is a directory; a checkpoint is a file. Give another path.")
+            if place.exists() and not state_file.is_one(place):
+                raise StorageError(f"{str(place)!r} is another kind of file; give another path.")
+            if place.exists() and not overwrite:
+                raise StorageError(
+                    f"{str(place)!r} holds the checkpoint of another run; go on with it by "
+                    f"`pm.resume({str(place)!r})`, or replace it with `overwrite=True`."
+                )
+            files.forget_leftovers(place)
+        except BaseException as error:
+            lock.release()
+            if isinstance(error, OSError):
+                raise files.failure(place, error, "nothing was changed") from error
+            raise
         return cls(place, identity, about, lock, interval)
 
     def __call__(self, course: Course, lanes: list[Lane], windows: Mapping[int, Window], last: bool) -> None:
@@ -116,7 +121,7 @@ class Checkpoint:
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Identity, `about` and state of a checkpoint; StorageError, with the reason, if there is none or it is damaged."""
-    place = Path(path)
+    place = Path(path).resolve()
     if not place.is_file():
         raise StorageError(f"{str(place)!r} holds no checkpoint: there is no file of that name.")
     contents, count, digest = state_file.read(place)
@@ -132,7 +137,7 @@ def resume(
     lanes: list[Lane],
 ) -> Checkpoint:
     """Put course and chains into the state that was read; the checkpoint goes on from there."""
-    place = Path(path).absolute()
+    place = Path(path).resolve()
     checkpoint = Checkpoint(place, identity, about, files.lock(place), INTERVAL)
     checkpoint._count, checkpoint._digest = state["blocks"], state["digest"]
     try:

@@ -65,7 +65,8 @@ def write(path: Path, state: object, blocks: Sequence[object], count: int, expec
 def is_one(path: Path) -> bool:
     """Whether a file was made here, whole or damaged."""
     with open(path, "rb") as file:
-        return not (start := file.read(100)) or (start[:6] == b"SQLite" and start[68:71] == MARK.to_bytes(4)[:3])
+        start = file.read(100)
+    return not start or (start[:6] == b"SQLite" and start[68:71] == MARK.to_bytes(4)[:3])
 
 
 def read(path: Path) -> tuple[Any, int, bytes]:
