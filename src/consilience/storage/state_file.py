@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from consilience.errors import StorageError
 from consilience.storage.files import failure, replacing
 from consilience.storage.plain_values import pack, unpack
+
+if TYPE_CHECKING:
+    import sqlite3
 
 MARK = 0x43534C01
 """SQLite's `application_id` of these files, the version of their layout in the last byte."""
@@ -107,6 +109,8 @@ def damaged(path: Path, reason: object) -> StorageError:
 @contextlib.contextmanager
 def _connected(path: Path, mode: str = "rw", shown: Path | None = None) -> Iterator[sqlite3.Connection]:
     """A connection without a transaction; what is not committed is rolled back. Errors become StorageError."""
+    import sqlite3
+
     name = shown or path
     try:
         with contextlib.closing(
