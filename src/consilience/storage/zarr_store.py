@@ -126,7 +126,7 @@ class ZarrStore:
             if isinstance(error, OSError):
                 raise files.failure(self.path, error, "what was there before is kept") from error
             raise
-        self._blocks = {path: block[:, :0] for path, block in blocks.items()} if count else {}
+        self._blocks = {path: block[:, :0].copy() for path, block in blocks.items()} if count else {}
         self._created, self.draws = tree["posterior"].attrs["created_at"], count
         self._open_arrays()
 
