@@ -122,7 +122,7 @@ def sample(
     max_time       seconds for the run, from where chains begin; it then ends with the draws it has
     window_budget  evaluations of the log density a chain may spend between two checks; one that spends more
                    is restarted once, then left out
-    checkpoint     directory in which the run's state is kept while it goes on; see `pm.resume`
+    checkpoint     file in which the run's state is kept while it goes on; see `pm.resume`
     store          "….zarr": draws are appended there while the run goes on; "….nc": written at the end
     overwrite      whether checkpoint and store may replace those of another run
     deterministics "lazy": computed from the draws when they are looked at; "eager": at the end of the run
@@ -264,7 +264,7 @@ def resume(
 
     The draws are those of a run that was never cut off, bit for bit. A run that had ended gives its result.
 
-    path      the directory given as `checkpoint`
+    path      the file given as `checkpoint`
     model     the same model with the same data, defined as then
     max_time  seconds for what is left of the run; the limit of the run that was cut off does not count any more
     returns   as `sample`; the other arguments are as there

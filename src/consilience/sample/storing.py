@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from consilience.errors import ConsilienceWarning, StorageError
 from consilience.run import ChainLost, DrawsMade, Event, Restarted
@@ -16,6 +19,10 @@ if TYPE_CHECKING:
     from consilience.storage.zarr_store import ZarrStore
 
 
+INTERVAL: Final = 30.0  # seconds between two writings at most
+SHARE: Final = 0.05  # of the time, that writing may take where it is fast
+
+
 class Storing:
     """A listener that appends draws to a store. What cannot be written is kept in memory, and said at the end."""
 
@@ -24,45 +31,35 @@ class Storing:
         self.store = store
         self.chains = list(work.running.supervisor.course.living)
         self.fault: StorageError | None = None
+        self._pending: list[dict[str, dict[str, Any]]] = []
+        self._due = 0.0
 
     @classmethod
     def create(cls, work: Work, path: str | Path, overwrite: bool) -> Storing:
-        """A store for a new run; raises StorageError if it cannot be made."""
+        """A store for a run that begins, or goes on with the draws of its checkpoint; StorageError if it can't be."""
         from consilience.storage.zarr_store import ZarrStore
 
-        model, setting = work.model, work.running.supervisor.course.setting
+        model, course = work.model, work.running.supervisor.course
+        groups = {}
+        if course.sampling is not None and course.sampling.count:
+            so_far = work.running.supervisor.so_far()
+            groups = {"posterior": work.named(so_far.draws), "sample_stats": dict(so_far.statistics)}
+        living = list(course.living)
         store = ZarrStore.create(
             path,
-            chains=setting.chains,
-            coords=model.coords,
+            chains=len(living),
+            coords={**model.coords, "chain": living},
             dims=model.named_vars_to_dims,
             attributes={"status": "running", "seed": work.running.supervisor.seed},
             overwrite=overwrite,
+            groups=groups,
         )
         return cls(work, store)
 
-    @classmethod
-    def reopen(cls, work: Work, path: str | Path) -> Storing:
-        """The store of a run that goes on: the draws of its checkpoint are written anew, others are dropped."""
-        from consilience.storage.zarr_store import ZarrStore
-
-        model = work.model
-        storing = cls(work, ZarrStore.reopen(path, 0, coords=model.coords, dims=model.named_vars_to_dims))
-        sampling = work.running.supervisor.course.sampling
-        if sampling is not None and sampling.count:
-            so_far = work.running.supervisor.so_far()
-            storing(DrawsMade(0, so_far.draws, so_far.statistics))
-        return storing
-
     def again(self) -> None:
         """Go on after the end, for a run that is extended."""
-        from consilience.storage.zarr_store import ZarrStore
-
         if self.fault is None:
-            model = self.work.model
-            self.store = ZarrStore.reopen(
-                self.store.path, self.store.draws, coords=model.coords, dims=model.named_vars_to_dims
-            )
+            self.store.reopen()
 
     def __call__(self, event: Event) -> None:
         if self.fault is not None:
@@ -71,20 +68,48 @@ class Storing:
             match event:
                 case DrawsMade():
                     groups = {"posterior": self.work.named(event.draws), "sample_stats": dict(event.statistics)}
-                    self.store.append(groups)
+                    self._pending.append(groups)
+                    if time.monotonic() >= self._due:
+                        self._append()
                 case Restarted():
-                    self.store.forget()
+                    self._pending.clear()
+                    self.store.restart()
                 case ChainLost():
+                    self._append()
                     kept = [place for place, chain in enumerate(self.chains) if chain != event.chain]
                     self.store.keep_chains(kept)
                     self.chains = [self.chains[place] for place in kept]
         except StorageError as fault:
             self.fault = fault
 
+    def _append(self) -> None:
+        """Write the draws that wait."""
+        began = time.monotonic()
+        if blocks := self._pending:
+            self.store.append(
+                {
+                    group: {name: np.concatenate([block[group][name] for block in blocks], 1) for name in arrays}
+                    for group, arrays in blocks[0].items()
+                }
+            )
+            self._pending = []
+        ended = time.monotonic()
+        self._due = ended + min(INTERVAL, (ended - began) / SHARE)
+
+    def close(self) -> None:
+        """Leave the store with the draws so far, without what is known at the end."""
+        try:
+            if self.fault is None:
+                self._append()
+        except StorageError as fault:
+            self.fault = fault
+        self.store.close()
+
     def finish(self, tree: xarray.DataTree, stacklevel: int) -> None:
         """Write what is known at the end, or say why the store is not complete."""
         try:
             if self.fault is None:
+                self._append()
                 static = {
                     name: {str(n): a.to_numpy() for n, a in tree.children[name].data_vars.items()}
                     for name in ("observed_data", "constant_data")
@@ -96,6 +121,7 @@ class Storing:
                 return
         except StorageError as fault:
             self.fault = fault
+        self.store.close()
         warnings.warn(
             f"the store holds only the first {self.store.draws} draws of each chain: {self.fault} All draws are in the "
             "result; write it with `result.to_zarr` or `result.to_netcdf`.",

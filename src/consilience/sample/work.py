@@ -90,7 +90,7 @@ class Work:
             yield
         except BaseException:
             if self.store is not None and self.running.finished:
-                self.store.store.close()
+                self.store.close()
             raise
 
     def start(self) -> None:
@@ -122,7 +122,7 @@ class Work:
         if Path(store).suffix == ".nc":
             self.netcdf, self.overwrite = store, True
         else:
-            self.store = Storing.reopen(self, store)
+            self.store = Storing.create(self, store, overwrite=True)
 
     def wait(self, timeout: float | None, stacklevel: int) -> Posterior:
         """The result of a run in the background, once it is over; TimeoutError leaves everything as it is."""
