@@ -1,0 +1,228 @@
+"""Which ends of ascents lie in one region: two are linked where a path between them hardly falls below the lower peak.
+
+The depth that separates two regions is the prominence of the lower one: its peak less the highest pass to the other.
+Passes are looked for on straight lines between points, and on ascents from between two peaks (a bent ridge).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consilience.inference.modes.ascent import Coordinates
+from consilience.inference.modes.evaluations import INTERIOR, Evaluations, Floats
+
+SEPARATION: Final = 0.5  # nats of prominence from which a region counts as separate
+CLOSEST: Final = 4  # pairs of points that two clusters are compared at
+PROBE_POINTS: Final = 9
+PROBE_EVALUATIONS: Final = 20
+PROBE_ROUNDS: Final = 3
+MOST_PROBES: Final = 12  # pairs of peaks per round
+NEIGHBOURS: Final = 2  # nearest peaks that a peak is compared with by probes
+MOST_CLUSTERS: Final = 40  # the lowest of more are left out
+PREFERENCE: Final = 1e-3  # nats by which a polished point may be lower than others of its region and be its peak
+BESIDE: Final = 0.5  # deviations, and nats, within which an end belongs to a mode without a look at the line
+
+
+class Linkage:
+    """Points and the regions that they form.
+
+    positions   float64[points, dimension]
+    logps       float64[points]
+    scouts      whether a point is the end of an ascent from a starting point, bool[points]
+    labels      region of each point, numbered by falling peak, int64[points]; -1: left out
+    complete    whether the budget allowed all comparisons; points that could not be compared count as linked
+    """
+
+    def __init__(self, evaluations: Evaluations) -> None:
+        self.evaluations = evaluations
+        self.positions: Floats = np.zeros((0, evaluations.dimension))
+        self.logps: Floats = np.zeros(0)
+        self.scouts: NDArray[np.bool_] = np.zeros(0, bool)
+        self.labels: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.complete = True
+        self._lowest: dict[tuple[int, int], tuple[float, bool]] = {}  # of a line, and whether it is exact or a bound
+        self._probed: set[tuple[int, int]] = set()
+        self._modes: dict[int, Floats] = {}
+        self._continued: list[tuple[int, int]] = []
+        self._polished: set[int] = set()
+
+    def add(self, positions: Floats, logps: Floats, scouts: bool = False) -> NDArray[np.int64]:
+        """More points; those whose log density is not finite are left out. Gives the numbers of those that stay."""
+        kept = np.flatnonzero(np.isfinite(logps))
+        first = len(self.logps)
+        self.positions = np.concatenate([self.positions, positions[kept]])
+        self.logps = np.concatenate([self.logps, logps[kept]])
+        self.scouts = np.concatenate([self.scouts, np.full(len(kept), scouts)])
+        self.labels = np.concatenate([self.labels, np.full(len(kept), -1)])
+        return np.arange(first, first + len(kept))
+
+    def polished(self, before: int, after: int) -> None:
+        """An ascent led from one point on to the other: what it began at is no peak of its own."""
+        self._continued.append((before, after))
+        self._polished.add(after)
+
+    def to_polish(self) -> list[int]:
+        """The peaks that are no ends of polishing, by falling height."""
+        return [int(peak) for peak in self.peaks() if int(peak) not in self._polished]
+
+    def _by_height(self) -> NDArray[np.int64]:
+        """All points, the highest first; of points about equally high the polished one."""
+        preferred = np.zeros(len(self.logps))
+        preferred[list(self._polished)] = PREFERENCE
+        return np.argsort(-(self.logps + preferred), kind="stable")
+
+    def mode_with(self, point: int, whitening: Floats) -> None:
+        """The point is a mode; `whitening` times a distance from it is one in deviations, float64[dimension, dimension]."""
+        self._modes[point] = whitening
+
+    def peaks(self) -> NDArray[np.int64]:
+        """The highest point of each region."""
+        order = self._by_height()
+        labels = self.labels[order]
+        return np.array([order[np.argmax(labels == k)] for k in range(int(self.labels.max(initial=-1)) + 1)], np.int64)
+
+    def link(self, coordinates: Coordinates, probing: bool = True) -> None:
+        """Find the regions anew; `coordinates` are those in which probes ascend."""
+        self._assign_and_merge()
+        for _ in range(PROBE_ROUNDS if probing else 0):
+            if not self._probe(coordinates):
+                return
+            self._assign_and_merge()
+
+    def _heights(self, pairs: list[tuple[int, int]], separation: Floats) -> Floats:
+        """Least log density on each line, ends included; where it is below `separation`, a value below that."""
+        keys = [(min(pair), max(pair)) for pair in pairs]
+        wanted = [
+            k
+            for k, key in enumerate(keys)
+            if key not in self._lowest or (not self._lowest[key][1] and self._lowest[key][0] >= separation[k])
+        ]
+        afforded = self.evaluations.affordable(len(wanted), INTERIOR)
+        for k in wanted[afforded:]:
+            self.complete = False
+            self._lowest.setdefault(keys[k], (np.inf, True))
+        if measured := wanted[:afforded]:
+            begins = self.positions[[keys[k][0] for k in measured]]
+            ends = self.positions[[keys[k][1] for k in measured]]
+            found = self.evaluations.lowest(begins, ends, separation[measured])
+            for k, low in zip(measured, found.tolist(), strict=True):
+                self._lowest[keys[k]] = (low, low >= separation[k])
+        inside = np.array([self._lowest[key][0] for key in keys])
+        ends = np.array(keys, np.int64).reshape(-1, 2)
+        return np.minimum(inside, self.logps[ends].min(1))
+
+    def _assign_and_merge(self) -> None:
+        clusters = self._clusters()
+        leaders = np.array([members[0] for members in clusters], np.int64)
+        merged = list(range(len(clusters)))
+
+        def root(cluster: int) -> int:
+            while merged[cluster] != cluster:
+                cluster = merged[cluster]
+            return cluster
+
+        cluster_of = {point: k for k, members in enumerate(clusters) for point in members}
+        for before, after in self._continued:
+            if before in cluster_of and after in cluster_of:
+                higher, lower = sorted((root(cluster_of[before]), root(cluster_of[after])))
+                merged[lower] = higher
+        heights, joined = self._passes(clusters)
+        for edge in np.argsort(-heights, kind="stable"):
+            higher, lower = sorted(root(int(c)) for c in joined[edge])
+            # clusters are numbered by falling peak, so the first of two is the higher one
+            if higher != lower and self.logps[leaders[lower]] - heights[edge] < SEPARATION:
+                merged[lower] = higher
+        roots = sorted({root(k) for k in range(len(clusters))})
+        self.labels[:] = -1
+        for k, members in enumerate(clusters):
+            self.labels[members] = roots.index(root(k))
+
+    def _clusters(self) -> list[list[int]]:
+        """Points by the first leader to which a straight line leads; every leader is the highest of what was left."""
+        left = [int(point) for point in self._by_height()]
+        clusters: list[list[int]] = []
+        while left and len(clusters) < MOST_CLUSTERS:
+            leader, others = left[0], left[1:]
+            close = self._beside(leader, others)
+            asked = [point for point in others if point not in close]
+            separation = self.logps[asked] - SEPARATION
+            reached = self._heights([(leader, point) for point in asked], separation) > separation if asked else []
+            close |= {point for point, yes in zip(asked, reached, strict=True) if yes}
+            clusters.append([leader, *(point for point in others if point in close)])
+            left = [point for point in others if point not in close]
+        return clusters
+
+    def _beside(self, leader: int, others: list[int]) -> set[int]:
+        """The points so close to a mode that no line need be looked at."""
+        if leader not in self._modes or not others:
+            return set()
+        distances = np.linalg.norm((self.positions[others] - self.positions[leader]) @ self._modes[leader].T, axis=1)
+        near = (distances < BESIDE) & (self.logps[leader] - self.logps[others] < BESIDE)
+        return {point for point, yes in zip(others, near, strict=True) if yes}
+
+    def _passes(self, clusters: list[list[int]]) -> tuple[Floats, NDArray[np.int64]]:
+        """Heights of the passes between clusters, and the two clusters of each."""
+        pairs: list[tuple[int, int]] = []
+        joined: list[tuple[int, int]] = []
+        separation: list[float] = []
+        for b in range(1, len(clusters)):
+            for a in range(b):
+                apart = _distances(self.positions[clusters[a]], self.positions[clusters[b]])
+                for k in np.argsort(apart, axis=None, kind="stable")[:CLOSEST]:
+                    i, j = divmod(int(k), len(clusters[b]))
+                    pairs.append((clusters[a][i], clusters[b][j]))
+                    joined.append((a, b))
+                    separation.append(float(self.logps[clusters[b][0]]) - SEPARATION)
+        if not pairs:
+            return np.zeros(0), np.zeros((0, 2), np.int64)
+        return self._heights(pairs, np.array(separation)), np.array(joined, np.int64)
+
+    def _probe(self, coordinates: Coordinates) -> bool:
+        """Ascend from between peaks that were not compared so before; False if there are none."""
+        peaks = self.peaks()
+        apart = _distances(self.positions[peaks], self.positions[peaks])
+        pairs: list[tuple[int, int]] = []
+        for k in range(1, len(peaks)):
+            nearest = [int(j) for j in np.argsort(apart[k], kind="stable") if j != k][:NEIGHBOURS]
+            for j in dict.fromkeys([*nearest, 0]):
+                pair = (int(peaks[min(j, k)]), int(peaks[max(j, k)]))
+                if pair not in self._probed and pair not in pairs:
+                    pairs.append(pair)
+        afforded = self.evaluations.affordable(len(pairs), PROBE_POINTS * PROBE_EVALUATIONS)
+        self.complete &= afforded == len(pairs)
+        pairs = pairs[: min(afforded, MOST_PROBES)]
+        if not pairs:
+            return False
+        self._probed.update(pairs)
+        begins, ends = (self.positions[[pair[side] for pair in pairs]] for side in (0, 1))
+        shares = np.arange(1, PROBE_POINTS + 1) / (PROBE_POINTS + 1)
+        starts = begins[:, None] + shares[:, None] * (ends - begins)[:, None]
+        spacing = coordinates_length(coordinates, ends - begins) / (PROBE_POINTS + 1)
+        found = self.evaluations.ascend(
+            starts.reshape(-1, starts.shape[2]),
+            coordinates,
+            np.repeat(spacing, PROBE_POINTS),
+            self.positions[peaks[0]],
+            PROBE_EVALUATIONS,
+            1e-3,
+        )
+        self.add(found.points, found.logps)
+        return True
+
+
+def coordinates_length(coordinates: Coordinates, differences: Floats) -> Floats:
+    """Lengths of the rows in the scaled coordinates, float64[rows]."""
+    if coordinates.dense:
+        dimension = differences.shape[1]
+        factor = np.asarray(coordinates.factor).reshape(dimension, dimension)
+        return np.linalg.norm(np.linalg.solve(factor, differences.T), axis=0)
+    return np.linalg.norm(differences / np.asarray(coordinates.scale), axis=1)
+
+
+def _distances(first: Floats, second: Floats) -> Floats:
+    """Distances between all rows of the two."""
+    squares = (first**2).sum(1)[:, None] + (second**2).sum(1) - 2.0 * first @ second.T
+    return np.sqrt(np.maximum(squares, 0.0))

@@ -1,0 +1,273 @@
+"""The separate regions of a log density, found before any chain begins, with their modes and masses.
+
+Two stages of ascents: from scales around a starting position, then from around the modes found, in coordinates in
+which the heaviest of them is round. What is not found by them is not excluded: narrow modes in many dimensions are not.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from consilience.errors import SamplingError
+from consilience.inference.density import LogDensity
+from consilience.inference.modes.ascent import Coordinates, scaled_by, whitened_by
+from consilience.inference.modes.evaluations import Evaluations, Floats
+from consilience.inference.modes.prominence import Linkage
+from consilience.inference.modes.region_mass import Curvature, curvature_at, importance, laplace
+from consilience.record import Record
+
+BUDGET: Final = 10_000
+FIRST_ASCENTS, FIRST_SCALES, FIRST_EVALUATIONS = 40, (1.0, 3.0, 10.0), 60
+SECOND_ASCENTS, SECOND_SCALES, SECOND_EVALUATIONS = 100, (2.0, 4.0, 8.0), 40
+TOLERANCE: Final = 1e-3
+POLISH_EVALUATIONS, POLISH_TOLERANCE = 200, 1e-6
+MOST_REGIONS: Final = 6  # whose curvature is looked at
+MOST_ANCHORS: Final = 3
+LARGEST_CURVATURE: Final = 500  # dimensions; beyond, the Hessian is not computed
+CONVERGED: Final = 1e-2  # g' H g
+DISAGREEMENT: Final = 1.0  # between both log masses, from which they are uncertain
+NEGLIGIBLE: Final = 0.005  # share of the mass
+
+
+class Region(Record, eq=False):
+    """One region of a log density.
+
+    mode               highest point found, float64[dimension]
+    logp               log density there
+    laplace            log mass by the curvature at the mode; NaN without a positive definite one
+    importance         log mass by importance sampling; NaN where there is one region, or laplace is NaN
+    share              of the mass of all regions whose mass is known, between 0 and 1; NaN where it is not
+    uncertain          whether both log masses differ by more than 1
+    positive_definite  whether the negative Hessian is, at the mode
+    converged          whether g' H^-1 g < 0.01 there
+    hits               ascents that ended in the region
+    factor             Cholesky factor of the inverse of the negative Hessian, float64[dimension, dimension], or None
+    """
+
+    mode: Floats
+    logp: float
+    laplace: float
+    importance: float
+    share: float
+    uncertain: bool
+    positive_definite: bool
+    converged: bool
+    hits: int
+    factor: Floats | None
+
+    @property
+    def weighty(self) -> bool:
+        """Whether it has a converged mode and more than 0.5 % of the mass: chains should begin there and come there."""
+        return self.converged and self.positive_definite and self.share > NEGLIGIBLE
+
+
+class Regions(Record, eq=False):
+    """The regions found, by falling share, those of unknown mass last; falling log density decides between equals.
+
+    regions    at least one, unless no starting point had a finite log density
+    begins     starting points of ascents, float64[ascents, dimension], and the region each ended in, int64[ascents]
+    ended_in
+    gradients  evaluations of the log density with its gradient
+    complete   whether the budget allowed everything that was planned
+    statement  what was done and what may be concluded, in a sentence or two
+    """
+
+    regions: tuple[Region, ...]
+    begins: Floats
+    ended_in: NDArray[np.int64]
+    gradients: int
+    complete: bool
+    statement: str
+
+
+def find_regions(
+    target: LogDensity,
+    position: ArrayLike,
+    *,
+    seed: int,
+    scale: ArrayLike = 1.0,
+    budget: int = BUDGET,
+    threads: int = 1,
+    stop: NDArray[np.int64] | None = None,
+) -> Regions:
+    """Look for separate regions of a log density; the result depends neither on threads nor on time.
+
+    target     the log density
+    position   where it is finite; starting points lie around it, and are pulled to it where they are outside the support
+    seed       of the starting points and of importance sampling, any integer
+    scale      unit of the distances of starting points (they lie at 1, 3 and 10 of it), a number or one per coordinate
+    budget     greatest number of evaluations of log density and gradient; an expected run's share
+    threads    at least 1
+    stop       int64[1]: once it is not 0, the search ends with what it has
+    raises     SamplingError for arguments of another shape or out of range
+    """
+    home = np.array(position, np.float64)
+    if home.shape != (target.dimension,):
+        raise SamplingError(f"`position` needs shape ({target.dimension},), got {home.shape}.")
+    scales = np.broadcast_to(np.asarray(scale, np.float64), home.shape)
+    if not (np.isfinite(scales).all() and (scales > 0.0).all()):
+        raise SamplingError("`scale` needs positive, finite numbers.")
+    if budget < 1 or threads < 1:
+        raise SamplingError(f"`budget` and `threads` need to be at least 1, got {budget} and {threads}.")
+    with Evaluations(target, budget, threads, stop) as evaluations:
+        return _Search(evaluations, home, scales, seed).run()
+
+
+class _Search:
+    """One search: the points it has, and the curvatures of their peaks."""
+
+    def __init__(self, evaluations: Evaluations, home: Floats, scales: Floats, seed: int) -> None:
+        self.evaluations = evaluations
+        self.home = home
+        self.scales = scales
+        self.linkage = Linkage(evaluations)
+        self.curvatures: dict[int, Curvature | None] = {}
+        self.begins: list[Floats] = []
+        self.complete = True
+        self.generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), 0]))
+
+    def run(self) -> Regions:
+        self.first_stage()
+        if len(self.linkage.logps):
+            self.second_stage()
+        return self.regions()
+
+    # -- stages ----------------------------------------------------------------------------------------------------
+
+    def first_stage(self) -> None:
+        """Ascents from around the starting position, in raw coordinates."""
+        n = len(self.home)
+        count = min(FIRST_ASCENTS, max(1, self.evaluations.budget // 4 // FIRST_EVALUATIONS))
+        self.complete &= count == FIRST_ASCENTS
+        widths = np.resize(FIRST_SCALES, count)
+        begins = self.home + widths[:, None] * self.scales * self.generator.standard_normal((count, n))
+        self.scout(begins, scaled_by(self.scales), 2.0 * widths, FIRST_EVALUATIONS)
+        if not len(self.linkage.logps):
+            return
+        self.polish([int(np.argmax(self.linkage.logps))], self.coordinates())
+        self.link()
+
+    def second_stage(self) -> None:
+        """Ascents from around the modes found, in coordinates whitened by the heaviest."""
+        anchors = self.anchors()
+        n = len(self.home)
+        count = self.evaluations.affordable(SECOND_ASCENTS, SECOND_EVALUATIONS)
+        if not anchors or not count:
+            self.complete = False
+            return
+        self.complete &= count == SECOND_ASCENTS
+        widths = np.resize(SECOND_SCALES, count)
+        normals = self.generator.standard_normal((count, n))
+        begins = np.empty((count, n))
+        for k in range(count):
+            point, curvature = anchors[(k // len(SECOND_SCALES)) % len(anchors)]
+            begins[k] = self.linkage.positions[point] + widths[k] * (curvature.factor @ normals[k])
+        self.scout(begins, self.coordinates(), 2.0 * widths, SECOND_EVALUATIONS)
+        self.link()
+
+    def scout(self, begins: Floats, coordinates: Coordinates, longest: Floats, most: int) -> None:
+        """Ascents from these points."""
+        ends = self.evaluations.ascend(begins, coordinates, longest, self.home, most, TOLERANCE)
+        self.linkage.add(ends.points, ends.logps, scouts=True)
+        self.begins.append(begins[np.isfinite(ends.logps)])
+
+    def link(self) -> None:
+        """Regions, with the peaks polished."""
+        self.linkage.link(self.coordinates())
+        if peaks := self.linkage.to_polish()[:MOST_REGIONS]:
+            self.polish(peaks, self.coordinates())
+            self.linkage.link(self.coordinates())
+
+    def polish(self, points: list[int], coordinates: Coordinates) -> None:
+        """Ascend from these points to their modes, and find the curvature there."""
+        count = self.evaluations.affordable(len(points), POLISH_EVALUATIONS)
+        self.complete &= count == len(points)
+        if not count:
+            return
+        begins = self.linkage.positions[points[:count]]
+        longest = np.full(count, max(FIRST_SCALES))
+        ends = self.evaluations.ascend(begins, coordinates, longest, self.home, POLISH_EVALUATIONS, POLISH_TOLERANCE)
+        for before, after in zip(points, self.linkage.add(ends.points, ends.logps), strict=False):
+            self.linkage.polished(before, int(after))
+            self.look_at(int(after))
+
+    def look_at(self, point: int) -> None:
+        """The curvature at a point."""
+        n = len(self.home)
+        if n > LARGEST_CURVATURE or not self.evaluations.affordable(1, 8 * n):
+            self.complete = False
+            return
+        curvature = curvature_at(self.evaluations, self.linkage.positions[point])
+        self.curvatures[point] = curvature
+        if curvature is not None:
+            self.linkage.mode_with(point, curvature.whitening)
+
+    # -- what was found --------------------------------------------------------------------------------------------
+
+    def anchors(self) -> list[tuple[int, Curvature]]:
+        """Peaks with a positive definite curvature, by falling Laplace mass; before regions are known, all such points."""
+        points = [int(p) for p in self.linkage.peaks()] or list(self.curvatures)
+        known = [(p, c) for p in points if (c := self.curvatures.get(p)) is not None]
+        return sorted(known, key=lambda pair: -laplace(float(self.linkage.logps[pair[0]]), pair[1]))[:MOST_ANCHORS]
+
+    def coordinates(self) -> Coordinates:
+        """Whitened by the heaviest mode, or scaled as the starting points where there is none yet."""
+        anchors = self.anchors()
+        return whitened_by(anchors[0][1].factor) if anchors else scaled_by(self.scales)
+
+    def regions(self) -> Regions:
+        """The result."""
+        linkage = self.linkage
+        peaks = [int(peak) for peak in linkage.peaks()]
+        slopes = self.evaluations.gradients(linkage.positions[peaks]) if peaks else np.zeros((0, len(self.home)))
+        known = [self.curvatures.get(peak) for peak in peaks]
+        converged = [
+            c is not None and bool(((g @ c.factor) ** 2).sum() < CONVERGED) for g, c in zip(slopes, known, strict=True)
+        ]
+        weighed = [k for k, (c, yes) in enumerate(zip(known, converged, strict=True)) if c is not None and yes]
+        curvatures = [c for k in weighed if (c := known[k]) is not None]
+        by_curvature, by_sampling, shares = (np.full(len(peaks), np.nan) for _ in range(3))
+        by_curvature[weighed] = [
+            laplace(float(linkage.logps[peaks[k]]), c) for k, c in zip(weighed, curvatures, strict=True)
+        ]
+        if len(weighed) > 1:
+            modes = linkage.positions[[peaks[k] for k in weighed]]
+            by_sampling[weighed] = importance(self.evaluations, modes, curvatures, self.generator)
+        masses = np.where(np.isfinite(by_sampling), by_sampling, by_curvature)
+        if weighed:
+            shares[weighed] = np.exp(masses[weighed] - np.logaddexp.reduce(masses[weighed]))
+        ended_in = linkage.labels[linkage.scouts]
+        order = np.lexsort((np.arange(len(peaks)), -np.nan_to_num(shares, nan=-1.0)))
+        found = tuple(
+            Region(
+                mode=linkage.positions[peaks[k]].copy(),
+                logp=float(linkage.logps[peaks[k]]),
+                laplace=float(by_curvature[k]),
+                importance=float(by_sampling[k]),
+                share=float(shares[k]),
+                uncertain=bool(abs(by_curvature[k] - by_sampling[k]) > DISAGREEMENT),
+                positive_definite=known[k] is not None,
+                converged=converged[k],
+                hits=int((ended_in == k).sum()),
+                factor=None if (curvature := known[k]) is None else curvature.factor,
+            )
+            for k in order
+        )
+        rank = np.append(np.argsort(order), -1)
+        begins = np.concatenate(self.begins)
+        complete = self.complete and linkage.complete
+        return Regions(
+            regions=found,
+            begins=begins,
+            ended_in=rank[ended_in],
+            gradients=self.evaluations.spent,
+            complete=complete,
+            statement=self.statement(found, complete),
+        )
+
+    def statement(self, found: tuple[Region, ...], complete: bool) -> str:
+        """What was done and found."""
+        return f"{len(found)}"
