@@ -152,7 +152,9 @@ def enter_support(climber: Climber, ascents: Ascents, start: Array[f64]) -> bool
 
 
 @native(rare=True)
-def step_uphill(climber: Climber, ascents: Ascents, start: Array[f64], length: f64, decrement: f64, last: i64) -> boolean:
+def step_uphill(
+    climber: Climber, ascents: Ascents, start: Array[f64], length: f64, decrement: f64, last: i64
+) -> boolean:
     """Move along the direction, shortened until the density gains enough; False if it never does.
 
     last   number of the evaluation after which no other is made

@@ -2,7 +2,7 @@
 
 Laplace: the mass of the normal with the mode's height and curvature. Importance sampling: draws from the equal mixture
 of Student-t distributions with 30 degrees of freedom around all modes; a draw's weight is shared among the regions in
-proportion to the density of their components.
+proportion to the density of their components times Laplace's mass.
 """
 
 from __future__ import annotations
@@ -60,9 +60,16 @@ def laplace(logp: float, curvature: Curvature) -> float:
 
 
 def importance(
-    evaluations: Evaluations, modes: Floats, curvatures: list[Curvature], generator: np.random.Generator
+    evaluations: Evaluations,
+    modes: Floats,
+    curvatures: list[Curvature],
+    masses: Floats,
+    generator: np.random.Generator,
 ) -> Floats:
-    """Log masses, float64[regions], from 400 draws per region; NaN where the budget does not allow it."""
+    """Log masses, float64[regions], from 400 draws per region; NaN where the budget does not allow it.
+
+    masses   log masses that decide to which region a draw belongs, Laplace's
+    """
     count, n = modes.shape
     draws = evaluations.affordable(count * DRAWS, 1) // count
     if draws < DRAWS // 4:
@@ -75,7 +82,8 @@ def importance(
     logps = evaluations.at(points)
     components = np.stack([_log_student(points, mode, c) for mode, c in zip(modes, curvatures, strict=True)])
     weights = logps - np.logaddexp.reduce(components) + np.log(count)
-    shares = components - np.logaddexp.reduce(components)
+    belonging = components + masses[:, None]
+    shares = belonging - np.logaddexp.reduce(belonging)
     with np.errstate(divide="ignore"):
         return np.logaddexp.reduce(weights + shares, axis=1) - np.log(count * draws)
 

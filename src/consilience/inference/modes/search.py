@@ -22,6 +22,8 @@ from consilience.record import Record
 BUDGET: Final = 10_000
 FIRST_ASCENTS, FIRST_SCALES, FIRST_EVALUATIONS = 40, (1.0, 3.0, 10.0), 60
 SECOND_ASCENTS, SECOND_SCALES, SECOND_EVALUATIONS = 100, (2.0, 4.0, 8.0), 40
+SECOND_ROUNDS: Final = 4
+SECOND_SHARE: Final = 8  # rounds go on until an eighth of the budget was spent on them
 TOLERANCE: Final = 1e-3
 POLISH_EVALUATIONS, POLISH_TOLERANCE = 200, 1e-6
 MOST_REGIONS: Final = 6  # whose curvature is looked at
@@ -151,22 +153,25 @@ class _Search:
         self.link()
 
     def second_stage(self) -> None:
-        """Ascents from around the modes found, in coordinates whitened by the heaviest."""
-        anchors = self.anchors()
-        n = len(self.home)
-        count = self.evaluations.affordable(SECOND_ASCENTS, SECOND_EVALUATIONS)
-        if not anchors or not count:
-            self.complete = False
-            return
-        self.complete &= count == SECOND_ASCENTS
+        """Rounds of ascents from around the modes found so far, in coordinates whitened by the heaviest."""
+        limit = self.evaluations.spent + self.evaluations.budget // SECOND_SHARE
+        for number in range(SECOND_ROUNDS):
+            count = self.evaluations.affordable(SECOND_ASCENTS, SECOND_EVALUATIONS)
+            anchors = self.anchors()
+            if not count or not anchors or (number and self.evaluations.spent >= limit):
+                break
+            self.around(anchors, count)
+            self.link()
+
+    def around(self, anchors: list[tuple[int, Curvature]], count: int) -> None:
+        """Ascents from around these modes in turn."""
         widths = np.resize(SECOND_SCALES, count)
-        normals = self.generator.standard_normal((count, n))
-        begins = np.empty((count, n))
+        normals = self.generator.standard_normal((count, len(self.home)))
+        begins = np.empty_like(normals)
         for k in range(count):
             point, curvature = anchors[(k // len(SECOND_SCALES)) % len(anchors)]
             begins[k] = self.linkage.positions[point] + widths[k] * (curvature.factor @ normals[k])
         self.scout(begins, self.coordinates(), 2.0 * widths, SECOND_EVALUATIONS)
-        self.link()
 
     def scout(self, begins: Floats, coordinates: Coordinates, longest: Floats, most: int) -> None:
         """Ascents from these points."""
@@ -235,7 +240,7 @@ class _Search:
         ]
         if len(weighed) > 1:
             modes = linkage.positions[[peaks[k] for k in weighed]]
-            by_sampling[weighed] = importance(self.evaluations, modes, curvatures, self.generator)
+            by_sampling[weighed] = importance(self.evaluations, modes, curvatures, by_curvature[weighed], self.generator)
         masses = np.where(np.isfinite(by_sampling), by_sampling, by_curvature)
         if weighed:
             shares[weighed] = np.exp(masses[weighed] - np.logaddexp.reduce(masses[weighed]))
