@@ -13,10 +13,11 @@ from consilience.inference.chain_state import State, finite
 from consilience.inference.density import Density, LogDensity, evaluate, stopped
 from consilience.inference.descent import ARMIJO, Descent, inner, new_descent, point_uphill, remember
 from consilience.inference.hamiltonian import copy
+from consilience.inference.metric import along
 from consilience.inference.native_chain import new_state, open_density
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import inf, isfinite, sqrt
-from consilience.native.typed_python import Array, boolean, f64, i64, native, record
+from consilience.native.typed_python import Array, boolean, f64, i64, native, record, simd
 
 MOST_TRIALS = 12  # shortenings of one step
 MOST_PULLS = 10  # halvings of the way to a starting point outside the support
@@ -105,13 +106,13 @@ def place(climber: Climber, coordinates: Coordinates, start: Array[f64], scaled:
     n = climber.state.dimension
     if coordinates.dense:
         for i in range(n):
-            climber.point[i] = start[i] + inner(coordinates.factor[i * n :], scaled, i + 1)
+            climber.point[i] = start[i] + along(coordinates.factor[i * n :], scaled, i + 1)
     else:
         for i in range(n):
             climber.point[i] = start[i] + coordinates.scale[i] * scaled[i]
 
 
-@native(rare=True)
+@native(contract=True)
 def evaluate_scaled(
     climber: Climber, coordinates: Coordinates, start: Array[f64], scaled: Array[f64], gradient: Array[f64]
 ) -> f64:
@@ -125,8 +126,9 @@ def evaluate_scaled(
             gradient[i] = 0.0
         for i in range(n):
             row = coordinates.factor[i * n :]
-            for j in range(i + 1):
-                gradient[j] += row[j] * slope[i]
+            size = slope[i]
+            for j in simd(i + 1):
+                gradient[j] += row[j] * size
     else:
         for i in range(n):
             gradient[i] = coordinates.scale[i] * slope[i]

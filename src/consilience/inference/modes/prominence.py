@@ -18,12 +18,18 @@ SEPARATION: Final = 0.5  # nats of prominence from which a region counts as sepa
 CLOSEST: Final = 4  # pairs of points that two clusters are compared at
 PROBE_POINTS: Final = 9
 PROBE_EVALUATIONS: Final = 20
+PROBE_TOLERANCE: Final = 1e-3
 PROBE_ROUNDS: Final = 3
 MOST_PROBES: Final = 12  # pairs of peaks per round
-NEIGHBOURS: Final = 2  # nearest peaks that a peak is compared with by probes
 MOST_CLUSTERS: Final = 40  # the lowest of more are left out
 PREFERENCE: Final = 1e-3  # nats by which a polished point may be lower than others of its region and be its peak
-BESIDE: Final = 0.5  # deviations, and nats, within which an end belongs to a mode without a look at the line
+BESIDE: Final = 0.5  # deviations, and nats, within which a point belongs to a mode without a look at the line
+ROUND: Final = 3.0  # deviations within which it does if it lies as deep below the mode as for a normal density
+EXACTLY: Final = 0.1  # nats
+
+
+class _BudgetError(Exception):
+    """More comparisons are needed than the budget allows."""
 
 
 class Linkage:
@@ -33,7 +39,7 @@ class Linkage:
     logps       float64[points]
     scouts      whether a point is the end of an ascent from a starting point, bool[points]
     labels      region of each point, numbered by falling peak, int64[points]; -1: left out
-    complete    whether the budget allowed all comparisons; points that could not be compared count as linked
+    complete    whether the budget has allowed all comparisons so far
     """
 
     def __init__(self, evaluations: Evaluations) -> None:
@@ -85,12 +91,24 @@ class Linkage:
         return np.array([order[np.argmax(labels == k)] for k in range(int(self.labels.max(initial=-1)) + 1)], np.int64)
 
     def link(self, coordinates: Coordinates, probing: bool = True) -> None:
-        """Find the regions anew; `coordinates` are those in which probes ascend."""
-        self._assign_and_merge()
-        for _ in range(PROBE_ROUNDS if probing else 0):
-            if not self._probe(coordinates):
-                return
+        """Find the regions anew; `coordinates` are those in which probes ascend.
+
+        Where the budget does not allow that, they stay as they were and points added since are left out; if there were
+        none, all points form one region: what was not shown to be separate counts as linked.
+        """
+        before = self.labels.copy()
+        try:
             self._assign_and_merge()
+            for _ in range(PROBE_ROUNDS if probing else 0):
+                if not (pairs := self._unprobed()):
+                    break
+                self._probe(pairs, coordinates)
+                self._assign_and_merge()
+        except _BudgetError:
+            self.complete = False
+            known = before.max(initial=-1) >= 0
+            self.labels[:] = -1 if known else 0
+            self.labels[: len(before)] = before if known else 0
 
     def _heights(self, pairs: list[tuple[int, int]], separation: Floats) -> Floats:
         """Least log density on each line, ends included; where it is below `separation`, a value below that."""
@@ -100,15 +118,13 @@ class Linkage:
             for k, key in enumerate(keys)
             if key not in self._lowest or (not self._lowest[key][1] and self._lowest[key][0] >= separation[k])
         ]
-        afforded = self.evaluations.affordable(len(wanted), INTERIOR)
-        for k in wanted[afforded:]:
-            self.complete = False
-            self._lowest.setdefault(keys[k], (np.inf, True))
-        if measured := wanted[:afforded]:
-            begins = self.positions[[keys[k][0] for k in measured]]
-            ends = self.positions[[keys[k][1] for k in measured]]
-            found = self.evaluations.lowest(begins, ends, separation[measured])
-            for k, low in zip(measured, found.tolist(), strict=True):
+        if self.evaluations.affordable(len(wanted), INTERIOR) < len(wanted):
+            raise _BudgetError
+        if wanted:
+            begins = self.positions[[keys[k][0] for k in wanted]]
+            ends = self.positions[[keys[k][1] for k in wanted]]
+            found = self.evaluations.lowest(begins, ends, separation[wanted])
+            for k, low in zip(wanted, found.tolist(), strict=True):
                 self._lowest[keys[k]] = (low, low >= separation[k])
         inside = np.array([self._lowest[key][0] for key in keys])
         ends = np.array(keys, np.int64).reshape(-1, 2)
@@ -160,7 +176,9 @@ class Linkage:
         if leader not in self._modes or not others:
             return set()
         distances = np.linalg.norm((self.positions[others] - self.positions[leader]) @ self._modes[leader].T, axis=1)
-        near = (distances < BESIDE) & (self.logps[leader] - self.logps[others] < BESIDE)
+        depths = self.logps[leader] - self.logps[others]
+        near = (distances < BESIDE) & (depths < BESIDE)
+        near |= (distances < ROUND) & (np.abs(depths - 0.5 * distances**2) < EXACTLY)
         return {point for point, yes in zip(others, near, strict=True) if yes}
 
     def _passes(self, clusters: list[list[int]]) -> tuple[Floats, NDArray[np.int64]]:
@@ -180,22 +198,23 @@ class Linkage:
             return np.zeros(0), np.zeros((0, 2), np.int64)
         return self._heights(pairs, np.array(separation)), np.array(joined, np.int64)
 
-    def _probe(self, coordinates: Coordinates) -> bool:
-        """Ascend from between peaks that were not compared so before; False if there are none."""
+    def _unprobed(self) -> list[tuple[int, int]]:
+        """Pairs of a peak with the nearest one and the nearest higher one that were not compared by probes before."""
         peaks = self.peaks()
         apart = _distances(self.positions[peaks], self.positions[peaks])
         pairs: list[tuple[int, int]] = []
         for k in range(1, len(peaks)):
-            nearest = [int(j) for j in np.argsort(apart[k], kind="stable") if j != k][:NEIGHBOURS]
-            for j in dict.fromkeys([*nearest, 0]):
+            nearest = [int(j) for j in np.argsort(apart[k], kind="stable") if j != k]
+            for j in dict.fromkeys([nearest[0], min(nearest, key=lambda j, k=k: (j > k, apart[k, j]))]):
                 pair = (int(peaks[min(j, k)]), int(peaks[max(j, k)]))
                 if pair not in self._probed and pair not in pairs:
                     pairs.append(pair)
-        afforded = self.evaluations.affordable(len(pairs), PROBE_POINTS * PROBE_EVALUATIONS)
-        self.complete &= afforded == len(pairs)
-        pairs = pairs[: min(afforded, MOST_PROBES)]
-        if not pairs:
-            return False
+        return pairs[:MOST_PROBES]
+
+    def _probe(self, pairs: list[tuple[int, int]], coordinates: Coordinates) -> None:
+        """Ascend from between these peaks."""
+        if self.evaluations.affordable(len(pairs), PROBE_POINTS * PROBE_EVALUATIONS) < len(pairs):
+            raise _BudgetError
         self._probed.update(pairs)
         begins, ends = (self.positions[[pair[side] for pair in pairs]] for side in (0, 1))
         shares = np.arange(1, PROBE_POINTS + 1) / (PROBE_POINTS + 1)
@@ -205,12 +224,11 @@ class Linkage:
             starts.reshape(-1, starts.shape[2]),
             coordinates,
             np.repeat(spacing, PROBE_POINTS),
-            self.positions[peaks[0]],
+            self.positions[pairs[0][0]],
             PROBE_EVALUATIONS,
-            1e-3,
+            PROBE_TOLERANCE,
         )
         self.add(found.points, found.logps)
-        return True
 
 
 def coordinates_length(coordinates: Coordinates, differences: Floats) -> Floats:

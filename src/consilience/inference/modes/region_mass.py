@@ -27,11 +27,13 @@ class Curvature(Record, eq=False):
     factor      Cholesky factor of its inverse, float64[dimension, dimension]
     whitening   the inverse of `factor`
     log_volume  log of the factor's determinant
+    decrement   g' H^-1 g with the gradient g there: twice the gain that is left
     """
 
     factor: Floats
     whitening: Floats
     log_volume: float
+    decrement: float
 
 
 def curvature_at(evaluations: Evaluations, mode: Floats) -> Curvature | None:
@@ -51,7 +53,8 @@ def curvature_at(evaluations: Evaluations, mode: Floats) -> Curvature | None:
         return None
     covariance = (scale[:, None] * vectors) / values @ (scale[:, None] * vectors).T
     factor = np.linalg.cholesky(0.5 * (covariance + covariance.T))
-    return Curvature(factor, np.linalg.inv(factor), float(np.log(np.diag(factor)).sum()))
+    decrement = float(((gradients.mean(0) @ factor) ** 2).sum())
+    return Curvature(factor, np.linalg.inv(factor), float(np.log(np.diag(factor)).sum()), decrement)
 
 
 def laplace(logp: float, curvature: Curvature) -> float:

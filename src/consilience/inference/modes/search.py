@@ -25,12 +25,13 @@ SECOND_ASCENTS, SECOND_SCALES, SECOND_EVALUATIONS = 100, (2.0, 4.0, 8.0), 40
 SECOND_ROUNDS: Final = 4
 SECOND_SHARE: Final = 8  # rounds go on until an eighth of the budget was spent on them
 TOLERANCE: Final = 1e-3
-POLISH_EVALUATIONS, POLISH_TOLERANCE = 200, 1e-6
+POLISH_EVALUATIONS, FEWEST_POLISH_EVALUATIONS, POLISH_TOLERANCE = 200, 20, 1e-6
 MOST_REGIONS: Final = 6  # whose curvature is looked at
 MOST_ANCHORS: Final = 3
-LARGEST_CURVATURE: Final = 500  # dimensions; beyond, the Hessian is not computed
+MOST_DIMENSIONS: Final = 500  # beyond, a Hessian costs more than it tells, and no mass would be known
 CONVERGED: Final = 1e-2  # g' H g
 DISAGREEMENT: Final = 1.0  # between both log masses, from which they are uncertain
+CLAIMED: Final = 10  # one in so many ascents, and rarer, is worth a statement
 NEGLIGIBLE: Final = 0.005  # share of the mass
 
 
@@ -70,16 +71,14 @@ class Regions(Record, eq=False):
     """The regions found, by falling share, those of unknown mass last; falling log density decides between equals.
 
     regions    at least one, unless no starting point had a finite log density
-    begins     starting points of ascents, float64[ascents, dimension], and the region each ended in, int64[ascents]
-    ended_in
+    ascents    from how many starting points
     gradients  evaluations of the log density with its gradient
     complete   whether the budget allowed everything that was planned
     statement  what was done and what may be concluded, in a sentence or two
     """
 
     regions: tuple[Region, ...]
-    begins: Floats
-    ended_in: NDArray[np.int64]
+    ascents: int
     gradients: int
     complete: bool
     statement: str
@@ -127,11 +126,14 @@ class _Search:
         self.scales = scales
         self.linkage = Linkage(evaluations)
         self.curvatures: dict[int, Curvature | None] = {}
-        self.begins: list[Floats] = []
+        self.ascents = 0
         self.complete = True
         self.generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), 0]))
 
     def run(self) -> Regions:
+        if len(self.home) > MOST_DIMENSIONS:
+            self.complete = False
+            return self.regions()
         self.first_stage()
         if len(self.linkage.logps):
             self.second_stage()
@@ -142,11 +144,12 @@ class _Search:
     def first_stage(self) -> None:
         """Ascents from around the starting position, in raw coordinates."""
         n = len(self.home)
-        count = min(FIRST_ASCENTS, max(1, self.evaluations.budget // 4 // FIRST_EVALUATIONS))
+        most = min(FIRST_EVALUATIONS, max(1, self.evaluations.budget // 4))
+        count = min(FIRST_ASCENTS, max(1, self.evaluations.budget // 4 // most))
         self.complete &= count == FIRST_ASCENTS
         widths = np.resize(FIRST_SCALES, count)
         begins = self.home + widths[:, None] * self.scales * self.generator.standard_normal((count, n))
-        self.scout(begins, scaled_by(self.scales), 2.0 * widths, FIRST_EVALUATIONS)
+        self.scout(begins, scaled_by(self.scales), 2.0 * widths, most)
         if not len(self.linkage.logps):
             return
         self.polish([int(np.argmax(self.linkage.logps))], self.coordinates())
@@ -156,10 +159,12 @@ class _Search:
         """Rounds of ascents from around the modes found so far, in coordinates whitened by the heaviest."""
         limit = self.evaluations.spent + self.evaluations.budget // SECOND_SHARE
         for number in range(SECOND_ROUNDS):
-            count = self.evaluations.affordable(SECOND_ASCENTS, SECOND_EVALUATIONS)
+            # half as many evaluations are kept for what follows as ascents need at most
+            count = self.evaluations.affordable(SECOND_ASCENTS, SECOND_EVALUATIONS * 3 // 2)
             anchors = self.anchors()
             if not count or not anchors or (number and self.evaluations.spent >= limit):
                 break
+            self.complete &= number > 0 or count == SECOND_ASCENTS
             self.around(anchors, count)
             self.link()
 
@@ -177,10 +182,13 @@ class _Search:
         """Ascents from these points."""
         ends = self.evaluations.ascend(begins, coordinates, longest, self.home, most, TOLERANCE)
         self.linkage.add(ends.points, ends.logps, scouts=True)
-        self.begins.append(begins[np.isfinite(ends.logps)])
+        self.ascents += len(begins)
 
     def link(self) -> None:
         """Regions, with the peaks polished."""
+        self.linkage.link(self.coordinates(), probing=False)
+        if peaks := self.linkage.to_polish()[:MOST_REGIONS]:
+            self.polish(peaks, self.coordinates())
         self.linkage.link(self.coordinates())
         if peaks := self.linkage.to_polish()[:MOST_REGIONS]:
             self.polish(peaks, self.coordinates())
@@ -188,21 +196,21 @@ class _Search:
 
     def polish(self, points: list[int], coordinates: Coordinates) -> None:
         """Ascend from these points to their modes, and find the curvature there."""
-        count = self.evaluations.affordable(len(points), POLISH_EVALUATIONS)
-        self.complete &= count == len(points)
-        if not count:
+        most = min(POLISH_EVALUATIONS, self.evaluations.left // (2 * len(points)))
+        if most < FEWEST_POLISH_EVALUATIONS:
+            self.complete = False
             return
-        begins = self.linkage.positions[points[:count]]
-        longest = np.full(count, max(FIRST_SCALES))
-        ends = self.evaluations.ascend(begins, coordinates, longest, self.home, POLISH_EVALUATIONS, POLISH_TOLERANCE)
-        for before, after in zip(points, self.linkage.add(ends.points, ends.logps), strict=False):
+        begins = self.linkage.positions[points]
+        longest = np.full(len(points), max(FIRST_SCALES))
+        ends = self.evaluations.ascend(begins, coordinates, longest, self.home, most, POLISH_TOLERANCE)
+        for before, after in zip(points, self.linkage.add(ends.points, ends.logps), strict=True):
             self.linkage.polished(before, int(after))
             self.look_at(int(after))
 
     def look_at(self, point: int) -> None:
         """The curvature at a point."""
         n = len(self.home)
-        if n > LARGEST_CURVATURE or not self.evaluations.affordable(1, 8 * n):
+        if not self.evaluations.affordable(1, 8 * n):
             self.complete = False
             return
         curvature = curvature_at(self.evaluations, self.linkage.positions[point])
@@ -227,11 +235,8 @@ class _Search:
         """The result."""
         linkage = self.linkage
         peaks = [int(peak) for peak in linkage.peaks()]
-        slopes = self.evaluations.gradients(linkage.positions[peaks]) if peaks else np.zeros((0, len(self.home)))
         known = [self.curvatures.get(peak) for peak in peaks]
-        converged = [
-            c is not None and bool(((g @ c.factor) ** 2).sum() < CONVERGED) for g, c in zip(slopes, known, strict=True)
-        ]
+        converged = [c is not None and c.decrement < CONVERGED for c in known]
         weighed = [k for k, (c, yes) in enumerate(zip(known, converged, strict=True)) if c is not None and yes]
         curvatures = [c for k in weighed if (c := known[k]) is not None]
         by_curvature, by_sampling, shares = (np.full(len(peaks), np.nan) for _ in range(3))
@@ -261,18 +266,47 @@ class _Search:
             )
             for k in order
         )
-        rank = np.append(np.argsort(order), -1)
-        begins = np.concatenate(self.begins)
         complete = self.complete and linkage.complete
         return Regions(
             regions=found,
-            begins=begins,
-            ended_in=rank[ended_in],
+            ascents=self.ascents,
             gradients=self.evaluations.spent,
             complete=complete,
             statement=self.statement(found, complete),
         )
 
     def statement(self, found: tuple[Region, ...], complete: bool) -> str:
-        """What was done and found."""
-        return f"{len(found)}"
+        """What was done, and what may be concluded."""
+        linkage, budget = self.linkage, self.evaluations.budget
+        if not self.ascents:
+            return (
+                f"Separate regions were not looked for: the log density has {len(self.home)} coordinates, and the "
+                f"Hessians that tell the mass of a region are computed for at most {MOST_DIMENSIONS}."
+            )
+        if not found:
+            return (
+                f"Separate regions were not found: none of {self.ascents} starting points had a finite log density, "
+                "nor had points nearer to the position they lie around."
+            )
+        sentences = [f"{self.ascents} ascents ended in {len(found)} region{'s' if len(found) > 1 else ''}."]
+        known = [region for region in found if np.isfinite(region.share)]
+        if not known and np.ptp(linkage.logps) == 0.0:
+            sentences.append("The log density is the same at all their ends: it may be flat.")
+        elif not known:
+            sentences.append(
+                "No mode with a definite curvature was found, so that all of them began around the starting position "
+                "and no mass is known."
+            )
+        elif len(known) < len(found):
+            sentences.append(
+                f"The mass of {len(found) - len(known)} is unknown, for there the ascents did not converge or the "
+                "curvature is not definite."
+            )
+        if (rarest := int(linkage.scouts.sum()) // 3) >= CLAIMED:
+            sentences.append(
+                f"Another region to which at least one in {rarest} such ascents leads would have been found with 95 % "
+                "probability; to narrow regions in many dimensions fewer lead."
+            )
+        if not complete:
+            sentences.append(f"The budget of {budget} evaluations did not allow all that was planned.")
+        return " ".join(sentences)
