@@ -134,7 +134,8 @@ def ridge(seed: int) -> pm.Model:
 UNIMODAL: dict[str, Callable[[int], pm.Model]] = {
     function.__name__: function
     for function in (
-        gaussian, banana, funnel, centred, non_centred, groups, student, ring, logistic, horseshoe, autoregression, ridge
+        gaussian, banana, funnel, centred, non_centred, groups,
+        student, ring, logistic, horseshoe, autoregression, ridge,
     )
 }  # fmt: skip
 

@@ -57,7 +57,7 @@ class Ascents:
     logps        log density there, -inf where no point with a finite one was found, f64[rows]
     decrements   g' H g there, H the estimate of the inverse curvature, f64[rows]
     longest      greatest length of a step in scaled coordinates, f64[rows]
-    home         where starting points outside the support are pulled to, f64[dimension]
+    centre         where starting points outside the support are pulled to, f64[dimension]
     most         evaluations per ascent
     tolerance    decrement that ends an ascent
     """
@@ -66,7 +66,7 @@ class Ascents:
     logps: Array[f64]
     decrements: Array[f64]
     longest: Array[f64]
-    home: Array[f64]
+    centre: Array[f64]
     coordinates: Coordinates
     most: i64
     tolerance: f64
@@ -136,19 +136,19 @@ def evaluate_scaled(
 
 
 @native(rare=True)
-def enter_support(climber: Climber, ascents: Ascents, start: Array[f64]) -> boolean:
-    """Evaluate the starting point, pulled towards home until density and gradient are finite; False if never."""
+def enter_support(climber: Climber, ascents: Ascents, start: Array[f64], last: i64) -> boolean:
+    """Evaluate the starting point, pulled to the centre until density and gradient are finite; False if never."""
     state = climber.state
     n = state.dimension
     for i in range(n):
         state.position[i] = 0.0
     pulls = 0
-    while pulls <= MOST_PULLS and not stopped(climber.density):
+    while pulls <= MOST_PULLS and climber.density.evaluations < last and not stopped(climber.density):
         state.logp = evaluate_scaled(climber, ascents.coordinates, start, state.position, state.gradient)
         if isfinite(state.logp) and finite(state.gradient, n):
             return True
         for i in range(n):
-            start[i] = ascents.home[i] + 0.5 * (start[i] - ascents.home[i])
+            start[i] = ascents.centre[i] + 0.5 * (start[i] - ascents.centre[i])
         pulls += 1
     return False
 
@@ -196,7 +196,7 @@ def ascend(climber: Climber, ascents: Ascents, row: i64) -> None:
     last = climber.density.evaluations + ascents.most
     ascents.logps[row] = -inf
     ascents.decrements[row] = inf
-    if not enter_support(climber, ascents, start):
+    if not enter_support(climber, ascents, start, last):
         return
     descent.pairs = 0
     decrement = inf

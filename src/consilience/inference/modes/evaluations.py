@@ -122,11 +122,17 @@ def _compiled() -> tuple[Rows, Rows, Rows]:
     return ascending, evaluating, lowest
 
 
+class Stopped(Exception):
+    """The stop flag was set while a batch ran."""
+
+
 class Evaluations:
     """What is asked of a log density, in batches; a context manager that owns its threads.
 
     spent    evaluations of the log density so far, with their gradients
     budget   evaluations that may be made; whoever asks for more than `left` has to ask for less
+
+    Batches raise Stopped if the stop flag is set, for then some of their rows are missing.
     """
 
     def __init__(
@@ -171,9 +177,11 @@ class Evaluations:
         ]
         for call in calls:
             call.result()
+        if self._stop[0]:
+            raise Stopped
 
     def ascend(
-        self, starts: Floats, coordinates: Coordinates, longest: Floats, home: Floats, most: int, tolerance: float
+        self, starts: Floats, coordinates: Coordinates, longest: Floats, centre: Floats, most: int, tolerance: float
     ) -> Ends:
         """Ascents from each row of `starts`, float64[rows, dimension]; see `Ascents`."""
         rows = len(starts)
@@ -183,7 +191,7 @@ class Evaluations:
             logps=logps,
             decrements=decrements,
             longest=np.ascontiguousarray(longest, np.float64),
-            home=np.ascontiguousarray(home, np.float64),
+            centre=np.ascontiguousarray(centre, np.float64),
             coordinates=coordinates,
             most=most,
             tolerance=tolerance,

@@ -1,4 +1,4 @@
-"""To which region a point belongs: the one whose mode an ascent from there leads to, or whose other points it reaches."""
+"""To which region a point belongs: the one to whose mode an ascent from there leads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def regions_above(evaluations: Evaluations, found: Regions, points: Floats) -> N
 
     Ascents run in coordinates whitened by the heaviest region, of which there must be one with a known mass.
     """
-    heaviest = next(region for region in found.regions if region.weighty)
+    heaviest = next(region for region in found.regions if region.substantial)
     assert heaviest.factor is not None  # a region that counts has one
     rows = evaluations.affordable(len(points), ASCENT_EVALUATIONS)
     coordinates = whitened_by(heaviest.factor)
@@ -33,7 +33,7 @@ def regions_above(evaluations: Evaluations, found: Regions, points: Floats) -> N
     modes = linkage.add(np.stack([r.mode for r in found.regions]), np.array([r.logp for r in found.regions]))
     for point, region in zip(modes, found.regions, strict=True):
         if region.factor is not None:
-            linkage.mode_with(int(point), np.linalg.inv(region.factor))
+            linkage.mode_with(int(point), np.asarray(np.linalg.inv(region.factor), np.float64))
         linkage.polished(int(point), int(point))
     landed = np.full(len(points), -1)
     numbers = linkage.add(ends.points, ends.logps)

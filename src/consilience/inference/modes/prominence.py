@@ -37,7 +37,7 @@ class Linkage:
 
     positions   float64[points, dimension]
     logps       float64[points]
-    scouts      whether a point is the end of an ascent from a starting point, bool[points]
+    from_starts whether a point is the end of an ascent from a starting point, no probe, bool[points]
     labels      region of each point, numbered by falling peak, int64[points]; -1: left out
     complete    whether the budget has allowed all comparisons so far
     """
@@ -46,7 +46,7 @@ class Linkage:
         self.evaluations = evaluations
         self.positions: Floats = np.zeros((0, evaluations.dimension))
         self.logps: Floats = np.zeros(0)
-        self.scouts: NDArray[np.bool_] = np.zeros(0, bool)
+        self.from_starts: NDArray[np.bool_] = np.zeros(0, bool)
         self.labels: NDArray[np.int64] = np.zeros(0, np.int64)
         self.complete = True
         self._lowest: dict[tuple[int, int], tuple[float, bool]] = {}  # of a line, and whether it is exact or a bound
@@ -55,13 +55,13 @@ class Linkage:
         self._continued: list[tuple[int, int]] = []
         self._polished: set[int] = set()
 
-    def add(self, positions: Floats, logps: Floats, scouts: bool = False) -> NDArray[np.int64]:
+    def add(self, positions: Floats, logps: Floats, from_starts: bool = False) -> NDArray[np.int64]:
         """More points; those whose log density is not finite are left out. Gives the numbers of those that stay."""
         kept = np.flatnonzero(np.isfinite(logps))
         first = len(self.logps)
         self.positions = np.concatenate([self.positions, positions[kept]])
         self.logps = np.concatenate([self.logps, logps[kept]])
-        self.scouts = np.concatenate([self.scouts, np.full(len(kept), scouts)])
+        self.from_starts = np.concatenate([self.from_starts, np.full(len(kept), from_starts)])
         self.labels = np.concatenate([self.labels, np.full(len(kept), -1)])
         return np.arange(first, first + len(kept))
 
@@ -81,7 +81,7 @@ class Linkage:
         return np.argsort(-(self.logps + preferred), kind="stable")
 
     def mode_with(self, point: int, whitening: Floats) -> None:
-        """The point is a mode; `whitening` times a distance from it is one in deviations, float64[dimension, dimension]."""
+        """The point is a mode; `whitening` @ a move from it is in deviations, float64[dimension, dimension]."""
         self._modes[point] = whitening
 
     def peaks(self) -> NDArray[np.int64]:
@@ -127,8 +127,8 @@ class Linkage:
             for k, low in zip(wanted, found.tolist(), strict=True):
                 self._lowest[keys[k]] = (low, low >= separation[k])
         inside = np.array([self._lowest[key][0] for key in keys])
-        ends = np.array(keys, np.int64).reshape(-1, 2)
-        return np.minimum(inside, self.logps[ends].min(1))
+        tips = self.logps[np.array(keys, np.int64).reshape(-1, 2)].min(1)
+        return np.asarray(np.minimum(inside, tips))
 
     def _assign_and_merge(self) -> None:
         clusters = self._clusters()
@@ -165,8 +165,9 @@ class Linkage:
             close = self._beside(leader, others)
             asked = [point for point in others if point not in close]
             separation = self.logps[asked] - SEPARATION
-            reached = self._heights([(leader, point) for point in asked], separation) > separation if asked else []
-            close |= {point for point, yes in zip(asked, reached, strict=True) if yes}
+            if asked:
+                reached = self._heights([(leader, point) for point in asked], separation) > separation
+                close |= {point for point, yes in zip(asked, reached, strict=True) if yes}
             clusters.append([leader, *(point for point in others if point in close)])
             left = [point for point in others if point not in close]
         return clusters
@@ -205,7 +206,8 @@ class Linkage:
         pairs: list[tuple[int, int]] = []
         for k in range(1, len(peaks)):
             nearest = [int(j) for j in np.argsort(apart[k], kind="stable") if j != k]
-            for j in dict.fromkeys([nearest[0], min(nearest, key=lambda j, k=k: (j > k, apart[k, j]))]):
+            higher = next(j for j in nearest if j < k)
+            for j in dict.fromkeys([nearest[0], higher]):
                 pair = (int(peaks[min(j, k)]), int(peaks[max(j, k)]))
                 if pair not in self._probed and pair not in pairs:
                     pairs.append(pair)
@@ -236,11 +238,11 @@ def coordinates_length(coordinates: Coordinates, differences: Floats) -> Floats:
     if coordinates.dense:
         dimension = differences.shape[1]
         factor = np.asarray(coordinates.factor).reshape(dimension, dimension)
-        return np.linalg.norm(np.linalg.solve(factor, differences.T), axis=0)
-    return np.linalg.norm(differences / np.asarray(coordinates.scale), axis=1)
+        return np.asarray(np.linalg.norm(np.linalg.solve(factor, differences.T), axis=0))
+    return np.asarray(np.linalg.norm(differences / np.asarray(coordinates.scale), axis=1))
 
 
 def _distances(first: Floats, second: Floats) -> Floats:
     """Distances between all rows of the two."""
     squares = (first**2).sum(1)[:, None] + (second**2).sum(1) - 2.0 * first @ second.T
-    return np.sqrt(np.maximum(squares, 0.0))
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))

@@ -59,7 +59,7 @@ def curvature_at(evaluations: Evaluations, mode: Floats) -> Curvature | None:
 
 def laplace(logp: float, curvature: Curvature) -> float:
     """Log mass of the normal with this height and curvature."""
-    return logp + 0.5 * len(curvature.factor) * np.log(2.0 * np.pi) + curvature.log_volume
+    return float(logp + 0.5 * len(curvature.factor) * np.log(2.0 * np.pi) + curvature.log_volume)
 
 
 def importance(
@@ -88,7 +88,7 @@ def importance(
     belonging = components + masses[:, None]
     shares = belonging - np.logaddexp.reduce(belonging)
     with np.errstate(divide="ignore"):
-        return np.logaddexp.reduce(weights + shares, axis=1) - np.log(count * draws)
+        return np.asarray(np.logaddexp.reduce(weights + shares, axis=1) - np.log(count * draws))
 
 
 def _log_student(points: Floats, mode: Floats, curvature: Curvature) -> Floats:
@@ -96,4 +96,4 @@ def _log_student(points: Floats, mode: Floats, curvature: Curvature) -> Floats:
     n = len(mode)
     squares = (((points - mode) @ curvature.whitening.T) ** 2).sum(1)
     constant = lgamma(0.5 * (FREEDOM + n)) - lgamma(0.5 * FREEDOM) - 0.5 * n * np.log(np.pi * FREEDOM)
-    return constant - curvature.log_volume - 0.5 * (FREEDOM + n) * np.log1p(squares / FREEDOM)
+    return np.asarray(constant - curvature.log_volume - 0.5 * (FREEDOM + n) * np.log1p(squares / FREEDOM))

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from consilience.errors import SamplingError
 from consilience.inference.density import LogDensity
 from consilience.inference.modes.ascent import Coordinates, scaled_by, whitened_by
-from consilience.inference.modes.evaluations import Evaluations, Floats
+from consilience.inference.modes.evaluations import Evaluations, Floats, Stopped
 from consilience.inference.modes.prominence import Linkage
 from consilience.inference.modes.region_mass import Curvature, curvature_at, importance, laplace
 from consilience.record import Record
@@ -62,7 +62,7 @@ class Region(Record, eq=False):
     factor: Floats | None
 
     @property
-    def weighty(self) -> bool:
+    def substantial(self) -> bool:
         """Whether it has a converged mode and more than 0.5 % of the mass: chains should begin there and come there."""
         return self.converged and self.positive_definite and self.share > NEGLIGIBLE
 
@@ -70,10 +70,11 @@ class Region(Record, eq=False):
 class Regions(Record, eq=False):
     """The regions found, by falling share, those of unknown mass last; falling log density decides between equals.
 
-    regions    at least one, unless no starting point had a finite log density
+    regions    at least one, unless nothing was looked for or no starting point had a finite log density; `statement`
+               says so
     ascents    from how many starting points
     gradients  evaluations of the log density with its gradient
-    complete   whether the budget allowed everything that was planned
+    complete   whether everything planned was done
     statement  what was done and what may be concluded, in a sentence or two
     """
 
@@ -97,32 +98,35 @@ def find_regions(
     """Look for separate regions of a log density; the result depends neither on threads nor on time.
 
     target     the log density
-    position   where it is finite; starting points lie around it, and are pulled to it where they are outside the support
+    position   where it is finite; starting points lie around it, pulled to it where they are outside the support
     seed       of the starting points and of importance sampling, any integer
     scale      unit of the distances of starting points (they lie at 1, 3 and 10 of it), a number or one per coordinate
     budget     greatest number of evaluations of log density and gradient; an expected run's share
     threads    at least 1
-    stop       int64[1]: once it is not 0, the search ends with what it has
+    stop       int64[1]: once it is not 0, the search ends without a result
     raises     SamplingError for arguments of another shape or out of range
     """
-    home = np.array(position, np.float64)
-    if home.shape != (target.dimension,):
-        raise SamplingError(f"`position` needs shape ({target.dimension},), got {home.shape}.")
-    scales = np.broadcast_to(np.asarray(scale, np.float64), home.shape)
+    centre = np.array(position, np.float64)
+    if centre.shape != (target.dimension,):
+        raise SamplingError(f"`position` needs shape ({target.dimension},), got {centre.shape}.")
+    scales = np.broadcast_to(np.asarray(scale, np.float64), centre.shape)
     if not (np.isfinite(scales).all() and (scales > 0.0).all()):
         raise SamplingError("`scale` needs positive, finite numbers.")
     if budget < 1 or threads < 1:
         raise SamplingError(f"`budget` and `threads` need to be at least 1, got {budget} and {threads}.")
     with Evaluations(target, budget, threads, stop) as evaluations:
-        return _Search(evaluations, home, scales, seed).run()
+        try:
+            return _Search(evaluations, centre, scales, seed).run()
+        except Stopped:
+            return Regions((), 0, evaluations.spent, False, "The search for separate regions was stopped.")
 
 
 class _Search:
     """One search: the points it has, and the curvatures of their peaks."""
 
-    def __init__(self, evaluations: Evaluations, home: Floats, scales: Floats, seed: int) -> None:
+    def __init__(self, evaluations: Evaluations, centre: Floats, scales: Floats, seed: int) -> None:
         self.evaluations = evaluations
-        self.home = home
+        self.centre = centre
         self.scales = scales
         self.linkage = Linkage(evaluations)
         self.curvatures: dict[int, Curvature | None] = {}
@@ -131,7 +135,7 @@ class _Search:
         self.generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), 0]))
 
     def run(self) -> Regions:
-        if len(self.home) > MOST_DIMENSIONS:
+        if len(self.centre) > MOST_DIMENSIONS:
             self.complete = False
             return self.regions()
         self.first_stage()
@@ -143,13 +147,13 @@ class _Search:
 
     def first_stage(self) -> None:
         """Ascents from around the starting position, in raw coordinates."""
-        n = len(self.home)
+        n = len(self.centre)
         most = min(FIRST_EVALUATIONS, max(1, self.evaluations.budget // 4))
         count = min(FIRST_ASCENTS, max(1, self.evaluations.budget // 4 // most))
         self.complete &= count == FIRST_ASCENTS
         widths = np.resize(FIRST_SCALES, count)
-        begins = self.home + widths[:, None] * self.scales * self.generator.standard_normal((count, n))
-        self.scout(begins, scaled_by(self.scales), 2.0 * widths, most)
+        begins = self.centre + widths[:, None] * self.scales * self.generator.standard_normal((count, n))
+        self.ascend_from(begins, scaled_by(self.scales), 2.0 * widths, most)
         if not len(self.linkage.logps):
             return
         self.polish([int(np.argmax(self.linkage.logps))], self.coordinates())
@@ -171,17 +175,17 @@ class _Search:
     def around(self, anchors: list[tuple[int, Curvature]], count: int) -> None:
         """Ascents from around these modes in turn."""
         widths = np.resize(SECOND_SCALES, count)
-        normals = self.generator.standard_normal((count, len(self.home)))
+        normals = self.generator.standard_normal((count, len(self.centre)))
         begins = np.empty_like(normals)
         for k in range(count):
             point, curvature = anchors[(k // len(SECOND_SCALES)) % len(anchors)]
             begins[k] = self.linkage.positions[point] + widths[k] * (curvature.factor @ normals[k])
-        self.scout(begins, self.coordinates(), 2.0 * widths, SECOND_EVALUATIONS)
+        self.ascend_from(begins, self.coordinates(), 2.0 * widths, SECOND_EVALUATIONS)
 
-    def scout(self, begins: Floats, coordinates: Coordinates, longest: Floats, most: int) -> None:
+    def ascend_from(self, begins: Floats, coordinates: Coordinates, longest: Floats, most: int) -> None:
         """Ascents from these points."""
-        ends = self.evaluations.ascend(begins, coordinates, longest, self.home, most, TOLERANCE)
-        self.linkage.add(ends.points, ends.logps, scouts=True)
+        ends = self.evaluations.ascend(begins, coordinates, longest, self.centre, most, TOLERANCE)
+        self.linkage.add(ends.points, ends.logps, from_starts=True)
         self.ascents += len(begins)
 
     def link(self) -> None:
@@ -202,14 +206,14 @@ class _Search:
             return
         begins = self.linkage.positions[points]
         longest = np.full(len(points), max(FIRST_SCALES))
-        ends = self.evaluations.ascend(begins, coordinates, longest, self.home, most, POLISH_TOLERANCE)
+        ends = self.evaluations.ascend(begins, coordinates, longest, self.centre, most, POLISH_TOLERANCE)
         for before, after in zip(points, self.linkage.add(ends.points, ends.logps), strict=True):
             self.linkage.polished(before, int(after))
             self.look_at(int(after))
 
     def look_at(self, point: int) -> None:
         """The curvature at a point."""
-        n = len(self.home)
+        n = len(self.centre)
         if not self.evaluations.affordable(1, 8 * n):
             self.complete = False
             return
@@ -221,7 +225,7 @@ class _Search:
     # -- what was found --------------------------------------------------------------------------------------------
 
     def anchors(self) -> list[tuple[int, Curvature]]:
-        """Peaks with a positive definite curvature, by falling Laplace mass; before regions are known, all such points."""
+        """Peaks with a positive definite curvature, by falling Laplace mass; without regions, all such points."""
         points = [int(p) for p in self.linkage.peaks()] or list(self.curvatures)
         known = [(p, c) for p in points if (c := self.curvatures.get(p)) is not None]
         return sorted(known, key=lambda pair: -laplace(float(self.linkage.logps[pair[0]]), pair[1]))[:MOST_ANCHORS]
@@ -245,11 +249,13 @@ class _Search:
         ]
         if len(weighed) > 1:
             modes = linkage.positions[[peaks[k] for k in weighed]]
-            by_sampling[weighed] = importance(self.evaluations, modes, curvatures, by_curvature[weighed], self.generator)
-        masses = np.where(np.isfinite(by_sampling), by_sampling, by_curvature)
+            by_sampling[weighed] = importance(
+                self.evaluations, modes, curvatures, by_curvature[weighed], self.generator
+            )
+        masses = np.where(np.isnan(by_sampling), by_curvature, by_sampling)
         if weighed:
             shares[weighed] = np.exp(masses[weighed] - np.logaddexp.reduce(masses[weighed]))
-        ended_in = linkage.labels[linkage.scouts]
+        ended_in = linkage.labels[linkage.from_starts]
         order = np.lexsort((np.arange(len(peaks)), -np.nan_to_num(shares, nan=-1.0)))
         found = tuple(
             Region(
@@ -280,7 +286,7 @@ class _Search:
         linkage, budget = self.linkage, self.evaluations.budget
         if not self.ascents:
             return (
-                f"Separate regions were not looked for: the log density has {len(self.home)} coordinates, and the "
+                f"Separate regions were not looked for: the log density has {len(self.centre)} coordinates, and the "
                 f"Hessians that tell the mass of a region are computed for at most {MOST_DIMENSIONS}."
             )
         if not found:
@@ -302,7 +308,7 @@ class _Search:
                 f"The mass of {len(found) - len(known)} is unknown, for there the ascents did not converge or the "
                 "curvature is not definite."
             )
-        if (rarest := int(linkage.scouts.sum()) // 3) >= CLAIMED:
+        if (rarest := int(linkage.from_starts.sum()) // 3) >= CLAIMED:
             sentences.append(
                 f"Another region to which at least one in {rarest} such ascents leads would have been found with 95 % "
                 "probability; to narrow regions in many dimensions fewer lead."

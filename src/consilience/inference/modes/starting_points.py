@@ -59,11 +59,11 @@ def starting_points(
         raise SamplingError(f"`points` needs shape (chains, {target.dimension}), got {given.shape}.")
     chains = len(given)
     kept = Starts(given, np.full(chains, -1))
-    weighty = [k for k, region in enumerate(found.regions) if region.weighty]
-    if len(weighty) < 2:
+    substantial = [k for k, region in enumerate(found.regions) if region.substantial]
+    if len(substantial) < 2:
         return kept
-    counts = chains_per_region([found.regions[k].share for k in weighty], chains)
-    regions = np.repeat(np.array(weighty), counts)
+    counts = chains_per_region([found.regions[k].share for k in substantial], chains)
+    regions = np.repeat(np.array(substantial), counts)
     normals = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), PURPOSE])).standard_normal(given.shape)
     modes = np.stack([found.regions[k].mode for k in regions])
     moves = np.stack([spread * (found.regions[k].factor @ z) for k, z in zip(regions, normals, strict=True)])

@@ -1,4 +1,4 @@
-"""Which of the regions found before a run its draws have come to: draws ascend, and their ends are linked with the modes.
+"""Which of the regions found before a run its draws have come to: draws ascend, and their ends belong to a region.
 
 Draws taken at random show what share of them lies in a region; those nearest to a region of little mass are looked at
 besides, for few of the random ones would lie there.
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from consilience.errors import SamplingError
 from consilience.inference.density import LogDensity
-from consilience.inference.modes.evaluations import Evaluations, Floats
+from consilience.inference.modes.evaluations import Evaluations, Floats, Stopped
 from consilience.inference.modes.membership import regions_above
 from consilience.inference.modes.search import Region, Regions
 from consilience.record import Record
@@ -42,7 +42,7 @@ class Visits(Record, eq=False):
 
     def unvisited(self, found: Regions) -> tuple[Region, ...]:
         """The regions of more than 0.5 % of the mass that no draw came to: a run with such is not converged."""
-        return tuple(r for r, seen in zip(found.regions, self.visited, strict=True) if r.weighty and not seen)
+        return tuple(r for r, seen in zip(found.regions, self.visited, strict=True) if r.substantial and not seen)
 
 
 def visits(
@@ -55,11 +55,12 @@ def visits(
     threads: int = 1,
     stop: NDArray[np.int64] | None = None,
 ) -> Visits:
-    """Look where draws lie; without two regions of more than 0.5 % of the mass nothing is evaluated, and all are visited.
+    """Look where draws lie. Without two regions of more than 0.5 % of the mass nothing is evaluated; all are visited.
 
     draws    float64[..., dimension], of all chains
     seed     of the choice of draws, any integer
     budget   greatest number of evaluations
+    stop     int64[1]: once it is not 0, the ascents end, and no region counts as visited
     raises   SamplingError for draws of another dimension, or none
     """
     points = np.asarray(draws, np.float64)
@@ -67,20 +68,23 @@ def visits(
         raise SamplingError(f"`draws` needs shape (..., {target.dimension}) and at least one draw, got {points.shape}.")
     points = points.reshape(-1, target.dimension)
     count = len(found.regions)
-    weighty = [k for k, region in enumerate(found.regions) if region.weighty]
-    if len(weighty) < 2:
+    substantial = [k for k, region in enumerate(found.regions) if region.substantial]
+    if len(substantial) < 2:
         return Visits(np.ones(count, bool), np.full(count, np.nan), np.nan, 0)
     generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), PURPOSE]))
     chosen = [generator.permutation(len(points))[:RANDOM]]
-    chosen += [_nearest(points, found.regions[k]) for k in weighty]
+    chosen += [_nearest(points, found.regions[k]) for k in substantial]
     looked_at, places = np.unique(np.concatenate(chosen), return_inverse=True)
     with Evaluations(target, budget, threads, stop) as evaluations:
-        landed = regions_above(evaluations, found, points[looked_at])[places]
+        try:
+            landed = regions_above(evaluations, found, points[looked_at])[places]
+        except Stopped:
+            return Visits(np.zeros(count, bool), np.full(count, np.nan), np.nan, evaluations.spent)
         spent = evaluations.spent
     at_random = landed[: len(chosen[0])]
     visited = np.array([np.sum(at_random == k) >= ENOUGH for k in range(count)])
     begin = len(chosen[0])
-    for k, near in zip(weighty, chosen[1:], strict=True):
+    for k, near in zip(substantial, chosen[1:], strict=True):
         arrived = np.sum(landed[begin : begin + len(near)] == k)
         visited[k] |= arrived >= max(min(ENOUGH, len(near)), len(near) / QUARTER)
         begin += len(near)
