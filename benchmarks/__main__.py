@@ -22,6 +22,7 @@ NAMES = [
     "vectormath",
     "watch",
     "decisions",
+    "modes",
     "convergence.table",
     "convergence.coverage",
     "convergence.certificates",

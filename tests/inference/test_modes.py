@@ -128,7 +128,7 @@ def test_plain_python_ascends_as_machine_code_does(dense: bool) -> None:
 def test_ascents_in_whitened_coordinates_reach_the_mode_of_a_normal_at_once(dimension: int) -> None:
     """In a few evaluations each, from anywhere, whatever its condition."""
     target = correlated_normal(dimension, 5)
-    factor = np.linalg.cholesky(np.linalg.inv(np.asarray(target.matrix)))
+    factor = np.asarray(np.linalg.cholesky(np.linalg.inv(np.asarray(target.matrix))), np.float64)
     starts = target.mean + 8.0 * np.random.default_rng(1).standard_normal((20, dimension)) @ factor.T
     with Evaluations(target, 10_000) as evaluations:
         longest = np.full(20, 100.0)

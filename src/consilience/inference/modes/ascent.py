@@ -26,7 +26,7 @@ EXHAUSTED = 1e-3  # share of the tolerance below which it need not be
 
 
 @record
-class Coordinates:
+class LinearMap:
     """The linear map F from the coordinates of an ascent to those of the density.
 
     dense    whether `factor` counts, else `scale`
@@ -39,14 +39,14 @@ class Coordinates:
     factor: Array[f64]
 
 
-def scaled_by(scale: NDArray[np.float64]) -> Coordinates:
-    """Coordinates with a scale each, float64[dimension]."""
-    return Coordinates(dense=False, scale=np.ascontiguousarray(scale, np.float64), factor=np.zeros(1))
+def scaled_by(scale: NDArray[np.float64]) -> LinearMap:
+    """Multiplication of every coordinate by its scale, float64[dimension]."""
+    return LinearMap(dense=False, scale=np.ascontiguousarray(scale, np.float64), factor=np.zeros(1))
 
 
-def whitened_by(factor: NDArray[np.float64]) -> Coordinates:
-    """Coordinates in which a covariance with this Cholesky factor, float64[dimension, dimension], is the identity."""
-    return Coordinates(dense=True, scale=np.zeros(1), factor=np.ascontiguousarray(factor, np.float64).reshape(-1))
+def whitened_by(factor: NDArray[np.float64]) -> LinearMap:
+    """The map from coordinates in which the covariance is the identity; its Cholesky factor, float64[dimension, dimension]."""
+    return LinearMap(dense=True, scale=np.zeros(1), factor=np.ascontiguousarray(factor, np.float64).reshape(-1))
 
 
 @record
@@ -67,7 +67,7 @@ class Ascents:
     decrements: Array[f64]
     longest: Array[f64]
     centre: Array[f64]
-    coordinates: Coordinates
+    coordinates: LinearMap
     most: i64
     tolerance: f64
 
@@ -101,7 +101,7 @@ def new_climber(target: LogDensity, stop: NDArray[np.int64]) -> Climber:
 
 
 @native(rare=True)
-def place(climber: Climber, coordinates: Coordinates, start: Array[f64], scaled: Array[f64]) -> None:
+def place(climber: Climber, coordinates: LinearMap, start: Array[f64], scaled: Array[f64]) -> None:
     """`point` = start + F `scaled`."""
     n = climber.state.dimension
     if coordinates.dense:
@@ -114,7 +114,7 @@ def place(climber: Climber, coordinates: Coordinates, start: Array[f64], scaled:
 
 @native(contract=True)
 def evaluate_scaled(
-    climber: Climber, coordinates: Coordinates, start: Array[f64], scaled: Array[f64], gradient: Array[f64]
+    climber: Climber, coordinates: LinearMap, start: Array[f64], scaled: Array[f64], gradient: Array[f64]
 ) -> f64:
     """Log density at start + F `scaled`; its gradient F' g goes to `gradient`."""
     n = climber.state.dimension

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference.density import LogDensity, evaluate, stopped
-from consilience.inference.modes.ascent import Ascents, Climber, Coordinates, ascend_rows, new_climber
+from consilience.inference.modes.ascent import Ascents, Climber, LinearMap, ascend_rows, new_climber
 from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.mathematics import inf
 from consilience.native.typed_python import Array, NativeFunction, address, boolean, f64, i64, native, record
@@ -43,7 +43,7 @@ class Points:
 
 
 @record
-class Lines:
+class StraightLines:
     """Straight lines whose lowest log density is wanted.
 
     begins, ends   f64[rows, dimension]
@@ -71,7 +71,7 @@ def evaluate_rows(climber: Climber, points: Points, first: i64, step: i64, rows:
 
 
 @native
-def lowest_rows(climber: Climber, lines: Lines, first: i64, step: i64, rows: i64) -> None:
+def lowest_rows(climber: Climber, lines: StraightLines, first: i64, step: i64, rows: i64) -> None:
     """Least log densities of lines first, first + step, ... below `rows`; from the middle outwards."""
     n = climber.state.dimension
     row = first
@@ -181,7 +181,7 @@ class Evaluations:
             raise Stopped
 
     def ascend(
-        self, starts: Floats, coordinates: Coordinates, longest: Floats, centre: Floats, most: int, tolerance: float
+        self, starts: Floats, coordinates: LinearMap, longest: Floats, centre: Floats, most: int, tolerance: float
     ) -> Ends:
         """Ascents from each row of `starts`, float64[rows, dimension]; see `Ascents`."""
         rows = len(starts)
@@ -219,7 +219,7 @@ class Evaluations:
     def lowest(self, begins: Floats, ends: Floats, enough: Floats) -> Floats:
         """Least log density inside each line; where it is below `enough`, some value below `enough`."""
         lowest = np.full(len(begins), -np.inf)
-        batch = Lines(
+        batch = StraightLines(
             np.ascontiguousarray(begins, np.float64).reshape(-1),
             np.ascontiguousarray(ends, np.float64).reshape(-1),
             np.ascontiguousarray(enough, np.float64),

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from consilience.inference.modes.ascent import Coordinates
+from consilience.inference.modes.ascent import LinearMap
 from consilience.inference.modes.evaluations import INTERIOR, Evaluations, Floats
 
 SEPARATION: Final = 0.5  # nats of prominence from which a region counts as separate
@@ -90,7 +90,7 @@ class Linkage:
         labels = self.labels[order]
         return np.array([order[np.argmax(labels == k)] for k in range(int(self.labels.max(initial=-1)) + 1)], np.int64)
 
-    def link(self, coordinates: Coordinates, probing: bool = True) -> None:
+    def link(self, coordinates: LinearMap, probing: bool = True) -> None:
         """Find the regions anew; `coordinates` are those in which probes ascend.
 
         Where the budget does not allow that, they stay as they were and points added since are left out; if there were
@@ -213,7 +213,7 @@ class Linkage:
                     pairs.append(pair)
         return pairs[:MOST_PROBES]
 
-    def _probe(self, pairs: list[tuple[int, int]], coordinates: Coordinates) -> None:
+    def _probe(self, pairs: list[tuple[int, int]], coordinates: LinearMap) -> None:
         """Ascend from between these peaks."""
         if self.evaluations.affordable(len(pairs), PROBE_POINTS * PROBE_EVALUATIONS) < len(pairs):
             raise _BudgetError
@@ -233,7 +233,7 @@ class Linkage:
         self.add(found.points, found.logps)
 
 
-def coordinates_length(coordinates: Coordinates, differences: Floats) -> Floats:
+def coordinates_length(coordinates: LinearMap, differences: Floats) -> Floats:
     """Lengths of the rows in the scaled coordinates, float64[rows]."""
     if coordinates.dense:
         dimension = differences.shape[1]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from consilience.errors import SamplingError
 from consilience.inference.density import LogDensity
-from consilience.inference.modes.ascent import Coordinates, scaled_by, whitened_by
+from consilience.inference.modes.ascent import LinearMap, scaled_by, whitened_by
 from consilience.inference.modes.evaluations import Evaluations, Floats, Stopped
 from consilience.inference.modes.prominence import Linkage
 from consilience.inference.modes.region_mass import Curvature, curvature_at, importance, laplace
@@ -35,7 +35,7 @@ CLAIMED: Final = 10  # one in so many ascents, and rarer, is worth a statement
 NEGLIGIBLE: Final = 0.005  # share of the mass
 
 
-class Region(Record, eq=False):
+class ModalRegion(Record, eq=False):
     """One region of a log density.
 
     mode               highest point found, float64[dimension]
@@ -78,7 +78,7 @@ class Regions(Record, eq=False):
     statement  what was done and what may be concluded, in a sentence or two
     """
 
-    regions: tuple[Region, ...]
+    regions: tuple[ModalRegion, ...]
     ascents: int
     gradients: int
     complete: bool
@@ -182,7 +182,7 @@ class _Search:
             begins[k] = self.linkage.positions[point] + widths[k] * (curvature.factor @ normals[k])
         self.ascend_from(begins, self.coordinates(), 2.0 * widths, SECOND_EVALUATIONS)
 
-    def ascend_from(self, begins: Floats, coordinates: Coordinates, longest: Floats, most: int) -> None:
+    def ascend_from(self, begins: Floats, coordinates: LinearMap, longest: Floats, most: int) -> None:
         """Ascents from these points."""
         ends = self.evaluations.ascend(begins, coordinates, longest, self.centre, most, TOLERANCE)
         self.linkage.add(ends.points, ends.logps, from_starts=True)
@@ -198,7 +198,7 @@ class _Search:
             self.polish(peaks, self.coordinates())
             self.linkage.link(self.coordinates())
 
-    def polish(self, points: list[int], coordinates: Coordinates) -> None:
+    def polish(self, points: list[int], coordinates: LinearMap) -> None:
         """Ascend from these points to their modes, and find the curvature there."""
         most = min(POLISH_EVALUATIONS, self.evaluations.left // (2 * len(points)))
         if most < FEWEST_POLISH_EVALUATIONS:
@@ -230,7 +230,7 @@ class _Search:
         known = [(p, c) for p in points if (c := self.curvatures.get(p)) is not None]
         return sorted(known, key=lambda pair: -laplace(float(self.linkage.logps[pair[0]]), pair[1]))[:MOST_ANCHORS]
 
-    def coordinates(self) -> Coordinates:
+    def coordinates(self) -> LinearMap:
         """Whitened by the heaviest mode, or scaled as the starting points where there is none yet."""
         anchors = self.anchors()
         return whitened_by(anchors[0][1].factor) if anchors else scaled_by(self.scales)
@@ -258,7 +258,7 @@ class _Search:
         ended_in = linkage.labels[linkage.from_starts]
         order = np.lexsort((np.arange(len(peaks)), -np.nan_to_num(shares, nan=-1.0)))
         found = tuple(
-            Region(
+            ModalRegion(
                 mode=linkage.positions[peaks[k]].copy(),
                 logp=float(linkage.logps[peaks[k]]),
                 laplace=float(by_curvature[k]),
@@ -281,7 +281,7 @@ class _Search:
             statement=self.statement(found, complete),
         )
 
-    def statement(self, found: tuple[Region, ...], complete: bool) -> str:
+    def statement(self, found: tuple[ModalRegion, ...], complete: bool) -> str:
         """What was done, and what may be concluded."""
         linkage, budget = self.linkage, self.evaluations.budget
         if not self.ascents:

@@ -15,7 +15,7 @@ from consilience.errors import SamplingError
 from consilience.inference.density import LogDensity
 from consilience.inference.modes.evaluations import Evaluations, Floats, Stopped
 from consilience.inference.modes.membership import regions_above
-from consilience.inference.modes.search import Region, Regions
+from consilience.inference.modes.search import ModalRegion, Regions
 from consilience.record import Record
 
 RANDOM: Final = 200  # draws taken at random
@@ -40,7 +40,7 @@ class Visits(Record, eq=False):
     elsewhere: float
     gradients: int
 
-    def unvisited(self, found: Regions) -> tuple[Region, ...]:
+    def unvisited(self, found: Regions) -> tuple[ModalRegion, ...]:
         """The regions of more than 0.5 % of the mass that no draw came to: a run with such is not converged."""
         return tuple(r for r, seen in zip(found.regions, self.visited, strict=True) if r.substantial and not seen)
 
@@ -92,7 +92,7 @@ def visits(
     return Visits(visited, shares, float(np.mean(at_random < 0)), spent)
 
 
-def _nearest(points: Floats, region: Region) -> NDArray[np.int64]:
+def _nearest(points: Floats, region: ModalRegion) -> NDArray[np.int64]:
     """The draws nearest to a mode, in its deviations: as many as would lie there, and no more than are needed."""
     assert region.factor is not None  # a region that counts has one
     wanted = int(np.clip(np.ceil(region.share * len(points)), ENOUGH, NEAREST))
