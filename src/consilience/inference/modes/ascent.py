@@ -45,7 +45,7 @@ def scaled_by(scale: NDArray[np.float64]) -> LinearMap:
 
 
 def whitened_by(factor: NDArray[np.float64]) -> LinearMap:
-    """The map from coordinates in which the covariance is the identity; its Cholesky factor, float64[dimension, dimension]."""
+    """From coordinates in which a covariance is the identity; its Cholesky factor, float64[dimension, dimension]."""
     return LinearMap(dense=True, scale=np.zeros(1), factor=np.ascontiguousarray(factor, np.float64).reshape(-1))
 
 
