@@ -42,6 +42,8 @@ def curvature_at(evaluations: Evaluations, mode: Floats) -> Curvature | None:
     width = NUDGE * np.maximum(1.0, np.abs(mode))
     moves = np.concatenate([np.diag(width), -np.diag(width)])
     gradients = evaluations.gradients(mode + moves)
+    if not np.isfinite(gradients).all():
+        return None
     hessian = (gradients[n:] - gradients[:n]) / (2.0 * width[:, None])
     hessian = 0.5 * (hessian + hessian.T)
     diagonal = np.diag(hessian)

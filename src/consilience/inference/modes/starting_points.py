@@ -15,7 +15,7 @@ from consilience.inference.modes.membership import regions_above
 from consilience.inference.modes.search import Regions
 from consilience.record import Record
 
-SPREAD: Final = 2.0  # deviations of the mode's normal, so that chains begin further apart than draws lie
+SPREAD: Final = 2.0  # so that chains begin further apart than draws lie
 SHRINKING: Final = (1.0, 0.75, 0.5, 0.25)  # of the spread, until a point belongs to the region
 BUDGET: Final = 500  # evaluations per chain
 PURPOSE: Final = 1  # of the random numbers
@@ -47,11 +47,13 @@ def starting_points(
 ) -> Starts:
     """A starting point per chain, spread over the regions that hold more than 0.5 % of the mass.
 
-    Where fewer than two regions do, the points given are kept: a mode alone may lie far from the mass.
+    The first chain of a region begins where a draw of the mode's normal lies, for from further out it may leave a small
+    region at once; the others begin `spread` times as far out. Where fewer than two regions hold so much, the points
+    given are kept: a mode alone may lie far from the mass.
 
     points   where chains would begin otherwise, float64[chains, dimension]
     seed     of the random numbers, any integer
-    spread   deviations of the normal around each mode that points are drawn from
+    spread   width of the normals that points are drawn from, in deviations of the mode's
     raises   SamplingError for points of another shape
     """
     given = np.array(points, np.float64)
@@ -66,7 +68,9 @@ def starting_points(
     regions = np.repeat(np.array(substantial), counts)
     normals = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), PURPOSE])).standard_normal(given.shape)
     modes = np.stack([found.regions[k].mode for k in regions])
-    moves = np.stack([spread * (found.regions[k].factor @ z) for k, z in zip(regions, normals, strict=True)])
+    widths = np.full(chains, spread)
+    widths[np.unique(regions, return_index=True)[1]] = 1.0
+    moves = widths[:, None] * np.stack([found.regions[k].factor @ z for k, z in zip(regions, normals, strict=True)])
     with Evaluations(target, BUDGET * chains, threads) as evaluations:
         tried = np.concatenate([modes + factor * moves for factor in SHRINKING])
         usable = regions_above(evaluations, found, tried) == np.tile(regions, len(SHRINKING))
