@@ -19,10 +19,11 @@ from consilience.inference.modes.prominence import Linkage
 from consilience.inference.modes.region_mass import Curvature, curvature_at, importance, laplace
 from consilience.record import Record
 
-BUDGET: Final = 10_000
+BUDGET: Final = 5_000
 FIRST_ASCENTS, FIRST_SCALES, FIRST_EVALUATIONS = 40, (1.0, 3.0, 10.0), 60
 SECOND_ASCENTS, SECOND_SCALES, SECOND_EVALUATIONS = 100, (2.0, 4.0, 8.0), 40
 SECOND_ROUNDS: Final = 4
+FEWEST_ASCENTS: Final = 10  # of either stage; with fewer, a search is not complete
 SECOND_SHARE: Final = 8  # rounds go on until an eighth of the budget was spent on them
 TOLERANCE: Final = 1e-3
 POLISH_EVALUATIONS, FEWEST_POLISH_EVALUATIONS, POLISH_TOLERANCE = 200, 20, 1e-6
@@ -74,7 +75,7 @@ class Regions(Record, eq=False):
                says so
     ascents    from how many starting points
     gradients  evaluations of the log density with its gradient
-    complete   whether everything planned was done
+    complete   whether the budget allowed 10 ascents of either stage at least, and all comparisons of their ends
     statement  what was done and what may be concluded, in a sentence or two
     """
 
@@ -101,7 +102,8 @@ def find_regions(
     position   where it is finite; starting points lie around it, pulled to it where they are outside the support
     seed       of the starting points and of importance sampling, any integer
     scale      unit of the distances of starting points (they lie at 1, 3 and 10 of it), a number or one per coordinate
-    budget     greatest number of evaluations of log density and gradient; an expected run's share
+    budget     greatest number of evaluations of log density and gradient; a quarter is for the first stage, which makes
+               40 ascents at most. Few of these evaluations are needed where ascents converge soon
     threads    at least 1
     stop       int64[1]: once it is not 0, the search ends without a result
     raises     SamplingError for arguments of another shape or out of range
@@ -150,7 +152,7 @@ class _Search:
         n = len(self.centre)
         most = min(FIRST_EVALUATIONS, max(1, self.evaluations.budget // 4))
         count = min(FIRST_ASCENTS, max(1, self.evaluations.budget // 4 // most))
-        self.complete &= count == FIRST_ASCENTS
+        self.complete &= count >= FEWEST_ASCENTS
         widths = np.resize(FIRST_SCALES, count)
         begins = self.centre + widths[:, None] * self.scales * self.generator.standard_normal((count, n))
         self.ascend_from(begins, scaled_by(self.scales), 2.0 * widths, most)
@@ -167,8 +169,9 @@ class _Search:
             count = self.evaluations.affordable(SECOND_ASCENTS, SECOND_EVALUATIONS * 3 // 2)
             anchors = self.anchors()
             if not count or not anchors or (number and self.evaluations.spent >= limit):
+                self.complete &= number > 0 or not anchors
                 break
-            self.complete &= number > 0 or count == SECOND_ASCENTS
+            self.complete &= number > 0 or count >= FEWEST_ASCENTS
             self.around(anchors, count)
             self.link()
 
@@ -314,5 +317,5 @@ class _Search:
                 "probability; to narrow regions in many dimensions fewer lead."
             )
         if not complete:
-            sentences.append(f"The budget of {budget} evaluations did not allow all that was planned.")
+            sentences.append(f"The budget of {budget} evaluations did not allow all comparisons.")
         return " ".join(sentences)

@@ -18,6 +18,7 @@ from consilience.inference.modes.membership import regions_above
 from consilience.inference.modes.search import ModalRegion, Regions
 from consilience.record import Record
 
+MOST_DRAWS: Final = 4000  # of more, every second, third, ... is considered
 RANDOM: Final = 200  # draws taken at random
 NEAREST: Final = 20  # at most, per region
 ENOUGH: Final = 2  # ascents that have to end in a region
@@ -67,6 +68,7 @@ def visits(
     if points.ndim < 2 or points.shape[-1] != target.dimension or not points.size:
         raise SamplingError(f"`draws` needs shape (..., {target.dimension}) and at least one draw, got {points.shape}.")
     points = points.reshape(-1, target.dimension)
+    points = points[:: -(-len(points) // MOST_DRAWS)]
     count = len(found.regions)
     substantial = [k for k, region in enumerate(found.regions) if region.substantial]
     if len(substantial) < 2:
@@ -92,9 +94,27 @@ def visits(
     return Visits(visited, shares, float(np.mean(at_random < 0)), spent)
 
 
+def distinguishing_coordinates(region: ModalRegion, found: Regions, most: int = 3) -> list[int]:
+    """The coordinates that tell a region from the others that count, for naming it: by falling distance in deviations.
+
+    The distance is that from the nearest other mode, in the larger of both deviations along the coordinate.
+    """
+    deviations = [_deviations(other) for other in found.regions if other.substantial and other is not region]
+    modes = [other.mode for other in found.regions if other.substantial and other is not region]
+    apart = np.full(len(region.mode), np.inf)
+    for mode, deviation in zip(modes, deviations, strict=True):
+        apart = np.minimum(apart, np.abs(mode - region.mode) / np.maximum(deviation, _deviations(region)))
+    return [int(k) for k in np.argsort(-apart, kind="stable")[:most]]
+
+
+def _deviations(region: ModalRegion) -> Floats:
+    assert region.factor is not None  # a region that counts has one
+    return np.asarray(np.sqrt((region.factor**2).sum(1)))
+
+
 def _nearest(points: Floats, region: ModalRegion) -> NDArray[np.int64]:
     """The draws nearest to a mode, in its deviations: as many as would lie there, and no more than are needed."""
-    assert region.factor is not None  # a region that counts has one
+    assert region.factor is not None  # as above
     wanted = int(np.clip(np.ceil(region.share * len(points)), ENOUGH, NEAREST))
     distances = np.linalg.norm(np.linalg.solve(region.factor, (points - region.mode).T), axis=0)
     return np.argsort(distances, kind="stable")[:wanted]
