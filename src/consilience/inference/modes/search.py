@@ -24,11 +24,11 @@ FIRST_ASCENTS, FIRST_SCALES, FIRST_EVALUATIONS = 40, (1.0, 3.0, 10.0), 60
 SECOND_ASCENTS, SECOND_SCALES, SECOND_EVALUATIONS = 100, (2.0, 4.0, 8.0), 40
 SECOND_ROUNDS: Final = 4
 FEWEST_ASCENTS: Final = 10  # of either stage; with fewer, a search is not complete
-SECOND_SHARE: Final = 8  # rounds go on until an eighth of the budget was spent on them
+SECOND_SHARE: Final = 8  # of the budget an eighth, after which rounds end
 TOLERANCE: Final = 1e-3
 POLISH_EVALUATIONS, FEWEST_POLISH_EVALUATIONS, POLISH_TOLERANCE = 200, 20, 1e-6
 MOST_REGIONS: Final = 6  # whose curvature is looked at
-MOST_ANCHORS: Final = 3
+MOST_CENTRES: Final = 3  # modes that ascents of the second stage begin around
 MOST_DIMENSIONS: Final = 500  # beyond, a Hessian costs more than it tells, and no mass would be known
 CONVERGED: Final = 1e-2  # g' H g
 DISAGREEMENT: Final = 1.0  # between both log masses, from which they are uncertain
@@ -162,26 +162,33 @@ class _Search:
         self.link()
 
     def second_stage(self) -> None:
-        """Rounds of ascents from around the modes found so far, in coordinates whitened by the heaviest."""
+        """Rounds of ascents from around the modes found so far, in coordinates whitened by the heaviest.
+
+        They end when an eighth of the budget was spent on them, but not with one that found another mode.
+        """
         limit = self.evaluations.spent + self.evaluations.budget // SECOND_SHARE
+        before = 0
         for number in range(SECOND_ROUNDS):
+            modes = self.definite_modes()
             # half as many evaluations are kept for what follows as ascents need at most
             count = self.evaluations.affordable(SECOND_ASCENTS, SECOND_EVALUATIONS * 3 // 2)
-            anchors = self.anchors()
-            if not count or not anchors or (number and self.evaluations.spent >= limit):
-                self.complete &= number > 0 or not anchors
+            if number == 0:
+                self.complete &= count >= FEWEST_ASCENTS or not modes
+            elif self.evaluations.spent >= limit and len(modes) <= before:
                 break
-            self.complete &= number > 0 or count >= FEWEST_ASCENTS
-            self.around(anchors, count)
+            if not count or not modes:
+                break
+            self.around(modes[:MOST_CENTRES], count)
             self.link()
+            before = len(modes)
 
-    def around(self, anchors: list[tuple[int, Curvature]], count: int) -> None:
+    def around(self, modes: list[tuple[int, Curvature]], count: int) -> None:
         """Ascents from around these modes in turn."""
         widths = np.resize(SECOND_SCALES, count)
         normals = self.generator.standard_normal((count, len(self.centre)))
         begins = np.empty_like(normals)
         for k in range(count):
-            point, curvature = anchors[(k // len(SECOND_SCALES)) % len(anchors)]
+            point, curvature = modes[(k // len(SECOND_SCALES)) % len(modes)]
             begins[k] = self.linkage.positions[point] + widths[k] * (curvature.factor @ normals[k])
         self.ascend_from(begins, self.coordinates(), 2.0 * widths, SECOND_EVALUATIONS)
 
@@ -227,16 +234,16 @@ class _Search:
 
     # -- what was found --------------------------------------------------------------------------------------------
 
-    def anchors(self) -> list[tuple[int, Curvature]]:
+    def definite_modes(self) -> list[tuple[int, Curvature]]:
         """Peaks with a positive definite curvature, by falling Laplace mass; without regions, all such points."""
         points = [int(p) for p in self.linkage.peaks()] or list(self.curvatures)
         known = [(p, c) for p in points if (c := self.curvatures.get(p)) is not None]
-        return sorted(known, key=lambda pair: -laplace(float(self.linkage.logps[pair[0]]), pair[1]))[:MOST_ANCHORS]
+        return sorted(known, key=lambda pair: -laplace(float(self.linkage.logps[pair[0]]), pair[1]))
 
     def coordinates(self) -> LinearMap:
         """Whitened by the heaviest mode, or scaled as the starting points where there is none yet."""
-        anchors = self.anchors()
-        return whitened_by(anchors[0][1].factor) if anchors else scaled_by(self.scales)
+        modes = self.definite_modes()
+        return whitened_by(modes[0][1].factor) if modes else scaled_by(self.scales)
 
     def regions(self) -> Regions:
         """The result."""
