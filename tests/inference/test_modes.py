@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from typing import Any
 
 import numpy as np
@@ -282,6 +284,19 @@ def test_a_stop_flag_ends_a_search_without_a_result() -> None:
     found = search(standard(3), stop=np.ones(1, np.int64))
     assert (found.regions, found.gradients, found.complete) == ((), 0, False)
     assert "stopped" in found.statement
+
+
+def test_an_interrupt_reaches_the_caller_while_threads_search() -> None:
+    """At once, and no thread is left behind."""
+    target = correlated_normal(400, 1)
+    search(target, budget=1)  # so that everything is compiled
+    threads = threading.active_count()
+    timer = threading.Timer(0.05, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        search(target, budget=1_000_000, threads=2)
+    timer.join()
+    assert threading.active_count() == threads
 
 
 @pytest.mark.parametrize(

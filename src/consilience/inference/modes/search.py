@@ -304,7 +304,9 @@ class _Search:
                 f"Separate regions were not found: none of {self.ascents} starting points had a finite log density, "
                 "nor had points nearer to the position they lie around."
             )
-        sentences = [f"{self.ascents} ascents ended in {len(found)} region{'s' if len(found) > 1 else ''}."]
+        ended = f"{self.ascents} ascents ended in {len(found)} region{'s' if len(found) > 1 else ''}"
+        shares = [f"{100 * region.share:.2g} %" for region in found if region.substantial]
+        sentences = [f"{ended}; {', '.join(shares)} of the mass." if len(shares) > 1 else f"{ended}."]
         known = [region for region in found if np.isfinite(region.share)]
         if not known and np.ptp(linkage.logps) == 0.0:
             sentences.append("The log density is the same at all their ends: it may be flat.")
