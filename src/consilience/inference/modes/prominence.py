@@ -91,19 +91,19 @@ class Linkage:
         return np.array([order[np.argmax(labels == k)] for k in range(int(self.labels.max(initial=-1)) + 1)], np.int64)
 
     def link(self, coordinates: LinearMap, probing: bool = True) -> None:
-        """Find the regions anew; `coordinates` are those in which probes ascend.
+        """Find the regions anew; `coordinates` are those in which distances are measured and probes ascend.
 
         Where the budget does not allow that, they stay as they were and points added since are left out; if there were
         none, all points form one region: what was not shown to be separate counts as linked.
         """
         before = self.labels.copy()
         try:
-            self._assign_and_merge()
+            self._assign_and_merge(coordinates)
             for _ in range(PROBE_ROUNDS if probing else 0):
-                if not (pairs := self._unprobed()):
+                if not (pairs := self._unprobed(coordinates)):
                     break
                 self._probe(pairs, coordinates)
-                self._assign_and_merge()
+                self._assign_and_merge(coordinates)
         except _BudgetError:
             self.complete = False
             known = before.max(initial=-1) >= 0
@@ -130,7 +130,7 @@ class Linkage:
         tips = self.logps[np.array(keys, np.int64).reshape(-1, 2)].min(1)
         return np.asarray(np.minimum(inside, tips))
 
-    def _assign_and_merge(self) -> None:
+    def _assign_and_merge(self, coordinates: LinearMap) -> None:
         clusters = self._clusters()
         leaders = np.array([members[0] for members in clusters], np.int64)
         merged = list(range(len(clusters)))
@@ -145,7 +145,7 @@ class Linkage:
             if before in cluster_of and after in cluster_of:
                 higher, lower = sorted((root(cluster_of[before]), root(cluster_of[after])))
                 merged[lower] = higher
-        heights, joined = self._passes(clusters)
+        heights, joined = self._passes(clusters, coordinates)
         for edge in np.argsort(-heights, kind="stable"):
             higher, lower = sorted(root(int(c)) for c in joined[edge])
             # clusters are numbered by falling peak, so the first of two is the higher one
@@ -182,14 +182,15 @@ class Linkage:
         near |= (distances < ROUND) & (np.abs(depths - 0.5 * distances**2) < EXACTLY)
         return {point for point, yes in zip(others, near, strict=True) if yes}
 
-    def _passes(self, clusters: list[list[int]]) -> tuple[Floats, NDArray[np.int64]]:
+    def _passes(self, clusters: list[list[int]], coordinates: LinearMap) -> tuple[Floats, NDArray[np.int64]]:
         """Heights of the passes between clusters, and the two clusters of each."""
         pairs: list[tuple[int, int]] = []
         joined: list[tuple[int, int]] = []
         separation: list[float] = []
+        places = _scaled(coordinates, self.positions) if len(clusters) > 1 else self.positions
         for b in range(1, len(clusters)):
             for a in range(b):
-                apart = _distances(self.positions[clusters[a]], self.positions[clusters[b]])
+                apart = _distances(places[clusters[a]], places[clusters[b]])
                 for k in np.argsort(apart, axis=None, kind="stable")[:CLOSEST]:
                     i, j = divmod(int(k), len(clusters[b]))
                     pairs.append((clusters[a][i], clusters[b][j]))
@@ -199,10 +200,11 @@ class Linkage:
             return np.zeros(0), np.zeros((0, 2), np.int64)
         return self._heights(pairs, np.array(separation)), np.array(joined, np.int64)
 
-    def _unprobed(self) -> list[tuple[int, int]]:
+    def _unprobed(self, coordinates: LinearMap) -> list[tuple[int, int]]:
         """Pairs of a peak with the nearest one and the nearest higher one that were not compared by probes before."""
         peaks = self.peaks()
-        apart = _distances(self.positions[peaks], self.positions[peaks])
+        places = _scaled(coordinates, self.positions[peaks])
+        apart = _distances(places, places)
         pairs: list[tuple[int, int]] = []
         for k in range(1, len(peaks)):
             nearest = [int(j) for j in np.argsort(apart[k], kind="stable") if j != k]
@@ -221,7 +223,8 @@ class Linkage:
         begins, ends = (self.positions[[pair[side] for pair in pairs]] for side in (0, 1))
         shares = np.arange(1, PROBE_POINTS + 1) / (PROBE_POINTS + 1)
         starts = begins[:, None] + shares[:, None] * (ends - begins)[:, None]
-        spacing = coordinates_length(coordinates, ends - begins) / (PROBE_POINTS + 1)
+        places = _scaled(coordinates, np.concatenate([begins, ends])).reshape(2, len(pairs), -1)
+        spacing = np.linalg.norm(places[1] - places[0], axis=1) / (PROBE_POINTS + 1)
         found = self.evaluations.ascend(
             starts.reshape(-1, starts.shape[2]),
             coordinates,
@@ -233,13 +236,13 @@ class Linkage:
         self.add(found.points, found.logps)
 
 
-def coordinates_length(coordinates: LinearMap, differences: Floats) -> Floats:
-    """Lengths of the rows in the scaled coordinates, float64[rows]."""
-    if coordinates.dense:
-        dimension = differences.shape[1]
-        factor = np.asarray(coordinates.factor).reshape(dimension, dimension)
-        return np.asarray(np.linalg.norm(np.linalg.solve(factor, differences.T), axis=0))
-    return np.asarray(np.linalg.norm(differences / np.asarray(coordinates.scale), axis=1))
+def _scaled(coordinates: LinearMap, positions: Floats) -> Floats:
+    """The positions in scaled coordinates, their mean at 0."""
+    moves = positions - positions.mean(0) if len(positions) else positions
+    if not coordinates.dense:
+        return np.asarray(moves / np.asarray(coordinates.scale))
+    factor = np.asarray(coordinates.factor).reshape(moves.shape[1], moves.shape[1])
+    return np.asarray(np.linalg.solve(factor, moves.T).T)
 
 
 def _distances(first: Floats, second: Floats) -> Floats:
