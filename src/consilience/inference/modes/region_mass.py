@@ -18,7 +18,7 @@ from consilience.record import Record
 FREEDOM: Final = 30.0  # degrees of freedom of the proposals
 DRAWS: Final = 400  # per region
 NUDGE: Final = 1e-5  # of a coordinate, or absolute, for differences of gradients
-SINGULAR: Final = 1e-8  # least eigenvalue of the curvature as a share of the greatest, after scaling; differences are no better
+SINGULAR: Final = 1e-8  # least eigenvalue of the scaled curvature as a share of the greatest: differences know no less
 
 
 class Curvature(Record, eq=False):
