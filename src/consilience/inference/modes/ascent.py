@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from consilience.inference.chain_state import State, finite
-from consilience.inference.density import Density, LogDensity, evaluate, stopped
+from consilience.inference.density import Density, LogDensity, evaluate, open_density, stopped
 from consilience.inference.descent import ARMIJO, Descent, inner, new_descent, point_uphill, remember
 from consilience.inference.hamiltonian import copy
 from consilience.inference.metric import along
-from consilience.inference.native_chain import new_state, open_density
+from consilience.inference.point import Point, finite, new_point
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import inf, isfinite, sqrt
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record, simd
@@ -76,13 +75,13 @@ class Ascents:
 class Climber:
     """Scratch memory of one thread.
 
-    state     `position` holds the scaled coordinates u
+    scaled    its `position` holds the scaled coordinates u
     point     start + F u, f64[dimension]
     slope     gradient of the log density there, f64[dimension]
     """
 
     density: Density
-    state: State
+    scaled: Point
     descent: Descent
     point: Array[f64]
     slope: Array[f64]
@@ -93,7 +92,7 @@ def new_climber(target: LogDensity, stop: NDArray[np.int64]) -> Climber:
     vectors = Vectors(target.dimension)
     return Climber(
         density=open_density(target, stop),
-        state=new_state(0, np.zeros(target.dimension), vectors),
+        scaled=new_point(0, np.zeros(target.dimension), vectors),
         descent=new_descent(vectors),
         point=vectors.vector(),
         slope=vectors.vector(),
@@ -103,7 +102,7 @@ def new_climber(target: LogDensity, stop: NDArray[np.int64]) -> Climber:
 @native(rare=True)
 def place(climber: Climber, coordinates: LinearMap, start: Array[f64], scaled: Array[f64]) -> None:
     """`point` = start + F `scaled`."""
-    n = climber.state.dimension
+    n = climber.scaled.dimension
     if coordinates.dense:
         for i in range(n):
             climber.point[i] = start[i] + along(coordinates.factor[i * n :], scaled, i + 1)
@@ -117,7 +116,7 @@ def evaluate_scaled(
     climber: Climber, coordinates: LinearMap, start: Array[f64], scaled: Array[f64], gradient: Array[f64]
 ) -> f64:
     """Log density at start + F `scaled`; its gradient F' g goes to `gradient`."""
-    n = climber.state.dimension
+    n = climber.scaled.dimension
     slope = climber.slope
     place(climber, coordinates, start, scaled)
     logp = evaluate(climber.density, climber.point, slope)
@@ -138,7 +137,7 @@ def evaluate_scaled(
 @native(rare=True)
 def enter_support(climber: Climber, ascents: Ascents, start: Array[f64], last: i64) -> boolean:
     """Evaluate the starting point, pulled to the centre until density and gradient are finite; False if never."""
-    state = climber.state
+    state = climber.scaled
     n = state.dimension
     for i in range(n):
         state.position[i] = 0.0
@@ -161,7 +160,7 @@ def step_uphill(
 
     last   number of the evaluation after which no other is made
     """
-    state = climber.state
+    state = climber.scaled
     descent = climber.descent
     density = climber.density
     n = state.dimension
@@ -189,7 +188,7 @@ def step_uphill(
 @native(rare=True)
 def ascend(climber: Climber, ascents: Ascents, row: i64) -> None:
     """One ascent, from its point to near a mode or as far as its evaluations reach."""
-    state = climber.state
+    state = climber.scaled
     descent = climber.descent
     n = state.dimension
     start = ascents.points[row * n :]

@@ -60,7 +60,7 @@ class StraightLines:
 @native
 def evaluate_rows(climber: Climber, points: Points, first: i64, step: i64, rows: i64) -> None:
     """Log densities, and gradients where wanted, of rows first, first + step, ... below `rows`."""
-    n = climber.state.dimension
+    n = climber.scaled.dimension
     row = first
     while row < rows and not stopped(climber.density):
         gradient = climber.slope
@@ -73,7 +73,7 @@ def evaluate_rows(climber: Climber, points: Points, first: i64, step: i64, rows:
 @native
 def lowest_rows(climber: Climber, lines: StraightLines, first: i64, step: i64, rows: i64) -> None:
     """Least log densities of lines first, first + step, ... below `rows`; from the middle outwards."""
-    n = climber.state.dimension
+    n = climber.scaled.dimension
     row = first
     while row < rows and not stopped(climber.density):
         begin = lines.begins[row * n :]
