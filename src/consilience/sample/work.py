@@ -90,7 +90,7 @@ class Work:
             yield
         except BaseException:
             if self.store is not None and self.running.finished:
-                self.store.close()
+                self.store.store.close()
             raise
 
     def start(self) -> None:
