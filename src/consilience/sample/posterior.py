@@ -122,8 +122,8 @@ def sample(
     jumps          jumps between past points of all chains after each transition, for separate modes; "auto": 4
                    where chains disagree, or do not come back to where some of them were
     modes          whether separate modes are looked for before the chains begin, by some thousand gradients: chains
-                   then begin in each, and one that no draw has come to forbids "converged". Only where the run decides its
-                   length and chains begin by `init="descent"`
+                   then begin in each, and one that no draw has come to forbids "converged". Only where the run decides
+                   its length and chains begin by `init="descent"`
     monitor        names of deterministics to watch besides the free variables
     max_time       seconds for the run, from where chains begin; it then ends with the draws it has
     window_budget  evaluations of the log density a chain may spend between two checks; one that spends more
