@@ -535,6 +535,9 @@ def test_what_does_not_fit_is_refused() -> None:
     for shape in ((2, 3), (3, 5, 3), (2, 5, 4), (2, 5, 3, 1)):
         with pytest.raises(ShapeError, match="2 chains, with 3 scalars"):
             monitor.extend(np.zeros(shape))
+    other = monitored(np.zeros((2, 5, 3)))
+    with pytest.raises(ShapeError, match=r"in all groups, \[3\] of them"):
+        other.extend(np.zeros((2, 5, 2)), np.zeros((2, 5, 1)))
     with pytest.raises(TypeError, match="complex128"):
         monitor.extend(np.zeros((2, 5, 3), complex))
     for scalars in ([3], [-1]):

@@ -71,10 +71,12 @@ class ConvergenceMonitor:
         length = shapes[0][0][0] if shapes and shapes[0] and shapes[0][0] else 0
         fits = all(len(group) == self.chains for group in groups)
         fits = fits and all(len(s) == 2 and s[0] == length and s == own[0] for own in shapes for s in own)
-        if not fits or sum(own[0][1] for own in shapes) != self.scalars:
+        widths = [own[0][1] for own in shapes] if fits else []
+        before = [group[0].shape[1] for group in self._blocks[0][1]] if self._blocks else widths
+        if not fits or sum(widths) != self.scalars or widths != before:
             raise ShapeError(
                 f"draws need the shape (draw, scalar) for each of {self.chains} chains, with {self.scalars} scalars in "
-                f"all groups; {shapes} came"
+                f"all groups{f', {before} of them,' if self._blocks else ''}; {shapes} came"
             )
         if (self.count + length) * self.chains > MOST_DRAWS:
             raise ShapeError(
