@@ -23,6 +23,7 @@ NAMES = [
     "monitor",
     "decisions",
     "predictive",
+    "modes",
     "convergence.table",
     "convergence.coverage",
     "convergence.certificates",

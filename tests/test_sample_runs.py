@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +22,7 @@ import xarray
 import consilience as pm
 from consilience.errors import StorageError
 from consilience.run import DrawsMade, Event, Progress
+from tests.run.support import copied
 from tests.test_sample import QUIET, assert_same_draws
 
 LONG: dict[str, Any] = {"random_seed": 3, "target_ess": 1e9, "max_draws": 300, **QUIET}
@@ -38,10 +38,6 @@ def model() -> pm.Model:
         pm.Deterministic("theta", z * x, dims="group")
         pm.Normal("y", mu + s + z, 1.0, observed=[0.5, 1.0, 2.0], dims="group")
     return result
-
-
-def contents(place: Path) -> dict[str, bytes]:
-    return {entry.name: entry.read_bytes() for entry in sorted(place.iterdir())}
 
 
 # ---- the default
@@ -162,10 +158,10 @@ def test_a_constant_deterministic_is_said_and_blocks_nothing() -> None:
 def test_an_unknown_name_to_monitor_is_refused_before_anything_is_touched(tmp_path: Path) -> None:
     with model():
         pm.sample(checkpoint=tmp_path / "c", **LONG)
-        before = contents(tmp_path / "c")
+        before = (tmp_path / "c").read_bytes()
         with pytest.raises(pm.ModelError, match=r"`monitor` names \['w'\]"):
             pm.sample(monitor="w", checkpoint=tmp_path / "c", overwrite=True, **QUIET)
-    assert contents(tmp_path / "c") == before
+    assert (tmp_path / "c").read_bytes() == before
 
 
 def test_a_start_that_is_not_finite_names_the_variable() -> None:
@@ -292,7 +288,7 @@ def test_another_model_or_other_data_are_refused(tmp_path: Path) -> None:
     """With what differs; the checkpoint stays as it is."""
     with model():
         pm.sample(random_seed=1, checkpoint=tmp_path / "c", target_ess=100, **QUIET)
-    before = contents(tmp_path / "c")
+    before = (tmp_path / "c").read_bytes()
     changed = model()
     with changed:
         pm.set_data({"x": [1.0, 2.0, 4.0]})
@@ -302,16 +298,16 @@ def test_another_model_or_other_data_are_refused(tmp_path: Path) -> None:
         pm.resume(tmp_path / "c", changed, progressbar=False)
     with pytest.raises(pm.SamplingError, match=r"cannot be resumed with the same draws: .*model was .* and is"):
         pm.resume(tmp_path / "c", other, progressbar=False)
-    assert contents(tmp_path / "c") == before
+    assert (tmp_path / "c").read_bytes() == before
 
 
 def test_a_checkpoint_is_not_replaced_by_accident(tmp_path: Path) -> None:
     with model():
         first = pm.sample(random_seed=1, checkpoint=tmp_path / "c", target_ess=100, **QUIET)
-        before = contents(tmp_path / "c")
+        before = (tmp_path / "c").read_bytes()
         with pytest.raises(StorageError, match="holds the checkpoint of another run"):
             pm.sample(random_seed=2, checkpoint=tmp_path / "c", **QUIET)
-        assert contents(tmp_path / "c") == before
+        assert (tmp_path / "c").read_bytes() == before
         second = pm.sample(random_seed=2, checkpoint=tmp_path / "c", target_ess=100, overwrite=True, **QUIET)
         kept = pm.resume(tmp_path / "c", progressbar=False)
         with pytest.raises(StorageError, match="holds no checkpoint"):
@@ -341,7 +337,7 @@ KILLED = """
     place = Path(sys.argv[1])
     print("begun", flush=True)
     more = {**LONG, "callback": lambda event: __import__("time").sleep(0.01)}
-    if (place / "state.sealed").exists():
+    if place.exists():
         pm.resume(place, model(), progressbar=False)
     else:
         pm.sample(model=model(), checkpoint=place, **more)
@@ -353,11 +349,9 @@ def check_kills(place: Path, delays: list[float]) -> None:
         unbroken = pm.sample(**LONG)
     for delay in delays:
         killed_after(delay, KILLED, place)
-        if (place / "state.sealed").exists():
-            copy = place.with_name("copy")
-            shutil.copytree(place, copy)
-            assert_same_draws(pm.resume(copy, model(), progressbar=False), unbroken)
-            shutil.rmtree(copy)
+        if place.exists():
+            with copied(place) as copy:
+                assert_same_draws(pm.resume(copy, model(), progressbar=False), unbroken)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="kill works differently there")
@@ -381,7 +375,7 @@ STORED = """
 
     place = Path(sys.argv[1])
     print("begun", flush=True)
-    if (place / "c" / "state.sealed").exists():
+    if (place / "c").exists():
         pm.resume(place / "c", model(), progressbar=False)
     else:
         pm.sample(model=model(), checkpoint=place / "c", store=place / "s.zarr", overwrite=True, **VERY_LONG)
@@ -411,7 +405,7 @@ def check_kills_of_storing(place: Path, delays: Sequence[float]) -> list[int]:
     for delay in delays:
         killed_after(delay, STORED, place)
         seen.append(check_store(place / "s.zarr", unbroken))
-    if (place / "c" / "state.sealed").exists():
+    if (place / "c").exists():
         assert_same_draws(pm.resume(place / "c", model(), progressbar=False), unbroken)
         assert check_store(place / "s.zarr", unbroken) == VERY_LONG["draws"]
     return seen

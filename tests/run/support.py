@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import random
 import shutil
+import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +142,15 @@ def finish(running: Running) -> Run:
     return running.wait()
 
 
+@contextlib.contextmanager
+def copied(path: Path) -> Iterator[Path]:
+    """A copy of the checkpoint that a killed run left, with what SQLite needs to undo a write that was cut off."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file in path.parent.glob(f"{path.name}*"):
+            shutil.copy(file, folder)
+        yield Path(folder) / path.name
+
+
 class Tape:
     """A checkpoint written after every round, of which every state is copied: a kill at each of these moments.
 
@@ -155,7 +166,7 @@ class Tape:
         self.inner(course, lanes, windows, last)
         assert self.inner.fault is None
         copy = self.path / f"moment{len(self.moments)}"
-        shutil.copytree(self.path / "live", copy)
+        shutil.copy(self.path / "live", copy)
         stage = type(course.stage).__name__
         inner = getattr(course.stage, "stage", None)
         if inner is not None:

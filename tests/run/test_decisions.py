@@ -177,6 +177,18 @@ def test_fixed_lengths_are_looked_at_once(script: type[Scripted]) -> None:
     assert set(script.checked) == {500}
 
 
+def test_fixed_lengths_need_not_be_checked(script: type[Scripted]) -> None:
+    """Then nothing is kept for it, and no verdict is given; runs that end by the rule are checked all the same."""
+    unchecked = monitor.Monitored(tuple("abcde"), enabled=False)
+    result = run(NORMAL, Options(draws=200), monitored=unchecked)
+    assert (result.verdict.status, result.draws.shape[1]) == ("completed", 200)
+    assert "not checked" in result.verdict.reason
+    assert script.checked == []
+    assert result.check is None
+    run(NORMAL, Options(max_draws=126), monitored=unchecked)
+    assert script.checked == [100, 126]
+
+
 def test_disagreement_is_believed_at_the_second_check_in_a_row(script: type[Scripted]) -> None:
     """From 400 draws on, which is the check at 478; one alone is not enough."""
     script.disagrees = staticmethod(lambda count: True)

@@ -26,7 +26,7 @@ from consilience.run import DrawsMade, Monitored, Options, Run, launch, run_chai
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
 from tests.inference.targets import Target, correlated, correlated_normal, funnel
-from tests.run.support import Tape, Watched, WatchedKernel, fingerprint, finish, resumed, sleepy
+from tests.run.support import Tape, Watched, WatchedKernel, copied, fingerprint, finish, resumed, sleepy
 from tests.run.targets import two_normals
 
 Floats = NDArray[np.float64]
@@ -225,7 +225,7 @@ KILLED = """
 
     place, story = Path(sys.argv[1]), sys.argv[2]
     target, _, options, _ = STORIES[story]
-    if (place / "state.sealed").exists():
+    if place.exists():
         _, about, state = checkpoints.read(place)
         running = launch(target, sleepy(1, 0.02), points(target.dimension), options, seed=3, cores=2)
         supervisor = running.supervisor
@@ -262,12 +262,10 @@ def check_kills(place: Path, story: str, times: int, longest: float) -> None:
     generator = random.Random(7)
     for _ in range(times):
         killed(place, story, generator.random() * longest)
-        if (place / "state.sealed").exists():
-            copy = place.with_name("copy")
-            shutil.copytree(place, copy)
-            got = resumed(copy, target, kernel, points(target.dimension), options, seed=3)
+        if place.exists():
+            with copied(place) as copy:
+                got = resumed(copy, target, kernel, points(target.dimension), options, seed=3)
             assert fingerprint(got) == fingerprint(unbroken)
-            shutil.rmtree(copy)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="kill works differently there")
@@ -288,10 +286,6 @@ def test_killed_at_many_random_moments_and_resumed(story: str, tmp_path: Path) -
 # --- damage ------------------------------------------------------------------------------------------------------
 
 
-def contents(place: Path) -> dict[str, bytes]:
-    return {entry.name: entry.read_bytes() for entry in sorted(place.iterdir())}
-
-
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The checkpoint of a run that was cut off."""
@@ -299,85 +293,97 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(path for path, stage in tape.moments if stage == "Sampling")
 
 
-@pytest.mark.parametrize("name", ["state.sealed", "windows.log"])
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.3, 0.5, 0.9, 0.999, 0.99999])
-def test_truncated_checkpoints_are_refused_and_left_as_they_are(
-    sound: Path, name: str, share: float, tmp_path: Path
-) -> None:
-    place = tmp_path / "c"
-    shutil.copytree(sound, place)
-    whole = (place / name).read_bytes()
-    (place / name).write_bytes(whole[: min(int(len(whole) * share), len(whole) - 1)])
-    before = contents(place)
-    with pytest.raises(StorageError, match="truncated") as caught:
-        resumed(place, NORMAL, NUTS(), points(5), Options(), seed=3)
-    assert name in str(caught.value)
-    assert contents(place) == before
+def test_truncated_checkpoints_are_refused_and_left_as_they_are(sound: Path, share: float, tmp_path: Path) -> None:
+    whole = sound.read_bytes()
+    part = whole[: min(int(len(whole) * share), len(whole) - 1)]
+    (tmp_path / "c").write_bytes(part)
+    with pytest.raises(StorageError, match=r"c' is .*truncated"):
+        resumed(tmp_path / "c", NORMAL, NUTS(), points(5), Options(), seed=3)
+    assert (tmp_path / "c").read_bytes() == part
 
 
-@pytest.mark.parametrize("name", ["state.sealed", "windows.log"])
-@pytest.mark.parametrize("share", [0.01, 0.3, 0.7, 0.999])
-def test_a_changed_byte_is_noticed(sound: Path, name: str, share: float, tmp_path: Path) -> None:
-    place = tmp_path / "c"
-    shutil.copytree(sound, place)
-    changed = bytearray((place / name).read_bytes())
-    changed[int(len(changed) * share)] ^= 1
-    (place / name).write_bytes(changed)
-    before = contents(place)
-    with pytest.raises(StorageError, match=f"{name}.*damaged"):
-        resumed(place, NORMAL, NUTS(), points(5), Options(), seed=3)
-    assert contents(place) == before
-
-
-def test_a_log_that_is_longer_than_the_state_says_is_cut(sound: Path, tmp_path: Path) -> None:
-    """Killed between the log and the state: what came after the state is made anew."""
-    place = tmp_path / "c"
-    shutil.copytree(sound, place)
-    with open(place / "windows.log", "ab") as file:
-        file.write(b"half of a block")
-    got = resumed(place, NORMAL, NUTS(), points(5), Options(), seed=3)
-    assert fingerprint(got) == fingerprint(run_chains(NORMAL, NUTS(), points(5), Options(), seed=3))
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 0.7, 0.9])
+def test_changed_bytes_are_noticed(sound: Path, share: float, tmp_path: Path) -> None:
+    changed = bytearray(sound.read_bytes())
+    place = int(len(changed) * share)
+    for number in range(place, place + 8):
+        changed[number] ^= 1
+    (tmp_path / "c").write_bytes(changed)
+    with pytest.raises(StorageError, match=r"c' is .*damaged"):
+        resumed(tmp_path / "c", NORMAL, NUTS(), points(5), Options(), seed=3)
+    assert (tmp_path / "c").read_bytes() == changed
 
 
 def test_places_that_are_no_place_for_a_checkpoint(sound: Path, tmp_path: Path) -> None:
-    """Another run's, a file, a directory of other things: refused with the reason, and nothing is touched."""
-    shutil.copytree(sound, tmp_path / "other")
+    """Another run's, a directory, a file of something else: refused with the reason, and nothing is touched."""
+    shutil.copy(sound, tmp_path / "other")
     (tmp_path / "file").write_text("mine")
-    (tmp_path / "foreign").mkdir()
-    (tmp_path / "foreign" / "thesis.txt").write_text("mine")
+    (tmp_path / "directory").mkdir()
     for name, message in [
         ("other", "holds the checkpoint of another run.*overwrite=True"),
-        ("file", "is a file; a checkpoint is a directory"),
-        ("foreign", "is a directory with other things in it"),
+        ("file", "is another kind of file"),
+        ("directory", "is a directory; a checkpoint is a file"),
     ]:
         place = tmp_path / name
-        before = place.read_bytes() if place.is_file() else contents(place)
+        before = place.is_file() and place.read_bytes()
         with pytest.raises(StorageError, match=message):
             Checkpoint.create(place, {}, {}, overwrite=name != "other")
-        assert (place.read_bytes() if place.is_file() else contents(place)) == before
+        assert (place.is_file() and place.read_bytes()) == before
     Checkpoint.create(tmp_path / "other", {}, {}, overwrite=True).close()
-    (tmp_path / "empty").mkdir()
-    Checkpoint.create(tmp_path / "empty", {}, {}, overwrite=False).close()
-    with pytest.raises(StorageError, match=r"holds no checkpoint: there is no file 'state\.sealed'"):
-        checkpoints.read(tmp_path / "empty")
-    with pytest.raises(StorageError, match="holds no checkpoint"):
-        checkpoints.read(tmp_path / "nowhere")
+    assert (tmp_path / "other").read_bytes() == sound.read_bytes()  # until the new run has a state
+    (tmp_path / "empty").touch()
+    Checkpoint.create(tmp_path / "empty", {}, {}, overwrite=True).close()
+    for name, message in [
+        ("empty", "is no checkpoint of this library, or truncated"),
+        ("file", "is truncated or damaged .file is not a database"),
+        ("nowhere", "holds no checkpoint: there is no file"),
+    ]:
+        with pytest.raises(StorageError, match=message):
+            checkpoints.read(tmp_path / name)
+
+
+def test_one_run_at_a_time_has_a_checkpoint(sound: Path, tmp_path: Path) -> None:
+    """A second one, new or resumed, is refused; a run that goes on after another took the place writes nothing."""
+    shutil.copy(sound, tmp_path / "c")
+    _, about, state = checkpoints.read(tmp_path / "c")
+    running = launch(NORMAL, NUTS(), points(5), Options(), seed=3)
+    course, lanes = running.supervisor.course, running.supervisor.lanes
+    first = checkpoints.resume(tmp_path / "c", {}, about, state, course, lanes)
+    for attempt in (
+        lambda: Checkpoint.create(tmp_path / "c", {}, {}, overwrite=True),
+        lambda: checkpoints.resume(tmp_path / "c", {}, about, state, course, lanes),
+    ):
+        with pytest.raises(StorageError, match="is being written by another run"):
+            attempt()
+    first.close()
+    second = Checkpoint.create(tmp_path / "c", {}, {}, overwrite=True)
+    second(course, lanes, {}, last=True)
+    assert second.fault is None
+    second.close()
+    before = (tmp_path / "c").read_bytes()
+    first(course, lanes, {}, last=True)
+    first.close()
+    assert "was written by another run meanwhile" in str(first.fault)
+    with pytest.raises(StorageError, match="was written by another run meanwhile"):
+        checkpoints.resume(tmp_path / "c", {}, about, state, course, lanes)
+    assert (tmp_path / "c").read_bytes() == before
 
 
 @pytest.mark.skipif(not Path("/proc/version").exists(), reason="a place nobody can write to")
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match=r"cannot be written"):
+    with pytest.raises(StorageError, match=r"could not be written"):
         Checkpoint.create("/proc/checkpoint", {}, {}, overwrite=False)
 
 
 def test_a_disk_that_fails_on_the_way_ends_the_checkpoint_not_the_run(tmp_path: Path) -> None:
-    """The log vanishes while the run goes on: the fault is kept, the draws are complete."""
-    keep = Checkpoint.create(tmp_path / "c", {}, {}, overwrite=False, interval=0.0)
+    """The file vanishes while the run goes on: the fault is kept, the draws are complete."""
+    keep = Checkpoint.create(tmp_path / "folder" / "c", {}, {}, overwrite=False, interval=0.0)
     running = launch(NORMAL, NUTS(), points(5), Options(), seed=3, keep=keep)
 
     def vanish(event: object) -> None:
         if isinstance(event, DrawsMade):
-            shutil.rmtree(tmp_path / "c", ignore_errors=True)
+            shutil.rmtree(tmp_path / "folder", ignore_errors=True)
 
     running.listeners.add([vanish])
     running.supervisor.send = running.listeners.send  # in step with the run

@@ -19,7 +19,7 @@ import xarray as xr
 import consilience
 from consilience import diagnostics
 from consilience.errors import ShapeError
-from consilience.storage import build, extend
+from consilience.storage import tree_of
 
 RNG = np.random.default_rng(1)
 POSTERIOR = {
@@ -34,21 +34,23 @@ DIMS = {"theta": ["school"], "L": [None, "row"], "y": ["school"]}
 @pytest.fixture
 def tree() -> xr.DataTree:
     """A result with all that a run leaves."""
-    return build(
-        POSTERIOR,
-        {"diverging": np.zeros((4, 50), dtype=bool), "energy": RNG.normal(size=(4, 50))},
-        {"y": np.arange(3.0)},
-        {"x": np.ones((3, 2)), "n": 7},
+    return tree_of(
+        {
+            "posterior": POSTERIOR,
+            "posterior_predictive": {"y": RNG.normal(size=(4, 50, 3))},
+            "log_likelihood": {"y": RNG.normal(size=(4, 50, 3))},
+            "sample_stats": {"diverging": np.zeros((4, 50), dtype=bool), "energy": RNG.normal(size=(4, 50))},
+            "prior": {"mu": RNG.normal(size=(1, 20))},
+            "prior_predictive": {"y": RNG.normal(size=(1, 20, 3))},
+            "observed_data": {"y": np.arange(3.0)},
+            "constant_data": {"x": np.ones((3, 2)), "n": 7},
+            "unconstrained_posterior": {"mu": POSTERIOR["mu"]},
+            "warmup_posterior": {"mu": RNG.normal(size=(4, 100))},
+            "warmup_sample_stats": {"diverging": np.ones((4, 100), dtype=bool)},
+        },
         COORDS,
         DIMS,
         {"sampling_time": 1.5, "tuning_steps": 100, "interrupted": False, "seed": None, "kernel": ("nuts",)},
-        warmup_posterior={"mu": RNG.normal(size=(4, 100))},
-        warmup_sample_stats={"diverging": np.ones((4, 100), dtype=bool)},
-        prior={"mu": RNG.normal(size=(1, 20))},
-        prior_predictive={"y": RNG.normal(size=(1, 20, 3))},
-        posterior_predictive={"y": RNG.normal(size=(4, 50, 3))},
-        log_likelihood={"y": RNG.normal(size=(4, 50, 3))},
-        unconstrained_posterior={"mu": POSTERIOR["mu"]},
     )
 
 
@@ -84,7 +86,7 @@ def test_groups_are_those_given(tree: xr.DataTree) -> None:
         "warmup_posterior",
         "warmup_sample_stats",
     }
-    assert set(build(POSTERIOR, {}, {}).children) == {"posterior"}
+    assert set(tree_of({"posterior": POSTERIOR, "sample_stats": {}}).children) == {"posterior"}
 
 
 def test_attributes_tell_the_origin(tree: xr.DataTree) -> None:
@@ -110,7 +112,7 @@ def test_attributes_tell_the_origin(tree: xr.DataTree) -> None:
 def test_draws_are_not_copied() -> None:
     """A posterior may fill half the memory."""
     draws = np.zeros((2, 10, 5))
-    assert np.shares_memory(build({"x": draws})["posterior"]["x"].values, draws)
+    assert np.shares_memory(tree_of({"posterior": {"x": draws}})["posterior"]["x"].values, draws)
 
 
 def test_arviz_takes_the_tree(tree: xr.DataTree) -> None:
@@ -149,7 +151,7 @@ def test_attributes_are_made_storable() -> None:
         "mapping": {"a": 1},
         "nothing": None,
     }
-    found = build({"x": np.zeros((1, 1))}, attributes=attributes)["posterior"].attrs
+    found = tree_of({"posterior": {"x": np.zeros((1, 1))}}, attributes=attributes)["posterior"].attrs
     assert found["flag"] == 1
     assert type(found["flag"]) is int
     assert found["number"] == 1.5
@@ -158,32 +160,18 @@ def test_attributes_are_made_storable() -> None:
     assert "nothing" not in found
 
 
-def test_extend_adds_a_group_in_place(tree: xr.DataTree) -> None:
-    """The same tree comes back; a group of that name gives way, unless it must not."""
-    found = extend(tree, "predictions", {"y": np.zeros((4, 50, 3))}, COORDS, DIMS, {"note": "new"})
-    assert found is tree
-    assert tree["predictions"]["y"].dims == ("chain", "draw", "school")
-    assert tree["predictions"].attrs["note"] == "new"
-    assert tree["predictions"].attrs["creation_library"] == "consilience"
-    extend(tree, "posterior_predictive", {"z": np.zeros((4, 50))})
-    assert list(tree["posterior_predictive"].data_vars) == ["z"]
-    with pytest.raises(ValueError, match="replace=True"):
-        extend(tree, "prior", {"z": np.zeros((4, 50))}, replace=False)
-    assert list(tree["prior"].data_vars) == ["mu"]
-    extend(tree, "predictions_constant_data", {"x": np.zeros(3)})
-    assert tree["predictions_constant_data"]["x"].dims == ("x_dim_0",)
-
-
 def test_draws_may_have_their_own_labels() -> None:
     """Chains and draws count from 0 unless labels are given."""
-    tree = build({"x": np.zeros((2, 3))}, coords={"draw": [10, 20, 30]})
+    tree = tree_of({"posterior": {"x": np.zeros((2, 3))}}, coords={"draw": [10, 20, 30]})
     assert tree["posterior"]["draw"].values.tolist() == [10, 20, 30]
     assert tree["posterior"]["chain"].values.tolist() == [0, 1]
 
 
 def test_labels_may_be_tuples() -> None:
     """Pairs stay single labels."""
-    tree = build({"x": np.zeros((2, 3, 2))}, coords={"pair": [("a", 1), ("b", 2)]}, dims={"x": ["pair"]})
+    tree = tree_of(
+        {"posterior": {"x": np.zeros((2, 3, 2))}}, coords={"pair": [("a", 1), ("b", 2)]}, dims={"x": ["pair"]}
+    )
     assert tree["posterior"].sizes["pair"] == 2
 
 
@@ -215,7 +203,7 @@ def test_arrays_that_do_not_fit_are_refused(
 ) -> None:
     """The message names variable, group and dimension."""
     with pytest.raises(ShapeError, match=message):
-        build(arrays, coords=coords, dims=dims)
+        tree_of({"posterior": arrays}, coords, dims)
 
 
 def test_building_takes_milliseconds(tree: xr.DataTree) -> None:
@@ -225,7 +213,7 @@ def test_building_takes_milliseconds(tree: xr.DataTree) -> None:
     seconds = []
     for _ in range(5):
         begin = time.perf_counter()
-        build(posterior, stats)
+        tree_of({"posterior": posterior, "sample_stats": stats})
         seconds.append(time.perf_counter() - begin)
     assert min(seconds) < 0.05
 

@@ -13,9 +13,9 @@ import pytest
 import xarray as xr
 
 from consilience.errors import StorageError
-from consilience.storage import build, files, netcdf
-from consilience.storage.lock import Lock
+from consilience.storage import files, netcdf, tree_of
 from consilience.storage.netcdf import write_netcdf
+from tests.storage.stores import names
 
 RNG = np.random.default_rng(4)
 
@@ -23,13 +23,19 @@ RNG = np.random.default_rng(4)
 @pytest.fixture
 def tree() -> xr.DataTree:
     """A result with all kinds of arrays."""
-    return build(
-        {"mu": RNG.normal(size=(2, 5)), "theta": RNG.normal(size=(2, 5, 3)), "k": np.ones((2, 5), dtype=np.int64)},
-        {"diverging": np.array([[True, False, True, False, False]] * 2)},
-        {"y": np.arange(3.0)},
-        coords={"school": ["A", "B", "CC"]},
-        dims={"theta": ["school"], "y": ["school"]},
-        attributes={"status": "converged", "seed": 7, "windows": [1, 2]},
+    return tree_of(
+        {
+            "posterior": {
+                "mu": RNG.normal(size=(2, 5)),
+                "theta": RNG.normal(size=(2, 5, 3)),
+                "k": np.ones((2, 5), dtype=np.int64),
+            },
+            "sample_stats": {"diverging": np.array([[True, False, True, False, False]] * 2)},
+            "observed_data": {"y": np.arange(3.0)},
+        },
+        {"school": ["A", "B", "CC"]},
+        {"theta": ["school"], "y": ["school"]},
+        {"status": "converged", "seed": 7, "windows": [1, 2]},
     )
 
 
@@ -43,7 +49,7 @@ def test_the_tree_comes_back(tmp_path: Path, tree: xr.DataTree) -> None:
                 key: value.dtype for key, value in group.data_vars.items()
             }
         assert found["posterior"].attrs["status"] == "converged"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["run.nc"]
+    assert names(tmp_path) == ["run.nc"]
 
 
 def test_a_file_is_replaced_only_if_asked(tmp_path: Path, tree: xr.DataTree) -> None:
@@ -77,7 +83,7 @@ def test_a_failure_keeps_what_was_there(
         with pytest.raises(StorageError, match=r"No space left on device.*what was there before is kept; free some"):
             write_netcdf(tree, path, overwrite=True)
     assert path.read_text() == "another run"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["run.nc"]
+    assert names(tmp_path) == ["run.nc"]
 
 
 @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="limits are not seen there")
@@ -85,7 +91,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     """It is seen before HDF5 sees it, which may end the process."""
     import resource
 
-    large = build({"x": RNG.normal(size=(2, 20_000))})
+    large = tree_of({"posterior": {"x": RNG.normal(size=(2, 20_000))}})
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
     try:
@@ -93,7 +99,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
             write_netcdf(large, tmp_path / "run.nc")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert list(tmp_path.iterdir()) == []
+    assert names(tmp_path) == []
 
 
 def test_a_disk_with_too_little_space_is_seen_beforehand(
@@ -104,20 +110,20 @@ def test_a_disk_with_too_little_space_is_seen_beforehand(
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     with pytest.raises(StorageError, match="free some space"):
         write_netcdf(tree, tmp_path / "run.nc")
-    assert list(tmp_path.iterdir()) == []
+    assert names(tmp_path) == []
 
 
 def test_labels_that_netcdf_cannot_hold_are_refused(tmp_path: Path) -> None:
     """Pairs as labels; nothing is left."""
-    tree = build({"x": np.zeros((2, 3, 2))}, coords={"pair": [("a", 1), ("b", 2)]}, dims={"x": ["pair"]})
+    tree = tree_of({"posterior": {"x": np.zeros((2, 3, 2))}}, {"pair": [("a", 1), ("b", 2)]}, {"x": ["pair"]})
     with pytest.raises(StorageError, match="netCDF cannot hold a part of the tree"):
         write_netcdf(tree, tmp_path / "run.nc")
-    assert list(tmp_path.iterdir()) == []
+    assert names(tmp_path) == []
 
 
 def test_two_runs_cannot_write_one_file(tmp_path: Path, tree: xr.DataTree) -> None:
     """The second is refused."""
-    with Lock.acquire(tmp_path.resolve() / "run.nc"):
+    with files.lock(tmp_path.resolve() / "run.nc"):
         with pytest.raises(StorageError, match="is being written by another run"):
             write_netcdf(tree, tmp_path / "run.nc")
 

@@ -15,11 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from consilience.errors import ShapeError, StorageError
-from consilience.storage import growing_array
+from consilience.storage import tree_of, zarr_store
 from consilience.storage.zarr_store import ZarrStore
 from tests.storage.stores import (
-    COORDS,
-    DIMS,
     DRAWS,
     FIXED,
     POSTERIOR,
@@ -29,6 +27,7 @@ from tests.storage.stores import (
     chosen,
     create,
     in_memory,
+    names,
     part,
     seen,
     seen_with,
@@ -40,7 +39,7 @@ zarr = pytest.importorskip("zarr", reason="growing stores need it")
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks that a few draws fill."""
-    monkeypatch.setattr(growing_array, "CHUNK_DRAWS", 8)
+    monkeypatch.setattr(zarr_store, "CHUNK_DRAWS", 8)
 
 
 def test_a_store_is_the_tree_of_memory(tmp_path: Path) -> None:
@@ -53,7 +52,7 @@ def test_a_store_is_the_tree_of_memory(tmp_path: Path) -> None:
             assert seen(path) == store.draws == last
         store.finish(FIXED, {"status": "converged", "seed": 8})
     assert seen_with(path, {"status": "converged", "seed": 8}) == 40
-    assert [entry.name for entry in tmp_path.iterdir()] == ["run.zarr"]
+    assert names(tmp_path) == ["run.zarr"]
 
 
 ELEMENT_TYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 f2 f4 f8 c8 c16 >f8 >i4 >c16"
@@ -90,7 +89,7 @@ def test_any_blocks_make_the_same_store(tmp_path: Path, lengths: list[int], budg
     """However draws are cut into blocks, and into chunks."""
     path = tmp_path / "run.zarr"
     with pytest.MonkeyPatch.context() as patched, create(path, overwrite=True) as store:
-        patched.setattr(growing_array, "CHUNK_BYTES", budget)
+        patched.setattr(zarr_store, "CHUNK_BYTES", budget)
         for length in lengths:
             last = min(DRAWS, store.draws + length)
             store.append(blocks(store.draws, last))
@@ -102,16 +101,13 @@ def test_variables_of_no_elements_are_kept(tmp_path: Path) -> None:
     values = np.zeros((2, 9, 0, 3))
     with ZarrStore.create(tmp_path / "run.zarr", chains=2) as store:
         store.append({"posterior": {"x": values}})
-        store.close()
-        store = ZarrStore.reopen(tmp_path / "run.zarr", 9)
         store.append({"posterior": {"x": values}})
-        store.close()
     with xr.open_zarr(tmp_path / "run.zarr", group="posterior") as group:
         assert group["x"].shape == (2, 18, 0, 3)
 
 
 def test_large_draws_make_chunks_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And small ones few files: at most one per thousand draws and variable."""
+    """And small ones few files: at most one per four thousand draws and variable."""
     monkeypatch.undo()
     values = np.zeros((2, 3, 300_000))
     with ZarrStore.create(tmp_path / "run.zarr", chains=2) as store:
@@ -137,41 +133,14 @@ def test_metadata_is_as_zarr_consolidates_it(tmp_path: Path) -> None:
             assert json.loads((path / group / "zarr.json").read_text()) == ours
 
 
-def test_readers_without_consolidated_metadata_lag_behind(tmp_path: Path) -> None:
-    """They see a prefix of all variables alike while draws are appended, and all draws at the end."""
+def test_a_reader_keeps_what_it_saw(tmp_path: Path) -> None:
+    """Opened before draws are appended and read after it."""
     path = tmp_path / "run.zarr"
     with create(path) as store:
-        for first in range(0, DRAWS, 4):
-            store.append(blocks(first, first + 4))
-            with xr.open_zarr(path, group="posterior", consolidated=False) as group:
-                draws = group.sizes["draw"]
-                assert store.draws / 2 <= draws <= store.draws
-                assert_same(group.load(), in_memory(draws)["posterior"].to_dataset())
-            assert zarr.open_array(path / "posterior" / "mu", mode="r").shape == (3, draws)
-    with xr.open_datatree(path, engine="zarr", consolidated=False) as tree:
-        assert tree["posterior"].sizes["draw"] == DRAWS
-
-
-def test_a_reader_keeps_what_it_saw(tmp_path: Path) -> None:
-    """Opened before a restart or a resumption and read after it; the draws it was shown are there."""
-    path = tmp_path / "run.zarr"
-    store = create(path)
-    store.append(blocks(0, 21))
-    with xr.open_zarr(path, group="posterior", chunks=None) as early:
-        store.forget()
-        assert seen(path) == 0
-        store.append(chosen(0, 40, np.s_[:, ::-1]))
-        assert_same(early.load(), in_memory(21)["posterior"].to_dataset())
-    store.forget()
-    store.append(blocks(0, 30))
-    assert seen(path) == 30
-    store.close()
-    with xr.open_zarr(path, group="posterior", chunks=None) as early:
-        store = ZarrStore.reopen(path, 9, coords=COORDS, dims=DIMS)
-        assert seen(path) == 9
-        store.append(blocks(9, 12))
-        assert_same(early.load(), in_memory(30)["posterior"].to_dataset())
-        store.close()
+        store.append(blocks(0, 21))
+        with xr.open_zarr(path, group="posterior", chunks=None) as early:
+            store.append(blocks(21, 40))
+            assert_same(early.load(), in_memory(21)["posterior"].to_dataset())
 
 
 # -- restart, resumption, chains -----------------------------------------------------------------------------------
@@ -181,12 +150,12 @@ def test_a_restart_begins_with_no_draws(tmp_path: Path) -> None:
     """As often as one likes; at the end no chunk is left that nobody sees."""
     path = tmp_path / "run.zarr"
     store = create(path)
-    store.forget()
+    store.restart()
     for draws in (20, 9, 33):
         assert seen(path) == store.draws == 0
         store.append(blocks(0, draws))
         assert seen(path) == draws
-        store.forget()
+        store.restart()
     store.append(blocks(0, 17))
     store.finish(FIXED)
     assert seen_with(path, {}) == 17
@@ -195,29 +164,43 @@ def test_a_restart_begins_with_no_draws(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("draws", [0, 1, 7, 8, 9, 16, 20])
-def test_a_resumed_store_keeps_the_draws_that_count(tmp_path: Path, draws: int) -> None:
-    """Also after its end, and more than once."""
+def test_a_store_may_begin_with_draws(tmp_path: Path, draws: int) -> None:
+    """Those of a checkpoint, in the place of a store that a killed run left."""
     path = tmp_path / "run.zarr"
     with create(path) as store:
         store.append(blocks(0, 20))
-        store.finish(FIXED, {"status": "interrupted"})
-    for _ in range(2):
-        with ZarrStore.reopen(path, draws, coords=COORDS, dims=DIMS) as store:
-            assert store.draws == draws
-            with xr.open_zarr(path, group="posterior") as group:
-                assert group.sizes["draw"] == draws
-            store.append(blocks(draws, 37))
-            store.finish(FIXED, {"status": "converged"})
-        assert seen_with(path, {"status": "converged"}) == 37
+    with create(path, overwrite=True, groups=blocks(0, draws)) as store:
+        assert store.draws == seen(path) == draws
+        store.append(blocks(draws, 37))
+        store.finish(FIXED, {"status": "converged"})
+    assert seen_with(path, {"status": "converged"}) == 37
 
 
-def test_a_store_without_variables_can_be_resumed(tmp_path: Path) -> None:
-    """Killed before the first draws came."""
+def test_a_store_that_has_ended_goes_on(tmp_path: Path) -> None:
+    """With what others added to it; not if another run took its place."""
     path = tmp_path / "run.zarr"
-    create(path).close()
-    with ZarrStore.reopen(path, 0, coords=COORDS, dims=DIMS) as store:
-        store.append(blocks(0, 5))
-        assert seen(path) == 5
+    store = create(path)
+    store.append(blocks(0, 11))
+    store.finish(FIXED, {"status": "interrupted"})
+    store.reopen()
+    store.append(blocks(11, 30))
+    store.finish(FIXED, {"status": "converged"})
+    assert seen_with(path, {"status": "converged"}) == 30
+    tree_of({"predictions": {"z": np.zeros((3, 4))}})["predictions"].to_dataset().to_zarr(
+        path, group="predictions", consolidated=False
+    )
+    store.reopen()
+    store.append(blocks(30, 33))
+    store.finish({})
+    with xr.open_datatree(path, engine="zarr") as tree:
+        assert tree["predictions"].sizes["draw"] == 4
+    create(path, overwrite=True, groups=blocks(0, 33)).close()
+    with pytest.raises(StorageError, match="was written by another run meanwhile"):
+        store.reopen()
+    with create(path, overwrite=True):
+        with pytest.raises(StorageError, match="is being written by another run"):
+            store.reopen()
+    assert seen(path) == 0
 
 
 def test_lost_chains_are_left_out(tmp_path: Path) -> None:
@@ -225,16 +208,12 @@ def test_lost_chains_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "run.zarr"
     store = create(path)
     store.append(blocks(0, 19))
-    with xr.open_zarr(path, group="posterior", chunks=None) as early:
-        store.keep_chains([0, 2])
-        assert_same(early.load(), in_memory(19)["posterior"].to_dataset())
+    store.keep_chains([0, 2])
     store.append(chosen(19, 30, np.s_[[0, 2]]))
     with pytest.raises(StorageError, match=r"needs the shape \(2, draws, \.\.\.\), and has \(3, 1\)"):
         store.append(blocks(30, 31))
-    store.close()
-    store = ZarrStore.reopen(path, 28, coords=COORDS, dims=DIMS)
     store.keep_chains([1])
-    store.append(chosen(28, 33, np.s_[[2]]))
+    store.append(chosen(30, 33, np.s_[[2]]))
     store.finish(FIXED)
     with xr.open_datatree(path, engine="zarr") as tree:
         for name in ("posterior", "sample_stats"):
@@ -256,7 +235,7 @@ def test_another_run_is_replaced_only_if_asked(tmp_path: Path) -> None:
         assert seen(path) == 0
         store.append(blocks(0, 3))
     assert seen(path) == 3
-    assert [entry.name for entry in tmp_path.iterdir()] == ["run.zarr"]
+    assert names(tmp_path) == ["run.zarr"]
 
 
 def test_an_empty_directory_is_taken(tmp_path: Path) -> None:
@@ -306,37 +285,22 @@ def test_what_is_no_store_is_never_replaced(tmp_path: Path, case: str, message: 
 
 
 def contents_of(folder: Path) -> dict[str, bytes]:
-    """All files and directories in a folder."""
-    return {str(entry): entry.read_bytes() if entry.is_file() else b"" for entry in folder.rglob("*")}
-
-
-def test_stores_that_cannot_be_resumed_are_refused(tmp_path: Path) -> None:
-    """With the reason; they are not changed."""
-    path = tmp_path / "run.zarr"
-    with pytest.raises(StorageError, match="does not exist"):
-        ZarrStore.reopen(path, 0)
-    with create(path) as store:
-        store.append(blocks(0, 12))
-    with pytest.raises(StorageError, match="has 12 draws, and 13 are to be kept"):
-        ZarrStore.reopen(path, 13)
-    chunk = path / "posterior/theta/c/0/1/0"
-    contents = chunk.read_bytes()
-    chunk.write_bytes(contents[:-1])
-    with pytest.raises(StorageError, match=rf"1/0' has {len(contents) - 1} bytes instead of {len(contents)}"):
-        ZarrStore.reopen(path, 12)
-    chunk.unlink()
-    with pytest.raises(StorageError, match="1/0' is missing"):
-        ZarrStore.reopen(path, 12)
-    (path / "zarr.json").write_text((path / "zarr.json").read_text()[:-5])
-    with pytest.raises(StorageError, match="is not a store of this library"):
-        ZarrStore.reopen(path, 8)
+    """All files and directories in a folder but locks."""
+    entries = [entry for entry in folder.rglob("*") if not entry.name.endswith(".lock")]
+    return {str(entry): entry.read_bytes() if entry.is_file() else b"" for entry in entries}
 
 
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        ({"posterior": {"mu": np.zeros((3, 2))}}, "'posterior/count' was not given"),
-        ({"posterior": POSTERIOR | {"new": np.zeros((3, DRAWS))}, "sample_stats": STATISTICS}, "was not there before"),
+        (
+            {"posterior": {"mu": np.zeros((3, 2))}},
+            "'posterior/count' was int64 of shape .. in each draw, and is now not given",
+        ),
+        (
+            {"posterior": POSTERIOR | {"new": np.zeros((3, DRAWS))}, "sample_stats": STATISTICS},
+            "'posterior/new' was not given, and is now float64",
+        ),
         ({"posterior": POSTERIOR, "sample_stats": part(STATISTICS, 0, 2)}, "the same number of draws, and have"),
         (
             {"posterior": {"mu": np.zeros((2, 40))}},
@@ -398,7 +362,7 @@ def test_labels_that_cannot_be_stored_are_refused(tmp_path: Path) -> None:
             store.append({"posterior": {"x": np.zeros((1, 2, 2))}})
     with pytest.raises(ShapeError, match="'chain'"):
         ZarrStore.create(tmp_path / "other.zarr", chains=2, coords={"chain": [1, 2, 3]})
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["run.zarr"]
+    assert names(tmp_path) == ["run.zarr"]
 
 
 def test_a_store_that_has_ended_takes_nothing(tmp_path: Path) -> None:
@@ -408,21 +372,9 @@ def test_a_store_that_has_ended_takes_nothing(tmp_path: Path) -> None:
         store.finish({"posterior": {"mu": np.zeros((3, 1))}})
     store.close()
     append, finish, keep = lambda: store.append(blocks(0, 1)), lambda: store.finish({}), lambda: store.keep_chains([0])
-    for act in (append, store.forget, finish, keep):
+    for act in (append, store.restart, finish, keep):
         with pytest.raises(StorageError, match="reopen goes on with it"):
             act()
-
-
-def test_names_that_one_filesystem_takes_for_one_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where upper and lower case are the same; elsewhere both are kept."""
-    both = {"posterior": {"a": np.zeros((1, 2)), "A": np.ones((1, 2))}}
-    with ZarrStore.create(tmp_path / "run.zarr", chains=1) as store:
-        (tmp_path / "run.zarr" / "ZARR.JSON").touch()
-        with pytest.raises(StorageError, match="'a' and 'A' in group 'posterior' are one name"):
-            store.append(both)
-        (tmp_path / "run.zarr" / "ZARR.JSON").unlink(missing_ok=True)
-        if not (tmp_path / "run.zarr" / "ZARR.JSON").exists():
-            store.append(both)
 
 
 def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -430,4 +382,4 @@ def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(StorageError, match=r"pip install 'consilience\[zarr\]'"):
         create(tmp_path / "run.zarr")
-    assert list(tmp_path.iterdir()) == []
+    assert names(tmp_path) == []

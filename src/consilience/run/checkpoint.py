@@ -1,8 +1,7 @@
 """A run's state on disk, so that a run that was killed goes on with the draws it would have had.
 
-A directory holds a sealed file with the state between two rounds and a log of the windows up to then. The log is
-written first, the sealed file, which says how much of the log counts, replaced after: whatever happens between,
-the two that are there belong together.
+One file holds the state between two rounds and the windows up to then; both are written in one transaction
+(`storage/state_file.py`).
 """
 
 from __future__ import annotations
@@ -10,10 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Final
 
 from consilience.errors import StorageError
 from consilience.inference.messages import Divergences, Window
@@ -21,42 +17,36 @@ from consilience.record import replace
 from consilience.run.course import Course
 from consilience.run.lanes import Lane
 from consilience.run.stopping import Verdict
-from consilience.storage.draw_log import DrawLog
-from consilience.storage.lock import Lock
-from consilience.storage.sealed import seal, unseal
+from consilience.storage import files, state_file
 
-STATE: Final = "state.sealed"
-LOG: Final = "windows.log"
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
 INTERVAL: Final = 30.0  # seconds between two writings at most
 SHARE: Final = 0.02  # of the time, that writing may take where it is fast
 
 
 class Checkpoint:
-    """The checkpoint of one run; called as `supervisor.Keep`.
+    """The checkpoint of one run, made by `create` or `resume`; called as `supervisor.Keep`.
 
     identity   what has to be equal for a run to be resumed: names with strings or numbers
     about      further things that whoever resumes the run wants to know
+    fault      why nothing is written any more; the run goes on in memory
     """
 
     def __init__(
-        self,
-        path: Path,
-        identity: Mapping[str, Any],
-        about: Mapping[str, Any],
-        log: DrawLog,
-        lock: Lock,
-        interval: float = INTERVAL,
+        self, path: Path, identity: Mapping[str, Any], about: Mapping[str, Any], lock: BaseFileLock, interval: float
     ) -> None:
         self.path = path
-        self.lock = lock
         self.identity = dict(identity)
         self.about = dict(about)
-        self.log = log
         self.interval = interval
-        self._closed = False
-        self._pending: list[dict[str, NDArray[Any]]] = []
-        self._due = 0.0  # at once: a state has to be there before anything is lost
         self.fault: StorageError | None = None
+        self._lock = lock
+        self._pending: list[dict[str, Any]] = []
+        self._count = 0  # blocks in the file
+        self._digest: bytes | None = None  # of the state in the file; None: the file is not there yet
+        self._due = 0.0  # at once: a state has to be there before anything is lost
 
     @classmethod
     def create(
@@ -67,31 +57,34 @@ class Checkpoint:
         overwrite: bool,
         interval: float = INTERVAL,
     ) -> Checkpoint:
-        """A checkpoint for a new run; StorageError if there is one already, unless `overwrite`."""
-        place = Path(path)
-        if place.exists() and not place.is_dir():
-            raise StorageError(f"{str(place)!r} is a file; a checkpoint is a directory. Give another path.")
-        if place.is_dir() and not (place / STATE).exists() and not (place / LOG).exists() and any(place.iterdir()):
-            raise StorageError(f"{str(place)!r} is a directory with other things in it; give another path.")
-        if (place / STATE).exists() and not overwrite:
-            raise StorageError(
-                f"{str(place)!r} holds the checkpoint of another run; go on with it by `pm.resume({str(place)!r})`, "
-                "or replace it with `overwrite=True`."
-            )
+        """A checkpoint for a new run, whose file is made with the first state.
+
+        Raises StorageError if there is one already, unless `overwrite`; if there is something else, or if it is being
+        written by another run.
+        """
+        place = Path(path).resolve()
         try:
-            place.mkdir(parents=True, exist_ok=True)
+            place.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StorageError(
-                f"the directory {str(place)!r} for the checkpoint cannot be written: {error}."
-            ) from error
-        lock = Lock.acquire(place.resolve())
+            raise files.failure(place, error, "nothing was changed") from error
+        lock = files.lock(place)
         try:
-            log = DrawLog.create(place / LOG, {}, overwrite=True)
-            (place / STATE).unlink(missing_ok=True)
-        except BaseException:
+            if place.is_dir():
+                raise StorageError(f"{str(place)!r} is a directory; a checkpoint is a file. Give another path.")
+            if place.exists() and not state_file.is_one(place):
+                raise StorageError(f"{str(place)!r} is another kind of file; give another path.")
+            if place.exists() and not overwrite:
+                raise StorageError(
+                    f"{str(place)!r} holds the checkpoint of another run; go on with it by "
+                    f"`pm.resume({str(place)!r})`, or replace it with `overwrite=True`."
+                )
+            files.forget_leftovers(place)
+        except BaseException as error:
             lock.release()
+            if isinstance(error, OSError):
+                raise files.failure(place, error, "nothing was changed") from error
             raise
-        return cls(place, identity, about, log, lock, interval)
+        return cls(place, identity, about, lock, interval)
 
     def __call__(self, course: Course, lanes: list[Lane], windows: Mapping[int, Window], last: bool) -> None:
         """Note the windows of a round, and write if it is time to or nothing more will come."""
@@ -103,61 +96,35 @@ class Checkpoint:
         if not last and now < self._due:
             return
         try:
-            self._write(course, lanes)
-        except StorageError as fault:  # the run goes on in memory; what is on disk stays as it is
+            self._write(_state(course, lanes))
+        except StorageError as fault:  # what is on disk stays as it is
             self.fault = fault
         spent = time.monotonic() - now
         self._due = now + min(self.interval, spent / SHARE)
 
-    def _write(self, course: Course, lanes: list[Lane]) -> None:
-        if self._closed and self._pending:  # a run that is extended
-            self.lock = Lock.acquire(self.path.resolve())
-            self.log = DrawLog.open(self.path / LOG, self.log.length)
-            self._closed = False
-        while self._pending:
-            self.log.append(self._pending[0])
-            del self._pending[0]
-        verdict = course.verdict
-        state = {
-            "course": course.save(),
-            "lanes": [
-                {
-                    "snapshot": lane.snapshot,
-                    "after": list(lane.after),
-                    # those of a round that will be made anew will come again
-                    "failures": lane.failures[: lane.settled_failures]
-                    if lane.index in course.living
-                    else lane.failures,
-                    "lost": lane.index not in course.living,
-                    "seconds": lane.seconds,
-                }
-                for lane in lanes
-            ],
-            "verdict": None if verdict is None else [verdict.status, verdict.reason, verdict.worst],
-            "log": self.log.length,
-        }
-        arrays: dict[str, NDArray[Any]] = {}
-        seal(
-            self.path / STATE,
-            {"identity": self.identity, "about": self.about, "state": _without_arrays(state, arrays)},
-            arrays,
-        )
+    def _write(self, state: Mapping[str, Any]) -> None:
+        if not self._lock.is_locked:  # a run that is extended
+            self._lock = files.lock(self.path)
+        contents = {"identity": self.identity, "about": self.about, "state": state}
+        if self._digest is None:
+            self._digest = state_file.create(self.path, contents, self._pending)
+        else:
+            self._digest = state_file.write(self.path, contents, self._pending, self._count, self._digest)
+        self._count += len(self._pending)
+        self._pending.clear()
 
     def close(self) -> None:
-        """Close the log; a further window opens it again."""
-        self.log.close()
-        self.lock.release()
-        self._closed = True
+        """Let other runs have the place; a further window takes it again."""
+        self._lock.release()
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Identity, `about` and state of a checkpoint; StorageError, with the reason, if there is none or it is damaged."""
-    place = Path(path)
-    if not (place / STATE).exists():
-        raise StorageError(f"{str(place)!r} holds no checkpoint: there is no file {STATE!r} in it.")
-    header, arrays = unseal(place / STATE)
-    state: dict[str, Any] = _with_arrays(header["state"], arrays)
-    return header["identity"], header["about"], state
+    place = Path(path).resolve()
+    if not place.is_file():
+        raise StorageError(f"{str(place)!r} holds no checkpoint: there is no file of that name.")
+    contents, count, digest = state_file.read(place)
+    return contents["identity"], contents["about"], {**contents["state"], "blocks": count, "digest": digest}
 
 
 def resume(
@@ -169,30 +136,44 @@ def resume(
     lanes: list[Lane],
 ) -> Checkpoint:
     """Put course and chains into the state that was read; the checkpoint goes on from there."""
-    place = Path(path)
-    lock = Lock.acquire(place.resolve())
+    place = Path(path).resolve()
+    checkpoint = Checkpoint(place, identity, about, files.lock(place), INTERVAL)
+    checkpoint._count, checkpoint._digest = state["blocks"], state["digest"]
     try:
-        log = DrawLog.open(place / LOG, state["log"])
-        try:
-            _put_back(log, state, course, lanes)
-        except BaseException:
-            log.close()
-            raise
+        _put_back(state_file.blocks(place, state["blocks"], state["digest"]), state, course, lanes)
     except BaseException:
-        lock.release()
+        checkpoint.close()
         raise
-    return Checkpoint(place, identity, about, log, lock)
+    return checkpoint
 
 
-def _put_back(log: DrawLog, state: Mapping[str, Any], course: Course, lanes: list[Lane]) -> None:
-    """Put course and chains into the state that was read, with the windows of the log."""
+def _state(course: Course, lanes: list[Lane]) -> dict[str, Any]:
+    verdict = course.verdict
+    return {
+        "course": course.save(),
+        "lanes": [
+            {
+                "snapshot": lane.snapshot,
+                "after": list(lane.after),
+                # those of a round that will be made anew will come again
+                "failures": lane.failures[: lane.settled_failures] if lane.index in course.living else lane.failures,
+                "lost": lane.index not in course.living,
+                "seconds": lane.seconds,
+            }
+            for lane in lanes
+        ],
+        "verdict": None if verdict is None else [verdict.status, verdict.reason, verdict.worst],
+    }
+
+
+def _put_back(blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], course: Course, lanes: list[Lane]) -> None:
+    """Put course and chains into the state that was read, with the windows up to then."""
     tuning: list[dict[int, Window]] = []
     sampling: list[dict[int, Window]] = []
     attempt = len(state["course"]["restarts"])
-    for block in log.blocks():
-        number, phase = (int(v) for v in block["what"])
-        windows = {int(c): _window(block, int(c)) for c in block["chains"]}
-        if phase == 1 and number == attempt:
+    for block in blocks:
+        windows = {int(c): _window(saved) for c, saved in block["windows"].items()}
+        if block["sampled"] and block["attempt"] == attempt:
             sampling.append(windows)
         else:
             tuning.append(windows if course.options.keep_tuning else {c: _forgotten(w) for c, w in windows.items()})
@@ -212,75 +193,35 @@ def _put_back(log: DrawLog, state: Mapping[str, Any], course: Course, lanes: lis
             lane.chain.restore(lane.snapshot)
 
 
-def _block(course: Course, windows: Mapping[int, Window]) -> dict[str, NDArray[Any]]:
-    """Windows as arrays. Draws that became tuning keep the number of the attempt they were made in."""
+def _block(course: Course, windows: Mapping[int, Window]) -> dict[str, Any]:
+    """Windows as plain values. Draws that became tuning keep the number of the attempt they were made in."""
     sampled = course.last_sampled
-    block: dict[str, NDArray[Any]] = {
-        "what": np.array([course.last_attempt, int(sampled)]),
-        "chains": np.array(list(windows), np.int64),
+    kept = sampled or course.options.keep_tuning
+    return {
+        "attempt": course.last_attempt,
+        "sampled": sampled,
+        "windows": {
+            str(c): {
+                "draws": w.draws if kept else w.draws[:0],
+                "statistics": w.statistics,
+                "gradients": w.gradients if sampled else None,
+                "divergences": [w.divergences.transitions, w.divergences.begins, w.divergences.ends],
+                "step_size": w.step_size,
+                "evaluations": w.evaluations,
+                "seconds": w.seconds,
+            }
+            for c, w in windows.items()
+        },
     }
-    for c, w in windows.items():
-        draws = w.draws if sampled or course.options.keep_tuning else w.draws[:0]
-        block |= {
-            f"{c}.draws": draws,
-            f"{c}.statistics": w.statistics,
-            f"{c}.numbers": np.array([w.step_size, float(w.evaluations), w.seconds]),
-            f"{c}.transitions": w.divergences.transitions,
-            f"{c}.begins": w.divergences.begins,
-            f"{c}.ends": w.divergences.ends,
-        }
-        if sampled and w.gradients is not None:
-            block[f"{c}.gradients"] = w.gradients
-    return block
 
 
-def _window(block: Mapping[str, NDArray[Any]], c: int) -> Window:
-    step_size, evaluations, seconds = block[f"{c}.numbers"].tolist()
-    return Window(
-        draws=block[f"{c}.draws"],
-        statistics=block[f"{c}.statistics"],
-        gradients=block.get(f"{c}.gradients"),
-        divergences=Divergences(block[f"{c}.transitions"], block[f"{c}.begins"], block[f"{c}.ends"]),
-        step_size=step_size,
-        evaluations=int(evaluations),
-        seconds=seconds,
-        snapshot={},
-    )
+def _window(saved: Mapping[str, Any]) -> Window:
+    return Window(**{**saved, "divergences": Divergences(*saved["divergences"]), "snapshot": {}})
 
 
 def _forgotten(window: Window) -> Window:
     """A window of tuning as it stays where tuning draws are not kept."""
     return replace(window, draws=window.draws[:0], gradients=None)
-
-
-ARRAY: Final = "array "  # marks where an array was
-
-
-def _without_arrays(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
-    """Dictionaries, lists and numbers, with a name in place of every array."""
-    if isinstance(value, np.ndarray):
-        name = f"{ARRAY}{len(arrays)}"
-        arrays[name] = value
-        return name
-    if isinstance(value, Mapping):
-        return {key: _without_arrays(inner, arrays) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_arrays(inner, arrays) for inner in value]
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, int) and type(value) is not int and type(value) is not bool:
-        return int(value)  # an enumeration
-    return value
-
-
-def _with_arrays(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    if isinstance(value, str) and value.startswith(ARRAY):
-        return arrays[value]
-    if isinstance(value, dict):
-        return {key: _with_arrays(inner, arrays) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_with_arrays(inner, arrays) for inner in value]
-    return value
 
 
 def differences(saved: Mapping[str, Any], present: Mapping[str, Any]) -> Iterator[str]:

@@ -28,12 +28,14 @@ class Monitored(Record):
     derive    their values (draw, scalar) of coordinates (draw, coordinate); asked for once, of the draws of each chain
               that came since the check before, and kept until the run ends
     enabled   False: runs of fixed length are not checked
+    missed    in words, what of the target no draw (chain, draw, coordinate) has come to; empty if nothing is known
     """
 
     names: tuple[str, ...]
     derived: tuple[str, ...] = ()
     derive: Callable[[Matrix], Matrix] | None = None
     enabled: bool = True
+    missed: Callable[[Matrix], str] | None = None
 
 
 class Monitor:

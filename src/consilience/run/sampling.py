@@ -192,6 +192,10 @@ class Sampling:
             retuned = "divergences" not in self.tuner.answers
             low_energy = stopping.energy_is_low(energies)
             self.verdict = stopping.of_passing(self.divergences, draws, len(self.chains), retuned, low_energy)
+            if self.monitored.missed is not None and self.verdict.status != "not_converged":
+                made = [np.concatenate([some[c].draws for some in self.windows]) for c in self.chains]
+                if missed := self.monitored.missed(np.stack(made)):
+                    self.verdict = Verdict("not_converged", missed)
             missing = [c for c in self.chains if c not in self.tuner.arrived]
             if missing:
                 self.verdict = Verdict(

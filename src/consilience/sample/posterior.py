@@ -23,12 +23,14 @@ from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.record import replace
 from consilience.run import Listener, Options, launch
 from consilience.run import checkpoint as checkpoints
+from consilience.run.workers import usable_cores
 from consilience.sample import keywords
 from consilience.sample.ahead import prepare_sampler
 from consilience.sample.arguments import extras, wanted, whole_number
 from consilience.sample.background import BackgroundSampling
 from consilience.sample.memory import naming_the_largest
 from consilience.sample.monitoring import monitored_of
+from consilience.sample.separate_modes import SeparateModes, searches
 from consilience.sample.step_methods import DivisibleDensity, assigned, kernel_from
 from consilience.sample.work import Work, identity, options_from
 
@@ -71,6 +73,7 @@ def sample(
     metric: Form = "auto",
     escalate: bool = True,
     jumps: int | Literal["auto"] = 0,
+    modes: bool = True,
     monitor: str | Sequence[str] | None = None,
     max_time: float | None = None,
     window_budget: int | None = None,
@@ -118,11 +121,14 @@ def sample(
     escalate       whether divergences lead to another tuning with smaller steps, once
     jumps          jumps between past points of all chains after each transition, for separate modes; "auto": 4
                    where chains disagree, or do not come back to where some of them were
+    modes          whether separate modes are looked for before the chains begin, by some thousand gradients: chains
+                   then begin in each, and one that no draw has come to forbids "converged". Only where the run decides
+                   its length and chains begin by `init="descent"`
     monitor        names of deterministics to watch besides the free variables
     max_time       seconds for the run, from where chains begin; it then ends with the draws it has
     window_budget  evaluations of the log density a chain may spend between two checks; one that spends more
                    is restarted once, then left out
-    checkpoint     directory in which the run's state is kept while it goes on; see `pm.resume`
+    checkpoint     file in which the run's state is kept while it goes on; see `pm.resume`
     store          "….zarr": draws are appended there while the run goes on; "….nc": written at the end
     overwrite      whether checkpoint and store may replace those of another run
     deterministics "lazy": computed from the draws when they are looked at; "eager": at the end of the run
@@ -196,6 +202,10 @@ def sample(
             width=WIDE if init == "descent" else 1.0,
         )
     monitored = monitored_of(owner, density, monitor)
+    modes = searches(modes, kernel, density, draws=draws, initvals=initvals, init=init, chains=chains)
+    if modes:
+        search = SeparateModes(density, monitored, seed, usable_cores() if cores is None else cores)
+        points, monitored = search.spread(points), replace(monitored, missed=search.missed)
     keeper = None
     if checkpoint is not None:
         known = identity(signature(density), kernel, options, chains, seed)
@@ -205,6 +215,7 @@ def sample(
             "checks": compute_convergence_checks,
             "extras": list(further),
             "lazily": deterministics == "lazy",
+            "modes": modes,
             "store": None if store is None else str(store),
         }
         keeper = checkpoints.Checkpoint.create(checkpoint, known, about, overwrite)
@@ -264,7 +275,7 @@ def resume(
 
     The draws are those of a run that was never cut off, bit for bit. A run that had ended gives its result.
 
-    path      the directory given as `checkpoint`
+    path      the file given as `checkpoint`
     model     the same model with the same data, defined as then
     max_time  seconds for what is left of the run; the limit of the run that was cut off does not count any more
     returns   as `sample`; the other arguments are as there
@@ -288,6 +299,10 @@ def resume(
             "model and its data as they were, or sample anew with `overwrite=True`."
         )
     options = replace(options, max_time=max_time)
+    monitored = monitored_of(owner, density, about["monitor"])
+    if about["modes"]:
+        search = SeparateModes(density, monitored, seed, usable_cores() if cores is None else cores)
+        monitored = replace(monitored, missed=search.missed)
     points = np.zeros((chains, density.dimension))  # where chains began does not matter: they go on where they were
     running = launch(
         DivisibleDensity(density),
@@ -296,7 +311,7 @@ def resume(
         options,
         seed=seed,
         cores=cores,
-        monitored=monitored_of(owner, density, about["monitor"]),
+        monitored=monitored,
         operations=density.operations,
     )
     supervisor = running.supervisor

@@ -63,15 +63,13 @@ def sample_prior_predictive(
         values = predict(owner, names, {}, draws, seed_from(random_seed))
     if not return_inferencedata:
         return values
-    return storage.build(
-        {},
-        prior={n: values[n][None] for n in names if n in free},
-        prior_predictive={n: values[n][None] for n in names if n in observed},
-        observed_data=observed_data(owner),
-        constant_data=constant_data(owner),
-        coords=owner.coords,
-        dims=owner.named_vars_to_dims,
-    )
+    groups = {
+        "prior_predictive": {n: values[n][None] for n in names if n in observed},
+        "prior": {n: values[n][None] for n in names if n in free},
+        "observed_data": observed_data(owner),
+        "constant_data": constant_data(owner),
+    }
+    return storage.tree_of(groups, owner.coords, owner.named_vars_to_dims)
 
 
 def _without_potentials(model: Model) -> None:

@@ -27,42 +27,30 @@ class Storing:
 
     @classmethod
     def create(cls, work: Work, path: str | Path, overwrite: bool) -> Storing:
-        """A store for a new run; raises StorageError if it cannot be made."""
+        """A store for a run that begins, or goes on with the draws of its checkpoint; StorageError if it can't be."""
         from consilience.storage.zarr_store import ZarrStore
 
-        model, setting = work.model, work.running.supervisor.course.setting
+        model, course = work.model, work.running.supervisor.course
+        groups = {}
+        if course.sampling is not None and course.sampling.count:
+            so_far = work.running.supervisor.so_far()
+            groups = {"posterior": work.named(so_far.draws), "sample_stats": dict(so_far.statistics)}
+        living = list(course.living)
         store = ZarrStore.create(
             path,
-            chains=setting.chains,
-            coords=model.coords,
+            chains=len(living),
+            coords={**model.coords, "chain": living},
             dims=model.named_vars_to_dims,
             attributes={"status": "running", "seed": work.running.supervisor.seed},
             overwrite=overwrite,
+            groups=groups,
         )
         return cls(work, store)
 
-    @classmethod
-    def reopen(cls, work: Work, path: str | Path) -> Storing:
-        """The store of a run that goes on: the draws of its checkpoint are written anew, others are dropped."""
-        from consilience.storage.zarr_store import ZarrStore
-
-        model = work.model
-        storing = cls(work, ZarrStore.reopen(path, 0, coords=model.coords, dims=model.named_vars_to_dims))
-        sampling = work.running.supervisor.course.sampling
-        if sampling is not None and sampling.count:
-            so_far = work.running.supervisor.so_far()
-            storing(DrawsMade(0, so_far.draws, so_far.statistics))
-        return storing
-
     def again(self) -> None:
         """Go on after the end, for a run that is extended."""
-        from consilience.storage.zarr_store import ZarrStore
-
         if self.fault is None:
-            model = self.work.model
-            self.store = ZarrStore.reopen(
-                self.store.path, self.store.draws, coords=model.coords, dims=model.named_vars_to_dims
-            )
+            self.store.reopen()
 
     def __call__(self, event: Event) -> None:
         if self.fault is not None:
@@ -73,7 +61,7 @@ class Storing:
                     groups = {"posterior": self.work.named(event.draws), "sample_stats": dict(event.statistics)}
                     self.store.append(groups)
                 case Restarted():
-                    self.store.forget()
+                    self.store.restart()
                 case ChainLost():
                     kept = [place for place, chain in enumerate(self.chains) if chain != event.chain]
                     self.store.keep_chains(kept)
@@ -96,6 +84,7 @@ class Storing:
                 return
         except StorageError as fault:
             self.fault = fault
+        self.store.close()
         warnings.warn(
             f"the store holds only the first {self.store.draws} draws of each chain: {self.fault} All draws are in the "
             "result; write it with `result.to_zarr` or `result.to_netcdf`.",

@@ -122,7 +122,7 @@ class Work:
         if Path(store).suffix == ".nc":
             self.netcdf, self.overwrite = store, True
         else:
-            self.store = Storing.reopen(self, store)
+            self.store = Storing.create(self, store, overwrite=True)
 
     def wait(self, timeout: float | None, stacklevel: int) -> Posterior:
         """The result of a run in the background, once it is over; TimeoutError leaves everything as it is."""
@@ -292,7 +292,7 @@ class Work:
         if self.options.draws is not None:  # a run of fixed length: the checks that users of fixed lengths know
             if not run.draws.shape[1]:
                 return
-            for finding in diagnostics.inspect(tree):
+            for finding in diagnostics.inspect(tree, rule=self.options.rule):
                 if finding.level == "warning":
                     yield f"{finding.message} {where}".rstrip() if finding.kind == "divergences" else finding.message
             return

@@ -1,5 +1,5 @@
 """Results as trees of labelled arrays in ArviZ's schema."""
 
-from consilience.storage.datatree import build, extend, prepare
+from consilience.storage.datatree import prepare, tree_of
 
-__all__ = ["build", "extend", "prepare"]
+__all__ = ["prepare", "tree_of"]

@@ -61,24 +61,13 @@ def _load() -> None:
         importlib.import_module("xarray")
 
 
-def build(
-    posterior: Arrays,
-    sample_stats: Arrays | None = None,
-    observed_data: Arrays | None = None,
-    constant_data: Arrays | None = None,
+def tree_of(
+    groups: Mapping[str, Arrays],
     coords: Coordinates | None = None,
     dims: Dimensions | None = None,
     attributes: Attributes | None = None,
-    *,
-    warmup_posterior: Arrays | None = None,
-    warmup_sample_stats: Arrays | None = None,
-    prior: Arrays | None = None,
-    prior_predictive: Arrays | None = None,
-    posterior_predictive: Arrays | None = None,
-    log_likelihood: Arrays | None = None,
-    unconstrained_posterior: Arrays | None = None,
 ) -> xarray.DataTree:
-    """A tree with a group for each of the given dictionaries of arrays; empty and missing ones have none.
+    """A tree with a group for each of the given dictionaries of arrays; empty ones have none.
 
     Arrays have the axes (chain, draw, ...), but those of observed and constant data only their own.
 
@@ -90,29 +79,6 @@ def build(
 
     Raises ShapeError if dimensions do not fit an array, or an array does not fit the labels.
     """
-    groups = {
-        "posterior": posterior,
-        "posterior_predictive": posterior_predictive,
-        "log_likelihood": log_likelihood,
-        "sample_stats": sample_stats,
-        "prior": prior,
-        "prior_predictive": prior_predictive,
-        "observed_data": observed_data,
-        "constant_data": constant_data,
-        "unconstrained_posterior": unconstrained_posterior,
-        "warmup_posterior": warmup_posterior,
-        "warmup_sample_stats": warmup_sample_stats,
-    }
-    return tree_of({name: arrays for name, arrays in groups.items() if arrays}, coords, dims, attributes)
-
-
-def tree_of(
-    groups: Mapping[str, Arrays],
-    coords: Coordinates | None = None,
-    dims: Dimensions | None = None,
-    attributes: Attributes | None = None,
-) -> xarray.DataTree:
-    """A tree of groups of any name; the rest is as in `build`."""
     import xarray
 
     return xarray.DataTree(children=branches(groups, coords, dims, attributes))
@@ -124,7 +90,7 @@ def branches(
     dims: Dimensions | None = None,
     attributes: Attributes | None = None,
 ) -> dict[str, xarray.DataTree]:
-    """Groups of any name, each by itself: a tree may be made of them; the rest is as in `build`."""
+    """Groups of any name, each by itself: a tree may be made of them; the rest is as in `tree_of`."""
     import xarray
 
     origin = origin_of_now()
@@ -142,31 +108,6 @@ def branches(
         for name, arrays in groups.items()
         if arrays
     }
-
-
-def extend(
-    tree: xarray.DataTree,
-    group: str,
-    arrays: Arrays,
-    coords: Coordinates | None = None,
-    dims: Dimensions | None = None,
-    attributes: Attributes | None = None,
-    *,
-    replace: bool = True,
-) -> xarray.DataTree:
-    """Add a group to `tree`, in place, and return the tree; the arguments are as in `build`.
-
-    `attributes` are kept with this group. A group of that name is replaced, unless `replace` is False: then
-    its presence raises ValueError.
-    """
-    import xarray
-
-    if group in tree.children and not replace:
-        raise ValueError(f"the tree has a group {group!r} already; replace=True replaces it")
-    sample_dimensions = SAMPLE_DIMENSIONS if group not in WITHOUT_DRAWS else ()
-    labelled = dataset(arrays, coords, dims, origin_of_now() | storable(attributes or {}), sample_dimensions, group)
-    tree[group] = xarray.DataTree(labelled)
-    return tree
 
 
 def dataset(

@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole: contents enter, and at no moment does a reader see a part of them.
+"""Files that appear as a whole, and locks: at no moment does a reader see a part, nor do two runs write one place.
 
 What the contents mean stays outside.
 """
@@ -7,57 +7,89 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
 import secrets
 import shutil
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING
 
 from consilience.errors import StorageError
 
-ATTEMPTS = 100 if os.name == "nt" else 1
-"""Windows does not replace a file that a reader has open; readers of small files are soon done."""
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+
+def lock(path: Path) -> BaseFileLock:
+    """The lock of an absolute path, which need not exist; held until `release` or the end of the process.
+
+    The lock is the operating system's, on a hidden file beside the path that stays there. Raises StorageError if
+    another run has the lock, of this process or another, or if it cannot be made.
+    """
+    from filelock import FileLock, Timeout
+
+    file = path.with_name(f".{path.name}.lock")
+    held = FileLock(file, timeout=0, thread_local=False)
+    try:
+        file.touch()  # says why, where FileLock makes directories or waits
+        held.acquire()
+    except Timeout as error:
+        raise StorageError(
+            f"{str(path)!r} is being written by another run; wait for its end, or name another place"
+        ) from error
+    except OSError as error:
+        raise failure(path, error, "what was there before is kept") from error
+    return held
 
 
 @contextlib.contextmanager
-def replacing(path: Path, *, durable: bool = True, owner: Path | None = None) -> Iterator[Path]:
+def replacing(path: Path) -> Iterator[Path]:
     """Give the name of a temporary file, which afterwards takes the place of `path`.
 
-    If what happens meanwhile raises, the temporary file is deleted and `path` stays as it was. With `durable`
-    the contents have reached the disk before the old ones are given up, so that a loss of power leaves one or
-    the other. (On macOS they have reached the drive, whose own cache the system does not flush here.)
-
-    owner   the file or directory to which `path` belongs, itself by default; the temporary file is beside it
+    If what happens meanwhile raises, the temporary file is deleted and `path` stays as it was. The contents have
+    reached the disk before the old ones are given up, so that a loss of power leaves one or the other.
 
     Raises OSError.
     """
-    temporary = temporary_name(owner or path)
+    temporary = temporary_name(path)
     try:
         yield temporary
-        if durable:
-            synchronise(temporary)
-        move(temporary, path)
+        synchronise(temporary)
+        os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
-    if durable:
-        synchronise_directory(path.parent)
+    if os.name != "nt":  # Windows has no such call for directories, and needs none
+        synchronise(path.parent)
 
 
-def replace(path: Path, contents: Iterable[bytes], *, durable: bool = True, owner: Path | None = None) -> None:
-    """Replace the file `path`, or create it; raises OSError and leaves what was there. See `replacing`."""
-    with replacing(path, durable=durable, owner=owner) as temporary, open(temporary, "xb") as file:
-        file.writelines(contents)
+def synchronise(path: Path) -> None:
+    """Return when the contents of a file, or the names in a directory, have reached the disk."""
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR | getattr(os, "O_BINARY", 0))
+    try:
+        os.fsync(descriptor)
+    except OSError as error:  # some network and user-space filesystems know no fsync of directories
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)
 
 
-def write_all(file: BinaryIO, contents: bytes) -> None:
-    """Write to an unbuffered file, which may take a part at a time."""
-    rest = memoryview(contents)
-    while rest:
-        rest = rest[file.write(rest) :]
+def replace_directory(source: Path, target: Path) -> None:
+    """Put a directory in the place of another, which is deleted then. Raises OSError and leaves what was there."""
+    if not target.exists():
+        os.rename(source, target)
+        return
+    old = temporary_name(target)
+    os.rename(target, old)
+    try:
+        os.rename(source, target)
+    except BaseException:
+        os.rename(old, target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def temporary_name(path: Path) -> Path:
@@ -65,57 +97,19 @@ def temporary_name(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
 
 
-def move(source: Path, target: Path) -> None:
-    """Put `source` in the place of the file `target`."""
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            os.replace(source, target)
-            break
-        except PermissionError:
-            if attempt == ATTEMPTS:
-                raise
-            time.sleep(0.01)
-
-
-def synchronise(path: Path) -> None:
-    """Return when the contents of a file have reached the disk."""
-    # Windows flushes only through a handle that may write.
-    descriptor = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def synchronise_directory(path: Path) -> None:
-    """Return when the names in a directory have reached the disk; Windows has no such call and needs none."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        # Some network and user-space filesystems know no fsync of directories.
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
-    finally:
-        os.close(descriptor)
-
-
 def forget_leftovers(path: Path) -> None:
     """Delete the temporary files and directories that killed processes left beside `path`.
 
-    The caller sees to it that no other process is writing `path`, such as by its lock.
+    Not where `path` itself is missing: one of them may then be what it was. The caller holds the lock.
     """
-    prefix = f".{path.name}."
-    with os.scandir(path.parent) as entries:
-        leftovers = [entry for entry in entries if entry.name.startswith(prefix) and entry.name.endswith(".tmp")]
-    for entry in leftovers:
-        with contextlib.suppress(OSError):
-            if entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.path)
-            else:
-                os.unlink(entry.path)
+    if not path.exists():
+        return
+    for entry in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            with contextlib.suppress(OSError):
+                entry.unlink()
 
 
 def failure(path: Path, error: OSError, kept: str) -> StorageError:

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from consilience.errors import StorageError
-from consilience.storage.files import failure, forget_leftovers, replacing
-from consilience.storage.lock import Lock
+from consilience.storage.files import failure, forget_leftovers, lock, replacing
 
 if TYPE_CHECKING:
     import xarray
@@ -42,7 +41,7 @@ def write_netcdf(tree: xarray.DataTree, path: str | os.PathLike[str], overwrite:
     check_netcdf(path, overwrite)
     target = Path(path)
     try:
-        with Lock.acquire(target.resolve()), replacing(target) as temporary:
+        with lock(target.resolve()), replacing(target) as temporary:
             forget_leftovers(target)
             reserve(temporary, tree.nbytes + tree.nbytes // 50 + (1 << 20))
             try:

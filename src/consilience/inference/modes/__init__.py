@@ -1,0 +1,1 @@
+"""Separate regions of a log density: found by many ascents, weighed, and compared with where draws have been."""

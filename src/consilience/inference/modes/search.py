@@ -1,0 +1,330 @@
+"""The separate regions of a log density, found before any chain begins, with their modes and masses.
+
+Two stages of ascents: from scales around a starting position, then from around the modes found, in coordinates in
+which the heaviest of them is round. What is not found by them is not excluded: narrow modes in many dimensions are not.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from consilience.errors import SamplingError
+from consilience.inference.density import LogDensity
+from consilience.inference.modes.ascent import LinearMap, scaled_by, whitened_by
+from consilience.inference.modes.evaluations import Evaluations, Floats, Stopped
+from consilience.inference.modes.prominence import Linkage
+from consilience.inference.modes.region_mass import Curvature, curvature_at, importance, laplace
+from consilience.record import Record
+
+BUDGET: Final = 5_000
+FIRST_ASCENTS, FIRST_SCALES, FIRST_EVALUATIONS = 40, (1.0, 3.0, 10.0), 60
+SECOND_ASCENTS, SECOND_SCALES, SECOND_EVALUATIONS = 100, (2.0, 4.0, 8.0), 40
+SECOND_ROUNDS: Final = 4
+FEWEST_ASCENTS: Final = 10  # of either stage; with fewer, a search is not complete
+SECOND_SHARE: Final = 8  # of the budget an eighth, after which rounds end
+TOLERANCE: Final = 1e-3
+POLISH_EVALUATIONS, FEWEST_POLISH_EVALUATIONS, POLISH_TOLERANCE = 200, 20, 1e-6
+MOST_REGIONS: Final = 6  # whose curvature is looked at
+MOST_CENTRES: Final = 3  # modes that ascents of the second stage begin around
+MOST_DIMENSIONS: Final = 500  # beyond, a Hessian costs more than it tells, and no mass would be known
+CONVERGED: Final = 1e-2  # g' H g
+DISAGREEMENT: Final = 1.0  # between both log masses, from which they are uncertain
+CLAIMED: Final = 10  # one in so many ascents, and rarer, is worth a statement
+NEGLIGIBLE: Final = 0.005  # share of the mass
+
+
+class ModalRegion(Record, eq=False):
+    """One region of a log density.
+
+    mode               highest point found, float64[dimension]
+    logp               log density there
+    laplace            log mass by the curvature at the mode; NaN without a positive definite one
+    importance         log mass by importance sampling; NaN where there is one region, or laplace is NaN
+    share              of the mass of all regions whose mass is known, between 0 and 1; NaN where it is not
+    uncertain          whether both log masses differ by more than 1
+    positive_definite  whether the negative Hessian is, at the mode
+    converged          whether g' H^-1 g < 0.01 there
+    hits               ascents that ended in the region
+    factor             Cholesky factor of the inverse of the negative Hessian, float64[dimension, dimension], or None
+    """
+
+    mode: Floats
+    logp: float
+    laplace: float
+    importance: float
+    share: float
+    uncertain: bool
+    positive_definite: bool
+    converged: bool
+    hits: int
+    factor: Floats | None
+
+    @property
+    def substantial(self) -> bool:
+        """Whether it has a converged mode and more than 0.5 % of the mass: chains should begin there and come there."""
+        return self.converged and self.positive_definite and self.share > NEGLIGIBLE
+
+
+class Regions(Record, eq=False):
+    """The regions found, by falling share, those of unknown mass last; falling log density decides between equals.
+
+    regions    at least one, unless nothing was looked for or no starting point had a finite log density; `statement`
+               says so
+    ascents    from how many starting points
+    gradients  evaluations of the log density with its gradient
+    complete   whether the budget allowed 10 ascents of either stage at least, and all comparisons of their ends
+    statement  what was done and what may be concluded, in a sentence or two
+    """
+
+    regions: tuple[ModalRegion, ...]
+    ascents: int
+    gradients: int
+    complete: bool
+    statement: str
+
+
+def find_regions(
+    target: LogDensity,
+    position: ArrayLike,
+    *,
+    seed: int,
+    scale: ArrayLike = 1.0,
+    budget: int = BUDGET,
+    threads: int = 1,
+    stop: NDArray[np.int64] | None = None,
+) -> Regions:
+    """Look for separate regions of a log density; the result depends neither on threads nor on time.
+
+    target     the log density
+    position   where it is finite; starting points lie around it, pulled to it where they are outside the support
+    seed       of the starting points and of importance sampling, any integer
+    scale      unit of the distances of starting points (they lie at 1, 3 and 10 of it), a number or one per coordinate
+    budget     greatest number of evaluations of log density and gradient; a quarter is for the first stage, which makes
+               40 ascents at most. Few of these evaluations are needed where ascents converge soon
+    threads    at least 1
+    stop       int64[1]: once it is not 0, the search ends without a result
+    raises     SamplingError for arguments of another shape or out of range
+    """
+    centre = np.array(position, np.float64)
+    if centre.shape != (target.dimension,):
+        raise SamplingError(f"`position` needs shape ({target.dimension},), got {centre.shape}.")
+    scales = np.broadcast_to(np.asarray(scale, np.float64), centre.shape)
+    if not (np.isfinite(scales).all() and (scales > 0.0).all()):
+        raise SamplingError("`scale` needs positive, finite numbers.")
+    if budget < 1 or threads < 1:
+        raise SamplingError(f"`budget` and `threads` need to be at least 1, got {budget} and {threads}.")
+    with Evaluations(target, budget, threads, stop) as evaluations:
+        try:
+            return _Search(evaluations, centre, scales, seed).run()
+        except Stopped:
+            return Regions((), 0, evaluations.spent, False, "The search for separate regions was stopped.")
+
+
+class _Search:
+    """One search: the points it has, and the curvatures of their peaks."""
+
+    def __init__(self, evaluations: Evaluations, centre: Floats, scales: Floats, seed: int) -> None:
+        self.evaluations = evaluations
+        self.centre = centre
+        self.scales = scales
+        self.linkage = Linkage(evaluations)
+        self.curvatures: dict[int, Curvature | None] = {}
+        self.ascents = 0
+        self.complete = True
+        self.generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), 0]))
+
+    def run(self) -> Regions:
+        if len(self.centre) > MOST_DIMENSIONS:
+            self.complete = False
+            return self.regions()
+        self.first_stage()
+        if len(self.linkage.logps):
+            self.second_stage()
+        return self.regions()
+
+    # -- stages ----------------------------------------------------------------------------------------------------
+
+    def first_stage(self) -> None:
+        """Ascents from around the starting position, in raw coordinates."""
+        n = len(self.centre)
+        most = min(FIRST_EVALUATIONS, max(1, self.evaluations.budget // 4))
+        count = min(FIRST_ASCENTS, max(1, self.evaluations.budget // 4 // most))
+        self.complete &= count >= FEWEST_ASCENTS
+        widths = np.resize(FIRST_SCALES, count)
+        begins = self.centre + widths[:, None] * self.scales * self.generator.standard_normal((count, n))
+        self.ascend_from(begins, scaled_by(self.scales), 2.0 * widths, most)
+        if not len(self.linkage.logps):
+            return
+        self.polish([int(np.argmax(self.linkage.logps))], self.coordinates())
+        self.link()
+
+    def second_stage(self) -> None:
+        """Rounds of ascents from around the modes found so far, in coordinates whitened by the heaviest.
+
+        They end when an eighth of the budget was spent on them, but not with one that found another mode.
+        """
+        limit = self.evaluations.spent + self.evaluations.budget // SECOND_SHARE
+        before = 0
+        for number in range(SECOND_ROUNDS):
+            modes = self.definite_modes()
+            # half as many evaluations are kept for what follows as ascents need at most
+            count = self.evaluations.affordable(SECOND_ASCENTS, SECOND_EVALUATIONS * 3 // 2)
+            if number == 0:
+                self.complete &= count >= FEWEST_ASCENTS or not modes
+            elif self.evaluations.spent >= limit and len(modes) <= before:
+                break
+            if not count or not modes:
+                break
+            self.around(modes[:MOST_CENTRES], count)
+            self.link()
+            before = len(modes)
+
+    def around(self, modes: list[tuple[int, Curvature]], count: int) -> None:
+        """Ascents from around these modes in turn."""
+        widths = np.resize(SECOND_SCALES, count)
+        normals = self.generator.standard_normal((count, len(self.centre)))
+        begins = np.empty_like(normals)
+        for k in range(count):
+            point, curvature = modes[(k // len(SECOND_SCALES)) % len(modes)]
+            begins[k] = self.linkage.positions[point] + widths[k] * (curvature.factor @ normals[k])
+        self.ascend_from(begins, self.coordinates(), 2.0 * widths, SECOND_EVALUATIONS)
+
+    def ascend_from(self, begins: Floats, coordinates: LinearMap, longest: Floats, most: int) -> None:
+        """Ascents from these points."""
+        ends = self.evaluations.ascend(begins, coordinates, longest, self.centre, most, TOLERANCE)
+        self.linkage.add(ends.points, ends.logps, from_starts=True)
+        self.ascents += len(begins)
+
+    def link(self) -> None:
+        """Regions, with the peaks polished."""
+        self.linkage.link(self.coordinates(), probing=False)
+        if peaks := self.linkage.to_polish()[:MOST_REGIONS]:
+            self.polish(peaks, self.coordinates())
+        self.linkage.link(self.coordinates())
+        if peaks := self.linkage.to_polish()[:MOST_REGIONS]:
+            self.polish(peaks, self.coordinates())
+            self.linkage.link(self.coordinates())
+
+    def polish(self, points: list[int], coordinates: LinearMap) -> None:
+        """Ascend from these points to their modes, and find the curvature there."""
+        most = min(POLISH_EVALUATIONS, self.evaluations.left // (2 * len(points)))
+        if most < FEWEST_POLISH_EVALUATIONS:
+            self.complete = False
+            return
+        begins = self.linkage.positions[points]
+        longest = np.full(len(points), max(FIRST_SCALES))
+        ends = self.evaluations.ascend(begins, coordinates, longest, self.centre, most, POLISH_TOLERANCE)
+        for before, after in zip(points, self.linkage.add(ends.points, ends.logps), strict=True):
+            self.linkage.polished(before, int(after))
+            self.look_at(int(after))
+
+    def look_at(self, point: int) -> None:
+        """The curvature at a point."""
+        n = len(self.centre)
+        if not self.evaluations.affordable(1, 8 * n):
+            self.complete = False
+            return
+        curvature = curvature_at(self.evaluations, self.linkage.positions[point])
+        self.curvatures[point] = curvature
+        if curvature is not None:
+            self.linkage.mode_with(point, curvature.whitening)
+
+    # -- what was found --------------------------------------------------------------------------------------------
+
+    def definite_modes(self) -> list[tuple[int, Curvature]]:
+        """Peaks with a positive definite curvature, by falling Laplace mass; without regions, all such points."""
+        points = [int(p) for p in self.linkage.peaks()] or list(self.curvatures)
+        known = [(p, c) for p in points if (c := self.curvatures.get(p)) is not None]
+        return sorted(known, key=lambda pair: -laplace(float(self.linkage.logps[pair[0]]), pair[1]))
+
+    def coordinates(self) -> LinearMap:
+        """Whitened by the heaviest mode, or scaled as the starting points where there is none yet."""
+        modes = self.definite_modes()
+        return whitened_by(modes[0][1].factor) if modes else scaled_by(self.scales)
+
+    def regions(self) -> Regions:
+        """The result."""
+        linkage = self.linkage
+        peaks = [int(peak) for peak in linkage.peaks()]
+        known = [self.curvatures.get(peak) for peak in peaks]
+        converged = [c is not None and c.decrement < CONVERGED for c in known]
+        weighed = [k for k, (c, yes) in enumerate(zip(known, converged, strict=True)) if c is not None and yes]
+        curvatures = [c for k in weighed if (c := known[k]) is not None]
+        by_curvature, by_sampling, shares = (np.full(len(peaks), np.nan) for _ in range(3))
+        by_curvature[weighed] = [
+            laplace(float(linkage.logps[peaks[k]]), c) for k, c in zip(weighed, curvatures, strict=True)
+        ]
+        if len(weighed) > 1:
+            modes = linkage.positions[[peaks[k] for k in weighed]]
+            by_sampling[weighed] = importance(
+                self.evaluations, modes, curvatures, by_curvature[weighed], self.generator
+            )
+        masses = np.where(np.isnan(by_sampling), by_curvature, by_sampling)
+        if weighed:
+            shares[weighed] = np.exp(masses[weighed] - np.logaddexp.reduce(masses[weighed]))
+        ended_in = linkage.labels[linkage.from_starts]
+        order = np.lexsort((np.arange(len(peaks)), -np.nan_to_num(shares, nan=-1.0)))
+        found = tuple(
+            ModalRegion(
+                mode=linkage.positions[peaks[k]].copy(),
+                logp=float(linkage.logps[peaks[k]]),
+                laplace=float(by_curvature[k]),
+                importance=float(by_sampling[k]),
+                share=float(shares[k]),
+                uncertain=bool(abs(by_curvature[k] - by_sampling[k]) > DISAGREEMENT),
+                positive_definite=known[k] is not None,
+                converged=converged[k],
+                hits=int((ended_in == k).sum()),
+                factor=None if (curvature := known[k]) is None else curvature.factor,
+            )
+            for k in order
+        )
+        complete = self.complete and linkage.complete
+        return Regions(
+            regions=found,
+            ascents=self.ascents,
+            gradients=self.evaluations.spent,
+            complete=complete,
+            statement=self.statement(found, complete),
+        )
+
+    def statement(self, found: tuple[ModalRegion, ...], complete: bool) -> str:
+        """What was done, and what may be concluded."""
+        linkage, budget = self.linkage, self.evaluations.budget
+        if not self.ascents:
+            return (
+                f"Separate regions were not looked for: the log density has {len(self.centre)} coordinates, and the "
+                f"Hessians that tell the mass of a region are computed for at most {MOST_DIMENSIONS}."
+            )
+        if not found:
+            return (
+                f"Separate regions were not found: none of {self.ascents} starting points had a finite log density, "
+                "nor had points nearer to the position they lie around."
+            )
+        ended = f"{self.ascents} ascents ended in {len(found)} region{'s' if len(found) > 1 else ''}"
+        shares = [f"{100 * region.share:.2g} %" for region in found if region.substantial]
+        sentences = [f"{ended}; {', '.join(shares)} of the mass." if len(shares) > 1 else f"{ended}."]
+        known = [region for region in found if np.isfinite(region.share)]
+        if not known and np.ptp(linkage.logps) == 0.0:
+            sentences.append("The log density is the same at all their ends: it may be flat.")
+        elif not known:
+            sentences.append(
+                "No mode with a definite curvature was found, so that all of them began around the starting position "
+                "and no mass is known."
+            )
+        elif len(known) < len(found):
+            sentences.append(
+                f"The mass of {len(found) - len(known)} is unknown, for there the ascents did not converge or the "
+                "curvature is not definite."
+            )
+        if (rarest := int(linkage.from_starts.sum()) // 3) >= CLAIMED:
+            sentences.append(
+                f"Another region to which at least one in {rarest} such ascents leads would have been found with 95 % "
+                "probability; to narrow regions in many dimensions fewer lead."
+            )
+        if not complete:
+            sentences.append(f"The budget of {budget} evaluations did not allow all comparisons.")
+        return " ".join(sentences)

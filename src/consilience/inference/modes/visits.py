@@ -1,0 +1,120 @@
+"""Which of the regions found before a run its draws have come to: draws ascend, and their ends belong to a region.
+
+Draws taken at random show what share of them lies in a region; those nearest to a region of little mass are looked at
+besides, for few of the random ones would lie there.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from consilience.errors import SamplingError
+from consilience.inference.density import LogDensity
+from consilience.inference.modes.evaluations import Evaluations, Floats, Stopped
+from consilience.inference.modes.membership import regions_above
+from consilience.inference.modes.search import ModalRegion, Regions
+from consilience.record import Record
+
+MOST_DRAWS: Final = 4000  # of more, every second, third, ... is considered
+RANDOM: Final = 200  # draws taken at random
+NEAREST: Final = 20  # at most, per region
+ENOUGH: Final = 2  # ascents that have to end in a region
+QUARTER: Final = 4  # a quarter of the nearest draws has to, for the random ones can be too few
+BUDGET: Final = 20_000
+PURPOSE: Final = 2  # of the random numbers
+
+
+class Visits(Record, eq=False):
+    """What draws have seen of the regions.
+
+    visited    bool[regions]
+    shares     of the draws taken at random, float64[regions]; NaN if nothing was looked at
+    elsewhere  share of these draws that ascend to none of the regions
+    gradients  evaluations of the log density with its gradient
+    """
+
+    visited: NDArray[np.bool_]
+    shares: Floats
+    elsewhere: float
+    gradients: int
+
+    def unvisited(self, found: Regions) -> tuple[ModalRegion, ...]:
+        """The regions of more than 0.5 % of the mass that no draw came to: a run with such is not converged."""
+        return tuple(r for r, seen in zip(found.regions, self.visited, strict=True) if r.substantial and not seen)
+
+
+def visits(
+    target: LogDensity,
+    found: Regions,
+    draws: ArrayLike,
+    *,
+    seed: int,
+    budget: int = BUDGET,
+    threads: int = 1,
+    stop: NDArray[np.int64] | None = None,
+) -> Visits:
+    """Look where draws lie. Without two regions of more than 0.5 % of the mass nothing is evaluated; all are visited.
+
+    draws    float64[..., dimension], of all chains
+    seed     of the choice of draws, any integer
+    budget   greatest number of evaluations
+    stop     int64[1]: once it is not 0, the ascents end, and no region counts as visited
+    raises   SamplingError for draws of another dimension, or none
+    """
+    points = np.asarray(draws, np.float64)
+    if points.ndim < 2 or points.shape[-1] != target.dimension or not points.size:
+        raise SamplingError(f"`draws` needs shape (..., {target.dimension}) and at least one draw, got {points.shape}.")
+    points = points.reshape(-1, target.dimension)
+    points = points[:: -(-len(points) // MOST_DRAWS)]
+    count = len(found.regions)
+    substantial = [k for k, region in enumerate(found.regions) if region.substantial]
+    if len(substantial) < 2:
+        return Visits(np.ones(count, bool), np.full(count, np.nan), np.nan, 0)
+    generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), PURPOSE]))
+    chosen = [generator.permutation(len(points))[:RANDOM]]
+    chosen += [_nearest(points, found.regions[k]) for k in substantial]
+    looked_at, places = np.unique(np.concatenate(chosen), return_inverse=True)
+    with Evaluations(target, budget, threads, stop) as evaluations:
+        try:
+            landed = regions_above(evaluations, found, points[looked_at])[places]
+        except Stopped:
+            return Visits(np.zeros(count, bool), np.full(count, np.nan), np.nan, evaluations.spent)
+        spent = evaluations.spent
+    at_random = landed[: len(chosen[0])]
+    visited = np.array([np.sum(at_random == k) >= ENOUGH for k in range(count)])
+    begin = len(chosen[0])
+    for k, near in zip(substantial, chosen[1:], strict=True):
+        arrived = np.sum(landed[begin : begin + len(near)] == k)
+        visited[k] |= arrived >= max(min(ENOUGH, len(near)), len(near) / QUARTER)
+        begin += len(near)
+    shares = np.array([np.mean(at_random == k) for k in range(count)])
+    return Visits(visited, shares, float(np.mean(at_random < 0)), spent)
+
+
+def distinguishing_coordinates(region: ModalRegion, found: Regions, most: int = 3) -> list[int]:
+    """The coordinates that tell a region from the others that count, for naming it: by falling distance in deviations.
+
+    The distance is that from the nearest other mode, in the larger of both deviations along the coordinate.
+    """
+    deviations = [_deviations(other) for other in found.regions if other.substantial and other is not region]
+    modes = [other.mode for other in found.regions if other.substantial and other is not region]
+    apart = np.full(len(region.mode), np.inf)
+    for mode, deviation in zip(modes, deviations, strict=True):
+        apart = np.minimum(apart, np.abs(mode - region.mode) / np.maximum(deviation, _deviations(region)))
+    return [int(k) for k in np.argsort(-apart, kind="stable")[:most]]
+
+
+def _deviations(region: ModalRegion) -> Floats:
+    assert region.factor is not None  # a region that counts has one
+    return np.asarray(np.sqrt((region.factor**2).sum(1)))
+
+
+def _nearest(points: Floats, region: ModalRegion) -> NDArray[np.int64]:
+    """The draws nearest to a mode, in its deviations: as many as would lie there, and no more than are needed."""
+    assert region.factor is not None  # as above
+    wanted = int(np.clip(np.ceil(region.share * len(points)), ENOUGH, NEAREST))
+    distances = np.linalg.norm(np.linalg.solve(region.factor, (points - region.mode).T), axis=0)
+    return np.argsort(distances, kind="stable")[:wanted]
