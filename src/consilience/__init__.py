@@ -30,7 +30,8 @@ _NAMES: Final = {
         SupportError
     """,
     "consilience.inference": """
-        BinaryGibbsMetropolis CategoricalGibbsMetropolis CompoundStep HamiltonianMC Kernel Metropolis NUTS
+        BinaryGibbsMetropolis CategoricalGibbsMetropolis CompoundStep DEMetropolis DEMetropolisZ HamiltonianMC Kernel
+        MALA Metropolis NUTS ParallelTempering StretchEnsemble
     """,
     "consilience.logprob": "CustomDist DensityDist conditional_logp icdf logccdf logcdf logp",
     "consilience.model": """

@@ -124,10 +124,15 @@ from consilience.errors import SupportError as SupportError
 from consilience.inference import BinaryGibbsMetropolis as BinaryGibbsMetropolis
 from consilience.inference import CategoricalGibbsMetropolis as CategoricalGibbsMetropolis
 from consilience.inference import CompoundStep as CompoundStep
+from consilience.inference import DEMetropolis as DEMetropolis
+from consilience.inference import DEMetropolisZ as DEMetropolisZ
 from consilience.inference import HamiltonianMC as HamiltonianMC
 from consilience.inference import Kernel as Kernel
+from consilience.inference import MALA as MALA
 from consilience.inference import Metropolis as Metropolis
 from consilience.inference import NUTS as NUTS
+from consilience.inference import ParallelTempering as ParallelTempering
+from consilience.inference import StretchEnsemble as StretchEnsemble
 from consilience.logprob import CustomDist as CustomDist
 from consilience.logprob import DensityDist as DensityDist
 from consilience.logprob import conditional_logp as conditional_logp

@@ -75,7 +75,7 @@ _GROUPS: Final = {
     "Gaussian processes come later; `pm.MvNormal` with a covariance written in `pm.math` is there": "gp",
     "simulators and differential equations come later": "Simulator sample_smc ode",
     "this sampler comes later; `pm.NUTS`, `pm.HamiltonianMC` and `pm.Metropolis` are there": """
-        BinaryMetropolis DEMetropolis DEMetropolisZ Slice logbern
+        BinaryMetropolis Slice logbern
     """,
     "variational inference comes later; `pm.sample` is there": """
         ADVI ASVGD Empirical FullRank FullRankADVI Group MeanField SVGD adadelta adagrad adagrad_window adam

@@ -8,17 +8,43 @@ import numpy as np
 import pytest
 
 from consilience.errors import SamplingError
-from consilience.inference import DEMetropolis, ParallelTempering
+from consilience.inference import NUTS, CompoundStep, DEMetropolis, HamiltonianMC, Kernel, Metropolis, ParallelTempering
+from consilience.inference.archive import ARCHIVE, past_points
+from consilience.inference.block import block_of
+from consilience.inference.messages import Divergences, Window
+from consilience.inference.tuner import TuningSetting
+from consilience.record import replace
 from consilience.run import Options, launch, run_chains
 from tests.inference.targets import Target, correlated_normal, student
 from tests.run.support import Tape, fingerprint, finish, resumed
 
 NORMAL = correlated_normal(5, 1)
+NONE = np.zeros((0, 2))
+EMPTY = Window(NONE, NONE, None, Divergences(np.zeros(0, np.int64), NONE, NONE), 0.0, 0, 0.0, {})
 OPTIONS = Options(tune=170, draws=230)
 
 
 def points(chains: int) -> np.ndarray:
     return np.random.default_rng(0).uniform(-2.0, 2.0, (chains, 5))
+
+
+@pytest.mark.parametrize("earlier", [0, 30, 1700])
+@pytest.mark.parametrize("cuts", [(), (1,), (50, 51, 300)])
+def test_past_points_are_thinned_whatever_windows_they_came_in(earlier: int, cuts: tuple[int, ...]) -> None:
+    """One of so many, in the order of transitions, and of chains within; chains that were lost are left out."""
+    rng = np.random.default_rng(1)
+    draws = rng.standard_normal((3, 401, 2))
+    first = rng.standard_normal((earlier, 2))
+    pieces = [np.split(own, cuts) for own in draws]
+    windows = [{c: replace(EMPTY, draws=pieces[c][w]) for c in range(3)} for w in range(len(cuts) + 1)]
+    alive = [0, 1, 2]
+    if cuts:
+        del windows[-1][1]
+        alive.remove(1)
+    everything = np.concatenate([first, draws[alive].transpose(1, 0, 2).reshape(-1, 2)])
+    got = past_points(first, windows, 2)
+    np.testing.assert_array_equal(got, everything[:: -(-len(everything) // ARCHIVE)])
+    assert len(past_points(None, (), 2)) == 0
 
 
 def test_threads_have_no_part_in_the_draws_of_a_population() -> None:
@@ -52,6 +78,18 @@ def test_a_population_has_the_moments_of_the_target() -> None:
 def test_fewer_than_three_chains_are_no_population() -> None:
     with pytest.raises(SamplingError, match="DEMetropolis needs at least 3 chains, got 2"):
         run_chains(NORMAL, DEMetropolis(), points(2), OPTIONS, seed=1)
+
+
+@pytest.mark.parametrize("other", [NUTS(("x",)), HamiltonianMC(("x",)), DEMetropolis(("x",))])
+def test_chains_learn_from_each_other_through_one_step_method_only(other: Kernel) -> None:
+    """What would leave a population without its points is refused before anything runs."""
+    step = CompoundStep(methods=(other, DEMetropolis(("y",))))
+    blocks = (block_of(NORMAL, (), "logp"),) * 2
+    with pytest.raises(SamplingError, match=f"got {type(other).__name__}, DEMetropolis. Use DEMetropolisZ"):
+        step.tuner(TuningSetting(3, 5, DEMetropolis().columns, blocks=blocks))
+    assert CompoundStep(methods=(Metropolis(("x",)), step.methods[1])).tuner(
+        TuningSetting(3, 5, DEMetropolis().columns, blocks=blocks)
+    )
 
 
 def test_a_hottest_replica_without_density_ends_the_run() -> None:

@@ -165,7 +165,10 @@ class Delegating:
 
 
 def delegated(compound: CompoundStep, setting: TuningSetting) -> Tuner | None:
-    """The tuner of the one kernel that has one; None where several have, or another follows a schedule of its own."""
+    """The tuner of the one kernel that has one; None where several have, or another follows a schedule of its own.
+
+    raises   SamplingError if that leaves a kernel without the other chains that it needs
+    """
     found: list[tuple[int, Tuner]] = []
     for place, method in enumerate(compound.methods):
         own = replace(setting, dimension=setting.blocks[place].dimension, columns=method.columns)
@@ -173,5 +176,12 @@ def delegated(compound: CompoundStep, setting: TuningSetting) -> Tuner | None:
         if tuner is not None:
             found.append((place, tuner))
     if len(found) != 1 or any(method.scheduled for method in compound.methods):
+        population = [type(method).__name__ for method in compound.methods if method.fewest_chains > 1]
+        if population:
+            raise SamplingError(
+                f"{population[0]} lets chains learn from each other, which only one step method of a run can do, and none "
+                f"beside one with a schedule; got {', '.join(type(method).__name__ for method in compound.methods)}. Use "
+                "DEMetropolisZ, whose chains learn each from itself."
+            )
         return None
     return Delegating(compound, setting, *found[0])

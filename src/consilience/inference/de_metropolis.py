@@ -137,10 +137,7 @@ class DEMetropolis(Kernel):
     def obey(self, point: Point, state: DEMetropolisState, command: Command) -> bool:
         """Take in a `DEMetropolisCommand`."""
         if not isinstance(command, DEMetropolisCommand):
-            raise SamplingError(
-                "DEMetropolis needs the points of the other chains, which nobody hands on where another step method "
-                "tunes all chains together or on a schedule, as NUTS does; use DEMetropolisZ."
-            )
+            raise SamplingError(f"chains of DEMetropolis take a DEMetropolisCommand, got {command!r}.")
         state.archive = np.append(command.archive, 0.0)  # one more number, for an archive without points
         state.points = len(command.archive)
         release(state)
