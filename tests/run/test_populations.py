@@ -85,7 +85,7 @@ def test_chains_learn_from_each_other_through_one_step_method_only(other: Kernel
     """What would leave a population without its points is refused before anything runs."""
     step = CompoundStep(methods=(other, DEMetropolis(("y",))))
     blocks = (block_of(NORMAL, (), "logp"),) * 2
-    with pytest.raises(SamplingError, match=f"got {type(other).__name__}, DEMetropolis. Use DEMetropolisZ"):
+    with pytest.raises(SamplingError, match=rf"got {type(other).__name__}, DEMetropolis\. Use DEMetropolisZ"):
         step.tuner(TuningSetting(3, 5, DEMetropolis().columns, blocks=blocks))
     assert CompoundStep(methods=(Metropolis(("x",)), step.methods[1])).tuner(
         TuningSetting(3, 5, DEMetropolis().columns, blocks=blocks)

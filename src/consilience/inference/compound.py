@@ -176,12 +176,13 @@ def delegated(compound: CompoundStep, setting: TuningSetting) -> Tuner | None:
         if tuner is not None:
             found.append((place, tuner))
     if len(found) != 1 or any(method.scheduled for method in compound.methods):
+        methods = [type(method).__name__ for method in compound.methods]
         population = [type(method).__name__ for method in compound.methods if method.fewest_chains > 1]
         if population:
             raise SamplingError(
-                f"{population[0]} lets chains learn from each other, which only one step method of a run can do, and none "
-                f"beside one with a schedule; got {', '.join(type(method).__name__ for method in compound.methods)}. Use "
-                "DEMetropolisZ, whose chains learn each from itself."
+                f"{population[0]} lets chains learn from each other, which one step method of a run can do, and none "
+                f"beside one with a schedule; got {', '.join(methods)}. Use DEMetropolisZ, whose chains learn each "
+                "from itself."
             )
         return None
     return Delegating(compound, setting, *found[0])
