@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from consilience.errors import SamplingError
 from consilience.inference.columns import Columns, joined
 from consilience.inference.kernel import Kernel
 from consilience.inference.messages import Command, Round, Window
@@ -22,6 +23,20 @@ class CompoundStep(Kernel):
     """
 
     methods: tuple[Kernel, ...] = ()
+
+    def check(self) -> None:
+        """Raise SamplingError for a kernel that cannot share a chain with others."""
+        alone = [type(method).__name__ for method in self.methods if method.whole]
+        if alone and len(self.methods) > 1:
+            raise SamplingError(
+                f"{alone[0]} has to move all variables of a model, got it with {len(self.methods) - 1} other step "
+                "methods; give it alone, without variables."
+            )
+
+    @property
+    def fewest_chains(self) -> int:  # type: ignore[override]  # depends on the kernels
+        """As many as all of them need."""
+        return max((method.fewest_chains for method in self.methods), default=1)
 
     @property
     def parts(self) -> tuple[Kernel, ...]:

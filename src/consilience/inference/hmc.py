@@ -172,19 +172,8 @@ def step_hmc(point: Point, state: HmcState, scratch: HmcScratch, density: Densit
     return True
 
 
-class HamiltonianMC(Kernel):
-    """Hamiltonian Monte Carlo with a diagonal metric learnt while tuning.
-
-    path_length     mean integration time, positive; the learnt metric's scale is its unit
-    target_accept   mean acceptance probability to tune the step size for, between 0 and 1
-    max_steps       greatest number of leapfrog steps of a transition, at least 1
-    initial_step    where the search for a first step size begins, positive
-    """
-
-    path_length: float = 2.0
-    target_accept: float = 0.65
-    max_steps: int = 1024
-    initial_step: float = 0.1
+class LeapfrogPath(Kernel):
+    """Kernels that move along a path of leapfrog steps, with a diagonal metric learnt while tuning."""
 
     scheduled: ClassVar[bool] = True
     Info: ClassVar[type[Any]] = HmcInfo
@@ -198,19 +187,6 @@ class HamiltonianMC(Kernel):
         "acceptance": "acceptance_rate",
         "step size": "step_size",
     }
-
-    def check(self) -> None:
-        """Raise SamplingError for settings out of range."""
-        check_positive("path_length", self.path_length)
-        check_fraction("target_accept", self.target_accept)
-        check_positive("initial_step", self.initial_step)
-        if self.max_steps < 1:
-            raise SamplingError(f"max_steps needs an integer of at least 1, got {self.max_steps}.")
-
-    def state(self, block: Block, point: Point, vectors: Vectors, tune: int) -> HmcState:
-        """See `Kernel.state`."""
-        warmup = new_warmup(vectors, tune, self.target_accept, self.initial_step)
-        return HmcState(warmup, self.path_length, self.max_steps, tune)
 
     def scratch(self, block: Block, point: Point, state: HmcState, density: Density, vectors: Vectors) -> HmcScratch:
         """See `Kernel.scratch`."""
@@ -232,3 +208,31 @@ class HamiltonianMC(Kernel):
     def ends(self, scratch: HmcScratch) -> tuple[Any, Any]:
         """See `Kernel.ends`."""
         return scratch.begin, scratch.end
+
+
+class HamiltonianMC(LeapfrogPath):
+    """Hamiltonian Monte Carlo with a diagonal metric learnt while tuning.
+
+    path_length     mean integration time, positive; the learnt metric's scale is its unit
+    target_accept   mean acceptance probability to tune the step size for, between 0 and 1
+    max_steps       greatest number of leapfrog steps of a transition, at least 1
+    initial_step    where the search for a first step size begins, positive
+    """
+
+    path_length: float = 2.0
+    target_accept: float = 0.65
+    max_steps: int = 1024
+    initial_step: float = 0.1
+
+    def check(self) -> None:
+        """Raise SamplingError for settings out of range."""
+        check_positive("path_length", self.path_length)
+        check_fraction("target_accept", self.target_accept)
+        check_positive("initial_step", self.initial_step)
+        if self.max_steps < 1:
+            raise SamplingError(f"max_steps needs an integer of at least 1, got {self.max_steps}.")
+
+    def state(self, block: Block, point: Point, vectors: Vectors, tune: int) -> HmcState:
+        """See `Kernel.state`."""
+        warmup = new_warmup(vectors, tune, self.target_accept, self.initial_step)
+        return HmcState(warmup, self.path_length, self.max_steps, tune)

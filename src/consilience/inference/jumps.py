@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from consilience.inference.archive import pair
 from consilience.inference.density import Density, evaluate, stopped
 from consilience.inference.hamiltonian import copy
 from consilience.inference.point import Point, finite
@@ -62,10 +63,7 @@ def jump(jumps: Jumps, scratch: JumpScratch, density: Density, point: Point, sta
     key = purpose_key(point.key, JUMP)
     first, second = two_uniforms(key, point.transition, 2 * stage)
     kind, accept = two_uniforms(key, point.transition, 2 * stage + 1)
-    a = min(int(first * float(jumps.points)), jumps.points - 1)
-    b = min(int(second * float(jumps.points - 1)), jumps.points - 2)
-    if b >= a:
-        b += 1
+    a, b = pair(jumps.points, first, second)
     factor = 1.0 if kind < WHOLE_SHARE else SHORTENING / sqrt(2.0 * float(n))
     begin = jumps.archive[a * n :]
     end = jumps.archive[b * n :]

@@ -58,6 +58,8 @@ class Kernel(Record):
                and `state` as they were, if `density.stopped`; otherwise it has added 1 to `point.transition`
     scheduled  whether it tunes itself on a schedule, so that the length of its tuning has to be known beforehand
     discrete, continuous   whether it can move whole numbers, and real ones
+    fewest_chains          of a run
+    whole      whether it has to move all variables of a model, alone
 
     and makes a chain's memory with `state` and `scratch`. What is in `state` is all that checkpoints hold besides
     `point`: every field of it is written and read back.
@@ -75,6 +77,7 @@ class Kernel(Record):
     discrete: ClassVar[bool] = False
     continuous: ClassVar[bool] = True
     fewest_chains: ClassVar[int] = 1
+    whole: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         given = self.vars

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, Protocol
 import numpy as np
 
 from consilience.inference import fisher_metric
+from consilience.inference.archive import past_points
 from consilience.inference.messages import Command, Matrix, Round, Window
 from consilience.inference.metric import Scales
 from consilience.inference.metric_change import log_ratios
@@ -31,7 +32,6 @@ LARGEST_METRIC_ERROR: Final = 1.0  # root mean square of log variances
 MANY: Final = 200  # coordinates, beyond which a metric to compare with is learnt
 ENOUGH: Final = 200  # from at most so many draws; a bound on the metric's error always is
 JUMPING_WINDOW: Final = 50  # draws between two changes of the archive
-ARCHIVE: Final = 1000  # points at most
 JUMPS: Final = 4  # where disagreement turns them on
 
 Stage = PooledTuning | SelfTuning | Retuning
@@ -163,22 +163,12 @@ class NutsTuner:
             scales=self.scales.get(chain),
             step=None if step is None else Averaging(step, math.log(step), 0),
             jumps=self.jumps,
-            archive=self._archive(()) if self.jumps else None,
+            archive=past_points(self.points, (), self.setting.dimension) if self.jumps else None,
         )
 
     def between(self, windows: Windows) -> tuple[Command, ...]:
         """See `tuner.Tuner`."""
-        return (NutsCommand(archive=self._archive(windows)),) * self.setting.chains
-
-    def _archive(self, windows: Windows) -> Matrix:
-        """Past points of all chains, thinned; how they are divided into windows has no influence."""
-        parts = [] if self.points is None else [self.points]
-        if windows:
-            chains = sorted(set.intersection(*(set(some) for some in windows)))
-            by_chain = [np.concatenate([some[c].draws for some in windows]) for c in chains]
-            parts.append(np.stack(by_chain, axis=1).reshape(-1, by_chain[0].shape[1]))
-        points = np.concatenate(parts) if parts else np.zeros((0, self.setting.dimension))
-        return points[:: max(1, math.ceil(len(points) / ARCHIVE))]
+        return (NutsCommand(archive=past_points(self.points, windows, self.setting.dimension)),) * self.setting.chains
 
     def contradicted(self, windows: Windows) -> Reason | None:
         """See `tuner.Tuner`: "metric" where the draws call for quite another one. Asked twice at most."""
