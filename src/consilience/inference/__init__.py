@@ -8,6 +8,7 @@ from consilience.inference.hmc import HamiltonianMC
 from consilience.inference.kernel import Kernel
 from consilience.inference.metropolis import Metropolis
 from consilience.inference.nuts_kernel import NUTS
+from consilience.inference.slice import Slice
 
 __all__ = [
     "NUTS",
@@ -19,4 +20,5 @@ __all__ = [
     "Kernel",
     "LogDensity",
     "Metropolis",
+    "Slice",
 ]
