@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from consilience.errors import SamplingError
-from consilience.inference import Block, Kernel, Slice
+from consilience.inference import Block, EllipticalSlice, Kernel, Slice
 from consilience.inference.density import Inputs, Outputs
 from consilience.inference.messages import Rows
 from consilience.inference.streams import chain_key
@@ -44,6 +44,7 @@ MIXED = Mixed(normal_and_poisson, 2, np.array([3.0, 3.0]), np.sqrt([7.0, 3.0]), 
 KERNELS: dict[str, Kernel] = {
     "slice": Slice(),
     "slice, few steps outwards": Slice(w=0.5, iter_limit=3),
+    "elliptical slice": EllipticalSlice(prior_cov=4.0 * np.eye(3) + 1.0),
 }
 CONTINUOUS: dict[str, Target] = {
     "five scales": normal(np.arange(5.0), np.geomspace(0.1, 10.0, 5)),
@@ -63,6 +64,8 @@ def exact(target: Target, rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 def targets_of(kernel: Kernel) -> dict[str, Target]:
+    if isinstance(kernel, EllipticalSlice):
+        return {"correlated": CONTINUOUS["correlated"]}
     return {**(CONTINUOUS if kernel.continuous else {}), **({"mixed": MIXED} if kernel.discrete else {})}
 
 
@@ -119,7 +122,7 @@ def test_source_and_machine_code_agree(kernel: Kernel) -> None:
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
 def test_transitions_per_call_and_snapshots_change_nothing(kernel: Kernel) -> None:
     """Whole, in calls of 7, and put back into a new chain at a transition amid tuning: the same bits."""
-    target = CONTINUOUS["five scales"] if kernel.continuous else MIXED
+    target = CONTINUOUS["correlated"] if kernel.continuous else MIXED
     start = np.round(target.mean)
     whole = run_chain(kernel, target, draws=100, tune=250, start=start)
     parts = run_chain(kernel, target, draws=100, tune=250, start=start, chunk=7)
@@ -141,10 +144,10 @@ def test_transitions_per_call_and_snapshots_change_nothing(kernel: Kernel) -> No
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
 def test_a_stop_leaves_everything_as_it_was(kernel: Kernel) -> None:
     """No transition is made while the run is to stop; afterwards the chain goes on as if nothing had been."""
-    target = standard(2) if kernel.continuous else MIXED
+    target = standard(3) if kernel.continuous else MIXED
     stop = np.zeros(1, np.int64)
-    rows = Rows(np.zeros((50, 2)), np.zeros((50, len(kernel.columns.types)), np.int64))
-    chain = kernel.chain(target, np.zeros(2), chain_key(1, 0), 10, stop)
+    rows = Rows(np.zeros((50, target.dimension)), np.zeros((50, len(kernel.columns.types)), np.int64))
+    chain = kernel.chain(target, np.zeros(target.dimension), chain_key(1, 0), 10, stop)
     chain.begin()
     chain.write_to(rows)
     assert chain.advance(20) == 20
@@ -159,6 +162,9 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     (Slice, {"w": 0.0}, "w"),
     (Slice, {"w": (1.0, -1.0)}, "w"),
     (Slice, {"iter_limit": 0}, "iter_limit"),
+    (EllipticalSlice, {}, "prior_cov and prior_chol"),
+    (EllipticalSlice, {"prior_cov": -np.eye(2)}, "prior_cov"),
+    (EllipticalSlice, {"prior_chol": np.ones((2, 2))}, "prior_chol"),
 ]
 
 

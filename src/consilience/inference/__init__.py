@@ -3,6 +3,7 @@
 from consilience.inference.block import Block
 from consilience.inference.compound import CompoundStep
 from consilience.inference.density import LogDensity
+from consilience.inference.elliptical_slice import EllipticalSlice
 from consilience.inference.gibbs import BinaryGibbsMetropolis, CategoricalGibbsMetropolis
 from consilience.inference.hmc import HamiltonianMC
 from consilience.inference.kernel import Kernel
@@ -16,6 +17,7 @@ __all__ = [
     "Block",
     "CategoricalGibbsMetropolis",
     "CompoundStep",
+    "EllipticalSlice",
     "HamiltonianMC",
     "Kernel",
     "LogDensity",
