@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from consilience.errors import SamplingError
-from consilience.inference import Block, EllipticalSlice, Kernel, Slice
+from consilience.inference import AdaptiveMetropolis, Block, EllipticalSlice, Kernel, Slice
 from consilience.inference.density import Inputs, Outputs
 from consilience.inference.messages import Rows
 from consilience.inference.streams import chain_key
@@ -44,6 +44,7 @@ MIXED = Mixed(normal_and_poisson, 2, np.array([3.0, 3.0]), np.sqrt([7.0, 3.0]), 
 KERNELS: dict[str, Kernel] = {
     "slice": Slice(),
     "slice, few steps outwards": Slice(w=0.5, iter_limit=3),
+    "adaptive metropolis": AdaptiveMetropolis(),
     "elliptical slice": EllipticalSlice(prior_cov=4.0 * np.eye(3) + 1.0),
 }
 CONTINUOUS: dict[str, Target] = {
@@ -162,6 +163,8 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     (Slice, {"w": 0.0}, "w"),
     (Slice, {"w": (1.0, -1.0)}, "w"),
     (Slice, {"iter_limit": 0}, "iter_limit"),
+    (AdaptiveMetropolis, {"scaling": 0.0}, "scaling"),
+    (AdaptiveMetropolis, {"target_accept": 1.0}, "target_accept"),
     (EllipticalSlice, {}, "prior_cov and prior_chol"),
     (EllipticalSlice, {"prior_cov": -np.eye(2)}, "prior_cov"),
     (EllipticalSlice, {"prior_chol": np.ones((2, 2))}, "prior_chol"),

@@ -1,5 +1,6 @@
 """Step methods: kernels that know a log density and random numbers, and nothing of models, threads or screens."""
 
+from consilience.inference.adaptive_metropolis import AdaptiveMetropolis
 from consilience.inference.block import Block
 from consilience.inference.compound import CompoundStep
 from consilience.inference.density import LogDensity
@@ -13,6 +14,7 @@ from consilience.inference.slice import Slice
 
 __all__ = [
     "NUTS",
+    "AdaptiveMetropolis",
     "BinaryGibbsMetropolis",
     "Block",
     "CategoricalGibbsMetropolis",
