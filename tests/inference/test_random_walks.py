@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from consilience.errors import SamplingError
-from consilience.inference import AdaptiveMetropolis, Block, EllipticalSlice, Kernel, Slice
+from consilience.inference import AdaptiveMetropolis, Block, EllipticalSlice, Kernel, Metropolis, Slice
 from consilience.inference.density import Inputs, Outputs
 from consilience.inference.messages import Rows
+from consilience.inference.metropolis import PROPOSALS
 from consilience.inference.streams import chain_key
 from consilience.native.mathematics import lgamma, log
 from consilience.native.typed_python import Array, f64, i64, native
@@ -31,19 +32,33 @@ def normal_and_poisson(inputs: Inputs, outputs: Outputs, workspace: Array[f64], 
     return 0
 
 
+@native
+def poisson(inputs: Inputs, outputs: Outputs, workspace: Array[f64], constants: Constants) -> i64:
+    """k ~ Poisson(number)."""
+    k = inputs.position[0]
+    outputs.logp[0] = k * log(constants.number) - lgamma(k + 1.0)
+    return 0
+
+
 @dataclass
 class Mixed(Target):
-    """A target whose second coordinate is a whole number that is not negative; fails for other values."""
+    """A target whose last coordinate is a whole number that is not negative; fails for other values."""
 
     def block(self, names: tuple[str, ...], needs: str) -> Block:
-        bounds = np.array([-np.inf, 0.0]), np.array([np.inf, np.inf])
-        return Block(self, np.arange(2), ("x", "k"), np.array([False, True]), *bounds)
+        discrete = np.arange(self.dimension) == self.dimension - 1
+        unbounded = np.full(self.dimension, np.inf)
+        lower = np.where(discrete, 0.0, -unbounded)
+        return Block(self, np.arange(self.dimension), ("x", "k")[-self.dimension :], discrete, lower, unbounded)
 
 
 MIXED = Mixed(normal_and_poisson, 2, np.array([3.0, 3.0]), np.sqrt([7.0, 3.0]), number=3.0)
+COUNT = Mixed(poisson, 1, np.array([3.0]), np.sqrt([3.0]), number=3.0)
 KERNELS: dict[str, Kernel] = {
     "slice": Slice(),
     "slice, few steps outwards": Slice(w=0.5, iter_limit=3),
+    **{f"metropolis, {kind}": Metropolis(proposal_dist=kind) for kind in PROPOSALS if kind != "poisson"},
+    "metropolis, covariance": Metropolis(S=np.eye(3) + 0.5),
+    "metropolis, poisson": Metropolis(proposal_dist="poisson"),
     "adaptive metropolis": AdaptiveMetropolis(),
     "elliptical slice": EllipticalSlice(prior_cov=4.0 * np.eye(3) + 1.0),
 }
@@ -57,7 +72,7 @@ def exact(target: Target, rng: np.random.Generator) -> NDArray[np.float64]:
     """One draw of a target."""
     if isinstance(target, Mixed):
         k = rng.poisson(target.number)
-        return np.array([rng.normal(k, 2.0), k])
+        return np.array([rng.normal(k, 2.0), k])[-target.dimension :]
     if target is CONTINUOUS["correlated"]:
         precision = target.matrix.reshape(target.dimension, -1)
         return rng.multivariate_normal(target.mean, np.linalg.inv(precision))
@@ -67,6 +82,10 @@ def exact(target: Target, rng: np.random.Generator) -> NDArray[np.float64]:
 def targets_of(kernel: Kernel) -> dict[str, Target]:
     if isinstance(kernel, EllipticalSlice):
         return {"correlated": CONTINUOUS["correlated"]}
+    if isinstance(kernel, Metropolis) and kernel.S is not None:
+        return {"correlated": CONTINUOUS["correlated"]}
+    if isinstance(kernel, Metropolis) and kernel.proposal_dist == "poisson":
+        return {"count": COUNT}  # its steps are whole numbers
     return {**(CONTINUOUS if kernel.continuous else {}), **({"mixed": MIXED} if kernel.discrete else {})}
 
 
@@ -82,7 +101,7 @@ def test_exact_draws_stay_exact(kernel: str, target: str) -> None:
         [run_chain(KERNELS[kernel], aim, draws=3, tune=0, chain=c, start=exact(aim, rng)).draws[-1] for c in range(600)]
     )
     for i in range(aim.dimension):
-        if aim is MIXED:
+        if isinstance(aim, Mixed):
             z = (ends[:, i].mean() - aim.mean[i]) / aim.deviation[i] * np.sqrt(len(ends))
             assert abs(z) < 4.0
         else:
@@ -102,9 +121,9 @@ def test_long_runs_have_the_moments_of_the_target(kernel: str, target: str) -> N
         error = means.std(axis=0, ddof=1) / np.sqrt(len(means))
         assert np.abs((means.mean(axis=0) - truth) / error).max() < 6.5
         np.testing.assert_array_less(error, 0.2 * np.abs(aim.deviation) + 0.2 * aim.deviation**2)
-    if aim is MIXED:
-        assert np.array_equal(draws[..., 1], np.floor(draws[..., 1]))
-        assert draws[..., 1].min() >= 0.0
+    if isinstance(aim, Mixed):
+        assert np.array_equal(draws[..., -1], np.floor(draws[..., -1]))
+        assert draws[..., -1].min() >= 0.0
 
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
@@ -163,6 +182,11 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     (Slice, {"w": 0.0}, "w"),
     (Slice, {"w": (1.0, -1.0)}, "w"),
     (Slice, {"iter_limit": 0}, "iter_limit"),
+    (Metropolis, {"scaling": float("inf")}, "scaling"),
+    (Metropolis, {"S": (1.0, 0.0)}, "S"),
+    (Metropolis, {"S": -np.eye(2)}, "S"),
+    (Metropolis, {"proposal_dist": "beta"}, "proposal_dist"),
+    (Metropolis, {"tune_interval": 0}, "tune_interval"),
     (AdaptiveMetropolis, {"scaling": 0.0}, "scaling"),
     (AdaptiveMetropolis, {"target_accept": 1.0}, "target_accept"),
     (EllipticalSlice, {}, "prior_cov and prior_chol"),
