@@ -94,11 +94,11 @@ CASES = [(k, t) for k, kernel in KERNELS.items() for t in targets_of(kernel)]
 
 @pytest.mark.parametrize(("kernel", "target"), CASES)
 def test_exact_draws_stay_exact(kernel: str, target: str) -> None:
-    """Three transitions from each of 600 exact draws: every coordinate has its distribution."""
+    """Three transitions from each of 400 exact draws: every coordinate has its distribution."""
     aim = targets_of(KERNELS[kernel])[target]
     rng = np.random.default_rng(1)
     ends = np.array(
-        [run_chain(KERNELS[kernel], aim, draws=3, tune=0, chain=c, start=exact(aim, rng)).draws[-1] for c in range(600)]
+        [run_chain(KERNELS[kernel], aim, draws=3, tune=0, chain=c, start=exact(aim, rng)).draws[-1] for c in range(400)]
     )
     for i in range(aim.dimension):
         if isinstance(aim, Mixed):

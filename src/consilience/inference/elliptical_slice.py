@@ -183,5 +183,5 @@ class EllipticalSlice(Kernel):
     ) -> EllipticalSliceScratch:
         """See `Kernel.scratch`."""
         factor = np.linalg.cholesky(self.prior_cov) if self.prior_chol is None else np.asarray(self.prior_chol)
-        rows = (vectors.vector() for _ in range(4))
-        return EllipticalSliceScratch(*rows, np.array(factor, np.float64).reshape(-1))
+        position, normals, white, ellipse = (vectors.vector() for _ in range(4))
+        return EllipticalSliceScratch(position, normals, white, ellipse, np.array(factor, np.float64).reshape(-1))

@@ -270,8 +270,8 @@ class Metropolis(Kernel):
         if shape not in ((), (n,), (n, n)):
             raise SamplingError(f"S needs one number, or {n} for each coordinate, got the shape {shape}.")
         scales = vectors.vector(self.scaling)
-        counts = (np.zeros(n, np.int64) for _ in range(2))
-        return MetropolisState(scales, *counts, tune if self.tune else 0, self.tune_interval)
+        proposals, successes = (np.zeros(n, np.int64) for _ in range(2))
+        return MetropolisState(scales, proposals, successes, tune if self.tune else 0, self.tune_interval)
 
     def scratch(
         self, block: Block, point: Point, state: MetropolisState, density: Density, vectors: Vectors
