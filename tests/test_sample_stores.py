@@ -13,7 +13,6 @@ import xarray as xr
 import consilience as pm
 from consilience.errors import ConsilienceWarning, StorageError
 from consilience.run import ChainLost, DrawsMade, Restarted
-from consilience.sample import storing
 from consilience.sample.storing import Storing
 from consilience.storage import tree_of
 from consilience.storage.zarr_store import ZarrStore
@@ -50,17 +49,12 @@ def stored(path: Path) -> Any:
         return tree.load()
 
 
-@pytest.mark.parametrize("share", [1e9, 1e-9], ids=["each at once", "all together"])
-def test_draws_are_stored_through_restarts_and_losses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float
-) -> None:
-    """Also those that wait because writing may take a part of the time only."""
-    monkeypatch.setattr(storing, "SHARE", share)
+def test_draws_are_stored_through_restarts_and_losses(tmp_path: Path) -> None:
     path = tmp_path / "run.zarr"
     store = begun(path)
     for event in (made(5, 9), made(9, 30), Restarted("divergences"), made(0, 10), made(10, 11), made(11, 20)):
         store(event)
-    assert stored(path)["posterior"].sizes["draw"] == (20 if share > 1 else 0)
+    assert stored(path)["posterior"].sizes["draw"] == 20
     kept = [0, 2, 3]
     for event in (ChainLost(1, "by chance"), made(20, 41, kept), made(41, 60, kept)):
         store(event)
@@ -82,9 +76,7 @@ def test_a_fault_is_said_at_the_end_and_the_place_is_free(tmp_path: Path, monkey
     def full(groups: Any) -> None:
         raise StorageError("the disk is full.")
 
-    monkeypatch.setattr(storing, "SHARE", 1e9)
     monkeypatch.setattr(store.store, "append", full)
-    store._due = 0.0
     store(made(10, 20))
     store(made(20, 30))
     with pytest.warns(ConsilienceWarning, match=r"only the first 10 draws of each chain: the disk is full\. All draws"):

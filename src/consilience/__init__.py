@@ -26,7 +26,7 @@ _NAMES: Final = {
     "consilience.distributions": " ".join([*distributions.PUBLIC.values(), *distributions.SPELLINGS]),
     "consilience.errors": """
         ConsilienceError ConsilienceWarning ConvergenceWarning ImplicitFreezeWarning ImputationWarning
-        InitialPointError ModelError ParameterError SamplingError SealError ShapeError StorageError
+        InitialPointError ModelError ParameterError SamplingError ShapeError StorageError
         SupportError
     """,
     "consilience.inference": """

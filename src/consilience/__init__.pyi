@@ -118,7 +118,6 @@ from consilience.errors import InitialPointError as InitialPointError
 from consilience.errors import ModelError as ModelError
 from consilience.errors import ParameterError as ParameterError
 from consilience.errors import SamplingError as SamplingError
-from consilience.errors import SealError as SealError
 from consilience.errors import ShapeError as ShapeError
 from consilience.errors import StorageError as StorageError
 from consilience.errors import SupportError as SupportError

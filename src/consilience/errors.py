@@ -22,7 +22,6 @@ ConsilienceError
 ├── SamplingError         a run that cannot start or go on
 │   └── InitialPointError     no finite starting point
 ├── StorageError          a file that cannot be written or read
-│   └── SealError             a sealed file that is not as it was written
 └── MissingPackageError   a package that is not installed
 """
 
@@ -121,10 +120,6 @@ class InitialPointError(SamplingError, ValueError):
 
 class StorageError(ConsilienceError):
     """A file or directory of results cannot be written or read."""
-
-
-class SealError(StorageError):
-    """A sealed file or log of draws is not as it was written, or its contents cannot be sealed."""
 
 
 class MissingPackageError(ConsilienceError, ImportError):

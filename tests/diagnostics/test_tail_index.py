@@ -19,7 +19,6 @@ LIGHT: dict[str, Draw] = {
     "Laplace": lambda rng, shape: rng.laplace(size=shape),
     "Poisson": lambda rng, shape: rng.poisson(2, size=shape),
     "truth values": lambda rng, shape: rng.random(shape) < 0.1,
-    "constant": lambda rng, shape: np.full(shape, 3.3),
 }
 HEAVY: dict[str, Draw] = {
     "Student t, 3 degrees": lambda rng, shape: rng.standard_t(3, size=shape),
@@ -48,8 +47,7 @@ def test_the_unit_does_not_matter(seed: int, unit: float) -> None:
 def test_light_tails_have_a_standard_error(kind: str) -> None:
     """At least 97 of 100 parameters."""
     draws = LIGHT[kind](np.random.default_rng(2), (4, 400, 100))
-    assert np.isfinite(diagnostics.mcse_sd(draws)).sum() >= (0 if kind == "constant" else 97)
-    assert np.isfinite(tail_index(np.square(draws - draws.mean(axis=(0, 1))).reshape(-1, 100).T)).sum() <= 100
+    assert np.isfinite(diagnostics.mcse_sd(draws)).sum() >= 97
 
 
 @pytest.mark.parametrize("kind", HEAVY)

@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from consilience.inference.fisher_metric import CUTOFF, FEWEST_DRAWS, Form, estimate, geometric_mean
+from consilience.inference.fisher_metric import (
+    CUTOFF,
+    FEWEST_DIRECTIONS,
+    FEWEST_DRAWS,
+    Form,
+    estimate,
+    geometric_mean,
+    paying,
+)
 from consilience.inference.metric import (
     LARGEST_EIGENVALUE,
     LARGEST_VARIANCE,
@@ -41,11 +49,11 @@ def draws_of(rng: np.random.Generator, covariance: Matrix, count: int) -> tuple[
     return centred + 5.0 * np.sqrt(np.diag(covariance)), np.asarray(gradients, np.float64)
 
 
-def learnt(draws: Matrix, gradients: Matrix, form: Form = "auto", most: int | None = None) -> Scales:
+def learnt(draws: Matrix, gradients: Matrix, form: Form = "auto", operations: float | None = None) -> Scales:
     """The estimate, which has to exist, to be positive, and to be usable; and no warning on the way."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        scales = estimate(draws, gradients, form, most)
+        scales = estimate(draws, gradients, form, operations)
     assert scales is not None
     check(scales, draws.shape[1])
     return scales
@@ -120,15 +128,30 @@ def test_independent_normals_need_no_directions() -> None:
     np.testing.assert_allclose(scales.scale, deviation, rtol=1e-10)
 
 
-@pytest.mark.parametrize("most", [1, 3, 7])
-def test_most_keeps_the_directions_of_greatest_effect(most: int) -> None:
-    """The first ones of those that were kept without the limit."""
-    rng = np.random.default_rng(3)
-    draws, gradients = draws_of(rng, gaussian(rng, 20, 1e4), 100)
-    free, limited = learnt(draws, gradients), learnt(draws, gradients, most=most)
-    assert free.rank > most == limited.rank
-    np.testing.assert_array_equal(limited.eigenvalues, free.eigenvalues[:most])
-    np.testing.assert_array_equal(limited.directions, free.directions[:most])
+@pytest.mark.parametrize("operations", [1e2, 1e4, 1e12])
+def test_directions_are_kept_as_far_as_they_pay(operations: float) -> None:
+    """Those of greatest effect: with a costly gradient all that differ from the diagonal, with a cheap one fewer."""
+    rng = np.random.default_rng(4)
+    draws, gradients = draws_of(rng, gaussian(rng, 40), 400)
+    free, limited = learnt(draws, gradients), learnt(draws, gradients, operations=operations)
+    rank = limited.rank
+    assert FEWEST_DIRECTIONS <= rank <= free.rank
+    assert rank == free.rank or operations < 1e12
+    np.testing.assert_array_equal(limited.eigenvalues, free.eigenvalues[:rank])
+    np.testing.assert_array_equal(limited.directions, free.directions[:rank])
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.lists(st.floats(-6.0, 6.0), min_size=0, max_size=12), st.integers(1, 500), st.floats(1.0, 1e7))
+def test_as_many_directions_are_kept_as_cost_least(logs: list[float], dimension: int, operations: float) -> None:
+    """Against the cost of every number of directions, written out."""
+    ordered = np.array(sorted(logs, key=abs, reverse=True))
+    costs = []
+    for count in range(len(ordered) + 1):
+        rest = [*ordered[count:], 0.0]
+        step = operations + 20.0 * dimension + dimension * count
+        costs.append(np.log(step) + 0.5 * (max(rest) - min(rest)))
+    assert costs[paying(ordered, dimension, operations)] == pytest.approx(min(costs), abs=1e-9)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

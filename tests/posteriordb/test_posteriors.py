@@ -129,7 +129,10 @@ def test_posterior_is_reproduced(name: str, seed: int, record: Callable[..., Non
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", sorted(set(MODELS) - set(AWAITED)))
 def test_plain_run_is_right_or_says_that_it_is_not(name: str, seed: int) -> None:
-    """Without any numbers: what is called converged lies within 4 standard errors, means and deviations alike."""
+    """Without any numbers: what is called converged lies within 4 standard errors, means and deviations alike.
+
+    Deviations have none where tails are heavy, see `mcse_sd`.
+    """
     build, _ = MODELS[name]
     posterior_file = load(name)
     with build(pm, pt, posterior_file["data_values"]):
@@ -142,4 +145,4 @@ def test_plain_run_is_right_or_says_that_it_is_not(name: str, seed: int) -> None
     for parameter, ratio in zip(posterior_file["reference_summary"], found["ratio"], strict=True):
         draws = draws_of(result["posterior"], parameter)
         error = float(mcse_sd(draws)) / draws.std(ddof=1)
-        assert abs(ratio - 1) < 4 * error, parameter
+        assert np.isnan(error) or abs(ratio - 1) < 4 * error, parameter

@@ -42,12 +42,13 @@ def run(target: Target, options: Options, start: Any = None, kernel: NUTS | None
     ("divergences", "draws", "retuned", "low_energy", "status"),
     [
         (0, 400, False, False, "converged"),
-        (0, 400, True, False, "converged"),
-        (0, 400, False, True, "converged_with_divergences"),
+        (0, 400, True, False, "converged_with_divergences"),
+        (0, 400, False, True, "not_converged"),
         (1, 10_000, False, False, "converged_with_divergences"),
-        (1, 10_000, True, True, "converged_with_divergences"),
+        (1, 10_000, True, True, "not_converged"),
         (1, 1000, True, False, "converged_with_divergences"),
-        (2, 1000, False, False, "converged_with_divergences"),
+        (2, 400, False, False, "converged_with_divergences"),
+        (2, 1000, True, False, "converged_with_divergences"),
         (11, 10_000, True, False, "not_converged"),
         (3, 1000, False, False, "not_converged"),
         (3, 1000, True, False, "not_converged"),
@@ -57,14 +58,17 @@ def run(target: Target, options: Options, start: Any = None, kernel: NUTS | None
 def test_verdicts_on_draws_that_pass(
     divergences: int, draws: int, retuned: bool, low_energy: bool, status: str
 ) -> None:
-    """Up to 0.2 % before another tuning, up to 0.1 % after it; only a clean run is silent."""
-    verdict = stopping.of_passing(divergences, draws, 4, retuned, low_energy)
+    """Two, or up to 0.2 %, before another tuning, up to 0.1 % after it; only a clean run of one tuning is silent."""
+    before = "9 of 400 draws diverged before the chains were tuned again" if retuned else ""
+    verdict = stopping.of_passing(divergences, draws, 4, before, low_energy)
     assert verdict.status == status
     assert (verdict.reason == "") == (status == "converged")
-    if divergences:
-        assert f"{divergences} of {draws} draws" in verdict.reason
-    elif low_energy:
+    if low_energy:
         assert "E-BFMI" in verdict.reason
+    elif divergences:
+        assert f"{divergences} of {draws} draws" in verdict.reason
+    if retuned and status == "converged_with_divergences":
+        assert verdict.reason.startswith(before)
 
 
 def test_one_chain_is_not_certified_without_a_word() -> None:
@@ -175,6 +179,18 @@ def test_fixed_lengths_are_looked_at_once(script: type[Scripted]) -> None:
     assert result.draws.shape[1] == 500
     assert result.restarts == ()
     assert set(script.checked) == {500}
+
+
+def test_fixed_lengths_need_not_be_checked(script: type[Scripted]) -> None:
+    """Then nothing is kept for it, and no verdict is given; runs that end by the rule are checked all the same."""
+    unchecked = monitor.Monitored(tuple("abcde"), enabled=False)
+    result = run(NORMAL, Options(draws=200), monitored=unchecked)
+    assert (result.verdict.status, result.draws.shape[1]) == ("completed", 200)
+    assert "not checked" in result.verdict.reason
+    assert script.checked == []
+    assert result.check is None
+    run(NORMAL, Options(max_draws=126), monitored=unchecked)
+    assert script.checked == [100, 126]
 
 
 def test_disagreement_is_believed_at_the_second_check_in_a_row(script: type[Scripted]) -> None:

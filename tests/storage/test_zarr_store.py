@@ -107,7 +107,7 @@ def test_variables_of_no_elements_are_kept(tmp_path: Path) -> None:
 
 
 def test_large_draws_make_chunks_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And small ones few files: at most one per thousand draws and variable."""
+    """And small ones few files: at most one per four thousand draws and variable."""
     monkeypatch.undo()
     values = np.zeros((2, 3, 300_000))
     with ZarrStore.create(tmp_path / "run.zarr", chains=2) as store:

@@ -23,9 +23,9 @@ IndexArray = npt.NDArray[np.int64]
 Block = Sequence[npt.NDArray[Any]]
 """Draws of each chain, (draw, scalar), all as many."""
 
-FIRST_EXAMINED = 8  # scalars
-GROWTH = 4  # so many times as many are next, if none of them fails
-THINNED = 100  # draws of each chain, by which disagreement is sought first
+FIRST_EXAMINED = 4  # scalars
+GROWTH = 8  # so many times as many are next, if none of them fails
+THINNED = 50  # draws of each chain, in which disagreement is sought first
 CLEARLY_SMALL = 0.5  # of what the bound on R-hat^2 - 1 allows, in thinned draws
 
 
@@ -71,10 +71,12 @@ class ConvergenceMonitor:
         length = shapes[0][0][0] if shapes and shapes[0] and shapes[0][0] else 0
         fits = all(len(group) == self.chains for group in groups)
         fits = fits and all(len(s) == 2 and s[0] == length and s == own[0] for own in shapes for s in own)
-        if not fits or sum(own[0][1] for own in shapes) != self.scalars:
+        widths = [own[0][1] for own in shapes] if fits else []
+        before = [group[0].shape[1] for group in self._blocks[0][1]] if self._blocks else widths
+        if not fits or sum(widths) != self.scalars or widths != before:
             raise ShapeError(
                 f"draws need the shape (draw, scalar) for each of {self.chains} chains, with {self.scalars} scalars in "
-                f"all groups; {shapes} came"
+                f"all groups{f', {before} of them,' if self._blocks else ''}; {shapes} came"
             )
         if (self.count + length) * self.chains > MOST_DRAWS:
             raise ShapeError(
@@ -91,7 +93,7 @@ class ConvergenceMonitor:
     def check(self, rule: StoppingRule, *, everything: bool = False) -> Failure | None:
         """A scalar that fails, or None if all pass.
 
-        Scalars are examined from those nearest to failing to those farthest from it: first 8, then 32, 128 and so on,
+        Scalars are examined from those nearest to failing to those farthest from it: first 4, then 32, 256 and so on,
         until there is one that fails among them; the one that fails worst is named. With `everything` all are
         examined at once, and the worst of all is named. A scalar passes when
 
@@ -144,7 +146,7 @@ class ConvergenceMonitor:
     def disagreeing(self, rhat: float) -> list[int]:
         """Scalars whose R-hat is above `rhat`: chains are in different places, or some are wider than others.
 
-        R-hat of at most 100 evenly spread draws of each chain is looked at first; where R-hat^2 - 1 is below half of
+        R-hat of at most 50 evenly spread draws of each chain is looked at first; where R-hat^2 - 1 is below half of
         what `rhat` allows, the scalar is left out. Empty with one chain, or with fewer than four draws.
         """
         if self.chains == 1 or self.count < FEWEST_DRAWS or not self.scalars:
@@ -188,23 +190,27 @@ class ConvergenceMonitor:
     def _gather(self, scalars: IndexArray, places: IndexArray | None = None) -> FloatArray:
         """Draws (scalar, chain, draw) of scalars in ascending order; all draws, or those at `places`."""
         found = np.empty((len(scalars), self.chains, self.count if places is None else len(places)))
-        for first, groups in self._blocks:
-            begin = 0
-            for group in groups:
-                length, width = group[0].shape
-                here = slice(*np.searchsorted(scalars, [begin, begin + width]).tolist())
-                own = scalars[here] - begin
-                begin += width
-                if not len(own):
-                    continue
-                # A view of neighbours; NumPy copies others.
-                columns = slice(own[0], own[-1] + 1) if own[-1] - own[0] + 1 == len(own) else own
-                rows, target = slice(None), slice(first, first + length)
+        begin = 0
+        for number, group in enumerate(self._blocks[0][1] if self._blocks else ()):
+            end = begin + group[0].shape[1]
+            here = slice(*np.searchsorted(scalars, [begin, end]).tolist())
+            own = scalars[here] - begin
+            begin = end
+            if not len(own):
+                continue
+            columns, scattered = slice(int(own[0]), int(own[-1]) + 1), own[-1] - own[0] >= len(own)
+            own -= own[0]
+            for first, groups in self._blocks:
+                length = groups[number][0].shape[0]
+                target = slice(first, first + length)
                 if places is not None:
                     target = slice(*np.searchsorted(places, [first, first + length]).tolist())
-                for chain, source in enumerate(group):
-                    part = source[:, columns]
-                    found[here, chain, target] = part[rows if places is None else places[target] - first].T
+                    rows = places[target] - first
+                for chain, source in enumerate(groups[number]):
+                    part = source[:, columns]  # a view of neighbours
+                    if places is not None:
+                        part = part.take(rows, axis=0)
+                    found[here, chain, target] = (part.take(own, axis=1) if scattered else part).T
         return found
 
     def _by_all_processors(

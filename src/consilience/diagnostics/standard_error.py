@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from consilience.diagnostics import effective_sample_size, tail_index
+from consilience.diagnostics import effective_sample_size
 from consilience.diagnostics.measurement import measure_one
 from consilience.diagnostics.sample import FloatArray, Sample
+from consilience.diagnostics.tail_index import LARGEST_TAIL_INDEX, tail_index
 
 
 def of_mean(sample: Sample, effective: FloatArray) -> FloatArray:
@@ -24,7 +25,7 @@ def of_deviation(sample: Sample) -> FloatArray:
     variance = squares.pooled.mean(axis=1)
     variance_of_variance = np.square(squares.pooled - variance[:, None]).mean(axis=1) / effective
     error: FloatArray = np.sqrt(variance_of_variance / variance / 4)
-    return np.where(tail_index.tail_index(squares.pooled) < tail_index.LARGEST, error, np.nan)
+    return np.where(tail_index(squares.pooled) < LARGEST_TAIL_INDEX, error, np.nan)
 
 
 def mcse_mean(draws: npt.ArrayLike) -> FloatArray:

@@ -90,8 +90,9 @@ def rhat_is_large(figures: Figures, rule: StoppingRule, chains: int, scalars: in
 
     R-hat of chains that agree exceeds 1 by chance: about sqrt(1 + F / n), where n effective draws fall on a half chain
     and F is a variate around 1 of the F distribution with 2 chains - 1 degrees of freedom. With 400 effective draws of
-    4 chains its mean is 1.01 already, so a plain bound of 1.01 there asks for two or three times as many draws, and
-    ever more the more scalars there are. Therefore R-hat is large where it
+    4 chains its mean is 1.01 already: a plain bound of 1.01 asks for a fifth more draws than the effective size does of
+    ten scalars that agree, and for half as many again of a hundred (autoregressive, coefficient 0.3). Therefore R-hat
+    is large where it
 
     * is at least `target_rhat` + 0.04, or
     * is above `target_rhat`, and the means of the half chains vary more than their autocorrelation explains: the noise

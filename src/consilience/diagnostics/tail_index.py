@@ -6,14 +6,14 @@ import numpy as np
 
 from consilience.diagnostics.sample import FloatArray
 
-LARGEST = 0.4
+LARGEST_TAIL_INDEX = 0.4
 """Tail index of squared deviations from which on their variance is taken to be infinite, or badly estimated.
 
 It is infinite from 1/2 on. The estimate is too small by about a tenth there: with 0.4 in place of 0.5 it finds 90 to
 97 % of samples of 800 to 4,000 draws from Student's t with 3 degrees of freedom (tail index 2/3), and none of normal,
 1 % of Laplace and 3 to 28 % of exponential samples (1/2 at no finite distance), whose estimates do vary widely.
 """
-FEWEST = 50
+FEWEST_EXCEEDANCES = 50
 """Exceedances; the standard error of the shape is about (1 + shape) over the root of their number."""
 
 
@@ -35,4 +35,4 @@ def tail_index(values: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         above = (np.arange(used + 1) + 0.35) / exceedances[:, None]  # share of exceedances above each
         index: FloatArray = 2 - excess.sum(axis=1) / (excess * (1 - 2 * above)).sum(axis=1)
-    return np.where(exceedances < FEWEST, -np.inf, index)
+    return np.where(exceedances < FEWEST_EXCEEDANCES, -np.inf, index)

@@ -27,16 +27,21 @@ Form = Literal["auto", "diag", "lowrank", "dense"]
 REGULARISATION = 1e-5  # gamma: weight of the identity beside the sums of squares
 CUTOFF = 2.0  # directions with a variance between 1 / CUTOFF and CUTOFF are left out
 FEWEST_DRAWS = 4
+FEWEST_DIRECTIONS = 8  # that an "auto" metric may have, however cheap the gradient
+DRAWS_PER_COORDINATE = 1.5  # from which on a spectrum is that of the target rather than that of chance
+AFFORDABLE = 3.0  # operations of a product with the directions, in units of those of a gradient: with fewer draws
+OVERHEAD = 20.0  # operations of a leapfrog step per coordinate, beside the gradient and the directions
+PACE = 0.25  # time of an operation of the directions' products, in units of a gradient's operation
 RESOLUTION = 1e-14  # least ratio of two singular values that means anything
 SQUARE_RESOLUTION = 1e-10  # of two eigenvalues, down to which a product with its transpose keeps the lesser one
 
 
-def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", most: int | None = None) -> Scales | None:
+def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", operations: float | None = None) -> Scales | None:
     """The metric, or None where the draws do not determine one.
 
     draws, gradients   float64 (draw, coordinate), of all chains; they need not be finite
     form               "diag": no directions; "dense": all of them; else those beyond the cutoff
-    most               at most so many directions, those of greatest effect
+    operations         of a gradient: "auto" keeps as many directions as pay; None: a gradient costs more than they do
 
     Variances and eigenvalues stay within the bounds of `metric`, beyond which momenta lose their mass to rounding.
     """
@@ -54,7 +59,7 @@ def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", most: int | 
         variance = np.where(known, variance, 1.0)
         scale = np.sqrt(np.clip(variance, SMALLEST_VARIANCE, LARGEST_VARIANCE))
         plain = Scales(scale, np.zeros((0, dimension)), np.zeros(0))
-        if form == "diag" or most == 0:
+        if form == "diag":
             return plain
         unit = np.sqrt(variance)
         centred /= unit  # in place, here and below: with many coordinates each copy counts
@@ -69,8 +74,28 @@ def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", most: int | 
     effect = np.abs(np.log(eigenvalues))
     keep = np.ones(len(effect), bool) if form == "dense" else effect > np.log(CUTOFF)
     order = np.argsort(-effect, kind="stable")
+    most = None
+    if form == "auto" and operations is not None:
+        enough = count >= DRAWS_PER_COORDINATE * dimension
+        most = paying(np.log(eigenvalues[order]), dimension, operations) if enough else 0
+        most = max(most, FEWEST_DIRECTIONS, int(AFFORDABLE * operations / (4.0 * dimension)))
     chosen = [j for j in order if keep[j]][:most]
     return Scales(scale, np.ascontiguousarray(vectors[:, chosen].T), eigenvalues[chosen])
+
+
+def paying(logs: NDArray[np.float64], dimension: int, operations: float) -> int:
+    """Number of directions with which a trajectory costs least.
+
+    Leapfrog steps of a trajectory grow as the root of the condition number that is left, and every direction adds its
+    two products to each step.
+
+    logs   of the eigenvalues, by falling effect
+    """
+    beyond = np.append(logs, 0.0)[::-1]  # what is left to the diagonal, where so many are left out from the end
+    high, low = np.maximum.accumulate(beyond)[::-1], np.minimum.accumulate(beyond)[::-1]
+    counts = np.arange(len(beyond))
+    step = operations + OVERHEAD * dimension + PACE * 4.0 * dimension * counts
+    return int(np.argmin(np.log(step) + 0.5 * (high - low)))
 
 
 def lengths(columns: Matrix) -> NDArray[np.float64]:

@@ -24,7 +24,7 @@ from consilience.inference.metric import diagonal
 from consilience.inference.point import Point, compiling_normals, new_point
 from consilience.inference.streams import RESTART, purpose_key
 from consilience.inference.trace import new_trace
-from consilience.inference.transitions import Part, Walk, advance, begin_part, move
+from consilience.inference.transitions import KernelRecord, Walk, advance, begin_part, move
 from consilience.inference.vectors import Vectors
 from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.random import fold_in
@@ -222,7 +222,7 @@ class MarkovChain:
             joint=joint,
         )
         column = 0
-        self.parts: list[Part] = []
+        self.parts: list[KernelRecord] = []
         self.states: list[Any] = []
         self.scratches: list[Any] = []
         for number, (part, block) in enumerate(zip(kernels, self.blocks, strict=True)):
@@ -233,7 +233,7 @@ class MarkovChain:
 
     def _part(
         self, kernel: Kernel, block: Block, key: int, tune: int, column: int, several: bool, stop: NDArray[np.int64]
-    ) -> Part:
+    ) -> KernelRecord:
         vectors = Vectors(block.dimension)
         full = self.walk.position
         point = new_point(key, np.asarray(full)[block.places], vectors, self.compiled)
@@ -251,7 +251,7 @@ class MarkovChain:
         flag = kernel.roles.get("divergence")
         begin, end = kernel.ends(scratch) or (vectors.vector(), vectors.vector())
         start, step = compiling(kernel).result()[1:] if self.compiled else map(self._plain, (kernel.start, kernel.step))
-        part = Part(
+        part = KernelRecord(
             walk=self.walk,
             start=start,
             step=step,

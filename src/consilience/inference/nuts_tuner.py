@@ -26,8 +26,6 @@ from consilience.inference.tuner import Reason, TuningSetting, Windows
 ALONE_TUNE: Final = 400  # transitions of a chain that tunes by itself
 FEWEST_FOR_TWO: Final = 85  # transitions: two chains know less of each other
 RETUNED_ACCEPT: Final = 0.95
-AFFORDABLE: Final = 3.0  # operations of the metric's two products, in units of those of a gradient
-FEWEST_DIRECTIONS: Final = 8  # that an "auto" metric may have, however cheap the gradient
 GRADIENTS_KEPT: Final = 400  # draws of each chain, whose gradients may be needed for a new metric
 LARGEST_METRIC_ERROR: Final = 1.0  # root mean square of log variances
 MANY: Final = 200  # coordinates, beyond which a metric to compare with is learnt
@@ -61,10 +59,6 @@ class NutsTuner:
         self.kernel = kernel
         self.setting = setting
         self.pooled = setting.pool and setting.chains > 1
-        operations = setting.operations
-        self.directions: int | None = None
-        if kernel.metric == "auto" and operations is not None:
-            self.directions = max(FEWEST_DIRECTIONS, int(AFFORDABLE * operations / (4.0 * setting.dimension)))
         self.living = self.arrived = tuple(range(setting.chains))
         self.target_accept = kernel.target_accept
         self.jumps = 0 if kernel.jumps == "auto" else kernel.jumps
@@ -92,7 +86,7 @@ class NutsTuner:
                 target_accept=kernel.target_accept,
                 max_treedepth=kernel.max_treedepth,
                 form=kernel.metric,
-                directions=self.directions,
+                operations=setting.operations,
                 columns=setting.columns,
                 descend=kernel.descend,
             )
@@ -206,7 +200,7 @@ class NutsTuner:
         # In many dimensions the estimate's cost grows with the cube of the draws, and some suffice to contradict.
         if len(present.scale) <= MANY:
             draws, gradients = _together(seen(windows, chains))
-        learnt = fisher_metric.estimate(draws, gradients, self.kernel.metric, self.directions)
+        learnt = fisher_metric.estimate(draws, gradients, self.kernel.metric, self.setting.operations)
         if learnt is None:
             return False
         ratios = log_ratios(learnt, present)
@@ -232,7 +226,7 @@ class NutsTuner:
             self.setting.columns,
             self.setting.chains,
         )
-        retuning.learn_metric(seen(windows, chains), self.kernel.metric, self.directions)
+        retuning.learn_metric(seen(windows, chains), self.kernel.metric, self.setting.operations)
         self.stage = retuning
         self.finished = False
 

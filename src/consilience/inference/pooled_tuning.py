@@ -59,7 +59,7 @@ class TuningPlan(Record):
     target_accept   mean acceptance probability, between 0 and 1
     max_treedepth   greatest tree depth
     form            form of the metric
-    directions      at most so many directions of the metric; None: as many as there are
+    operations      of one gradient, if known: see `fisher_metric.estimate`
     columns         the windows' statistics
     descend         whether chains climb to the typical set first
     """
@@ -72,7 +72,7 @@ class TuningPlan(Record):
     target_accept: float
     max_treedepth: int
     form: fisher_metric.Form
-    directions: int | None
+    operations: float | None
     columns: Columns
     descend: bool
 
@@ -243,7 +243,7 @@ class PooledTuning:
         if not draws:
             return None
         plan = self.plan
-        return fisher_metric.estimate(np.concatenate(draws), np.concatenate(gradients), plan.form, plan.directions)
+        return fisher_metric.estimate(np.concatenate(draws), np.concatenate(gradients), plan.form, plan.operations)
 
     def _step_size(self, windows: Mapping[int, Window]) -> float:
         return pooled_step_size([windows[c] for c in self.arrived], self.plan.columns, self.plan.target_accept)

@@ -55,7 +55,7 @@ class Retuning:
         self,
         points: Mapping[int, tuple[Matrix, Matrix]],
         form: fisher_metric.Form,
-        directions: int | None,
+        operations: float | None,
     ) -> None:
         """A metric from draws and gradients by chain; where they determine none the present one stays."""
         for group in self.groups:
@@ -63,7 +63,7 @@ class Retuning:
                 continue
             draws = np.concatenate([points[c][0] for c in group])
             gradients = np.concatenate([points[c][1] for c in group])
-            scales = fisher_metric.estimate(draws, gradients, form, directions)
+            scales = fisher_metric.estimate(draws, gradients, form, operations)
             if scales is not None:
                 self.scales.update(dict.fromkeys(group, scales))
 

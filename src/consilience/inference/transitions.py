@@ -22,7 +22,7 @@ class Walk:
     position    all coordinates, f64[dimension]; where one kernel moves them all it is that kernel's position
     trace       the rows of the present window
     count       number of kernels
-    parts       addresses of their `Part`s, i64[count]
+    parts       addresses of their `KernelRecord`s, i64[count]
     move        `move`, which takes such an address
     joint       the density of the whole position, evaluated after each transition where there are several kernels
     """
@@ -37,7 +37,7 @@ class Walk:
 
 
 @record
-class Part:
+class KernelRecord:
     """A kernel at work on its block.
 
     start, step   of the kernel; they take the addresses of its own records
@@ -81,13 +81,13 @@ def scatter(values: Array[f64], places: Array[i64], count: i64, target: Array[f6
 
 
 @native(rare=True)
-def begin_part(part: Part) -> boolean:
+def begin_part(part: KernelRecord) -> boolean:
     """Evaluate the starting point of a kernel; False if it cannot begin there."""
     return part.start(part.point, part.state, part.scratch, part.density, part.info)
 
 
 @native(rare=True)
-def note_divergence(part: Part) -> None:
+def note_divergence(part: KernelRecord) -> None:
     """Write down where a leapfrog step diverged, as positions of the whole chain."""
     walk = part.walk
     trace = walk.trace
@@ -102,7 +102,7 @@ def note_divergence(part: Part) -> None:
 
 
 @native
-def move(part: Part) -> boolean:
+def move(part: KernelRecord) -> boolean:
     """One transition of one kernel; False, with nothing written, if the run was stopped meanwhile."""
     walk = part.walk
     trace = walk.trace

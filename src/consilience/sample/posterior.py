@@ -22,8 +22,8 @@ from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.record import replace
 from consilience.run import Listener, Options, launch
-from consilience.run.workers import usable_cores
 from consilience.run import checkpoint as checkpoints
+from consilience.run.workers import usable_cores
 from consilience.sample import keywords
 from consilience.sample.ahead import prepare_sampler
 from consilience.sample.arguments import extras, wanted, whole_number
@@ -67,7 +67,7 @@ def sample(
     rhat: Literal["noise-adjusted", "strict"] = "noise-adjusted",
     min_tune: int = 50,
     max_tune: int = 1500,
-    min_draws: int = 100,
+    min_draws: int = 400,
     max_draws: int = 4000,
     pool: bool = True,
     metric: Form = "auto",
@@ -121,9 +121,9 @@ def sample(
     escalate       whether divergences lead to another tuning with smaller steps, once
     jumps          jumps between past points of all chains after each transition, for separate modes; "auto": 4
                    where chains disagree, or do not come back to where some of them were
-    modes          whether separate modes are looked for before the chains begin, by some thousand gradients: chains then
-                   begin in each, and one that no draw has come to forbids "converged". Only where the run decides its
-                   length and chains begin by `init="descent"`
+    modes          whether separate modes are looked for before the chains begin, by some thousand gradients: chains
+                   then begin in each, and one that no draw has come to forbids "converged". Only where the run decides
+                   its length and chains begin by `init="descent"`
     monitor        names of deterministics to watch besides the free variables
     max_time       seconds for the run, from where chains begin; it then ends with the draws it has
     window_budget  evaluations of the log density a chain may spend between two checks; one that spends more

@@ -55,8 +55,8 @@ class SeparateModes:
         place = ", ".join(f"`{names[i]}` = {region.mode[i]:.3g}" for i in distinguishing_coordinates(region, found))
         return (
             f"a separate region of the posterior, around {place} on the unconstrained scale, with about "
-            f"{100.0 * region.share:.2g} % of its mass, was found before sampling, and no draw has come there; do not rely "
-            'on these draws as they are: try `jumps="auto"`, more chains, or a reparameterization'
+            f"{100.0 * region.share:.2g} % of its mass, was found before sampling, and no draw has come there; do not "
+            'rely on these draws as they are: try `jumps="auto"`, more chains, or a reparameterization'
         )
 
 

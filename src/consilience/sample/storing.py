@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from consilience.errors import ConsilienceWarning, StorageError
 from consilience.run import ChainLost, DrawsMade, Event, Restarted
@@ -19,10 +16,6 @@ if TYPE_CHECKING:
     from consilience.storage.zarr_store import ZarrStore
 
 
-INTERVAL: Final = 30.0  # seconds between two writings at most
-SHARE: Final = 0.05  # of the time, that writing may take where it is fast
-
-
 class Storing:
     """A listener that appends draws to a store. What cannot be written is kept in memory, and said at the end."""
 
@@ -31,8 +24,6 @@ class Storing:
         self.store = store
         self.chains = list(work.running.supervisor.course.living)
         self.fault: StorageError | None = None
-        self._pending: list[dict[str, dict[str, Any]]] = []
-        self._due = 0.0
 
     @classmethod
     def create(cls, work: Work, path: str | Path, overwrite: bool) -> Storing:
@@ -68,48 +59,20 @@ class Storing:
             match event:
                 case DrawsMade():
                     groups = {"posterior": self.work.named(event.draws), "sample_stats": dict(event.statistics)}
-                    self._pending.append(groups)
-                    if time.monotonic() >= self._due:
-                        self._append()
+                    self.store.append(groups)
                 case Restarted():
-                    self._pending.clear()
                     self.store.restart()
                 case ChainLost():
-                    self._append()
                     kept = [place for place, chain in enumerate(self.chains) if chain != event.chain]
                     self.store.keep_chains(kept)
                     self.chains = [self.chains[place] for place in kept]
         except StorageError as fault:
             self.fault = fault
 
-    def _append(self) -> None:
-        """Write the draws that wait."""
-        began = time.monotonic()
-        if blocks := self._pending:
-            self.store.append(
-                {
-                    group: {name: np.concatenate([block[group][name] for block in blocks], 1) for name in arrays}
-                    for group, arrays in blocks[0].items()
-                }
-            )
-            self._pending = []
-        ended = time.monotonic()
-        self._due = ended + min(INTERVAL, (ended - began) / SHARE)
-
-    def close(self) -> None:
-        """Leave the store with the draws so far, without what is known at the end."""
-        try:
-            if self.fault is None:
-                self._append()
-        except StorageError as fault:
-            self.fault = fault
-        self.store.close()
-
     def finish(self, tree: xarray.DataTree, stacklevel: int) -> None:
         """Write what is known at the end, or say why the store is not complete."""
         try:
             if self.fault is None:
-                self._append()
                 static = {
                     name: {str(n): a.to_numpy() for n, a in tree.children[name].data_vars.items()}
                     for name in ("observed_data", "constant_data")

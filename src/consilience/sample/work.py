@@ -90,7 +90,7 @@ class Work:
             yield
         except BaseException:
             if self.store is not None and self.running.finished:
-                self.store.close()
+                self.store.store.close()
             raise
 
     def start(self) -> None:
@@ -292,7 +292,7 @@ class Work:
         if self.options.draws is not None:  # a run of fixed length: the checks that users of fixed lengths know
             if not run.draws.shape[1]:
                 return
-            for finding in diagnostics.inspect(tree):
+            for finding in diagnostics.inspect(tree, rule=self.options.rule):
                 if finding.level == "warning":
                     yield f"{finding.message} {where}".rstrip() if finding.kind == "divergences" else finding.message
             return

@@ -30,7 +30,7 @@ Groups: TypeAlias = Mapping[str, Mapping[str, npt.NDArray[np.generic]]]
 
 GROWING = frozenset({"posterior", "sample_stats", "unconstrained_posterior"})
 """Groups whose draws are appended."""
-CHUNK_DRAWS = 1000
+CHUNK_DRAWS = 4000
 CHUNK_BYTES = 1 << 22
 """A chunk has at most so many draws and, unless one draw has more, bytes."""
 

@@ -18,6 +18,7 @@ from consilience.diagnostics.compiled.series import (
     scale_reduction,
     variance_ratio,
 )
+from consilience.diagnostics.tail_index import FEWEST_EXCEEDANCES, LARGEST_TAIL_INDEX
 from consilience.native.mathematics import divide, floor, inf, isfinite, maximum, nan, sqrt
 from consilience.native.typed_python import Array, boolean, f64, i64, native, simd
 
@@ -37,8 +38,6 @@ COLUMNS = (
 WIDTH = len(COLUMNS)
 TAIL = 0.05
 RESOLUTION = 1e-15  # draws that lie nearer together than this count in full, as in ArviZ
-LARGEST_TAIL_INDEX = 0.4  # see `diagnostics.tail_index`, also for the next
-FEWEST_EXCEEDANCES = 50
 CONSTANT = -1.0  # in the last column: all draws are equal
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from consilience.diagnostics.compiled.columns import WIDTH, describe
 from consilience.diagnostics.compiled.series import LAGS, PADDING, TURNS, Plan, Workspace, lay_out
-from consilience.diagnostics.compiled.sorting import BINS
+from consilience.diagnostics.compiled.sorting import BINS, DIGITS
 from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.typed_python import address
 from consilience.native.typed_python.library import compile_native
@@ -79,7 +79,7 @@ def workspace_for(chains: int, draws: int) -> Workspace:
         between=0.0,
         pairs=size,
         other=size,
-        places=2 * BINS,
+        places=DIGITS * BINS,
     )
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from consilience.native.mathematics import float_bits
 from consilience.native.typed_python import Array, f64, i32, i64, native, u64
 
-DIGIT = 11  # bits
-BINS = 2048
-KEY_BITS = 22
-KEYS = (1 << 22) - 1
+BINS = 256  # of one digit: 8 bits
+DIGITS = 3
+KEY_BITS = 24
+KEYS = (1 << 24) - 1
 MOVES_PER_NUMBER = 4  # more insertions than that cost more than sorting by all bits
 LOW_HALF = 0xFFFFFFFF
 
@@ -40,15 +40,17 @@ def deal(source: Array[u64], target: Array[u64], count: i64, shift: u64, places:
 
 @native(shared=True)
 def sort_by_keys(pairs: Array[u64], other: Array[u64], count: i64, places: Array[i64]) -> None:
-    """Sort words by the 22 bits above the lowest 32, keeping the order of equal ones; `other` is memory as large."""
-    for digit in range(2 * BINS):
+    """Sort the words of `other` into `pairs` by the 24 bits above the lowest 32, keeping the order of equal ones."""
+    for digit in range(DIGITS * BINS):
         places[digit] = 0
     for k in range(count):
-        pair = u64(pairs[k])
+        pair = u64(other[k])
         places[i64((pair >> 32) & (BINS - 1))] += 1
-        places[BINS + i64(pair >> (32 + DIGIT))] += 1
-    deal(pairs, other, count, 32, places)
-    deal(other, pairs, count, 32 + DIGIT, places[BINS:])
+        places[BINS + i64((pair >> 40) & (BINS - 1))] += 1
+        places[2 * BINS + i64(pair >> 48)] += 1
+    deal(other, pairs, count, 32, places)
+    deal(pairs, other, count, 40, places[BINS:])
+    deal(other, pairs, count, 48, places[2 * BINS :])
 
 
 @native(shared=True)
@@ -93,7 +95,7 @@ def sort_positions(
 ) -> None:
     """Put the positions 0 <= k < count in order of values[k], and the values; the last three arrays are memory.
 
-    Distances of the values' bits from the least are sorted by their upper 22 significant bits; the few that share
+    Distances of the values' bits from the least are sorted by their upper 24 significant bits; the few that share
     these are inserted. Where they are many, all bits are sorted, the lowest first.
     """
     low = ordered_bits(values[0])
@@ -108,7 +110,7 @@ def sort_positions(
     while spread >> shift > KEYS:
         shift += 1
     for k in range(count):
-        pairs[k] = (((u64(ordered_bits(values[k])) - least) >> shift) << 32) | u64(k)
+        other[k] = (((u64(ordered_bits(values[k])) - least) >> shift) << 32) | u64(k)
     sort_by_keys(pairs, other, count, places)
     read_out(values, pairs, count, order, ascending)
     if shift > 0 and insert(order, ascending, count) > MOVES_PER_NUMBER * count:
@@ -119,7 +121,7 @@ def sort_positions(
             for k in range(count):
                 position = u64(pairs[k]) & LOW_HALF
                 distance = u64(ordered_bits(values[i64(position)])) - least
-                pairs[k] = (((distance >> sorted) & KEYS) << 32) | position
+                other[k] = (((distance >> sorted) & KEYS) << 32) | position
             sort_by_keys(pairs, other, count, places)
             sorted += KEY_BITS
         read_out(values, pairs, count, order, ascending)
