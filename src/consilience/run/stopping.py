@@ -74,8 +74,8 @@ def of_passing(divergences: int, draws: int, chains: int, before: str, low_energ
     if low_energy:
         return Verdict(
             "not_converged",
-            f"the E-BFMI of a chain is below {LEAST_EBFMI}: the sampler moves too slowly between energies to explore the "
-            "tails; reparameterize, for example non-centered",
+            f"the E-BFMI of a chain is below {LEAST_EBFMI}: the sampler moves too slowly between energies to explore "
+            "the tails; reparameterize, for example non-centered",
         )
     if before:
         since = f"{divergences} of {draws} draws since" if divergences else "none since"
