@@ -206,9 +206,9 @@ def test_log_likelihood_on_request() -> None:
 
 def test_init_without_jitter_starts_all_chains_alike() -> None:
     with model():
-        still = pm.sample(draws=1, tune=0, chains=3, init="adapt_diag", step=pm.Metropolis(scale=1e-12),
+        still = pm.sample(draws=1, tune=0, chains=3, init="adapt_diag", step=pm.Metropolis(scaling=1e-12),
                           random_seed=1, **QUIET)  # fmt: skip
-        moved = pm.sample(draws=1, tune=0, chains=3, step=pm.Metropolis(scale=1e-12), random_seed=1, **QUIET)
+        moved = pm.sample(draws=1, tune=0, chains=3, step=pm.Metropolis(scaling=1e-12), random_seed=1, **QUIET)
     assert np.ptp(still.posterior["mu"].values) < 1e-9
     assert np.ptp(moved.posterior["mu"].values) > 1e-3
     assert np.abs(moved.posterior["mu"]).max() <= 2.0

@@ -30,13 +30,14 @@ _NAMES: Final = {
         SupportError
     """,
     "consilience.inference": """
-        BinaryGibbsMetropolis CategoricalGibbsMetropolis CompoundStep DEMetropolis DEMetropolisZ HamiltonianMC Kernel
-        MALA Metropolis NUTS ParallelTempering StretchEnsemble
+        AdaptiveMetropolis BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CompoundStep
+        DEMetropolis DEMetropolisZ EllipticalSlice HamiltonianMC Kernel MALA Metropolis NUTS ParallelTempering
+        Slice StretchEnsemble
     """,
     "consilience.logprob": "CustomDist DensityDist conditional_logp icdf logccdf logcdf logp",
     "consilience.model": """
         Data Deterministic Minibatch Model Point Potential R2D2 RegularizedHorseshoe do
-        freeze_dims_and_data marginalize model_to_graphviz model_to_mermaid model_to_networkx modelcontext
+        centredness freeze_dims_and_data marginalize model_to_graphviz model_to_mermaid model_to_networkx modelcontext
         noncenter observe recenter set_data
     """,
     "consilience.plots": """

@@ -74,9 +74,7 @@ _GROUPS: Final = {
     "time series by recurrence come later; `pt.cumsum` of Normal steps is a random walk": "GARCH11",
     "Gaussian processes come later; `pm.MvNormal` with a covariance written in `pm.math` is there": "gp",
     "simulators and differential equations come later": "Simulator sample_smc ode",
-    "this sampler comes later; `pm.NUTS`, `pm.HamiltonianMC` and `pm.Metropolis` are there": """
-        BinaryMetropolis Slice logbern
-    """,
+    "PyMC's helper of its own samplers; step methods are written with `pm.Kernel`": "logbern",
     "variational inference comes later; `pm.sample` is there": """
         ADVI ASVGD Empirical FullRank FullRankADVI Group MeanField SVGD adadelta adagrad adagrad_window adam
         adamax apply_momentum apply_nesterov_momentum fit momentum nesterov_momentum norm_constraint rmsprop

@@ -208,7 +208,7 @@ def test_kinetic_energies_have_the_distribution_of_the_momentum() -> None:
 def test_metropolis_scale_brings_acceptance_into_its_range() -> None:
     """From a scale much too large and one much too small, in three dimensions."""
     for scale in (1e-4, 1e4):
-        chain = run_chain(Metropolis(scale=scale), standard(3), draws=5000, tune=5000)
+        chain = run_chain(Metropolis(scaling=scale), standard(3), draws=5000, tune=5000)
         assert 0.15 < chain.statistic("accepted").mean() < 0.55
         steps = chain.statistic("scaling")
         assert np.all(steps == steps[0])
@@ -218,7 +218,7 @@ def test_metropolis_uses_its_deviations() -> None:
     """Steps per coordinate follow the deviations given."""
     deviations = (0.01, 1.0, 100.0)
     target = normal(np.zeros(3), np.array(deviations))
-    chain = run_chain(Metropolis(deviations=deviations), target, draws=20_000, tune=2000)
+    chain = run_chain(Metropolis(S=deviations), target, draws=20_000, tune=2000)
     np.testing.assert_allclose(chain.draws.std(axis=0), deviations, rtol=0.1)
 
 
@@ -270,8 +270,8 @@ def test_a_stopped_chain_makes_no_more_transitions(kernel: Kernel) -> None:
         lambda: NUTS(jumps=-1),
         lambda: HamiltonianMC(path_length=-1.0),
         lambda: HamiltonianMC(max_steps=0),
-        lambda: Metropolis(scale=float("inf")),
-        lambda: Metropolis(deviations=(1.0, 0.0)),
+        lambda: Metropolis(scaling=float("inf")),
+        lambda: Metropolis(S=(1.0, 0.0)),
     ],
 )
 def test_settings_outside_their_range_are_refused(make: Any) -> None:

@@ -61,7 +61,7 @@ CASES = {
     "hmc": Case(HamiltonianMC(), 150),
     "hmc without tuning": Case(HamiltonianMC()),
     "metropolis": Case(Metropolis(), 350),
-    "metropolis without tuning": Case(Metropolis(scale=0.5)),
+    "metropolis without tuning": Case(Metropolis(scaling=0.5)),
 }  # fmt: skip
 OF_NUTS = {name: case for name, case in CASES.items() if name.startswith("nuts")}
 all_cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

@@ -183,7 +183,7 @@ def test_run_starts_at_its_initial_values(given: dict[str, float]) -> None:
     with pm.Model():
         pm.HalfNormal("s", 1.0)
         tree = pm.sample(
-            draws=1, tune=0, chains=2, initvals=given, init="adapt_diag", step=pm.Metropolis(scale=1e-12),
+            draws=1, tune=0, chains=2, initvals=given, init="adapt_diag", step=pm.Metropolis(scaling=1e-12),
             random_seed=1, progressbar=False, compute_convergence_checks=False,
         )  # fmt: skip
     np.testing.assert_allclose(tree.posterior["s"], 3.0, rtol=1e-9)
@@ -194,7 +194,7 @@ def test_each_chain_may_have_initial_values_of_its_own() -> None:
         pm.Normal("x")
         tree = pm.sample(
             draws=1, tune=0, chains=3, initvals=[{"x": 1.0}, {"x": 2.0}, None], init="adapt_diag",
-            step=pm.Metropolis(scale=1e-12), random_seed=1, progressbar=False,
+            step=pm.Metropolis(scaling=1e-12), random_seed=1, progressbar=False,
             compute_convergence_checks=False,
         )  # fmt: skip
     np.testing.assert_allclose(tree.posterior["x"][:, 0], [1.0, 2.0, 0.0], atol=1e-9)

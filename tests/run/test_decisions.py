@@ -42,12 +42,13 @@ def run(target: Target, options: Options, start: Any = None, kernel: NUTS | None
     ("divergences", "draws", "retuned", "low_energy", "status"),
     [
         (0, 400, False, False, "converged"),
-        (0, 400, True, False, "converged"),
-        (0, 400, False, True, "converged_with_divergences"),
+        (0, 400, True, False, "converged_with_divergences"),
+        (0, 400, False, True, "not_converged"),
         (1, 10_000, False, False, "converged_with_divergences"),
-        (1, 10_000, True, True, "converged_with_divergences"),
+        (1, 10_000, True, True, "not_converged"),
         (1, 1000, True, False, "converged_with_divergences"),
-        (2, 1000, False, False, "converged_with_divergences"),
+        (2, 400, False, False, "converged_with_divergences"),
+        (2, 1000, True, False, "converged_with_divergences"),
         (11, 10_000, True, False, "not_converged"),
         (3, 1000, False, False, "not_converged"),
         (3, 1000, True, False, "not_converged"),
@@ -57,14 +58,17 @@ def run(target: Target, options: Options, start: Any = None, kernel: NUTS | None
 def test_verdicts_on_draws_that_pass(
     divergences: int, draws: int, retuned: bool, low_energy: bool, status: str
 ) -> None:
-    """Up to 0.2 % before another tuning, up to 0.1 % after it; only a clean run is silent."""
-    verdict = stopping.of_passing(divergences, draws, 4, retuned, low_energy)
+    """Two, or up to 0.2 %, before another tuning, up to 0.1 % after it; only a clean run of one tuning is silent."""
+    before = "9 of 400 draws diverged before the chains were tuned again" if retuned else ""
+    verdict = stopping.of_passing(divergences, draws, 4, before, low_energy)
     assert verdict.status == status
     assert (verdict.reason == "") == (status == "converged")
-    if divergences:
-        assert f"{divergences} of {draws} draws" in verdict.reason
-    elif low_energy:
+    if low_energy:
         assert "E-BFMI" in verdict.reason
+    elif divergences:
+        assert f"{divergences} of {draws} draws" in verdict.reason
+    if retuned and status == "converged_with_divergences":
+        assert verdict.reason.startswith(before)
 
 
 def test_one_chain_is_not_certified_without_a_word() -> None:

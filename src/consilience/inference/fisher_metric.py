@@ -32,6 +32,7 @@ DRAWS_PER_COORDINATE = 1.5  # from which on a spectrum is that of the target rat
 AFFORDABLE = 3.0  # operations of a product with the directions, in units of those of a gradient: with fewer draws
 OVERHEAD = 20.0  # operations of a leapfrog step per coordinate, beside the gradient and the directions
 PACE = 0.25  # time of an operation of the directions' products, in units of a gradient's operation
+MANY = 400  # coordinates, beyond which directions are learnt from so many draws: their cost grows with the square
 RESOLUTION = 1e-14  # least ratio of two singular values that means anything
 SQUARE_RESOLUTION = 1e-10  # of two eigenvalues, down to which a product with its transpose keeps the lesser one
 
@@ -61,6 +62,9 @@ def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", operations: 
         plain = Scales(scale, np.zeros((0, dimension)), np.zeros(0))
         if form == "diag":
             return plain
+        if form != "dense" and dimension > MANY and count > MANY:
+            every = -(-count // MANY)
+            centred, slopes = centred[::every].copy(), slopes[::every].copy()
         unit = np.sqrt(variance)
         centred /= unit  # in place, here and below: with many coordinates each copy counts
         slopes *= unit
@@ -76,7 +80,7 @@ def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", operations: 
     order = np.argsort(-effect, kind="stable")
     most = None
     if form == "auto" and operations is not None:
-        enough = count >= DRAWS_PER_COORDINATE * dimension
+        enough = len(centred) >= DRAWS_PER_COORDINATE * dimension
         most = paying(np.log(eigenvalues[order]), dimension, operations) if enough else 0
         most = max(most, FEWEST_DIRECTIONS, int(AFFORDABLE * operations / (4.0 * dimension)))
     chosen = [j for j in order if keep[j]][:most]

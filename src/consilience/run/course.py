@@ -61,6 +61,7 @@ class Course:
         self.tuning_evaluations = 0
         self.tuned = 0  # transitions of each chain in the first tuning
         self.restarts: list[Reason] = []
+        self.diverged = ""  # in words, the divergences for which the chains were tuned again
         self.news: list[Event] = []
         self.last_attempt = 0  # restarts before the round taken in last, and whether it was one of sampling
         self.last_sampled = False
@@ -100,7 +101,7 @@ class Course:
             self.tuned += next(iter(windows.values())).statistics.shape[1]
 
     def _sample(self, left: Any = None) -> None:
-        self.stage = Sampling(self.plan, self.setting.monitored, self.living, self.tuner, left)
+        self.stage = Sampling(self.plan, self.setting.monitored, self.living, self.tuner, left, self.diverged)
         if self.options.draws == 0:
             self.verdict = Verdict("completed")
 
@@ -132,6 +133,9 @@ class Course:
         self.news.append(Restarted(REASONS[reason]))
         for windows in stage.windows:
             self._note_tuning(windows)
+        if reason == "divergences":
+            draws = stage.count * len(stage.chains)
+            self.diverged = f"{stage.divergences} of {draws} draws diverged before the chains were tuned again"
         seen, left = stage.to_jump_between() if reason == "jumps" else (stage.windows, None)
         self.tuner.again(reason, seen)
         self.stage = self.tuner
@@ -155,6 +159,7 @@ class Course:
             "tuning_evaluations": self.tuning_evaluations,
             "tuned": self.tuned,
             "restarts": list(self.restarts),
+            "diverged": self.diverged,
             "tuner": self.tuner.save(),
             "sampling": None if self.sampling is None else self.sampling.save(),
         }
@@ -165,6 +170,7 @@ class Course:
         self.tuning_evaluations = state["tuning_evaluations"]
         self.tuned = state["tuned"]
         self.restarts = list(state["restarts"])
+        self.diverged = state["diverged"]
         self.tuner.load(state["tuner"])
         self.stage = self.tuner
         if state["sampling"] is not None:

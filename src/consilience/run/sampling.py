@@ -54,12 +54,14 @@ class Sampling:
         chains: Sequence[int],
         tuner: Tuner,
         left: tuple[Sequence[str], Matrix] | None = None,
+        before: str = "",
     ) -> None:
         self.plan = plan
         self.monitored = monitored
         self.chains = tuple(chains)
         self.tuner = tuner
         self.left = left
+        self.before = before  # in words, the divergences for which chains were tuned again
         self.count = 0
         self.begun = False
         self.windows: list[dict[int, Window]] = []
@@ -189,9 +191,8 @@ class Sampling:
         )
         if failure is None:
             energies = [self.column("energy", c) for c in self.chains]
-            retuned = "divergences" not in self.tuner.answers
             low_energy = stopping.energy_is_low(energies)
-            self.verdict = stopping.of_passing(self.divergences, draws, len(self.chains), retuned, low_energy)
+            self.verdict = stopping.of_passing(self.divergences, draws, len(self.chains), self.before, low_energy)
             if self.monitored.missed is not None and self.verdict.status != "not_converged":
                 made = [np.concatenate([some[c].draws for some in self.windows]) for c in self.chains]
                 if missed := self.monitored.missed(np.stack(made)):
@@ -251,8 +252,8 @@ class Sampling:
 
     def _reason_to_retune(self) -> Reason | None:
         """What the draws so far say against the way they were made."""
-        rate = self.divergences / (self.count * len(self.chains))
-        if self.plan.escalate and "divergences" in self.tuner.answers and rate > stopping.RETUNE_RATE:
+        many = stopping.too_many_divergences(self.divergences, self.count * len(self.chains))
+        if self.plan.escalate and "divergences" in self.tuner.answers and many:
             return "divergences"
         return self.tuner.contradicted(self.windows)
 
@@ -282,6 +283,7 @@ class Sampling:
             "disagreed": self.disagreed,
             "no_look_before": self.no_look_before,
             "nearness": self.monitor.nearness,
+            "before": self.before,
             "left": None if self.left is None else [list(self.left[0]), self.left[1]],
         }
 
@@ -296,7 +298,8 @@ class Sampling:
     ) -> Sampling:
         """The attempt of a state that was saved, with the windows it had."""
         left = state["left"]
-        sampling = cls(plan, monitored, state["chains"], tuner, None if left is None else (left[0], left[1]))
+        known = None if left is None else (left[0], left[1])
+        sampling = cls(plan, monitored, state["chains"], tuner, known, state["before"])
         sampling.count = state["count"]
         sampling.begun = state["begun"]
         sampling.apart, sampling.first_apart = set(state["apart"]), state["first_apart"]

@@ -22,7 +22,9 @@ from consilience.run.events import Status
 from consilience.run.monitor import Monitor
 
 RETUNE_RATE = 0.002  # divergences per draw that call for another tuning
+FEWEST_DIVERGENCES = 3  # of which a rate can be told
 CLEAN_ENOUGH_RATE = 0.001  # after it, up to which draws are kept with a warning
+FORECAST_SIZE = 50.0  # effective draws, below which nobody can tell how many draws would do
 LEAST_EBFMI = 0.3
 DISAGREEING_RHAT = 1.2
 ALONE_SIZE = 50.0  # effective draws of every chain alone, for a disagreement to be believed
@@ -52,23 +54,34 @@ def energy_is_low(energies: Sequence[NDArray[np.float64]]) -> bool:
     return len(long) > 0 and bool((ebfmi(long) < LEAST_EBFMI).any())
 
 
-def of_passing(divergences: int, draws: int, chains: int, retuned: bool, low_energy: bool) -> Verdict:
-    """The verdict on draws for which the rule holds; `draws` are those of all chains. One chain is told of."""
-    rate = divergences / draws
-    bound = CLEAN_ENOUGH_RATE if retuned else RETUNE_RATE
-    if rate > bound:
+def too_many_divergences(divergences: int, draws: int, bound: float = RETUNE_RATE) -> bool:
+    """Whether divergences are more than what good draws have now and then."""
+    return divergences >= FEWEST_DIVERGENCES and divergences / draws > bound
+
+
+def of_passing(divergences: int, draws: int, chains: int, before: str, low_energy: bool) -> Verdict:
+    """The verdict on draws for which the rule holds; `draws` are those of all chains. One chain is told of.
+
+    before   in words, the divergences for which the chains were tuned again; empty if they were not. Draws without
+             divergences are then no plain success: steps that are too short to diverge may not have come to the tails
+    """
+    if too_many_divergences(divergences, draws, CLEAN_ENOUGH_RATE if before else RETUNE_RATE):
         return Verdict(
             "not_converged",
-            f"divergences: {divergences} of {draws} draws{' even with smaller steps' if retuned else ''}, so the "
+            f"divergences: {divergences} of {draws} draws{' even with smaller steps' if before else ''}, so the "
             "posterior is not explored everywhere; reparameterize, for example non-centered, or raise `target_accept`",
         )
-    if divergences:
-        return Verdict("converged_with_divergences", f"{divergences} of {draws} draws diverged")
     if low_energy:
         return Verdict(
-            "converged_with_divergences",
-            f"no draw diverged, but the E-BFMI of a chain is below {LEAST_EBFMI}: the tails may not be explored",
+            "not_converged",
+            f"the E-BFMI of a chain is below {LEAST_EBFMI}: the sampler moves too slowly between energies to explore "
+            "the tails; reparameterize, for example non-centered",
         )
+    if before:
+        since = f"{divergences} of {draws} draws since" if divergences else "none since"
+        return Verdict("converged_with_divergences", f"{before}, {since}: tails in which steps diverged may be missing")
+    if divergences:
+        return Verdict("converged_with_divergences", f"{divergences} of {draws} draws diverged")
     return Verdict("converged", ONE_CHAIN if chains == 1 else "")
 
 
@@ -84,7 +97,7 @@ def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: in
         case "bulk ess" | "tail ess":
             kind = failure.criterion.replace("ess", "ESS")
             text = f"the {kind} of `{name}` is {value:.0f}, and {bound:.0f} are asked for"
-            if value > 0:
+            if value >= FORECAST_SIZE:
                 needed = math.ceil(draws * bound / value / 100) * 100
                 text += f"; about {needed} draws per chain would do"
         case "quantile ess":

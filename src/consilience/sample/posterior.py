@@ -67,7 +67,7 @@ def sample(
     rhat: Literal["noise-adjusted", "strict"] = "noise-adjusted",
     min_tune: int = 50,
     max_tune: int = 1500,
-    min_draws: int = 100,
+    min_draws: int = 400,
     max_draws: int = 4000,
     pool: bool = True,
     metric: Form = "auto",
