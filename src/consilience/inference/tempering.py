@@ -22,7 +22,7 @@ from consilience.inference.messages import Window
 from consilience.inference.point import Point, start_without_gradient
 from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.settings import check_number
-from consilience.inference.streams import REPLICA_ACCEPTANCE, REPLICAS, SWAP, purpose_key, uniform
+from consilience.inference.streams import REPLICA_ACCEPTANCE, REPLICAS, SWAP, normal_vector, purpose_key, uniform
 from consilience.inference.tuner import TuningSetting
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import exp, log, sqrt
@@ -130,15 +130,13 @@ def explore(point: Point, state: TemperingState, scratch: TemperingScratch, dens
     variances = state.variances[level * n :]
     inverse = state.inverses[level]
     scale = exp(state.scales[level])
-    normals_key = purpose_key(point.key, REPLICAS)
     key = purpose_key(point.key, REPLICA_ACCEPTANCE)
     scratch.acceptance[level] = 0.0
     for j in range(state.moves):
         if stopped(density):
             return False
         number = level * state.moves + j
-        first = (point.transition << 32) | (number * n)
-        point.normals(normals_key, 2 * first, scratch.normals, n)
+        normal_vector(point, REPLICAS, number * n, scratch.normals)
         for i in range(n):
             scratch.proposal[i] = here[i] + scale * sqrt(variances[i]) * scratch.normals[i]
         logp = log_density(density, scratch.proposal)
