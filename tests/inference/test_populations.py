@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import consilience as pm
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference import (
     MALA,
@@ -294,15 +295,24 @@ def test_walkers_begin_where_there_is_a_density() -> None:
     assert len(np.unique(np.asarray(state.positions))) == 40
 
 
-def test_each_walker_is_the_draw_in_its_turn() -> None:
-    """And it is one of the half that was moved last."""
+def test_each_walker_has_its_turn_of_draws() -> None:
+    """In their order, each for 16 draws: there are only 8."""
     chain = begun(StretchEnsemble(), standard(3), 0)
-    rows = more(chain, 40)
+    rows = more(chain, 300)
     walkers = chain.kernel.columns.table(rows.statistics)[chain.kernel.columns.names.index("walker")]
-    np.testing.assert_array_equal(walkers, np.arange(40) % 8)
+    np.testing.assert_array_equal(walkers, np.arange(300) // 16 % 8)
     positions = np.asarray(chain.states[0].positions).reshape(8, 3)
-    np.testing.assert_array_equal(rows.draws[-1], positions[7])
-    np.testing.assert_array_equal(rows.draws[-2], positions[6])
+    np.testing.assert_array_equal(rows.draws[-1], positions[int(walkers[-1])])
+
+
+def test_effective_sample_sizes_of_the_ensemble_are_not_overestimated() -> None:
+    """Estimated as ever, they are those of the means' spread between 200 chains, to a third."""
+    target = standard(4)
+    kernel = StretchEnsemble(radius=1.0)
+    draws = np.array([run_chain(kernel, target, draws=3000, tune=300, chain=c).draws for c in range(200)])
+    true = 4.0 / draws.mean(axis=1).var(axis=0).mean()
+    estimated = np.mean([pm.ess(draws[c : c + 4, :, 0]) for c in range(0, 200, 4)])
+    assert estimated < 1.33 * true
 
 
 def test_stretching_knows_no_scales() -> None:

@@ -24,6 +24,7 @@ from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import exp, isfinite, log
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record
 
+SHORTEST_TURN = 16  # draws that a walker gives in a row, or as many as there are walkers
 HALVINGS = 50  # of the distance at which a walker without density begins
 
 
@@ -33,7 +34,7 @@ class StretchInfo:
 
     accept     mean acceptance probability of the walkers that were moved
     accepted   share of them that moved
-    walker     which one is the draw
+    walker     whose position is the draw
     lp         log density there
     """
 
@@ -105,7 +106,7 @@ def start_stretch(
 def step_stretch(
     point: Point, state: StretchState, scratch: StretchScratch, density: Density, info: StretchInfo
 ) -> boolean:
-    """Move every other walker along the line through one of the rest; the draw is one of those that were moved."""
+    """Move every other walker along the line through one of the rest; the draw is the one whose turn it is."""
     n = point.dimension
     half = point.transition & 1
     others = state.count >> 1
@@ -140,7 +141,7 @@ def step_stretch(
         k = 2 * j + half
         copy(scratch.positions[k * n :], state.positions[k * n :], n)
         state.logps[k] = scratch.logps[k]
-    info.walker = point.transition % state.count
+    info.walker = point.transition // max(state.count, SHORTEST_TURN) % state.count
     copy(state.positions[info.walker * n :], point.position, n)
     point.logp = state.logps[info.walker]
     info.lp = point.logp
@@ -155,9 +156,11 @@ class StretchEnsemble(Kernel):
     stretch   greatest factor by which the distance to another walker changes, above 1
     radius    standard deviation of the walkers around the starting point, positive
 
-    A transition moves half of a chain's walkers, one evaluation each; the draw is one of them, each walker in its turn,
-    so that draws which follow each other come from different walkers. It needs no tuning, but time to come from around
-    the starting point to the target: give `tune` accordingly. In more than some 50 dimensions it mixes badly.
+    A transition moves half of a chain's walkers, one evaluation each. The draw is the position of one walker; each has
+    its turn of as many draws as there are walkers (at least 16). Were turns shorter, autocorrelation would hide at
+    multiples of their number, and effective sample sizes would be overestimated many times. Nothing is tuned, but the
+    walkers need time to come from around the starting point to the target: give `tune` accordingly. In more than some
+    50 dimensions they mix badly.
     """
 
     walkers: int | None = None

@@ -32,7 +32,7 @@ FIRST_ROUND = 32  # transitions before the ladder is first changed; each round i
 FINAL_SHARE = 0.2  # of tuning, in which the ladder stays as it is
 LEAST_REJECTION = 1e-3  # counted between neighbours, so that no two of them come to the same temperature
 LARGEST_VARIANCE = 1e200
-WIDEST = 1e6  # a replica that spreads so many times as far as the draws has no density, or hardly one
+WIDEST = 1e4  # a replica that spreads so many times as far as the draws has no density, or hardly one
 
 
 @record
@@ -276,7 +276,7 @@ class ParallelTempering(Kernel):
 
     A transition takes levels * moves evaluations. Inverse temperatures, and scales for each level and coordinate, are
     learnt while tuning. The statistic `barrier` is the sum of the rejection rates between neighbours; about twice as
-    many levels serve best. Where the replica at `hottest` spreads a million times as far as the draws, its density is
+    many levels serve best. Where the replica at `hottest` spreads ten thousand times as far as the draws, its density is
     taken for improper, as a Cauchy density to the power 1/2 is, and the run ends with a SamplingError.
     """
 
