@@ -27,7 +27,7 @@ def fitted(mean: str) -> Any:
         x = pm.Data("x", x, dims="place")
         line = b[0] + b[1] * x if mean == "line" else b[0] + 0 * x
         pm.Normal("y", pm.Deterministic("mu", line, dims="place"), sigma, observed=y, dims="place")
-        result = pm.sample(random_seed=1, progressbar=False)
+        result = pm.sample(random_seed=2, progressbar=False)
         result.update(pm.sample_prior_predictive(200, random_seed=1))
         pm.compute_log_likelihood(result)
         pm.sample_posterior_predictive(result, extend_inferencedata=True, random_seed=1)

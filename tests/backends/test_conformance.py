@@ -50,7 +50,7 @@ from consilience.ops import (
     cast,
     cond,
 )
-from consilience.ops.index import At, Gather, NewAxis, Slice, mask_positions
+from consilience.ops.index import At, Gather, NewAxis, SliceIndex, mask_positions
 from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.random import Key, draw, fold_in
 from consilience.ops.shape import length_of
@@ -277,10 +277,10 @@ for length in (0, 1, 3, 20):
 # ---- indexing (more in test_indexing.py)
 
 for shape, specification in (
-    ((5,), (Slice(1, 4),)), ((5,), (Slice(None, None, -1),)), ((5,), (At(2),)), ((5,), (At(-1),)),
-    ((4, 6), (At(1), Slice(None, None, 2))), ((4, 6), (Slice(1, None), At(-2))),
-    ((4, 6), (NewAxis(), Slice(2), Slice())),
-    ((0, 3), (Slice(), At(1))), ((4, 6), (Slice(3, 1), Slice())), ((2, 3, 4), (At(1), At(2), At(3))),
+    ((5,), (SliceIndex(1, 4),)), ((5,), (SliceIndex(None, None, -1),)), ((5,), (At(2),)), ((5,), (At(-1),)),
+    ((4, 6), (At(1), SliceIndex(None, None, 2))), ((4, 6), (SliceIndex(1, None), At(-2))),
+    ((4, 6), (NewAxis(), SliceIndex(2), SliceIndex())),
+    ((0, 3), (SliceIndex(), At(1))), ((4, 6), (SliceIndex(3, 1), SliceIndex())), ((2, 3, 4), (At(1), At(2), At(3))),
 ):  # fmt: skip
     case(Index, f"{shape}{specification}", one(Index(specification)), shape, dtypes=ALL, symbolic=False)
     case(
@@ -292,8 +292,8 @@ for shape, specification in (
     )  # fmt: skip
 ROWS = constant(np.array([2, 0, 3, 3, 1]))
 for specification, arrays in (
-    ((Gather(), Slice()), [ROWS]), ((Slice(), Gather()), [ROWS]), ((Gather(), Gather()), [ROWS, ROWS]),
-    ((Gather(), At(2)), [ROWS]), ((Gather(), NewAxis(), Slice(1, 5)), [ROWS]),
+    ((Gather(), SliceIndex()), [ROWS]), ((SliceIndex(), Gather()), [ROWS]), ((Gather(), Gather()), [ROWS, ROWS]),
+    ((Gather(), At(2)), [ROWS]), ((Gather(), NewAxis(), SliceIndex(1, 5)), [ROWS]),
 ):  # fmt: skip
     case(Index, f"{specification}", lambda x, s=specification, a=arrays: Node(Index(s), x, *a), (4, 6), dtypes=ALL)
     for mode in ("set", "inc"):
@@ -304,7 +304,12 @@ for specification, arrays in (
 
         case(IndexUpdate, f"{mode}{specification}", update, (4, 6), (), dtypes=NUMBERS)
 for mode in ("set", "inc"):
-    for specification in ((Slice(1, 3), Slice()), (At(1), Slice(None, None, -2)), (At(0), At(0)), (Slice(), Slice())):
+    for specification in (
+        (SliceIndex(1, 3), SliceIndex()),
+        (At(1), SliceIndex(None, None, -2)),
+        (At(0), At(0)),
+        (SliceIndex(), SliceIndex()),
+    ):
 
         def change(x: Node, y: Node, s: Any = specification, m: str = mode) -> Node:
             return Node(IndexUpdate(s, m), x, Node(Index(s), x) * y)

@@ -18,13 +18,13 @@ from consilience.native.typed_python import f64, native, translations
 from consilience.native.typed_python.function import NativeFunction
 from consilience.native.typed_python.translate import translate
 
-KERNEL = {"start_nuts": nuts_chain.start_nuts, "advance_nuts": nuts_chain.advance_nuts}
+KERNEL = {"start_nuts": nuts_chain.start_nuts, "step_nuts": nuts_chain.step_nuts}
 
 ONE_CHAIN = """
 from consilience.inference import nuts_chain
 from consilience.native.random import library
 from consilience.native.typed_python import compile_native
-assert compile_native([nuts_chain.start_nuts, nuts_chain.advance_nuts]).address("advance_nuts")
+assert compile_native([nuts_chain.start_nuts, nuts_chain.step_nuts]).address("step_nuts")
 assert library.library("consilience_random_gamma_f64x4").address("consilience_random_gamma_f64x4")
 """
 WITHOUT_TRANSLATION = """

@@ -57,7 +57,7 @@ from consilience.ops import (
     Transpose,
 )
 from consilience.ops.assertion import required
-from consilience.ops.index import At, NewAxis, Slice, Specification
+from consilience.ops.index import At, NewAxis, SliceIndex, Specification
 from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.random import Key
 
@@ -283,7 +283,7 @@ def numpy_index(specification: Specification, arrays: Sequence[Array], lengths: 
     remaining = iter(arrays)
     result: list[Any] = []
     for entry in specification:
-        if isinstance(entry, Slice):
+        if isinstance(entry, SliceIndex):
             result.append(slice(*(_bound(b, lengths) for b in (entry.start, entry.stop, entry.step))))
         elif isinstance(entry, NewAxis):
             result.append(None)

@@ -42,7 +42,7 @@ from consilience.ops import (
     apply,
     cast,
 )
-from consilience.ops.index import At, Slice, index_set
+from consilience.ops.index import At, SliceIndex, index_set
 from consilience.ops.linalg import diagonal
 from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.reduce import reduce
@@ -363,7 +363,7 @@ def _matrix_vector(a: Node, v: Node) -> Node:
 
 
 def _row(a: Node, i: int) -> Node:
-    return Node(Index((At(i), Slice())), a)
+    return Node(Index((At(i), SliceIndex())), a)
 
 
 def _element(v: Node, j: int) -> Node:

@@ -17,7 +17,7 @@ from consilience.lower.loop_kernel import Instruction, Leaf, LoopKernel, Operand
 from consilience.lower.scalar_code import HEAVY
 from consilience.lower.views import IOTA, Lengths, View, broadcast, proved_inside, static
 from consilience.ops import Cast, Elementwise, Index, Reduce
-from consilience.ops.index import At, Gather, NewAxis, Slice, gather_place
+from consilience.ops.index import At, Gather, NewAxis, SliceIndex, gather_place
 from consilience.record import Record
 
 # Weight of one kernel beyond which independent parts get loops of their own; a math call weighs more.
@@ -198,7 +198,7 @@ def gather_layout(op: Index, node: Node, source: View) -> tuple[Lengths, int, li
         elif isinstance(entry, At):
             offset += entry.position % length * stride
         else:
-            assert isinstance(entry, Slice)
+            assert isinstance(entry, SliceIndex)
             taken = entry.range(length)
             offset += taken.start * stride if len(taken) else 0
             plain.append(taken.step * stride)

@@ -9,7 +9,7 @@ import math
 
 from consilience.ir import Node, constant_value
 from consilience.ops import BroadcastTo, ExpandDims, Index, IndexUpdate, Reshape, Squeeze, Transpose
-from consilience.ops.index import At, Gather, NewAxis, Slice
+from consilience.ops.index import At, Gather, NewAxis, SliceIndex
 from consilience.record import Record
 
 Lengths = tuple[int, ...]
@@ -176,7 +176,7 @@ def _slice(op: Index, source: View) -> View:
         if isinstance(entry, At):
             offset += (entry.position % length if length else 0) * stride
         else:
-            assert isinstance(entry, Slice)
+            assert isinstance(entry, SliceIndex)
             taken = entry.range(length)
             offset += taken.start * stride if len(taken) else 0
             strides.append(taken.step * stride)

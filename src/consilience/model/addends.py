@@ -12,7 +12,7 @@ import numpy as np
 from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.model.separability import gathered, links
 from consilience.ops import Elementwise
-from consilience.ops.index import Index, NewAxis, Slice, getitem
+from consilience.ops.index import Index, NewAxis, SliceIndex, getitem
 from consilience.ops.reduce import Reduce
 from consilience.ops.shape import Concatenate, ExpandDims, Iota, Reshape, broadcast_to, expand_dims, reshape
 from consilience.transforms.vectorize import vectorize
@@ -63,7 +63,7 @@ def _stacked(operand: Node, axis: int, leaves: Sequence[Node]) -> Node | None:
     """The variable that an operand of a join is, with one more axis."""
     added = isinstance(operand.op, ExpandDims | Reshape) or (
         isinstance(operand.op, Index)
-        and all(isinstance(entry, NewAxis) or entry == Slice() for entry in operand.op.specification)
+        and all(isinstance(entry, NewAxis) or entry == SliceIndex() for entry in operand.op.specification)
     )
     if not added or operand.inputs[0] not in leaves:
         return None

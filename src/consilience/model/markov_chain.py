@@ -14,7 +14,7 @@ from consilience.distributions.mathematics import less
 from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.model.separability import gathered, links
 from consilience.ops.arrangement import take_along_axis
-from consilience.ops.index import At, Index, Slice
+from consilience.ops.index import At, Index, SliceIndex
 from consilience.ops.reduce import cumulative, reduce, softmax
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, moveaxis, reshape
 from consilience.record import Record
@@ -120,12 +120,12 @@ def _views(leaf: Node, axis: int, length: int, factor: Node) -> list[Part] | Non
         reads = isinstance(node.op, Index) and len(node.inputs) == 1
         entries = node.op.specification if isinstance(node.op, Index) and reads else ()
         others = [entry for place, entry in enumerate(entries) if place != axis]
-        if len(entries) == leaf.ndim and all(entry == Slice() for entry in others):
+        if len(entries) == leaf.ndim and all(entry == SliceIndex() for entry in others):
             entry = entries[axis]
             if isinstance(entry, At):
                 found[node] = Part(node, entry.position % length, True)
                 continue
-            if isinstance(entry, Slice) and entry.static and entry.step in (None, 1) and len(entry.range(length)):
+            if isinstance(entry, SliceIndex) and entry.static and entry.step in (None, 1) and len(entry.range(length)):
                 found[node] = Part(node, entry.range(length).start, False)
                 continue
         found[leaf] = Part(leaf, 0, False)

@@ -15,7 +15,7 @@ from consilience.ir import Node, Shape, constant, constant_value, topological
 from consilience.ops import Elementwise, Index
 from consilience.ops.assertion import Assume, Require
 from consilience.ops.elementwise import Cast, StopGradient
-from consilience.ops.index import Gather, NewAxis, Slice, gather_place, getitem, index_inc
+from consilience.ops.index import Gather, NewAxis, SliceIndex, gather_place, getitem, index_inc
 from consilience.ops.linalg import MatMul
 from consilience.ops.reduce import ArgReduce, ArgSort, Cumulative, Reduce, Softmax, reduce
 from consilience.ops.shape import (
@@ -149,8 +149,8 @@ def _indexed(node: Node, op: Index, inputs: Sequence[Links | None]) -> Links:
                 continue
             link = own.get(axis)
             at = position + (rank if place is not None and position >= place else 0)
-            if isinstance(entry, Slice):
-                if link is not None and node.static_shape[at] == x.static_shape[axis] and entry == Slice():
+            if isinstance(entry, SliceIndex):
+                if link is not None and node.static_shape[at] == x.static_shape[axis] and entry == SliceIndex():
                     result[at] = link
                 position += 1
             elif isinstance(entry, Gather) and link is not None and place is not None:

@@ -25,7 +25,7 @@ from consilience.ops.shape import as_integer, broadcast_to, expand_dims, length_
 from consilience.record import Record
 
 
-class Slice(Record):
+class SliceIndex(Record):
     """`start:stop:step` of one axis; `None` as in NumPy. Bounds may be symbolic integers of either sign."""
 
     start: Dim | None = None
@@ -64,9 +64,9 @@ class Gather(Record):
     """The next index array of the op's inputs, on one axis."""
 
 
-Entry: TypeAlias = Slice | At | NewAxis | Gather
+Entry: TypeAlias = SliceIndex | At | NewAxis | Gather
 Specification: TypeAlias = tuple[Entry, ...]
-FULL = Slice()
+FULL = SliceIndex()
 
 
 def gather_place(specification: Specification) -> int | None:
@@ -79,7 +79,7 @@ def gather_place(specification: Specification) -> int | None:
         return None
     if positions[-1] - positions[0] + 1 != len(positions):
         return 0
-    return sum(isinstance(entry, Slice | NewAxis) for entry in specification[: positions[0]])
+    return sum(isinstance(entry, SliceIndex | NewAxis) for entry in specification[: positions[0]])
 
 
 def indexed_shape(shape: Shape, specification: Specification, gathered: Shape) -> Shape:
@@ -90,7 +90,7 @@ def indexed_shape(shape: Shape, specification: Specification, gathered: Shape) -
         if isinstance(entry, NewAxis):
             result.append(1)
             continue
-        if isinstance(entry, Slice):
+        if isinstance(entry, SliceIndex):
             result.append(entry.length(shape[axis]))
         axis += 1
     place = gather_place(specification)
@@ -214,7 +214,7 @@ def argwhere(a: TensorLike) -> Node:
 
 
 def _text(entry: Entry) -> str:
-    if isinstance(entry, Slice):
+    if isinstance(entry, SliceIndex):
         parts = [":".join("" if v is None else str(v) for v in (entry.start, entry.stop))]
         return parts[0] + (f":{entry.step}" if entry.step is not None else "")
     if isinstance(entry, At):
@@ -306,7 +306,7 @@ def _step(step: Any) -> int | None:
     return known
 
 
-def _slice(item: slice, length: Dim) -> Slice:
+def _slice(item: slice, length: Dim) -> SliceIndex:
     if item.step == 0:
         raise ShapeError("a slice step must not be 0.")
     step = None if item.step == 1 else item.step
@@ -314,7 +314,7 @@ def _slice(item: slice, length: Dim) -> Slice:
     stop = item.stop
     if isinstance(length, int) and isinstance(stop, int) and (step is None or step > 0) and stop >= length:
         stop = None
-    return Slice(start, stop, step)
+    return SliceIndex(start, stop, step)
 
 
 def _axes_used(item: Any) -> int:

@@ -33,7 +33,7 @@ from consilience.ops import (
     StopGradient,
     Transpose,
 )
-from consilience.ops.index import At, NewAxis, Slice, Specification
+from consilience.ops.index import At, NewAxis, SliceIndex, Specification
 
 # Work beyond this many multiplications is left to the machine code.
 LARGEST_PRODUCT = 1 << 22
@@ -46,7 +46,7 @@ def numpy_index(specification: Specification, arrays: tuple[Array, ...]) -> tupl
     remaining = iter(arrays)
     found: list[Any] = []
     for entry in specification:
-        if isinstance(entry, Slice):
+        if isinstance(entry, SliceIndex):
             found.append(entry.bounds())
         elif isinstance(entry, NewAxis):
             found.append(None)

@@ -21,14 +21,14 @@ from consilience.ops import (
     Transpose,
     apply,
 )
-from consilience.ops.index import FULL, At, Entry, Gather, NewAxis, Slice, Specification, gather_place
+from consilience.ops.index import FULL, At, Entry, Gather, NewAxis, SliceIndex, Specification, gather_place
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, transpose
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, rewrites
 
 
 def _static(specification: Specification) -> bool:
-    return all(isinstance(entry, At) or (isinstance(entry, Slice) and entry.static) for entry in specification)
+    return all(isinstance(entry, At) or (isinstance(entry, SliceIndex) and entry.static) for entry in specification)
 
 
 def _indexed(x: Node, entries: Sequence[Entry], arrays: Sequence[Node] = ()) -> Node:
@@ -53,7 +53,7 @@ def new_axes_apart(node: Node, facts: Facts) -> Node | None:
     if gathers and any(isinstance(e, NewAxis) for e in entries[gathers[0] : gathers[-1]]):
         return None  # the new axis decides where the gathered axes stand
     inner = _indexed(node.inputs[0], bare, node.inputs[1:])
-    labels = ["new" if isinstance(e, NewAxis) else "old" for e in entries if isinstance(e, NewAxis | Slice)]
+    labels = ["new" if isinstance(e, NewAxis) else "old" for e in entries if isinstance(e, NewAxis | SliceIndex)]
     place = gather_place(entries)
     if place is not None:
         labels[place:place] = ["old"] * (node.ndim - len(labels))
@@ -64,8 +64,8 @@ def new_axes_apart(node: Node, facts: Facts) -> Node | None:
     Index,
     name="indices that take everything",
     examples=[
-        lambda t: t.node(Index((Slice(0, 5, 1),)), t.vector),
-        lambda t: t.node(Index((Slice(),)), t.vector),
+        lambda t: t.node(Index((SliceIndex(0, 5, 1),)), t.vector),
+        lambda t: t.node(Index((SliceIndex(),)), t.vector),
     ],
 )
 def everything(node: Node, facts: Facts) -> Node | None:
@@ -82,12 +82,12 @@ def everything(node: Node, facts: Facts) -> Node | None:
 
 
 def _canonical(entry: Entry, length: Dim) -> Entry:
-    if isinstance(entry, Slice):
+    if isinstance(entry, SliceIndex):
         if isinstance(length, int):
             return _slice_of(entry.range(length), length)
         if entry.step == 1 or entry.start == 0:
             forward = entry.step is None or entry.step > 0
-            return Slice(
+            return SliceIndex(
                 None if entry.start == 0 and forward else entry.start,
                 entry.stop,
                 None if entry.step == 1 else entry.step,
@@ -98,21 +98,21 @@ def _canonical(entry: Entry, length: Dim) -> Entry:
     return entry
 
 
-def _slice_of(taken: range, length: int) -> Slice:
+def _slice_of(taken: range, length: int) -> SliceIndex:
     """The one slice for a range of positions of an axis."""
     if len(taken) == 0:
-        return Slice(None, 0)
+        return SliceIndex(None, 0)
     if len(taken) == 1:
         start = taken[0]
-        return Slice(start or None, start + 1 if start + 1 < length else None)
+        return SliceIndex(start or None, start + 1 if start + 1 < length else None)
     if taken.step > 0:
         stop = taken[-1] + 1
         # The end of a stepped slice may lie anywhere before the next position.
         end = None if taken[-1] + taken.step >= length else stop
-        return Slice(taken.start or None, end, taken.step if taken.step != 1 else None)
+        return SliceIndex(taken.start or None, end, taken.step if taken.step != 1 else None)
     first = None if taken.start == length - 1 else taken.start
     last = None if taken[-1] + taken.step < 0 else taken[-1] - 1
-    return Slice(first, last, taken.step)
+    return SliceIndex(first, last, taken.step)
 
 
 @rewrites(
@@ -141,7 +141,7 @@ def index_of_index(node: Node, facts: Facts) -> Node | None:
         and isinstance(inner.inputs[1].op, Constant)
         and len(second) == 1
     ):
-        if inner.inputs[1].ndim == 1 and isinstance(second[0], Slice | At | Gather):
+        if inner.inputs[1].ndim == 1 and isinstance(second[0], SliceIndex | At | Gather):
             taken = Node(Index(second), *inner.inputs[1:], *node.inputs[1:])
             return Node(Index((Gather(),)), x, taken)
         return None
@@ -161,14 +161,14 @@ def index_of_index(node: Node, facts: Facts) -> Node | None:
 
 
 def _composed(first: Entry, second: Entry, length: Dim) -> Entry | None:
-    assert isinstance(first, Slice)
+    assert isinstance(first, SliceIndex)
     if second == FULL:
         return first
     if first == FULL:
         return second
     if isinstance(length, int):
         taken = first.range(length)
-        if isinstance(second, Slice):
+        if isinstance(second, SliceIndex):
             return _slice_of(taken[second.bounds()], length)
         assert isinstance(second, At)
         return At(taken[second.position]) if -len(taken) <= second.position < len(taken) else None
@@ -177,11 +177,11 @@ def _composed(first: Entry, second: Entry, length: Dim) -> Entry | None:
         return None
     if isinstance(second, At):
         return At(start + second.position) if second.position >= 0 else None
-    assert isinstance(second, Slice)
+    assert isinstance(second, SliceIndex)
     low, high = second.start or 0, second.stop
     if second.step is not None or not dims.non_negative(low) or (high is not None and not dims.non_negative(high)):
         return None
-    return Slice(start + low, None if high is None else start + high)
+    return SliceIndex(start + low, None if high is None else start + high)
 
 
 @rewrites(
@@ -247,7 +247,7 @@ def index_of_join(node: Node, facts: Facts) -> Node | None:
         position = entry.position % edges[-1]
         part, low, _ = next(p for p in parts if p[1] <= position < p[2])
         return _indexed(part, (*entries[:axis], At(position - low), *entries[axis + 1 :]))
-    assert isinstance(entry, Slice)
+    assert isinstance(entry, SliceIndex)
     taken = entry.range(edges[-1])
     if taken.step != 1 or not len(taken):
         return None
@@ -280,7 +280,7 @@ def index_of_new_axes(node: Node, facts: Facts) -> Node | None:
     if not isinstance(view.op, ExpandDims) or not _static(entries):
         return None
     new = view.op.axes
-    if any(isinstance(entries[a], Slice) and entries[a] != FULL for a in new):
+    if any(isinstance(entries[a], SliceIndex) and entries[a] != FULL for a in new):
         return None
     inner = _indexed(view.inputs[0], [e for a, e in enumerate(entries) if a not in new])
     left = [a for a, e in enumerate(entries) if not isinstance(e, At)]
@@ -305,7 +305,7 @@ def index_of_permuted(node: Node, facts: Facts) -> Node | None:
     own: list[Entry] = [FULL] * len(axes)
     for a, entry in zip(axes, entries, strict=True):
         own[a] = entry
-    left = [a for a, entry in enumerate(own) if isinstance(entry, Slice)]
+    left = [a for a, entry in enumerate(own) if isinstance(entry, SliceIndex)]
     order = [left.index(a) for a in axes if a in left]
     return transpose(_indexed(view.inputs[0], own), order) if order else _indexed(view.inputs[0], own)
 
@@ -355,7 +355,7 @@ def _separate(a: Specification, b: Specification, shape: Sequence[Dim]) -> bool:
     for p, q, n in zip(a, b, shape, strict=True):
         if not isinstance(n, int) or not _static((p, q)):
             continue
-        first, second = (set(e.range(n)) if isinstance(e, Slice) else {_position(e) % n} for e in (p, q))
+        first, second = (set(e.range(n)) if isinstance(e, SliceIndex) else {_position(e) % n} for e in (p, q))
         if first.isdisjoint(second):
             return True
     return False

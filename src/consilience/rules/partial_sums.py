@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from consilience.ir import Dim, Node, constant_value
 from consilience.ops import BroadcastTo, Elementwise, IndexUpdate
-from consilience.ops.index import FULL, At, Slice
+from consilience.ops.index import FULL, At, SliceIndex
 from consilience.ops.shape import concatenate, expand_dims, full
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, rewrites
@@ -68,7 +68,7 @@ def _part(term: Node) -> tuple[int, int] | None:
         return None
     if isinstance(first, At):
         return first.position % length, first.position % length + 1
-    if isinstance(first, Slice) and first.static and first.step in (None, 1):
+    if isinstance(first, SliceIndex) and first.static and first.step in (None, 1):
         taken = first.range(length)
         return (taken.start, taken.stop) if len(taken) else None
     return None

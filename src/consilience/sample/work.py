@@ -349,7 +349,9 @@ def identity(
     """What has to be equal for a run to be resumed with the same draws."""
     return {
         **model_signature,
-        "kernel": json.loads(json.dumps([[type(part).__name__, as_plain(part)] for part in kernel.parts])),
+        "kernel": json.loads(
+            json.dumps([[type(part).__name__, as_plain(part)] for part in kernel.parts], default=np.ndarray.tolist)
+        ),
         "options": plain_options(options),
         "chains": chains,
         "seed": seed,

@@ -16,7 +16,7 @@ from consilience.ops import (
     Squeeze,
     Transpose,
 )
-from consilience.ops.index import FULL, Slice
+from consilience.ops.index import FULL, SliceIndex
 from consilience.ops.random import Key
 from consilience.ops.shape import expand_dims, reshape, transpose
 from consilience.transforms.gradient.table import no_derivative, partial_of, pullback_of
@@ -61,7 +61,7 @@ def _concatenate(node: Node, g: Node, wanted: Sequence[bool]) -> list[Node | Non
     start: Dim = 0
     for position, (own, asked) in enumerate(zip(lengths, wanted, strict=True)):
         stop = None if position == len(lengths) - 1 else start + own
-        found.append(Node(Index((*lead, Slice(start or None, stop), *trail)), g) if asked else None)
+        found.append(Node(Index((*lead, SliceIndex(start or None, stop), *trail)), g) if asked else None)
         start = start + own
     return found
 
