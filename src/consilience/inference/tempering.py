@@ -276,8 +276,8 @@ class ParallelTempering(Kernel):
 
     A transition takes levels * moves evaluations. Inverse temperatures, and scales for each level and coordinate, are
     learnt while tuning. The statistic `barrier` is the sum of the rejection rates between neighbours; about twice as
-    many levels serve best. Where the replica at `hottest` spreads ten thousand times as far as the draws, its density is
-    taken for improper, as a Cauchy density to the power 1/2 is, and the run ends with a SamplingError.
+    many levels serve best. Where the replica at `hottest` spreads ten thousand times as far as the draws, its density
+    is taken for improper, as a Cauchy density to the power 1/2 is, and the run ends with a SamplingError.
     """
 
     levels: int = 10
