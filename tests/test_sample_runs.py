@@ -71,7 +71,7 @@ def test_shorter_runs_begin_longer_ones() -> None:
         np.testing.assert_array_equal(short.posterior["theta"], large.posterior["theta"].isel(draw=slice(count)))
 
 
-@pytest.mark.parametrize("how", [{"target_ess": 900}, {"draws": 333}])
+@pytest.mark.parametrize("how", [{"target_ess": 900}, {"draws": 555}])
 def test_an_extended_result_is_the_longer_run(how: dict[str, int]) -> None:
     with model():
         tree = pm.sample(random_seed=1, target_ess=100, **QUIET)

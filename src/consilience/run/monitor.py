@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from consilience.diagnostics.monitor import ConvergenceMonitor
 from consilience.diagnostics.sample import FloatArray
@@ -27,6 +28,7 @@ class Monitored(Record):
               coordinate itself where a transform is increasing, but not else
     derive    their values (draw, scalar) of coordinates (draw, coordinate); asked for once, of the draws of each chain
               that came since the check before, and kept until the run ends
+    discrete  which coordinates are whole numbers, bool (coordinate,); such ones may stay as they are; None: none
     enabled   False: runs of fixed length are not checked
     missed    in words, what of the target no draw (chain, draw, coordinate) has come to; empty if nothing is known
     """
@@ -34,6 +36,7 @@ class Monitored(Record):
     names: tuple[str, ...]
     derived: tuple[str, ...] = ()
     derive: Callable[[Matrix], Matrix] | None = None
+    discrete: NDArray[np.bool_] | None = None
     enabled: bool = True
     missed: Callable[[Matrix], str] | None = None
 
@@ -62,6 +65,8 @@ class Monitor:
         self.surprise = False
         self.constants: tuple[str, ...] = ()
         self.names: tuple[str, ...] = ()
+        whole = monitored.discrete
+        self._whole = np.zeros(len(monitored.names), np.bool_) if whole is None else whole
         self._varying: list[int] = []
         self._convergence: ConvergenceMonitor | None = None
         self._nearness = nearness
@@ -74,8 +79,15 @@ class Monitor:
 
     def extend(self, draws: Mapping[int, Matrix], lp: Mapping[int, Matrix]) -> None:
         """Take in further draws of each chain, (draw, coordinate), and their log densities (draw,)."""
-        groups = [[draws[c] for c in self.chains]]
-        derived = [] if self.monitored.derive is None else [self.monitored.derive(own) for own in groups[0]]
+        own = [draws[c] for c in self.chains]
+        derived = [] if self.monitored.derive is None else [self.monitored.derive(some) for some in own]
+        if self._whole.any():
+            counts = [some[:, self._whole] for some in own]
+            derived = (
+                [np.concatenate(pair, axis=1) for pair in zip(counts, derived, strict=True)] if derived else counts
+            )
+            own = [some[:, ~self._whole] for some in own]
+        groups = [own]
         if self._convergence is None:
             self._begin(derived)
         if derived:
@@ -88,15 +100,18 @@ class Monitor:
         return self.convergence.draws(self.convergence.scalars - 1)
 
     def _begin(self, derived: list[Matrix]) -> None:
-        names = self.monitored.derived
+        coordinates = [name for name, whole in zip(self.monitored.names, self._whole, strict=True) if not whole]
+        counts = [name for name, whole in zip(self.monitored.names, self._whole, strict=True) if whole]
+        names = (*counts, *self.monitored.derived)
         if names:
             values = np.concatenate(derived)
             self.first = values[0]
             varies = (values != self.first).any(axis=0)  # NaN differs from itself: it is monitored and said
             varies[list(self.known)] = True
             self._varying = np.flatnonzero(varies).tolist()
-            self.constants = tuple(name for name, moves in zip(names, varies, strict=True) if not moves)
-        self.names = (*self.monitored.names, *(names[i] for i in self._varying), LOG_DENSITY)
+            still = zip(self.monitored.derived, varies[len(counts) :], strict=True)
+            self.constants = tuple(name for name, moves in still if not moves)
+        self.names = (*coordinates, *(names[i] for i in self._varying), LOG_DENSITY)
         self._convergence = ConvergenceMonitor(len(self.chains), len(self.names))
         if self._nearness is not None and len(self._nearness) == len(self.names):
             self._convergence.nearness[:] = self._nearness

@@ -193,10 +193,10 @@ class Sampling:
             energies = [self.column("energy", c) for c in self.chains]
             low_energy = stopping.energy_is_low(energies)
             self.verdict = stopping.of_passing(self.divergences, draws, len(self.chains), self.before, low_energy)
-            if self.monitored.missed is not None and self.verdict.status != "not_converged":
-                made = [np.concatenate([some[c].draws for some in self.windows]) for c in self.chains]
-                if missed := self.monitored.missed(np.stack(made)):
-                    self.verdict = Verdict("not_converged", missed)
+            if self.verdict.status != "not_converged" and (missed := self._missed()):
+                self.check = replace(self.check, passed=False)
+                self.verdict = Verdict("not_converged", missed) if at_end else None
+                return
             missing = [c for c in self.chains if c not in self.tuner.arrived]
             if missing:
                 self.verdict = Verdict(
@@ -219,6 +219,14 @@ class Sampling:
         if at_end:
             limit = f"draws={plan.length}" if fixed else f"max_draws={plan.most}"
             self.verdict = stopping.of_failing(self.monitor, failure, plan.rule, self.count, limit)
+
+    def _missed(self) -> str:
+        """In words, what the draws have not come to although it is known; empty if there is nothing."""
+        if self.monitored.missed is None:
+            return ""
+        return self.monitored.missed(
+            np.stack([np.concatenate([some[c].draws for some in self.windows]) for c in self.chains])
+        )
 
     def _note_apart(self, names: Sequence[str]) -> None:
         """Remember scalars in which chains are far from each other, as many as there is time to look at again."""

@@ -26,8 +26,9 @@ def monitored_of(model: Model, density: ModelDensity, monitor: str | Sequence[st
             f"{[v.name for v in model.free] + list(model.named_deterministics)}."
         )
     derived = [n for n in dict.fromkeys(wanted) if n in model.named_deterministics]
+    whole = np.concatenate([np.full(s.size, not s.variable.continuous) for s in density.layout.stretches])
     if not derived:
-        return Monitored(names)
+        return Monitored(names, discrete=whole)
     one = density.expand(np.zeros((1, density.dimension)))
 
     def derive(draws: Floats) -> Floats:
@@ -35,7 +36,7 @@ def monitored_of(model: Model, density: ModelDensity, monitor: str | Sequence[st
         return np.concatenate([np.reshape(values[n], (len(draws), -1)).astype(float) for n in derived], axis=1)
 
     labels = [label for n in derived for label in element_names(model, n, one[n].shape[1:])]
-    return Monitored(names, tuple(labels), derive)
+    return Monitored(names, tuple(labels), derive, whole)
 
 
 def coordinate_names(model: Model, density: ModelDensity) -> Iterator[str]:

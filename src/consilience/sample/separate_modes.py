@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.inference import NUTS, Kernel
-from consilience.inference.modes.search import Regions, find_regions
+from consilience.inference.modes.search import ModalRegion, Regions, find_regions
 from consilience.inference.modes.starting_points import starting_points
 from consilience.inference.modes.visits import distinguishing_coordinates, visits
 from consilience.model.log_density import ModelDensity
@@ -21,6 +21,7 @@ from consilience.model.starting_point import starting_position
 from consilience.run import Monitored
 
 Floats = npt.NDArray[np.float64]
+FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
 BUDGET: Final = 3000  # gradients: a tenth of those of a usual run
 
 
@@ -49,15 +50,47 @@ class SeparateModes:
         found = self.found
         unvisited = visits(self.density, found, draws, seed=self.seed, threads=self.threads).unvisited(found)
         if not unvisited:
-            return ""
+            return self._seldom_visited(draws)
         region = max(unvisited, key=lambda one: one.share)
-        names = self.monitored.names
-        place = ", ".join(f"`{names[i]}` = {region.mode[i]:.3g}" for i in distinguishing_coordinates(region, found))
         return (
-            f"a separate region of the posterior, around {place} on the unconstrained scale, with about "
+            f"a separate region of the posterior, around {self._place(region)}, with about "
             f"{100.0 * region.share:.2g} % of its mass, was found before sampling, and no draw has come there; do not "
             'rely on these draws as they are: try `jumps="auto"`, more chains, or a reparameterization'
         )
+
+    def _seldom_visited(self, draws: Floats) -> str:
+        """In words, the region that chains came to least often, where that is too seldom to know its share by.
+
+        An effective size does not tell: the one visit there was has no say in how long the next will be in coming.
+        """
+        regions = [region for region in self.found.regions if region.substantial]
+        if len(regions) < 2:
+            return ""
+        nearest = np.stack([_log_normal(region, draws) for region in regions]).argmax(axis=0)
+        inside = [nearest == k for k in range(len(regions))]
+        arrivals = [int((here[:, 1:] & ~here[:, :-1]).sum()) for here in inside]
+        rarest = int(np.argmin(arrivals))
+        if arrivals[rarest] >= FEWEST_ARRIVALS:
+            return ""
+        region = regions[rarest]
+        return (
+            f"the posterior has {len(regions)} separate regions, and chains came to the one around "
+            f"{self._place(region)} {arrivals[rarest]} times only: {100.0 * inside[rarest].mean():.2g} % of the draws lie "
+            f'there, of a mass of about {100.0 * region.share:.2g} %; try `jumps="auto"` or more chains'
+        )
+
+    def _place(self, region: ModalRegion) -> str:
+        names = self.monitored.names
+        named = [f"`{names[i]}` = {region.mode[i]:.3g}" for i in distinguishing_coordinates(region, self.found)]
+        return f"{', '.join(named)} on the unconstrained scale"
+
+
+def _log_normal(region: ModalRegion, draws: Floats) -> Floats:
+    """Log density (chain, draw) of the normal that stands for a region, times its share of the mass."""
+    assert region.factor is not None  # a region that counts has one
+    white = np.linalg.solve(region.factor, (draws - region.mode).reshape(-1, draws.shape[-1]).T)
+    level = np.log(region.share) - np.log(np.abs(np.diag(region.factor))).sum()
+    return np.asarray((level - 0.5 * (white**2).sum(axis=0)).reshape(draws.shape[:-1]))
 
 
 def searches(wanted: bool, kernel: Kernel, density: ModelDensity, **of_run: Any) -> bool:
