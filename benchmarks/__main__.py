@@ -23,6 +23,7 @@ NAMES = [
     "monitor",
     "decisions",
     "predictive",
+    "step_methods",
     "modes",
     "convergence.table",
     "convergence.coverage",

@@ -110,8 +110,8 @@ def test_elements_that_are_independent_given_all_others_are_drawn_from_one_table
 
 
 @pytest.mark.parametrize("groups", [False, True], ids=["own data", "data of groups"])
-def test_the_table_holds_the_log_density_of_every_value_of_every_element(groups: bool) -> None:
-    """Against the log density of the whole, up to a constant for each element."""
+def test_the_table_holds_the_probability_of_every_value_of_every_element(groups: bool) -> None:
+    """Their ratios are those of the density of the whole; they add up to 1."""
     rng = np.random.default_rng(1)
     with pm.Model() as model:
         z = pm.Categorical("z", [0.2, 0.3, 0.5], shape=4)
@@ -121,13 +121,14 @@ def test_the_table_holds_the_log_density_of_every_value_of_every_element(groups:
     density = model_density(model)
     whole = DivisibleDensity(density)
     position = np.concatenate([[0.0, 2.0, 1.0, 1.0], rng.normal(size=3)])
-    from consilience.inference.density import log_density, log_density_table, open_density
+    from consilience.inference.density import conditional_probabilities, log_density, open_density
 
     stop = np.zeros(1, np.int64)
     table = np.zeros(12)
-    assert log_density_table.compiled(
+    assert conditional_probabilities.compiled(
         open_density(whole.block(("z",), "table").density, stop, position), position[:4].copy(), table
     )
+    np.testing.assert_allclose(table.reshape(3, 4).sum(axis=0), 1.0)
     joint = whole.block((), "logp").density
     opened = open_density(joint, stop)
     for i in range(4):
@@ -135,7 +136,7 @@ def test_the_table_holds_the_log_density_of_every_value_of_every_element(groups:
             other = position.copy()
             other[i] = k
             expected = log_density.compiled(opened, other) - log_density.compiled(opened, position)
-            assert table[3 * i + k] - table[3 * i + int(position[i])] == pytest.approx(expected, abs=1e-10)
+            assert np.log(table[4 * k + i] / table[4 * int(position[i]) + i]) == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_mixture_has_the_posterior_of_its_marginalized_twin() -> None:

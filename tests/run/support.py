@@ -114,6 +114,10 @@ class WatchedKernel:
     def parts(self) -> tuple[Kernel, ...]:
         return self.inner.parts
 
+    @property
+    def joint(self) -> bool:
+        return self.inner.joint
+
     def tuner(self, setting: TuningSetting) -> Tuner | None:
         return self.inner.tuner(setting)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from consilience.inference.density import LogDensity
 from consilience.record import Record
 
-# What a kernel asks of a density: values, values with gradients, or a table of all values of each coordinate.
+# What a kernel asks of a density: values, values with gradients, or the probabilities of all values of each coordinate.
 Needs = Literal["logp", "gradient", "table"]
 
 

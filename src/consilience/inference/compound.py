@@ -44,6 +44,11 @@ class CompoundStep(Kernel):
         return self.methods
 
     @property
+    def joint(self) -> bool:
+        """True: those of the kernels are of their blocks."""
+        return True
+
+    @property
     def columns(self) -> Columns:
         """The statistics of all, and the log density of the whole position."""
         return joined([(label, method.columns) for label, method in zip(self.labels, self.methods, strict=True)])

@@ -111,8 +111,8 @@ def log_density(density: Density, position: Array[f64]) -> f64:
 
 
 @native
-def log_density_table(density: Density, position: Array[f64], table: Array[f64]) -> boolean:
-    """Log densities f64[coordinate, value] of every coordinate at each of its values; False where the entry fails.
+def conditional_probabilities(density: Density, position: Array[f64], table: Array[f64]) -> boolean:
+    """Probabilities f64[value, coordinate] of every value of every coordinate, given all others; False where it fails.
 
     Only for blocks whose coordinates are independent of each other given all others: `Kernel.needs`.
     """

@@ -1,7 +1,7 @@
 """Gibbs sampling of discrete variables with finitely many values: each coordinate is drawn from its conditional.
 
-Where the coordinates are independent of each other given all others, one evaluation gives the log densities of all
-values of all of them, and they are drawn side by side; otherwise they are drawn in turn.
+Where the coordinates are independent of each other given all others, one evaluation gives the probabilities of all
+values of all of them; otherwise they are drawn in turn.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from consilience.errors import SamplingError
 from consilience.inference.block import Block, Needs
 from consilience.inference.columns import Role
-from consilience.inference.density import Density, log_density, log_density_table, stopped
+from consilience.inference.density import Density, conditional_probabilities, log_density, stopped
 from consilience.inference.hamiltonian import copy
 from consilience.inference.kernel import Kernel
 from consilience.inference.point import Point, start_without_gradient
@@ -55,7 +55,7 @@ class GibbsState:
 class GibbsScratch:
     """Memory of a sweep.
 
-    table      log densities, f64[dimension, width], or of one coordinate, f64[width]
+    table      probabilities, f64[width, dimension], or log densities of one coordinate, f64[width]
     weights    those of one coordinate, f64[width]
     position   the point proposed, f64[dimension]
     """
@@ -77,8 +77,6 @@ def choose(levels: Array[f64], count: i64, u: f64) -> i64:
             greatest = levels[k]
     if greatest == -inf or greatest == inf:
         return -1
-    if count == 2 and not isnan(levels[0] - levels[1]):
-        return 1 if u * (1.0 + exp(levels[0] - levels[1])) < 1.0 else 0
     total = 0.0
     for k in range(count):
         levels[k] = 0.0 if isnan(levels[k]) else exp(levels[k] - greatest)
@@ -104,23 +102,28 @@ def start_gibbs(point: Point, state: GibbsState, scratch: GibbsScratch, density:
 
 @native
 def sweep_table(point: Point, state: GibbsState, scratch: GibbsScratch, density: Density, info: GibbsInfo) -> None:
-    """Draw all coordinates from one table of log densities."""
-    if not log_density_table(density, point.position, scratch.table):
+    """Draw all coordinates from one table of probabilities; those without any stay."""
+    table = scratch.table
+    n = point.dimension
+    if not conditional_probabilities(density, point.position, table):
         return
     key = purpose_key(point.key, GIBBS)
-    u = 0.0
     following = 0.0
-    for i in range(point.dimension):
+    for i in range(n):
+        rest = following
         if i & 1 == 0:
-            u, following = two_uniforms(key, point.transition, i >> 1)
-        else:
-            u = following
-        chosen = choose(scratch.table[i * state.width :], state.width, u)
-        if chosen >= 0:
-            value = state.least[i] + float(chosen)
-            if value != point.position[i]:
-                info.changed += 1
-            point.position[i] = value
+            rest, following = two_uniforms(key, point.transition, i >> 1)
+        rest -= table[i]
+        if isnan(rest):
+            continue
+        chosen = 0
+        while rest >= 0.0 and chosen + 1 < state.width:
+            chosen += 1
+            rest -= table[chosen * n + i]
+        value = state.least[i] + float(chosen)
+        if value != point.position[i]:
+            info.changed += 1
+        point.position[i] = value
 
 
 @native
@@ -211,7 +214,8 @@ class CategoricalGibbsMetropolis(Kernel):
     ) -> GibbsScratch:
         """See `Kernel.scratch`."""
         rows = block.dimension if self.separable else 1
-        return GibbsScratch(np.zeros(max(1, rows * state.width)), np.zeros(state.width), vectors.vector())
+        size = max(1, rows * state.width)
+        return GibbsScratch(np.zeros(size), np.zeros(state.width), vectors.vector())
 
 
 class BinaryGibbsMetropolis(CategoricalGibbsMetropolis):

@@ -48,8 +48,8 @@ class Kernel(Record):
 
     A derived class states:
 
-    needs      "logp", "gradient" (log densities come with gradients), or "table" (the log density at every value of
-               each coordinate, for discrete variables whose elements are independent of each other given all others)
+    needs      "logp", "gradient" (log densities come with gradients), or "table" (the probability of every value of
+               each coordinate given all others, for discrete variables whose elements are independent of each other then)
     Info       a `@record` of f64, i64 and boolean fields: the statistics of one transition, in their order
     roles      which field of `Info` is the log density, tells a divergence, …: see `columns.Role`
     start      `@native` (point, state, scratch, density, info) -> boolean: evaluates the starting point; False if it
@@ -145,6 +145,11 @@ class Kernel(Record):
         return columns_of(self.Info, self.roles)
 
     @property
+    def joint(self) -> bool:
+        """Whether the log density of the whole position is a statistic of its own."""
+        return False
+
+    @property
     def parts(self) -> tuple[Kernel, ...]:
         """The kernels that move a chain one after the other: this one."""
         return (self,)
@@ -206,7 +211,7 @@ class MarkovChain:
         self.compiled = all(part.compiled for part in kernels)
         self.key = key
         self._objects: dict[int, Any] = {}  # the kernels' records, which native code knows by address only
-        several = len(kernels) > 1
+        several = kernel.joint
         needs = "logp" if several else kernels[0].needs
         self.blocks = [block_of(density, part.vars if several else (), part.needs) for part in kernels]
         # kept, since records hold addresses of its code and data only
@@ -222,6 +227,7 @@ class MarkovChain:
             count=len(kernels),
             parts=np.zeros(len(kernels), np.int64),
             move=step if self.compiled else lambda place: move(self._objects[place]),
+            with_joint=several,
             joint=joint,
         )
         column = 0

@@ -24,7 +24,8 @@ class Walk:
     count       number of kernels
     parts       addresses of their `KernelRecord`s, i64[count]
     move        `move`, which takes such an address
-    joint       the density of the whole position, evaluated after each transition where there are several kernels
+    with_joint  whether the density of the whole position is evaluated after each transition, for the last statistic
+    joint       that density
     """
 
     dimension: i64
@@ -33,6 +34,7 @@ class Walk:
     count: i64
     parts: Array[i64]
     move: FunctionPointer[[i64], boolean]
+    with_joint: boolean
     joint: Density
 
 
@@ -142,7 +144,7 @@ def advance(walk: Walk, count: i64) -> i64:
             going = walk.move(walk.parts[k])
             k += 1
         if going:
-            if walk.count > 1:
+            if walk.with_joint:
                 level = log_density(walk.joint, walk.position)
                 trace.statistics[(trace.filled + 1) * trace.words - 1] = float_bits(level)
             put_position(trace, trace.filled, walk.position, walk.dimension)

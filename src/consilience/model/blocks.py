@@ -27,14 +27,14 @@ from consilience.model.marginal import range_of
 from consilience.model.separability import gathered, links
 from consilience.model.variables import FreeVariable
 from consilience.ops import Elementwise, cast
-from consilience.ops.reduce import reduce
-from consilience.ops.shape import broadcast_to, concatenate, reshape, transpose
+from consilience.ops.reduce import reduce, softmax
+from consilience.ops.shape import broadcast_to, concatenate, reshape
 from consilience.record import Record
 from consilience.rules import simplify
 from consilience.transforms.gradient import gradient
 from consilience.transforms.vectorize import vectorize
 
-# "logp"; "gradient": with it; "table": of all values of every element, given all others
+# "logp"; "gradient": with it; "table": probabilities of all values of every element, given all others
 Needs = Literal["logp", "gradient", "table"]
 LARGEST_TABLE: Final = 1000  # values of one element
 
@@ -43,7 +43,7 @@ class Restricted(Record, eq=False):
     """A compiled log density of some variables given all others.
 
     dimension   number of their coordinates; entry, constants, workspace as of `ModelDensity`. The entry takes their
-                values and the whole position; "table" gives f64[coordinate, value]
+                values and the whole position; "table" gives f64[value, coordinate]
     places      of the coordinates in the position, int64
     bound       what keeps the code alive
     """
@@ -145,7 +145,7 @@ def _acting(terms: Sequence[Node], values: Sequence[Node]) -> list[Node]:
 
 
 def _table(acting: Sequence[Node], value: Node, variable: FreeVariable) -> Node:
-    """Log densities (element, value) of every element at every value, up to a constant for each element."""
+    """Probabilities (value, element) of every value of every element, given all others."""
     least, greatest = range_of(variable)
     count = greatest - least + 1
     shape = value.static_shape
@@ -156,8 +156,7 @@ def _table(acting: Sequence[Node], value: Node, variable: FreeVariable) -> Node:
     table = cast(parts[0], "float64")
     for part in parts[1:]:
         table = table + cast(part, "float64")
-    whole = reshape(broadcast_to(table, (count, *shape)), (count, -1))
-    return reshape(transpose(whole, [1, 0]), (-1,))
+    return reshape(softmax(broadcast_to(table, (count, *shape)), 0), (-1,))
 
 
 def restricted(bound: Bound, layout: Layout, names: Sequence[str]) -> Restricted:

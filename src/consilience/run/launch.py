@@ -68,7 +68,7 @@ def launch(
         max_tune=options.max_tune,
         pool=options.pool,
         operations=operations,
-        blocks=tuple(block_of(density, part.vars, part.needs) for part in parts) if len(parts) > 1 else (),
+        blocks=tuple(block_of(density, part.vars, part.needs) for part in parts) if kernel.joint else (),
     )
     tuner = kernel.tuner(known) or SelfTuning(known)
     course = Course(options, setting, tuner)

@@ -202,6 +202,7 @@ def sample(
             width=WIDE if init == "descent" else 1.0,
         )
     monitored = monitored_of(owner, density, monitor)
+    monitored = replace(monitored, enabled=compute_convergence_checks)
     modes = searches(modes, kernel, density, draws=draws, initvals=initvals, init=init, chains=chains)
     if modes:
         search = SeparateModes(density, monitored, seed, usable_cores() if cores is None else cores)
@@ -299,7 +300,7 @@ def resume(
             "model and its data as they were, or sample anew with `overwrite=True`."
         )
     options = replace(options, max_time=max_time)
-    monitored = monitored_of(owner, density, about["monitor"])
+    monitored = replace(monitored_of(owner, density, about["monitor"]), enabled=about["checks"])
     if about["modes"]:
         search = SeparateModes(density, monitored, seed, usable_cores() if cores is None else cores)
         monitored = replace(monitored, missed=search.missed)

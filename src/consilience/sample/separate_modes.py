@@ -75,8 +75,8 @@ class SeparateModes:
         region = regions[rarest]
         return (
             f"the posterior has {len(regions)} separate regions, and chains came to the one around "
-            f"{self._place(region)} {arrivals[rarest]} times only: {100.0 * inside[rarest].mean():.2g} % of the draws lie "
-            f'there, of a mass of about {100.0 * region.share:.2g} %; try `jumps="auto"` or more chains'
+            f"{self._place(region)} {arrivals[rarest]} times only: {100.0 * inside[rarest].mean():.2g} % of the draws "
+            f'lie there, of a mass of about {100.0 * region.share:.2g} %; try `jumps="auto"` or more chains'
         )
 
     def _place(self, region: ModalRegion) -> str:

@@ -93,7 +93,7 @@ def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> K
             _check_kind(own, free[name])
         done += _divided(own, density)
     done += _defaults(rest, density, default)
-    if len(done) == 1:
+    if len(done) == 1 and "log density" in done[0].roles:
         return replace(done[0], vars=()) if done[0].needs != "table" else done[0]
     return CompoundStep(methods=tuple(done))
 
@@ -163,4 +163,5 @@ def kernel_from(plain: Sequence[Any]) -> Kernel:
         getattr(inference, name)(**{key: tuple(v) if isinstance(v, list) else v for key, v in settings.items()})
         for name, settings in plain
     ]
-    return methods[0] if len(methods) == 1 else CompoundStep(methods=tuple(methods))
+    alone = len(methods) == 1 and "log density" in methods[0].roles
+    return methods[0] if alone else CompoundStep(methods=tuple(methods))
