@@ -56,6 +56,7 @@ COUNT = Mixed(poisson, 1, np.array([3.0]), np.sqrt([3.0]), number=3.0)
 KERNELS: dict[str, Kernel] = {
     "slice": Slice(),
     "slice, few steps outwards": Slice(w=0.5, iter_limit=3),
+    "slice, box": Slice(w=5.0, blocked=True),
     **{f"metropolis, {kind}": Metropolis(proposal_dist=kind) for kind in PROPOSALS if kind != "poisson"},
     "metropolis, covariance": Metropolis(S=np.eye(3) + 0.5),
     "metropolis, poisson": Metropolis(proposal_dist="poisson"),
