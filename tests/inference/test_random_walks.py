@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +58,7 @@ COUNT = Mixed(poisson, 1, np.array([3.0]), np.sqrt([3.0]), number=3.0)
 KERNELS: dict[str, Kernel] = {
     "slice": Slice(),
     "slice, few steps outwards": Slice(w=0.5, iter_limit=3),
+    "slice, box": Slice(w=5.0, blocked=True),
     **{f"metropolis, {kind}": Metropolis(proposal_dist=kind) for kind in PROPOSALS if kind != "poisson"},
     "metropolis, covariance": Metropolis(S=np.eye(3) + 0.5),
     "metropolis, poisson": Metropolis(proposal_dist="poisson"),
@@ -176,6 +179,57 @@ def test_a_stop_leaves_everything_as_it_was(kernel: Kernel) -> None:
     stop[0] = 0
     assert chain.advance(30) == 30
     np.testing.assert_array_equal(rows.draws, run_chain(kernel, target, draws=40, tune=10).rows.draws)
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
+def test_a_stop_amid_a_transition_leaves_point_and_state_as_they_were(kernel: Kernel) -> None:
+    """After the first, second, … evaluation: afterwards the chain goes on as if nothing had been."""
+    target = standard(3) if kernel.continuous and kernel is not KERNELS["metropolis, poisson"] else COUNT
+    stop = np.zeros(1, np.int64)
+
+    class Stopping(PlainTarget):
+        """Asks for a stop in one of its evaluations."""
+
+        left = 0
+
+        @property
+        def entry(self) -> Callable[..., int]:
+            evaluated = super().entry
+
+            def call(*given: Any) -> int:
+                self.left -= 1
+                stop[0] |= self.left == 0
+                return evaluated(*given)
+
+            return call
+
+    density = Stopping(target)
+    chain = replace(kernel, compiled=False).chain(density, np.zeros(target.dimension), chain_key(1, 0), 100, stop)
+    chain.begin()
+    rows = Rows(np.zeros((60, target.dimension)), np.zeros((60, len(kernel.columns.types)), np.int64))
+    chain.write_to(rows)
+    stops = 0
+    for evaluations in range(1, 20):
+        before = pickle.dumps([chain.snapshot()[part] for part in ("position", "points", "states")])
+        density.left = evaluations
+        if chain.advance(1) == 0:
+            stops += 1
+            assert pickle.dumps([chain.snapshot()[part] for part in ("position", "points", "states")]) == before
+        density.left = stop[0] = 0
+    assert stops > 0
+    done = 19 - stops
+    unbroken = run_chain(replace(kernel, compiled=False), PlainTarget(target), draws=0, tune=100)
+    np.testing.assert_array_equal(rows.draws[:done], unbroken.rows.draws[:done])
+
+
+@pytest.mark.parametrize("kind", [Slice, Metropolis, EllipticalSlice])
+def test_kernels_with_equal_settings_are_equal(kind: Any) -> None:
+    """Arrays too, and as keys of dictionaries."""
+    name = {Slice: "w", Metropolis: "S", EllipticalSlice: "prior_cov"}[kind]
+    one, other, third = (kind(**{name: (k * np.ones(2)) if kind is Slice else k * np.eye(2)}) for k in (1.0, 1.0, 2.0))
+    assert one == other
+    assert {one: 1}[other] == 1
+    assert one != third
 
 
 BAD: list[tuple[Any, dict[str, Any], str]] = [

@@ -31,7 +31,7 @@ from consilience.native.random import fold_in
 from consilience.native.typed_python import NativeFunction, NativeRecord, address
 from consilience.native.typed_python.library import compile_native
 from consilience.native.typed_python.records import layout, release, zeros
-from consilience.record import Record
+from consilience.record import Record, field_names
 
 if TYPE_CHECKING:
     from consilience.inference.tuner import Tuner, TuningSetting
@@ -88,6 +88,10 @@ class Kernel(Record):
                 f"{type(self).__name__} takes variables or their names first, got {given!r}; give settings by name."
             )
         object.__setattr__(self, "vars", names)
+        for field in field_names(self):
+            value = getattr(self, field)
+            if isinstance(value, np.ndarray):  # kernels are compared and hashed by their settings
+                object.__setattr__(self, field, _nested(value.tolist()))
         self.check()
 
     def check(self) -> None:
@@ -153,6 +157,11 @@ class Kernel(Record):
     def parts(self) -> tuple[Kernel, ...]:
         """The kernels that move a chain one after the other: this one."""
         return (self,)
+
+
+def _nested(values: Any) -> Any:
+    """Lists as tuples, on all levels."""
+    return tuple(map(_nested, values)) if isinstance(values, list) else values
 
 
 Functions = tuple[Any, ...]  # addresses, or callables where nothing is compiled
