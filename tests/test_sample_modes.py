@@ -1,0 +1,87 @@
+"""Separate modes in `pm.sample`: chains begin in each, and what they did not come to is said."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import consilience as pm
+import consilience.tensor as pt
+from consilience.errors import ConvergenceWarning
+
+
+def two_modes(weight: float, distance: float, width: float = 1.0) -> pm.Model:
+    """A standard normal in two dimensions, and another one of this weight and width, so far away."""
+    place = distance / np.sqrt(2.0)
+    with pm.Model() as model:
+        x = pm.Flat("x", shape=2)
+        near = np.log(1.0 - weight) - 0.5 * pt.sum(x**2)
+        far = np.log(weight) - 2.0 * np.log(width) - 0.5 * pt.sum(((x - place) / width) ** 2)
+        pm.Potential("density", pt.logaddexp(near, far))
+    return model
+
+
+@pytest.mark.parametrize(("weight", "distance"), [(0.05, 8.0), (0.5, 10.0)])
+def test_modes_that_chains_cannot_leave_are_never_certified(weight: float, distance: float) -> None:
+    """Whatever the chains do meanwhile, and never without a warning."""
+    model = two_modes(weight, distance)
+    for seed in range(10):
+        with pytest.warns(ConvergenceWarning):
+            result = pm.sample(model=model, random_seed=seed, progressbar=False)
+        assert result.status in {"not_converged", "chains_disagree"}
+
+
+def test_a_mode_that_chains_come_to_often_is_weighed_right() -> None:
+    model = two_modes(0.3, 4.5)
+    result = pm.sample(model=model, random_seed=1, progressbar=False)
+    assert result.status == "converged"
+    far = (result.posterior["x"].sum("x_dim_0") > 4.5 / np.sqrt(2.0)).mean()
+    assert float(far) == pytest.approx(0.3, abs=0.1)
+
+
+def test_a_region_that_no_draw_came_to_is_named_with_its_place_and_mass() -> None:
+    """Where chains begin in one mode by their starting values, nothing was searched; told by the search's own words."""
+    from consilience.model.log_density import model_density
+    from consilience.sample.monitoring import monitored_of
+    from consilience.sample.separate_modes import SeparateModes
+
+    model = two_modes(0.05, 8.0)
+    density = model_density(model)
+    search = SeparateModes(density, monitored_of(model, density, None), 1, 1)
+    stuck = np.random.default_rng(0).normal(size=(4, 400, 2))
+    words = search.missed(stuck)
+    assert "`x[0]` = 5.66" in words
+    assert "about 5 % of its mass" in words
+    once = stuck.copy()
+    once[0, :30] += 8.0 / np.sqrt(2.0)
+    assert "came to the one around" in search.missed(once)
+    often = np.where(np.arange(400)[None, :, None] % 20 == 0, stuck + 8.0 / np.sqrt(2.0), stuck)
+    assert search.missed(often) == ""
+    points = np.random.default_rng(1).uniform(-2.0, 2.0, (8, 2))
+    assert ((search.spread(points) > 3.0).all(axis=1)).sum() == 1
+
+
+def test_one_mode_leaves_starting_points_and_draws_as_they_are() -> None:
+    """A search that finds one region has no part in the draws."""
+    with pm.Model() as model:
+        mu = pm.Normal("mu", 0.0, 1.0)
+        pm.Normal("y", mu, 1.0, observed=np.array([0.3, -0.2, 0.8]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        searched, plain = (pm.sample(model=model, random_seed=2, progressbar=False, modes=m) for m in (True, False))
+    np.testing.assert_array_equal(searched.posterior["mu"], plain.posterior["mu"])
+
+
+def test_certain_assignments_are_no_failure() -> None:
+    """Whole numbers that are the same in all draws neither fail a run nor are warned of."""
+    with pm.Model() as model:
+        p = pm.Beta("p", 2.0, 2.0)
+        z = pm.Bernoulli("z", p, shape=12)
+        pm.Normal("y", 10.0 * z, 1.0, observed=np.array([0.1, 9.8] * 6))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = pm.sample(model=model, random_seed=1, progressbar=False)
+    assert result.status == "converged"
+    np.testing.assert_array_equal(result.posterior["z"].mean(("chain", "draw")), [0.0, 1.0] * 6)
