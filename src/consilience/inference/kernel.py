@@ -49,7 +49,7 @@ class Kernel(Record):
     A derived class states:
 
     needs      "logp", "gradient" (log densities come with gradients), or "table" (the probability of every value of
-               each coordinate given all others, for discrete variables whose elements are independent of each other then)
+               each coordinate given all others, for discrete variables with independent elements)
     Info       a `@record` of f64, i64 and boolean fields: the statistics of one transition, in their order
     roles      which field of `Info` is the log density, tells a divergence, …: see `columns.Role`
     start      `@native` (point, state, scratch, density, info) -> boolean: evaluates the starting point; False if it
