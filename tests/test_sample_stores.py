@@ -26,9 +26,9 @@ DRAWS = np.random.default_rng(2).normal(size=(4, 60, 2))
 
 def begun(path: Path) -> Storing:
     """Storing for a run of four chains of which only the names of its draws are there."""
-    course = SimpleNamespace(living=range(4))
+    controller = SimpleNamespace(living=range(4))
     work: Any = SimpleNamespace(
-        running=SimpleNamespace(supervisor=SimpleNamespace(course=course)), named=lambda draws: {"x": draws}
+        running=SimpleNamespace(supervisor=SimpleNamespace(controller=controller)), named=lambda draws: {"x": draws}
     )
     return Storing(work, ZarrStore.create(path, chains=4))
 

@@ -22,9 +22,9 @@ from consilience.inference.messages import Command, Divergences, Rows, Snapshot,
 from consilience.inference.tuner import Tuner, TuningSetting
 from consilience.run import Options, Run, Running, launch
 from consilience.run import checkpoint as checkpoints
+from consilience.run.chain_worker import ChainWorker
 from consilience.run.checkpoint import Checkpoint
-from consilience.run.course import Course
-from consilience.run.lanes import Lane
+from consilience.run.controller import RunController
 
 Hook = Callable[["Watched"], None]
 
@@ -166,20 +166,22 @@ class Tape:
         self.path = path
         self.moments: list[tuple[Path, str]] = []
 
-    def __call__(self, course: Course, lanes: list[Lane], windows: Mapping[int, Window], last: bool, /) -> None:
-        self.inner(course, lanes, windows, last)
+    def __call__(
+        self, controller: RunController, workers: list[ChainWorker], windows: Mapping[int, Window], last: bool, /
+    ) -> None:
+        self.inner(controller, workers, windows, last)
         assert self.inner.fault is None
         copy = self.path / f"moment{len(self.moments)}"
         shutil.copy(self.path / "live", copy)
-        stage = type(course.stage).__name__
-        inner = getattr(course.stage, "stage", None)
+        stage = type(controller.stage).__name__
+        inner = getattr(controller.stage, "stage", None)
         if inner is not None:
             stage = type(inner).__name__
         if getattr(inner, "searching", False):
             stage = "search"
-        if course.sampling is not None and course.tuner.interval:
+        if controller.sampling is not None and controller.tuner.interval:
             stage = "jumps"
-        if course.verdict is not None:
+        if controller.verdict is not None:
             stage = "finished"
         self.moments.append((copy, stage))
 
@@ -201,5 +203,5 @@ def resumed(
     _, about, state = checkpoints.read(path)
     running = launch(density, kernel, points, options, seed=seed, cores=cores)
     supervisor = running.supervisor
-    supervisor.keep = checkpoints.resume(path, {}, about, state, supervisor.course, supervisor.lanes)
+    supervisor.keep = checkpoints.resume(path, {}, about, state, supervisor.controller, supervisor.workers)
     return finish(running)

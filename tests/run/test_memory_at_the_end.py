@@ -23,7 +23,7 @@ def test_a_run_that_is_over_has_one_copy_of_its_draws() -> None:
     running.start(background=False)
     run = running.wait()
     supervisor = running.supervisor
-    sampling, report = supervisor.course.sampling, getattr(supervisor.course.tuner, "stage", None)
+    sampling, report = supervisor.controller.sampling, getattr(supervisor.controller.tuner, "stage", None)
     assert sampling is not None
     assert report is not None
     row = 0
@@ -37,8 +37,8 @@ def test_a_run_that_is_over_has_one_copy_of_its_draws() -> None:
     assert sampling.monitor._convergence is None
     assert report.reports
     assert not report.history
-    assert all(lane.rows is None or lane.rows.draws.size == 0 for lane in supervisor.lanes)
-    assert supervisor.workers.deliveries.empty()
+    assert all(worker.rows is None or worker.rows.draws.size == 0 for worker in supervisor.workers)
+    assert supervisor.pool.deliveries.empty()
 
 
 def test_chains_are_gone_with_the_run_and_come_back_for_more() -> None:

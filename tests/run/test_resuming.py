@@ -127,7 +127,7 @@ def test_what_ends_a_run_early_does_not_end_it_for_good(reason: str, tmp_path: P
         supervisor = running.supervisor
         if ended:
             _, about, state = checkpoints.read(tmp_path / "c")
-            keep = checkpoints.resume(tmp_path / "c", {}, about, state, supervisor.course, supervisor.lanes)
+            keep = checkpoints.resume(tmp_path / "c", {}, about, state, supervisor.controller, supervisor.workers)
             keep.interval = 0.0
         supervisor.keep = keep
         if reason == "exception":
@@ -138,7 +138,7 @@ def test_what_ends_a_run_early_does_not_end_it_for_good(reason: str, tmp_path: P
             running.stop()
         with contextlib.suppress(RuntimeError):
             run = running.wait()
-            if supervisor.course.verdict is not None:
+            if supervisor.controller.verdict is not None:
                 break
         ended += 1
     else:
@@ -229,7 +229,7 @@ KILLED = """
         _, about, state = checkpoints.read(place)
         running = launch(target, sleepy(1, 0.02), points(target.dimension), options, seed=3, cores=2)
         supervisor = running.supervisor
-        keep = checkpoints.resume(place, {}, about, state, supervisor.course, supervisor.lanes)
+        keep = checkpoints.resume(place, {}, about, state, supervisor.controller, supervisor.workers)
         supervisor.keep = keep
     else:
         keep = checkpoints.Checkpoint.create(place, {}, {}, overwrite=False)
@@ -348,25 +348,25 @@ def test_one_run_at_a_time_has_a_checkpoint(sound: Path, tmp_path: Path) -> None
     shutil.copy(sound, tmp_path / "c")
     _, about, state = checkpoints.read(tmp_path / "c")
     running = launch(NORMAL, NUTS(), points(5), Options(), seed=3)
-    course, lanes = running.supervisor.course, running.supervisor.lanes
-    first = checkpoints.resume(tmp_path / "c", {}, about, state, course, lanes)
+    controller, workers = running.supervisor.controller, running.supervisor.workers
+    first = checkpoints.resume(tmp_path / "c", {}, about, state, controller, workers)
     for attempt in (
         lambda: Checkpoint.create(tmp_path / "c", {}, {}, overwrite=True),
-        lambda: checkpoints.resume(tmp_path / "c", {}, about, state, course, lanes),
+        lambda: checkpoints.resume(tmp_path / "c", {}, about, state, controller, workers),
     ):
         with pytest.raises(StorageError, match="is being written by another run"):
             attempt()
     first.close()
     second = Checkpoint.create(tmp_path / "c", {}, {}, overwrite=True)
-    second(course, lanes, {}, last=True)
+    second(controller, workers, {}, last=True)
     assert second.fault is None
     second.close()
     before = (tmp_path / "c").read_bytes()
-    first(course, lanes, {}, last=True)
+    first(controller, workers, {}, last=True)
     first.close()
     assert "was written by another run meanwhile" in str(first.fault)
     with pytest.raises(StorageError, match="was written by another run meanwhile"):
-        checkpoints.resume(tmp_path / "c", {}, about, state, course, lanes)
+        checkpoints.resume(tmp_path / "c", {}, about, state, controller, workers)
     assert (tmp_path / "c").read_bytes() == before
 
 

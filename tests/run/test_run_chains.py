@@ -31,7 +31,7 @@ from consilience.run import (
     run_chains,
     running,
 )
-from consilience.run.lanes import RECENT
+from consilience.run.chain_worker import RECENT
 from consilience.run.supervisor import Supervisor
 from tests.inference.targets import Target, correlated_normal, funnel, standard
 from tests.run.support import fingerprint, finish, sleepy

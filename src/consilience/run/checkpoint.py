@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from consilience.errors import StorageError
 from consilience.inference.messages import Divergences, Window
 from consilience.record import replace
-from consilience.run.course import Course
-from consilience.run.lanes import Lane
+from consilience.run.chain_worker import ChainWorker
+from consilience.run.controller import RunController
 from consilience.run.stopping import Verdict
 from consilience.storage import files, state_file
 
@@ -86,17 +86,19 @@ class Checkpoint:
             raise
         return cls(place, identity, about, lock, interval)
 
-    def __call__(self, course: Course, lanes: list[Lane], windows: Mapping[int, Window], last: bool) -> None:
+    def __call__(
+        self, controller: RunController, workers: list[ChainWorker], windows: Mapping[int, Window], last: bool
+    ) -> None:
         """Note the windows of a round, and write if it is time to or nothing more will come."""
         if self.fault is not None:
             return
         if windows:
-            self._pending.append(_block(course, windows))
+            self._pending.append(_block(controller, windows))
         now = time.monotonic()
         if not last and now < self._due:
             return
         try:
-            self._write(_state(course, lanes))
+            self._write(_state(controller, workers))
         except StorageError as fault:  # what is on disk stays as it is
             self.fault = fault
         spent = time.monotonic() - now
@@ -132,73 +134,77 @@ def resume(
     identity: Mapping[str, Any],
     about: Mapping[str, Any],
     state: Mapping[str, Any],
-    course: Course,
-    lanes: list[Lane],
+    controller: RunController,
+    workers: list[ChainWorker],
 ) -> Checkpoint:
-    """Put course and chains into the state that was read; the checkpoint goes on from there."""
+    """Put controller and chains into the state that was read; the checkpoint goes on from there."""
     place = Path(path).resolve()
     checkpoint = Checkpoint(place, identity, about, files.lock(place), INTERVAL)
     checkpoint._count, checkpoint._digest = state["blocks"], state["digest"]
     try:
-        _put_back(state_file.blocks(place, state["blocks"], state["digest"]), state, course, lanes)
+        _put_back(state_file.blocks(place, state["blocks"], state["digest"]), state, controller, workers)
     except BaseException:
         checkpoint.close()
         raise
     return checkpoint
 
 
-def _state(course: Course, lanes: list[Lane]) -> dict[str, Any]:
-    verdict = course.verdict
+def _state(controller: RunController, workers: list[ChainWorker]) -> dict[str, Any]:
+    verdict = controller.verdict
     return {
-        "course": course.save(),
-        "lanes": [
+        "controller": controller.save(),
+        "workers": [
             {
-                "snapshot": lane.snapshot,
-                "after": list(lane.after),
+                "snapshot": worker.snapshot,
+                "after": list(worker.after),
                 # those of a round that will be made anew will come again
-                "failures": lane.failures[: lane.settled_failures] if lane.index in course.living else lane.failures,
-                "lost": lane.index not in course.living,
-                "seconds": lane.seconds,
+                "failures": worker.failures[: worker.settled_failures]
+                if worker.index in controller.living
+                else worker.failures,
+                "lost": worker.index not in controller.living,
+                "seconds": worker.seconds,
             }
-            for lane in lanes
+            for worker in workers
         ],
         "verdict": None if verdict is None else [verdict.status, verdict.reason, verdict.worst],
     }
 
 
-def _put_back(blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], course: Course, lanes: list[Lane]) -> None:
-    """Put course and chains into the state that was read, with the windows up to then."""
+def _put_back(
+    blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], controller: RunController, workers: list[ChainWorker]
+) -> None:
+    """Put controller and chains into the state that was read, with the windows up to then."""
     tuning: list[dict[int, Window]] = []
     sampling: list[dict[int, Window]] = []
-    attempt = len(state["course"]["restarts"])
+    attempt = len(state["controller"]["restarts"])
     for block in blocks:
         windows = {int(c): _window(saved) for c, saved in block["windows"].items()}
         if block["sampled"] and block["attempt"] == attempt:
             sampling.append(windows)
         else:
-            tuning.append(windows if course.options.keep_tuning else {c: _forgotten(w) for c, w in windows.items()})
-    course.tuning_windows = tuning
-    course.load(state["course"], sampling)
+            tuning.append(windows if controller.options.keep_tuning else {c: _forgotten(w) for c, w in windows.items()})
+    controller.tuning_windows = tuning
+    controller.load(state["controller"], sampling)
     if state["verdict"] is not None:
-        course.verdict = Verdict(*state["verdict"])
-    for lane, saved in zip(lanes, state["lanes"], strict=True):
-        lane.snapshot = saved["snapshot"]
-        lane.after = (saved["after"][0], saved["after"][1])
-        lane.total = lane.after[0]
-        lane.failures = list(saved["failures"])
-        lane.settled_failures = len(lane.failures)
-        lane.lost = saved["lost"]
-        lane.seconds = saved["seconds"]
-        if lane.snapshot is not None:
-            lane.chain.restore(lane.snapshot)
+        controller.verdict = Verdict(*state["verdict"])
+    for worker, saved in zip(workers, state["workers"], strict=True):
+        worker.snapshot = saved["snapshot"]
+        worker.after = (saved["after"][0], saved["after"][1])
+        worker.total = worker.after[0]
+        worker.failures = list(saved["failures"])
+        worker.settled_failures = len(worker.failures)
+        worker.lost = saved["lost"]
+        worker.seconds = saved["seconds"]
+        if worker.snapshot is not None:
+            worker.chain.restore(worker.snapshot)
 
 
-def _block(course: Course, windows: Mapping[int, Window]) -> dict[str, Any]:
+def _block(controller: RunController, windows: Mapping[int, Window]) -> dict[str, Any]:
     """Windows as plain values. Draws that became tuning keep the number of the attempt they were made in."""
-    sampled = course.last_sampled
-    kept = sampled or course.options.keep_tuning
+    sampled = controller.last_sampled
+    kept = sampled or controller.options.keep_tuning
     return {
-        "attempt": course.last_attempt,
+        "attempt": controller.last_attempt,
         "sampled": sampled,
         "windows": {
             str(c): {

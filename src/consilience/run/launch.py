@@ -15,15 +15,15 @@ from consilience.inference.density import LogDensity
 from consilience.inference.kernel import Kernel
 from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.streams import chain_key
-from consilience.run.course import Course, Setting
+from consilience.run.chain_worker import ChainWorker
+from consilience.run.controller import RunController, Setting
 from consilience.run.events import Listener
-from consilience.run.lanes import Lane
 from consilience.run.monitor import Monitored
 from consilience.run.options import Options
 from consilience.run.result import Run
 from consilience.run.running import Running, started
 from consilience.run.supervisor import Keep, Supervisor
-from consilience.run.workers import usable_cores
+from consilience.run.thread_pool import usable_cores
 
 
 def launch(
@@ -71,16 +71,16 @@ def launch(
         blocks=tuple(block_of(density, part.vars, part.needs) for part in parts) if kernel.joint else (),
     )
     tuner = kernel.tuner(known) or SelfTuning(known)
-    course = Course(options, setting, tuner)
-    lanes = []
+    controller = RunController(options, setting, tuner)
+    workers = []
     for c in range(chains):
         stop = np.zeros(1, np.int64)
         make = functools.partial(kernel.chain, density, points[c], chain_key(seed, c), tuner.length, stop)
-        lanes.append(Lane(c, make, stop, columns, dimension))
+        workers.append(ChainWorker(c, make, stop, columns, dimension))
     threads = min(chains, usable_cores() if cores is None else max(1, cores))
-    supervisor = Supervisor(course, lanes, threads, columns, seed, lambda event: None, keep)
+    supervisor = Supervisor(controller, workers, threads, columns, seed, lambda event: None, keep)
     running = Running(supervisor, listeners)
-    running.listeners.post(started(course, threads))
+    running.listeners.post(started(controller, threads))
     return running
 
 

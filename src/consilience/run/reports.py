@@ -1,4 +1,4 @@
-"""Where the chains are: lanes enter, `Progress` leaves. Read while workers write: only finished rows are looked at."""
+"""Where the chains are: their workers enter, `Progress` leaves. Only rows that are finished are looked at."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from consilience.inference.columns import Columns, Role
 from consilience.inference.messages import Window
+from consilience.run.chain_worker import RECENT, ChainWorker
 from consilience.run.events import ChainProgress, CheckFigures, Phase, Progress
-from consilience.run.lanes import RECENT, Lane
 
 
 def progress(
-    lanes: list[Lane],
+    workers: list[ChainWorker],
     columns: Columns,
     drawn: int,
     taken: Mapping[int, Window],
@@ -31,7 +31,9 @@ def progress(
     taken                the last of these windows
     """
     return Progress(
-        tuple(_chain(lane, columns, drawn, taken.get(lane.index), divergences, stopping, ended) for lane in lanes),
+        tuple(
+            _chain(worker, columns, drawn, taken.get(worker.index), divergences, stopping, ended) for worker in workers
+        ),
         check,
         seconds,
         paused,
@@ -39,7 +41,7 @@ def progress(
 
 
 def _chain(
-    lane: Lane,
+    worker: ChainWorker,
     columns: Columns,
     drawn: int,
     taken: Window | None,
@@ -48,9 +50,9 @@ def _chain(
     ended: bool,
 ) -> ChainProgress:
     # Read once, the rows first: a worker may be changing them, and new rows are empty.
-    round, rows, done = lane.round, lane.rows, lane.done
-    sampling = round is not None and round.phase == "sampling" and lane.ready
-    table = None if rows is None or not lane.ready else columns.table(rows.statistics[:done])
+    round, rows, done = worker.round, worker.rows, worker.done
+    sampling = round is not None and round.phase == "sampling" and worker.ready
+    table = None if rows is None or not worker.ready else columns.table(rows.statistics[:done])
 
     # At the end, and where a round has only begun, the last window tells.
     latest = taken.statistics if taken is not None and (ended or table is None or not table.shape[1]) else table
@@ -62,31 +64,31 @@ def _chain(
         return float(np.mean(latest[place, -count:]))
 
     # What was not taken in yet; the rows stay in place after that.
-    ahead = lane.total - lane.after[0]
+    ahead = worker.total - worker.after[0]
     fresh = 0
     diverging = columns.place("divergence")
     if sampling and ahead and table is not None and diverging is not None:
         fresh = int(np.count_nonzero(table[diverging] == 1.0))
     return ChainProgress(
-        chain=lane.index,
-        phase=_phase(lane, sampling, stopping, ended),
-        done=lane.total,
+        chain=worker.index,
+        phase=_phase(worker, sampling, stopping, ended),
+        done=worker.total,
         draws=drawn + (ahead if sampling else 0),
-        divergences=divergences.get(lane.index, 0) + fresh,
+        divergences=divergences.get(worker.index, 0) + fresh,
         step_size=recent("step size", 1),
         tree_depth=recent("depth", RECENT),
-        gradients=lane.evaluations,
-        seconds=lane.seconds,
+        gradients=worker.evaluations,
+        seconds=worker.seconds,
     )
 
 
-def _phase(lane: Lane, sampling: bool, stopping: bool, ended: bool) -> Phase:
-    if lane.lost:
+def _phase(worker: ChainWorker, sampling: bool, stopping: bool, ended: bool) -> Phase:
+    if worker.lost:
         return "failed"
     if ended:
         return "done"
     if stopping:
         return "stopped"
-    if lane.number < 0:
+    if worker.number < 0:
         return "waiting"
     return "sampling" if sampling else "tuning"

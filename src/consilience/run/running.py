@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from consilience.errors import SamplingError
 from consilience.native.beside import WORKSHOP
-from consilience.run.course import Course
+from consilience.run.controller import RunController
 from consilience.run.events import Listener, Progress, RunStarted
 from consilience.run.interrupt import interrupts_stop
 from consilience.run.listeners import Listeners
@@ -48,21 +48,21 @@ class Running:
     def again(self, options: Options, listeners: Iterable[Listener]) -> Running:
         """The same chains, ready to go on under other options once this run is over."""
         old = self.supervisor
-        for lane in old.lanes:
-            if not lane.lost:
-                lane.go_back()
-                lane.number = -1
-                del lane.failures[lane.settled_failures :]  # they will come again
-            lane.stop[0] = 0
-        old.course.extend(options)
+        for worker in old.workers:
+            if not worker.lost:
+                worker.go_back()
+                worker.number = -1
+                del worker.failures[worker.settled_failures :]  # they will come again
+            worker.stop[0] = 0
+        old.controller.extend(options)
         supervisor = Supervisor(
-            old.course, old.lanes, old.workers.threads, old.columns, old.seed, lambda event: None, old.keep
+            old.controller, old.workers, old.pool.threads, old.columns, old.seed, lambda event: None, old.keep
         )
         supervisor.divergences = old.divergences
         supervisor.tuning_seconds = old.tuning_seconds
         running = Running(supervisor, listeners)
         running.waited_seconds = self.waited_seconds
-        running.listeners.post(started(old.course, old.workers.threads))
+        running.listeners.post(started(old.controller, old.pool.threads))
         return running
 
     def _work(self) -> None:
@@ -98,7 +98,7 @@ class Running:
         """Let chains rest after the few milliseconds they are at; `resume` lets them go on."""
         if self._paused_at is None and not self.finished:
             self._paused_at = time.perf_counter()
-            self.supervisor.workers.pause()
+            self.supervisor.pool.pause()
 
     def resume(self) -> None:
         """Go on after a pause."""
@@ -106,8 +106,8 @@ class Running:
             since = max(self._paused_at, self.supervisor.began)  # before the run began no time was counted
             self.supervisor.paused_seconds += time.perf_counter() - since
             self._paused_at = None
-            self.supervisor.workers.resume()
-            self.supervisor.workers.wake()  # time counts again
+            self.supervisor.pool.resume()
+            self.supervisor.pool.wake()  # time counts again
 
     def stop(self) -> None:
         """Ask the run to end with the draws it has; `wait` gives them."""
@@ -150,10 +150,10 @@ class Running:
             self.listeners.deliver()
 
 
-def started(course: Course, threads: int) -> RunStarted:
+def started(controller: RunController, threads: int) -> RunStarted:
     """The event with which a run begins."""
-    options, setting = course.options, course.setting
-    tune = course.tuner.fixed
+    options, setting = controller.options, controller.setting
+    tune = controller.tuner.fixed
     return RunStarted(
         chains=setting.chains,
         threads=threads,

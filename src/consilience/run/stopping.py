@@ -97,7 +97,9 @@ def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: in
         case "bulk ess" | "tail ess":
             kind = failure.criterion.replace("ess", "ESS")
             text = f"the {kind} of `{name}` is {value:.0f}, and {bound:.0f} are asked for"
-            if value >= FORECAST_SIZE:
+            if value < FORECAST_SIZE:
+                text += "; the posterior may be improper, or the chains are stuck"
+            else:
                 needed = math.ceil(draws * bound / value / 100) * 100
                 text += f"; about {needed} draws per chain would do"
         case "quantile ess":

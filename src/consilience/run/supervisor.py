@@ -2,7 +2,7 @@
 
 In the spirit of Erlang/OTP: chains share nothing, a chain that fails is restarted once from its last state and
 left out if it fails again, and the others go on. It lives in a thread of its own; all decisions are those of
-`Course`, taken from windows in the order of chains, so that neither the number of threads nor their timing has
+`RunController`, taken from windows in the order of chains, so that neither the number of threads nor their timing has
 a part in the draws.
 """
 
@@ -21,20 +21,22 @@ from consilience.inference.columns import Columns
 from consilience.inference.messages import Divergences, Round, Window
 from consilience.native.blas import single_threaded
 from consilience.record import replace
-from consilience.run.course import Course
+from consilience.run.chain_worker import FEWEST_BROKEN, ChainWorker
+from consilience.run.controller import RunController
 from consilience.run.events import ChainLost, CheckFigures, DrawsMade, Event, Progress, RunEnded
-from consilience.run.lanes import FEWEST_BROKEN, Lane
 from consilience.run.reports import progress
 from consilience.run.result import Run, name_statistics
 from consilience.run.sampling import Sampling
 from consilience.run.stopping import Verdict
-from consilience.run.workers import Delivery, Workers
+from consilience.run.thread_pool import Delivery, ThreadPool
 
 
 class Keep(Protocol):
     """What keeps the state of a run."""
 
-    def __call__(self, course: Course, lanes: list[Lane], windows: Mapping[int, Window], last: bool, /) -> None:
+    def __call__(
+        self, controller: RunController, workers: list[ChainWorker], windows: Mapping[int, Window], last: bool, /
+    ) -> None:
         """Keep the state after a round with these windows; `last`: nothing more will come."""
         ...
 
@@ -46,8 +48,8 @@ class Keep(Protocol):
 class Supervisor:
     """A run at work.
 
-    course        what is to be done and what has come of it
-    lanes         the chains
+    controller        what is to be done and what has come of it
+    workers         the chains
     threads       number of threads that work on them
     columns       the chains' statistics
     keep          called after every round, and closed at the end
@@ -56,21 +58,21 @@ class Supervisor:
 
     def __init__(
         self,
-        course: Course,
-        lanes: list[Lane],
+        controller: RunController,
+        workers: list[ChainWorker],
         threads: int,
         columns: Columns,
         seed: int,
         send: Callable[[Event], None],
         keep: Keep | None = None,
     ) -> None:
-        self.course = course
-        self.lanes = lanes
+        self.controller = controller
+        self.workers = workers
         self.columns = columns
         self.seed = seed
         self.send = send
         self.keep = keep
-        self.workers = Workers(threads)
+        self.pool = ThreadPool(threads)
         self.stopping = False  # no Event: its lock is not made for a second Ctrl-C during the first one
         self.by_user = False
         self.out_of_time = False
@@ -93,15 +95,15 @@ class Supervisor:
         """Ask the run to end with what it has; asking twice is harmless."""
         self.by_user = self.by_user or by_user
         self.stopping = True
-        for lane in self.lanes:
-            lane.stop[0] = 1
-        self.workers.wake()
+        for worker in self.workers:
+            worker.stop[0] = 1
+        self.pool.wake()
 
     def progress(self) -> Progress:
         """Where the chains are."""
-        sampling = self.course.sampling
+        sampling = self.controller.sampling
         return progress(
-            self.lanes,
+            self.workers,
             self.columns,
             0 if sampling is None else sampling.count,
             sampling.windows[-1] if sampling is not None and sampling.windows else {},
@@ -110,7 +112,7 @@ class Supervisor:
             self.seconds,
             self.stopping,
             self.ended,
-            self.workers.paused,
+            self.pool.paused,
         )
 
     @property
@@ -124,34 +126,34 @@ class Supervisor:
     # --- the supervisor's own thread --------------------------------------------------------------------------
 
     def run(self) -> Run:
-        """Work until the course is at its end, or a stop is asked for.
+        """Work until the controller is at its end, or a stop is asked for.
 
         Raises what the first chain raised if no chain is left.
         """
         # Not when it was made: what chains need may have been compiled since.
         self.began, self.paused_seconds = time.perf_counter(), 0.0
         with single_threaded():
-            self.workers.start()
+            self.pool.start()
             try:
                 verdict = self._follow()
             finally:
-                for lane in self.lanes:
-                    lane.stop[0] = 1
-                self.workers.end()
+                for worker in self.workers:
+                    worker.stop[0] = 1
+                self.pool.end()
                 if self.keep is not None:
                     self.keep.close()
         self.ended = True
         self._rest()
         run = self._result(verdict, last=True)
-        for lane in self.lanes:
-            lane.drop_chain()
+        for worker in self.workers:
+            worker.drop_chain()
         self.send(self.progress())
         self.send(RunEnded(verdict.status, verdict.reason, run.draws.shape[1], run.seconds))
         return run
 
     def _follow(self) -> Verdict:
-        course = self.course
-        while (round := course.next()) is not None:
+        controller = self.controller
+        while (round := controller.next()) is not None:
             self._dispatch(round)
             windows = self._collect()
             if windows is None:
@@ -159,63 +161,63 @@ class Supervisor:
             began = time.perf_counter()
             if round.phase == "tuning":
                 self.tuning_seconds += sum(w.seconds for w in windows.values())
-            before = course.sampling
-            course.take(windows)
+            before = controller.sampling
+            controller.take(windows)
             self._tell(before, windows)
             self.check_seconds += time.perf_counter() - began
             if self.keep is not None:
-                self.keep(course, self.lanes, windows, False)
+                self.keep(controller, self.workers, windows, False)
         self._give_up_ahead()
         if self.keep is not None:
-            self.keep(course, self.lanes, {}, True)
-        assert course.verdict is not None
-        return course.verdict
+            self.keep(controller, self.workers, {}, True)
+        assert controller.verdict is not None
+        return controller.verdict
 
     def _dispatch(self, round: Round) -> None:
         """Have every chain do the round; what was begun ahead counts if it is the same."""
         self._round = round
         number = self.number + 1
         expected = not round.commands and not round.begin
-        begun = [lane for lane in self._living() if lane.number == number and lane.round is not None]
-        if begun and not (expected and all(lane.round.count == round.count for lane in begun if lane.round)):
+        begun = [worker for worker in self._living() if worker.number == number and worker.round is not None]
+        if begun and not (expected and all(worker.round.count == round.count for worker in begun if worker.round)):
             self._give_up_ahead()
             number += 1  # what was made ahead has the number before
         self.number = number
         following = replace(round, count=round.ahead, ahead=0) if round.ahead else None
-        for lane in self._living():
-            lane.budget = self.course.options.window_budget
-            if lane.number != number:
-                lane.give(round, number)
-                self.workers.put(lane)
-            elif (early := self._early.get((lane.index, number))) is not None:
+        for worker in self._living():
+            worker.budget = self.controller.options.window_budget
+            if worker.number != number:
+                worker.give(round, number)
+                self.pool.put(worker)
+            elif (early := self._early.get((worker.index, number))) is not None:
                 if following is not None and early.failure is None:
-                    lane.give(following, number + 1)
-                    self.workers.put(lane)
+                    worker.give(following, number + 1)
+                    self.pool.put(worker)
             else:
-                lane.round = round
+                worker.round = round
 
     def _give_up_ahead(self) -> None:
         """Take back what chains have begun beyond the last round."""
-        for lane in self._living():
-            if lane.number > self.number:
-                self._withdraw(lane)
-                lane.go_back()
-                lane.number = self.number
+        for worker in self._living():
+            if worker.number > self.number:
+                self._withdraw(worker)
+                worker.go_back()
+                worker.number = self.number
         self._early.clear()
 
-    def _withdraw(self, lane: Lane) -> None:
-        self.workers.withdraw(lane)
+    def _withdraw(self, worker: ChainWorker) -> None:
+        self.pool.withdraw(worker)
         if self.stopping:  # it may have been asked for meanwhile
-            lane.stop[0] = 1
+            worker.stop[0] = 1
 
-    def _living(self) -> list[Lane]:
-        return [lane for lane in self.lanes if not lane.lost]
+    def _living(self) -> list[ChainWorker]:
+        return [worker for worker in self.workers if not worker.lost]
 
     def _collect(self) -> dict[int, Window] | None:
         """The windows of the present round in the order of the chains; None once a stop is asked for."""
         self._arrived = arrived = dict[int, Delivery]()
-        for lane in self._living():
-            if (early := self._early.pop((lane.index, self.number), None)) is not None:
+        for worker in self._living():
+            if (early := self._early.pop((worker.index, self.number), None)) is not None:
                 self._receive(early, arrived)
         while len(arrived) < len(self._living()):
             if self.stopping:
@@ -223,36 +225,38 @@ class Supervisor:
             delivery = self._wait()
             if delivery is not None:
                 self._receive(delivery, arrived)
-        for lane in self._living():
-            delivery = arrived[lane.index]
+        for worker in self._living():
+            delivery = arrived[worker.index]
             assert delivery.window is not None
-            lane.settle(delivery.window, delivery.total)
-        return {lane.index: window for lane in self._living() if (window := arrived[lane.index].window) is not None}
+            worker.settle(delivery.window, delivery.total)
+        return {
+            worker.index: window for worker in self._living() if (window := arrived[worker.index].window) is not None
+        }
 
     def _wait(self) -> Delivery | None:
-        limit = self.course.options.max_time
-        left = None if limit is None or self.workers.paused else limit + self.paused_seconds - self.seconds
+        limit = self.controller.options.max_time
+        left = None if limit is None or self.pool.paused else limit + self.paused_seconds - self.seconds
         if left is not None and left <= 0:
             self.out_of_time = True
             self.stop(by_user=False)
             return None
         try:
-            return self.workers.deliveries.get(timeout=left)
+            return self.pool.deliveries.get(timeout=left)
         except queue.Empty:
             return None
 
     def _receive(self, delivery: Delivery, arrived: dict[int, Delivery]) -> None:
-        lane = delivery.lane
-        if delivery.life != lane.life:
+        worker = delivery.worker
+        if delivery.life != worker.life:
             return
         if delivery.number > self.number:
-            self._early[lane.index, delivery.number] = delivery
-        elif delivery.number == self.number and not lane.lost:
+            self._early[worker.index, delivery.number] = delivery
+        elif delivery.number == self.number and not worker.lost:
             failure = delivery.failure or self._brokenness(delivery)
             if failure is None:
-                arrived[lane.index] = delivery
+                arrived[worker.index] = delivery
             else:
-                self._mend(lane, failure)
+                self._mend(worker, failure)
 
     def _brokenness(self, delivery: Delivery) -> Exception | None:
         """A chain none of whose transitions found a finite energy will not find one."""
@@ -267,34 +271,34 @@ class Supervisor:
             )
         return None
 
-    def _mend(self, lane: Lane, failure: BaseException) -> None:
+    def _mend(self, worker: ChainWorker, failure: BaseException) -> None:
         """Restart a chain after its first fault; leave it out after its second."""
         words = f"{type(failure).__name__}: {failure}"
-        lane.failures.append(words)
-        if len(lane.failures) == 1 and not (isinstance(failure, InitialPointError) and lane.snapshot is None):
-            if lane.number > self.number:  # its window was delivered, and it has begun the next
-                self._withdraw(lane)
-            lane.begin_again(self._round, self.number)
-            self.workers.put(lane)
+        worker.failures.append(words)
+        if len(worker.failures) == 1 and not (isinstance(failure, InitialPointError) and worker.snapshot is None):
+            if worker.number > self.number:  # its window was delivered, and it has begun the next
+                self._withdraw(worker)
+            worker.begin_again(self._round, self.number)
+            self.pool.put(worker)
             return
-        lane.lost = True
-        self.send(ChainLost(lane.index, words))
+        worker.lost = True
+        self.send(ChainLost(worker.index, words))
         if not self._living():
             if isinstance(failure, InitialPointError):
-                raise InitialPointError(f"chain {lane.index}: {failure}") from failure
+                raise InitialPointError(f"chain {worker.index}: {failure}") from failure
             raise SamplingError(
-                f"no chain is left; the last to fail was chain {lane.index}, with {words}."
+                f"no chain is left; the last to fail was chain {worker.index}, with {words}."
             ) from failure
 
     def _tell(self, before: Sampling | None, windows: dict[int, Window]) -> None:
         """Events about what was taken in."""
-        course = self.course
-        for event in course.news:
+        controller = self.controller
+        for event in controller.news:
             if isinstance(event, CheckFigures):
                 self.last_check = event
             self.send(event)
-        course.news.clear()
-        present = course.sampling
+        controller.news.clear()
+        present = controller.sampling
         if before is not None and present is before:
             chains = before.chains
             if (place := self.columns.place("divergence")) is not None:
@@ -309,14 +313,14 @@ class Supervisor:
 
     def _stopped(self) -> Verdict:
         """The end that was asked for: draws of the round under way count as far as all chains have them."""
-        self.workers.end()
+        self.pool.end()
         self._take_what_waits()
         if self.keep is not None:  # without the round under way, which a resumed run makes anew
-            self.keep(self.course, self.lanes, {}, True)
-        sampling = self.course.sampling
+            self.keep(self.controller, self.workers, {}, True)
+        sampling = self.controller.sampling
         drawn = 0
         if sampling is not None:
-            parts = {lane.index: self._part(lane) for lane in self._living()}
+            parts = {worker.index: self._part(worker) for worker in self._living()}
             made = min(len(w.draws) for w in parts.values())
             if made:
                 cut = self.partial = {c: _cut(w, made) for c, w in parts.items()}
@@ -327,54 +331,54 @@ class Supervisor:
             drawn = sampling.count + made
         kept = f"the first {drawn} draws of each chain are kept" if drawn else "no draws had been made"
         if self.out_of_time:
-            limit = self.course.options.max_time
+            limit = self.controller.options.max_time
             return Verdict("not_converged", f"max_time={limit} seconds were over; {kept}")
         return Verdict("interrupted", f"the run was stopped; {kept}")
 
     def _take_what_waits(self) -> None:
         """Windows that were delivered before all threads had ended. Faults are not mended any more."""
-        while not self.workers.deliveries.empty():
-            delivery = self.workers.deliveries.get()
-            if delivery is None or delivery.life != delivery.lane.life or delivery.number < self.number:
+        while not self.pool.deliveries.empty():
+            delivery = self.pool.deliveries.get()
+            if delivery is None or delivery.life != delivery.worker.life or delivery.number < self.number:
                 continue
-            place = delivery.lane.index
+            place = delivery.worker.index
             if delivery.number > self.number:
                 self._early[place, delivery.number] = delivery
             else:
                 self._arrived[place] = delivery
 
-    def _part(self, lane: Lane) -> Window:
+    def _part(self, worker: ChainWorker) -> Window:
         """What a chain has done of the present round, and beyond."""
         complete: list[Window] = []
-        for delivery in (self._arrived.get(lane.index), self._early.get((lane.index, self.number + 1))):
+        for delivery in (self._arrived.get(worker.index), self._early.get((worker.index, self.number + 1))):
             if delivery is None:
                 break
             if delivery.window is None or self._brokenness(delivery) is not None:
-                lane.done = 0  # an unbroken run would have begun this round again
+                worker.done = 0  # an unbroken run would have begun this round again
                 break
             complete.append(delivery.window)
-        rows = lane.rows
-        if rows is not None and lane.ready and lane.done and lane.number >= self.number + len(complete):
+        rows = worker.rows
+        if rows is not None and worker.ready and worker.done and worker.number >= self.number + len(complete):
             complete.append(
                 Window(
-                    rows.draws[: lane.done],
-                    lane.table(),
+                    rows.draws[: worker.done],
+                    worker.table(),
                     None,
-                    lane.chain.divergences(),
-                    lane.chain.tuning().step_size,
-                    lane.chain.evaluations,
-                    lane.round_seconds,
+                    worker.chain.divergences(),
+                    worker.chain.tuning().step_size,
+                    worker.chain.evaluations,
+                    worker.round_seconds,
                     {},
                 )
             )
         if not complete:
             return Window(
-                np.empty((0, lane.dimension)),
+                np.empty((0, worker.dimension)),
                 np.empty((len(self.columns.types), 0)),
                 None,
-                lane.chain.divergences(),
+                worker.chain.divergences(),
                 0.0,
-                lane.chain.evaluations,
+                worker.chain.evaluations,
                 0.0,
                 {},
             )
@@ -382,28 +386,28 @@ class Supervisor:
 
     def _rest(self) -> None:
         """Let go what only further rounds need."""
-        if self.course.sampling is not None:
-            self.course.sampling.rest()
-        for lane in self.lanes:
-            lane.drop_rows()
+        if self.controller.sampling is not None:
+            self.controller.sampling.rest()
+        for worker in self.workers:
+            worker.drop_rows()
         self._arrived = {}
         self._early.clear()
-        while not self.workers.deliveries.empty():  # of rounds that were given up
-            self.workers.deliveries.get()
+        while not self.pool.deliveries.empty():  # of rounds that were given up
+            self.pool.deliveries.get()
 
     def _result(self, verdict: Verdict, last: bool = False) -> Run:
         """What there is; `last`: the windows become parts of its arrays, so that there is one copy of the draws."""
-        course = self.course
-        sampling = course.sampling
-        chains = tuple(lane.index for lane in self._living() if sampling is None or lane.index in sampling.chains)
-        dimension = course.setting.dimension
+        controller = self.controller
+        sampling = controller.sampling
+        chains = tuple(worker.index for worker in self._living() if sampling is None or worker.index in sampling.chains)
+        dimension = controller.setting.dimension
         windows = [] if sampling is None else list(sampling.windows)
         if self.partial:
             windows.append(self.partial)
-        tuning = [some for some in course.tuning_windows if all(c in some for c in chains)]
+        tuning = [some for some in controller.tuning_windows if all(c in some for c in chains)]
         draws, table = _joined_chains(windows, chains, dimension, len(self.columns.types), last)
         warm, warm_table = _joined_chains(tuning, chains, dimension, len(self.columns.types), last)
-        by_chain = {lane.index: lane for lane in self.lanes}
+        by_chain = {worker.index: worker for worker in self.workers}
         monitor = None if sampling is None else sampling.monitor
         return Run(
             chains=chains,
@@ -414,14 +418,14 @@ class Supervisor:
             divergences=tuple(_all_divergences([w[c] for w in windows], dimension) for c in chains),
             tuning=tuple(by_chain[c].chain.tuning() for c in chains),
             evaluations=tuple(by_chain[c].chain.evaluations for c in chains),
-            tuning_evaluations=course.tuning_evaluations,
-            tuned=course.tuned,
-            windows=course.tuner.reports,
-            restarts=tuple(course.restarts),
+            tuning_evaluations=controller.tuning_evaluations,
+            tuned=controller.tuned,
+            windows=controller.tuner.reports,
+            restarts=tuple(controller.restarts),
             verdict=verdict,
             check=self.last_check,
             rank=by_chain[chains[0]].chain.tuning().scales.rank,
-            notes=tuple(note for lane in self.lanes for note in _notes(lane)),
+            notes=tuple(note for worker in self.workers for note in _notes(worker)),
             constants=() if monitor is None else monitor.constants,
             chain_seconds=tuple(by_chain[c].seconds for c in chains),
             tuning_seconds=self.tuning_seconds,
@@ -432,13 +436,13 @@ class Supervisor:
         )
 
 
-def _notes(lane: Lane) -> Iterator[str]:
+def _notes(worker: ChainWorker) -> Iterator[str]:
     """What there is to say of a chain's faults."""
-    restarts = lane.failures[:-1] if lane.lost else lane.failures
+    restarts = worker.failures[:-1] if worker.lost else worker.failures
     for words in restarts:
-        yield f"chain {lane.index} failed once and went on from its last state ({words})"
-    if lane.lost:
-        yield f"chain {lane.index} was left out ({lane.failures[-1]})"
+        yield f"chain {worker.index} failed once and went on from its last state ({words})"
+    if worker.lost:
+        yield f"chain {worker.index} was left out ({worker.failures[-1]})"
 
 
 def _joined_chains(

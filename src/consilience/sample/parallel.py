@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.run.workers import usable_cores
+from consilience.run.thread_pool import usable_cores
 
 Array = npt.NDArray[Any]
 

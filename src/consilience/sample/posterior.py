@@ -23,7 +23,7 @@ from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.record import replace
 from consilience.run import Listener, Options, launch
 from consilience.run import checkpoint as checkpoints
-from consilience.run.workers import usable_cores
+from consilience.run.thread_pool import usable_cores
 from consilience.sample import keywords
 from consilience.sample.ahead import prepare_sampler
 from consilience.sample.arguments import extras, wanted, whole_number
@@ -316,7 +316,7 @@ def resume(
         operations=density.operations,
     )
     supervisor = running.supervisor
-    keeper = checkpoints.resume(path, saved, about, state, supervisor.course, supervisor.lanes)
+    keeper = checkpoints.resume(path, saved, about, state, supervisor.controller, supervisor.workers)
     supervisor.keep = keeper
     work = Work(
         model=owner,

@@ -22,7 +22,7 @@ class Storing:
     def __init__(self, work: Work, store: ZarrStore) -> None:
         self.work = work
         self.store = store
-        self.chains = list(work.running.supervisor.course.living)
+        self.chains = list(work.running.supervisor.controller.living)
         self.fault: StorageError | None = None
 
     @classmethod
@@ -30,12 +30,12 @@ class Storing:
         """A store for a run that begins, or goes on with the draws of its checkpoint; StorageError if it can't be."""
         from consilience.storage.zarr_store import ZarrStore
 
-        model, course = work.model, work.running.supervisor.course
+        model, controller = work.model, work.running.supervisor.controller
         groups = {}
-        if course.sampling is not None and course.sampling.count:
+        if controller.sampling is not None and controller.sampling.count:
             so_far = work.running.supervisor.so_far()
             groups = {"posterior": work.named(so_far.draws), "sample_stats": dict(so_far.statistics)}
-        living = list(course.living)
+        living = list(controller.living)
         store = ZarrStore.create(
             path,
             chains=len(living),

@@ -151,8 +151,8 @@ class Work:
     ) -> Posterior:
         """See `Posterior.extend`."""
         options = self.options
-        course = self.running.supervisor.course
-        sampling = course.sampling
+        controller = self.running.supervisor.controller
+        sampling = controller.sampling
         if sampling is None:
             raise SamplingError("the run was stopped before it had drawn anything; sample anew.")
         if (target_ess is None) == (draws is None):
@@ -327,7 +327,7 @@ class Work:
         places = [d.begins for d in run.divergences]
         if not sum(map(len, places)):
             return ""
-        names = self.running.supervisor.course.setting.monitored.names
+        names = self.running.supervisor.controller.setting.monitored.names
         where = describe(names, run.draws.reshape(-1, run.draws.shape[2]), np.concatenate(places))
         return f"{where} {self.other_coordinates()}".strip()
 

@@ -1,6 +1,6 @@
 """One chain at work: the round it is in, the rows it fills, and how it begins again after a fault.
 
-A round enters, a window leaves. A lane is touched by one thread at a time: a worker that took it, or the
+A round enters, a window leaves. A worker is touched by one thread at a time: a worker that took it, or the
 supervisor while no worker has it.
 """
 
@@ -24,11 +24,11 @@ RECENT = 50  # transitions over which the progress of a chain is averaged
 FEWEST_BROKEN = 10  # transitions without a single finite energy, after which a chain counts as broken
 
 
-class Lane:
+class ChainWorker:
     """A chain and its present work.
 
     index     the chain's number
-    make      makes the chain; once more where a lane that rested goes on
+    make      makes the chain; once more where a worker that rested goes on
     round     what it is to do, or None
     number    number of that round
     done      transitions made in it
@@ -68,7 +68,7 @@ class Lane:
 
     @property
     def chain(self) -> MarkovChain:
-        """The chain, made anew in its last state where the lane has rested."""
+        """The chain, made anew in its last state where the worker has rested."""
         if self._chain is None:
             self._chain = self.make()
             self._chain.restore(self.origin if self.snapshot is None else self.snapshot)

@@ -1,7 +1,7 @@
-"""The course of a run: tuning, sampling, and where need be tuning and sampling again, as one state.
+"""The controller of a run: tuning, sampling, and where need be tuning and sampling again, as one state.
 
 Windows of all chains enter, the next round of work leaves. Everything that is decided is decided here, from the
-windows alone, so a course that is saved and loaded goes on as it would have.
+windows alone, so a controller that is saved and loaded goes on as it would have.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REASONS: dict[Reason, str] = {
 
 
 class Setting(Record, eq=False):
-    """What a course has to know of the chains.
+    """What a controller has to know of the chains.
 
     chains, dimension   their number and their coordinates
     columns             their statistics
@@ -42,7 +42,7 @@ class Setting(Record, eq=False):
     monitored: Monitored
 
 
-class Course:
+class RunController:
     """The state of a run.
 
     tuning_windows       windows of all tuning, in order; without draws unless they are kept
@@ -143,7 +143,7 @@ class Course:
             self._sample(left)
 
     def extend(self, options: Options) -> None:
-        """Ask for more: a course that has ended goes on with other lengths or another rule."""
+        """Ask for more: a controller that has ended goes on with other lengths or another rule."""
         stage = self.stage
         assert isinstance(stage, Sampling)
         self.options = options

@@ -1,4 +1,4 @@
-"""Threads that drive lanes: each takes the chain that is furthest behind, works on it for some milliseconds, and
+"""Threads that drive workers: each takes the chain that is furthest behind, works on it for some milliseconds, and
 puts it back.
 
 Lanes with work enter; windows leave through a queue. Which thread does which part of a chain, and how long the
@@ -14,7 +14,7 @@ import threading
 
 from consilience.inference.messages import Window
 from consilience.record import Record, replace
-from consilience.run.lanes import Lane
+from consilience.run.chain_worker import ChainWorker
 
 
 def usable_cores() -> int:
@@ -25,13 +25,13 @@ def usable_cores() -> int:
 
 
 class Delivery(Record):
-    """What a lane hands over: a window of a round, or what went wrong in it.
+    """What a worker hands over: a window of a round, or what went wrong in it.
 
-    life    of the lane when it did the work: see `Lane`
+    life    of the worker when it did the work: see `ChainWorker`
     total   transitions the chain had made by then
     """
 
-    lane: Lane
+    worker: ChainWorker
     number: int
     life: int
     total: int
@@ -39,8 +39,8 @@ class Delivery(Record):
     failure: BaseException | None = None
 
 
-class Workers:
-    """A fixed number of threads and the lanes they share.
+class ThreadPool:
+    """A fixed number of threads and the workers they share.
 
     deliveries   a queue of `Delivery`
     """
@@ -50,8 +50,8 @@ class Workers:
         self.deliveries: queue.SimpleQueue[Delivery | None] = queue.SimpleQueue()
         self._condition = threading.Condition()
         self._waiting: list[tuple[int, int]] = []
-        self._lanes: dict[int, Lane] = {}
-        self._held: set[int] = set()  # lanes in the hands of a thread
+        self._workers: dict[int, ChainWorker] = {}
+        self._held: set[int] = set()  # workers in the hands of a thread
         self._ended = False
         self._paused = False
         self._threads = [
@@ -62,27 +62,27 @@ class Workers:
         for thread in self._threads:
             thread.start()
 
-    def put(self, lane: Lane) -> None:
-        """Give a lane that has work to the threads."""
+    def put(self, worker: ChainWorker) -> None:
+        """Give a worker that has work to the threads."""
         with self._condition:
-            self._lanes[lane.index] = lane
-            heapq.heappush(self._waiting, (lane.total, lane.index))
+            self._workers[worker.index] = worker
+            heapq.heappush(self._waiting, (worker.total, worker.index))
             self._condition.notify()
 
-    def withdraw(self, lane: Lane) -> None:
-        """Take a lane back, whatever it is doing: it stops at its next evaluation of the density."""
-        lane.stop[0] = 1
+    def withdraw(self, worker: ChainWorker) -> None:
+        """Take a worker back, whatever it is doing: it stops at its next evaluation of the density."""
+        worker.stop[0] = 1
         with self._condition:
-            self._waiting = [entry for entry in self._waiting if entry[1] != lane.index]
+            self._waiting = [entry for entry in self._waiting if entry[1] != worker.index]
             heapq.heapify(self._waiting)
-            while lane.index in self._held:
+            while worker.index in self._held:
                 self._condition.wait()
-            self._waiting = [entry for entry in self._waiting if entry[1] != lane.index]
+            self._waiting = [entry for entry in self._waiting if entry[1] != worker.index]
             heapq.heapify(self._waiting)
-        lane.stop[0] = 0
+        worker.stop[0] = 0
 
     def pause(self) -> None:
-        """No lane is taken from now on."""
+        """No worker is taken from now on."""
         with self._condition:
             self._paused = True
 
@@ -109,45 +109,45 @@ class Workers:
             if thread.ident is not None:
                 thread.join()
 
-    def _take(self) -> Lane | None:
+    def _take(self) -> ChainWorker | None:
         with self._condition:
             while not self._ended and (self._paused or not self._waiting):
                 self._condition.wait()
             if self._ended:
                 return None
-            lane = self._lanes[heapq.heappop(self._waiting)[1]]
-            self._held.add(lane.index)
-            return lane
+            worker = self._workers[heapq.heappop(self._waiting)[1]]
+            self._held.add(worker.index)
+            return worker
 
-    def _let_go(self, lane: Lane, again: bool) -> None:
+    def _let_go(self, worker: ChainWorker, again: bool) -> None:
         with self._condition:
-            self._held.discard(lane.index)
+            self._held.discard(worker.index)
             if again:
-                heapq.heappush(self._waiting, (lane.total, lane.index))
+                heapq.heappush(self._waiting, (worker.total, worker.index))
             self._condition.notify_all()
 
     def _run(self) -> None:
-        while (lane := self._take()) is not None:
-            number, life = lane.number, lane.life
+        while (worker := self._take()) is not None:
+            number, life = worker.number, worker.life
             try:
-                window = lane.work()
+                window = worker.work()
             except BaseException as failure:  # the supervisor decides what becomes of the chain
-                delivery = Delivery(lane, number, life, lane.total, None, failure)
-                self._let_go(lane, again=False)
+                delivery = Delivery(worker, number, life, worker.total, None, failure)
+                self._let_go(worker, again=False)
                 self.deliveries.put(delivery)
                 continue
-            if lane.stop[0]:
-                self._let_go(lane, again=False)
+            if worker.stop[0]:
+                self._let_go(worker, again=False)
                 continue
             if window is None:
-                self._let_go(lane, again=True)
+                self._let_go(worker, again=True)
                 continue
-            # Let go before anybody can hear of the window: whoever does may give the lane its next work.
-            delivery = Delivery(lane, number, life, lane.total, window)
-            round = lane.round
+            # Let go before anybody can hear of the window: whoever does may give the worker its next work.
+            delivery = Delivery(worker, number, life, worker.total, window)
+            round = worker.round
             assert round is not None
             if round.ahead:
                 # what follows if nothing else is decided; gradients were wanted at most for this round
-                lane.give(replace(round, count=round.ahead, commands=(), begin=False, ahead=0), number + 1)
-            self._let_go(lane, again=round.ahead > 0)
+                worker.give(replace(round, count=round.ahead, commands=(), begin=False, ahead=0), number + 1)
+            self._let_go(worker, again=round.ahead > 0)
             self.deliveries.put(delivery)
