@@ -224,16 +224,16 @@ KILLED = """
     from tests.run.test_resuming import STORIES, points
 
     place, story = Path(sys.argv[1]), sys.argv[2]
-    target, _, options, _ = STORIES[story]
+    target, kernel, options, _ = STORIES[story]
     if place.exists():
         _, about, state = checkpoints.read(place)
-        running = launch(target, sleepy(1, 0.02), points(target.dimension), options, seed=3, cores=2)
+        running = launch(target, sleepy(1, 0.02, kernel), points(target.dimension), options, seed=3, cores=2)
         supervisor = running.supervisor
         keep = checkpoints.resume(place, {}, about, state, supervisor.controller, supervisor.workers)
         supervisor.keep = keep
     else:
         keep = checkpoints.Checkpoint.create(place, {}, {}, overwrite=False)
-        running = launch(target, sleepy(1, 0.02), points(target.dimension), options, seed=3, cores=2, keep=keep)
+        running = launch(target, sleepy(1, 0.02, kernel), points(target.dimension), options, seed=3, cores=2, keep=keep)
     keep.interval = 0.0
     print("begun", flush=True)
     finish(running)
