@@ -6,15 +6,16 @@ from, what its coordinates mean and how its data are stored stay outside.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
-from typing import Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import inf, isfinite
-from consilience.native.typed_python import Array, FunctionPointer, boolean, f64, i64, native, record
+from consilience.native.typed_python import Array, FunctionPointer, address, boolean, f64, i64, native, record
 
 
 @runtime_checkable
@@ -126,15 +127,22 @@ def conditional_probabilities(density: Density, position: Array[f64], table: Arr
     return status == 0
 
 
-def open_density(density: LogDensity, stop: NDArray[np.int64], position: NDArray[np.float64] | None = None) -> Density:
-    """The density as native code calls it, with scratch memory of its own.
+def open_density(
+    density: LogDensity,
+    stop: NDArray[np.int64],
+    position: NDArray[np.float64] | None = None,
+    compiled: bool = True,
+) -> Density:
+    """The density as a kernel calls it, with scratch memory of its own.
 
     position   the chain's whole position, from which a block takes the other coordinates
+    compiled   whether native code calls it, and not CPython
     """
     memory = Vectors(max(1, -(-density.workspace // 8)))
     place, one = Vectors(density.dimension), Vectors(1)
+    entry: Any = density.entry  # a record takes addresses, and callables for CPython
     return Density(
-        entry=cast("Callable[[Inputs, Outputs, Array[f64], int], int]", density.entry),  # a record takes addresses
+        entry=entry if compiled or callable(entry) else _from_python(entry),
         workspace=memory.vector(),
         constants=density.constants,
         inputs=Inputs(place.vector(), place.vector() if position is None else position),
@@ -143,3 +151,13 @@ def open_density(density: LogDensity, stop: NDArray[np.int64], position: NDArray
         evaluations=0,
         stop=stop,
     )
+
+
+def _from_python(entry: int) -> Callable[[Inputs, Outputs, NDArray[np.float64], int], int]:
+    """A compiled entry as kernels call it that CPython runs."""
+    native = ctypes.CFUNCTYPE(ctypes.c_int64, *(ctypes.c_void_p,) * 4)(entry)
+
+    def call(inputs: Inputs, outputs: Outputs, workspace: NDArray[np.float64], constants: int) -> int:
+        return int(native(address(inputs), address(outputs), workspace.ctypes.data, constants))
+
+    return call

@@ -43,8 +43,7 @@ class Kernel(Record):
     """A step method with its settings; derive from it to write another one.
 
     vars       names of the variables it moves, or the variables themselves; none: all that no other kernel moves
-    compiled   False runs the same source under CPython: slow, for debugging; the density's entry is then a Python
-               callable
+    compiled   False runs the same source under CPython: slow, for debugging. Kernels that take turns run there together
 
     A derived class states:
 
@@ -82,6 +81,11 @@ class Kernel(Record):
     def __post_init__(self) -> None:
         given = self.vars
         several = given if isinstance(given, list | tuple) else (given,)
+        if isinstance(given, list) and not given:
+            raise SamplingError(
+                f"{type(self).__name__} is given an empty list of variables; name some, or leave the list out for all "
+                "that no other step method moves."
+            )
         names = tuple(v if isinstance(v, str) else getattr(v, "name", None) for v in several)
         if not all(isinstance(name, str) for name in names):
             raise SamplingError(
@@ -226,7 +230,7 @@ class MarkovChain:
         # kept, since records hold addresses of its code and data only
         self.whole = block_of(density, (), needs).density if several else self.blocks[0].density
         full = Vectors(len(position)).vector(position)
-        joint = open_density(self.whole, stop)
+        joint = open_density(self.whole, stop, compiled=self.compiled)
         begin, step, further = compiling_transitions().result()[1:] if self.compiled else (begin_part, move, advance)
         self._begin, self._advance = self._caller(begin), self._caller(further, ctypes.c_int64)
         self.walk = Walk(
@@ -257,7 +261,9 @@ class MarkovChain:
         point = new_point(key, np.asarray(full)[block.places], vectors, self.compiled)
         if not several:
             self.walk.position = point.position
-        opened = open_density(block.density, stop, np.asarray(full)) if several else self.walk.joint
+        opened = self.walk.joint
+        if several:
+            opened = open_density(block.density, stop, np.asarray(full), self.compiled)
         state = kernel.state(block, point, vectors, tune)
         scratch = kernel.scratch(block, point, state, opened, vectors)
         described = layout(kernel.Info)

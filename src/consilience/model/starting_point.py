@@ -115,7 +115,7 @@ def _evaluate(
     slots: Mapping[Node, npt.NDArray[Any]],
     seed: list[int],
 ) -> list[npt.NDArray[Any]]:
-    """Values of a variable's unconstrained and own value; SupportError where they are not finite."""
+    """Values of a variable's unconstrained and own value; SupportError where they are not finite, or not whole."""
     static, memo = specialise(outputs, lengths)
     inputs = {memo[slot]: value for slot, value in slots.items() if slot in memo}
     keys: list[Node] = []
@@ -129,7 +129,8 @@ def _evaluate(
     streams = np.random.SeedSequence(seed).generate_state(max(1, len(keys)), np.uint64)
     inputs |= {key: np.asarray(int(stream) >> 1, "int64") for key, stream in zip(keys, streams, strict=False)}
     free, own = reference.evaluate(static, inputs)
-    if not np.isfinite(free).all():
+    whole = variable.continuous or np.equal(own, np.round(own)).all()
+    if not np.isfinite(free).all() or not whole:
         raise SupportError(
             f"the initial value of `{variable.name}` is outside its support: {np.asarray(own).tolist()}; "
             "give one inside with `initval=` or `initvals=`."

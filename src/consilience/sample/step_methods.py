@@ -93,6 +93,8 @@ def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> K
             _check_kind(own, free[name])
         done += _divided(own, density)
     done += _defaults(rest, density, default)
+    filled = {s.variable.name for s in density.layout.stretches if s.size}
+    done = [method for method in done if not filled.isdisjoint(method.vars)]  # no elements, nothing to move
     if len(done) == 1 and "log density" in done[0].roles:
         return replace(done[0], vars=()) if done[0].needs != "table" else done[0]
     return CompoundStep(methods=tuple(done))
@@ -157,11 +159,31 @@ def _defaults(variables: Sequence[FreeVariable], density: ModelDensity, default:
     return found
 
 
+def title(kind: type[Kernel]) -> str:
+    """The name of a class of kernels in checkpoints: with its module, unless it is one of this package."""
+    own = getattr(inference, kind.__name__, None) is kind
+    return kind.__name__ if own else f"{kind.__module__}.{kind.__qualname__}"
+
+
 def kernel_from(plain: Sequence[Any]) -> Kernel:
-    """A kernel as `work.identity` has it."""
-    methods: list[Kernel] = [
-        getattr(inference, name)(**{key: tuple(v) if isinstance(v, list) else v for key, v in settings.items()})
+    """A kernel as `work.identity` has it.
+
+    raises   SamplingError for a class that is not defined in this process
+    """
+    kinds = {title(kind): kind for kind in _descendants(Kernel)}
+    unknown = [name for name, _ in plain if name not in kinds]
+    if unknown:
+        raise SamplingError(
+            f"the run was sampled with the step method {unknown[0]}, which is not defined here; import or define it "
+            "under this name before `pm.resume`."
+        )
+    methods = [
+        kinds[name](**{key: tuple(v) if isinstance(v, list) else v for key, v in settings.items()})
         for name, settings in plain
     ]
-    alone = len(methods) == 1 and "log density" in methods[0].roles
-    return methods[0] if alone else CompoundStep(methods=tuple(methods))
+    return methods[0] if len(methods) == 1 else CompoundStep(methods=tuple(methods))
+
+
+def _descendants(kind: type[Kernel]) -> list[type[Kernel]]:
+    """Classes derived from this one, directly or not; of those with one name the youngest comes last."""
+    return [one for own in kind.__subclasses__() for one in (own, *_descendants(own))]

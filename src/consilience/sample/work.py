@@ -32,6 +32,7 @@ from consilience.run.interrupt import interrupts_stop
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.parallel import in_parallel
 from consilience.sample.predictive import compute_log_likelihood, compute_log_prior
+from consilience.sample.step_methods import title
 from consilience.sample.storing import Storing
 from consilience.storage.datatree import branches
 from consilience.storage.deferred import Deferred
@@ -350,7 +351,7 @@ def identity(
     return {
         **model_signature,
         "kernel": json.loads(
-            json.dumps([[type(part).__name__, as_plain(part)] for part in kernel.parts], default=np.ndarray.tolist)
+            json.dumps([[title(type(part)), as_plain(part)] for part in kernel.parts], default=np.ndarray.tolist)
         ),
         "options": plain_options(options),
         "chains": chains,
