@@ -116,7 +116,7 @@ def test_categorical_probabilities_that_do_not_sum_to_one_are_refused_where_they
     with pm.Model():
         a = pm.Uniform("a", 0.1, 0.4)
         pm.Categorical("z", pm.math.stack([a, a]), shape=3)
-        with pytest.raises(InitialPointError, match=r"`z` has log density -inf.*\n.*\n *p = \["):
+        with pytest.raises(InitialPointError, match=r"`z` has log density nan.*\n.*\n *p = \[0\.25 0\.25\]"):
             pm.sample(**QUIET)
 
 
@@ -242,7 +242,7 @@ def test_a_step_method_under_cpython_makes_the_draws_of_its_machine_code() -> No
     [
         (Raising, "ZeroDivisionError: nothing to divide by"),
         (Beyond, "IndexError: index 2 is out of bounds for axis 0 with size 2"),
-        (ToNan, "not finite"),
+        (ToNan, r"SamplingError: a step method moved it to where coordinates \[0\] are not finite"),
     ],
 )
 def test_what_goes_wrong_in_a_step_method_of_a_user_is_told_with_its_cause(kind: type[Walk], message: str) -> None:

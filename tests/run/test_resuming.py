@@ -7,9 +7,6 @@ import math
 import os
 import random
 import shutil
-import subprocess
-import sys
-import textwrap
 import time
 from pathlib import Path
 from typing import Any
@@ -26,7 +23,8 @@ from consilience.run import DrawsMade, Monitored, Options, Run, launch, run_chai
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
 from tests.inference.targets import Target, correlated, correlated_normal, funnel
-from tests.run.support import Tape, Watched, WatchedKernel, copied, fingerprint, finish, resumed, sleepy
+from tests.run.kills import Story, check_kills
+from tests.run.support import Tape, Watched, WatchedKernel, fingerprint, finish, resumed, sleepy
 from tests.run.targets import two_normals
 
 Floats = NDArray[np.float64]
@@ -216,71 +214,25 @@ def test_a_restart_that_was_not_finished_does_not_count_twice(tmp_path: Path) ->
 
 # --- kill -9 -----------------------------------------------------------------------------------------------------
 
-KILLED = """
-    import sys
-    from pathlib import Path
-    from consilience.run import checkpoint as checkpoints, launch
-    from tests.run.support import finish, sleepy
-    from tests.run.test_resuming import STORIES, points
 
-    place, story = Path(sys.argv[1]), sys.argv[2]
-    target, kernel, options, _ = STORIES[story]
-    if place.exists():
-        _, about, state = checkpoints.read(place)
-        running = launch(target, sleepy(1, 0.02, kernel), points(target.dimension), options, seed=3, cores=2)
-        supervisor = running.supervisor
-        keep = checkpoints.resume(place, {}, about, state, supervisor.controller, supervisor.workers)
-        supervisor.keep = keep
-    else:
-        keep = checkpoints.Checkpoint.create(place, {}, {}, overwrite=False)
-        running = launch(target, sleepy(1, 0.02, kernel), points(target.dimension), options, seed=3, cores=2, keep=keep)
-    keep.interval = 0.0
-    print("begun", flush=True)
-    finish(running)
-    print("ended", flush=True)
-"""
-
-
-def killed(place: Path, story: str, seconds: float) -> None:
-    """A process that goes on with the run and is killed some time after it began."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(KILLED), str(place), story], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "begun\n"
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    process.stdout.close()
-
-
-def check_kills(place: Path, story: str, times: int, longest: float) -> None:
-    target, kernel, options, _ = STORIES[story]
-    unbroken = run_chains(target, kernel, points(target.dimension), options, seed=3)
-    generator = random.Random(7)
-    for _ in range(times):
-        killed(place, story, generator.random() * longest)
-        if place.exists():
-            with copied(place) as copy:
-                got = resumed(copy, target, kernel, points(target.dimension), options, seed=3)
-            assert fingerprint(got) == fingerprint(unbroken)
+def story(name: str) -> Story:
+    """One of the stories, as processes take it that are killed."""
+    target, kernel, options, _ = STORIES[name]
+    return target, kernel, points(target.dimension), options
 
 
 @pytest.mark.skipif(os.name == "nt", reason="kill works differently there")
 def test_killed_at_random_moments_and_resumed(tmp_path: Path) -> None:
-    check_kills(tmp_path / "c", "retuned", 4, 0.2)
+    check_kills(tmp_path / "c", story, "retuned", 4, 0.2)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="kill works differently there")
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("story", ["plain", "retuned", "jumps", "alone"])
-def test_killed_at_many_random_moments_and_resumed(story: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["plain", "retuned", "jumps", "alone"])
+def test_killed_at_many_random_moments_and_resumed(name: str, tmp_path: Path) -> None:
     """25 kills of each: the run goes on from the state the one before left."""
-    for round_ in range(5):
-        check_kills(tmp_path / f"c{round_}", story, 5, 0.3)
+    check_kills(tmp_path / "c", story, name, 25, 0.3)
 
 
 # --- damage ------------------------------------------------------------------------------------------------------
