@@ -123,13 +123,13 @@ class Delegating:
         return tuple(tuple(own if k == self.place else others for k in range(self.count)) for own in commands)
 
     def _own(self, windows: Mapping[int, Window]) -> dict[int, Window]:
-        """The windows as the one kernel made them."""
+        """The windows as the one kernel made them, laid out alike: sums depend on the order in memory."""
         rows = slice(self.first, self.first + self.columns)
         return {
             c: replace(
                 w,
-                draws=w.draws[:, self.block],
-                gradients=None if w.gradients is None else w.gradients[:, self.block],
+                draws=w.draws.take(self.block, axis=1),
+                gradients=None if w.gradients is None else w.gradients.take(self.block, axis=1),
                 statistics=w.statistics[rows],
             )
             for c, w in windows.items()
