@@ -142,7 +142,7 @@ def test_a_first_model_goes_through_every_step(build: Callable[[np.random.Genera
     prior = pm.sample_prior_predictive(20, model=model, random_seed=1)
     assert prior["prior_predictive"].sizes["draw"] == 20
     model = pm.marginalize(model, discrete) if discrete else model
-    result = pm.sample(model=model, random_seed=1, progressbar=False)
+    result = pm.sample(model=model, target_accept=0.9, random_seed=1, progressbar=False)
     assert result.status == "converged"
     after = pm.sample_posterior_predictive(result, model=model, random_seed=1, progressbar=False)
     assert all(np.isfinite(values).all() for values in after["posterior_predictive"].data_vars.values())

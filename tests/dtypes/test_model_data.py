@@ -68,6 +68,6 @@ def test_sampling_with_short_counts() -> None:
     with pm.Model():
         rate = pm.Gamma("rate", 2, 1)
         pm.Poisson("y", rate, observed=np.array([2, 0, 3, 1, 2], "uint8"))
-        draws = pm.sample(draws=400, tune=400, chains=2, random_seed=1)
+        draws = pm.sample(draws=800, tune=400, chains=2, random_seed=1)
     # Gamma(2 + 8, 1 + 5): mean 10/6, standard deviation 0.53; 800 draws, of which a third count.
     assert abs(float(draws.posterior["rate"].mean()) - 10 / 6) < 5 * 0.53 / np.sqrt(800 / 3)

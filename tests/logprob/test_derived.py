@@ -94,7 +94,7 @@ def test_a_model_is_sampled() -> None:
     point = {"mu": 0.4, "sigma_log__": -0.2, "z_log__": 0.7}
     np.testing.assert_allclose(model.compile_logp()(point), same.compile_logp()(point), rtol=1e-12)
     np.testing.assert_allclose(model.compile_dlogp()(point), same.compile_dlogp()(point), rtol=1e-10)
-    run = pm.sample(300, tune=300, chains=2, random_seed=1, progressbar=False, model=model)
+    run = pm.sample(600, tune=300, chains=2, random_seed=1, progressbar=False, model=model)
     assert abs(float(run.posterior["mu"].mean()) - np.log(y).mean()) < 0.05
     with model:
         assert pm.sample_prior_predictive(20).prior_predictive["y"].shape == (1, 20, 200)

@@ -97,11 +97,11 @@ def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: in
         case "bulk ess" | "tail ess":
             kind = failure.criterion.replace("ess", "ESS")
             text = f"the {kind} of `{name}` is {value:.0f}, and {bound:.0f} are asked for"
-            if value < FORECAST_SIZE:
-                text += "; the posterior may be improper, or the chains are stuck"
-            else:
+            if value >= FORECAST_SIZE:
                 needed = math.ceil(draws * bound / value / 100) * 100
                 text += f"; about {needed} draws per chain would do"
+            else:
+                text += "; the posterior may be improper, or the chains are stuck"
         case "quantile ess":
             text = (
                 f"chains began far apart in `{name}`, and draws came back too seldom to where some of them were: "

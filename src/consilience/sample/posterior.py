@@ -107,7 +107,7 @@ def sample(
     max_treedepth  greatest number of doublings of a trajectory
     jitter_max_retries          attempts to find a starting point with a finite log density
     discard_tuned_samples       False keeps the tuning draws in groups `warmup_…`
-    compute_convergence_checks  False leaves out the warnings
+    compute_convergence_checks  False leaves out the warnings, and the checks of fixed lengths: they end "completed"
     idata_kwargs   `{"log_likelihood": True}` adds what `compute_log_likelihood` does; so does "log_prior"
     callback       called with the events of the run (`consilience.run.events`), never in the way of the chains;
                    raising KeyboardInterrupt in it ends the run
