@@ -28,12 +28,13 @@ from consilience.native.random import (
     random_normals,
     random_poisson,
     random_uniform,
+    random_uniforms,
     random_von_mises,
 )
 from consilience.native.random import library as random_library
-from consilience.native.random.library import normals
+from consilience.native.random.library import filled_uniforms, normals
 from consilience.native.random.masses import binomial_log_mass, deviance, poisson_log_mass, stirling_error
-from consilience.native.random.philox import HALF_STEP, unit_interval
+from consilience.native.random.philox import HALF_STEP, uniforms, unit_interval
 from consilience.native.typed_python import NativeFunction
 
 KEY = 20240229
@@ -154,11 +155,22 @@ def test_a_fill_on_vectors_gives_single_draws_and_nothing_behind_them(key: int, 
     assert (out[n:] == -1.0).all()
 
 
+@given(st.integers(-(2**63), 2**63 - 1), st.integers(-(2**40), 2**62), st.integers(0, 150))
+@settings(max_examples=60, deadline=None)
+def test_filled_uniforms_are_both_numbers_of_each_block(key: int, first: int, n: int) -> None:
+    """The same bits on vectors, one by one, and under CPython; nothing is written behind them."""
+    expected = [uniforms(key, (first + i) >> 1, 0)[(first + i) & 1] for i in range(n)]
+    for function in (random_uniforms, random_uniforms.compiled, filled_uniforms()):
+        out = np.full(n + 3, -1.0)
+        function(key, first, out, n)
+        assert out.tolist() == [*expected, -1.0, -1.0, -1.0]
+
+
 def test_a_fill_is_the_same_on_every_width() -> None:
     found = []
     for lanes in random_library.LANES:
         name = random_library.symbol("random_normals", lanes)
-        function = jit.load(random_library.fill(lanes), [name]).function(
+        function = jit.load(random_library.fill("random_normals", lanes), [name]).function(
             name, None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64
         )
         for first, n in ((0, 100), (5, 77)):

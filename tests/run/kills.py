@@ -44,20 +44,15 @@ KILLED = """
 
 def killed(place: Path, module: str, name: str, seconds: float) -> bool:
     """A process that goes on with the run and is killed some time after it began; whether it ended before."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(KILLED), str(place), module, name], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "begun\n"
-    try:
-        process.wait(seconds)
-        ended = process.returncode == 0
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        ended = False
-    process.stdout.close()
-    return ended
+    command = [sys.executable, "-c", textwrap.dedent(KILLED), str(place), module, name]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        try:
+            return process.wait(seconds) == 0
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return False
 
 
 def check_kills(place: Path, story: Callable[[str], Story], name: str, times: int, longest: float) -> None:

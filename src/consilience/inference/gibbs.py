@@ -17,11 +17,12 @@ from consilience.inference.columns import Role
 from consilience.inference.density import Density, conditional_probabilities, log_density, stopped
 from consilience.inference.hamiltonian import copy
 from consilience.inference.kernel import Kernel
-from consilience.inference.point import Point, start_without_gradient
-from consilience.inference.streams import GIBBS, purpose_key, two_uniforms, uniform
+from consilience.inference.point import Point, compiling_uniforms, start_without_gradient
+from consilience.inference.streams import GIBBS, counter, purpose_key, uniform
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import exp, inf, isnan
-from consilience.native.typed_python import Array, boolean, f64, i64, native, record
+from consilience.native.random import random_uniforms
+from consilience.native.typed_python import Array, FunctionPointer, boolean, f64, i64, native, record, simd
 
 LARGEST = 10_000  # values of one coordinate
 
@@ -58,11 +59,13 @@ class GibbsScratch:
     table      probabilities, f64[width, dimension], or log densities of one coordinate, f64[width]
     weights    those of one coordinate, f64[width]
     position   the point proposed, f64[dimension]
+    uniforms   `random_uniforms`: fills an array, given key, counter, array and length
     """
 
     table: Array[f64]
     weights: Array[f64]
     position: Array[f64]
+    uniforms: FunctionPointer[[i64, i64, Array[f64], i64], None]
 
 
 @native
@@ -102,28 +105,34 @@ def start_gibbs(point: Point, state: GibbsState, scratch: GibbsScratch, density:
 
 @native
 def sweep_table(point: Point, state: GibbsState, scratch: GibbsScratch, density: Density, info: GibbsInfo) -> None:
-    """Draw all coordinates from one table of probabilities; those without any stay."""
+    """Draw all coordinates from one table of probabilities; those without any stay.
+
+    A coordinate has the value at which the sum of its probabilities exceeds a uniform number. The sums are made for
+    all coordinates side by side, and the numbers of values passed replace the first row of the table.
+    """
     table = scratch.table
     n = point.dimension
     if not conditional_probabilities(density, point.position, table):
         return
     key = purpose_key(point.key, GIBBS)
-    following = 0.0
-    for i in range(n):
-        rest = following
-        if i & 1 == 0:
-            rest, following = two_uniforms(key, point.transition, i >> 1)
-        rest -= table[i]
-        if isnan(rest):
-            continue
-        chosen = 0
-        while rest >= 0.0 and chosen + 1 < state.width:
-            chosen += 1
-            rest -= table[chosen * n + i]
-        value = state.least[i] + float(chosen)
-        if value != point.position[i]:
-            info.changed += 1
-        point.position[i] = value
+    rest = scratch.position
+    scratch.uniforms(key, 2 * counter(point.transition, 0), rest, n)
+    for i in simd(n):
+        rest[i] -= table[i]
+        table[i] = 0.0
+    for k in range(1, state.width):
+        row = table[k * n :]
+        for i in simd(n):
+            table[i] += 1.0 if rest[i] >= 0.0 else 0.0
+            rest[i] -= row[i]
+    position = point.position
+    least = state.least
+    changed = 0.0
+    for i in simd(n):
+        value = least[i] + table[i] if rest[i] == rest[i] else position[i]
+        changed += 1.0 if value != position[i] else 0.0
+        position[i] = value
+    info.changed = int(changed)
 
 
 @native
@@ -215,7 +224,8 @@ class CategoricalGibbsMetropolis(Kernel):
         """See `Kernel.scratch`."""
         rows = block.dimension if self.separable else 1
         size = max(1, rows * state.width)
-        return GibbsScratch(np.zeros(size), np.zeros(state.width), vectors.vector())
+        uniforms: Any = compiling_uniforms().result() if self.compiled else random_uniforms
+        return GibbsScratch(np.zeros(size), np.zeros(state.width), vectors.vector(), uniforms)
 
 
 class BinaryGibbsMetropolis(CategoricalGibbsMetropolis):

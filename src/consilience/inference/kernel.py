@@ -31,7 +31,7 @@ from consilience.native.random import fold_in
 from consilience.native.typed_python import NativeFunction, NativeRecord, address
 from consilience.native.typed_python.library import compile_native
 from consilience.native.typed_python.records import layout, release, zeros
-from consilience.record import Record, field_names
+from consilience.record import Record, field_names, replace
 
 if TYPE_CHECKING:
     from consilience.inference.tuner import Tuner, TuningSetting
@@ -222,6 +222,8 @@ class MarkovChain:
         self.kernel = kernel
         self.target = density
         self.compiled = all(part.compiled for part in kernels)
+        if not self.compiled:  # none of them then calls machine code
+            kernels = tuple(replace(part, compiled=False) for part in kernels)
         self.key = key
         self._objects: dict[int, Any] = {}  # the kernels' records, which native code knows by address only
         several = kernel.joint

@@ -13,7 +13,7 @@ from consilience.inference.vectors import Vectors
 from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.mathematics import isfinite
 from consilience.native.random import random_normals
-from consilience.native.random.library import Normals, normals
+from consilience.native.random.library import Fill, filled_uniforms, normals
 from consilience.native.typed_python import Array, FunctionPointer, boolean, f64, i64, native, record
 
 
@@ -78,6 +78,11 @@ def new_point(key: int, position: NDArray[np.float64], vectors: Vectors, compile
     )
 
 
-def compiling_normals() -> Beside[Normals]:
+def compiling_normals() -> Beside[Fill]:
     """`random_normals` as machine code, in the same way."""
     return WORKSHOP.begin("normals", normals)
+
+
+def compiling_uniforms() -> Beside[Fill]:
+    """`random_uniforms`, in the same way."""
+    return WORKSHOP.begin("uniforms", filled_uniforms)

@@ -11,6 +11,7 @@ from consilience.native.random.continuous import (
     random_normal,
     random_normals,
     random_uniform,
+    random_uniforms,
     random_von_mises,
 )
 from consilience.native.random.discrete import random_binomial, random_conway_maxwell_poisson, random_poisson
@@ -29,5 +30,6 @@ __all__ = [
     "random_normals",
     "random_poisson",
     "random_uniform",
+    "random_uniforms",
     "random_von_mises",
 ]

@@ -58,6 +58,24 @@ def random_normal(key: i64, counter: i64) -> f64:
 
 
 @native
+def random_uniforms(key: i64, counter: i64, out: Array[f64], n: i64) -> None:
+    """For i < n out[i] = number (counter + i) % 2 of block (counter + i) // 2, as `philox.uniforms` gives them."""
+    i = 0
+    if n > 0 and (counter & 1) == 1:
+        _, second = uniforms(key, counter >> 1, 0)
+        out[0] = second
+        i = 1
+    while i + 1 < n:
+        first, second = uniforms(key, (counter + i) >> 1, 0)
+        out[i] = first
+        out[i + 1] = second
+        i += 2
+    if i < n:
+        first, second = uniforms(key, (counter + i) >> 1, 0)
+        out[i] = first
+
+
+@native
 def random_normals(key: i64, counter: i64, out: Array[f64], n: i64) -> None:
     """out[i] = random_normal(key, counter + i) for i < n, with one block per two numbers."""
     i = 0

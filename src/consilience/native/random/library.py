@@ -25,6 +25,7 @@ from consilience.native.random.continuous import (
     random_normal,
     random_normals,
     random_uniform,
+    random_uniforms,
     random_von_mises,
 )
 from consilience.native.random.discrete import random_binomial, random_conway_maxwell_poisson, random_poisson
@@ -75,32 +76,38 @@ def library(wanted: str) -> Library | None:
     return jit.load(text, [wanted], LIBRARY, passes="light" if name in vectors.VECTORS else "full")
 
 
-class Normals:
-    """`random_normals` on vectors: the same numbers to the last bits. `address` is what native code calls."""
+class Fill:
+    """A draw that fills memory, on vectors: the same numbers to the last bits. `address` is what native code calls."""
 
-    def __init__(self) -> None:
-        name = symbol("random_normals", host().lanes)
-        text = written({name: random_normals}, lambda: fill(host().lanes))
+    def __init__(self, draw: NativeFunction[..., None]) -> None:
+        name = symbol(draw.name, host().lanes)
+        text = written({name: draw}, lambda: fill(draw.name, host().lanes))
         self._library = jit.load(text, [name], LIBRARY)
         self.address = self._library.address(name)
         word, place = ctypes.c_int64, ctypes.c_void_p
         self._call = self._library.function(name, None, word, word, place, word)
 
     def __call__(self, key: int, counter: int, out: Array[f64], n: int) -> None:
-        """out[i] = random_normal(key, counter + i) for i < n; `out` is a contiguous array that holds n numbers."""
+        """As the draw, for i < n; `out` is a contiguous array that holds n numbers."""
         self._call(key, counter, np.asarray(out).ctypes.data, n)
 
 
 @functools.cache
-def normals() -> Normals:
-    """The one of this process."""
-    return Normals()
+def normals() -> Fill:
+    """`random_normals`: out[i] = random_normal(key, counter + i)."""
+    return Fill(random_normals)
 
 
-def fill(lanes: int) -> Module:
-    """The program of `Normals`."""
+@functools.cache
+def filled_uniforms() -> Fill:
+    """`random_uniforms`, two numbers of each block."""
+    return Fill(random_uniforms)
+
+
+def fill(name: str, lanes: int) -> Module:
+    """The program of a `Fill`."""
     module = Module()
-    vectors.write_normals(module, symbol("random_normals", lanes), lanes)
+    vectors.write_fill(module, name, symbol(name, lanes), lanes)
     return module
 
 

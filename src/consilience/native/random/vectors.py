@@ -36,8 +36,8 @@ def write(module: Module, name: str, symbol: str, lanes: int) -> None:
     b.ret(VECTORS[name](b, *b.parameters))
 
 
-def write_normals(module: Module, symbol: str, lanes: int) -> None:
-    """Add to `module`, under `symbol`, what fills memory as `continuous.random_normals` does."""
+def write_fill(module: Module, name: str, symbol: str, lanes: int) -> None:
+    """Add to `module`, under `symbol`, what fills memory as `random_normals` or `random_uniforms` does."""
     parameters = [("key", i64), ("counter", i64), ("out", ptr), ("n", i64)]
     b = module.function(symbol, parameters, None, contract=False)
     key, counter, out, n = b.parameters
@@ -48,7 +48,7 @@ def write_normals(module: Module, symbol: str, lanes: int) -> None:
     with b.for_(0, end, 2 * lanes) as begin:
         block = b.splat(b.add(b.ashr(counter, one), b.ashr(begin, one)), lanes)
         block = b.add(block, b.iota(block.type)) if lanes > 1 else block
-        pair = _normal_pairs(b, b.splat(key, lanes), block)
+        pair = PAIRS[name](b, b.splat(key, lanes), block)
         for half, numbers in enumerate(_in_turn(b, *pair)):
             b.store(numbers, b.offset(group, b.const(i64, half * lanes), f64))
         rest = b.sub(end, begin)
@@ -133,10 +133,15 @@ def _normal(b: Builder, key: Value, counter: Value) -> Value:
     return b.select(b.cmp("ne", b.and_(counter, one), b.const(counter.type, 0)), second, first)
 
 
+def _uniform_pairs(b: Builder, key: Value, block: Value) -> tuple[Value, Value]:
+    """Two uniform numbers of each block; see `philox.uniforms`."""
+    words = _philox(b, key, block, DRAWS)
+    return _unit_interval(b, *words[:2]), _unit_interval(b, *words[2:])
+
+
 def _normal_pairs(b: Builder, key: Value, block: Value) -> tuple[Value, Value]:
     """Two normals of each block; see `continuous.normal_pair`."""
-    words = _philox(b, key, block, DRAWS)
-    u, v = _unit_interval(b, *words[:2]), _unit_interval(b, *words[2:])
+    u, v = _uniform_pairs(b, key, block)
     radius = b.sqrt(b.mul(b.const(u.type, -2.0), b.math("log", u)))
     cosine, sine = _circle(b, v)
     return b.mul(radius, cosine), b.mul(radius, sine)
@@ -181,3 +186,4 @@ VECTORS: Final = {
     "random_normal": _normal,
     "random_uniform": _uniform,
 }
+PAIRS: Final = {"random_normals": _normal_pairs, "random_uniforms": _uniform_pairs}
