@@ -141,8 +141,10 @@ def open_density(
     memory = Vectors(max(1, -(-density.workspace // 8)))
     place, one = Vectors(density.dimension), Vectors(1)
     entry: Any = density.entry  # a record takes addresses, and callables for CPython
+    if not compiled and not callable(entry):
+        entry = _from_python(entry)
     return Density(
-        entry=entry if compiled or callable(entry) else _from_python(entry),
+        entry=entry,
         workspace=memory.vector(),
         constants=density.constants,
         inputs=Inputs(place.vector(), place.vector() if position is None else position),

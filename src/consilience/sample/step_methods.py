@@ -170,7 +170,7 @@ def kernel_from(plain: Sequence[Any]) -> Kernel:
 
     raises   SamplingError for a class that is not defined in this process
     """
-    kinds = {title(kind): kind for kind in _descendants(Kernel)}
+    kinds: dict[str, Any] = {title(kind): kind for kind in _descendants(Kernel)}
     unknown = [name for name, _ in plain if name not in kinds]
     if unknown:
         raise SamplingError(
