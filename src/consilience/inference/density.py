@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,10 +141,8 @@ def open_density(
     memory = Vectors(max(1, -(-density.workspace // 8)))
     place, one = Vectors(density.dimension), Vectors(1)
     entry: Any = density.entry  # a record takes addresses, and callables for CPython
-    if not compiled and not callable(entry):
-        entry = _from_python(entry)
     return Density(
-        entry=entry,
+        entry=entry if compiled or callable(entry) else cast("Any", _from_python(entry)),
         workspace=memory.vector(),
         constants=density.constants,
         inputs=Inputs(place.vector(), place.vector() if position is None else position),

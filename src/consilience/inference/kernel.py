@@ -79,7 +79,7 @@ class Kernel(Record):
     whole: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        given: Any = self.vars
+        given: Any = self.vars  # what users write becomes names below
         several = given if isinstance(given, list | tuple) else (given,)
         if isinstance(given, list) and not given:
             raise SamplingError(

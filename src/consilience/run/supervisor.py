@@ -259,11 +259,8 @@ class Supervisor:
                 self._mend(worker, failure)
 
     def _brokenness(self, delivery: Delivery) -> Exception | None:
-        """A chain that left the numbers does not come back, nor one none of whose transitions found a finite energy."""
+        """A chain none of whose transitions found a finite energy will not find one."""
         window = delivery.window
-        if window is not None and not window.finite:
-            places = np.flatnonzero(~np.isfinite(window.draws).all(axis=0))
-            return SamplingError(f"a step method moved it to where coordinates {places[:10].tolist()} are not finite")
         place = self.columns.place("energy error")
         if window is None or place is None or len(window.draws) < FEWEST_BROKEN:
             return None

@@ -177,11 +177,12 @@ def kernel_from(plain: Sequence[Any]) -> Kernel:
             f"the run was sampled with the step method {unknown[0]}, which is not defined here; import or define it "
             "under this name before `pm.resume`."
         )
-    methods = [
+    methods: list[Kernel] = [
         kinds[name](**{key: tuple(v) if isinstance(v, list) else v for key, v in settings.items()})
         for name, settings in plain
     ]
-    return methods[0] if len(methods) == 1 else CompoundStep(methods=tuple(methods))
+    alone = len(methods) == 1 and "log density" in methods[0].roles
+    return methods[0] if alone else CompoundStep(methods=tuple(methods))
 
 
 def _descendants(kind: type[Kernel]) -> list[type[Kernel]]:
