@@ -141,7 +141,9 @@ def step_de_metropolis_z(
     if stopped(density):
         return False
     factor = 0.0
-    kind = uniform(purpose_key(point.key, SNOOKER), point.transition, 0)
+    kind = 1.0
+    if state.snooker > 0.0:
+        kind = uniform(purpose_key(point.key, SNOOKER), point.transition, 0)
     if kind < state.snooker and state.points >= 2:
         factor = propose_along_line(point, state, scratch.position)
     else:
