@@ -53,6 +53,7 @@ from consilience.ops.assertion import required
 from consilience.ops.complex_numbers import imag, real
 from consilience.ops.dtypes import part_of
 from consilience.ops.scalar import DRAWS
+from consilience.ops.scan import Scan
 from consilience.ops.shape import stack
 from consilience.transforms.complex_pairs import is_complex
 
@@ -178,7 +179,7 @@ def fold(outputs: Sequence[Node]) -> list[Node]:
 
 def _foldable(node: Node) -> bool:
     """Whether a node has a value that is the same in every call and cheap for the reference backend."""
-    if is_leaf(node):
+    if is_leaf(node) or isinstance(node.op, Scan):
         return False
     return not (isinstance(node.op, Elementwise) and node.op.function in (*DRAWS, "fold_in"))
 

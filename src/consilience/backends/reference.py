@@ -493,9 +493,7 @@ def _scan(node: Node, lengths: Lengths, limit: Array, *operands: Array) -> list[
     given = {body.parameter(i): operand for i, operand in enumerate(operands)}
     inner = tuple(given)
     carries, heads = inner[: op.carried], inner[op.carried : op.carried + op.sequences]
-    traces = [
-        np.zeros(static_shape((op.length, *e.static_shape), lengths), numpy_dtype(e.dtype)) for e in op.elements
-    ]
+    traces = [np.zeros(static_shape((op.length, *e.static_shape), lengths), numpy_dtype(e.dtype)) for e in op.elements]
     count, done, ended = int(limit), 0, False
     while done < count and not ended:
         place = count - 1 - done if op.reverse else done

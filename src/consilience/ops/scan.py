@@ -9,7 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from consilience.errors import DtypeError, GraphError, MissingRuleError, ShapeError
-from consilience.ir import Constant, Dim, Input, Node, Op, Parameter, Region, TensorType, TupleType, Type, constant, topological
+from consilience.ir import (
+    Constant,
+    Dim,
+    Input,
+    Node,
+    Op,
+    Parameter,
+    Region,
+    TensorType,
+    TupleType,
+    Type,
+    constant,
+    topological,
+)
 from consilience.ir.lengths import computed_atoms, source_of
 from consilience.ir.lengths import substitute as exchange
 from consilience.ir.shape_constraints import ShapeConstraint, collect

@@ -462,7 +462,9 @@ def while_loop(
     leaves = [_leaf(value, name_of(value)) for value in values]
     found = [as_tensor(value) for value in _listed(body(*leaves))]
     if len(found) != len(values):
-        raise GraphError(f"the loop carries {len(values)} values and its body returns {len(found)}; it must return all.")
+        raise GraphError(
+            f"the loop carries {len(values)} values and its body returns {len(found)}; it must return all."
+        )
     found = [_fitted(output, _State((-1,), (leaf,), ())) for output, leaf in zip(found, leaves, strict=True)]
     goes = as_tensor(condition(*leaves))
     if goes.ndim or goes.dtype == "key":

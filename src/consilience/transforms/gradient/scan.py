@@ -32,9 +32,7 @@ def _scan(node: Node, g: tuple[Node | None, ...], wanted: Sequence[bool]) -> Cot
     of = parts(node)
     forward, states = _with_states(node, of)
     asked = _active(of, wanted[1:])
-    carries, heads, fixed = (
-        [p for p in group if p in asked] for group in (of.carries, of.heads, of.fixed)
-    )
+    carries, heads, fixed = ([p for p in group if p in asked] for group in (of.carries, of.heads, of.fixed))
     outer = dict(zip(of.inside, node.inputs[1:], strict=True))
     last, traced = g[1 : 1 + op.carried], g[1 + op.carried :]
 
@@ -43,9 +41,11 @@ def _scan(node: Node, g: tuple[Node | None, ...], wanted: Sequence[bool]) -> Cot
     onwards = {carry: _leaf(carry) for carry in carries}
     totals = {parameter: _leaf(parameter) for parameter in fixed}
     written = op.body.apply(*stands.values())
-    seeds = {_leaf(element): (k, trace) for k, (element, trace) in enumerate(zip(op.elements, traced, strict=True)) if (
-        trace is not None and element.dtype in FLOATS
-    )}
+    seeds = {
+        _leaf(element): (k, trace)
+        for k, (element, trace) in enumerate(zip(op.elements, traced, strict=True))
+        if (trace is not None and element.dtype in FLOATS)
+    }
     starts: dict[Node, Node] = {}
     for result, cotangent in (
         *((following, onwards[c]) for c, following in zip(of.carries, written, strict=False) if c in onwards),
