@@ -18,6 +18,8 @@ from consilience.lower.fusion import KernelStep
 from consilience.lower.kernel_code import combine, index_offset
 from consilience.lower.loop_kernel import LoopKernel
 from consilience.lower.plan import plan, views_of
+from consilience.lower.scalar_code import MEMORY, code, convert, from_memory, register_type, to_memory
+from consilience.lower.scatter import write_scatter
 from consilience.lower.steps import (
     BranchStep,
     CallStep,
@@ -30,8 +32,6 @@ from consilience.lower.steps import (
     Step,
     inner_steps,
 )
-from consilience.lower.scalar_code import MEMORY, code, convert, from_memory, register_type, to_memory
-from consilience.lower.scatter import write_scatter
 from consilience.lower.views import Storage, View, gathered_lengths, proved_inside, static
 from consilience.native.loops import Builder, Module, Type, Value, Variable, i64, ptr
 from consilience.native.target import Target

@@ -32,7 +32,6 @@ from consilience.lower.repetition import loop, read_in_memory
 from consilience.lower.steps import (
     BranchStep,
     CallStep,
-    KeepStep,
     Program,
     ScalarStep,
     ScatterStep,
@@ -54,7 +53,6 @@ from consilience.ops import (
     Squeeze,
 )
 from consilience.ops.scan import Scan
-
 
 # Routines that turn one operand into the result, and which.
 OVERWRITES: dict[type, int] = {Cholesky: 0, SolveTriangular: 1}

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from consilience.ir import Node, TupleType, constant, constant_value, tensor_input
+from consilience.ir import Node, constant, constant_value, tensor_input
 from consilience.lower import fusion
 from consilience.lower.forms import Forms
 from consilience.lower.fusion import KernelStep

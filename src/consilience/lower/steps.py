@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
 import numpy.typing as npt
 
 from consilience.ir import Constant, Node
@@ -230,8 +229,7 @@ class _Printer:
         for number in step.numbers:
             name = self.numbers[number.leaf] = len(self.numbers)
             lines.append(f"{indent}  carries s{name}, at first {self.scalar(number.initial)}")
-        for tensor in step.tensors:
-            lines.append(f"{indent}  carries {tensor.current!r}, next {tensor.following!r}")
+        lines += [f"{indent}  carries {t.current!r}, next {t.following!r}" for t in step.tensors]
         lines += self.lines(step.body, indent + "  ")
         for number in step.numbers:
             lines.append(f"{indent}  next s{self.numbers[number.leaf]} = {self.scalar(number.following)}")

@@ -21,6 +21,7 @@ from consilience.ir import (
     TupleType,
     Type,
     constant,
+    tensor_input,
     topological,
 )
 from consilience.ir.lengths import computed_atoms, source_of
@@ -172,6 +173,11 @@ def results(node: Node) -> Loop:
     carried, traces = node.op.carried, node.op.traces
     items = [Node(Item(i), node) for i in range(1 + carried + traces)]
     return Loop(items[0], tuple(items[1 : 1 + carried]), tuple(items[1 + carried :]))
+
+
+def fresh(like: Node) -> Node:
+    """A leaf of the same type, to write a body on."""
+    return tensor_input(like.dtype, like.static_shape)
 
 
 def scan(

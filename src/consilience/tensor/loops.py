@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from consilience.errors import DtypeError, GraphError, ShapeError
-from consilience.ir import Dim, Input, Node, Shared, tensor_input, topological
+from consilience.errors import GraphError, ShapeError
+from consilience.ir import Dim, Input, Node, Shared, tensor_input
 from consilience.ir.arithmetic import known_meaning
 from consilience.ir.lengths import substitute
 from consilience.ir.side_tables import describe, name_of, set_name
@@ -27,7 +27,7 @@ Checkpoint: TypeAlias = Literal["none", "sqrt"] | int | None
 Updates: TypeAlias = dict[Node, Node]
 
 
-class until(Record, eq=False):  # noqa: N801  (PyTensor's name)
+class until(Record, eq=False):
     """Returned by the function of a step behind its outputs: the loop ends after the step in which it holds."""
 
     condition: TensorLike
@@ -94,9 +94,9 @@ def scan(
 ) -> Any:
     """Repeat a step, carrying values from one to the next.
 
-    fn                 the step: called with the elements of `sequences`, the last values of outputs that have an initial
-                       value, and `non_sequences`; returns outputs, then perhaps `until(condition)` or a dict of updates
-                       of shared variables
+    fn                 the step: called with the elements of `sequences`, the last values of outputs that have an
+                       initial value, and `non_sequences`; returns outputs, then perhaps `until(condition)` or a dict
+                       of updates of shared variables
     sequences          tensors whose elements along the first axis are read, or dicts with `input` and `taps`: tap -1
                        gets the element before that of the step
     outputs_info       per output its initial value, None for outputs that no step reads, or a dict with `initial` and
@@ -115,8 +115,8 @@ def scan(
     inside are drawn anew in every step. `mode`, `profile`, `allow_gc` and `strict` are accepted and change nothing.
     Without `fn` the result is a decorator, whose function becomes the outputs.
 
-    Raises ShapeError and DtypeError for sequences of different lengths and for outputs that do not keep the type of their
-    initial value.
+    Raises ShapeError and DtypeError for sequences of different lengths and for outputs that do not keep the type of
+    their initial value.
     """
     if fn is None:
 
@@ -257,7 +257,8 @@ def _length(read: Sequence[_Sequence], n_steps: Any, title: str) -> Dim:
         for sequence in read:
             if isinstance(length, int) and isinstance(sequence.length, int) and sequence.length < length:
                 raise ShapeError(
-                    f"{title} has {length} steps, and {describe(sequence.tensor)} elements for {sequence.length} of them."
+                    f"{title} has {length} steps, and {describe(sequence.tensor)} has elements for "
+                    f"{sequence.length} of them."
                 )
         return length
     if not read:
@@ -378,7 +379,7 @@ def _blocks(
     return Loop(whole.steps * size + tail.steps, tail.last, tuple(joined))
 
 
-def map(  # noqa: A001  (PyTensor's name)
+def map(
     fn: Callable[..., Any],
     sequences: Any,
     non_sequences: Any = None,

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from consilience.ir import FLOATS, Dim, Node, Region, tensor_input, topological
-from consilience.ir import dimension as dims
 from consilience.ops.index import getitem
 from consilience.ops.scan import UNBOUNDED, Loop, Parts, Scan, parts, results, scan
-from consilience.ops.shape import as_length, concatenate, full, length_of
+from consilience.ops.shape import as_length, concatenate, full
 from consilience.record import replace
 from consilience.transforms.gradient.engine import accumulate
 from consilience.transforms.gradient.index import zeros_like
