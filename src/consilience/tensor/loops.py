@@ -58,9 +58,12 @@ class _Sequence(Record, eq=False):
 
     def shifted(self, tap: int, length: Dim, backwards: bool) -> Node:
         """The elements that one tap gets in the steps."""
-        first = self.before + tap
-        whole = getitem(self.tensor, slice(first, first + self.length))
-        return getitem(whole, (slice(None, None, -1),))[:length] if backwards else whole[:length]
+        first, whole = self.before + tap, self.tensor
+        if self.before or self.behind:
+            whole = whole[first : first + self.length]
+        if backwards:
+            whole = whole[::-1]
+        return whole if length == self.length else whole[:length]
 
 
 class _State(Record, eq=False):

@@ -1,20 +1,16 @@
 """Loops over equal steps that do not depend on each other become one.
 
-Values that begin equal and are computed equally are carried once: so a loop and the same loop with traces, as
-derivatives ask for, are one.
+What both carry is carried once (`results`), so a loop and the same loop with traces, as derivatives ask for, cost one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from consilience.ir import Node, rebuild, topological
+from consilience.ir import Node, rebuild, substitute, topological
 from consilience.ops import Item
 from consilience.ops.scan import Scan, fresh, parts, scan
-from consilience.rewrite.engine import Rewriting
-from consilience.rewrite.rule import RuleTable
-
-NO_RULES = RuleTable(())
+from consilience.rules.loops.equality import arranged, equal_states
 
 
 def fused_once(outputs: Sequence[Node]) -> list[Node] | None:
@@ -50,31 +46,17 @@ def _joined(first: Node, second: Node) -> dict[Node, list[Node]] | None:
     def head(parameter: Node, sequence: Node) -> Node:
         return leaves.setdefault(sequence, fresh(parameter))
 
-    own = [fresh(c) for c in a.carries]
+    own, carried = [fresh(c) for c in a.carries], [fresh(c) for c in b.carries]
     heads = [head(p, s) for p, s in zip(a.heads, a.sequences, strict=True)]
-    body = one.body.apply(*own, *heads, *a.constants)
     others = [head(p, s) for p, s in zip(b.heads, b.sequences, strict=True)]
-    # Every carried value is taken for one of the first loop that begins as it does, until a step tells otherwise.
-    taken: dict[int, int] = {}
-    for k, start in enumerate(b.initial):
-        same = [i for i, begin in enumerate(a.initial) if begin is start and i not in taken.values()]
-        if same:
-            taken[k] = k if k in same and one.nexts == two.nexts else same[0]
-    while True:
-        carried = [own[taken[k]] if k in taken else fresh(c) for k, c in enumerate(b.carries)]
-        further = two.body.apply(*carried, *others, *b.constants)
-        # Operands of sums and products in one order, so that equal values are one node.
-        arranged = Rewriting(NO_RULES)([*body, *further])
-        body, further = arranged[: len(body)], arranged[len(body) :]
-        wrong = [k for k, i in taken.items() if further[k] is not body[i]]
-        if not wrong:
-            break
-        for k in wrong:
-            del taken[k]
-    if one.until and further[-1] is not body[-1]:
-        return None
+    body = one.body.apply(*own, *heads, *a.constants)
+    further = two.body.apply(*carried, *others, *b.constants)
     states = dict(zip(own, zip(a.initial, body, strict=False), strict=True))
-    states |= {c: (b.initial[k], further[k]) for k, c in enumerate(carried) if k not in taken}
+    states |= dict(zip(carried, zip(b.initial, further, strict=False), strict=True))
+    if one.until:
+        stops = arranged(substitute([body[-1], further[-1]], equal_states(states)))
+        if stops[0] is not stops[1]:
+            return None
     elements = [*body[one.carried : one.carried + one.traces], *further[two.carried : two.carried + two.traces]]
     once = list(dict.fromkeys(elements))
     loop = scan(

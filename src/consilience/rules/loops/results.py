@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from consilience.ir import Node, constant, constant_value, rebuild, topological
+from consilience.ir import Node, constant, constant_value, rebuild, substitute, topological
 from consilience.ir.dimension import non_negative
 from consilience.ops import BroadcastTo, Index, Item
 from consilience.ops.index import At
 from consilience.ops.scan import Parts, Scan, fresh, parts, results, scan
 from consilience.ops.shape import broadcast_to, length_of
+from consilience.rules.loops.equality import arranged, equal_states
 
 
 def mapped(outputs: Sequence[Node], change: Callable[[Node], Node | None]) -> list[Node]:
@@ -92,21 +93,28 @@ def _smaller(node: Node, read: set[int]) -> dict[int, Node]:
             stands[head] = leaves.setdefault(sequence, fresh(head))
     stands |= dict(zip(of.fixed, of.constants, strict=True))
     body = op.body.apply(*((initial | stands)[p] for p in of.inside))
+    equal = equal_states({stands[of.carries[k]]: (of.initial[k], body[k]) for k in stays})
+    if len(set(equal.values())) < len(equal):
+        body = arranged(substitute(body, equal))
+        stays = [k for k in stays if equal[stands[of.carries[k]]] is stands[of.carries[k]]]
     used = set(topological([*(body[k] for k in stays), *body[op.carried :]]))
+    elements = list(dict.fromkeys(body[op.carried + k] for k in traces))
     loop = scan(
         {stands[of.carries[k]]: (of.initial[k], body[k]) for k in stays},
         {leaf: sequence for sequence, leaf in leaves.items() if leaf in used},
-        [body[op.carried + k] for k in traces],
+        elements,
         length=op.length,
         limit=of.limit,
         stop=body[-1] if op.until else None,
         reverse=op.reverse,
         truncate=op.truncate,
     )
+    last = dict(zip((stands[of.carries[k]] for k in stays), loop.last, strict=True))
+    written = dict(zip(elements, loop.traces, strict=True))
     found = {0: loop.steps}
     found.update((1 + k, initial[c]) for k, c in enumerate(of.carries) if c in constant)
-    found.update((1 + k, value) for k, value in zip(stays, loop.last, strict=True))
-    found.update((1 + op.carried + k, trace) for k, trace in zip(traces, loop.traces, strict=True))
+    found.update((1 + k, last[equal[leaf]]) for k, c in enumerate(of.carries) if (leaf := stands.get(c)) in equal)
+    found.update((1 + op.carried + k, written[body[op.carried + k]]) for k in traces)
     return found
 
 
