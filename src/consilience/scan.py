@@ -6,7 +6,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from consilience.tensor.loops import foldl, foldr, map, reduce, scan, until, while_loop  # noqa: A004  (PyTensor's name)
+from consilience.tensor.loops import foldl, foldr, map, reduce, scan, until, while_loop
 
 __all__ = ["foldl", "foldr", "map", "reduce", "scan", "until", "while_loop"]
 

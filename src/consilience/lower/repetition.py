@@ -76,6 +76,10 @@ def loop(lowering: Lowering, forms: Forms, node: Node) -> list[Step]:
     if _may_end_early(of):
         before += [fusion.fill(constant(0, t.storage.dtype), t) for t in traces if t.size]
 
+    lowering.numbers.update(number.leaf for number in numbers)
+    lowering.numbers.update(
+        element.leaf for element in elements if element.home is not None and element.leaf is not None
+    )
     steps, own = lowering.inside(body, targets, given)
     for node_again, target in again:
         if node_again in own or node_again in given:
