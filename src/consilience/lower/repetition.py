@@ -26,7 +26,7 @@ from consilience.lower.steps import (
     written,
 )
 from consilience.lower.views import IOTA, Storage, View, static, whole
-from consilience.ops.scan import Parts, parts
+from consilience.ops.scan import LoopParts, parts
 
 if TYPE_CHECKING:
     from consilience.lower.program import Lowering
@@ -138,7 +138,7 @@ def _element_storage(lowering: Lowering, of: View) -> Storage:
     return Storage("element", program.elements, of.storage.dtype, max(span, math.prod(of.shape[1:])))
 
 
-def _may_end_early(of: Parts) -> bool:
+def _may_end_early(of: LoopParts) -> bool:
     """Whether a loop may do fewer steps than its traces have places."""
     known = constant_value(of.limit)
     return of.op.until or known is None or int(known) != of.op.length

@@ -121,11 +121,11 @@ def _taken_apart(node: Node) -> list[Node]:
         truncate=op.truncate,
     )
     last = dict(zip(carried, loop.last, strict=True))
-    ends = [
+    whole = [
         _joined(_array([last[leaf] for leaf in states[c]], c)) if c in body.numbers else last[states[c][0]]
         for c in of.carries
     ]
-    return [loop.steps, *ends, *loop.traces]
+    return [loop.steps, *whole, *loop.traces]
 
 
 def _array(nodes: Iterable[Node], like: Node) -> Numbers:
@@ -226,8 +226,8 @@ def _reduced(node: Node, operands: list[Numbers]) -> Numbers | None:
 
 
 def _dtype(numbers: Numbers) -> str:
-    first: Node = numbers.flat[0]
-    return first.dtype
+    first: Any = numbers.flat[0]
+    return str(first.dtype)
 
 
 def _combined(function: str, terms: list[Node]) -> Node:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from consilience.ir import FLOATS, Dim, Node, Region, tensor_input, topological
 from consilience.ops.index import getitem
-from consilience.ops.scan import UNBOUNDED, Loop, Parts, Scan, parts, results, scan
+from consilience.ops.scan import UNBOUNDED, Loop, LoopParts, Scan, parts, results, scan
 from consilience.ops.shape import as_length, concatenate, full
 from consilience.record import replace
 from consilience.transforms.gradient.engine import accumulate
@@ -89,7 +89,7 @@ def _without_stop(op: Scan) -> Region:
     return Region(op.body.parameters, op.body.results[: op.carried + op.traces])
 
 
-def _with_states(node: Node, of: Parts) -> tuple[Loop, tuple[Node, ...]]:
+def _with_states(node: Node, of: LoopParts) -> tuple[Loop, tuple[Node, ...]]:
     """The loop with traces of its carried values before every step, and those traces."""
     op, count = of.op, of.op.carried + of.op.traces
     kept = (*op.body.results[:count], *of.carries, *op.body.results[count:])
@@ -97,7 +97,7 @@ def _with_states(node: Node, of: Parts) -> tuple[Loop, tuple[Node, ...]]:
     return loop, loop.traces[op.traces :]
 
 
-def _active(of: Parts, wanted: Sequence[bool]) -> set[Node]:
+def _active(of: LoopParts, wanted: Sequence[bool]) -> set[Node]:
     """Parameters of the body through which a derivative reaches an operand that is asked for."""
     active = {p for p, asked in zip(of.inside, wanted, strict=True) if asked and p.dtype in FLOATS}
     while True:
@@ -122,7 +122,7 @@ def _window(op: Scan) -> int | None:
     return op.truncate
 
 
-def _arranged(of: Parts, asked: set[Node], loop: Loop, window: int | None) -> list[Node | None]:
+def _arranged(of: LoopParts, asked: set[Node], loop: Loop, window: int | None) -> list[Node | None]:
     """Cotangents of carried values, sequences and constants, in the order of the operands."""
     last, traces = iter(loop.last), iter(loop.traces)
     made: dict[Node, Node] = {}
