@@ -130,7 +130,7 @@ def scan(
             )  # fmt: skip
 
         return decorated
-    title: str = name or getattr(fn, "__name__", "scan")
+    title = name or str(getattr(fn, "__name__", "scan"))
     start = _serial()
     read = [_sequence(item, title, i) for i, item in enumerate(_listed(sequences))]
     states = [_state(item, title, i) for i, item in enumerate(_listed(outputs_info))]

@@ -61,12 +61,18 @@ def _scan(node: Node, g: tuple[Node | None, ...], wanted: Sequence[bool]) -> Cot
         **{stands[h]: sequence for h, sequence in zip(of.heads, of.sequences, strict=True)},
         **{seed: trace for seed, (_, trace) in seeds.items() if trace is not None},
     }
+    # What is linear in a carried value does not read it: then its trace is not asked for.
+    used = set(topological([*made.values(), *(totals[f] for f in fixed)]))
     backward = scan(
         {
             **{onwards[c]: (_start(c, last[i], outer), made[c]) for i, c in enumerate(of.carries) if c in onwards},
             **{totals[f]: (zeros_like(outer[f]), totals[f] + made[f]) for f in fixed},
         },
-        {leaf: value if window is None else getitem(value, slice(-window, None)) for leaf, value in seen.items()},
+        {
+            leaf: value if window is None else getitem(value, slice(-window, None))
+            for leaf, value in seen.items()
+            if leaf in used
+        },
         [made[h] for h in heads],
         length=op.length if window is None else window,
         limit=(forward.steps if op.until else of.limit) if window is None else None,
