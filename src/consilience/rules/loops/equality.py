@@ -5,6 +5,7 @@ States of a loop on leaves of its own in, one leaf for each class of equal ones 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from consilience.ir import Node, substitute
@@ -19,11 +20,7 @@ def equal_states(states: Mapping[Node, tuple[Node, Node]]) -> dict[Node, Node]:
 
     states   leaf -> its initial and its next value
     """
-    # All that begin equal are taken for equal, until a step tells otherwise.
-    classes: dict[object, list[Node]] = {}
-    for leaf, (initial, _) in states.items():
-        classes.setdefault((initial, leaf.type), []).append(leaf)
-    groups = list(classes.values())
+    groups = alike(states)
     while True:
         first = {leaf: group[0] for group in groups for leaf in group}
         if len(groups) == len(states):
@@ -38,6 +35,16 @@ def equal_states(states: Mapping[Node, tuple[Node, Node]]) -> dict[Node, Node]:
         if len(split) == len(groups):
             return first
         groups = split
+
+
+def alike(states: Mapping[Node, tuple[Node, Node]]) -> list[list[Node]]:
+    """Leaves that begin equal and are followed by the same op of the same kinds of operands: they may be equal."""
+    classes: dict[object, list[Node]] = {}
+    for leaf, (initial, following) in states.items():
+        operands = frozenset(Counter(None if i in states else i.op for i in following.inputs).items())
+        key = (initial, leaf.type, None if following in states else following.op, operands)
+        classes.setdefault(key, []).append(leaf)
+    return list(classes.values())
 
 
 def arranged(outputs: Sequence[Node]) -> list[Node]:
