@@ -152,3 +152,4 @@ class Status(enum.IntFlag):
     OK = 0
     FACTORISATION_FAILED = 1
     OUT_OF_BOUNDS = 2
+    PYTHON_FAILED = 4

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from consilience.backends import reference
 from consilience.backends.callback import Callback
+from consilience.backends.python_calls import AroundPython, calls_in, calls_inside
 from consilience.backends.registry import Bound, Executable
 from consilience.backends.shapes import Lengths, bind_computed, check_shape_constraints, check_sizes, sizes_of
 from consilience.errors import ExecutionError, LinearAlgebraError, MemoryShortage, OutOfBoundsError, Status
@@ -53,6 +54,7 @@ from consilience.ops import Elementwise, Index, IndexUpdate, MaskPositions, appl
 from consilience.ops.assertion import required
 from consilience.ops.complex_numbers import imag, real
 from consilience.ops.dtypes import part_of
+from consilience.ops.python_call import PythonCall
 from consilience.ops.scalar import DRAWS
 from consilience.ops.scan import Scan
 from consilience.ops.shape import stack
@@ -180,7 +182,7 @@ def fold(outputs: Sequence[Node]) -> list[Node]:
 
 def _foldable(node: Node) -> bool:
     """Whether a node has a value that is the same in every call and cheap for the reference backend."""
-    if is_leaf(node) or isinstance(node.op, Scan):
+    if is_leaf(node) or isinstance(node.op, Scan | PythonCall):
         return False
     return not (isinstance(node.op, Elementwise) and node.op.function in (*DRAWS, "fold_in"))
 
@@ -343,8 +345,10 @@ def _executable(
 ) -> Executable:
     if computed_atoms(outputs):
         return _Staged(inputs, outputs, data, level=level, origins=origins)
-    if any(map(_unread, topological(outputs))):
+    if any(map(_unread, topological(outputs))) or calls_inside(outputs):
         return reference.compile(inputs, outputs, {}, data)
+    if calls_in(outputs):
+        return AroundPython(inputs, outputs, data, functools.partial(_executable, level=level, origins=origins))
     return Compiled(inputs, outputs, data, level=level, origins=origins)
 
 

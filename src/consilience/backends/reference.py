@@ -57,8 +57,10 @@ from consilience.ops import (
     Transpose,
 )
 from consilience.ops.assertion import required
+from consilience.ops.call import Call
 from consilience.ops.index import At, NewAxis, SliceIndex, Specification
 from consilience.ops.parameter_check import ParameterCheck
+from consilience.ops.python_call import PythonCall, called
 from consilience.ops.random import Key
 from consilience.ops.scan import Scan
 
@@ -505,6 +507,20 @@ def _scan(node: Node, lengths: Lengths, limit: Array, *operands: Array) -> list[
         ended = op.until and bool(values[body.results[-1]])
         done += 1
     return [np.asarray(done), *(given[carry] for carry in carries), *traces]
+
+
+@means(Call)
+def _call(node: Node, lengths: Lengths, *operands: Array) -> list[Array]:
+    body = _op(node).body
+    values = {body.parameter(i): operand for i, operand in enumerate(operands)}
+    _evaluate_into(values, body.results, lengths)
+    return [values[result] for result in body.results]
+
+
+@means(PythonCall)
+def _python_call(node: Node, lengths: Lengths, *operands: Array) -> list[Array]:
+    op: PythonCall = _op(node)
+    return called(op, operands, [static_shape(of.shape, lengths) for of in op.results])
 
 
 @means(Item)

@@ -41,6 +41,7 @@ from consilience.ops import (
     apply,
     cast,
 )
+from consilience.ops.call import Call
 from consilience.ops.index import At, SliceIndex, index_set
 from consilience.ops.linalg import diagonal
 from consilience.ops.parameter_check import ParameterCheck
@@ -475,7 +476,10 @@ def _step(node: Node) -> Node:
         if op.kind in ("max", "min") and any(node.inputs[0].static_shape[a] == 0 for a in op.axes):
             raise ShapeError(f"`{op.kind}` of an empty axis has no value: {describe(node)}.")
         return _logsumexp(node) if op.kind == "logsumexp" else node
-    opened = with_regions(op, expand)
+    if isinstance(op, Item) and isinstance(node.inputs[0].op, Call):
+        call = node.inputs[0]
+        return call.op.body.apply(*call.inputs)[op.position]  # type: ignore[attr-defined]  # Call
+    opened = op if isinstance(op, Call) else with_regions(op, expand)
     if opened is not op:
         return Node(opened, *node.inputs)
     if isinstance(op, Cholesky | SolveTriangular | Solve | Inverse | InverseQuadratic | LogAbsDet | DetSign | Det) and (

@@ -48,7 +48,7 @@ ALWAYS = RuleTable(
 
 
 # For graphs of which no derivative is taken any more.
-DIFFERENTIATED = RuleTable((*ALWAYS, shape.stop_gradient, shape.altered_gradient))
+DIFFERENTIATED = RuleTable((*ALWAYS, shape.stop_gradient, shape.altered_gradient, shape.call_written_out))
 
 # Runs after the first; one is enough unless a reader of a shared value has vanished.
 FURTHER_RUNS = 3

@@ -92,6 +92,7 @@ from consilience.tensor.differentiation import value_and_grad as value_and_grad
 from consilience.tensor.einstein import *
 from consilience.tensor.elementwise import *
 from consilience.tensor.formulas import *
+from consilience.tensor.functions import *
 from consilience.tensor.inputs import *
 from consilience.tensor.linalg import cholesky as cholesky
 from consilience.tensor.linalg import det as det
