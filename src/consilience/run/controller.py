@@ -116,6 +116,7 @@ class RunController:
             rule=options.rule,
             escalate=options.escalate,
             columns=self.setting.columns,
+            chains=self.setting.chains,
         )
 
     def _after_sampling(self, stage: Sampling) -> None:

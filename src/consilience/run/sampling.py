@@ -34,6 +34,7 @@ class SamplingPlan(Record):
     rule            what is asked of effective sizes and R-hat
     escalate        whether divergences lead to another tuning
     columns         the windows' statistics
+    chains          how many began
     """
 
     length: int | None
@@ -42,6 +43,7 @@ class SamplingPlan(Record):
     rule: StoppingRule
     escalate: bool
     columns: Columns
+    chains: int
 
 
 class Sampling:
@@ -192,7 +194,8 @@ class Sampling:
         if failure is None:
             energies = [self.column("energy", c) for c in self.chains]
             low_energy = stopping.energy_is_low(energies)
-            self.verdict = stopping.of_passing(self.divergences, draws, len(self.chains), self.before, low_energy)
+            lost = [c for c in range(plan.chains) if c not in self.chains]
+            self.verdict = stopping.of_passing(self.divergences, draws, len(self.chains), self.before, low_energy, lost)
             if self.verdict.status != "not_converged" and (missed := self._missed()):
                 self.check = replace(self.check, passed=False)
                 self.verdict = Verdict("not_converged", missed) if at_end else None

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from consilience.diagnostics.compiled.library import FEWEST_DRAWS
 from consilience.diagnostics.convergence import ONE_CHAIN
 from consilience.diagnostics.effective_sample_size import ess_tail
 from consilience.diagnostics.energy import ebfmi
@@ -59,12 +60,21 @@ def too_many_divergences(divergences: int, draws: int, bound: float = RETUNE_RAT
     return divergences >= FEWEST_DIVERGENCES and divergences / draws > bound
 
 
-def of_passing(divergences: int, draws: int, chains: int, before: str, low_energy: bool) -> Verdict:
+def of_passing(
+    divergences: int, draws: int, chains: int, before: str, low_energy: bool, lost: Sequence[int] = ()
+) -> Verdict:
     """The verdict on draws for which the rule holds; `draws` are those of all chains. One chain is told of.
 
+    lost     chains that were left out: where the others are is not all there was to see
     before   in words, the divergences for which the chains were tuned again; empty if they were not. Draws without
              divergences are then no plain success: steps that are too short to diverge may not have come to the tails
     """
+    if lost:
+        which = f"chain {lost[0]} was" if len(lost) == 1 else f"chains {', '.join(map(str, lost))} were"
+        return Verdict(
+            "not_converged",
+            f"{which} left out after failing twice, with all draws: what is left may lack the places where chains fail",
+        )
     if too_many_divergences(divergences, draws, CLEAN_ENOUGH_RATE if before else RETUNE_RATE):
         return Verdict(
             "not_converged",
@@ -89,6 +99,9 @@ def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: in
     """The verdict on draws, so many of each chain, for which the rule does not hold at the end."""
     name = monitor.names[failure.scalar]
     value, bound = failure.value, failure.bound
+    if draws < FEWEST_DRAWS:
+        text = f"{draws} draws of each chain are too few to tell; convergence is checked from {FEWEST_DRAWS} on"
+        return Verdict("not_converged", f"{text} ({limit})", name)
     match failure.criterion:
         case "constant":
             text = f"`{name}` never changes"
@@ -100,7 +113,7 @@ def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: in
             if value >= FORECAST_SIZE:
                 needed = math.ceil(draws * bound / value / 100) * 100
                 text += f"; about {needed} draws per chain would do"
-            else:
+            elif draws >= FEWEST_DISAGREEING:
                 text += "; the posterior may be improper, or the chains are stuck"
         case "quantile ess":
             text = (
