@@ -11,6 +11,7 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import pytest
 import xarray
 
 import consilience as pm
+from consilience.diagnostics import inspect
 from consilience.errors import StorageError
 from consilience.run import DrawsMade, Event, Progress
 from tests.run.support import copied
@@ -112,6 +114,38 @@ def test_draws_beyond_reach_are_said_with_the_name_of_the_worst() -> None:
     assert f"`{tree.worst}`" in tree.reason
     assert "draws per chain would do" in tree.reason
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("settings", "status", "said"),
+    [
+        ({}, "converged", ""),
+        ({"chains": 1}, "converged", "only one chain was run"),
+        ({"chains": 1, "draws": 50}, "not_converged", "and 400 are asked for"),
+        ({"draws": 2}, "not_converged", "2 draws of each chain are too few to tell"),
+        ({"draws": 50}, "not_converged", "and 400 are asked for"),
+        ({"draws": 100}, "not_converged", "and 400 are asked for"),
+        ({"draws": 100, "target_ess": 50}, "converged", ""),
+        ({"draws": 100, "compute_convergence_checks": False}, "completed", "convergence was not checked"),
+        ({"target_ess": 1e9, "max_draws": 100}, "not_converged", "and 1000000000 are asked for"),
+        ({"max_time": 0}, "not_converged", "max_time=0 seconds were over"),
+    ],
+)
+def test_status_warning_and_summary_say_the_same(settings: dict[str, Any], status: str, said: str) -> None:
+    """Of every run, of fixed length or not; `inspect` asks what the run did. Only a plain "converged" is silent."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tree = pm.sample(model=model(), random_seed=1, tune=200, target_accept=0.9, progressbar=False, **settings)
+    assert (tree.status, tree.posterior.attrs["status"]) == (status, status)
+    assert said in tree.reason
+    told = [str(one.message) for one in caught if one.category is pm.ConvergenceWarning]
+    assert len(told) == (bool(said) and status != "completed")
+    assert all(tree.reason in message for message in told)
+    if tree.posterior.sizes["draw"]:
+        assert pm.summary(tree).verdict == (f"status: {status}, {tree.reason}" if said else "")
+    if status == "converged":
+        found = [finding.kind for finding in inspect(tree) if finding.level == "warning"]
+        assert found == (["chains"] if said else [])
 
 
 def test_one_chain_far_away_is_waited_for() -> None:

@@ -90,6 +90,15 @@ def test_a_chain_that_fails_twice_is_left_out(after: int, cores: int) -> None:
     assert made[-1].draws.shape[0] == 3
 
 
+@pytest.mark.parametrize("after", [0, 150])
+@pytest.mark.parametrize("length", [None, 400])
+def test_a_run_that_lost_a_chain_is_never_plainly_converged(after: int, length: int | None) -> None:
+    """Nobody knows what the others have not seen, however well they agree."""
+    run = run_chains(NORMAL, faulty(2, after=after), points(), EarlyChecks(draws=length), seed=4)
+    assert run.verdict.status == "not_converged"
+    assert "chain 1 was left out after failing twice" in run.verdict.reason
+
+
 def test_the_others_do_not_care_when_the_draws_of_a_lost_chain_are_dropped() -> None:
     """Lost while sampling, alone tuned: the others' draws are those of a run without faults."""
     options = EarlyChecks(draws=300, tune=60, pool=False)

@@ -87,12 +87,14 @@ def of_passing(
             f"the E-BFMI of a chain is below {LEAST_EBFMI}: the sampler moves too slowly between energies to explore "
             "the tails; reparameterize, for example non-centered",
         )
+    alone = (ONE_CHAIN,) if chains == 1 else ()
     if before:
         since = f"{divergences} of {draws} draws since" if divergences else "none since"
-        return Verdict("converged_with_divergences", f"{before}, {since}: tails in which steps diverged may be missing")
+        diverged = f"{before}, {since}: tails in which steps diverged may be missing"
+        return Verdict("converged_with_divergences", "; ".join((diverged, *alone)))
     if divergences:
-        return Verdict("converged_with_divergences", f"{divergences} of {draws} draws diverged")
-    return Verdict("converged", ONE_CHAIN if chains == 1 else "")
+        return Verdict("converged_with_divergences", "; ".join((f"{divergences} of {draws} draws diverged", *alone)))
+    return Verdict("converged", *alone)
 
 
 def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: int, limit: str) -> Verdict:
