@@ -125,7 +125,7 @@ def test_draws_beyond_reach_are_said_with_the_name_of_the_worst() -> None:
         ({"draws": 2}, "not_converged", "2 draws of each chain are too few to tell"),
         ({"draws": 50}, "not_converged", "and 400 are asked for"),
         ({"draws": 100}, "not_converged", "and 400 are asked for"),
-        ({"draws": 100, "target_ess": 50}, "converged", ""),
+        ({"draws": 200, "target_ess": 50}, "converged", ""),
         ({"draws": 100, "compute_convergence_checks": False}, "completed", "convergence was not checked"),
         ({"target_ess": 1e9, "max_draws": 100}, "not_converged", "and 1000000000 are asked for"),
         ({"max_time": 0}, "not_converged", "max_time=0 seconds were over"),
@@ -135,7 +135,7 @@ def test_status_warning_and_summary_say_the_same(settings: dict[str, Any], statu
     """Of every run, of fixed length or not; `inspect` asks what the run did. Only a plain "converged" is silent."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        tree = pm.sample(model=model(), random_seed=1, tune=200, target_accept=0.9, progressbar=False, **settings)
+        tree = pm.sample(model=model(), random_seed=1, tune=200, target_accept=0.95, progressbar=False, **settings)
     assert (tree.status, tree.posterior.attrs["status"]) == (status, status)
     assert said in tree.reason
     told = [str(one.message) for one in caught if one.category is pm.ConvergenceWarning]
