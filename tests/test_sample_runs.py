@@ -161,6 +161,38 @@ def test_one_chain_far_away_is_waited_for() -> None:
     assert tree.status == "converged"
 
 
+def unseen_coordinate(prior: float | None) -> pm.Model:
+    """Data tell of two of three numbers; the third has a prior of this deviation, or none."""
+    with pm.Model() as result:
+        x = pm.Flat("x", shape=3)
+        pm.Normal("y", x[:2], 1.0, observed=[0.3, -0.4])
+        if prior is not None:
+            pm.Potential("prior", -0.5 * (x[2] / prior) ** 2)
+    return result
+
+
+@pytest.mark.filterwarnings("ignore:The maximum tree depth was reached")
+def test_an_improper_posterior_is_named_after_few_draws(tmp_path: Path) -> None:
+    """A twentieth of the gradients of the whole run. Who wants more draws gets them, with the same words."""
+    words = r"the posterior seems to be improper: moving `x\[2\]` alone, its density does not fall off"
+    with pytest.warns(pm.ConvergenceWarning, match=rf"has not converged: {words}"):
+        tree = pm.sample(model=unseen_coordinate(None), random_seed=1, progressbar=False, checkpoint=tmp_path / "run")
+    assert tree.status == "not_converged"
+    assert tree.posterior.sizes["draw"] == 100
+    assert tree.posterior.attrs["gradients"] < 400_000
+    with pytest.warns(pm.ConvergenceWarning, match=words):
+        again = pm.resume(tmp_path / "run", unseen_coordinate(None), progressbar=False)
+    assert (again.status, again.reason) == (tree.status, tree.reason)
+    with pytest.warns(pm.ConvergenceWarning, match=words):
+        assert tree.extend(draws=150).posterior.sizes["draw"] == 150
+
+
+@pytest.mark.parametrize("fixed", [{}, {"draws": 800, "tune": 100}])
+def test_a_posterior_held_by_a_vague_prior_is_not_called_improper(fixed: dict[str, int]) -> None:
+    tree = pm.sample(model=unseen_coordinate(1e6), random_seed=1, progressbar=False, **fixed)
+    assert (tree.status, tree.reason) == ("converged", "")
+
+
 # ---- bad input
 
 

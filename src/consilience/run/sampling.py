@@ -35,6 +35,7 @@ class SamplingPlan(Record):
     escalate        whether divergences lead to another tuning
     columns         the windows' statistics
     chains          how many began
+    improper        in words, how the target seems to be improper; empty where nothing speaks for it
     """
 
     length: int | None
@@ -44,6 +45,7 @@ class SamplingPlan(Record):
     escalate: bool
     columns: Columns
     chains: int
+    improper: str = ""
 
 
 class Sampling:
@@ -191,6 +193,11 @@ class Sampling:
             next_check=self._next_check(max(self.count, self.no_look_before - 1)),
             passed=failure is None,
         )
+        improper = plan.improper or (self._improper() if failure is not None and at_end else "")
+        if improper and at_end:
+            self.check = replace(self.check, passed=False)
+            self.verdict = Verdict("not_converged", improper, "" if failure is None else name)
+            return
         if failure is None:
             energies = [self.column("energy", c) for c in self.chains]
             low_energy = stopping.energy_is_low(energies)
@@ -213,7 +220,8 @@ class Sampling:
             self.request = "jumps"
             return
         if apart is not None and (self.disagreed or at_end):
-            self.verdict = apart
+            improper = "" if at_end else self._improper()
+            self.verdict = Verdict("not_converged", improper, name) if improper else apart
             return
         self.disagreed = apart is not None
         if self.disagreed:
@@ -223,13 +231,19 @@ class Sampling:
             limit = f"draws={plan.length}" if fixed else f"max_draws={plan.most}"
             self.verdict = stopping.of_failing(self.monitor, failure, plan.rule, self.count, limit)
 
+    def _improper(self) -> str:
+        """In words, how the target seems to be improper, by all draws; empty if nothing speaks for it."""
+        return "" if self.monitored.improper is None else self.monitored.improper(self._draws())
+
+    def _draws(self) -> Matrix:
+        """All draws (chain, draw, coordinate)."""
+        return np.stack([np.concatenate([some[c].draws for some in self.windows]) for c in self.chains])
+
     def _missed(self) -> str:
         """In words, what the draws have not come to although it is known; empty if there is nothing."""
         if self.monitored.missed is None:
             return ""
-        return self.monitored.missed(
-            np.stack([np.concatenate([some[c].draws for some in self.windows]) for c in self.chains])
-        )
+        return self.monitored.missed(self._draws())
 
     def _note_apart(self, names: Sequence[str]) -> None:
         """Remember scalars in which chains are far from each other, as many as there is time to look at again."""

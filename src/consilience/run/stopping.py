@@ -32,6 +32,9 @@ ALONE_SIZE = 50.0  # effective draws of every chain alone, for a disagreement to
 FEWEST_DISAGREEING = 400  # draws of each chain
 QUANTILES_SHARE = 0.5  # of the effective size asked for, at every quantile of scalars that chains were apart in
 LEFT_BEHIND = 0.05  # of the draws of an attempt before, at most, that may lie beyond all present ones
+LONG_TRAJECTORIES = 64.0  # evaluations of a transition
+IMPROPER_DRAWS = 100  # of each chain, where the target seems to be improper: something to look at
+FAR_OUT = 1e8  # on the unconstrained scale
 _SHARES = tuple(0.5 * 0.8**k for k in range(26))
 QUANTILES = (*_SHARES, *(1.0 - share for share in _SHARES[1:]))
 
@@ -53,6 +56,17 @@ def energy_is_low(energies: Sequence[NDArray[np.float64]]) -> bool:
     """Whether some chain moves too slowly between energies."""
     long = np.array([e for e in energies if len(e) >= 4])  # all chains have made as many draws
     return len(long) > 0 and bool((ebfmi(long) < LEAST_EBFMI).any())
+
+
+def may_be_improper(draws: Sequence[Matrix], evaluations: float, settled: bool) -> bool:
+    """Whether it is worth a look, at the end of tuning, if the target has a normalisation at all.
+
+    draws        (draw, coordinate) of each chain
+    evaluations  of the log density, in a transition
+    settled      whether metric and step size came to rest
+    """
+    far = any(not (np.abs(some) < FAR_OUT).all() for some in draws)
+    return not settled or evaluations > LONG_TRAJECTORIES or far
 
 
 def too_many_divergences(divergences: int, draws: int, bound: float = RETUNE_RATE) -> bool:

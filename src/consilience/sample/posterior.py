@@ -30,6 +30,7 @@ from consilience.sample.arguments import extras, wanted, whole_number
 from consilience.sample.background import BackgroundSampling
 from consilience.sample.memory import naming_the_largest
 from consilience.sample.monitoring import monitored_of
+from consilience.sample.properness import properness
 from consilience.sample.separate_modes import SeparateModes, searches
 from consilience.sample.step_methods import DivisibleDensity, assigned, kernel_from
 from consilience.sample.work import Work, identity, options_from
@@ -203,9 +204,11 @@ def sample(
         )
     monitored = monitored_of(owner, density, monitor)
     monitored = replace(monitored, enabled=compute_convergence_checks)
+    if isinstance(kernel, NUTS):
+        monitored = replace(monitored, improper=properness(density, monitored.names, threads(cores)))
     modes = searches(modes, kernel, density, draws=draws, initvals=initvals, init=init, chains=chains)
     if modes:
-        search = SeparateModes(density, monitored, seed, usable_cores() if cores is None else cores)
+        search = SeparateModes(density, monitored, seed, threads(cores))
         points, monitored = search.spread(points), replace(monitored, missed=search.missed)
     keeper = None
     if checkpoint is not None:
@@ -259,6 +262,11 @@ def sample(
     return BackgroundSampling(work)
 
 
+def threads(cores: int | None) -> int:
+    """How many threads may work."""
+    return usable_cores() if cores is None else cores
+
+
 KEYWORDS: Final = tuple(inspect.signature(sample).parameters)[:-1]
 
 
@@ -301,8 +309,10 @@ def resume(
         )
     options = replace(options, max_time=max_time)
     monitored = replace(monitored_of(owner, density, about["monitor"]), enabled=about["checks"])
+    if isinstance(kernel, NUTS):
+        monitored = replace(monitored, improper=properness(density, monitored.names, threads(cores)))
     if about["modes"]:
-        search = SeparateModes(density, monitored, seed, usable_cores() if cores is None else cores)
+        search = SeparateModes(density, monitored, seed, threads(cores))
         monitored = replace(monitored, missed=search.missed)
     points = np.zeros((chains, density.dimension))  # where chains began does not matter: they go on where they were
     running = launch(
