@@ -12,7 +12,7 @@ import textwrap
 import threading
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,9 @@ import xarray
 import consilience as pm
 from consilience.diagnostics import inspect
 from consilience.errors import StorageError
+from consilience.model.log_density import model_density
 from consilience.run import DrawsMade, Event, Progress
+from consilience.sample.monitoring import monitored_of
 from tests.run.support import copied
 from tests.test_sample import QUIET, assert_same_draws
 
@@ -159,6 +161,43 @@ def test_one_chain_far_away_is_waited_for() -> None:
     assert windows[0]["arrived"] == [0, 1, 2]
     assert windows[-1]["arrived"] == [0, 1, 2, 3]
     assert tree.status == "converged"
+
+
+@pytest.mark.parametrize(
+    ("make", "monitor", "watched"),
+    [
+        (lambda: pm.Dirichlet("p", np.ones(3)), None, ["p[0]", "p[1]", "p[2]"]),
+        (lambda: pm.Dirichlet("p", np.ones(40)), None, []),
+        (lambda: pm.Dirichlet("p", np.ones(40)), "p", [f"p[{i}]" for i in range(40)]),
+        (lambda: pm.LKJCorr("c", n=2, eta=1.0, return_matrix=True), None, None),
+        (lambda: pm.Deterministic("twice", 2.0 * pm.Gamma("g", 2.0, 1.0, shape=2)), None, []),
+        (lambda: pm.Deterministic("twice", 2.0 * pm.Gamma("g", 2.0, 1.0)), "twice", ["twice"]),
+    ],
+)
+def test_elements_that_several_coordinates_make_are_watched(
+    make: Callable[[], Any], monitor: str | None, watched: list[str] | None
+) -> None:
+    """As far as they are few and can vary; deterministics are where they are named."""
+    with pm.Model() as own:
+        make()
+    density = model_density(own)
+    found = monitored_of(own, density, monitor)
+    if watched is not None:
+        assert list(found.derived) == watched
+    if found.derive is not None:
+        draws = np.random.default_rng(1).normal(size=(20, density.dimension))
+        assert found.derive(draws).shape == (20, len(found.derived))
+        assert (np.ptp(found.derive(draws), axis=0) > 0).all()
+
+
+def test_elements_of_a_simplex_have_the_effective_size_asked_for() -> None:
+    """With this seed the coordinates have it after 500 draws of each chain, and an element 324."""
+    with pm.Model():
+        pm.Dirichlet("p", np.full(5, 0.1))
+        tree = pm.sample(random_seed=34, progressbar=False)
+    table = pm.summary(tree)
+    assert tree.status == "converged"
+    assert min(table["ess_bulk"].min(), table["ess_tail"].min()) >= 400
 
 
 def unseen_coordinate(prior: float | None) -> pm.Model:
