@@ -394,6 +394,7 @@ ROWS: dict[str, Study] = {
         beyond=4.0,
         settings={"jumps": "auto"},
     ),
+    "three modes, jumps": Study(three_modes, certified=0.95, wrong=0.02, settings={"jumps": "auto"}),
     **{f"improper: {kind}": Study(partial(improper, kind), 5, silent=False) for kind in IMPROPER},
 }
 

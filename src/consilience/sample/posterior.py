@@ -121,7 +121,7 @@ def sample(
     metric         "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay
     escalate       whether divergences lead to another tuning with smaller steps, once
     jumps          jumps between past points of all chains after each transition, for separate modes; "auto": 4
-                   where chains disagree, or do not come back to where some of them were
+                   where chains disagree, or do not come back to where some of them were, or to modes found before
     modes          whether separate modes are looked for before the chains begin, by some thousand gradients: chains
                    then begin in each, and one that no draw has come to forbids "converged". Only where the run decides
                    its length and chains begin by `init="descent"`
@@ -211,7 +211,7 @@ def sample(
     modes = searches(modes, kernel, density, draws=draws, initvals=initvals, init=init, chains=chains)
     if modes:
         search = SeparateModes(density, monitored, seed, threads(cores))
-        points, monitored = search.spread(points), replace(monitored, missed=search.missed)
+        points, monitored = search.spread(points), search.told(monitored)
     keeper = None
     if checkpoint is not None:
         known = identity(signature(density), kernel, options, chains, seed)
@@ -315,7 +315,7 @@ def resume(
         monitored = replace(monitored, improper=properness(density, monitored.names, threads(cores)))
     if about["modes"]:
         search = SeparateModes(density, monitored, seed, threads(cores))
-        monitored = replace(monitored, missed=search.missed)
+        monitored = search.told(monitored)
     points = np.zeros((chains, density.dimension))  # where chains began does not matter: they go on where they were
     running = launch(
         DivisibleDensity(density),
