@@ -70,8 +70,9 @@ def test_summary_of_a_result_has_a_line_per_element() -> None:
     with model():
         tree = pm.sample(random_seed=1, chains=2, **SHORT)
     text = str(pm.summary(tree))
-    lines = [line.split()[0] for line in text.splitlines()[1:]]
+    *lines, _ = [line.split()[0] for line in text.splitlines()[1:]]
     assert lines == ["mu", "s", *(f"{name}[{label}]" for name in ("z", "theta") for label in "abc")]
+    assert text.endswith("status: completed, convergence was not checked")
 
 
 def test_recorded_log_density_is_the_model_s() -> None:

@@ -29,6 +29,12 @@ from consilience.run.controller import RunController
 Hook = Callable[["Watched"], None]
 
 
+class EarlyChecks(Options):
+    """Options of runs whose first check comes soon, so that short runs show what follows from several."""
+
+    min_draws: int = 100
+
+
 def fingerprint(run: Run) -> str:
     """A hash of every number of a run that is not a time."""
     digest = hashlib.sha256()

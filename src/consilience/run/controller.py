@@ -15,6 +15,7 @@ from consilience.inference.columns import Columns
 from consilience.inference.messages import Round, Window
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import Record, replace
+from consilience.run import stopping
 from consilience.run.events import Event, Restarted
 from consilience.run.monitor import Monitored
 from consilience.run.options import Options
@@ -61,6 +62,7 @@ class RunController:
         self.tuning_evaluations = 0
         self.tuned = 0  # transitions of each chain in the first tuning
         self.restarts: list[Reason] = []
+        self.improper = ""  # in words, how the target seems to be improper; then few draws are made
         self.diverged = ""  # in words, the divergences for which the chains were tuned again
         self.news: list[Event] = []
         self.last_attempt = 0  # restarts before the round taken in last, and whether it was one of sampling
@@ -86,19 +88,32 @@ class RunController:
         if isinstance(stage, Sampling):
             self._after_sampling(stage)
             return
-        self._note_tuning(windows)
+        spent = self._note_tuning(windows)
         if self.tuner.finished:
+            self._see_whether_improper(windows, spent)
             self._sample()
 
-    def _note_tuning(self, windows: Mapping[int, Window]) -> None:
+    def _see_whether_improper(self, windows: Mapping[int, Window], spent: int) -> None:
+        """Of runs that decide their length, once, by the last window of tuning, which took `spent` evaluations."""
+        look, options = self.setting.monitored.improper, self.options
+        draws = [window.draws for window in windows.values()]
+        if look is None or options.draws is not None or self.restarts or not len(draws[0]):
+            return
+        settled = options.tune is not None or self.tuned < options.max_tune
+        if stopping.may_be_improper(draws, spent / (len(draws) * len(draws[0])), settled):
+            self.improper = look(np.stack(draws))
+
+    def _note_tuning(self, windows: Mapping[int, Window]) -> int:
+        """Keep what has to be kept of windows of tuning; the evaluations that they took."""
         kept = dict(windows)
         if not self.options.keep_tuning:
             nothing = np.empty((0, self.setting.dimension))
             kept = {c: replace(w, draws=nothing, gradients=None, snapshot={}) for c, w in kept.items()}
         self.tuning_windows.append(kept)
-        self.tuning_evaluations = sum(w.evaluations for w in windows.values())
+        before, self.tuning_evaluations = self.tuning_evaluations, sum(w.evaluations for w in windows.values())
         if not self.restarts:
             self.tuned += next(iter(windows.values())).statistics.shape[1]
+        return self.tuning_evaluations - before
 
     def _sample(self, left: Any = None) -> None:
         self.stage = Sampling(self.plan, self.setting.monitored, self.living, self.tuner, left, self.diverged)
@@ -112,10 +127,12 @@ class RunController:
         return SamplingPlan(
             length=options.draws,
             fewest=options.min_draws,
-            most=options.max_draws,
+            most=min(options.max_draws, stopping.IMPROPER_DRAWS) if self.improper else options.max_draws,
             rule=options.rule,
             escalate=options.escalate,
             columns=self.setting.columns,
+            chains=self.setting.chains,
+            improper=self.improper,
         )
 
     def _after_sampling(self, stage: Sampling) -> None:
@@ -159,6 +176,7 @@ class RunController:
             "tuning_evaluations": self.tuning_evaluations,
             "tuned": self.tuned,
             "restarts": list(self.restarts),
+            "improper": self.improper,
             "diverged": self.diverged,
             "tuner": self.tuner.save(),
             "sampling": None if self.sampling is None else self.sampling.save(),
@@ -170,7 +188,7 @@ class RunController:
         self.tuning_evaluations = state["tuning_evaluations"]
         self.tuned = state["tuned"]
         self.restarts = list(state["restarts"])
-        self.diverged = state["diverged"]
+        self.improper, self.diverged = state["improper"], state["diverged"]
         self.tuner.load(state["tuner"])
         self.stage = self.tuner
         if state["sampling"] is not None:

@@ -26,7 +26,7 @@ class Options(Record):
     rule: StoppingRule = StoppingRule()
     min_tune: int = 50
     max_tune: int = 1500
-    min_draws: int = 100
+    min_draws: int = 400
     max_draws: int = 4000
     pool: bool = True
     escalate: bool = True

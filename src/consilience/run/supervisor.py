@@ -259,10 +259,19 @@ class Supervisor:
                 self._mend(worker, failure)
 
     def _brokenness(self, delivery: Delivery) -> Exception | None:
-        """A chain none of whose transitions found a finite energy will not find one."""
+        """A chain that came to no position at all, or none of whose transitions found a finite energy."""
         window = delivery.window
+        if window is None:
+            return None
+        if not window.finite and len(bad := np.argwhere(~np.isfinite(window.draws))):
+            transition, coordinate = bad[0].tolist()
+            name = self.controller.setting.monitored.names[coordinate]
+            return SamplingError(
+                f"its step led to a position that is not finite: `{name}` = {window.draws[transition, coordinate]}, in "
+                f"transition {delivery.total - len(window.draws) + transition + 1}"
+            )
         place = self.columns.place("energy error")
-        if window is None or place is None or len(window.draws) < FEWEST_BROKEN:
+        if place is None or len(window.draws) < FEWEST_BROKEN:
             return None
         errors = window.statistics[place]
         if np.isposinf(errors).all() and (window.draws == window.draws[0]).all():

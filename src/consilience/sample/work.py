@@ -144,7 +144,7 @@ class Work:
 
             write_netcdf(tree, self.netcdf, overwrite=self.overwrite)
         self.running.listeners.warn(stacklevel + 1)
-        self.warn(run, tree, stacklevel + 1)
+        self.warn(run, stacklevel + 1)
         return tree
 
     def extend(
@@ -270,7 +270,7 @@ class Work:
             "time_deterministics": expand_seconds,
         }
 
-    def warn(self, run: Run, tree: Posterior, stacklevel: int) -> None:
+    def warn(self, run: Run, stacklevel: int) -> None:
         """Say what is to be known of the run; only a converged one is silent."""
         if run.interrupted:
             print(f"Sampling was interrupted: the first {run.draws.shape[1]} draws of each chain are kept.")
@@ -284,44 +284,39 @@ class Work:
             warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
         if not self.checks or (not run.draws.shape[1] and run.interrupted):
             return
-        for message in self.findings(run, tree):
+        for message in self.findings(run):
             warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
 
-    def findings(self, run: Run, tree: Posterior) -> Iterable[str]:
-        """Why the draws should not be trusted as they are, one message for each thing found."""
+    def findings(self, run: Run) -> Iterable[str]:
+        """Why the draws should not be trusted as they are: the verdict, and what the statistics add to it."""
         where = self.divergence_location(run)
-        if self.options.draws is not None:  # a run of fixed length: the checks that users of fixed lengths know
-            if not run.draws.shape[1]:
-                return
-            for finding in diagnostics.inspect(tree, rule=self.options.rule):
-                if finding.level == "warning":
-                    yield f"{finding.message} {where}".rstrip() if finding.kind == "divergences" else finding.message
-            return
         verdict = run.verdict
+        told = verdict.reason
         match verdict.status:
             case "converged":
                 if verdict.reason:
                     yield f"The run has converged, but {verdict.reason}."
             case "converged_with_divergences":
+                told += "divergences"
                 yield (
                     f"The run has converged, but {verdict.reason}. The sampler could not follow the posterior in some "
                     f"region, so the estimates may be biased. {where} Increase `target_accept` or reparameterize."
                 )
             case "chains_disagree":
                 yield f"The chains disagree: {verdict.reason}."
-            case "interrupted":
-                pass
-            case _:
+            case "not_converged":
                 extra = f" {where}" if "divergences" in verdict.reason and where else ""
                 yield (
                     f"The run has not converged: {verdict.reason}.{extra} The draws should not be trusted as they "
                     "are. Go on with `result.extend(target_ess=…)` if what is missing are draws; reparameterize if "
                     "chains mix badly."
                 )
-        statistics = run.statistics
-        if "reached_max_treedepth" in statistics and run.draws.shape[1]:
-            full = diagnostics.inspect({}, {"reached_max_treedepth": statistics["reached_max_treedepth"]})
-            yield from (finding.message for finding in full if finding.level == "warning")
+        if run.draws.shape[1]:
+            for finding in diagnostics.inspect({}, run.statistics):
+                if finding.kind == "divergences" and finding.kind not in told:
+                    yield f"{finding.message} {where}".rstrip()
+                elif finding.kind == "treedepth" or (finding.kind == "ebfmi" and "E-BFMI" not in told):
+                    yield finding.message
 
     def divergence_location(self, run: Run) -> str:
         """In words, where in parameter space the divergences are."""
