@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import consilience as pm
-from consilience.run.events import Event, RunEnded, RunStarted
+from consilience.events import Event, RunEnded, RunStarted
 
 QUIET: dict[str, Any] = {"progressbar": False, "compute_convergence_checks": False}
 SHORT: dict[str, Any] = {"draws": 60, "tune": 80, **QUIET}

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from consilience.events import Event, Restarted
 from consilience.inference.columns import Columns
 from consilience.inference.messages import Round, Window
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import Record, replace
-from consilience.run.events import Event, Restarted
 from consilience.run.monitor import Monitored
 from consilience.run.options import Options
 from consilience.run.sampling import Sampling, SamplingPlan

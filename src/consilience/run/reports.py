@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from consilience.events import ChainProgress, CheckFigures, Phase, Progress
 from consilience.inference.columns import Columns, Role
 from consilience.inference.messages import Window
 from consilience.run.chain_worker import RECENT, ChainWorker
-from consilience.run.events import ChainProgress, CheckFigures, Phase, Progress
 
 
 def progress(

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.diagnostics.stopping_rule import StoppingRule
+from consilience.events import CheckFigures
 from consilience.inference.columns import Columns, Role
 from consilience.inference.messages import Command, Matrix, Round, Window
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import Record, replace
 from consilience.run import stopping
-from consilience.run.events import CheckFigures
 from consilience.run.monitor import Monitor, Monitored
 from consilience.run.schedule import check_after, look_again_after
 from consilience.run.stopping import DISAGREEING_RHAT, FEWEST_DISAGREEING, Verdict

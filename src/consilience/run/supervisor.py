@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.errors import InitialPointError, SamplingError
+from consilience.events import ChainLost, CheckFigures, DrawsMade, Event, Progress, RunEnded
 from consilience.inference.columns import Columns
 from consilience.inference.messages import Divergences, Round, Window
 from consilience.native.blas import single_threaded
 from consilience.record import replace
 from consilience.run.chain_worker import FEWEST_BROKEN, ChainWorker
 from consilience.run.controller import RunController
-from consilience.run.events import ChainLost, CheckFigures, DrawsMade, Event, Progress, RunEnded
 from consilience.run.reports import progress
 from consilience.run.result import Run, name_statistics
 from consilience.run.sampling import Sampling

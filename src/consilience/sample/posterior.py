@@ -109,7 +109,7 @@ def sample(
     discard_tuned_samples       False keeps the tuning draws in groups `warmup_…`
     compute_convergence_checks  False leaves out the warnings, and the checks of fixed lengths: they end "completed"
     idata_kwargs   `{"log_likelihood": True}` adds what `compute_log_likelihood` does; so does "log_prior"
-    callback       called with the events of the run (`consilience.run.events`), never in the way of the chains;
+    callback       called with the events of the run (`consilience.events`), never in the way of the chains;
                    raising KeyboardInterrupt in it ends the run
     target_ess     effective draws asked for, the smaller of bulk and tail; None: only the chains' agreement
     target_rhat    R-hat may be above it only as far as noise explains, and never by 0.04
