@@ -43,6 +43,7 @@ from consilience.lower.expand import expand
 from consilience.lower.hoisting import hoist
 from consilience.lower.program import lower
 from consilience.lower.sharing import share_exponentials
+from consilience.lower.small_tensors import in_numbers
 from consilience.lower.specialise import specialise
 from consilience.lower.views import gathered_lengths, proved_inside, static
 from consilience.native import jit, target
@@ -53,6 +54,7 @@ from consilience.ops.assertion import required
 from consilience.ops.complex_numbers import imag, real
 from consilience.ops.dtypes import part_of
 from consilience.ops.scalar import DRAWS
+from consilience.ops.scan import Scan
 from consilience.ops.shape import stack
 from consilience.transforms.complex_pairs import is_complex
 
@@ -90,7 +92,7 @@ class Compiled:
         self.origins = outputs if origins is None else origins
         check_sizes(sizes_of(topological(outputs)), {})
         with without_sources():
-            primitive = fold(share_exponentials(expand(outputs)))
+            primitive = fold(share_exponentials(in_numbers(expand(outputs))))
             cut, leaves, self._prepared = hoist(primitive, self._data)
             program = lower(inputs, cut, leaves)
         host = target.host()
@@ -178,7 +180,7 @@ def fold(outputs: Sequence[Node]) -> list[Node]:
 
 def _foldable(node: Node) -> bool:
     """Whether a node has a value that is the same in every call and cheap for the reference backend."""
-    if is_leaf(node):
+    if is_leaf(node) or isinstance(node.op, Scan):
         return False
     return not (isinstance(node.op, Elementwise) and node.op.function in (*DRAWS, "fold_in"))
 

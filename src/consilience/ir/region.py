@@ -5,14 +5,15 @@ A region is an ordinary hashable value: parameters, results, nothing captured im
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from consilience.errors import GraphError
 from consilience.ir.leaves import Parameter, is_leaf
 from consilience.ir.node import Node
+from consilience.ir.op import Op
 from consilience.ir.traversal import substitute, topological
 from consilience.ir.types import TensorType
-from consilience.record import Record
+from consilience.record import Record, field_names, replace
 
 
 class Region(Record):
@@ -36,6 +37,13 @@ class Region(Record):
             raise GraphError(f"a region of {len(self.parameters)} parameters was given {len(operands)} operands.")
         replacements = {self.parameter(i): operand for i, operand in enumerate(operands)}
         return substitute(self.results, replacements)
+
+
+def with_regions(op: Op, change: Callable[[Sequence[Node]], Sequence[Node]]) -> Op:
+    """The op with other results of its regions; the same op when nothing changes, or it has none."""
+    regions = {name: r for name in field_names(op) if isinstance(r := getattr(op, name), Region)}
+    changed = {name: Region(r.parameters, tuple(change(r.results))) for name, r in regions.items()}
+    return op if changed == regions else replace(op, **changed)
 
 
 def close(results: Sequence[Node], leading: Sequence[Node] = ()) -> tuple[Region, tuple[Node, ...]]:
