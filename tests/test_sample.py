@@ -244,7 +244,7 @@ def test_convergence_is_checked_unless_told_otherwise() -> None:
         ({"target_accept": 1.0}, "target_accept"),
         ({"target_accept": -0.1}, "target_accept"),
         ({"max_treedepth": 0}, "max_treedepth"),
-        ({"init": "advi"}, "`init` must be one of 'descent', 'auto', 'jitter.adapt_diag', 'adapt_diag', got 'advi'"),
+        ({"init": "advi"}, "`init` must be one of 'lbfgs', 'auto', 'jitter.adapt_diag', 'adapt_diag', got 'advi'"),
         ({"step": "nuts"}, r"`step` must be a step method such as pm\.NUTS\(\)"),
         ({"idata_kwargs": {"prior": True}}, r"'log_likelihood' and 'log_prior', got \['prior'\]"),
     ],

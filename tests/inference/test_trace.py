@@ -148,7 +148,7 @@ def test_archives_and_metrics_of_windows_past_are_let_go() -> None:
     for seed in range(5):
         archive = np.random.default_rng(seed).standard_normal((20, 3))
         scales = random_scales(seed, 3, 2, 0.2)
-        chain.obey(NutsCommand(Learning.NOTHING, scales=scales, step=Averaging(0.5, 0.0, 0), jumps=2, archive=archive))
+        chain.apply(NutsCommand(Learning.NOTHING, scales=scales, step=Averaging(0.5, 0.0, 0), jumps=2, archive=archive))
         chain.write_to(rows_for(kernel, 10, 3))
         chain.advance(10)
         taken = chain.snapshot()
@@ -158,7 +158,7 @@ def test_archives_and_metrics_of_windows_past_are_let_go() -> None:
             weakref.ref(taken["states"][0]["warmup.metric.stretches"]),
         ]
         del archive, taken
-    chain.obey(NutsCommand(scales=random_scales(9, 3, 1, 0.2), archive=np.zeros((2, 3))))
+    chain.apply(NutsCommand(scales=random_scales(9, 3, 1, 0.2), archive=np.zeros((2, 3))))
     assert all(reference() is None for reference in gone)
     chain.write_to(rows_for(kernel, 10, 3))
     assert chain.advance(10) == 10
@@ -169,7 +169,7 @@ def test_there_is_room_for_a_divergence_in_every_row() -> None:
     kernel = NUTS()
     target = Target(half_space, 1, np.ones(1), np.ones(1), number=1.0)
     chain = begun(kernel, target)
-    chain.obey(NutsCommand(Learning.NOTHING, step=Averaging(1e4, 0.0, 0)))
+    chain.apply(NutsCommand(Learning.NOTHING, step=Averaging(1e4, 0.0, 0)))
     for count in (40, 7):
         rows = rows_for(kernel, count, 1)
         chain.write_to(rows)

@@ -402,7 +402,7 @@ def test_a_metric_that_the_draws_contradict_is_made_anew() -> None:
     target = Target(correlated, 40, np.zeros(40), deviation, (axes / variances) @ axes.T)
     start = rng.standard_normal((4, 40)) * np.sqrt(variances) @ axes.T
     options = Options(max_tune=2, max_draws=500)
-    result = run(target, options, start, NUTS(descend=False))
+    result = run(target, options, start, NUTS(initialize=False))
     assert result.restarts.count("metric") == 1
     well = run(target, Options(max_draws=500), start)
     assert "metric" not in well.restarts

@@ -1,6 +1,6 @@
 """The controller of a run: tuning, sampling, and where need be tuning and sampling again, as one state.
 
-Windows of all chains enter, the next round of work leaves. Everything that is decided is decided here, from the
+Windows of all chains enter, the next segment of work leaves. Everything that is decided is decided here, from the
 windows alone, so a controller that is saved and loaded goes on as it would have.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from consilience.events import Event, Restarted
 from consilience.inference.columns import Columns
-from consilience.inference.messages import Round, Window
+from consilience.inference.messages import Segment, Window
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import Record, replace
 from consilience.run.monitor import Monitored
@@ -63,7 +63,7 @@ class RunController:
         self.restarts: list[Reason] = []
         self.diverged = ""  # in words, the divergences for which the chains were tuned again
         self.news: list[Event] = []
-        self.last_attempt = 0  # restarts before the round taken in last, and whether it was one of sampling
+        self.last_attempt = 0  # restarts before the segment taken in last, and whether it was one of sampling
         self.last_sampled = False
         self.verdict: Verdict | None = None
         self.stage: Tuner | Sampling = tuner
@@ -73,12 +73,12 @@ class RunController:
         """The attempt to sample going on, if it is."""
         return self.stage if isinstance(self.stage, Sampling) else None
 
-    def next(self) -> Round | None:
+    def next(self) -> Segment | None:
         """What the chains do next; None at the end."""
         return None if self.verdict is not None else self.stage.next()
 
     def take(self, windows: Mapping[int, Window]) -> None:
-        """Take in the windows of a round by chain; lost chains are missing."""
+        """Take in the windows of a segment by chain; lost chains are missing."""
         self.living = tuple(c for c in self.living if c in windows)
         stage = self.stage
         self.last_attempt, self.last_sampled = len(self.restarts), isinstance(stage, Sampling)

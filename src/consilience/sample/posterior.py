@@ -37,8 +37,8 @@ from consilience.sample.work import Work, identity, options_from
 StartingValues: TypeAlias = InitialValues | Sequence[InitialValues | None] | None
 
 DEFAULT_CHAINS: Final = 4
-INITS: Final = ("descent", "auto", "jitter+adapt_diag", "adapt_diag")
-WIDE: Final = 2.0  # half the width of the noise that a descent begins with
+INITS: Final = ("lbfgs", "auto", "jitter+adapt_diag", "adapt_diag")
+WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 RHATS: Final = ("noise-adjusted", "strict")
 
 
@@ -53,7 +53,7 @@ def sample(
     step: Kernel | Sequence[Kernel] | None = None,
     var_names: Sequence[str] | None = None,
     initvals: StartingValues = None,
-    init: str = "descent",
+    init: str = "lbfgs",
     target_accept: float = 0.8,
     max_treedepth: int = 10,
     jitter_max_retries: int = 100,
@@ -101,7 +101,7 @@ def sample(
     var_names      names of the variables to keep; all free variables and deterministics by default
     initvals       starting values by name (`tau`, or `tau_log__` on the unconstrained line), or one mapping
                    per chain; "prior" or "support_point" in place of numbers
-    init           "descent": wide noise on the starting values, then a short climb to the typical set; "auto"
+    init           "lbfgs": wide noise on the starting values, then some steps of L-BFGS to the typical set; "auto"
                    or "jitter+adapt_diag": starting values with noise; "adapt_diag": without
     target_accept  mean acceptance probability that the step size is tuned for, between 0 and 1
     max_treedepth  greatest number of doublings of a trajectory
@@ -123,7 +123,7 @@ def sample(
                    where chains disagree, or do not come back to where some of them were
     modes          whether separate modes are looked for before the chains begin, by some thousand gradients: chains
                    then begin in each, and one that no draw has come to forbids "converged". Only where the run decides
-                   its length and chains begin by `init="descent"`
+                   its length and chains begin by `init="lbfgs"`
     monitor        names of deterministics to watch besides the free variables
     max_time       seconds for the run, from where chains begin; it then ends with the draws it has
     window_budget  evaluations of the log density a chain may spend between two checks; one that spends more
@@ -176,7 +176,7 @@ def sample(
         max_treedepth=max_treedepth,
         metric=metric,
         jumps=jumps,
-        descend=init == "descent",
+        initialize=init == "lbfgs",
     )
     seed = seed_from(random_seed)
     keep = wanted(var_names, [v.name for v in owner.free] + list(owner.named_deterministics))
@@ -199,7 +199,7 @@ def sample(
             initvals,
             jitter=init != "adapt_diag",
             attempts=max(1, whole_number("jitter_max_retries", jitter_max_retries, 0)),
-            width=WIDE if init == "descent" else 1.0,
+            width=WIDE if init == "lbfgs" else 1.0,
         )
     monitored = monitored_of(owner, density, monitor)
     monitored = replace(monitored, enabled=compute_convergence_checks)
