@@ -70,28 +70,6 @@ def test_draws_are_the_same_whether_gradients_are_kept_or_not(kernel: Kernel) ->
 
 
 @all_kernels
-def test_a_chain_tells_whether_all_draws_of_its_rows_are_finite(kernel: Kernel) -> None:
-    """From the first row on, also once it is finite again, and for new rows anew."""
-    chain: Any = begun(kernel, NORMAL[3])
-    rows, others = rows_for(kernel, 6, 3), rows_for(kernel, 3, 3)
-    chain.write_to(rows)
-    chain.advance(3)
-    assert chain.finite
-    place = chain.parts[0].point.position[1]
-    for wrong in (np.inf, np.nan):
-        chain.parts[0].point.position[1] = wrong
-        chain.advance(1)
-        assert not chain.finite
-    assert not np.isfinite(rows.draws[3:5]).all()
-    chain.parts[0].point.position[1] = place
-    chain.advance(1)
-    assert not chain.finite
-    chain.write_to(others)
-    chain.advance(3)
-    assert chain.finite == np.isfinite(others.draws).all()
-
-
-@all_kernels
 def test_a_chain_makes_no_more_transitions_than_it_has_rows_for(kernel: Kernel) -> None:
     """Before it has any, and beyond the last: nothing is made, and rows given later go on where it was."""
     chain = begun(kernel, NORMAL[2])

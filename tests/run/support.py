@@ -75,10 +75,6 @@ class Watched:
     def evaluations(self) -> int:
         return self.inner.evaluations
 
-    @property
-    def finite(self) -> bool:
-        return self.inner.finite
-
     def divergences(self) -> Divergences:
         return self.inner.divergences()
 

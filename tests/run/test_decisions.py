@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,11 +14,13 @@ from numpy.typing import NDArray
 
 from consilience.diagnostics.examination import examine
 from consilience.diagnostics.stopping_rule import Failure, StoppingRule
+from consilience.events import CheckFigures, Event, Restarted
 from consilience.inference import NUTS
 from consilience.inference.nuts_tuner import JUMPS
-from consilience.run import CheckFigures, Event, Options, Restarted, Run, monitor, run_chains, stopping
+from consilience.run import Options, Run, launch, monitor, run_chains, stopping
 from consilience.run.sampling import Sampling
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
+from tests.run.support import finish
 from tests.run.targets import two_normals
 
 NORMAL = correlated_normal(5, 1)
@@ -390,6 +393,13 @@ def test_divergences_lead_to_one_more_tuning(pool: bool) -> None:
     assert steps[1] < 0.8 * steps[0]
     for r in (before, result):
         assert r.verdict.status != "converged"
+
+
+def test_what_is_said_of_tuning_again_names_the_step_size_before() -> None:
+    running = launch(FUNNEL, NUTS(), points(4), Options(max_draws=400), seed=3)
+    finish(running)
+    said = running.supervisor.controller.diverged
+    assert re.fullmatch(r"\d+ of \d+ draws diverged at step size 0\.\d+ before the chains were tuned again", said)
 
 
 @pytest.mark.usefixtures("script")

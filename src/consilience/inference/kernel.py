@@ -374,11 +374,6 @@ class MarkovChain:
         different = {address(d): d for d in (self.walk.joint, *(part.density for part in self.parts))}
         return sum(density.evaluations for density in different.values())
 
-    @property
-    def finite(self) -> bool:
-        """Whether all draws in the rows written to now are finite."""
-        return self.walk.trace.finite
-
     def divergences(self) -> Divergences:
         """Divergences among the rows written to now."""
         trace = self.walk.trace

@@ -92,7 +92,6 @@ class Window(Record):
     evaluations   of the log density, since the chain was made
     seconds       time spent
     snapshot      the chain's state after it
-    finite        whether all draws are finite; False also where that is not known
     """
 
     draws: Matrix
@@ -103,4 +102,3 @@ class Window(Record):
     evaluations: int
     seconds: float
     snapshot: Snapshot
-    finite: bool = False

@@ -143,7 +143,6 @@ class ChainWorker:
             evaluations=chain.evaluations,
             seconds=self.segment_seconds,
             snapshot=chain.snapshot(),
-            finite=chain.finite,
         )
 
     def table(self) -> Matrix:

@@ -6,6 +6,7 @@ windows alone, so a controller that is saved and loaded goes on as it would have
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -135,7 +136,10 @@ class RunController:
             self._note_tuning(windows)
         if reason == "divergences":
             draws = stage.count * len(stage.chains)
-            self.diverged = f"{stage.divergences} of {draws} draws diverged before the chains were tuned again"
+            steps = [window.step_size for window in stage.windows[-1].values()]
+            size = sum(steps) / len(steps)
+            at = f" at step size {size:.2g}" if math.isfinite(size) else ""
+            self.diverged = f"{stage.divergences} of {draws} draws diverged{at} before the chains were tuned again"
         seen, left = stage.to_jump_between() if reason == "jumps" else (stage.windows, None)
         self.tuner.again(reason, seen)
         self.stage = self.tuner

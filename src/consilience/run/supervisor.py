@@ -504,7 +504,6 @@ def _joined(windows: list[Window]) -> Window:
         statistics=np.concatenate([w.statistics for w in windows], axis=1),
         gradients=None,
         divergences=_all_divergences(windows, windows[0].draws.shape[1]),
-        finite=all(w.finite for w in windows),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -11,24 +11,26 @@ from consilience.errors import ModelError
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
 from consilience.run import Monitored
+from consilience.sample.result_options import ResultOptions
 
 Floats = npt.NDArray[np.float64]
 
 
-def monitored_of(model: Model, density: ModelDensity, monitor: str | Sequence[str] | None) -> Monitored:
+def monitored_of(model: Model, density: ModelDensity, result: ResultOptions) -> Monitored:
     """All coordinates of the free variables; besides them the elements of the deterministics named in `monitor`."""
     names = tuple(coordinate_names(model, density))
-    wanted = [monitor] if isinstance(monitor, str) else list(monitor or ())
-    unknown = [n for n in wanted if n not in model.named_deterministics and n not in {v.name for v in model.free}]
+    unknown = [
+        n for n in result.monitor if n not in model.named_deterministics and n not in {v.name for v in model.free}
+    ]
     if unknown:
         raise ModelError(
             f"`monitor` names {unknown}; the free variables, which are always watched, and the deterministics are "
             f"{[v.name for v in model.free] + list(model.named_deterministics)}."
         )
-    derived = [n for n in dict.fromkeys(wanted) if n in model.named_deterministics]
+    derived = [n for n in dict.fromkeys(result.monitor) if n in model.named_deterministics]
     whole = np.concatenate([np.full(s.size, not s.variable.continuous) for s in density.layout.stretches])
     if not derived:
-        return Monitored(names, discrete=whole)
+        return Monitored(names, discrete=whole, enabled=result.checks)
     one = density.expand(np.zeros((1, density.dimension)))
 
     def derive(draws: Floats) -> Floats:
@@ -36,7 +38,7 @@ def monitored_of(model: Model, density: ModelDensity, monitor: str | Sequence[st
         return np.concatenate([np.reshape(values[n], (len(draws), -1)).astype(float) for n in derived], axis=1)
 
     labels = [label for n in derived for label in element_names(model, n, one[n].shape[1:])]
-    return Monitored(names, tuple(labels), derive, whole)
+    return Monitored(names, tuple(labels), derive, whole, enabled=result.checks)
 
 
 def coordinate_names(model: Model, density: ModelDensity) -> Iterator[str]:

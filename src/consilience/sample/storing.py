@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from consilience.errors import ConsilienceWarning, StorageError
-from consilience.run import ChainLost, DrawsMade, Event, Restarted
+from consilience.events import ChainLost, DrawsMade, Event, Restarted
+from consilience.sample.results import named
 
 if TYPE_CHECKING:
     import xarray
@@ -34,7 +35,7 @@ class Storing:
         groups = {}
         if controller.sampling is not None and controller.sampling.count:
             so_far = work.running.supervisor.so_far()
-            groups = {"posterior": work.named(so_far.draws), "sample_stats": dict(so_far.statistics)}
+            groups = {"posterior": named(work, so_far.draws), "sample_stats": dict(so_far.statistics)}
         living = list(controller.living)
         store = ZarrStore.create(
             path,
@@ -58,7 +59,7 @@ class Storing:
         try:
             match event:
                 case DrawsMade():
-                    groups = {"posterior": self.work.named(event.draws), "sample_stats": dict(event.statistics)}
+                    groups = {"posterior": named(self.work, event.draws), "sample_stats": dict(event.statistics)}
                     self.store.append(groups)
                 case Restarted():
                     self.store.restart()
