@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any, Protocol
+from typing import Any
 
 from consilience.errors import ConsilienceError
 from consilience.ui.facts import BETWEEN, Fact, Tone, ending, figures, headline, line
@@ -24,13 +24,6 @@ BAR = "width:12em;height:.8em;vertical-align:middle;accent-color:#3b82c4"
 ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 
 
-class Handle(Protocol):
-    """What IPython gives to replace an output."""
-
-    def update(self, data: dict[str, str], *, raw: bool) -> None:
-        """Replace the output."""
-
-
 class Notebook:
     """One output, replaced in place. It appears at once, so that it belongs to the cell that started the run."""
 
@@ -38,7 +31,7 @@ class Notebook:
     interval = SECONDS_BETWEEN_FRAMES
 
     def __init__(self) -> None:
-        self._handle: Handle | None = None
+        self._handle: Any = None  # what IPython gives to replace an output
         self._notices: list[str] = []
 
     def show(self, state: State) -> None:
