@@ -35,7 +35,7 @@ COMPILER = [
     {"ops"},
     {"ir"},
 ]
-SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}]
+SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
 ENTRY_POINTS = [{"", "__main__"}, {"doctor", "plots"}, {"sample"}]
 GROUND = [{"native"}, {"absent", "errors", "record", "collection"}]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,12 +14,13 @@ from numpy.typing import NDArray
 
 from consilience.diagnostics.examination import examine
 from consilience.diagnostics.stopping_rule import Failure, StoppingRule
+from consilience.events import CheckFigures, Event, Restarted
 from consilience.inference import NUTS
 from consilience.inference.nuts_tuner import JUMPS
-from consilience.run import CheckFigures, Event, Restarted, Run, monitor, run_chains, stopping
+from consilience.run import Run, launch, monitor, run_chains, stopping
 from consilience.run.sampling import Sampling
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
-from tests.run.support import EarlyChecks
+from tests.run.support import EarlyChecks, finish
 from tests.run.targets import two_normals
 
 NORMAL = correlated_normal(5, 1)
@@ -393,6 +395,13 @@ def test_divergences_lead_to_one_more_tuning(pool: bool) -> None:
         assert r.verdict.status != "converged"
 
 
+def test_what_is_said_of_tuning_again_names_the_step_size_before() -> None:
+    running = launch(FUNNEL, NUTS(), points(4), EarlyChecks(max_draws=400), seed=3)
+    finish(running)
+    said = running.supervisor.controller.diverged
+    assert re.fullmatch(r"\d+ of \d+ draws diverged at step size 0\.\d+ before the chains were tuned again", said)
+
+
 @pytest.mark.usefixtures("script")
 def test_a_metric_that_the_draws_contradict_is_made_anew() -> None:
     """Tuning of two transitions knows little of a posterior with forty scales along directions of no coordinate."""
@@ -403,7 +412,7 @@ def test_a_metric_that_the_draws_contradict_is_made_anew() -> None:
     target = Target(correlated, 40, np.zeros(40), deviation, (axes / variances) @ axes.T)
     start = rng.standard_normal((4, 40)) * np.sqrt(variances) @ axes.T
     options = EarlyChecks(max_tune=2, max_draws=500)
-    result = run(target, options, start, NUTS(descend=False))
+    result = run(target, options, start, NUTS(initialize=False))
     assert result.restarts.count("metric") == 1
     well = run(target, EarlyChecks(max_draws=500), start)
     assert "metric" not in well.restarts

@@ -44,7 +44,7 @@ def points(chains: int = 4, dimension: int = 5) -> NDArray[np.float64]:
 
 
 def faulty(times: int, number: int = 1, after: int = 0) -> WatchedKernel:
-    """A chain raises so many times, in rounds that begin when it has made more than `after` transitions."""
+    """A chain raises so many times, in segments that begin when it has made more than `after` transitions."""
 
     def hook(chain: Watched) -> None:
         if chain.number == number and chain.begun > after and chain.reseeded < times:
@@ -216,9 +216,9 @@ def test_a_chain_far_away_has_no_vote_until_it_arrives() -> None:
     """Without a climb it starts far out in a long tail: the reports show who had arrived, and it is waited for."""
     start = points()
     options = EarlyChecks(rule=StoppingRule(target_ess=100.0))
-    near = run_chains(FAR, NUTS(descend=False), start, options, seed=2)
+    near = run_chains(FAR, NUTS(initialize=False), start, options, seed=2)
     start[3] = 60_000.0
-    run = run_chains(FAR, NUTS(descend=False), start, options, seed=2)
+    run = run_chains(FAR, NUTS(initialize=False), start, options, seed=2)
     assert run.chains == (0, 1, 2, 3)
     assert run.windows[0].arrived == (0, 1, 2)
     assert run.windows[-1].arrived == (0, 1, 2, 3)
@@ -231,7 +231,7 @@ def test_a_chain_that_never_arrives_is_said() -> None:
     start = points()
     start[3] = 1e7
     options = EarlyChecks(max_tune=60, max_draws=120)
-    run = run_chains(FAR, NUTS(descend=False), start, options, seed=2)
+    run = run_chains(FAR, NUTS(initialize=False), start, options, seed=2)
     assert run.tuned == 60
     assert run.windows[-1].arrived == (0, 1, 2)
     assert run.verdict.status in {"chains_disagree", "not_converged"}
@@ -266,7 +266,7 @@ def test_keyboard_interrupt_in_a_listener_ends_the_run(background: bool) -> None
 
     running = launch(NORMAL, sleepy(1), points(), EarlyChecks(draws=100_000, min_draws=20), seed=4, listeners=[listen])
     running.start(background=background)
-    # a fixed run has one round only between checks that grow: there are draws long before the end
+    # a fixed run has one segment only between checks that grow: there are draws long before the end
     run = running.wait(60.0)
     assert run.verdict.status == "interrupted"
     assert run.interrupted

@@ -53,7 +53,7 @@ STORIES: dict[str, tuple[Target, Kernel, EarlyChecks, set[str]]] = {
     "retuned alone": (FUNNEL, NUTS(), EarlyChecks(max_draws=250, tune=150, pool=False, rule=LOW), {"Retuning"}),
     "metric": (
         TURNED,
-        NUTS(descend=False),
+        NUTS(initialize=False),
         EarlyChecks(max_tune=1, max_draws=300, rule=LOW),
         {"Retuning"},
     ),
@@ -76,8 +76,8 @@ def taped(path: Path, target: Target, kernel: Kernel, options: EarlyChecks, seed
 
 
 @pytest.mark.parametrize("story", STORIES)
-def test_a_run_cut_off_after_any_round_goes_on_as_it_would_have(story: str, tmp_path: Path) -> None:
-    """In every stage, with another number of threads, from the checkpoint of every round."""
+def test_a_run_cut_off_after_any_segment_goes_on_as_it_would_have(story: str, tmp_path: Path) -> None:
+    """In every stage, with another number of threads, from the checkpoint of every segment."""
     target, kernel, options, stages = STORIES[story]
     unbroken, tape = taped(tmp_path, target, kernel, options)
     assert fingerprint(unbroken) == fingerprint(
@@ -188,9 +188,9 @@ def test_faults_are_remembered(failing: int, tmp_path: Path) -> None:
 
 
 def test_a_restart_that_was_not_finished_does_not_count_twice(tmp_path: Path) -> None:
-    """Stopped in the round in which a chain was restarted: the round is made anew, with the same fault once more."""
+    """Stopped in the segment in which a chain was restarted: it is made anew, with the same fault."""
 
-    # At the beginning of a round, the second one of the run: where in a round a chain is asked is a matter of time.
+    # At the beginning of a segment, the second one of the run: where in a segment a chain is asked is a matter of time.
     def kernel(before: int, stop: Any = None) -> WatchedKernel:
         def hook(chain: Watched) -> None:
             if chain.number == 1 and chain.begun >= before and not chain.reseeded:

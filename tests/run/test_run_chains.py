@@ -243,7 +243,7 @@ def test_an_extended_run_is_the_longer_one(jumps: int) -> None:
 
 
 def test_an_interrupted_run_can_be_extended() -> None:
-    """The round that was cut short is made anew."""
+    """The segment that was cut short is made anew."""
     target, start = correlated_normal(5, 1), points(4, 5)
     options = EarlyChecks(rule=StoppingRule(target_ess=1e9), max_draws=4000)
     running = launch(target, sleepy(4), start, options, seed=2, cores=2)

@@ -478,7 +478,7 @@ def _step(node: Node) -> Node:
         return _logsumexp(node) if op.kind == "logsumexp" else node
     if isinstance(op, Item) and isinstance(node.inputs[0].op, Call):
         call = node.inputs[0]
-        return call.op.body.apply(*call.inputs)[op.position]  # type: ignore[attr-defined]  # Call
+        return node.inputs[0].op.body.apply(*call.inputs)[op.position]
     opened = op if isinstance(op, Call) else with_regions(op, expand)
     if opened is not op:
         return Node(opened, *node.inputs)

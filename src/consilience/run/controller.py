@@ -1,22 +1,23 @@
 """The controller of a run: tuning, sampling, and where need be tuning and sampling again, as one state.
 
-Windows of all chains enter, the next round of work leaves. Everything that is decided is decided here, from the
+Windows of all chains enter, the next segment of work leaves. Everything that is decided is decided here, from the
 windows alone, so a controller that is saved and loaded goes on as it would have.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from consilience.events import Event, Restarted
 from consilience.inference.columns import Columns
-from consilience.inference.messages import Round, Window
+from consilience.inference.messages import Segment, Window
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import Record, replace
 from consilience.run import stopping
-from consilience.run.events import Event, Restarted
 from consilience.run.monitor import Monitored
 from consilience.run.options import Options
 from consilience.run.sampling import Sampling, SamplingPlan
@@ -65,7 +66,7 @@ class RunController:
         self.improper = ""  # in words, how the target seems to be improper; then few draws are made
         self.diverged = ""  # in words, the divergences for which the chains were tuned again
         self.news: list[Event] = []
-        self.last_attempt = 0  # restarts before the round taken in last, and whether it was one of sampling
+        self.last_attempt = 0  # restarts before the segment taken in last, and whether it was one of sampling
         self.last_sampled = False
         self.verdict: Verdict | None = None
         self.stage: Tuner | Sampling = tuner
@@ -75,12 +76,12 @@ class RunController:
         """The attempt to sample going on, if it is."""
         return self.stage if isinstance(self.stage, Sampling) else None
 
-    def next(self) -> Round | None:
+    def next(self) -> Segment | None:
         """What the chains do next; None at the end."""
         return None if self.verdict is not None else self.stage.next()
 
     def take(self, windows: Mapping[int, Window]) -> None:
-        """Take in the windows of a round by chain; lost chains are missing."""
+        """Take in the windows of a segment by chain; lost chains are missing."""
         self.living = tuple(c for c in self.living if c in windows)
         stage = self.stage
         self.last_attempt, self.last_sampled = len(self.restarts), isinstance(stage, Sampling)
@@ -152,7 +153,10 @@ class RunController:
             self._note_tuning(windows)
         if reason == "divergences":
             draws = stage.count * len(stage.chains)
-            self.diverged = f"{stage.divergences} of {draws} draws diverged before the chains were tuned again"
+            steps = [window.step_size for window in stage.windows[-1].values()]
+            size = sum(steps) / len(steps)
+            at = f" at step size {size:.2g}" if math.isfinite(size) else ""
+            self.diverged = f"{stage.divergences} of {draws} draws diverged{at} before the chains were tuned again"
         seen, left = stage.to_jump_between() if reason == "jumps" else (stage.windows, None)
         self.tuner.again(reason, seen)
         self.stage = self.tuner

@@ -17,7 +17,7 @@ class Options(Record):
     pool                 whether chains tune together
     escalate             whether divergences lead to another tuning with smaller steps
     max_time             seconds after which the run ends with what it has; None: no limit
-    window_budget        evaluations of the log density that one chain may spend on one round; None: no limit
+    window_budget        evaluations of the log density that one chain may spend on one segment; None: no limit
     keep_tuning          whether tuning draws are part of the result
     """
 

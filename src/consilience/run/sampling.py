@@ -1,7 +1,7 @@
 """Sampling with a frozen kernel until the draws are good enough, or as many as asked for.
 
 The draws are one fixed infinite sequence; checks, at lengths known beforehand, only decide where it is cut.
-Windows enter, a verdict or the wish to tune again leaves.
+Windows enter, a verdict or a restart request leaves.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.diagnostics.stopping_rule import StoppingRule
+from consilience.events import CheckFigures
 from consilience.inference.columns import Columns, Role
-from consilience.inference.messages import Command, Matrix, Round, Window
+from consilience.inference.messages import Command, Matrix, Segment, Window
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import Record, replace
 from consilience.run import stopping
-from consilience.run.events import CheckFigures
 from consilience.run.monitor import Monitor, Monitored
 from consilience.run.schedule import check_after, look_again_after
 from consilience.run.stopping import DISAGREEING_RHAT, FEWEST_DISAGREEING, Verdict
@@ -50,7 +50,7 @@ class SamplingPlan(Record):
 
 
 class Sampling:
-    """The state of one attempt: `next` and `take`, until there is a `verdict` or a `wish`."""
+    """The state of one attempt: `next` and `take`, until there is a `verdict` or a `request` to restart."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Sampling:
         check, interval = self._next_check(draws), self.tuner.interval
         return min(check, draws - draws % interval + interval) if interval else check
 
-    def next(self) -> Round:
+    def next(self) -> Segment:
         """What the chains do next."""
         end, interval = self._end_of_round(self.count), self.tuner.interval
         commands: tuple[Command, ...] = ()
@@ -107,13 +107,13 @@ class Sampling:
         elif interval and self.count % interval == 0:
             commands = self.tuner.between(self.windows)
         ahead = 0 if interval or end >= self.last else self._end_of_round(end) - end
-        return Round("sampling", end - self.count, commands, gradients=self._needs_gradients(), ahead=ahead)
+        return Segment("sampling", end - self.count, commands, gradients=self._needs_gradients(), ahead=ahead)
 
     def _needs_gradients(self) -> bool:
         return self.plan.length is None and self.count < self.tuner.gradients
 
     def take(self, windows: Mapping[int, Window]) -> None:
-        """Take in the windows of a round, and check if it is time to."""
+        """Take in the windows of a segment, and check if it is time to."""
         self.begun = True
         lost = [c for c in self.chains if c not in windows]
         if lost:
@@ -297,7 +297,7 @@ class Sampling:
         return self.tuner.contradicted(self.windows)
 
     def check_again(self) -> None:
-        """Look at the draws there are, under another plan: the next round may not be needed.
+        """Look at the draws there are, under another plan: the next segment may not be needed.
 
         Only at a length where a run under that plan would have looked.
         """

@@ -17,9 +17,9 @@ from consilience.diagnostics.convergence import ONE_CHAIN
 from consilience.diagnostics.effective_sample_size import ess_tail
 from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.stopping_rule import Failure, StoppingRule
+from consilience.events import Status
 from consilience.inference.messages import Matrix
 from consilience.record import Record
-from consilience.run.events import Status
 from consilience.run.monitor import Monitor
 
 RETUNE_RATE = 0.002  # divergences per draw that call for another tuning

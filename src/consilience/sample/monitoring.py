@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -12,6 +12,7 @@ from consilience.errors import ModelError
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
 from consilience.run import Monitored
+from consilience.sample.result_options import ResultOptions
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,25 +20,26 @@ Floats = npt.NDArray[np.float64]
 MOST_ELEMENTS: Final = 32  # of simplexes and the like: each takes 50 us in a check
 
 
-def monitored_of(model: Model, density: ModelDensity, monitor: str | Sequence[str] | None) -> Monitored:
+def monitored_of(model: Model, density: ModelDensity, result: ResultOptions) -> Monitored:
     """All coordinates of the free variables, elements of some, and elements of the deterministics named in `monitor`.
 
     Elements of a variable are monitored besides its coordinates where each depends on several of these (a simplex), up
     to 32 in all; others, unless they are named, cannot be told from their coordinates, or cost more than they tell.
     """
     names = tuple(coordinate_names(model, density))
-    wanted = [monitor] if isinstance(monitor, str) else list(monitor or ())
-    unknown = [n for n in wanted if n not in model.named_deterministics and n not in {v.name for v in model.free}]
+    unknown = [
+        n for n in result.monitor if n not in model.named_deterministics and n not in {v.name for v in model.free}
+    ]
     if unknown:
         raise ModelError(
             f"`monitor` names {unknown}; the free variables, which are always watched, and the deterministics are "
             f"{[v.name for v in model.free] + list(model.named_deterministics)}."
         )
-    deterministic = tuple(n for n in dict.fromkeys(wanted) if n in model.named_deterministics)
+    deterministic = tuple(n for n in dict.fromkeys(result.monitor) if n in model.named_deterministics)
     whole = np.concatenate([np.full(s.size, not s.variable.continuous) for s in density.layout.stretches])
     joint = {v.name for v in model.free if v.transform is not None and v.transform.rank() > 0}
     if not joint and not deterministic:
-        return Monitored(names, discrete=whole)
+        return Monitored(names, discrete=whole, enabled=result.checks)
 
     def expand(draws: Floats) -> dict[str, Floats]:
         values = density.expand(draws, False) if joint else {}
@@ -49,7 +51,7 @@ def monitored_of(model: Model, density: ModelDensity, monitor: str | Sequence[st
     places = {}
     for name in [v.name for v in model.free if v.name in joint]:
         moving = np.flatnonzero(np.reshape(two[name][0] != two[name][1], -1))
-        if name in wanted or len(moving) <= left:
+        if name in result.monitor or len(moving) <= left:
             places[name] = moving
             left -= len(moving)
     places |= {name: np.arange(two[name][0].size) for name in deterministic}
@@ -64,8 +66,8 @@ def monitored_of(model: Model, density: ModelDensity, monitor: str | Sequence[st
         return np.concatenate(columns, axis=1)
 
     if not labels:
-        return Monitored(names, discrete=whole)
-    return Monitored(names, tuple(labels), derive, whole)
+        return Monitored(names, discrete=whole, enabled=result.checks)
+    return Monitored(names, tuple(labels), derive, whole, enabled=result.checks)
 
 
 def coordinate_names(model: Model, density: ModelDensity) -> Iterator[str]:

@@ -112,5 +112,5 @@ def _log_normal(region: ModalRegion, draws: Floats) -> Floats:
 
 def searches(wanted: bool, kernel: Kernel, density: ModelDensity, **of_run: Any) -> bool:
     """Whether separate modes are looked for: in runs that decide their length, from starting points of our own."""
-    chosen = of_run["draws"] is None and of_run["initvals"] is None and of_run["init"] == "descent"
+    chosen = of_run["draws"] is None and of_run["initvals"] is None and of_run["init"] == "lbfgs"
     return wanted and chosen and of_run["chains"] > 1 and isinstance(kernel, NUTS) and density.dimension > 0

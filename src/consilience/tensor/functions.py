@@ -11,7 +11,7 @@ from typing import Any
 
 from consilience.errors import GraphError
 from consilience.ir import Dim, Input, Node, Region, TensorType, close, tensor_input, with_lengths
-from consilience.ir.dimension import Dimension, as_symbol
+from consilience.ir.dimension import Atom, Dimension, as_symbol
 from consilience.ir.side_tables import describe
 from consilience.ir.types import FLOATS
 from consilience.ops.call import Call, CustomBatching, matching
@@ -168,7 +168,7 @@ class OpFromGraph:
             raise GraphError(f"`{self.name}` has {len(self.inputs)} inputs, got {len(operands)}.")
         pull = None if self.pullback is None else self._pull
         operands = matching(operands, self.inputs, "the call", self.name)
-        lengths = {}
+        lengths: dict[Atom, Dim] = {}
         for leaf, operand in zip(self.inputs, operands, strict=True):
             pairs = zip(leaf.static_shape, operand.static_shape, strict=True)
             lengths.update((symbol, n) for own, n in pairs if (symbol := as_symbol(own)) is not None)
