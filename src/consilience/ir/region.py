@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from consilience.errors import GraphError
 from consilience.ir.leaves import Parameter, is_leaf
 from consilience.ir.node import Node
+from consilience.ir.op import Op
 from consilience.ir.traversal import substitute, topological
 from consilience.ir.types import TensorType
-from consilience.record import Record
+from consilience.record import Record, field_names
 
 
 class Region(Record):
@@ -36,6 +37,18 @@ class Region(Record):
             raise GraphError(f"a region of {len(self.parameters)} parameters was given {len(operands)} operands.")
         replacements = {self.parameter(i): operand for i, operand in enumerate(operands)}
         return substitute(self.results, replacements)
+
+
+def regions_of(op: Op) -> dict[str, Region]:
+    """The inner graphs of an op by the names of its parameters; of a tuple of regions, `name[0]`, `name[1]`, …"""
+    found: dict[str, Region] = {}
+    for name in field_names(op):
+        value = getattr(op, name)
+        if isinstance(value, Region):
+            found[name] = value
+        elif isinstance(value, tuple):
+            found |= {f"{name}[{i}]": item for i, item in enumerate(value) if isinstance(item, Region)}
+    return found
 
 
 def close(results: Sequence[Node], leading: Sequence[Node] = ()) -> tuple[Region, tuple[Node, ...]]:
