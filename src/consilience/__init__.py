@@ -65,6 +65,7 @@ _MODULES: Final = {
     "gradient": "consilience.gradient",
     "logprob": "consilience.logprob",
     "math": "consilience.math",
+    "scan": "consilience.scan",
     "tensor": "consilience.tensor",
 }
 _HOME: Final = {name: module for module, names in _NAMES.items() for name in names.split()}

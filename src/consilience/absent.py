@@ -10,9 +10,7 @@ from typing import Final
 
 _GROUPS: Final = {
     # Tensors.
-    "loops come later; `pt.cumsum`, `pt.cumprod`, `pt.vectorize` and `pt.cond` are there": """
-        scan map reduce foldl foldr
-    """,
+    "loops are in `pm.scan`, which is function and module, and in `pt`": "map reduce foldl foldr",
     "`pt.sort`, `pt.argsort`, `pt.median` and `pt.searchsorted` are there, other orders come later": """
         argpartition partition topk percentile quantile digitize histogram
     """,

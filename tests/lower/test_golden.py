@@ -17,7 +17,8 @@ from consilience.ir import Node, constant, tensor_input, topological
 from consilience.ir.leaves import Input
 from consilience.lower import entry
 from consilience.lower.expand import expand
-from consilience.lower.program import Program, lower
+from consilience.lower.program import lower
+from consilience.lower.steps import Program
 from consilience.native import jit
 from consilience.native.target import CROSS
 from consilience.rules import simplify

@@ -17,7 +17,7 @@ from consilience.lower.fusion import KernelStep, gather_layout
 from consilience.lower.kernel_code import initialise
 from consilience.lower.loop_kernel import LoopKernel, StoreRoot
 from consilience.lower.plan import plan
-from consilience.lower.program import (
+from consilience.lower.steps import (
     BranchStep,
     CallStep,
     KeepStep,

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from consilience.backends import contexts, reference
 from consilience.backends.contexts import Context, slots_of
+from consilience.backends.inspection import Inspected
 from consilience.backends.modes import Mode, mode_named
 from consilience.backends.pickling import duplicate
 from consilience.backends.registry import Bound
@@ -65,7 +66,7 @@ class FunctionProfile:
         )
 
 
-class Function:
+class Function(Inspected):
     """A compiled expression; call it with one value per input, by position or by name.
 
     Re-entrant: any number of threads may call it at once. Values of shared variables come from `context`. A function
@@ -120,7 +121,7 @@ class Function:
     def __call__(self, *values: npt.ArrayLike, context: Context | None = None, **named: npt.ArrayLike) -> Any:
         """Values of the outputs in the form they were given: an array, a list or a dict; None for `outputs=None`."""
         given = self._converted(values, named)
-        place = context or self._context or contexts.DEFAULT
+        place = self._place(context)
         if not self.updates:
             return self._formed(self._computed(given, place))
         count = len(self.outputs)
@@ -143,6 +144,23 @@ class Function:
                 self.profile.calls += 1
                 self.profile.call_seconds += time.perf_counter() - began
         return results
+
+    def _place(self, context: Context | None = None) -> Context:
+        return context or self._context or contexts.DEFAULT
+
+    def _given(self, values: Sequence[npt.ArrayLike], named: Mapping[str, npt.ArrayLike]) -> list[Array]:
+        """The arrays of a call: inputs, then the present values of shared variables."""
+        return [*self._converted(values, named), *self._place().snapshot(self._slots)]
+
+    def _without_updates(self, values: Sequence[npt.ArrayLike], named: Mapping[str, npt.ArrayLike]) -> Any:
+        """A call that leaves shared variables as they are."""
+        results = self._computed(self._converted(values, named), self._place())
+        return self._formed(results[: len(self.outputs)])
+
+    def _latest_shapes(self) -> tuple[tuple[int, ...], ...] | None:
+        """Shapes of inputs and shared variables in the latest call with new shapes; None before any call."""
+        with self._lock:
+            return next(reversed(self._executables), None)
 
     def _formed(self, results: list[Array]) -> Any:
         match self._request.form:

@@ -53,6 +53,7 @@ from consilience.ops.assertion import required
 from consilience.ops.complex_numbers import imag, real
 from consilience.ops.dtypes import part_of
 from consilience.ops.scalar import DRAWS
+from consilience.ops.scan import Scan
 from consilience.ops.shape import stack
 from consilience.transforms.complex_pairs import is_complex
 
@@ -137,11 +138,11 @@ class BoundCode:
         outs = (ctypes.c_void_p * max(1, len(results)))(*[r.ctypes.data for r in results])
         status = self._function(ins, outs, workspace_address(self.workspace), self.constants)
         if status:
-            self._explain(status)
+            self.explain(status)
         return results
 
-    def _explain(self, status: int) -> None:
-        """What machine code knows of a failure; `function` finds the place."""
+    def explain(self, status: int) -> None:
+        """Raise what machine code knows of a failure; `function` finds the place."""
         where = ", ".join(describe(o) for o in self.compiled.origins[:3])
         if status & Status.OUT_OF_BOUNDS:
             raise OutOfBoundsError(f"an index lies outside its axis in the computation of {where}.")
@@ -186,7 +187,7 @@ def fold(outputs: Sequence[Node]) -> list[Node]:
 
 def _foldable(node: Node) -> bool:
     """Whether a node has a value that is the same in every call and cheap for the reference backend."""
-    if is_leaf(node):
+    if is_leaf(node) or isinstance(node.op, Scan):
         return False
     return not (isinstance(node.op, Elementwise) and node.op.function in (*DRAWS, "fold_in"))
 

@@ -60,6 +60,7 @@ from consilience.ops.assertion import required
 from consilience.ops.index import At, NewAxis, SliceIndex, Specification
 from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.random import Key
+from consilience.ops.scan import Scan
 
 Array: TypeAlias = npt.NDArray[Any]
 Meaning: TypeAlias = Callable[..., Any]
@@ -483,6 +484,27 @@ def _cond(node: Node, lengths: Lengths, condition: Array, *operands: Array) -> l
     values = {region.parameter(i): operand for i, operand in enumerate(operands)}
     _evaluate_into(values, region.results, lengths)
     return [values[result] for result in region.results]
+
+
+@means(Scan)
+def _scan(node: Node, lengths: Lengths, limit: Array, *operands: Array) -> list[Array]:
+    op: Scan = _op(node)
+    body = op.body
+    given = {body.parameter(i): operand for i, operand in enumerate(operands)}
+    inner = tuple(given)
+    carries, heads = inner[: op.carried], inner[op.carried : op.carried + op.sequences]
+    traces = [np.zeros(static_shape((op.length, *e.static_shape), lengths), numpy_dtype(e.dtype)) for e in op.elements]
+    count, done, ended = int(limit), 0, False
+    while done < count and not ended:
+        place = count - 1 - done if op.reverse else done
+        values = {**given, **{head: given[head][place] for head in heads}}
+        _evaluate_into(values, body.results, lengths)
+        for trace, element in zip(traces, op.elements, strict=True):
+            trace[place] = values[element]
+        given.update({carry: values[result] for carry, result in zip(carries, op.nexts, strict=True)})
+        ended = op.until and bool(values[body.results[-1]])
+        done += 1
+    return [np.asarray(done), *(given[carry] for carry in carries), *traces]
 
 
 @means(Item)

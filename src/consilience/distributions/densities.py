@@ -18,10 +18,9 @@ from consilience.distributions.parameters import checks_parameters, first_outsid
 from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of, fresh_keys
 from consilience.distributions.shapes import broadcast, spread
 from consilience.errors import DtypeError, ShapeError, SupportError
-from consilience.ir import FLOATS, Node, Region, Shape, constant_value, rebuild, substitute, topological
+from consilience.ir import FLOATS, Node, Shape, constant_value, rebuild, substitute, topological, with_regions
 from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import describe, name_of, without_sources
-from consilience.ops.control import Cond
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.parameter_check import ParameterCheck
@@ -281,9 +280,9 @@ def realise(outputs: Sequence[Node], keys: Mapping[Node, Node] | None = None) ->
             current = rebuild(node, tuple(made[operand] for operand in node.inputs))
             if isinstance(node.op, RandomVariable):
                 current = drawn(current, keys.get(node))
-            elif isinstance(node.op, Cond):
-                branches = (Region(r.parameters, tuple(realise(r.results))) for r in (node.op.then, node.op.otherwise))
-                current = Node(Cond(*branches), *current.inputs)
+            else:
+                op = with_regions(node.op, realise)
+                current = current if op is node.op else Node(op, *current.inputs)
             made[node] = current
     return [made[output] for output in outputs]
 

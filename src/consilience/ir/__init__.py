@@ -17,7 +17,7 @@ from consilience.ir.lengths import computed_atoms, substitute, with_lengths
 from consilience.ir.node import Node
 from consilience.ir.op import Op
 from consilience.ir.parse import parse
-from consilience.ir.region import Region, close
+from consilience.ir.region import Region, close, with_regions
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.text import text
 from consilience.ir.traversal import rebuild, topological, users
@@ -77,4 +77,5 @@ __all__ = [
     "users",
     "verify",
     "with_lengths",
+    "with_regions",
 ]

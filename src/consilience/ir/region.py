@@ -5,7 +5,7 @@ A region is an ordinary hashable value: parameters, results, nothing captured im
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from consilience.errors import GraphError
 from consilience.ir.leaves import Parameter, is_leaf
@@ -13,7 +13,7 @@ from consilience.ir.node import Node
 from consilience.ir.op import Op
 from consilience.ir.traversal import substitute, topological
 from consilience.ir.types import TensorType
-from consilience.record import Record, field_names
+from consilience.record import Record, field_names, replace
 
 
 class Region(Record):
@@ -49,6 +49,13 @@ def regions_of(op: Op) -> dict[str, Region]:
         elif isinstance(value, tuple):
             found |= {f"{name}[{i}]": item for i, item in enumerate(value) if isinstance(item, Region)}
     return found
+
+
+def with_regions(op: Op, change: Callable[[Sequence[Node]], Sequence[Node]]) -> Op:
+    """The op with other results of its regions; the same op when nothing changes, or it has none."""
+    regions = {name: r for name in field_names(op) if isinstance(r := getattr(op, name), Region)}
+    changed = {name: Region(r.parameters, tuple(change(r.results))) for name, r in regions.items()}
+    return op if changed == regions else replace(op, **changed)
 
 
 def close(results: Sequence[Node], leading: Sequence[Node] = ()) -> tuple[Region, tuple[Node, ...]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from consilience.ir import Node
 from consilience.lower.fusion import KernelStep
 from consilience.lower.plan import scalars
-from consilience.lower.program import BranchStep, ScalarStep, Step
+from consilience.lower.steps import LoopStep, ScalarStep, Step, inner_steps
 
 # Scalars, or as many instructions as some, of one part. A loop counts as several.
 PART = 256
@@ -18,12 +18,13 @@ LOOP_WEIGHT = 8
 
 
 def scalars_read(step: Step) -> Iterator[Node]:
-    """Nodes whose value a step reads as a scalar, those inside branches included."""
+    """Nodes whose value a step reads as a scalar, those inside branches and loops included."""
     yield from scalars(step)
-    if isinstance(step, BranchStep):
-        for steps, _ in step.branches:
-            for inner in steps:
-                yield from scalars_read(inner)
+    for steps, _ in inner_steps(step):
+        for inner in steps:
+            yield from scalars_read(inner)
+    if isinstance(step, LoopStep):
+        yield from (number.following for number in step.numbers)
 
 
 def scalars_made(step: Step) -> Sequence[Node]:

@@ -18,9 +18,20 @@ from consilience.lower.fusion import KernelStep
 from consilience.lower.kernel_code import combine, index_offset
 from consilience.lower.loop_kernel import LoopKernel
 from consilience.lower.plan import plan, views_of
-from consilience.lower.program import BranchStep, CallStep, KeepStep, Program, ScalarStep, ScatterStep, Step
 from consilience.lower.scalar_code import MEMORY, code, convert, from_memory, register_type, to_memory
 from consilience.lower.scatter import write_scatter
+from consilience.lower.steps import (
+    BranchStep,
+    CallStep,
+    Element,
+    KeepStep,
+    LoopStep,
+    Program,
+    ScalarStep,
+    ScatterStep,
+    Step,
+    inner_steps,
+)
 from consilience.lower.views import Storage, View, gathered_lengths, proved_inside, static
 from consilience.native.loops import Builder, Module, Type, Value, Variable, i64, ptr
 from consilience.native.target import Target
@@ -50,7 +61,7 @@ class Frame:
     def __init__(self, b: Builder, status: Variable, buffers: Mapping[Node, View]) -> None:
         self.b = b
         self.status = status
-        self.buffers = buffers
+        self.buffers = dict(buffers)
         self.registers: dict[Node, Value] = {}
         self.bases: dict[Storage, Value] = {}
         self.pointers: dict[tuple[Storage, int], Value] = {}
@@ -62,6 +73,15 @@ class Frame:
         frame.registers, frame.bases, frame.pointers = dict(self.registers), dict(self.bases), dict(self.pointers)
         frame.slots = self.slots
         return frame
+
+    def move(self, leaf: Node | None, view: View, address: Value) -> None:
+        """A storage begins at another address, at which the leaf, if any, is read."""
+        self.bases[view.storage] = address
+        self.pointers = {key: value for key, value in self.pointers.items() if key[0] != view.storage}
+        self.pointers[view.storage, view.offset] = address
+        if leaf is not None:
+            self.buffers[leaf] = view
+            self.registers.pop(leaf, None)
 
 
 class Writer:
@@ -185,6 +205,8 @@ class Writer:
             routines.write(frame.b, step.node, sources, targets)
         elif isinstance(step, ScatterStep):
             self._scatter(frame, step)
+        elif isinstance(step, LoopStep):
+            self._loop(frame, step)
         else:
             self._branch(frame, step)
 
@@ -321,6 +343,71 @@ class Writer:
         with b.else_():
             self._steps(frame.inner(step.buffers[1]), step.otherwise)
 
+    # ---- loops
+
+    def _loop(self, frame: Frame, step: LoopStep) -> None:
+        b = frame.b
+        limit = self.scalar(frame, step.limit)
+        done = b.variable(b.const(i64, 0))
+        registers = [b.variable(self.scalar(frame, number.initial)) for number in step.numbers]
+        blocks = [
+            (b.variable(self.pointer(frame, t.current)), b.variable(self.pointer(frame, t.following)))
+            for t in step.tensors
+        ]
+        whole = [self._begin(frame, element.whole) for element in step.elements]
+        with b.for_(0, limit) as index:
+            place = b.sub(b.sub(limit, index), b.const(i64, 1)) if step.reverse else index
+            inner = frame.inner(step.buffers)
+            for number, register in zip(step.numbers, registers, strict=True):
+                self._enter(inner, number.leaf, b.get(register), number.home)
+            for tensor, (current, following) in zip(step.tensors, blocks, strict=True):
+                inner.move(tensor.leaf, tensor.current, b.get(current))
+                inner.move(None, tensor.following, b.get(following))
+            for element, start in zip(step.elements, whole, strict=True):
+                self._element(inner, element, start, place)
+            self._steps(inner, step.body)
+            following_numbers = [self.scalar(inner, number.following) for number in step.numbers]
+            stop = None if step.stop is None else self.scalar(inner, step.stop)
+            for register, value in zip(registers, following_numbers, strict=True):
+                b.set(register, value)
+            for current, following in blocks:
+                one, other = b.get(current), b.get(following)
+                b.set(current, other)
+                b.set(following, one)
+            b.set(done, b.add(index, b.const(i64, 1)))
+            if stop is not None:
+                with b.if_(stop):
+                    b.break_()
+        b.store(b.get(done), self.pointer(frame, step.count))
+        for number, register in zip(step.numbers, registers, strict=True):
+            value = to_memory(b, number.leaf.dtype, b.get(register))
+            b.store(value, self.pointer(frame, number.last))
+        for tensor, (current, _) in zip(step.tensors, blocks, strict=True):
+            inner = frame.inner({})
+            inner.move(None, tensor.current, b.get(current))
+            self._kernel(inner, fusion.copy(tensor.current, tensor.last, tensor.leaf.dtype))
+
+    def _begin(self, frame: Frame, view: View) -> Value | None:
+        """Address of the first element; None for an iota, which has none."""
+        return None if view.storage.place == "iota" else self.pointer(frame, view)
+
+    def _element(self, frame: Frame, element: Element, start: Value | None, place: Value) -> None:
+        """What one step reads or writes of a sequence or trace."""
+        b = frame.b
+        step = b.const(i64, element.whole.strides[0] if element.whole.strides else 0)
+        if start is not None:
+            address = b.offset(start, b.mul(place, step), MEMORY[element.whole.storage.dtype])
+            frame.move(element.leaf, element.inside, address)
+        elif element.leaf is not None:
+            value = b.add(b.mul(place, step), b.const(i64, element.whole.offset))
+            self._enter(frame, element.leaf, value, element.home)
+
+    def _enter(self, frame: Frame, leaf: Node, value: Value, home: View | None) -> None:
+        """A number that the body reads, in its register and, where it is read there, in memory."""
+        frame.registers[leaf] = value
+        if home is not None:
+            frame.b.store(to_memory(frame.b, leaf.dtype, value), self.pointer(frame, home))
+
 
 def inlined(steps: Sequence[Step]) -> list[str]:
     """Vector functions to be written into the loops: where few calls run over many elements.
@@ -349,8 +436,7 @@ def _count_loops(steps: Sequence[Step]) -> int:
     for step in steps:
         if isinstance(step, KernelStep | ScatterStep):
             total += 1
-        elif isinstance(step, BranchStep):
-            total += _count_loops(step.then) + _count_loops(step.otherwise)
+        total += sum(_count_loops(inner) for inner, _ in inner_steps(step))
     return total
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from consilience.errors import ShapeError, VerificationError
-from consilience.ir import FLOATS, UNSIGNED, Node, Region, constant, constant_value, rebuild, topological
+from consilience.ir import FLOATS, UNSIGNED, Node, constant, constant_value, rebuild, topological, with_regions
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
 from consilience.ops import (
@@ -20,7 +20,6 @@ from consilience.ops import (
     ArgSort,
     Assume,
     Cholesky,
-    Cond,
     Cumulative,
     Det,
     DetSign,
@@ -476,8 +475,9 @@ def _step(node: Node) -> Node:
         if op.kind in ("max", "min") and any(node.inputs[0].static_shape[a] == 0 for a in op.axes):
             raise ShapeError(f"`{op.kind}` of an empty axis has no value: {describe(node)}.")
         return _logsumexp(node) if op.kind == "logsumexp" else node
-    if isinstance(op, Cond):
-        return Node(Cond(_expanded(op.then), _expanded(op.otherwise)), *node.inputs)
+    opened = with_regions(op, expand)
+    if opened is not op:
+        return Node(opened, *node.inputs)
     if isinstance(op, Cholesky | SolveTriangular | Solve | Inverse | InverseQuadratic | LogAbsDet | DetSign | Det) and (
         node.dtype == "float32"
     ):
@@ -486,10 +486,6 @@ def _step(node: Node) -> Node:
         return _in_double(node)
     expansion = NODES.get(type(op))
     return node if expansion is None else expansion(node)
-
-
-def _expanded(region: Region) -> Region:
-    return Region(region.parameters, tuple(expand(region.results)))
 
 
 def expand(outputs: Sequence[Node]) -> list[Node]:

@@ -9,7 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from consilience.ir import Node, numpy_dtype
 from consilience.lower.fusion import KernelStep
-from consilience.lower.program import BranchStep, CallStep, KeepStep, Program, ScalarStep, ScatterStep, Step
+from consilience.lower.steps import (
+    BranchStep,
+    CallStep,
+    KeepStep,
+    LoopStep,
+    Program,
+    ScalarStep,
+    ScatterStep,
+    Step,
+    inner_steps,
+)
 from consilience.lower.views import Storage, View
 
 # Blocks start on cache lines; the slack lets a vector read past the end of a block.
@@ -33,11 +43,25 @@ def views_of(step: Step, buffers: Mapping[Node, View]) -> Iterator[View]:
         yield step.target
         yield step.values
         yield from step.indices
-    elif isinstance(step, BranchStep):
-        for steps, own in step.branches:
-            inside = {**buffers, **own}
-            for inner in steps:
-                yield from views_of(inner, inside)
+    elif isinstance(step, LoopStep):
+        yield step.count
+        for number in step.numbers:
+            yield number.last
+            if number.home is not None:
+                yield number.home
+        for tensor in step.tensors:
+            yield from (tensor.current, tensor.following, tensor.last)
+        for element in step.elements:
+            yield element.whole
+            if element.home is not None:
+                yield element.home
+    for steps, own in inner_steps(step):
+        inside = {**buffers, **own}
+        for inner in steps:
+            yield from views_of(inner, inside)
+        if isinstance(step, LoopStep):
+            ends = [n.following for n in step.numbers] + ([step.stop] if step.stop is not None else [])
+            yield from (inside[node] for node in ends if node in inside)
 
 
 def scalars(step: Step) -> Iterator[Node]:
@@ -51,6 +75,10 @@ def scalars(step: Step) -> Iterator[Node]:
         yield from step.invariants
     elif isinstance(step, BranchStep):
         yield step.condition
+    elif isinstance(step, LoopStep):
+        yield step.limit
+        for number in step.numbers:
+            yield number.initial
 
 
 def size_in_bytes(block: Storage) -> int:

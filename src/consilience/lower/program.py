@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from consilience.errors import MissingRuleError
 from consilience.ir import Constant, Node, TupleType, constant, topological
@@ -29,8 +27,17 @@ from consilience.lower.forms import (
     decide,
     domain_of,
 )
-from consilience.lower.fusion import KernelStep
 from consilience.lower.kernel_code import identity
+from consilience.lower.repetition import loop, read_in_memory
+from consilience.lower.steps import (
+    BranchStep,
+    CallStep,
+    Program,
+    ScalarStep,
+    ScatterStep,
+    Step,
+    written,
+)
 from consilience.lower.views import IOTA, Storage, View, apply_view, is_view, static, whole
 from consilience.ops import (
     Cholesky,
@@ -45,127 +52,7 @@ from consilience.ops import (
     SolveTriangular,
     Squeeze,
 )
-from consilience.record import Record
-
-Array: TypeAlias = npt.NDArray[Any]
-
-
-class ScalarStep(Record):
-    """Scalars to compute, in order; each ends in a register."""
-
-    nodes: list[Node]
-
-
-class KeepStep(Record):
-    """A scalar written to memory."""
-
-    node: Node
-    target: View
-
-
-class CallStep(Record):
-    """An op done by a routine of its own (`routines`): sources and targets are contiguous views."""
-
-    node: Node
-    sources: list[View]
-    targets: list[View]
-
-
-class ScatterStep(Record):
-    """Values written or added to places given by index arrays."""
-
-    node: Node
-    target: View
-    values: View
-    indices: list[View]
-
-
-class BranchStep(Record):
-    """One of two step lists, chosen by a scalar.
-
-    buffers   places of the values that live inside one branch only, for each of the two
-    """
-
-    condition: Node
-    then: list[Step]
-    otherwise: list[Step]
-    buffers: tuple[dict[Node, View], dict[Node, View]]
-
-    @property
-    def branches(self) -> tuple[tuple[list[Step], dict[Node, View]], ...]:
-        """Steps and buffers of both branches."""
-        return ((self.then, self.buffers[0]), (self.otherwise, self.buffers[1]))
-
-
-Step: TypeAlias = ScalarStep | KeepStep | KernelStep | CallStep | ScatterStep | BranchStep
-
-
-class Program:
-    """Everything `entry` needs.
-
-    inputs      leaves in the order of the inputs table
-    data        leaves whose arrays come first in the constants table, bound later
-    constants   arrays of the constants table, after those of the data
-    blocks      workspace blocks (`Storage.number` counts them); `plan` gives them places
-    """
-
-    def __init__(self, inputs: list[Node], outputs: list[Node], data: list[Node]) -> None:
-        self.inputs = inputs
-        self.outputs = outputs
-        self.data = data
-        self.constants: list[Array] = []
-        self.blocks: list[Storage] = []
-        self.steps: list[Step] = []
-        self.buffers: dict[Node, View] = {}
-
-    def __str__(self) -> str:
-        return "\n".join(_Printer(self).lines(self.steps, ""))
-
-
-class _Printer:
-    """Writes a program with a number for every scalar."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.numbers: dict[Node, int] = {}
-
-    def scalar(self, node: Node) -> str:
-        if node in self.numbers:
-            return f"s{self.numbers[node]}"
-        if isinstance(node.op, Constant) and node.op.array.size == 1:
-            return repr(node.op.array.item())
-        buffer = self.program.buffers.get(node)
-        return repr(buffer) if buffer is not None else repr(node)
-
-    def lines(self, steps: Sequence[Step], indent: str) -> list[str]:
-        lines: list[str] = []
-        for step in steps:
-            if isinstance(step, ScalarStep):
-                for node in step.nodes:
-                    operands = ", ".join(self.scalar(i) for i in node.inputs)
-                    self.numbers[node] = len(self.numbers)
-                    lines.append(f"{indent}s{self.numbers[node]} = {node.op!r}({operands})")
-            elif isinstance(step, KeepStep):
-                lines.append(f"{indent}{step.target!r} = {self.scalar(step.node)}")
-            elif isinstance(step, KernelStep):
-                where = [f"memory {i}: {view!r}" for i, view in enumerate(step.memories)]
-                where += [f"invariant {i}: {self.scalar(node)}" for i, node in enumerate(step.invariants)]
-                for node in step.results:
-                    self.numbers[node] = len(self.numbers)
-                results = [f"results: {', '.join(f's{self.numbers[n]}' for n in step.results)}"] if step.results else []
-                lines += [indent + line for line in str(step.kernel).split("\n")]
-                lines.append(f"{indent}  with {'; '.join(where + results)}")
-            elif isinstance(step, CallStep):
-                lines.append(f"{indent}{step.targets} = {step.node.op!r}{step.sources}")
-            elif isinstance(step, ScatterStep):
-                lines.append(f"{indent}{step.target!r} {step.node.op!r} {step.values!r} at {step.indices}")
-            else:
-                lines.append(f"{indent}if {self.scalar(step.condition)}:")
-                lines += self.lines(step.then, indent + "  ")
-                lines.append(f"{indent}else:")
-                lines += self.lines(step.otherwise, indent + "  ")
-        return lines
-
+from consilience.ops.scan import Scan
 
 # Routines that turn one operand into the result, and which.
 OVERWRITES: dict[type, int] = {Cholesky: 0, SolveTriangular: 1}
@@ -237,7 +124,7 @@ class Lowering:
             level, form = forms.level[node], forms.form[node]
             if node in kept:
                 self.buffers[node] = kept[node]
-                keeps[available(forms, node)].append(_written(node, kept[node]))
+                keeps[available(forms, node)].append(written(node, kept[node]))
             if form == INVARIANT:
                 scalars[level].append(node)
             elif form in (LOOP, REDUCE):
@@ -344,12 +231,14 @@ class Lowering:
             if node in given:
                 continue
             readers: list[Node] = []
-            if forms.form[node] in (STEP, TUPLE) and not isinstance(node.op, Concatenate | Cond):
+            if forms.form[node] in (STEP, TUPLE) and not isinstance(node.op, Concatenate | Cond | Scan):
                 readers = list(node.inputs)
                 if isinstance(node.op, IndexUpdate) and forms.scalar_like(node.inputs[0]):
                     readers = readers[1:]
             elif isinstance(node.op, Cond):
                 readers = list(node.inputs[1:])
+            elif isinstance(node.op, Scan):
+                readers = read_in_memory(node)
             elif isinstance(node.op, Index) and forms.form[node] == LOOP:
                 readers = list(node.inputs[:1])
             for operand in readers:
@@ -376,6 +265,8 @@ class Lowering:
             return self._update(forms, node)
         if isinstance(op, Cond):
             return self._branch(forms, node)
+        if isinstance(op, Scan):
+            return loop(self, forms, node)
         if is_view(node):
             source = self.buffers[node.inputs[0]]
             target = self.buffers[node]
@@ -406,7 +297,7 @@ class Lowering:
             if not part.size:
                 continue
             if forms.scalar_like(operand):
-                steps.append(_written(operand, part))
+                steps.append(written(operand, part))
                 continue
             source = self.buffers[operand]
             if not same_place(source, part):
@@ -457,14 +348,23 @@ class Lowering:
                 if output in targets:
                     extra.append(fusion.copy(targets[output], target, output.dtype))
                 targets.setdefault(output, target)
-            # Values of the branch live only there: buffers found inside are kept with its steps.
-            outer, members = dict(self.buffers), dict(self.members)
-            branches.append(self.steps(outputs, targets, given) + extra)
-            inner.append({n: view for n, view in self.buffers.items() if outer.get(n) is not view})
-            self.members = members
-            self.buffers.clear()
-            self.buffers.update(outer)
+            steps, own = self.inside(outputs, targets, given)
+            branches.append(steps + extra)
+            inner.append(own)
         return [BranchStep(condition, branches[0], branches[1], (inner[0], inner[1]))]
+
+    def inside(
+        self, outputs: Sequence[Node], targets: dict[Node, View], given: dict[Node, View]
+    ) -> tuple[list[Step], dict[Node, View]]:
+        """Steps of a region, and the buffers that live only there."""
+        outer, members = dict(self.buffers), dict(self.members)
+        self.buffers.update(given)
+        steps = self.steps(outputs, targets, given)
+        own = {n: view for n, view in self.buffers.items() if outer.get(n) is not view}
+        self.members = members
+        self.buffers.clear()
+        self.buffers.update(outer)
+        return steps, own
 
     def _deliver(self, forms: Forms, targets: dict[Node, View]) -> list[Step]:
         """Outputs that were not made in place are copied."""
@@ -473,17 +373,12 @@ class Lowering:
             if not target.size:
                 continue
             if forms.scalar_like(output):
-                steps.append(_written(output, target))
+                steps.append(written(output, target))
                 continue
             buffer = self.buffers[output]
             if not same_place(buffer, target):
                 steps.append(fusion.copy(buffer, target, output.dtype))
         return steps
-
-
-def _written(scalar: Node, target: View) -> Step:
-    """A scalar, or one number repeated, written to memory."""
-    return KeepStep(scalar, target) if target.size == 1 else fusion.fill(scalar, target)
 
 
 def same_place(one: View, other: View) -> bool:

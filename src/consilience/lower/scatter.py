@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from consilience.ir import Node
 from consilience.lower.fusion import gather_layout, index_view
 from consilience.lower.kernel_code import combine, index_offset
-from consilience.lower.program import ScatterStep
 from consilience.lower.scalar_code import MEMORY, from_memory, to_memory
+from consilience.lower.steps import ScatterStep
 from consilience.lower.views import View, proved_inside, static
 from consilience.native.loops import Builder, Value, Variable, i64
 from consilience.ops import Index, IndexUpdate

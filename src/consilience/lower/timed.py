@@ -9,7 +9,7 @@ import time
 
 from consilience.errors import NativeError
 from consilience.lower.entry import Code, Frame, Writer
-from consilience.lower.program import Program, Step
+from consilience.lower.steps import Program, Step
 from consilience.native.loops import i32, i64, ptr
 from consilience.native.target import Target
 

@@ -301,6 +301,8 @@ class _Writer:
         op, args = v.op, v.args
         if op in _SIGNS and len(args) == 2:
             sign, strength = _SIGNS[op]
+            if op == "mul" and args[1].op == "const" and args[1].detail == 1:
+                return self._operand(args[0])
             if op == "div" and v.type.integer:
                 sign = "//"
             if v.type.kind == "i1":

@@ -6,19 +6,22 @@ Statements of a `loops.Module` in, a number out; None where loops run as long as
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from consilience.native.loops import Module
 from consilience.native.program import For, If, Statement, Value, While
-from consilience.native.vectormath import FUNCTIONS, define
+from consilience.native.target import LANES
+from consilience.native.vectormath import FUNCTIONS, define, symbol
 
 _ARITHMETIC: Final = frozenset(
     {"abs", "add", "add_reassociated", "ceil", "copysign", "div", "floor", "maximum", "minimum", "mul", "neg", "rem"}
     | {"round_even", "sqrt", "sub", "trunc"}
 )
-_MATHEMATICS: Final = re.compile(r"consilience_(\w+)_f64x(\d+)")
+# Single numbers may go through the C library; their functions are counted as those of vectors.
+_MATHEMATICS: Final = {name: (name, 1) for name in FUNCTIONS} | {
+    symbol(name, lanes): (name, lanes) for name in FUNCTIONS for lanes in LANES
+}
 
 
 def operations(module: Module, block: Sequence[Statement], known: Mapping[Value, int] | None = None) -> float | None:
@@ -71,16 +74,16 @@ def _number(value: Value, known: Mapping[Value, int]) -> int | None:
 
 
 def _of_call(module: Module, call: Value, known: Mapping[Value, int]) -> float | None:
-    symbol = str(call.detail)
-    function = module.functions.get(symbol)
+    called = str(call.detail)
+    function = module.functions.get(called)
     if function is not None:
         arguments = zip(function.parameters, call.args, strict=True)
         bound = {p: n for p, a in arguments if (n := _number(a, known)) is not None}
         return operations(module, function.body, bound)
-    found = _MATHEMATICS.fullmatch(symbol)
-    if found is not None and found[1] in FUNCTIONS:
-        cost = _of_mathematics(found[1])
-        return None if cost is None else cost * int(found[2])
+    if called in _MATHEMATICS:
+        name, lanes = _MATHEMATICS[called]
+        cost = _of_mathematics(name)
+        return None if cost is None else cost * lanes
     return 0.0 if call.type.kind == "i32" else None
 
 
@@ -88,5 +91,4 @@ def _of_call(module: Module, call: Value, known: Mapping[Value, int]) -> float |
 def _of_mathematics(name: str) -> float | None:
     """Operations of one value of a function of the vector library."""
     module = Module()
-    symbol = define(module, name, 1, True)
-    return operations(module, module.functions[symbol].body)
+    return operations(module, module.functions[define(module, name, 1, True)].body)

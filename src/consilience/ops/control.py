@@ -71,7 +71,7 @@ def cond(
         raise GraphError(f"both branches need equally many results, got {len(first)} and {len(second)}.")
     pairs = [promote([a, b])[0] for a, b in zip(first, second, strict=True)]
     for a, b in pairs:
-        if not _compatible(a.static_shape, b.static_shape):
+        if not compatible_shapes(a.static_shape, b.static_shape):
             raise ShapeError(f"branches have different shapes:\n  {describe(a)}\n  {describe(b)}")
     lefts, rights = [a for a, _ in pairs], [b for _, b in pairs]
     _, operands = close([*lefts, *rights])
@@ -82,7 +82,7 @@ def cond(
     return results[0] if single else results
 
 
-def _compatible(left: Shape, right: Shape) -> bool:
+def compatible_shapes(left: Shape, right: Shape) -> bool:
     """Whether two shapes may turn out equal; lengths that are not provably equal become shape constraints."""
     return len(left) == len(right) and all(
         a == b or isinstance(a, Dimension) or isinstance(b, Dimension) for a, b in zip(left, right, strict=True)

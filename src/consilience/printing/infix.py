@@ -26,6 +26,7 @@ from consilience.ops import (
     LengthOf,
     MatMul,
     Reduce,
+    Require,
     Reshape,
     Softmax,
     Transpose,
@@ -44,7 +45,9 @@ SIGNS: Final = {
     "mul": (" * ", 6), "true_div": (" / ", 6), "floor_div": (" // ", 6), "mod": (" % ", 6),
     "pow": (" ** ", 8),
 }  # fmt: skip
-PREFIXES: Final = {"neg": ("-", 7), "invert": ("~", 7), "logical_not": ("~", 7)}
+PREFIXES: Final = {"neg": ("-", 6), "invert": ("~", 7), "logical_not": ("~", 7)}
+# As strong as products, but not equal to them where a sign is taken out.
+_ROUNDED: Final = (" // ", " % ", " @ ")
 ATOM: Final = 9
 # A text longer than this is given a name.
 LONG: Final = 160
@@ -82,7 +85,7 @@ def _cut(node: Node, depth: int, whole: bool = False) -> Text:
         return _leaf(node), ATOM
     if depth == 0:
         return "…", ATOM
-    return _written(node, [_cut(i, depth - 1) for i in node.inputs])
+    return _written(node, [_cut(i, depth - 1) for i in node.inputs], bodies=False)
 
 
 class _Writer:
@@ -140,7 +143,8 @@ def _grouped(operand: Text, strength: int) -> str:
     return text if own >= strength else f"({text})"
 
 
-def _written(node: Node, operands: Sequence[Text]) -> Text:
+def _written(node: Node, operands: Sequence[Text], bodies: bool = True) -> Text:
+    """A value with its operands; `bodies`: whether inner graphs are written out."""
     op = node.op
     plain = [text for text, _ in operands]
     if isinstance(op, Elementwise):
@@ -148,7 +152,8 @@ def _written(node: Node, operands: Sequence[Text]) -> Text:
             return _signed(op.function, operands)
         if op.function in PREFIXES:
             sign, strength = PREFIXES[op.function]
-            return sign + _grouped(operands[0], strength), strength
+            rounded = op.function == "neg" and any(mark in plain[0] for mark in _ROUNDED)
+            return sign + _grouped(operands[0], strength + rounded), strength
         return f"{op.function}({', '.join(plain)})", ATOM
     if isinstance(op, MatMul):
         return f"{_grouped(operands[0], 6)} @ {_grouped(operands[1], 7)}", 6
@@ -163,7 +168,7 @@ def _written(node: Node, operands: Sequence[Text]) -> Text:
         return f"{op!r}({', '.join(plain)})", ATOM
     inside = regions_of(op)
     if inside:
-        graphs = [f"{name}={_region(region)}" for name, region in inside.items()]
+        graphs = [f"{name}={_region(region) if bodies else '{…}'}" for name, region in inside.items()]
         return f"{type(op).__name__.lower()}({', '.join([*plain, *graphs])})", ATOM
     write = _CALLS.get(type(op))
     if write is not None:
@@ -224,6 +229,7 @@ _CALLS: Final[Mapping[type, Callable[[Node, str], str]]] = {
     BroadcastTo: lambda n, x: f"broadcast_to({x}, ({_lengths(n.static_shape)}))",
     Transpose: lambda n, x: f"transpose({x}, {n.op.axes})",  # type: ignore[attr-defined]  # as the key says
     Iota: lambda n, x: f"arange({n.static_shape[0]})",
+    Require: lambda n, x: f"require({x})",
     LengthOf: lambda n, x: f"length({n.op.length})",  # type: ignore[attr-defined]  # as the key says
 }
 

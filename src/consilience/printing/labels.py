@@ -12,7 +12,6 @@ import numpy as np
 
 from consilience.errors import GraphError
 from consilience.ir import Constant, Input, Node, Op, Parameter, Region, Shared, Type
-from consilience.ir.region import regions_of
 from consilience.ir.side_tables import name_of
 from consilience.record import field_names
 
@@ -54,7 +53,7 @@ def operation(op: Op) -> str:
         return f"*{op.position}"
     if isinstance(op, Input | Shared):
         return f"<{op.of!r}>"
-    if not regions_of(op) and type(op).__repr__ is not Op.__repr__:
+    if type(op).__repr__ is not Op.__repr__:
         return repr(op)
     shown = [f"{name}={value!r}" for name in field_names(op) if not _holds_region(value := getattr(op, name))]
     return type(op).__name__ + (f"{{{', '.join(shown)}}}" if shown else "")

@@ -6,6 +6,7 @@ Expressions, compiled functions or models in; text out. The looks are those of P
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Literal, TextIO
 
 from consilience.ir import Node, Region, TensorType
@@ -125,12 +126,15 @@ class _Tree:
                         self.lines.append(f" {name}: as {done[region]}")
                         continue
                     done[region] = f"{name} of {title(node)}"
-                    self._region(name, region)
+                    self._region(name, region, node.inputs[len(node.inputs) - len(region.parameters) :])
             waiting = list(self.holders)
 
-    def _region(self, name: str, region: Region) -> None:
-        types = ", ".join(f"*{i}-{type_text(of)}" for i, of in enumerate(region.parameters))
-        self.lines.append(f" {name}({types})")
+    def _region(self, name: str, region: Region, operands: Sequence[Node]) -> None:
+        """An inner graph; its parameters are the last operands of its op, or elements of them."""
+        self.lines.append(f" {name}:")
+        for i, (of, operand) in enumerate(zip(region.parameters, operands, strict=True)):
+            letter = f" -> [id {self.letters[operand]}]" if operand in self.letters else ""
+            self.lines.append(f"   *{i}-{type_text(of)}{letter}")
         # A parameter of unlike regions may be one node, and so may what depends on it: letters are given anew.
         outer = self.letters, self.written
         self.letters, self.written = {}, set()

@@ -28,6 +28,7 @@ from consilience.rules import (
     stability,
     sums,
 )
+from consilience.rules.loops import tidy_loops
 
 ALWAYS = RuleTable(
     (
@@ -95,6 +96,7 @@ def _run(
     results = substitute(outputs, hidden) if hidden else outputs
     steps: list[Step] = []
     for _ in range(1 + FURTHER_RUNS):
+        results = tidy_loops(results)
         run = Rewriting(table, strict=strict, observe=observe)
         for node, stand_in in hidden.items():
             run.facts.same(stand_in, node)
@@ -102,6 +104,7 @@ def _run(
         steps += run.steps
         if not run.stale(results):
             break
+    results = tidy_loops(results)
     if hidden:
         results = substitute(results, {stand_in: node for node, stand_in in hidden.items()})
     return results, steps

@@ -99,6 +99,7 @@ from consilience.tensor.linalg import inv as inv
 from consilience.tensor.linalg import slogdet as slogdet
 from consilience.tensor.linalg import solve as solve
 from consilience.tensor.linalg import solve_triangular as solve_triangular
+from consilience.tensor.loops import *
 from consilience.tensor.products import *
 from consilience.tensor.reduction import *
 from consilience.transforms.vectorize import vectorize_function as _vectorize_function

@@ -1,0 +1,21 @@
+"""Loops as PyTensor's module has them: `consilience.scan(fn, …)`, and what belongs to it by name."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from consilience.tensor.loops import foldl, foldr, map, reduce, scan, until, while_loop
+
+__all__ = ["foldl", "foldr", "map", "reduce", "scan", "until", "while_loop"]
+
+
+class _Callable(ModuleType):
+    """This module, which may be called as the function that it is named after."""
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        return scan(*arguments, **keywords)
+
+
+sys.modules[__name__].__class__ = _Callable

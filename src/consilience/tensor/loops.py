@@ -1,0 +1,495 @@
+"""Loops in PyTensor's words: `scan` and what follows from it, and `while_loop`.
+
+A Python function of one step in, tensors of all steps out. The function is called once, on symbolic values; what it
+reads from around it needs no listing. What a loop is, `ops.scan` says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from consilience.errors import GraphError, ShapeError
+from consilience.ir import Dim, Input, Node, Shared, tensor_input
+from consilience.ir.arithmetic import known_meaning
+from consilience.ir.lengths import substitute
+from consilience.ir.side_tables import describe, name_of, set_name
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
+from consilience.ops.index import getitem
+from consilience.ops.scan import UNBOUNDED, Loop, step_limit
+from consilience.ops.scan import scan as _scan
+from consilience.ops.shape import as_length, concatenate, reshape
+from consilience.record import Record
+from consilience.tensor.keywords import export
+
+Checkpoint: TypeAlias = Literal["none", "sqrt"] | int | None
+Updates: TypeAlias = dict[Node, Node]
+
+
+class until(Record, eq=False):
+    """Returned by the function of a step behind its outputs: the loop ends after the step in which it holds."""
+
+    condition: TensorLike
+
+
+class _Sequence(Record, eq=False):
+    """A sequence with its taps: per tap the leaf that the function gets."""
+
+    tensor: Node
+    taps: tuple[int, ...]
+    leaves: tuple[Node, ...]
+
+    @property
+    def before(self) -> int:
+        """How many elements lie before the one of the first step."""
+        return max(0, *(-tap for tap in self.taps))
+
+    @property
+    def behind(self) -> int:
+        """How many elements lie behind the one of the last step."""
+        return max(0, *self.taps)
+
+    @property
+    def length(self) -> Dim:
+        """Number of steps for which there are elements."""
+        length: Dim = self.tensor.static_shape[0] - self.before - self.behind
+        return length
+
+    def shifted(self, tap: int, length: Dim, backwards: bool) -> Node:
+        """The elements that one tap gets in the steps."""
+        first, whole = self.before + tap, self.tensor
+        if self.before or self.behind:
+            whole = whole[first : first + self.length]
+        if backwards:
+            whole = whole[::-1]
+        return whole if length == self.length else whole[:length]
+
+
+class _State(Record, eq=False):
+    """An output that later steps read.
+
+    leaves  the values of the last 1, 2, … steps, as far back as taps reach
+    given   their values before the first step, in the same order
+    """
+
+    taps: tuple[int, ...]
+    leaves: tuple[Node, ...]
+    given: tuple[Node, ...]
+
+
+def scan(
+    fn: Callable[..., Any] | None = None,
+    sequences: Any = None,
+    outputs_info: Any = None,
+    non_sequences: Any = None,
+    n_steps: Any = None,
+    truncate_gradient: int = -1,
+    go_backwards: bool = False,
+    mode: Any = None,
+    name: str | None = None,
+    profile: bool = False,
+    allow_gc: bool | None = None,
+    strict: bool = False,
+    return_list: bool = False,
+    return_updates: bool = True,
+    checkpoint: Checkpoint = None,
+) -> Any:
+    """Repeat a step, carrying values from one to the next.
+
+    fn                 the step: called with the elements of `sequences`, the last values of outputs that have an
+                       initial value, and `non_sequences`; returns outputs, then perhaps `until(condition)` or a dict
+                       of updates of shared variables
+    sequences          tensors whose elements along the first axis are read, or dicts with `input` and `taps`: tap -1
+                       gets the element before that of the step
+    outputs_info       per output its initial value, None for outputs that no step reads, or a dict with `initial` and
+                       `taps`: with taps [-2, -1] the step gets the last two values, and `initial` holds two, oldest
+                       first
+    non_sequences      what else `fn` is called with; other tensors may simply be used
+    n_steps            number of steps, an integer >= 0 or an integer scalar tensor; by default the length of the
+                       sequences, which have to agree
+    truncate_gradient  derivatives pass through so many of the last steps; -1: through all
+    go_backwards       the sequences are read from their ends
+    checkpoint         states that derivatives need are stored ("none"), or computed again from those of every n-th
+                       step (n, or "sqrt": the square root of the number of steps)
+    return_updates     whether the result is (outputs, updates), as PyTensor's is by default, or the outputs alone
+
+    Outputs have the number of steps as first axis; a loop that ends early has as many as it did. Random variables made
+    inside are drawn anew in every step. `mode`, `profile`, `allow_gc` and `strict` are accepted and change nothing.
+    Without `fn` the result is a decorator, whose function becomes the outputs.
+
+    Raises ShapeError and DtypeError for sequences of different lengths and for outputs that do not keep the type of
+    their initial value.
+    """
+    if fn is None:
+
+        def decorated(step: Callable[..., Any]) -> Any:
+            return scan(
+                step, sequences, outputs_info, non_sequences, n_steps, truncate_gradient, go_backwards, name=name,
+                return_list=return_list, return_updates=False, checkpoint=checkpoint,
+            )  # fmt: skip
+
+        return decorated
+    title = name or getattr(fn, "__name__", "scan")
+    start = _serial()
+    read = [_sequence(item, title, i) for i, item in enumerate(_listed(sequences))]
+    states = [_state(item, title, i) for i, item in enumerate(_listed(outputs_info))]
+    length = _length(read, n_steps, title)
+    fixed = [as_tensor(item) for item in _listed(non_sequences)]
+    arguments = [leaf for sequence in read for leaf in sequence.leaves]
+    arguments += [state.leaves[-tap - 1] for state in states if state is not None for tap in state.taps]
+    outputs, stop, updates, single = _outcome(fn(*arguments, *fixed), title)
+    if outputs_info is not None and states and len(states) != len(outputs):
+        raise GraphError(
+            f"`outputs_info` of {title} describes {len(states)} outputs, and its step returns {len(outputs)}; give one "
+            "entry per output, None for those that no step reads."
+        )
+    states = states or [None] * len(outputs)
+    carried: dict[Node, tuple[Node, Node]] = {}
+    made: list[Node] = []
+    for state, output in zip(states, outputs, strict=True):
+        fitted = output if state is None else _fitted(output, state)
+        made.append(fitted)
+        if state is not None:
+            following = (fitted, *state.leaves[:-1])
+            carried.update(zip(state.leaves, zip(state.given, following, strict=True), strict=True))
+    slots = {slot: tensor_input(slot.dtype, slot.static_shape) for slot in updates}
+    carried.update({leaf: (slot, as_tensor(updates[slot])) for slot, leaf in slots.items()})
+    if slots:
+        made = substitute(made, slots)
+        carried = {leaf: (first, *substitute([value], slots)) for leaf, (first, value) in carried.items()}
+        stop = None if stop is None else substitute([stop], slots)[0]
+    elements = {
+        leaf: sequence.shifted(tap, length, go_backwards)
+        for sequence in read
+        for tap, leaf in zip(sequence.taps, sequence.leaves, strict=True)
+    }
+    every = [*made, *(value for _, value in carried.values()), *([] if stop is None else [stop])]
+    keys = [key for key in _fresh_keys(every) if key.op.serial > start]  # type: ignore[attr-defined]  # Input
+    loop = _blocks(carried, elements, made, length, stop, truncate_gradient, keys, checkpoint, title)
+    traces = list(loop.traces)
+    if stop is not None:
+        traces = [getitem(trace, slice(None, loop.steps)) for trace in traces]
+    if len(traces) == 1 and name:
+        set_name(traces[0], name)
+    found: Any = (traces[0] if single and not return_list else traces) if traces else None
+    changed = dict(zip(slots, loop.last[len(loop.last) - len(slots) :], strict=True))
+    return (found, changed) if return_updates else found
+
+
+def _listed(value: Any) -> list[Any]:
+    """PyTensor's way to give several things: a list or tuple, or one thing alone."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _serial() -> int:
+    """A number greater than the serial numbers of all inputs that exist."""
+    probe = tensor_input("bool", ()).op
+    assert isinstance(probe, Input)
+    return probe.serial
+
+
+def _fresh_keys(nodes: Sequence[Node]) -> list[Node]:
+    found = known_meaning("fresh_keys")  # not known as long as there is no random variable
+    return [] if found is None else list(found(nodes))
+
+
+def _leaf(like: Node, name: str | None) -> Node:
+    return tensor_input(like.dtype, like.static_shape, name)
+
+
+def _sequence(item: Any, title: str, number: int) -> _Sequence:
+    taps: Sequence[int] = (0,)
+    if isinstance(item, Mapping):
+        unknown = set(item) - {"input", "taps"}
+        if unknown or "input" not in item:
+            raise GraphError(f"a sequence of {title} is a tensor or a dict of `input` and `taps`, got {item!r}.")
+        given = item.get("taps", 0)
+        taps = (0,) if given is None else tuple(given) if isinstance(given, list | tuple) else (int(given),)
+        item = item["input"]
+    tensor = as_tensor(item)
+    if not tensor.ndim:
+        raise ShapeError(f"sequence {number} of {title} has no axis to go along: {describe(tensor)}.")
+    own = name_of(tensor)
+    first = tensor.static_shape[1:]
+    leaves = tuple(tensor_input(tensor.dtype, first, f"{own}[t{tap:+d}]" if own and tap else own) for tap in taps)
+    return _Sequence(tensor, tuple(taps), leaves)
+
+
+def _state(item: Any, title: str, number: int) -> _State | None:
+    if item is None:
+        return None
+    taps: tuple[int, ...] = (-1,)
+    if isinstance(item, Mapping):
+        unknown = set(item) - {"initial", "taps"}
+        if unknown:
+            raise GraphError(f"an output of {title} is described by `initial` and `taps`, got {sorted(unknown)}.")
+        given = item.get("taps", -1)
+        taps = (-1,) if given is None else tuple(given) if isinstance(given, list | tuple) else (int(given),)
+        item = item.get("initial")
+        if item is None:
+            return None
+    if not taps or any(not isinstance(tap, int) or tap >= 0 for tap in taps):
+        raise GraphError(f"taps of outputs are negative integers: -1 is the last value; got {list(taps)} in {title}.")
+    initial = as_tensor(item)
+    depth = -min(taps)
+    if taps == (-1,):
+        before: tuple[Node, ...] = (initial,)
+    else:
+        rows = initial.static_shape[0] if initial.ndim else 0
+        if not initial.ndim or (isinstance(rows, int) and rows < depth):
+            raise ShapeError(
+                f"taps {list(taps)} of output {number} of {title} reach {depth} steps back, so `initial` needs as many "
+                f"values along its first axis, got {describe(initial)}."
+            )
+        # With more rows than taps reach back, those before the oldest are not read.
+        before = tuple(initial[depth - 1 - j] for j in range(depth))
+    own = name_of(initial)
+    leaves = tuple(_leaf(value, f"{own}[t-{j + 1}]" if own else None) for j, value in enumerate(before))
+    return _State(taps, leaves, before)
+
+
+def _length(read: Sequence[_Sequence], n_steps: Any, title: str) -> Dim:
+    """The number of steps."""
+    if n_steps is not None:
+        if isinstance(n_steps, int) and n_steps < 0:
+            raise ShapeError(f"`n_steps` of {title} must be >= 0, got {n_steps}; to go backwards: `go_backwards=True`.")
+        length = as_length(n_steps)
+        for sequence in read:
+            if isinstance(length, int) and isinstance(sequence.length, int) and sequence.length < length:
+                raise ShapeError(
+                    f"{title} has {length} steps, and {describe(sequence.tensor)} has elements for "
+                    f"{sequence.length} of them."
+                )
+        return length
+    if not read:
+        raise GraphError(f"{title} has no sequence that tells its number of steps; give `n_steps`.")
+    first, *others = read
+    for other in others:
+        if isinstance(first.length, int) and isinstance(other.length, int) and other.length != first.length:
+            raise ShapeError(
+                f"the sequences of {title} have elements for {first.length} and {other.length} steps:\n"
+                f"  {describe(first.tensor)}\n  {describe(other.tensor)}\ncut the longer one, or give `n_steps`."
+            )
+    known = [s.length for s in read if isinstance(s.length, int)]
+    return known[0] if known else first.length
+
+
+def _outcome(result: Any, title: str) -> tuple[list[Node], Node | None, Mapping[Node, Any], bool]:
+    """Outputs, condition and updates that a step returned, and whether it returned one output alone."""
+    single = not isinstance(result, list | tuple)
+    items = [result] if single else list(result)
+    stop: Node | None = None
+    updates: Mapping[Node, Any] = {}
+    kept: list[Any] = []
+    for item in items:
+        if isinstance(item, until):
+            stop = as_tensor(item.condition)
+        elif isinstance(item, Mapping):
+            updates = item
+        elif isinstance(item, list | tuple) and (not item or not isinstance(item[0], int | float)):
+            # (outputs, updates): outputs in a list of their own.
+            inner, condition, more, single = _outcome(item, title)
+            kept += inner
+            stop = condition if condition is not None else stop
+            updates = more or updates
+        elif item is not None:
+            kept.append(item)
+    if len(items) > len(kept) and len(kept) == 1 and not any(isinstance(i, list | tuple) for i in items):
+        single = True
+    if stop is not None and stop.ndim:
+        raise ShapeError(f"the condition of `until` must be a scalar, got {describe(stop)}.")
+    if stop is not None and stop.dtype != "bool":
+        stop = apply("neq", stop, 0)
+    odd = next((slot for slot in updates if not isinstance(slot, Node) or not isinstance(slot.op, Shared)), None)
+    if odd is not None:
+        raise GraphError(f"the updates of {title} change shared variables, got {odd!r}.")
+    return [as_tensor(item) for item in kept], stop, updates, single or len(kept) == 1
+
+
+def _fitted(output: Node, state: _State) -> Node:
+    """An output in the type of its initial value where that loses nothing: integers and shorter floats are widened."""
+    leaf = state.leaves[0]
+    if output.dtype != leaf.dtype and "key" not in (output.dtype, leaf.dtype):
+        (wide, _), dtype = promote([output, leaf])
+        if dtype == leaf.dtype:
+            return wide
+    return output
+
+
+def _blocks(
+    carried: dict[Node, tuple[Node, Node]],
+    sequences: dict[Node, Node],
+    traced: Sequence[Node],
+    length: Dim,
+    stop: Node | None,
+    truncate: int,
+    keys: Sequence[Node],
+    checkpoint: Checkpoint,
+    title: str,
+) -> Loop:
+    """The loop, or a loop over blocks of steps, whose borders are all that its derivative stores."""
+    if isinstance(truncate, bool) or not isinstance(truncate, int) or truncate < -1:
+        raise ValueError(f"`truncate_gradient` of {title} is a number of steps or -1, got {truncate!r}.")
+    passed = None if truncate == -1 else truncate
+    if checkpoint in (None, "none"):
+        return _scan(carried, sequences, traced, length=length, stop=stop, truncate=passed, keys=keys)
+    if not isinstance(length, int) or stop is not None or passed is not None:
+        raise GraphError(
+            f"`checkpoint` of {title} needs a number of steps that is known when the graph is written, no `until` and "
+            "no `truncate_gradient`."
+        )
+    size = max(1, math.isqrt(length)) if checkpoint == "sqrt" else checkpoint
+    if not isinstance(size, int) or size < 1:
+        raise ValueError(f"`checkpoint` of {title} is 'none', 'sqrt' or a number of steps >= 1, got {checkpoint!r}.")
+    blocks = length // size
+    outer = {leaf: _leaf(leaf, None) for leaf in carried}
+    rows = {leaf: tensor_input(leaf.dtype, (size, *leaf.static_shape)) for leaf in sequences}
+    inner = _scan(
+        {leaf: (outer[leaf], following) for leaf, (_, following) in carried.items()},
+        {leaf: rows[leaf] for leaf in sequences},
+        traced,
+        length=size,
+        keys=keys,
+    )
+    whole = _scan(
+        {outer[leaf]: (first, last) for (leaf, (first, _)), last in zip(carried.items(), inner.last, strict=True)},
+        {
+            rows[leaf]: reshape(tensor[: blocks * size], (blocks, size, *leaf.static_shape))
+            for leaf, tensor in sequences.items()
+        },
+        inner.traces,
+        length=blocks,
+        keys=keys,
+    )
+    traces = [
+        reshape(trace, (blocks * size, *element.static_shape))
+        for trace, element in zip(whole.traces, traced, strict=True)
+    ]
+    rest = length - blocks * size
+    if not rest:
+        return Loop(whole.steps * size, whole.last, tuple(traces))
+    tail = _scan(
+        {leaf: (last, following) for (leaf, (_, following)), last in zip(carried.items(), whole.last, strict=True)},
+        {leaf: tensor[blocks * size :] for leaf, tensor in sequences.items()},
+        traced,
+        length=rest,
+        keys=keys,
+    )
+    joined = [concatenate([a, b]) for a, b in zip(traces, tail.traces, strict=True)]
+    return Loop(whole.steps * size + tail.steps, tail.last, tuple(joined))
+
+
+def map(
+    fn: Callable[..., Any],
+    sequences: Any,
+    non_sequences: Any = None,
+    truncate_gradient: int = -1,
+    go_backwards: bool = False,
+    mode: Any = None,
+    name: str | None = None,
+    return_updates: bool = True,
+) -> Any:
+    """`fn` of every element along the first axis of `sequences`; arguments and result as those of `scan`."""
+    return scan(
+        fn, sequences, None, non_sequences, None, truncate_gradient, go_backwards, name=name,
+        return_updates=return_updates,
+    )  # fmt: skip
+
+
+def reduce(
+    fn: Callable[..., Any],
+    sequences: Any,
+    outputs_info: Any,
+    non_sequences: Any = None,
+    go_backwards: bool = False,
+    mode: Any = None,
+    name: str | None = None,
+    return_updates: bool = True,
+) -> Any:
+    """The last outputs of `scan(fn, sequences, outputs_info, non_sequences)`: initial values where there is no step."""
+    found = scan(
+        fn, sequences, outputs_info, non_sequences, None, -1, go_backwards, name=name, return_list=True,
+        return_updates=True,
+    )  # fmt: skip
+    outputs, updates = found
+    last = [output[-1] for output in outputs]
+    given: Any = last[0] if len(last) == 1 else last
+    return (given, updates) if return_updates else given
+
+
+def foldl(
+    fn: Callable[..., Any],
+    sequences: Any,
+    outputs_info: Any,
+    non_sequences: Any = None,
+    mode: Any = None,
+    name: str | None = None,
+    return_updates: bool = True,
+) -> Any:
+    """`reduce` from the first element to the last."""
+    return reduce(fn, sequences, outputs_info, non_sequences, name=name, return_updates=return_updates)
+
+
+def foldr(
+    fn: Callable[..., Any],
+    sequences: Any,
+    outputs_info: Any,
+    non_sequences: Any = None,
+    mode: Any = None,
+    name: str | None = None,
+    return_updates: bool = True,
+) -> Any:
+    """`reduce` from the last element to the first."""
+    return reduce(fn, sequences, outputs_info, non_sequences, True, name=name, return_updates=return_updates)
+
+
+def while_loop(
+    condition: Callable[..., TensorLike], body: Callable[..., Any], initial: Any, max_steps: int | None = None
+) -> Any:
+    """Repeat `body` as long as `condition` holds, as `jax.lax.while_loop` does.
+
+    condition  function of the values, tells whether another step is done
+    body       function of the values, returns the next ones: as many, of the same types
+    initial    one value, or a tuple or list of values
+    max_steps  the loop ends after so many steps at the latest
+
+    The result has the form of `initial`. Derivatives run the loop once to count its steps.
+    """
+    single = not isinstance(initial, list | tuple)
+    values = [as_tensor(value) for value in _listed(initial)]
+    if not values:
+        raise GraphError("a loop needs at least one value to carry.")
+    start = _serial()
+    leaves = [_leaf(value, name_of(value)) for value in values]
+    found = [as_tensor(value) for value in _listed(body(*leaves))]
+    if len(found) != len(values):
+        raise GraphError(
+            f"the loop carries {len(values)} values and its body returns {len(found)}; it must return all."
+        )
+    found = [_fitted(output, _State((-1,), (leaf,), ())) for output, leaf in zip(found, leaves, strict=True)]
+    goes = as_tensor(condition(*leaves))
+    if goes.ndim or goes.dtype == "key":
+        raise ShapeError(f"the condition of a loop must be a bool scalar, got {describe(goes)}.")
+    goes = goes if goes.dtype == "bool" else apply("neq", goes, 0)
+    begins = substitute([goes], dict(zip(leaves, values, strict=True)))[0]
+    again = substitute([goes], dict(zip(leaves, found, strict=True)))[0]
+    if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 0):
+        raise ValueError(f"`max_steps` is an integer >= 0, got {max_steps!r}.")
+    bound = UNBOUNDED if max_steps is None else max_steps
+    keys = [key for key in _fresh_keys([*found, again]) if key.op.serial > start]  # type: ignore[attr-defined]  # Input
+    loop = _scan(
+        dict(zip(leaves, zip(values, found, strict=True), strict=True)),
+        {},
+        [],
+        length=bound,
+        limit=apply("where", begins, step_limit(bound), step_limit(0)),
+        stop=apply("logical_not", again),
+        keys=keys,
+    )
+    return loop.last[0] if single else type(initial)(loop.last)
+
+
+export(globals())
