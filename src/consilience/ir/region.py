@@ -11,6 +11,7 @@ from consilience.errors import GraphError
 from consilience.ir.leaves import Parameter, is_leaf
 from consilience.ir.node import Node
 from consilience.ir.op import Op
+from consilience.ir.side_tables import carrying_marks, without_sources
 from consilience.ir.traversal import substitute, topological
 from consilience.ir.types import TensorType
 from consilience.record import Record, field_names, replace
@@ -69,4 +70,6 @@ def close(results: Sequence[Node], leading: Sequence[Node] = ()) -> tuple[Region
     operands = tuple(dict.fromkeys((*leading, *leaves)))
     types = tuple(operand.tensor_type for operand in operands)
     replacements = {operand: Node(Parameter(i, types[i])) for i, operand in enumerate(operands)}
-    return Region(types, tuple(substitute(results, replacements))), operands
+    with without_sources(), carrying_marks():  # what the user wrote inside keeps its names and lines
+        inside = substitute(results, replacements)
+    return Region(types, tuple(inside)), operands
