@@ -43,6 +43,7 @@ from consilience.lower.expand import expand
 from consilience.lower.hoisting import hoist
 from consilience.lower.program import Program, lower
 from consilience.lower.sharing import share_exponentials
+from consilience.lower.small_tensors import in_numbers
 from consilience.lower.specialise import specialise
 from consilience.lower.views import gathered_lengths, proved_inside, static
 from consilience.native import jit, target
@@ -91,7 +92,7 @@ class Compiled:
         self.origins = outputs if origins is None else origins
         check_sizes(sizes_of(topological(outputs)), {})
         with without_sources():
-            primitive = fold(share_exponentials(expand(outputs)))
+            primitive = fold(share_exponentials(in_numbers(expand(outputs))))
             cut, leaves, self._prepared = hoist(primitive, self._data)
             program = lower(inputs, cut, leaves)
         host = target.host()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from consilience.ir import Constant, Node, TensorType, is_leaf, users
 from consilience.lower import segments
@@ -44,9 +44,10 @@ ANYWHERE = Storage("workspace", -1, "float64", 0)
 class Forms:
     """The decisions about a graph."""
 
-    def __init__(self, order: list[Node], outputs: list[Node]) -> None:
+    def __init__(self, order: list[Node], outputs: list[Node], numbers: Collection[Node] = ()) -> None:
         self.order = order
         self.outputs = outputs
+        self.numbers = numbers
         self.form: dict[Node, str] = {}
         self.level: dict[Node, int] = {}
         self.users: dict[Node, list[Node]] = {}
@@ -85,16 +86,19 @@ def domain_of(node: Node) -> Lengths:
     return tuple(n for n in static(shape) if n != 1)
 
 
-def decide(order: list[Node], outputs: Sequence[Node], given: Mapping[Node, View]) -> Forms:
+def decide(
+    order: list[Node], outputs: Sequence[Node], given: Mapping[Node, View], numbers: Collection[Node] = ()
+) -> Forms:
     """Forms, levels and what must be stored, for a graph in topological order.
 
-    given   nodes whose values exist already, with their places
+    given     nodes whose values exist already, with their places
+    numbers   those of them that are in registers
     """
     for unsorted in (True, False):
         grouped = segments.find(order, unsorted)
-        forms = _decide(order, outputs, given, grouped)
+        forms = _decide(order, outputs, given, numbers, grouped)
         if len(order) > LONGEST_BODY and (ends := _ends_of_bodies(forms)):
-            forms = _decide(order, outputs, given, grouped, ends)
+            forms = _decide(order, outputs, given, numbers, grouped, ends)
         if _reorderable(forms):
             break
     return forms
@@ -104,10 +108,11 @@ def _decide(
     order: list[Node],
     outputs: Sequence[Node],
     given: Mapping[Node, View],
+    numbers: Collection[Node],
     grouped: dict[Node, Node],
     ends: frozenset[Node] = frozenset(),
 ) -> Forms:
-    forms = Forms(order, list(outputs))
+    forms = Forms(order, list(outputs), numbers)
     forms.ends = ends
     present = set(given)
     forms.layouts.update(given)
@@ -201,7 +206,11 @@ def _form(forms: Forms, node: Node) -> str:
         return INVARIANT
     if is_view(node):
         operand = node.inputs[0]
-        in_register = forms.form[operand] == INVARIANT or (forms.form[operand] == REDUCE and forms.size(operand) == 1)
+        in_register = (
+            forms.form[operand] == INVARIANT
+            or (forms.form[operand] == REDUCE and forms.size(operand) == 1)
+            or operand in forms.numbers
+        )
         return INVARIANT if in_register else _view_form(forms, node)
     if isinstance(op, Elementwise | Cast):
         return INVARIANT if all(forms.scalar_like(i) for i in node.inputs) else LOOP

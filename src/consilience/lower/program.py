@@ -67,6 +67,7 @@ class Lowering:
         self.buffers = self.program.buffers
         self.constant_numbers: dict[Node, int] = {}
         self.members: dict[Node, list[View]] = {}
+        self.numbers: set[Node] = set()  # leaves of the bodies of loops that are in registers
         for place, leaves in (("inputs", inputs), ("constants", data)):
             for number, leaf in enumerate(leaves):
                 shape = static(leaf.static_shape)
@@ -111,7 +112,7 @@ class Lowering:
     def steps(self, outputs: Sequence[Node], targets: dict[Node, View], given: dict[Node, View]) -> list[Step]:
         """Steps that compute the outputs into their targets; `given` values exist already."""
         order = topological(outputs, stop=given.__contains__)
-        forms = decide(order, outputs, given)
+        forms = decide(order, outputs, given, self.numbers)
         self._place(forms, targets, given)
         kept = self._kept_scalars(forms, targets, given)
         levels: list[list[Step]] = [[] for _ in range(max(forms.level.values(), default=0) + 2)]

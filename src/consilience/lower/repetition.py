@@ -26,7 +26,7 @@ from consilience.lower.steps import (
     written,
 )
 from consilience.lower.views import IOTA, Storage, View, static, whole
-from consilience.ops.scan import Parts, parts
+from consilience.ops.scan import LoopParts, parts
 
 if TYPE_CHECKING:
     from consilience.lower.program import Lowering
@@ -76,6 +76,10 @@ def loop(lowering: Lowering, forms: Forms, node: Node) -> list[Step]:
     if _may_end_early(of):
         before += [fusion.fill(constant(0, t.storage.dtype), t) for t in traces if t.size]
 
+    lowering.numbers.update(number.leaf for number in numbers)
+    lowering.numbers.update(
+        element.leaf for element in elements if element.home is not None and element.leaf is not None
+    )
     steps, own = lowering.inside(body, targets, given)
     for node_again, target in again:
         if node_again in own or node_again in given:
@@ -134,7 +138,7 @@ def _element_storage(lowering: Lowering, of: View) -> Storage:
     return Storage("element", program.elements, of.storage.dtype, max(span, math.prod(of.shape[1:])))
 
 
-def _may_end_early(of: Parts) -> bool:
+def _may_end_early(of: LoopParts) -> bool:
     """Whether a loop may do fewer steps than its traces have places."""
     known = constant_value(of.limit)
     return of.op.until or known is None or int(known) != of.op.length

@@ -111,7 +111,7 @@ class Scan(Op):
         return f"scan({kinds}{', until' if self.until else ''}{', reverse' if self.reverse else ''})"
 
 
-class Parts(Record):
+class LoopParts(Record):
     """Operands and results of a loop by kind.
 
     limit     the number of steps at most
@@ -145,13 +145,13 @@ class Parts(Record):
         return self.inside[self.op.carried + self.op.sequences :]
 
 
-def parts(node: Node) -> Parts:
+def parts(node: Node) -> LoopParts:
     """The operands of a loop by kind."""
     op = node.op
     assert isinstance(op, Scan)
     limit, *operands = node.inputs
     first, second = op.carried, op.carried + op.sequences
-    return Parts(op, limit, tuple(operands[:first]), tuple(operands[first:second]), tuple(operands[second:]))
+    return LoopParts(op, limit, tuple(operands[:first]), tuple(operands[first:second]), tuple(operands[second:]))
 
 
 class Loop(Record):
@@ -237,9 +237,9 @@ def scan(
     inside = {leaf: Node(Parameter(i, types[i])) for i, leaf in enumerate((*leaves, *outside))}
     body = Region(types, tuple(exchange(wanted, inside)))
     op = Scan(body, length, len(states), len(own), stop is not None, reverse, truncate)
-    initial = [first for first, _ in states.values()]
+    begins = [first for first, _ in states.values()]
     steps = length_of(length) if limit is None else limit
-    loop = results(Node(op, steps, *initial, *own.values(), *outside))
+    loop = results(Node(op, steps, *begins, *own.values(), *outside))
     return replace(loop, last=loop.last[: len(carried)])
 
 

@@ -130,7 +130,7 @@ def scan(
             )  # fmt: skip
 
         return decorated
-    title = name or getattr(fn, "__name__", "scan")
+    title = name or str(getattr(fn, "__name__", "scan"))
     start = _serial()
     read = [_sequence(item, title, i) for i, item in enumerate(_listed(sequences))]
     states = [_state(item, title, i) for i, item in enumerate(_listed(outputs_info))]
@@ -157,7 +157,7 @@ def scan(
     carried.update({leaf: (slot, as_tensor(updates[slot])) for slot, leaf in slots.items()})
     if slots:
         made = substitute(made, slots)
-        carried = {leaf: (first, *substitute([value], slots)) for leaf, (first, value) in carried.items()}
+        carried = {leaf: (first, substitute([value], slots)[0]) for leaf, (first, value) in carried.items()}
         stop = None if stop is None else substitute([stop], slots)[0]
     elements = {
         leaf: sequence.shifted(tap, length, go_backwards)

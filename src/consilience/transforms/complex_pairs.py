@@ -13,7 +13,18 @@ from typing import TypeAlias
 import numpy as np
 
 from consilience.errors import MissingRuleError
-from consilience.ir import COMPLEXES, Constant, Node, TensorType, TupleType, constant, is_leaf, rebuild, topological
+from consilience.ir import (
+    COMPLEXES,
+    Constant,
+    Node,
+    TensorType,
+    TupleType,
+    constant,
+    is_leaf,
+    rebuild,
+    tensor_input,
+    topological,
+)
 from consilience.ir.side_tables import describe
 from consilience.ops import (
     BroadcastTo,
@@ -24,6 +35,7 @@ from consilience.ops import (
     ExpandDims,
     Index,
     IndexUpdate,
+    Item,
     MatMul,
     Reduce,
     Reshape,
@@ -35,6 +47,8 @@ from consilience.ops import (
 )
 from consilience.ops.dtypes import part_of
 from consilience.ops.index import getitem
+from consilience.ops.scan import Scan, fresh, scan
+from consilience.ops.scan import parts as parts_of_loop
 from consilience.ops.shape import broadcast_to, concatenate
 
 Pair: TypeAlias = tuple[Node, Node]
@@ -59,8 +73,19 @@ def without_complex(outputs: Sequence[Node]) -> tuple[list[Node], dict[Node, Nod
         return list(outputs), {}
     real: dict[Node, Node] = {}
     pairs: dict[Node, Pair] = {}
+    loops: dict[Node, list[Node | Pair]] = {}
     for node in order:
-        if is_complex(node):
+        if isinstance(node.op, Scan) and any(
+            t.dtype in COMPLEXES for t in node.op.body.parameters + node.op.body.result_types
+        ):
+            loops[node] = _loop(node, real, pairs)
+        elif isinstance(node.op, Item) and node.inputs[0] in loops:
+            member = loops[node.inputs[0]][node.op.position]
+            if isinstance(member, tuple):
+                pairs[node] = member
+            else:
+                real[node] = member
+        elif is_complex(node):
             pairs[node] = _pair(node, real, pairs)
         elif any(i in pairs for i in node.inputs):
             real[node] = _real(node, real, pairs)
@@ -124,6 +149,58 @@ def _pair(node: Node, real: dict[Node, Node], pairs: dict[Node, Pair]) -> Pair:
     if isinstance(op, Reduce) and op.kind == "prod":
         return _product(node, pairs[node.inputs[0]], op.axes)
     raise _missing(node)
+
+
+def _loop(node: Node, real: dict[Node, Node], pairs: dict[Node, Pair]) -> list[Node | Pair]:
+    """The results of a loop that carries, reads and traces the parts of complex values."""
+    of = parts_of_loop(node)
+    op = of.op
+    carried, heads = [_split(c) for c in of.carries], [_split(h) for h in of.heads]
+    constants = [apply("complex", *pairs[c]) if c in pairs else real[c] for c in of.constants]
+    written = op.body.apply(*(value for value, _ in (*carried, *heads)), *constants)
+    flat = [part for result in written for part in _in_parts(result)]
+    made = iter(without_complex(flat)[0])
+    groups = [[next(made) for _ in _in_parts(result)] for result in written]
+    states: dict[Node, tuple[Node, Node]] = {}
+    for (_, leaves), initial, following in zip(carried, of.initial, groups, strict=False):
+        states.update(zip(leaves, zip(_outer(initial, real, pairs), following, strict=True), strict=True))
+    sequences: dict[Node, Node] = {}
+    for (_, leaves), sequence in zip(heads, of.sequences, strict=True):
+        sequences.update(zip(leaves, _outer(sequence, real, pairs), strict=True))
+    traced = groups[op.carried : op.carried + op.traces]
+    loop = scan(
+        states,
+        sequences,
+        [part for group in traced for part in group],
+        length=op.length,
+        limit=real[of.limit],
+        stop=groups[-1][0] if op.until else None,
+        reverse=op.reverse,
+        truncate=op.truncate,
+    )
+    found: list[Node | Pair] = [loop.steps]
+    for results, sizes in ((iter(loop.last), groups[: op.carried]), (iter(loop.traces), traced)):
+        for group in sizes:
+            members = [next(results) for _ in group]
+            found.append(members[0] if len(members) == 1 else (members[0], members[1]))
+    return found
+
+
+def _split(parameter: Node) -> tuple[Node, tuple[Node, ...]]:
+    """A value of a body, and the leaves it is made of."""
+    if not is_complex(parameter):
+        leaf = fresh(parameter)
+        return leaf, (leaf,)
+    leaves = tuple(tensor_input(part_of(parameter.dtype), parameter.static_shape) for _ in range(2))
+    return apply("complex", *leaves), leaves
+
+
+def _in_parts(result: Node) -> tuple[Node, ...]:
+    return (apply("real", result), apply("imag", result)) if is_complex(result) else (result,)
+
+
+def _outer(node: Node, real: dict[Node, Node], pairs: dict[Node, Pair]) -> tuple[Node, ...]:
+    return pairs[node] if node in pairs else (real[node],)
 
 
 def _real(node: Node, real: dict[Node, Node], pairs: dict[Node, Pair]) -> Node:

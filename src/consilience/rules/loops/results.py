@@ -11,7 +11,7 @@ from consilience.ir import Node, constant, constant_value, rebuild, substitute, 
 from consilience.ir.dimension import non_negative
 from consilience.ops import BroadcastTo, Index, Item
 from consilience.ops.index import At
-from consilience.ops.scan import Parts, Scan, fresh, parts, results, scan
+from consilience.ops.scan import LoopParts, Scan, fresh, parts, results, scan
 from consilience.ops.shape import broadcast_to, length_of
 from consilience.rules.loops.equality import arranged, equal_states
 
@@ -118,7 +118,7 @@ def _smaller(node: Node, read: set[int]) -> dict[int, Node]:
     return found
 
 
-def _needed(of: Parts, last: set[int], wanted: Sequence[Node]) -> set[int]:
+def _needed(of: LoopParts, last: set[int], wanted: Sequence[Node]) -> set[int]:
     """Carried values that are read at the end, or by what is wanted in a step, or for one of these."""
     positions = {carry: k for k, carry in enumerate(of.carries)}
     needed: set[int] = set()

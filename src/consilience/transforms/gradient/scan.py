@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from consilience.ir import FLOATS, Dim, Node, Region, tensor_input, topological
 from consilience.ops.index import getitem
-from consilience.ops.scan import UNBOUNDED, Loop, Parts, Scan, parts, results, scan
+from consilience.ops.scan import UNBOUNDED, Loop, LoopParts, Scan, parts, results, scan
 from consilience.ops.shape import as_length, concatenate, full
 from consilience.record import replace
 from consilience.transforms.gradient.engine import accumulate
@@ -61,12 +61,18 @@ def _scan(node: Node, g: tuple[Node | None, ...], wanted: Sequence[bool]) -> Cot
         **{stands[h]: sequence for h, sequence in zip(of.heads, of.sequences, strict=True)},
         **{seed: trace for seed, (_, trace) in seeds.items() if trace is not None},
     }
+    # What is linear in a carried value does not read it: then its trace is not asked for.
+    used = set(topological([*made.values(), *(totals[f] for f in fixed)]))
     backward = scan(
         {
             **{onwards[c]: (_start(c, last[i], outer), made[c]) for i, c in enumerate(of.carries) if c in onwards},
             **{totals[f]: (zeros_like(outer[f]), totals[f] + made[f]) for f in fixed},
         },
-        {leaf: value if window is None else getitem(value, slice(-window, None)) for leaf, value in seen.items()},
+        {
+            leaf: value if window is None else getitem(value, slice(-window, None))
+            for leaf, value in seen.items()
+            if leaf in used
+        },
         [made[h] for h in heads],
         length=op.length if window is None else window,
         limit=(forward.steps if op.until else of.limit) if window is None else None,
@@ -89,7 +95,7 @@ def _without_stop(op: Scan) -> Region:
     return Region(op.body.parameters, op.body.results[: op.carried + op.traces])
 
 
-def _with_states(node: Node, of: Parts) -> tuple[Loop, tuple[Node, ...]]:
+def _with_states(node: Node, of: LoopParts) -> tuple[Loop, tuple[Node, ...]]:
     """The loop with traces of its carried values before every step, and those traces."""
     op, count = of.op, of.op.carried + of.op.traces
     kept = (*op.body.results[:count], *of.carries, *op.body.results[count:])
@@ -97,7 +103,7 @@ def _with_states(node: Node, of: Parts) -> tuple[Loop, tuple[Node, ...]]:
     return loop, loop.traces[op.traces :]
 
 
-def _active(of: Parts, wanted: Sequence[bool]) -> set[Node]:
+def _active(of: LoopParts, wanted: Sequence[bool]) -> set[Node]:
     """Parameters of the body through which a derivative reaches an operand that is asked for."""
     active = {p for p, asked in zip(of.inside, wanted, strict=True) if asked and p.dtype in FLOATS}
     while True:
@@ -122,7 +128,7 @@ def _window(op: Scan) -> int | None:
     return op.truncate
 
 
-def _arranged(of: Parts, asked: set[Node], loop: Loop, window: int | None) -> list[Node | None]:
+def _arranged(of: LoopParts, asked: set[Node], loop: Loop, window: int | None) -> list[Node | None]:
     """Cotangents of carried values, sequences and constants, in the order of the operands."""
     last, traces = iter(loop.last), iter(loop.traces)
     made: dict[Node, Node] = {}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from consilience.ir import Node, constant, tensor_input
 from consilience.ir.types import Shape
 from consilience.ops import Iota, apply, reduce
-from consilience.ops.scan import Parts, Scan, parts, scan
+from consilience.ops.scan import LoopParts, Scan, parts, scan
 from consilience.ops.shape import broadcast_to, expand_dims, moveaxis
 from consilience.transforms.vectorize.engine import propagate
 from consilience.transforms.vectorize.table import Operand, batched_form
@@ -56,7 +56,7 @@ def _scan(node: Node, operands: Sequence[Operand], batch: Shape) -> list[Node]:
 
 
 def _uneven(
-    of: Parts,
+    of: LoopParts,
     limit: Operand,
     carried: dict[Node, tuple[Node, Node]],
     sequences: dict[Node, Node],
