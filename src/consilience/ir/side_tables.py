@@ -81,6 +81,13 @@ def pass_on(old: Node, new: Node) -> None:
         _sources.setdefault(new, _sources[old])
 
 
+def lend_source(origin: Node, nodes: Iterable[Node]) -> None:
+    """Give the source line of one node to those that have none, such as the formulas behind a random variable."""
+    if origin in _sources:
+        for node in nodes:
+            _sources.setdefault(node, _sources[origin])
+
+
 def carry(old: Node, new: Node) -> None:
     """As `pass_on` inside `carrying_marks`; elsewhere nothing, since most values of lowered graphs are never shown."""
     if getattr(_state, "carrying", False):

@@ -365,6 +365,12 @@ class Model(ModelVariables):
 
     # ---- examination
 
+    def labelled_outputs(self) -> list[tuple[Node, str]]:
+        """Random variables, deterministics and potentials, with "observed" beside those that are."""
+        observed = {v.name for v in self.observed}
+        shown = {name: node for name, node in self.named.items() if name not in self.data}
+        return [(node, "[observed]" if name in observed else "") for name, node in shown.items()]
+
     def point_logps(self, point: functions.Point | None = None, round_vals: int | None = None) -> dict[str, float]:
         """Log density of each variable with its Jacobian, and each potential; they sum to the model's.
 

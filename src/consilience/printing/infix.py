@@ -10,11 +10,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from consilience.ir import Constant, Dimension, Input, Node, Parameter, Region, Shared, topological
+from consilience.ir import Constant, Dimension, Input, Node, Parameter, Region, Shared, TensorType, topological
 from consilience.ir.region import regions_of
 from consilience.ir.side_tables import name_of
 from consilience.ops import (
     ArgReduce,
+    Assume,
     BroadcastTo,
     Cast,
     Cumulative,
@@ -70,8 +71,9 @@ def pprint(graph: GraphLike) -> str:
         return texts[0]
     lines = list(writer.lines)
     for number, ((node, label), text) in enumerate(zip(outputs, texts, strict=True)):
-        called = label or name_of(node) or ("result" if len(outputs) == 1 else f"result {number}")
-        lines.append(f"{called} = {text}")
+        called = name_of(node) or label or ("result" if len(outputs) == 1 else f"result {number}")
+        if text != called:
+            lines.append(f"{called} = {text}")
     return "\n".join(lines)
 
 
@@ -155,6 +157,8 @@ def _written(node: Node, operands: Sequence[Text], bodies: bool = True) -> Text:
             rounded = op.function == "neg" and any(mark in plain[0] for mark in _ROUNDED)
             return sign + _grouped(operands[0], strength + rounded), strength
         return f"{op.function}({', '.join(plain)})", ATOM
+    if isinstance(op, Assume):
+        return operands[0]
     if isinstance(op, MatMul):
         return f"{_grouped(operands[0], 6)} @ {_grouped(operands[1], 7)}", 6
     if isinstance(op, Index):
@@ -165,7 +169,10 @@ def _written(node: Node, operands: Sequence[Text], bodies: bool = True) -> Text:
     if isinstance(op, Item):
         return f"{_grouped(operands[0], ATOM)}[{op.position}]", ATOM
     if type(op).__module__.startswith("consilience.distributions"):
-        return f"{op!r}({', '.join(plain)})", ATOM
+        shown = [
+            text for text, operand in zip(plain, node.inputs, strict=True) if operand.type != TensorType("key", ())
+        ]
+        return f"{op!r}({', '.join(shown)})", ATOM
     inside = regions_of(op)
     if inside:
         graphs = [f"{name}={_region(region) if bodies else '{…}'}" for name, region in inside.items()]

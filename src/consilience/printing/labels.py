@@ -52,7 +52,7 @@ def operation(op: Op) -> str:
     if isinstance(op, Parameter):
         return f"*{op.position}"
     if isinstance(op, Input | Shared):
-        return f"<{op.of!r}>"
+        return repr(op.of)
     if type(op).__repr__ is not Op.__repr__:
         return repr(op)
     shown = [f"{name}={value!r}" for name in field_names(op) if not _holds_region(value := getattr(op, name))]
