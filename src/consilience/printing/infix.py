@@ -109,6 +109,9 @@ class _Writer:
             if _is_plain(node):
                 self.known[node] = _leaf(node), ATOM
                 continue
+            if isinstance(node.op, Assume):
+                self.known[node] = self.known[node.inputs[0]]
+                continue
             text = _written(node, [self.known[i] for i in node.inputs])
             shared = uses.get(node, 0) + (node in wanted) > 1 and bool(node.inputs)
             if uses.get(node) and (shared or len(text[0]) > LONG):
@@ -210,6 +213,8 @@ def _indices(specification: Specification, arrays: Sequence[str]) -> str:
             shown.append(str(entry.position))
         else:
             shown.append(next(remaining))
+    while len(shown) > 1 and shown[-1] == ":":
+        shown.pop()
     return ", ".join(shown)
 
 

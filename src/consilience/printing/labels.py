@@ -68,8 +68,7 @@ def constant_text(op: Constant) -> str:
     array = op.array
     if array.size == 1 and not array.ndim:
         return repr(array.item())
-    with np.printoptions(threshold=6, edgeitems=2, precision=4):
-        return " ".join(str(array).split())
+    return " ".join(np.array2string(array, threshold=6, edgeitems=2, precision=4, separator=", ").split())
 
 
 def title(node: Node) -> str:

@@ -1,0 +1,195 @@
+"""What compiled functions tell of themselves: rules and terms, loops as Python and as LLVM, times of kernels."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import numpy as np
+import pytest
+
+import consilience as pm
+import consilience.tensor as pt
+from consilience.backends.kernel_profile import KernelProfile
+from consilience.errors import GraphError
+from consilience.ir import Input, Node, topological
+from tests.printing.graphs import branch, covering, loop, of_row
+
+LOGISTIC = np.linspace(-2.0, 2.0, 101)
+
+
+def logistic() -> pt.Function:
+    """A logistic regression as people write it, with a slip of numerics in every line."""
+    slope, x, y = pt.scalar("slope"), pt.vector("x"), pt.vector("y")
+    p = 1 / (1 + pt.exp(-slope * x))
+    loss = -(y * pt.log(p) + (1 - y) * pt.log(1 - p)).sum()
+    f: pt.Function = pt.function([slope, x, y], [loss, pt.grad(loss, slope)], name="logistic")
+    return f
+
+
+class TestExplanation:
+    def test_names_rules_with_the_terms_before_and_after_and_the_users_line(self) -> None:
+        report = logistic().explain()
+        rules = {rule.rule: rule for rule in report.rules}
+        assert "1 - sigmoid" in rules
+        assert rules["log of sigmoid"].count == len(rules["log of sigmoid"].applications) == 2
+        assert report.computed < report.written
+        text = str(report)
+        assert re.search(
+            r"1 - sigmoid\n +1\.0 - sigmoid\(slope \* x\)  →  sigmoid\(.*\)   \(.*test_inspection\.py:\d+\)", text
+        )
+        assert "what is computed:" in text
+        assert text.endswith("all of it is machine code.")
+
+    def test_says_what_runs_in_python(self) -> None:
+        x = pt.vector("x")
+        assert pt.function([x], x + 1, mode="PY").explain().python == (
+            "everything: the backend 'reference' computes value by value with NumPy",
+        )
+        (staged,) = pt.function([x], x[x > 0]).explain().python
+        assert "lengths that depend on values are computed first" in staged
+        z = pt.zvector("z")
+        assert any("complex" in line for line in pt.function([z], z * 2).explain().python)
+        assert "in Python, holding the interpreter's lock:" in str(pt.function([x], x[x > 0]).explain())
+
+    def test_of_a_graph_as_written_knows_no_rules(self) -> None:
+        x = pt.vector("x")
+        report = pt.function([x], pt.log(pt.exp(x)), mode="FAST_COMPILE").explain()
+        assert not report.rules
+        assert report.result == "log(exp(x))"
+
+    def test_of_loops_reaches_inside(self) -> None:
+        out = loop()
+        f = pt.function([n for n in topological(out) if isinstance(n.op, Input)], out)
+        assert f.explain().computed > 20
+
+    def test_of_a_models_density_names_the_lines_of_its_variables(self) -> None:
+        with pm.Model() as model:
+            scale = pm.HalfNormal("scale")
+            pm.Normal("y", 0.0, scale, observed=[1.0, 2.0])
+        f = model.compile_logp().f
+        assert "test_inspection.py" in str(f.explain())
+        assert pm.compile([scale], scale + 1).explain().result == "1.0 + scale"
+
+
+class TestLoweredLoops:
+    def test_every_op_of_the_table_is_readable_python(self) -> None:
+        for row in covering():
+            nodes, arrays, outputs = of_row(row)
+            f = pt.function(nodes, outputs, on_unused_input="ignore")
+            text = f.lowered(*arrays)
+            tree = ast.parse(text)
+            assert any(isinstance(s, ast.FunctionDef) and s.name == "entry" for s in tree.body), row.text
+            assert "define i64 @entry" in f.llvm(*arrays).replace('"', "")
+
+    def test_names_inputs_and_writes_loops_as_people_would(self) -> None:
+        x, y = pt.vector("x"), pt.vector("y")
+        f = pt.function([x, y], (x * y + 1).sum())
+        text = f.lowered(np.ones(7), np.ones(7))
+        assert "# inputs: x float64[7], y float64[7]" in text
+        assert "    for i in range(7):\n        total +=" in text
+        assert "x[i] * y[i]" in text
+        assert "output0[0] = " in text
+
+    def test_scalar_loops_and_branches_compute_what_the_function_computes(self) -> None:
+        """The text is run by Python, with lists for arrays."""
+        x, limit = pt.vector("x"), pt.scalar("limit")
+
+        def step(value: Node, last: Node) -> Node:
+            return pt.where(value > limit, last * 0.5, last + value)
+
+        path = pt.scan(step, sequences=[x], outputs_info=[pt.constant(1.0)], return_updates=False)
+        f = pt.function([x, limit], [path, path.max()])
+        arrays = [np.array([0.5, 3.0, -1.0, 4.0, 0.25]), np.array(2.0)]
+        text = f.lowered(*arrays)
+        known = {"maximum": max, "isnan": lambda a: a != a, "abs": abs, "min": min, "i64": int, "f64": float}
+        exec(text, known)
+        wanted = f(*arrays)
+        results = [np.zeros(np.shape(w)).ravel() if np.ndim(w) else np.zeros(1) for w in wanted]
+        workspace = np.zeros(10_000)
+        status = known["entry"]([a.ravel() for a in arrays], results, workspace, [np.zeros(1)] * 9)  # type: ignore[operator]
+        assert status == 0
+        for found, meant in zip(results, wanted, strict=True):
+            np.testing.assert_allclose(found, np.ravel(meant))
+
+    def test_needs_shapes_unless_they_are_known(self) -> None:
+        x = pt.vector("x")
+        f = pt.function([x], x.sum(), name="total")
+        with pytest.raises(TypeError, match="shapes of the inputs of `total` are not known yet: call it first"):
+            f.lowered()
+        f(np.ones(5))
+        assert "range(5)" in f.lowered()
+        fixed = pt.vector("y", shape=(3,))
+        assert "range(3)" in pt.function([fixed], fixed.sum()).lowered()
+        masked = pt.function([x], x[x > 0], name="masked")
+        masked(np.ones(3))
+        with pytest.raises(TypeError, match="lengths in `masked` depend on values, so give those"):
+            masked.lowered()
+        assert masked.lowered(np.ones(3)).count("def entry") == 2
+
+    def test_is_refused_where_there_is_no_machine_code(self) -> None:
+        x = pt.vector("x")
+        f = pt.function([x], x + 1, mode="PY", name="slow")
+        for look in (f.lowered, f.llvm, f.profile_kernels):
+            with pytest.raises(GraphError, match="`slow` was compiled for the backend 'reference'"):
+                look(np.ones(2))
+
+
+class TestKernelProfile:
+    def test_every_op_of_the_table_has_its_time(self) -> None:
+        for row in covering():
+            nodes, arrays, outputs = of_row(row)
+            f = pt.function(nodes, outputs, on_unused_input="ignore")
+            profile = f.profile_kernels(*arrays, repeat=3)
+            assert isinstance(profile, KernelProfile)
+            assert all(kernel.seconds >= 0.0 and kernel.size >= 0 for kernel in profile.kernels), row.text
+            assert str(profile)
+
+    @pytest.mark.parametrize("graph", [branch, loop])
+    def test_loops_and_branches_are_kernels(self, graph: object) -> None:
+        outputs = graph()  # type: ignore[operator]  # a function
+        f = pt.function([n for n in topological(outputs) if isinstance(n.op, Input)], outputs)
+        values = [np.ones(10) if v.ndim else np.array(True if v.dtype == "bool" else 0.5) for v in f.inputs]
+        assert f.profile_kernels(*values, repeat=3).kernels
+
+    def test_counts_bytes_and_operations_and_names_the_users_lines(self) -> None:
+        x, y = pt.vector("x"), pt.vector("y")
+        f = pt.function([x, y], (x * y + x).sum())
+        profile = f.profile_kernels(np.ones(100_000), np.ones(100_000), repeat=5)
+        kernel = max(profile.kernels, key=lambda k: k.seconds)
+        assert kernel.size == 2 * 8 * 100_000
+        assert kernel.operations == pytest.approx(3 * 100_000, rel=1e-3)
+        assert any("test_inspection.py" in place for place in kernel.sources)
+        assert "mul" in kernel.title
+        assert kernel.memory_share > 0.0
+        assert profile.call_seconds >= profile.code_seconds * 0.5
+        assert "GB/s" in str(profile)
+
+    def test_times_are_those_of_the_code(self) -> None:
+        """Kernels together take about as long as a call in which little else happens."""
+        x = pt.vector("x")
+        profile = pt.function([x], pt.exp(pt.sin(x)).sum()).profile_kernels(np.ones(300_000), repeat=15)
+        total = sum(k.seconds for k in profile.kernels)
+        assert 0.5 * profile.code_seconds < total < 1.5 * profile.code_seconds
+
+    def test_leaves_shared_values_alone(self) -> None:
+        counter = pt.shared(0, name="counter")
+        f = pt.function([], counter * 2, updates={counter: counter + 1})
+        f.profile_kernels(repeat=3)
+        assert counter.get_value() == 0
+
+    def test_wrong_use_is_refused(self) -> None:
+        x = pt.vector("x")
+        f = pt.function([x], x + 1)
+        for repeat in (0, 2, True, 5.0):
+            with pytest.raises(ValueError, match="`repeat` must be a number of calls, at least 3"):
+                f.profile_kernels(np.ones(3), repeat=repeat)  # type: ignore[arg-type]  # the mistake
+        with pytest.raises(TypeError, match="needs a value for `x`"):
+            f.profile_kernels()
+
+
+def test_a_function_of_nothing_can_be_looked_at() -> None:
+    f = pt.function([], pt.constant(1.0) + pt.constant([1.0, 2.0]))
+    assert "def entry" in f.lowered()
+    assert f.profile_kernels(repeat=3).repeat == 3
+    assert f.explain().computed == 1
