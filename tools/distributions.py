@@ -17,6 +17,7 @@ LISTING = Path(__file__).resolve().parent.parent / "docs" / "distributions.md"
 
 EVENTS = (
     "AR CAR Dirichlet DirichletMultinomial EulerMaruyama GaussianRandomWalk ICAR InverseWishart KroneckerNormal "
+    "GARCH11 HiddenMarkov LinearGaussianStateSpace "
     "LKJCholeskyCov LKJCorr MatrixNormal Multinomial MvGaussianRandomWalk MvLogNormal MvNormal MvStudentT "
     "MvStudentTRandomWalk OrderedMultinomial RandomWalk StickBreakingWeights UniformDirection VonMisesFisher Wishart "
     "ZeroSumNormal"
@@ -38,7 +39,6 @@ LIMITS = (
     "`Censored`, `Truncated`: each tail needs that of the component, `icdf` its `icdf`.",
     "`Censored`, `Truncated`: mean and variance are integrals of quantiles; those of counts are steps, and have none.",
     "`Truncated`: without `icdf` of the component drawn by trials.",
-    "`EulerMaruyama`: draws of at most 1000 steps.",
     "`ICAR`: draws where all elements are connected.",
     "`Mixture`: each formula needs that of every component; `logcdf`, `logccdf` and `icdf` are of numbers only.",
 )

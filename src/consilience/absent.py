@@ -69,7 +69,6 @@ _GROUPS: Final = {
     # Models.
     "`pm.Wishart` and `pm.LKJCholeskyCov` are there": "WishartBartlett",
     "`pm.distributions` has the base classes": "Continuous Discrete Distribution",
-    "time series by recurrence come later; `pt.cumsum` of Normal steps is a random walk": "GARCH11",
     "Gaussian processes come later; `pm.MvNormal` with a covariance written in `pm.math` is there": "gp",
     "simulators and differential equations come later": "Simulator sample_smc ode",
     "PyMC's helper of its own samplers; step methods are written with `pm.Kernel`": "logbern",

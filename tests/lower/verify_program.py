@@ -21,6 +21,7 @@ from consilience.lower.steps import (
     BranchStep,
     CallStep,
     KeepStep,
+    LoopStep,
     Program,
     ScalarStep,
     ScatterStep,
@@ -57,6 +58,9 @@ class _Machine:
             i: np.zeros(math.prod(static(o.static_shape)), bool) for i, o in enumerate(program.outputs)
         }
         self.registers: set[Node] = set()
+        # Of a loop at one step: what stands for an element and where it lies; blocks that have changed places.
+        self.elements: dict[Storage, tuple[Storage, int]] = {}
+        self.exchanged: dict[Storage, Storage] = {}
 
     def copy(self) -> _Machine:
         other = object.__new__(_Machine)
@@ -64,13 +68,22 @@ class _Machine:
         other.tags = self.tags.copy()
         other.written = {i: flags.copy() for i, flags in self.written.items()}
         other.registers = set(self.registers)
+        other.elements, other.exchanged = dict(self.elements), dict(self.exchanged)
         return other
+
+    def actual(self, storage: Storage, places: Places) -> tuple[Storage, Places]:
+        """Where elements of loops and exchanged blocks lie now."""
+        while storage in self.elements:
+            storage, start = self.elements[storage]
+            places = places + start
+        return self.exchanged.get(storage, storage), places
 
     def bytes_of(self, storage: Storage, places: Places) -> Places:
         size = numpy_dtype(storage.dtype).itemsize
         return (self.offsets[storage.number] + places[:, None] * size + np.arange(size)).ravel()
 
     def read(self, storage: Storage, places: Places, what: object) -> None:
+        storage, places = self.actual(storage, places)
         if storage.place == "iota" or not places.size:
             return
         assert places.min() >= 0, f"{what} reads before the beginning of {storage}"
@@ -82,6 +95,7 @@ class _Machine:
             assert self.written[storage.number][places].all(), f"{what} reads {storage} before it is made"
 
     def write(self, storage: Storage, places: Places, what: object) -> None:
+        storage, places = self.actual(storage, places)
         if not places.size:
             return
         assert storage.place in ("workspace", "outputs"), f"{what} writes to {storage}"
@@ -125,6 +139,8 @@ def _run(machine: _Machine, steps: Sequence[Step], buffers: Mapping[Node, View])
                 machine.write(*machine.view(target), step.node)
         elif isinstance(step, ScatterStep):
             _scatter(machine, step)
+        elif isinstance(step, LoopStep):
+            _loop(machine, step, buffers)
         else:
             _branch(machine, step, buffers)
 
@@ -209,6 +225,45 @@ def _scatter(machine: _Machine, step: ScatterStep) -> None:
         return
     places = reached(step.target.offset + extra, (*strides, *(s for _, s in axes)), (*shape, *(n for n, _ in axes)))
     machine.write(step.target.storage, places, step.node)
+
+
+def _loop(machine: _Machine, step: LoopStep, buffers: Mapping[Node, View]) -> None:
+    """The first and the last step, between which blocks of carried tensors have changed places."""
+    _scalar(machine, step.limit, buffers)
+    for number in step.numbers:
+        _scalar(machine, number.initial, buffers)
+    lengths = [element.whole.shape[0] for element in step.elements]
+    before = dict(machine.elements), dict(machine.exchanged), set(machine.registers)
+    for place in () if 0 in lengths else (0, -1):
+        for element in step.elements:
+            whole = element.whole
+            start = whole.offset + (whole.shape[0] - 1 if place else 0) * whole.strides[0]
+            machine.elements[element.inside.storage] = (whole.storage, start)
+            if element.leaf is not None and whole.storage.place == "iota":
+                machine.registers.add(element.leaf)
+            if element.home is not None:
+                machine.write(*machine.view(element.home), step)
+        for number in step.numbers:
+            machine.registers.add(number.leaf)
+            if number.home is not None:
+                machine.write(*machine.view(number.home), step)
+        for tensor in step.tensors:
+            machine.read(*machine.view(tensor.current), step)
+        inside = {**buffers, **step.buffers}
+        _run(machine, step.body, inside)
+        for node in [*(n.following for n in step.numbers), *([] if step.stop is None else [step.stop])]:
+            _scalar(machine, node, inside)
+        for tensor in step.tensors:
+            machine.read(*machine.view(tensor.following), step)
+            one, other = tensor.current.storage, tensor.following.storage
+            machine.exchanged[one] = other if place == 0 else one
+            machine.exchanged[other] = one if place == 0 else other
+    machine.elements, machine.exchanged, machine.registers = before
+    for element in step.elements:
+        if element.leaf is None:
+            machine.write(*machine.view(element.whole), step)
+    for last in [step.count, *(n.last for n in step.numbers), *(t.last for t in step.tensors)]:
+        machine.write(*machine.view(last), step)
 
 
 def _branch(machine: _Machine, step: BranchStep, buffers: Mapping[Node, View]) -> None:

@@ -166,6 +166,15 @@ def ark(d: Values, v: Values) -> list[Array]:
     return priors + [normal(y[t], v["alpha"] + v["beta"] @ y[t - order : t][::-1], v["sigma"]) for t in later]
 
 
+def arma11(d: Values, v: Values) -> list[Array]:
+    y, mu, phi, theta = column(d, "y"), v["mu"], v["phi"], v["theta"]
+    errors = [y[0] - (mu + phi * mu)]
+    for now, before in zip(y[1:], y[:-1], strict=True):
+        errors.append(now - (mu + phi * before + theta * errors[-1]))
+    priors = [normal(mu, 0, 10), normal(phi, 0, 2), normal(theta, 0, 2), half_cauchy(v["sigma"], 2.5)]
+    return [*priors, normal(np.array(errors), 0, v["sigma"])]
+
+
 def gp_regr(d: Values, v: Values) -> list[Array]:
     x = column(d, "x")
     distance = x[:, None] - x
@@ -182,6 +191,7 @@ Density = Callable[[Values, Values], list[Array]]
 
 DENSITIES: dict[str, Density] = {
     "arK-arK": ark,
+    "arma-arma11": arma11,
     "earnings-earn_height": earn_height,
     "earnings-logearn_height": logearn_height,
     "earnings-logearn_interaction_z": logearn_interaction_z,

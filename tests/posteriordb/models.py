@@ -290,11 +290,3 @@ MODELS = {
     "hudson_lynx_hare-lotka_volterra": (lotka_volterra, {}),
     "gp_pois_regr-gp_regr": (gp_regr, {}),
 }
-
-# Posteriors that wait for an op, with its name.
-AWAITED = {
-    "arma-arma11": "scan",
-    "bball_drive_event_1-hmm_drive_1": "scan",
-    "hmm_example-hmm_example": "scan",
-    "hudson_lynx_hare-lotka_volterra": "scan",
-}

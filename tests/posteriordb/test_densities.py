@@ -14,7 +14,7 @@ import consilience.tensor as pt
 from consilience.model.log_density import ModelDensity
 from tests.posteriordb import densities
 from tests.posteriordb.densities import DENSITIES, Array, positive
-from tests.posteriordb.models import AWAITED, MODELS
+from tests.posteriordb.models import MODELS
 from tests.posteriordb.test_posteriors import load
 
 STEP = 1e-100  # of the complex argument: nothing is subtracted, so it may be as small as one likes
@@ -53,9 +53,13 @@ def positions(name: str, density: ModelDensity, reference: dict[str, dict[str, f
     return np.concatenate([near, rng.uniform(-2, 2, (POINTS, density.dimension))])
 
 
-def test_every_posterior_that_runs_has_a_second_density() -> None:
-    """The table of second densities and the table of models name the same posteriors."""
-    assert set(DENSITIES) == set(MODELS) - set(AWAITED)
+# Whose coordinates are more than logarithms of the parameters, or whose rounding errors grow along a path.
+WITHOUT = {"hmm_example-hmm_example", "bball_drive_event_1-hmm_drive_1", "hudson_lynx_hare-lotka_volterra"}
+
+
+def test_every_posterior_has_a_second_density() -> None:
+    """The table of second densities and the table of models name the same posteriors, but for three."""
+    assert set(DENSITIES) == set(MODELS) - WITHOUT
 
 
 @pytest.mark.parametrize("name", sorted(DENSITIES))

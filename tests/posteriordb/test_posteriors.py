@@ -21,7 +21,7 @@ from arviz_stats.base import array_stats
 import consilience as pm
 import consilience.tensor as pt
 from consilience.diagnostics import mcse_sd
-from tests.posteriordb.models import AWAITED, MODELS
+from tests.posteriordb.models import MODELS
 
 DATA = Path(__file__).parent / "data"
 SEEDS = [int(seed) for seed in os.environ.get("CONSILIENCE_SEEDS", "1").split(",")]
@@ -61,7 +61,6 @@ def compare(posterior: Any, reference: dict[str, dict[str, float]]) -> dict[str,
 def test_every_data_file_has_a_model() -> None:
     """The table of models and the data files name the same posteriors."""
     assert {path.stem for path in DATA.glob("*.json")} == set(MODELS)
-    assert set(AWAITED) < set(MODELS)
 
 
 def reproduced(found: dict[str, np.ndarray]) -> bool:
@@ -94,7 +93,7 @@ def test_criterion_tells_right_draws_from_wrong(shift: float, scale: float, drif
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", sorted(set(MODELS) - set(AWAITED)))
+@pytest.mark.parametrize("name", sorted(MODELS))
 def test_posterior_is_reproduced(name: str, seed: int, record: Callable[..., None]) -> None:
     """Means, standard deviations and convergence agree with the published reference draws."""
     build, settings = MODELS[name]
@@ -127,7 +126,7 @@ def test_posterior_is_reproduced(name: str, seed: int, record: Callable[..., Non
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", sorted(set(MODELS) - set(AWAITED)))
+@pytest.mark.parametrize("name", sorted(MODELS))
 def test_plain_run_is_right_or_says_that_it_is_not(name: str, seed: int) -> None:
     """Without any numbers: what is called converged lies within 4 standard errors, means and deviations alike.
 

@@ -223,6 +223,20 @@ class RealVector(Constraint):
         return reduce("all", isfinite(value), -1)
 
 
+class WholeVector(Constraint):
+    """Vectors of whole numbers."""
+
+    event_rank: ClassVar[int] = 1
+    discrete: ClassVar[bool] = True
+
+    @property
+    def rule(self) -> str:
+        return "whole numbers"
+
+    def holds(self, value: Node) -> Node:
+        return reduce("all", Whole(-math.inf).holds(value), -1)
+
+
 class RealMatrix(RealVector):
     """Matrices of real numbers."""
 
@@ -463,6 +477,7 @@ circle: Final = CircleConstraint()
 unit_vector: Final = UnitVectorConstraint()
 real_vector: Final = RealVector()
 real_matrix: Final = RealMatrix()
+whole_vector: Final = WholeVector()
 positive_vector: Final = PositiveVector()
 nonnegative_vector: Final = NonnegativeVector()
 ordered: Final = OrderedConstraint()

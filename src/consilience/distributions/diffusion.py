@@ -6,7 +6,7 @@ Functions of drift and diffusion in, a distribution of whole paths out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -18,17 +18,15 @@ from consilience.distributions.mathematics import LOG_SQRT_2_PI, log, sqrt, squa
 from consilience.distributions.parameters import length, named_arguments, whole
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.real_line import Normal
+from consilience.distributions.recursion import along
 from consilience.distributions.shapes import spread, steps_from
 from consilience.distributions.unnamed_parameters import UnnamedParameters
-from consilience.errors import MissingRuleError, ParameterError
+from consilience.errors import ParameterError
 from consilience.ir import FLOATS, Dim, Node, Shape
 from consilience.ops.elementwise import as_tensor, cast
 from consilience.ops.random import draw, fold_in
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import expand_dims, stack
-
-# Draws repeat the equation in the program, once for each step.
-MOST_STEPS: Final = 1000
+from consilience.ops.shape import concatenate, expand_dims
 
 Equation = Callable[..., tuple[Any, Any]]
 
@@ -105,17 +103,17 @@ class EulerMaruyama(UnnamedParameters, Continuous):
         return supported_density(self.init_dist, value[..., 0]) + reduce("sum", steps, -1)
 
     def draw(self, key: Node, shape: Shape) -> Node:
-        if not isinstance(self.steps, int) or self.steps > MOST_STEPS:
-            raise MissingRuleError(
-                f"{self.title} can be drawn for a fixed number of at most {MOST_STEPS} steps, got {self.steps!r}."
-            )
         batch = shape[:-1]
-        noise = draw("random_normal", fold_in(key, 1), shape)
-        path = [drawn(self.init_dist, fold_in(key, 0), batch)]
-        for time in range(1, self.steps + 1):
-            mean, deviation = self._step(path[-1], list(self.values))
-            path.append(spread(mean + deviation * noise[..., time], batch))
-        return stack(path, -1)
+        noise = draw("random_normal", fold_in(key, 1), (*batch, self.steps))
+        start = spread(drawn(self.init_dist, fold_in(key, 0), batch), batch)
+
+        def step(states: list[Node], heads: list[Node]) -> tuple[list[Node], list[Node]]:
+            mean, deviation = self._step(states[0], list(self.values))
+            following = spread(mean + deviation * heads[0], batch)
+            return [following], [following]
+
+        _, (later,) = along(step, [start], [noise], self.steps)
+        return concatenate([expand_dims(start, start.ndim), later], -1)
 
     def support_point(self) -> Node:
         return expand_dims(point_of(self.init_dist), self.init_dist.ndim)
