@@ -39,6 +39,7 @@ from consilience.distributions import ExGaussian as ExGaussian
 from consilience.distributions import Exponential as Exponential
 from consilience.distributions import Flat as Flat
 from consilience.distributions import Frechet as Frechet
+from consilience.distributions import GARCH11 as GARCH11
 from consilience.distributions import Gamma as Gamma
 from consilience.distributions import GaussianRandomWalk as GaussianRandomWalk
 from consilience.distributions import GeneralizedExtremeValue as GeneralizedExtremeValue
@@ -50,6 +51,7 @@ from consilience.distributions import HalfCauchy as HalfCauchy
 from consilience.distributions import HalfFlat as HalfFlat
 from consilience.distributions import HalfNormal as HalfNormal
 from consilience.distributions import HalfStudentT as HalfStudentT
+from consilience.distributions import HiddenMarkov as HiddenMarkov
 from consilience.distributions import HurdleGamma as HurdleGamma
 from consilience.distributions import HurdleLogNormal as HurdleLogNormal
 from consilience.distributions import HurdleNegativeBinomial as HurdleNegativeBinomial
@@ -66,6 +68,7 @@ from consilience.distributions import LKJCholeskyCov as LKJCholeskyCov
 from consilience.distributions import LKJCorr as LKJCorr
 from consilience.distributions import Laplace as Laplace
 from consilience.distributions import Levy as Levy
+from consilience.distributions import LinearGaussianStateSpace as LinearGaussianStateSpace
 from consilience.distributions import LogGamma as LogGamma
 from consilience.distributions import LogNormal as LogNormal
 from consilience.distributions import Logistic as Logistic

@@ -83,7 +83,7 @@ class KernelProfile(Record):
 
     def __str__(self) -> str:
         total = sum(k.seconds for k in self.kernels)
-        rows = [("time", "part", "bytes", "GB/s", "Gflop/s", "reaches", "kernel")]
+        rows: list[tuple[str, ...]] = [("time", "part", "bytes", "GB/s", "Gflop/s", "reaches", "kernel")]
         rows += [_row(kernel, total) for kernel in self.kernels if not kernel.scalar]
         scalars = [kernel for kernel in self.kernels if kernel.scalar]
         if scalars:
@@ -159,17 +159,14 @@ class _Timed(Compiled):
         self.counts = _counts(scalar, len(self.steps))
         return code
 
-    def bind(self, values: Sequence[Array] = ()) -> _TimedCode:
-        bound = super().bind(values)
-        return _TimedCode(self, bound)
+    def bind(self, values: Sequence[Array] = ()) -> BoundCode:
+        return _TimedCode(self, super().bind(values).arrays)
 
 
-class _TimedCode:
+class _TimedCode(BoundCode):
     """Bound code whose table of outputs ends with the array of notes."""
 
-    def __init__(self, compiled: _Timed, bound: BoundCode) -> None:
-        self.compiled, self.bound = compiled, bound
-        self.entry, self.constants, self.workspace = bound.entry, bound.constants, bound.workspace
+    compiled: _Timed
 
     def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
         given = [np.require(a, requirements=("C", "A")) for a in arrays]
@@ -177,17 +174,11 @@ class _TimedCode:
         notes = np.zeros((len(self.compiled.steps), 2, NOTES), np.int64)
         ins = (ctypes.c_void_p * max(1, len(given)))(*[a.ctypes.data for a in given])
         outs = (ctypes.c_void_p * (len(results) + 1))(*[r.ctypes.data for r in results], notes.ctypes.data)
-        pointer = ctypes.c_void_p
-        run = self.compiled.library.function("entry", ctypes.c_int64, pointer, pointer, pointer, pointer)
-        status = run(ins, outs, workspace_address(self.workspace), self.constants)
+        status = self.run(ins, outs, workspace_address(self.workspace), self.constants)
         if status:
-            self.bound.explain(status)
+            self.explain(status)
         self.compiled.notes.append(notes[..., 0] - notes[:1, :1, 0] + 1e-9 * notes[..., 1])
         return results
-
-    def map(self, inputs: Sequence[tuple[Array, bool]], count: int) -> tuple[list[Array], int]:
-        """Values for many draws, which are not timed (`registry.Bound`)."""
-        return self.bound.map(inputs, count)
 
 
 def profile_kernels(
@@ -313,15 +304,14 @@ def _bytes(step: Step, program: Program) -> int:
                 places[memory, strides] = int(np.prod(walked, dtype=int)) * numpy_dtype(dtype).itemsize
         for body in kernel.body:
             if body.function == "gather":
-                memory = body.detail[0]
-                assert isinstance(memory, int)
-                size = int(np.prod(kernel.domain)) * numpy_dtype(body.dtype).itemsize
-                places[memory, ()] = size
+                source = body.detail[0]
+                assert isinstance(source, int)
+                places[source, ()] = int(np.prod(kernel.domain)) * numpy_dtype(body.dtype).itemsize
         return sum(places.values())
     views: dict[tuple[object, int], View] = {}
     for view in views_of(step, program.buffers):
         if view.storage.place not in ("iota", "element"):
-            key = (view.storage, view.offset)
+            key = view.storage, view.offset
             if key not in views or view.size > views[key].size:
                 views[key] = view
     return sum(view.size * numpy_dtype(view.storage.dtype).itemsize for view in views.values())

@@ -41,10 +41,11 @@ from consilience.ir.side_tables import describe, without_sources
 from consilience.lower import entry
 from consilience.lower.expand import expand
 from consilience.lower.hoisting import hoist
-from consilience.lower.program import Program, lower
+from consilience.lower.program import lower
 from consilience.lower.sharing import share_exponentials
 from consilience.lower.small_tensors import in_numbers
 from consilience.lower.specialise import specialise
+from consilience.lower.steps import Program
 from consilience.lower.views import gathered_lengths, proved_inside, static
 from consilience.native import jit, target
 from consilience.native.batch import run_batch
@@ -122,22 +123,24 @@ Make: TypeAlias = Callable[..., Compiled]
 class BoundCode:
     """Machine code with its data (`registry.Bound`). Keeps code and arrays alive."""
 
+    compiled: Compiled
+
     def __init__(self, compiled: Compiled, arrays: Sequence[Array]) -> None:
         self.compiled = compiled
-        self._arrays = arrays
+        self.arrays = arrays
         self._table = np.array([a.ctypes.data for a in arrays] or [0], np.uint64)
         self.entry = compiled.address
         self.constants: int = self._table.ctypes.data
         self.workspace = compiled.workspace
         pointer = ctypes.c_void_p
-        self._function = compiled.library.function("entry", ctypes.c_int64, pointer, pointer, pointer, pointer)
+        self.run = compiled.library.function("entry", ctypes.c_int64, pointer, pointer, pointer, pointer)
 
     def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
         given = [np.require(a, requirements=("C", "A")) for a in arrays]
         results = [allocated(shape, dtype) for shape, dtype in self.compiled.outputs]
         ins = (ctypes.c_void_p * max(1, len(given)))(*[a.ctypes.data for a in given])
         outs = (ctypes.c_void_p * max(1, len(results)))(*[r.ctypes.data for r in results])
-        status = self._function(ins, outs, workspace_address(self.workspace), self.constants)
+        status = self.run(ins, outs, workspace_address(self.workspace), self.constants)
         if status:
             self.explain(status)
         return results

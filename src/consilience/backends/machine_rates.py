@@ -6,6 +6,7 @@ Both are measured when they are first asked for, by code of the same backend.
 from __future__ import annotations
 
 import functools
+import math
 import time
 
 import numpy as np
@@ -20,16 +21,16 @@ CHAINS, LENGTH, ELEMENTS = 8, 16, 32768
 
 @functools.cache
 def _copied(exponent: int) -> float:
-    size = 2**exponent // 2
+    size = 1 << (exponent - 1)
     source, target = np.ones(size, np.uint8), np.empty(size, np.uint8)
     times = max(1, 2**20 // size)
-    best = np.inf
+    best = math.inf
     for _ in range(REPEATS):
         began = time.perf_counter()
         for _ in range(times):
             target[:] = source
         best = min(best, time.perf_counter() - began)
-    return 2.0 * size * times / float(best)
+    return 2.0 * size * times / best
 
 
 def bandwidth(size: float) -> float:
@@ -37,7 +38,7 @@ def bandwidth(size: float) -> float:
 
     Below 64 KiB, where calling NumPy takes longer than copying, the rate of 64 KiB.
     """
-    return _copied(min(28, max(16, int(np.ceil(np.log2(max(size, 1.0)))))))
+    return _copied(min(28, max(16, math.ceil(math.log2(max(size, 1.0))))))
 
 
 @functools.cache
@@ -53,9 +54,9 @@ def arithmetic_rate() -> float:
     bound = llvm.compile([x], [apply("add", *chains)], {}).bind()
     arrays = [np.linspace(-1.0, 1.0, ELEMENTS)]
     bound(arrays)
-    best = np.inf
+    best = math.inf
     for _ in range(4 * REPEATS):
         began = time.perf_counter()
         bound(arrays)
         best = min(best, time.perf_counter() - began)
-    return (2.0 * CHAINS * LENGTH + CHAINS - 1.0) * ELEMENTS / float(best)
+    return (2.0 * CHAINS * LENGTH + CHAINS - 1.0) * ELEMENTS / best

@@ -17,7 +17,7 @@ from consilience.backends.modes import NanGuardMode
 from consilience.backends.shapes import Lengths
 from consilience.errors import NotFiniteError
 from consilience.ir import Node, Parameter, is_leaf
-from consilience.ir.side_tables import describe, name_of
+from consilience.ir.side_tables import describe, name_of, source_of
 from consilience.printing.infix import term
 
 Array = npt.NDArray[Any]
@@ -76,23 +76,25 @@ class _Tracer:
         for output in outputs:
             kind = _fault(values[output], self.mode)
             if kind is not None:
-                origin = self._origin(output, values, kind)
-                if not isinstance(origin.op, Parameter):
-                    raise NotFiniteError(self._told(origin, values, kind, run if self._is_inner(values) else 0))
+                path = self._path(output, values, kind)
+                if not isinstance(path[-1].op, Parameter):
+                    raise NotFiniteError(self._told(path, values, kind, run if self._is_inner(values) else 0))
 
-    def _origin(self, node: Node, values: Mapping[Node, Any], kind: str) -> Node:
-        """The first value with a fault of this kind among what a wrong value depends on."""
+    def _path(self, node: Node, values: Mapping[Node, Any], kind: str) -> list[Node]:
+        """From a wrong value down to the first with a fault of this kind among what it depends on."""
+        path = [node]
         while True:
-            before = next((i for i in node.inputs if i in values and _has(values[i], kind)), None)
+            before = next((i for i in path[-1].inputs if i in values and _has(values[i], kind)), None)
             if before is None:
-                return node
-            node = before
+                return path
+            path.append(before)
 
     def _is_inner(self, values: Mapping[Node, Any]) -> bool:
         return any(isinstance(node.op, Parameter) for node in values)
 
-    def _told(self, origin: Node, values: Mapping[Node, Any], kind: str, run: int) -> str:
+    def _told(self, path: Sequence[Node], values: Mapping[Node, Any], kind: str, run: int) -> str:
         lines = [f"{self.title}."]
+        origin = path[-1]
         value = values[origin]
         place: tuple[int, ...] = ()
         if not isinstance(value, list | tuple):
@@ -106,7 +108,8 @@ class _Tracer:
             lines.append(f"  It comes from {describe(origin)}, which {what}: {count}.")
             return "\n".join(lines)
         lines.append(f"  It first appears in {term(origin)}: {count}.")
-        lines.append(f"  That is {describe(origin)}.")
+        line = "" if source_of(origin) else next((s for node in reversed(path) if (s := source_of(node))), "")
+        lines.append(f"  That is {describe(origin)}" + (f", part of what was written at {line}." if line else "."))
         if run:
             lines.append(f"  It stands in the inner graph of a loop or branch, whose run {run} this is.")
         for operand in origin.inputs:

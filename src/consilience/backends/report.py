@@ -63,8 +63,8 @@ def report(name: str, written: Sequence[Node], computed: Sequence[Node], mode: M
     written, computed   its expressions before and after simplification
     """
     rules = tuple(explain(written)) if mode.simplified else ()
-    counts = [sum(1 for _ in _all_nodes(graph)) for graph in (written, computed)]
-    return Report(name, rules, *counts, pprint(list(computed)), tuple(_in_python(computed, mode)))
+    before, after = (sum(1 for _ in _all_nodes(graph)) for graph in (written, computed))
+    return Report(name, rules, before, after, pprint(list(computed)), tuple(_in_python(computed, mode)))
 
 
 def _all_nodes(outputs: Sequence[Node]) -> Iterator[Node]:

@@ -39,12 +39,12 @@ def terms_over_values(model: ModelVariables, with_jacobian: bool = True) -> Term
                     for group in (made.constrained, made.priors, made.likelihoods, made.potentials, made.deterministics)
                 ),
             )
-            lines = [*zip(model.free, found.priors, strict=True), *zip(model.observed, found.likelihoods, strict=True)]
+            declared = [*(v.node for v in model.free), *(v.node for v in model.observed)]
             seen: set[Node] = set()
-            for variable, term in lines:
-                own_nodes = topological([term], stop=seen.__contains__)
-                lend_source(variable.node, own_nodes)
-                seen.update(own_nodes)
+            for node, term in zip(declared, (*found.priors, *found.likelihoods), strict=True):
+                formula = topological([term], stop=seen.__contains__)
+                lend_source(node, formula)
+                seen.update(formula)
         model.cache[key] = found
     return found
 

@@ -82,10 +82,7 @@ def arrange(drawn: Picture) -> Drawing:
     for members in rows:
         for item in members:
             item.x += MARGIN - left
-    placed = tuple(
-        Placed(box, items[box.key].x, tops[row[box.key]], *sizes[box.key])  # type: ignore[arg-type]  # size and inner
-        for box in drawn.boxes
-    )
+    placed = tuple(Placed(box, items[box.key].x, tops[row[box.key]], *sizes[box.key]) for box in drawn.boxes)
     arrows = []
     for start, end, text, path in paths:
         first, last = path[0], path[-1]
