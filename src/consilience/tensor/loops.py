@@ -56,14 +56,14 @@ class _Sequence(Record, eq=False):
         length: Dim = self.tensor.static_shape[0] - self.before - self.behind
         return length
 
-    def shifted(self, tap: int, length: Dim, backwards: bool) -> Node:
-        """The elements that one tap gets in the steps."""
+    def shifted(self, tap: int, length: Dim | None, backwards: bool) -> Node:
+        """The elements that one tap gets in the steps, of which there are `length`, or as many as elements."""
         first, whole = self.before + tap, self.tensor
         if self.before or self.behind:
             whole = whole[first : first + self.length]
         if backwards:
             whole = whole[::-1]
-        return whole if length == self.length else whole[:length]
+        return whole if length is None or length == self.length else whole[:length]
 
 
 class _State(Record, eq=False):
@@ -160,7 +160,7 @@ def scan(
         carried = {leaf: (first, substitute([value], slots)[0]) for leaf, (first, value) in carried.items()}
         stop = None if stop is None else substitute([stop], slots)[0]
     elements = {
-        leaf: sequence.shifted(tap, length, go_backwards)
+        leaf: sequence.shifted(tap, None if n_steps is None else length, go_backwards)
         for sequence in read
         for tap, leaf in zip(sequence.taps, sequence.leaves, strict=True)
     }
