@@ -10,7 +10,7 @@ from typing import Final
 
 _GROUPS: Final = {
     # Tensors.
-    "loops are in `pm.scan`, which is function and module, and in `pt`": "map reduce foldl foldr",
+    "loops are in `pm.scan`, which is function and module, and in `pt`": "map",
     "`pt.sort`, `pt.argsort`, `pt.median` and `pt.searchsorted` are there, other orders come later": """
         argpartition partition topk percentile quantile digitize histogram
     """,

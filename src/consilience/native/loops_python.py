@@ -60,11 +60,11 @@ def python_text(module: Module, tables: Mapping[str, Sequence[str]] | None = Non
     """
     functions = [f for f in module.functions.values() if not f.inline]
     pure = {*module.pure_imports, *(name for name, f in module.functions.items() if f.pure)}
-    written = ["".join(f"{line}\n" for line in _Writer(f, tables or {}, pure).lines()) for f in functions]
+    written = ["".join(f"{line}\n" for line in _FunctionText(f, tables or {}, pure).lines()) for f in functions]
     return "\n\n".join(["".join(f"# {line}\n" for line in remark), *written] if remark else written)
 
 
-class _Writer:
+class _FunctionText:
     def __init__(self, function: LoopFunction, tables: Mapping[str, Sequence[str]], pure: Collection[str]) -> None:
         self.function = function
         self.tables = tables

@@ -65,7 +65,7 @@ def pprint(graph: GraphLike) -> str:
     raises    GraphError for what is no graph
     """
     outputs = outputs_of(graph)
-    writer = _Writer([node for node, _ in outputs])
+    writer = _Formulas([node for node, _ in outputs])
     texts = [writer.text(node, whole=True) for node, _ in outputs]
     if len(outputs) == 1 and not outputs[0][1] and not writer.lines:
         return texts[0]
@@ -90,7 +90,7 @@ def _cut(node: Node, depth: int, whole: bool = False) -> Text:
     return _written(node, [_cut(i, depth - 1) for i in node.inputs], bodies=False)
 
 
-class _Writer:
+class _Formulas:
     """Texts of nodes, and the lines of those that have names of their own."""
 
     def __init__(self, outputs: Sequence[Node], indent: str = "") -> None:
@@ -220,7 +220,7 @@ def _indices(specification: Specification, arrays: Sequence[str]) -> str:
 
 def _region(region: Region) -> str:
     """An inner graph as a function of its parameters p0, p1, …"""
-    writer = _Writer(region.results)
+    writer = _Formulas(region.results)
     parameters = ", ".join(f"p{i}" for i in range(len(region.parameters)))
     results = ", ".join(writer.text(result) for result in region.results)
     steps = "".join(f"{line}; " for line in writer.lines)
