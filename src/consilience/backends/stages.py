@@ -49,7 +49,7 @@ class Stage(Compiled):
             for table, nodes in (("inputs", program.inputs), ("outputs", program.outputs))
             if nodes
         ]
-        return python_text(scalar.module, tables, listed)
+        return python_text(scalar.module, tables, listed).rstrip()
 
     def llvm(self) -> str:
         """Its LLVM text for this machine, before LLVM's own passes."""

@@ -86,8 +86,13 @@ def arrange(drawn: Picture) -> Drawing:
     arrows = []
     for start, end, text, path in paths:
         first, last = path[0], path[-1]
-        points = [(first.x + first.width / 2, tops[first.row] + first.height)]
-        points += [(p.x + p.width / 2, tops[p.row] + _height(rows[p.row]) / 2) for p in path[1:-1]]
+        # Upright through rows, so that nothing is crossed there; sideways between them.
+        x = first.x + first.width / 2
+        bottoms = {item.row: tops[item.row] + _height(rows[item.row]) for item in path}
+        points = list(dict.fromkeys([(x, tops[first.row] + first.height), (x, bottoms[first.row])]))
+        for passed in path[1:-1]:
+            x = passed.x + passed.width / 2
+            points += [(x, tops[passed.row]), (x, bottoms[passed.row])]
         readers = last.above
         share = (readers.index(path[-2]) + 1) / (len(readers) + 1)
         points.append((last.x + last.width * share, tops[last.row]))

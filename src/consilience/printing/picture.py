@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from consilience.errors import GraphError
-from consilience.ir import Constant, Input, Node, Parameter, Shared, TensorType, topological
+from consilience.ir import Constant, Input, Node, Parameter, Region, Shared, TensorType, topological
 from consilience.ir.region import regions_of
 from consilience.ir.side_tables import name_of, source_of
 from consilience.printing.labels import GraphLike, operation, outputs_of
@@ -96,11 +96,17 @@ def _picture(outputs: Sequence[Node], labels: dict[Node, str], prefix: str) -> P
                 boxes.append(Box(own, (operation(operand.op),), "constant"))
             arrows.append((own, key, str(position) if len(node.inputs) > 1 else ""))
         inner = tuple(
-            (name, _picture(region.results, {}, f"{key}_{name.replace('[', '_').replace(']', '')}_"))
+            (name, _picture(region.results, _parameters(node, region), f"{key}_{_word(name)}_"))
             for name, region in regions_of(node.op).items()
         )
         boxes.append(Box(key, _lines(node, labels.get(node, "")), _kind(node, wanted), source_of(node), inner))
     return Picture(tuple(boxes), tuple(arrows), tuple(keys[o] for o in dict.fromkeys(outputs)))
+
+
+def _parameters(node: Node, region: Region) -> dict[Node, str]:
+    """Names of what a region's parameters stand for: the last operands of its op, or elements of them."""
+    operands = node.inputs[len(node.inputs) - len(region.parameters) :]
+    return {region.parameter(i): name for i, operand in enumerate(operands) if (name := name_of(operand)) is not None}
 
 
 def _is_number(node: Node) -> bool:
@@ -113,7 +119,7 @@ def _lines(node: Node, label: str) -> tuple[str, ...]:
     if isinstance(node.op, Input | Shared):
         return (*(shown or ["?"]), repr(node.op.of))
     if isinstance(node.op, Parameter):
-        return f"parameter {node.op.position}", repr(node.op.of)
+        return f"parameter {node.op.position}" + (f": {label}" if label else ""), repr(node.op.of)
     types = [repr(node.type)] if isinstance(node.type, TensorType) else [f"{len(node.type.items)} results"]
     return (*shown, operation(node.op), *types)
 
