@@ -1,4 +1,4 @@
-"""The page on seeing inside shows what its code prints; `python -m tests.test_seeing_inside --write` writes them anew."""
+"""The page on seeing inside shows what its code prints; `python -m tests.test_seeing_inside --write` writes it anew."""
 
 from __future__ import annotations
 

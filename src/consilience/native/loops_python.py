@@ -31,7 +31,7 @@ from consilience.native.program import (
 _SIGNS: Final = {
     "or": ("|", 3), "xor": ("^", 4), "and": ("&", 5), "shl": ("<<", 6), "lshr": (">>", 6), "ashr": (">>", 6),
     "add": ("+", 7), "add_reassociated": ("+", 7), "sub": ("-", 7),
-    "mul": ("*", 8), "div": ("/", 8), "rem": ("%", 8), "div_unsigned": ("//", 8), "rem_unsigned": ("%", 8),
+    "mul": ("*", 8), "div": ("/", 8), "div_unsigned": ("//", 8), "rem_unsigned": ("%", 8),
 }  # fmt: skip
 _COMPARISONS: Final = {
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "ult": "<", "ule": "<=", "ugt": ">",
@@ -303,16 +303,19 @@ class _FunctionText:
             sign, strength = _SIGNS[op]
             if op == "mul" and args[1].op == "const" and args[1].detail == 1:
                 return self._operand(args[0])
-            if op == "div" and v.type.integer:
-                sign = "//"
+            if op == "div" and v.type.integer:  # towards zero, as C
+                return f"int({self._text(args[0], strength)} / {self._text(args[1], strength + 1)})", _ATOM
             if v.type.kind == "i1":
-                sign, strength = {"|": ("or", 1), "&": ("and", 1)}.get(sign, (sign, strength))
-                return f"{self._text(args[0], _COMPARED)} {sign} {self._text(args[1], _COMPARED)}", strength
+                if op == "xor":
+                    return f"{self._text(args[0], _COMPARED + 1)} != {self._text(args[1], _COMPARED + 1)}", _COMPARED
+                return f"{self._text(args[0], _COMPARED)} {op} {self._text(args[1], _COMPARED)}", 1
             return f"{self._text(args[0], strength)} {sign} {self._text(args[1], strength + 1)}", strength
         match op:
             case "cmp":
                 sign = _COMPARISONS[str(v.detail)]
                 return f"{self._text(args[0], _COMPARED + 1)} {sign} {self._text(args[1], _COMPARED + 1)}", _COMPARED
+            case "rem":  # with the sign of the first, as C
+                return f"fmod({self._listed(args)})", _ATOM
             case "neg":
                 return f"-{self._text(args[0], _NEGATED)}", _NEGATED
             case "not":
@@ -334,7 +337,7 @@ class _FunctionText:
                 return f"{_called(str(v.detail))}({self._listed(args)})", _ATOM
             case "stack":
                 assert isinstance(v.detail, tuple)
-                return f"bytearray({v.detail[0]})", _ATOM
+                return f"memory({v.detail[0]})", _ATOM
             case "cast" | "cast_unsigned":
                 return f"{v.type}({self._text(args[0])})", _ATOM
             case "bitcast":
