@@ -13,9 +13,11 @@ import pytest
 import consilience as pm
 import consilience.tensor as pt
 from consilience.backends.kernel_profile import KernelProfile
+from consilience.backends.modes import Mode
+from consilience.backends.report import report
 from consilience.backends.stages import stages
 from consilience.errors import GraphError
-from consilience.ir import Input, Node, topological
+from consilience.ir import Input, Node, Op, TensorType, topological
 from consilience.ops import TABLE
 from tests.printing.graphs import ALL, branch, covering, loop, of_row
 
@@ -53,8 +55,8 @@ def memory(size: int) -> Memory:
 
 PYTHONS = {name: row.numpy for name, row in TABLE.items()} | {
     "memory": memory, "f64": np.float64, "i64": int, "i32": int, "i8": int, "i1": bool, "abs": abs,
-    "maximum": np.maximum, "minimum": np.minimum, "isnan": np.isnan, "round_even": np.rint, "fmod": np.fmod, "copysign": np.copysign,
-    "f32": lambda x: float(np.float32(x)), "fma": lambda a, b, c: a * b + c,
+    "maximum": np.maximum, "minimum": np.minimum, "isnan": np.isnan, "round_even": np.rint,
+    "fmod": np.fmod, "copysign": np.copysign, "f32": lambda x: float(np.float32(x)), "fma": lambda a, b, c: a * b + c,
 }  # fmt: skip
 
 
@@ -103,6 +105,21 @@ class TestExplanation:
         z = pt.zvector("z")
         assert any("complex" in line for line in pt.function([z], z * 2).explain().python)
         assert "in Python, holding the interpreter's lock:" in str(pt.function([x], x[x > 0]).explain())
+
+    def test_finds_python_functions_inside_of_ops(self) -> None:
+        class Foreign(Op):
+            function: Callable[..., Any]
+
+            def result_type(self, *inputs: Node) -> TensorType:
+                return inputs[0].tensor_type
+
+        x = pt.vector("x")
+        node = Node(Foreign(np.sin), x)
+        (found,) = report("f", [node], [node], Mode()).python
+        assert re.fullmatch(
+            r"Foreign\{function=<ufunc 'sin'>\}, a Python function   \(.*test_inspection\.py:\d+\)", found
+        )
+        Op.classes.pop("Foreign")
 
     def test_of_a_graph_as_written_knows_no_rules(self) -> None:
         x = pt.vector("x")

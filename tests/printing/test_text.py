@@ -144,6 +144,9 @@ def test_long_chains_are_written_without_recursion() -> None:
         value = pt.sin(value + i)
     assert pprint(value).count("sin(") == 2000
     assert written(value, depth=5).count("\n") == 6
+    whole = written(value)
+    assert len(re.findall(r"(?:^|─ )sin .*(?<!continued\])$", whole, re.MULTILINE)) == 2000
+    assert len(whole) < 2000 * 2 * 1000
     assert term(value).count("…") == 1
 
 

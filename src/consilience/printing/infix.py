@@ -52,6 +52,8 @@ _ROUNDED: Final = (" // ", " % ", " @ ")
 ATOM: Final = 9
 # A text longer than this is given a name.
 LONG: Final = 160
+# Operands of a sum or product that a short line shows.
+MANY: Final = 8
 
 Text = tuple[str, int]  # an expression in writing and how strongly its outermost sign binds
 
@@ -78,8 +80,9 @@ def pprint(graph: GraphLike) -> str:
 
 
 def term(node: Node, depth: int = 4) -> str:
-    """One expression in one line, cut off below `depth` levels: `log(1 + exp(…))`."""
-    return _cut(node, depth, whole=True)[0]
+    """One expression in one short line, cut off below `depth` levels: `log(1 + exp(…))`."""
+    text = _cut(node, depth, whole=True)[0]
+    return text if len(text) <= 2 * LONG else f"{text[: 2 * LONG]} …"
 
 
 def _cut(node: Node, depth: int, whole: bool = False) -> Text:
@@ -87,7 +90,11 @@ def _cut(node: Node, depth: int, whole: bool = False) -> Text:
         return _leaf(node), ATOM
     if depth == 0:
         return "…", ATOM
-    return _written(node, [_cut(i, depth - 1) for i in node.inputs], bodies=False)
+    shown = node.inputs if len(node.inputs) <= MANY else node.inputs[: MANY - 1]
+    left_out = len(node.inputs) - len(shown)
+    operands = [_cut(i, depth - 1) for i in shown]
+    operands += [("…", ATOM)] * (min(left_out, 1) if isinstance(node.op, Elementwise) else left_out)
+    return _written(node, operands, bodies=False)
 
 
 class _Formulas:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Literal, TextIO
+from typing import Final, Literal, TextIO
 
 from consilience.ir import Node, Region, TensorType
 from consilience.ir.region import regions_of
 from consilience.ir.side_tables import name_of, source_of
 from consilience.printing.labels import GraphLike, outputs_of, title, type_text
+
+# At this level a tree goes on from the margin: indented on, a chain would take space with the square of its length.
+DEEPEST: Final = 200
 
 
 def debugprint(
@@ -47,7 +50,7 @@ def debugprint(
         raise TypeError(f"`depth` must be a number of levels, or -1 for all, got {depth!r}.")
     tree = _Tree(depth, print_type, print_shape, id_type, stop_on_name, print_source)
     for node, label in outputs_of(graph_like):
-        tree.write(node, label, "", " ")
+        tree.write_all(node, label, "", " ")
     if print_inner_graphs:
         tree.inner_graphs()
     text = "\n".join(tree.lines)
@@ -67,6 +70,7 @@ class _Tree:
         self.lines: list[str] = []
         self.letters: dict[Node, str] = {}
         self.count = 0
+        self.later: list[Node] = []
         self.written: set[Node] = set()
         self.holders: dict[Node, None] = {}  # nodes with inner graphs, in order of appearance
 
@@ -89,6 +93,12 @@ class _Tree:
             parts.append(f"({place})")
         return " ".join(parts)
 
+    def write_all(self, root: Node, label: str, first: str, rest: str) -> None:
+        """A value and what it depends on, what lies very deep from the margin again."""
+        self.write(root, label, first, rest)
+        while self.later:
+            self.write(self.later.pop(0), "[continued]", "", " ")
+
     def write(self, root: Node, label: str, first: str, rest: str) -> None:
         """A value and what it depends on; `first` and `rest` stand before its own line and those below."""
         stack: list[tuple[Node, str, str, str, int]] = [(root, label, first, rest, 1)]
@@ -100,6 +110,9 @@ class _Tree:
                 continue
             if again:
                 self.lines.append(f"{rest}└─ ···")
+                continue
+            if level == DEEPEST != self.depth:
+                self.later.append(node)
                 continue
             if level == self.depth or (self.stop and label == "" and level > 1 and name_of(node) is not None):
                 continue
@@ -139,7 +152,7 @@ class _Tree:
         outer = self.letters, self.written
         self.letters, self.written = {}, set()
         for result in region.results:
-            self.write(result, "", " → ", "   ")
+            self.write_all(result, "", " → ", "   ")
         self.letters, self.written = outer
 
 
