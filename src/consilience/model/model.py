@@ -38,7 +38,7 @@ from consilience.record import replace
 ABSENT: Final = {
     "logp_dlogp_function": "use `compile_logp` and `compile_dlogp`, or `log_density()`, which gives both at once.",
     "logp_array": "use `log_density()`, a function of one flat vector.",
-    "profile": "time a function with `timeit`, or ask `result.posterior.attrs` of a run where its time went.",
+    "profile": "ask `compile_logp().f.profile_kernels(…)`, or `result.posterior.attrs` of a run where its time went.",
     "register_data_var": "write `pm.Data('x', …)` inside `with model:`.",
     "create_value_var": "value variables are made with their variables: `model.value_vars`.",
     "make_obs_var": "give `observed=` to the distribution, or use `pm.observe`.",

@@ -117,7 +117,8 @@ def _lines(node: Node, label: str) -> tuple[str, ...]:
     name = name_of(node)
     shown = [f"{name} {label}".strip()] if name else [label] if label else []
     if isinstance(node.op, Input | Shared):
-        return (*(shown or ["?"]), repr(node.op.of))
+        unnamed = "random key" if node.dtype == "key" else "?"
+        return (*(shown or [unnamed]), repr(node.op.of))
     if isinstance(node.op, Parameter):
         return f"parameter {node.op.position}" + (f": {label}" if label else ""), repr(node.op.of)
     types = [repr(node.type)] if isinstance(node.type, TensorType) else [f"{len(node.type.items)} results"]

@@ -26,6 +26,7 @@ def debugprint(
     file: TextIO | Literal["str"] | None = None,
     id_type: str = "CHAR",
     stop_on_name: bool = False,
+    *,
     print_inner_graphs: bool | Literal["auto"] = "auto",
     print_source: bool = False,
 ) -> str | TextIO:
