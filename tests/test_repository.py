@@ -31,7 +31,7 @@ COMPILER = [
     {"backends"},
     {"lower"},
     {"rules"},
-    {"transforms", "rewrite"},
+    {"transforms", "rewrite", "printing"},
     {"ops"},
     {"ir"},
 ]

@@ -181,6 +181,7 @@ ELSEWHERE = {
         "compiling and its inputs: tests/backends/test_function.py": "eval function shared key",
         "derivatives: test_tensor_names.py and tests/transforms": "grad gradient hessian jacobian value_and_grad",
         "functions of graphs: test_tensor_names.py, tests/backends and tests/transforms": "cond ifelse vectorize",
+        "writing graphs: tests/printing": "dprint",
         "answers about shapes: test_table.py": "is_flat get_vector_length slice_at_axis",
     }.items()
     for name in names.split()

@@ -78,6 +78,7 @@ from consilience.ops.sorting import median as median
 from consilience.ops.sorting import searchsorted as searchsorted
 from consilience.ops.sorting import sort as sort
 from consilience.ops.sorting import unique as unique
+from consilience.printing import dprint as dprint
 from consilience.tensor import array_functions as array_functions
 from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
