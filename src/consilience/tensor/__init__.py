@@ -105,6 +105,7 @@ from consilience.tensor.loops import *
 from consilience.tensor.products import *
 from consilience.tensor.reduction import *
 from consilience.transforms.vectorize import vectorize_function as _vectorize_function
+from consilience.transforms.vectorize import vmap as vmap
 
 as_tensor = as_tensor_variable
 concat = concatenate
