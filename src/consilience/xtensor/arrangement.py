@@ -39,8 +39,7 @@ class NamedArrangement(Named):
 
         missing_dims   what to do with a name that does not exist: "raise", "warn" or "ignore"
         """
-        if not dim:
-            return self.transpose(*reversed(self.dims))
+        dim = dim or self.dims[::-1]
         names = self._there([name for name in dim if name is not Ellipsis], missing_dims)
         if len([name for name in dim if name is Ellipsis]) > 1:
             raise ShapeError("the order of dims can hold one `...` only.")

@@ -231,7 +231,7 @@ def read(value: Any, dims: str | Iterable[str] | None = None) -> tuple[Node, Dim
 
 
 @functools.cache
-def _is_number(kind: type) -> bool:
+def _is_number(kind: type[Any]) -> bool:
     return issubclass(kind, bool | int | float | complex) and not kind.__module__.startswith("numpy")
 
 
