@@ -75,20 +75,22 @@ class NamedArrangement(Named):
         """The tensor itself, which never changes, under another name if one is given."""
         return self if name is None else self._with(self.values.copy(name), self.dims)
 
-    def expand_dims(self, dim: Any = None, axis: int | None = None, **lengths: Any) -> Self:
-        """New dims, in front unless `axis` says where: names of dims of length 1, or lengths by name."""
+    def expand_dims(self, dim: Any = None, axis: int | Sequence[int] | None = None, **lengths: Any) -> Self:
+        """New dims, in front unless `axis` says their places in the result: names of length 1, or lengths by name."""
         given = dict.fromkeys(checked_dims(dim), 1) if dim is not None and not isinstance(dim, Mapping) else dim
         new = named_arguments("expand_dims", given, lengths)
         there = [name for name in new if name in self.dims]
         if there:
             raise ShapeError(f"the dim `{there[0]}` exists already; the tensor has the dims {self.dims!r}.")
+        places = list(range(len(new))) if axis is None else [axis] if isinstance(axis, int) else list(axis)
+        rank = self.ndim + len(new)
+        places = [place + rank if place < 0 else place for place in places]
+        if len({place for place in places if 0 <= place < rank}) != len(new) or len(places) != len(new):
+            raise ShapeError(f"`axis` must give a place in the result of rank {rank} for each new dim, got {axis!r}.")
+        added, kept, known = dict(zip(places, new, strict=True)), iter(self.dims), self.lengths
+        order = [added[i] if i in added else next(kept) for i in range(rank)]
         sizes = {name: as_length(len(n) if hasattr(n, "__len__") else n) for name, n in new.items()}
-        order = list(self.dims)
-        place = 0 if axis is None else axis if axis >= 0 else axis + self.ndim + 1
-        order[place:place] = sizes
-        known = self.lengths
-        wide = {name: sizes[name] if name in sizes else known[name] for name in order}
-        return self._with(spread_to(self, wide), order)
+        return self._with(spread_to(self, {name: sizes.get(name, known.get(name, 1)) for name in order}), order)
 
     def squeeze(self, dim: str | Sequence[str] | None = None, drop: bool | None = None, axis: Any = None) -> Self:
         """Drop dims of length 1: the given ones, by name or position, or all whose length is statically 1."""

@@ -6,10 +6,11 @@ Names are no part of any node: gradients, rewriting and backends see the plain g
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Sequence
 from types import EllipsisType
 from typing import Any, NoReturn, Self, TypeAlias
+
+import numpy as np
 
 from consilience.errors import ShapeError
 from consilience.ir import Dim, Node
@@ -230,14 +231,13 @@ def read(value: Any, dims: str | Iterable[str] | None = None) -> tuple[Node, Dim
     return node, wanted
 
 
-@functools.cache
-def _is_number(kind: type[Any]) -> bool:
-    return issubclass(kind, bool | int | float | complex) and not kind.__module__.startswith("numpy")
+def _is_number(value: object) -> bool:
+    return isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic)
 
 
 def operand_of(value: Any) -> Named | TensorLike:
     """A Python number as it is, whose dtype follows the others'; anything else with its dims."""
-    return value if isinstance(value, Named) or _is_number(type(value)) else Named(*read(value))
+    return value if isinstance(value, Named) or _is_number(value) else Named(*read(value))
 
 
 def apart(values: Sequence[Any]) -> tuple[list[Any], Dims]:
