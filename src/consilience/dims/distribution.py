@@ -77,8 +77,7 @@ class DimDistribution(Record, eq=False):
         data, own = _data(observed, order)
         asked = union([[d for d in order or () if isinstance(d, str)], own])
         lengths = {d: n for d, n in zip(asked, model.lengths_of(asked), strict=True) if n is not None}
-        complete = order is not None and Ellipsis not in order
-        made = self._variable(parameters, core_dims, lengths, asked if complete else None, named, name)
+        made = self._variable(parameters, core_dims, lengths, order, named, name)
         shown = _in_order(made, order, self.__name__, name)
         if set(own) - set(made.dims):
             raise ShapeError(f"{self.__name__} `{name}`: its dims are {made.dims!r}, those of its data {own!r}.")
@@ -113,11 +112,11 @@ class DimDistribution(Record, eq=False):
         parameters: Sequence[Any],
         core_dims: str | Sequence[str] | None,
         asked: dict[str, Dim],
-        complete: Dims | None,
+        order: tuple[str | EllipsisType, ...] | None,
         named: dict[str, Any],
         name: str | None,
     ) -> XTensorVariable:
-        """asked: lengths of dims that are wanted; complete: all dims of the variable, where the user said so."""
+        """asked: lengths of dims that are wanted; order: dims of the variable as the user gives them."""
         title = self.__name__ if name is None else f"{self.__name__} `{name}`"
         core = self._core(title, core_dims)
         refused = sorted({"shape", "size"} & named.keys())
@@ -134,13 +133,15 @@ class DimDistribution(Record, eq=False):
             if isinstance(have, int) and isinstance(length, int) and have != length:
                 raise ShapeError(f"{title}: the dim `{dim}` has length {length}, but a parameter has {have} along it.")
             lengths[dim] = length
-        event = self._event(core, tensors, complete, asked)
-        implied = union([[d for d in asked if d not in core], *(x.dims for x in tensors)])
-        batch = tuple(d for d in (complete or implied) if d not in core)
-        lacking = [d for d in implied if d not in batch and d not in core]
+        whole = order is not None and Ellipsis not in order
+        event = self._event(core, tensors, order if whole else None, asked)
+        brought = union(x.dims for x in tensors)
+        implied = [d for d in (*(d for d in asked if d not in brought), *brought) if d not in core]
+        batch = tuple(d for d in _expanded(order, implied) if d not in core)
+        lacking = [d for d in implied if d not in batch]
         if lacking:
             raise ShapeError(
-                f"{title}: a parameter has the dim `{lacking[0]}`, which dims={complete!r} lacks; add it, or `...` for "
+                f"{title}: a parameter has the dim `{lacking[0]}`, which dims={order!r} lacks; add it, or `...` for "
                 "all dims that follow from parameters."
             )
         plain = {w: _plain(value, (*batch, *core), core, lengths) for w, value in given.items()}
@@ -197,10 +198,12 @@ class DimDistribution(Record, eq=False):
                         f"{own!r} (core_dims={core!r})."
                     )
 
-    def _event(self, core: Dims, tensors: Sequence[Named], complete: Dims | None, asked: Mapping[str, Dim]) -> Dims:
-        """The dims of one event."""
-        there = tuple(dim for dim in core if dim in (complete if complete is not None else asked))
-        if complete is not None or there:
+    def _event(
+        self, core: Dims, tensors: Sequence[Named], whole: tuple[Any, ...] | None, asked: Mapping[str, Dim]
+    ) -> Dims:
+        """The dims of one event: those of the core that the variable has, as far as the user says, or that follow."""
+        there = tuple(dim for dim in core if dim in (asked if whole is None else whole))
+        if whole is not None or there:
             return there
         values = [tensor for tensor in tensors if not _is_component(tensor)]
         if self._overrides_rank:
@@ -239,6 +242,14 @@ def _plain(value: Any, order: Dims, core: Dims, lengths: dict[str, Dim]) -> Any:
         return value
     own = tuple(dim for dim in order if dim in value.dims or dim not in core)
     return arranged(of_lengths(value, lengths), value.dims, own)
+
+
+def _expanded(order: tuple[str | EllipsisType, ...] | None, implied: Sequence[str]) -> Dims:
+    """Dims in the user's order, those that are implied in place of `...`."""
+    if order is None:
+        return tuple(implied)
+    rest = [dim for dim in implied if dim not in order]
+    return checked_dims([d for part in order for d in (rest if isinstance(part, EllipsisType) else [part])], "`dims`")
 
 
 def _data(observed: Any, order: tuple[Any, ...] | None) -> tuple[Any, Dims]:
