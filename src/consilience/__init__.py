@@ -62,6 +62,7 @@ _NAMES: Final = {
     "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX",
 }
 _MODULES: Final = {
+    "dims": "consilience.dims",
     "distributions": "consilience.distributions",
     "errors": "consilience.errors",
     "gradient": "consilience.gradient",
@@ -70,6 +71,7 @@ _MODULES: Final = {
     "printing": "consilience.printing",
     "scan": "consilience.scan",
     "tensor": "consilience.tensor",
+    "xtensor": "consilience.xtensor",
 }
 _HOME: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
 
