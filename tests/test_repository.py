@@ -23,7 +23,8 @@ PROSE = sorted(
 
 # Rows of the ladder from top to bottom; neither members of one row nor of the two trunks know each other.
 COMPILER = [
-    {"gradient", "math", "scan"},
+    {"dims", "gradient", "math", "scan"},
+    {"xtensor"},
     {"tensor"},
     {"model"},
     {"logprob"},
@@ -31,7 +32,7 @@ COMPILER = [
     {"backends"},
     {"lower"},
     {"rules"},
-    {"transforms", "rewrite"},
+    {"transforms", "rewrite", "printing"},
     {"ops"},
     {"ir"},
 ]

@@ -5,8 +5,12 @@ from consilience import errors as errors
 from consilience import gradient as gradient
 from consilience import logprob as logprob
 from consilience import math as math
+from consilience import printing as printing
 from consilience import scan as scan
 from consilience import tensor as tensor
+from consilience.backends.modes import DebugMode as DebugMode
+from consilience.backends.modes import Mode as Mode
+from consilience.backends.modes import NanGuardMode as NanGuardMode
 from consilience.backends.request import In as In
 from consilience.backends.request import Out as Out
 from consilience.diagnostics import summary as summary
@@ -168,6 +172,7 @@ from consilience.model import noncenter as noncenter
 from consilience.model import observe as observe
 from consilience.model import recenter as recenter
 from consilience.model import set_data as set_data
+from consilience.printing import dprint as dprint
 from consilience.plots import add_bands as add_bands
 from consilience.plots import add_lines as add_lines
 from consilience.plots import bayes_factor as bayes_factor

@@ -5,7 +5,9 @@ Graph and input arrays in, arrays out. One row per op class in `MEANINGS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -67,7 +69,10 @@ from consilience.ops.scan import Scan
 Array: TypeAlias = npt.NDArray[Any]
 Meaning: TypeAlias = Callable[..., Any]
 
+Observer: TypeAlias = Callable[[Sequence[Node], Mapping[Node, Any]], None]
+
 MEANINGS: dict[type, Meaning] = {}
+_state = threading.local()
 
 
 def _op(node: Node) -> Any:
@@ -129,6 +134,23 @@ def _evaluate_into(values: dict[Node, Any], outputs: Sequence[Node], lengths: Le
             if result.dtype != numpy_dtype(node.dtype):
                 result = result.astype(numpy_dtype(node.dtype))
         values[node] = result
+    observe: Observer | None = getattr(_state, "observe", None)
+    if observe is not None:
+        observe(outputs, values)
+
+
+@contextmanager
+def observed(observe: Observer) -> Iterator[None]:
+    """Inside, `observe(outputs, values)` sees all values of every evaluation of this thread.
+
+    Loops and branches evaluate their inner graphs, with `Parameter` nodes as leaves, before the graph that holds them.
+    """
+    before = getattr(_state, "observe", None)
+    _state.observe = observe
+    try:
+        yield
+    finally:
+        _state.observe = before
 
 
 @means(Constant)

@@ -13,7 +13,7 @@ import numpy as np
 
 from consilience.errors import ShapeError, VerificationError
 from consilience.ir import FLOATS, UNSIGNED, Node, constant, constant_value, rebuild, topological, with_regions
-from consilience.ir.side_tables import describe, without_sources
+from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
 from consilience.ops import (
     AlteredGradient,
@@ -522,6 +522,10 @@ def _expand(outputs: Sequence[Node]) -> list[Node]:
         if new is rebuilt:
             memo[node] = memo[rebuilt] = rebuilt
         else:
+            if is_carrying():
+                for part in topological([new], stop=set(rebuilt.inputs).__contains__):
+                    if part.inputs and part not in rebuilt.inputs:
+                        pass_on(rebuilt, part)
             waiting[node] = new
             stack.append(new)
     return [memo[output] for output in outputs]
