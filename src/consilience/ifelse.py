@@ -11,11 +11,11 @@ from consilience.ops.control import cond, ifelse
 __all__ = ["cond", "ifelse"]
 
 
-class _Callable(ModuleType):
+class _IfelseModule(ModuleType):
     """This module, which may be called as the function that it is named after."""
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         return ifelse(*arguments, **keywords)
 
 
-sys.modules[__name__].__class__ = _Callable
+sys.modules[__name__].__class__ = _IfelseModule

@@ -59,10 +59,10 @@ class AroundPython:
 
     def bind(self, values: Sequence[Array] = ()) -> Bound:
         """With its data."""
-        return _Between(self, self.first.bind(values), self.rest.bind(values))
+        return _BoundAround(self, self.first.bind(values), self.rest.bind(values))
 
 
-class _Between(Callback):
+class _BoundAround(Callback):
     """The two programs with their data, and the calls between."""
 
     def __init__(self, around: AroundPython, first: Bound, rest: Bound) -> None:

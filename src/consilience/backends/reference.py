@@ -59,7 +59,7 @@ from consilience.ops import (
     Transpose,
 )
 from consilience.ops.assertion import required
-from consilience.ops.call import Call
+from consilience.ops.call import FunctionCall
 from consilience.ops.index import At, NewAxis, SliceIndex, Specification
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.python_call import PythonCall, called
@@ -538,7 +538,7 @@ def _scan(node: Node, lengths: Lengths, limit: Array, *operands: Array) -> list[
     return [np.asarray(done), *(given[carry] for carry in carries), *traces]
 
 
-@means(Call)
+@means(FunctionCall)
 def _call(node: Node, lengths: Lengths, *operands: Array) -> list[Array]:
     body = _op(node).body
     values = {body.parameter(i): operand for i, operand in enumerate(operands)}

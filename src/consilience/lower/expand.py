@@ -41,7 +41,7 @@ from consilience.ops import (
     apply,
     cast,
 )
-from consilience.ops.call import Call
+from consilience.ops.call import FunctionCall
 from consilience.ops.index import At, SliceIndex, index_set
 from consilience.ops.linalg import diagonal
 from consilience.ops.parameter_check import Asserted, ParameterCheck
@@ -476,10 +476,10 @@ def _step(node: Node) -> Node:
         if op.kind in ("max", "min") and any(node.inputs[0].static_shape[a] == 0 for a in op.axes):
             raise ShapeError(f"`{op.kind}` of an empty axis has no value: {describe(node)}.")
         return _logsumexp(node) if op.kind == "logsumexp" else node
-    if isinstance(op, Item) and isinstance(node.inputs[0].op, Call):
+    if isinstance(op, Item) and isinstance(node.inputs[0].op, FunctionCall):
         call = node.inputs[0]
         return node.inputs[0].op.body.apply(*call.inputs)[op.position]
-    opened = op if isinstance(op, Call) else with_regions(op, expand)
+    opened = op if isinstance(op, FunctionCall) else with_regions(op, expand)
     if opened is not op:
         return Node(opened, *node.inputs)
     if isinstance(op, Cholesky | SolveTriangular | Solve | Inverse | InverseQuadratic | LogAbsDet | DetSign | Det) and (

@@ -16,7 +16,7 @@ from consilience.ops.control import compatible_shapes
 from consilience.record import Record
 
 
-class Call(Op):
+class FunctionCall(Op):
     """The results of a region, whose parameters are the inputs.
 
     pullback   region of the inputs, the results and one cotangent per result; gives one cotangent per input

@@ -25,7 +25,7 @@ from consilience.ops import (
     StopGradient,
     Transpose,
 )
-from consilience.ops.call import Call
+from consilience.ops.call import FunctionCall
 from consilience.ops.scalar import DRAWS
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, reshape, squeeze, transpose
 from consilience.rewrite.facts import Facts
@@ -357,12 +357,14 @@ def altered_gradient(node: Node, facts: Facts) -> Node | None:
 @rewrites(
     Item,
     name="call after differentiation",
-    examples=[lambda t: t.node(Item(0), t.node(Call("twice", close([t.vector * 2.0], [t.vector])[0]), t.vector))],
+    examples=[
+        lambda t: t.node(Item(0), t.node(FunctionCall("twice", close([t.vector * 2.0], [t.vector])[0]), t.vector))
+    ],
 )
 def call_written_out(node: Node, facts: Facts) -> Node | None:
     """The function's own graph, once no derivative is taken any more."""
     op, call = node.op, node.inputs[0]
-    if not isinstance(op, Item) or not isinstance(call.op, Call):
+    if not isinstance(op, Item) or not isinstance(call.op, FunctionCall):
         return None
     return call.op.body.apply(*call.inputs)[op.position]
 

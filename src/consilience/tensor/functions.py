@@ -14,7 +14,7 @@ from consilience.ir import Dim, Input, Node, Region, TensorType, close, tensor_i
 from consilience.ir.dimension import Atom, Dimension, as_symbol
 from consilience.ir.side_tables import describe
 from consilience.ir.types import FLOATS
-from consilience.ops.call import Call, CustomBatching, matching
+from consilience.ops.call import CustomBatching, FunctionCall, matching
 from consilience.ops.control import Item
 from consilience.ops.elementwise import TensorLike, as_tensor, cast
 from consilience.ops.python_call import PythonCall, PythonFunction
@@ -53,7 +53,7 @@ def _applied(
                 f"the derivative of `{name}` reads {describe(extra[0])}, which the function does not; pass it as an "
                 "input."
             )
-    node = Node(Call(name, body, pullback, batched), *every)
+    node = Node(FunctionCall(name, body, pullback, batched), *every)
     return [Node(Item(k), node) for k in range(len(results))]
 
 

@@ -11,17 +11,17 @@ import numpy.typing as npt
 from consilience.errors import GraphError, MissingRuleError
 from consilience.ir import FLOATS, Node
 from consilience.ops import Item
-from consilience.ops.call import Call
+from consilience.ops.call import FunctionCall
 from consilience.ops.python_call import PythonCall, PythonFunction
 from consilience.transforms.gradient.engine import accumulate
 from consilience.transforms.gradient.index import zeros_like
 from consilience.transforms.gradient.table import Cotangents, pullback_of
 
 
-@pullback_of(Call)
+@pullback_of(FunctionCall)
 def _call(node: Node, g: tuple[Node | None, ...], wanted: Sequence[bool]) -> Cotangents:
     op = node.op
-    assert isinstance(op, Call)
+    assert isinstance(op, FunctionCall)
     if op.pullback is None:
         results = op.body.apply(*node.inputs)
         starts: dict[Node, Node] = {}
@@ -72,7 +72,7 @@ class _Filled:
 
 def _results(node: Node) -> list[Node]:
     op = node.op
-    assert isinstance(op, Call)
+    assert isinstance(op, FunctionCall)
     return [Node(Item(k), node) for k in range(len(op.body.results))]
 
 

@@ -12,17 +12,17 @@ from consilience.errors import GraphError
 from consilience.ir import Node, TensorType
 from consilience.ir.types import Shape
 from consilience.ops import Item
-from consilience.ops.call import Call
+from consilience.ops.call import FunctionCall
 from consilience.ops.python_call import PythonCall, PythonFunction
 from consilience.ops.shape import broadcast_to
 from consilience.transforms.vectorize.engine import propagate
 from consilience.transforms.vectorize.table import Operand, batched_form
 
 
-@batched_form(Call)
+@batched_form(FunctionCall)
 def _call(node: Node, operands: Sequence[Operand], batch: Shape) -> list[Node]:
     op = node.op
-    assert isinstance(op, Call)
+    assert isinstance(op, FunctionCall)
     if op.batched is None:
         known = {op.body.parameter(i): operand for i, operand in enumerate(operands)}
         return [result.full(batch) for result in propagate(op.body.results, known, batch)]
