@@ -32,11 +32,11 @@ COMPILER = [
     {"backends"},
     {"lower"},
     {"rules"},
-    {"transforms", "rewrite"},
+    {"transforms", "rewrite", "printing"},
     {"ops"},
     {"ir"},
 ]
-SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}]
+SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
 ENTRY_POINTS = [{"", "__main__"}, {"doctor", "plots"}, {"sample"}]
 GROUND = [{"native"}, {"absent", "errors", "record", "collection"}]
 

@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 # Public names by the module they come from. Type checkers and editors read `__init__.pyi`, which
 # `python tools/names.py` writes from this table.
 _NAMES: Final = {
+    "consilience.backends.modes": "DebugMode Mode NanGuardMode",
     "consilience.backends.request": "In Out",
     "consilience.diagnostics": "summary",
     "consilience.distributions": " ".join([*distributions.PUBLIC.values(), *distributions.SPELLINGS]),
@@ -40,6 +41,7 @@ _NAMES: Final = {
         centredness freeze_dims_and_data marginalize model_to_graphviz model_to_mermaid model_to_networkx modelcontext
         noncenter observe recenter set_data
     """,
+    "consilience.printing": "dprint",
     "consilience.plots": """
         add_bands add_lines bayes_factor bayesian_r2 bfmi combine_plots compare ess eti hdi loo
         loo_approximate_posterior loo_expectations loo_i loo_kfold loo_metrics loo_moment_match loo_pit loo_r2
@@ -66,6 +68,7 @@ _MODULES: Final = {
     "gradient": "consilience.gradient",
     "logprob": "consilience.logprob",
     "math": "consilience.math",
+    "printing": "consilience.printing",
     "scan": "consilience.scan",
     "tensor": "consilience.tensor",
     "xtensor": "consilience.xtensor",

@@ -5,7 +5,12 @@ from consilience import errors as errors
 from consilience import gradient as gradient
 from consilience import logprob as logprob
 from consilience import math as math
+from consilience import printing as printing
+from consilience import scan as scan
 from consilience import tensor as tensor
+from consilience.backends.modes import DebugMode as DebugMode
+from consilience.backends.modes import Mode as Mode
+from consilience.backends.modes import NanGuardMode as NanGuardMode
 from consilience.backends.request import In as In
 from consilience.backends.request import Out as Out
 from consilience.diagnostics import summary as summary
@@ -34,6 +39,7 @@ from consilience.distributions import ExGaussian as ExGaussian
 from consilience.distributions import Exponential as Exponential
 from consilience.distributions import Flat as Flat
 from consilience.distributions import Frechet as Frechet
+from consilience.distributions import GARCH11 as GARCH11
 from consilience.distributions import Gamma as Gamma
 from consilience.distributions import GaussianRandomWalk as GaussianRandomWalk
 from consilience.distributions import GeneralizedExtremeValue as GeneralizedExtremeValue
@@ -45,6 +51,7 @@ from consilience.distributions import HalfCauchy as HalfCauchy
 from consilience.distributions import HalfFlat as HalfFlat
 from consilience.distributions import HalfNormal as HalfNormal
 from consilience.distributions import HalfStudentT as HalfStudentT
+from consilience.distributions import HiddenMarkov as HiddenMarkov
 from consilience.distributions import HurdleGamma as HurdleGamma
 from consilience.distributions import HurdleLogNormal as HurdleLogNormal
 from consilience.distributions import HurdleNegativeBinomial as HurdleNegativeBinomial
@@ -61,6 +68,7 @@ from consilience.distributions import LKJCholeskyCov as LKJCholeskyCov
 from consilience.distributions import LKJCorr as LKJCorr
 from consilience.distributions import Laplace as Laplace
 from consilience.distributions import Levy as Levy
+from consilience.distributions import LinearGaussianStateSpace as LinearGaussianStateSpace
 from consilience.distributions import LogGamma as LogGamma
 from consilience.distributions import LogNormal as LogNormal
 from consilience.distributions import Logistic as Logistic
@@ -164,6 +172,7 @@ from consilience.model import noncenter as noncenter
 from consilience.model import observe as observe
 from consilience.model import recenter as recenter
 from consilience.model import set_data as set_data
+from consilience.printing import dprint as dprint
 from consilience.plots import add_bands as add_bands
 from consilience.plots import add_lines as add_lines
 from consilience.plots import bayes_factor as bayes_factor

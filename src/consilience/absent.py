@@ -10,7 +10,7 @@ from typing import Final
 
 _GROUPS: Final = {
     # Tensors.
-    "loops are in `pm.scan`, which is function and module, and in `pt`": "map reduce foldl foldr",
+    "loops are in `pm.scan`, which is function and module, and in `pt`": "map",
     "`pt.sort`, `pt.argsort`, `pt.median` and `pt.searchsorted` are there, other orders come later": """
         argpartition partition topk percentile quantile digitize histogram
     """,
@@ -61,8 +61,8 @@ _GROUPS: Final = {
         Sequence TYPE_CHECKING Union singledispatch Any Optional Callable NoReturn
     """,
     "this is in `pm.gradient`": "Lop Rop pullback pushforward",
-    "`function(mode=…)` takes the names of modes": "Mode get_mode",
-    "printing comes later; `repr` of a node and `rewrite.explain` show graphs": "dprint printing pp pprint",
+    "`function(mode=…)` takes the names of modes": "get_mode",
+    "this is in `pm.printing`": "pp pprint",
     "a check of values when run comes later": "raise_op",
     "this is a function of `pt` or `pt.linalg`, no method": "choose compress nonzero_values norm",
     "this is `pt.ifelse`": "ifelse",

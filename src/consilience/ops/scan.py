@@ -115,7 +115,7 @@ class LoopParts(Record):
     """Operands and results of a loop by kind.
 
     limit     the number of steps at most
-    inside    the body's parameters (or what stands for them), in the order of the inputs behind the first
+    inside    the body's parameters, in the order of the inputs behind the first
     """
 
     op: Scan
@@ -123,11 +123,7 @@ class LoopParts(Record):
     initial: tuple[Node, ...]
     sequences: tuple[Node, ...]
     constants: tuple[Node, ...]
-
-    @property
-    def inside(self) -> tuple[Node, ...]:
-        """The body's parameters."""
-        return tuple(self.op.body.parameter(i) for i in range(len(self.op.body.parameters)))
+    inside: tuple[Node, ...]
 
     @property
     def carries(self) -> tuple[Node, ...]:
@@ -151,7 +147,10 @@ def parts(node: Node) -> LoopParts:
     assert isinstance(op, Scan)
     limit, *operands = node.inputs
     first, second = op.carried, op.carried + op.sequences
-    return LoopParts(op, limit, tuple(operands[:first]), tuple(operands[first:second]), tuple(operands[second:]))
+    inside = tuple(op.body.parameter(i) for i in range(len(operands)))
+    return LoopParts(
+        op, limit, tuple(operands[:first]), tuple(operands[first:second]), tuple(operands[second:]), inside
+    )
 
 
 class Loop(Record):

@@ -5,7 +5,7 @@ Graph in, equal graph out, in which loops carry, read and trace nothing in vain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from consilience.ir import Node, constant, constant_value, rebuild, substitute, topological
 from consilience.ir.dimension import non_negative
@@ -13,7 +13,7 @@ from consilience.ops import BroadcastTo, Index, Item
 from consilience.ops.index import At
 from consilience.ops.scan import LoopParts, Scan, fresh, parts, results, scan
 from consilience.ops.shape import broadcast_to, length_of
-from consilience.rules.loops.equality import arranged, equal_states
+from consilience.rules.loops.equality import alike, arranged, equal_states
 
 
 def mapped(outputs: Sequence[Node], change: Callable[[Node], Node | None]) -> list[Node]:
@@ -85,6 +85,9 @@ def _smaller(node: Node, read: set[int]) -> dict[int, Node]:
     # A carried value that never changes, and one number repeated, are constants.
     constant = {c: initial[c] for c, following in zip(of.carries, op.nexts, strict=True) if following is c}
     constant |= {h: once for h, s in zip(of.heads, of.sequences, strict=True) if (once := _repeated(s)) is not None}
+    if _settled(of, needed, traces, constant):
+        loop = results(node)
+        return dict(enumerate((loop.steps, *loop.last, *loop.traces)))
     stays = [k for k in sorted(needed) if of.carries[k] not in constant]
     leaves: dict[Node, Node] = {}  # sequences that are equal have one leaf
     stands = {of.carries[k]: fresh(of.carries[k]) for k in stays} | constant
@@ -116,6 +119,20 @@ def _smaller(node: Node, read: set[int]) -> dict[int, Node]:
     found.update((1 + k, last[equal[leaf]]) for k, c in enumerate(of.carries) if (leaf := stands.get(c)) in equal)
     found.update((1 + op.carried + k, written[body[op.carried + k]]) for k in traces)
     return found
+
+
+def _settled(of: LoopParts, needed: set[int], traces: Sequence[int], constant: Mapping[Node, Node]) -> bool:
+    """Whether nothing is there to be left out."""
+    op = of.op
+    if constant or len(needed) < op.carried or len(traces) < op.traces:
+        return False
+    groups = (of.sequences, of.constants, op.elements)
+    if any(len(set(group)) < len(group) for group in groups):
+        return False
+    states = dict(zip(of.carries, zip(of.initial, op.nexts, strict=True), strict=True))
+    if len(alike(states)) < len(states):
+        return False
+    return set(topological(op.body.results)).issuperset((*of.heads, *of.fixed))
 
 
 def _needed(of: LoopParts, last: set[int], wanted: Sequence[Node]) -> set[int]:
