@@ -19,7 +19,7 @@ from consilience.ir import Dim, Node
 from consilience.ops.index import Index, gather_place, index_inc, index_set
 from consilience.ops.shape import length_of
 from consilience.xtensor.arrangement import named_arguments
-from consilience.xtensor.named import Dims, Named, aligned, arranged, of_lengths, read, spread_to, union
+from consilience.xtensor.named import Dims, Named, aligned, arranged, of_lengths, operand_of, read, spread_to, union
 
 
 class NamedIndexing(Named):
@@ -123,12 +123,14 @@ class NamedIndexing(Named):
         if self._part is None:
             raise ShapeError(f"`.set` and `.inc` belong after an index, as in `x.isel(a=0).set(value)`; got {self!r}.")
         whole, part, dims = self._part
-        new = Named(*read(value))
-        extra = [dim for dim in new.dims if dim not in dims]
+        operand = operand_of(value)
+        if not isinstance(operand, Named):
+            return self._with(update(part, operand), whole.dims)
+        extra = [dim for dim in operand.dims if dim not in dims]
         if extra:
             raise ShapeError(f"the value has the dim `{extra[0]}`, which the indexed part with dims {dims!r} has not.")
         lengths = dict(zip(dims, part.static_shape, strict=True))
-        return self._with(update(part, spread_to(_checked(new, lengths), lengths)), whole.dims)
+        return self._with(update(part, spread_to(_checked(operand, lengths), lengths)), whole.dims)
 
     def head(self, indexers: Mapping[str, int] | None = None, **words: int) -> Self:
         """The first elements along dims."""
