@@ -44,7 +44,12 @@ class NamedIndexing(Named):
         return self._indexed(items)
 
     def __iter__(self) -> Iterator[Self]:
-        parts = iter(self.values)  # refuses a length that is not known yet
+        if not self.dims or not isinstance(self.values.static_shape[0], int):
+            raise TypeError(
+                f"only a tensor with a static first length can be iterated, got {self!r}; functions of plain tensors "
+                "take its `.values`."
+            )
+        parts = iter(self.values)
         return (self._with(part, self.dims[1:]) for part in parts)
 
     def __len__(self) -> int:
