@@ -1,5 +1,6 @@
 """Written by `python tools/names.py` from the table of __init__.py; not to be edited."""
 
+from consilience import dims as dims
 from consilience import distributions as distributions
 from consilience import errors as errors
 from consilience import gradient as gradient
@@ -8,6 +9,7 @@ from consilience import math as math
 from consilience import printing as printing
 from consilience import scan as scan
 from consilience import tensor as tensor
+from consilience import xtensor as xtensor
 from consilience.backends.modes import DebugMode as DebugMode
 from consilience.backends.modes import Mode as Mode
 from consilience.backends.modes import NanGuardMode as NanGuardMode
