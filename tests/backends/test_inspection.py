@@ -114,6 +114,7 @@ class TestExplanation:
         f = pt.function([x], doubled(x) + 1)
         (found,) = f.explain().python
         assert re.fullmatch(r"python\(doubled\)   \(.*test_inspection\.py:\d+\)", found)
+        assert pprint(doubled(x) + 1) == "doubled(x)[0] + 1.0"
         clipped = pt.custom_vjp(lambda x: pt.exp(x))
         clipped.defvjp(lambda x: (pt.exp(x), x), lambda x, seed: (pt.clip(seed * pt.exp(x), -1.0, 1.0),))
         text = debugprint(clipped(x), file="str")
