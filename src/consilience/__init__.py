@@ -58,7 +58,9 @@ _NAMES: Final = {
         recover_marginals resampled_variables resume sample sample_posterior_predictive
         sample_prior_predictive to_inference_data vectorize_over_posterior
     """,
-    "consilience.tensor": "config floatX function grad hessian jacobian shared value_and_grad",
+    "consilience.tensor": """
+        OpFromGraph as_op config floatX function grad hessian jacobian shared value_and_grad wrap_py
+    """,
     "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX",
 }
 _MODULES: Final = {
@@ -66,9 +68,12 @@ _MODULES: Final = {
     "distributions": "consilience.distributions",
     "errors": "consilience.errors",
     "gradient": "consilience.gradient",
+    "graph": "consilience.graph",
+    "ifelse": "consilience.ifelse",
     "logprob": "consilience.logprob",
     "math": "consilience.math",
     "printing": "consilience.printing",
+    "raise_op": "consilience.raise_op",
     "scan": "consilience.scan",
     "tensor": "consilience.tensor",
     "xtensor": "consilience.xtensor",

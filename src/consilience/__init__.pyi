@@ -4,9 +4,12 @@ from consilience import dims as dims
 from consilience import distributions as distributions
 from consilience import errors as errors
 from consilience import gradient as gradient
+from consilience import graph as graph
+from consilience import ifelse as ifelse
 from consilience import logprob as logprob
 from consilience import math as math
 from consilience import printing as printing
+from consilience import raise_op as raise_op
 from consilience import scan as scan
 from consilience import tensor as tensor
 from consilience import xtensor as xtensor
@@ -253,6 +256,8 @@ from consilience.sample import sample_posterior_predictive as sample_posterior_p
 from consilience.sample import sample_prior_predictive as sample_prior_predictive
 from consilience.sample import to_inference_data as to_inference_data
 from consilience.sample import vectorize_over_posterior as vectorize_over_posterior
+from consilience.tensor import OpFromGraph as OpFromGraph
+from consilience.tensor import as_op as as_op
 from consilience.tensor import config as config
 from consilience.tensor import floatX as floatX
 from consilience.tensor import function as function
@@ -261,6 +266,7 @@ from consilience.tensor import hessian as hessian
 from consilience.tensor import jacobian as jacobian
 from consilience.tensor import shared as shared
 from consilience.tensor import value_and_grad as value_and_grad
+from consilience.tensor import wrap_py as wrap_py
 from consilience.tensor.flattened import cont_inputs as cont_inputs
 from consilience.tensor.flattened import hessian_diag as hessian_diag
 from consilience.tensor.flattened import inputvars as inputvars

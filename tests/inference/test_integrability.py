@@ -117,6 +117,14 @@ def test_a_proper_density_has_no_such_line(name: str, scale: float) -> None:
     assert not endless_direction(density, points, threads=2).any()
 
 
+@pytest.mark.parametrize("far", [1e25, 1e101, 1e120])
+def test_a_cone_that_chains_fled_along_is_found(far: float) -> None:
+    """Where several coordinates are large, the line through the origin's side may lie outside it."""
+    rng = np.random.default_rng(3)
+    points = far * rng.uniform((-0.1, 1.0), (0.1, 2.0), (4, 30, 2))
+    assert endless_direction(model_density(model_of(separated)), points)[1] == 1.0
+
+
 def test_coordinates_may_be_left_out() -> None:
     """Then no line has a part in them."""
     density = model_density(model_of(unseen))

@@ -61,7 +61,7 @@ from consilience.ops import (
 from consilience.ops.assertion import required
 from consilience.ops.call import Call
 from consilience.ops.index import At, NewAxis, SliceIndex, Specification
-from consilience.ops.parameter_check import ParameterCheck
+from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.python_call import PythonCall, called
 from consilience.ops.random import Key
 from consilience.ops.scan import Scan
@@ -196,6 +196,13 @@ def _parameter_check(node: Node, lengths: Lengths, value: Array, valid: Array, p
         where = f" (element {', '.join(map(str, place))})" if place else ""
         shown = np.array2string(wrong, precision=6, threshold=8) if wrong.ndim else repr(wrong.item())
         raise ParameterError(f"{op.title}: {op.parameter} must be {op.rule}, got {shown}{where}.")
+    return value
+
+
+@means(Asserted)
+def _asserted(node: Node, lengths: Lengths, value: Array, valid: Array) -> Array:
+    if not np.all(valid):
+        raise AssertionError(_op(node).message)
     return value
 
 

@@ -19,7 +19,8 @@ from consilience.inference.modes.evaluations import Evaluations, Floats
 MOST_AXES: Final = 200  # those in which points lie farthest apart
 MOST_SLOPES: Final = 200  # coordinates up to which directions between axes are looked for, by a gradient for each
 DECADES: Final = 10  # times ten, beyond the points, through which the density holds out
-LARGEST_WIDTH: Final = 1e30  # more than any prior would have, and squares of what is farther by so much are finite
+LARGEST_WIDTH: Final = 1e30  # that a prior may have
+FARTHEST: Final = 1e145  # squares of it are finite
 LARGEST_LEVEL: Final = 1e10  # of log densities, in which `ROUNDING` can still be seen
 LEAST_LEVEL: Final = -50.0  # of log density and log distance, over that of the point: below it there is no mass
 FLAT: Final = 1e-7  # of the largest curvature, below which there is none
@@ -92,7 +93,8 @@ class _Lines:
         They are ten times as far each. One that overflows, or so large that rounding hides it, is not believed.
         """
         begin, points, levels = self.begin(direction), self.last, self.levels
-        if begin > LARGEST_WIDTH:  # chains fled: from where lines pass nearest to the origin
+        too_far = begin * 10.0**DECADES > FARTHEST or not (np.abs(levels) < LARGEST_LEVEL).all()
+        if too_far and begin > LARGEST_WIDTH:  # chains fled: from where lines pass nearest to the origin
             begin, points = 1.0, _without(points, direction)
             levels = self.evaluations.at(points)
         if not (np.abs(levels) < LARGEST_LEVEL).all():

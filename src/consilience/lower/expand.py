@@ -44,7 +44,7 @@ from consilience.ops import (
 from consilience.ops.call import Call
 from consilience.ops.index import At, SliceIndex, index_set
 from consilience.ops.linalg import diagonal
-from consilience.ops.parameter_check import ParameterCheck
+from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.reduce import reduce
 from consilience.ops.scalar import LARGE_SQUARE
 from consilience.ops.shape import (
@@ -468,9 +468,9 @@ def _step(node: Node) -> Node:
         return transpose(order, tuple(last if a == op.axis else a - (a > op.axis) for a in range(node.ndim)))
     if isinstance(op, AlteredGradient | Assume | Require | StopGradient):
         return node.inputs[0]
-    if isinstance(op, ParameterCheck):
+    if isinstance(op, ParameterCheck | Asserted):
         # The only element of an axis, or one behind its end, which makes the function fail.
-        value, valid, _ = node.inputs
+        value, valid, *_ = node.inputs
         return expand_dims(value, 0)[apply("where", reduce("all", valid), 0, 1)]
     if isinstance(op, Reduce):
         if op.kind in ("max", "min") and any(node.inputs[0].static_shape[a] == 0 for a in op.axes):
