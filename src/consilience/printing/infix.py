@@ -32,7 +32,7 @@ from consilience.ops import (
     Softmax,
     Transpose,
 )
-from consilience.ops.call import Call
+from consilience.ops.call import FunctionCall
 from consilience.ops.index import At, NewAxis, SliceIndex, Specification
 from consilience.ops.python_call import PythonCall
 from consilience.printing.labels import GraphLike, constant_text, operation, outputs_of
@@ -188,7 +188,7 @@ def _written(node: Node, operands: Sequence[Text], bodies: bool = True) -> Text:
     inside = regions_of(op)
     if inside:
         graphs = [f"{name}={_region(region) if bodies else '{…}'}" for name, region in inside.items()]
-        called = op.name if isinstance(op, Call) else type(op).__name__.lower()
+        called = op.name if isinstance(op, FunctionCall) else type(op).__name__.lower()
         return f"{called}({', '.join([*plain, *graphs])})", ATOM
     write = _CALLS.get(type(op))
     if write is not None:
