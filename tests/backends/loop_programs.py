@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+import consilience  # noqa: F401  # random variables have keys that a step makes anew
 import consilience.tensor as pt
 from consilience.ir import Node
 from consilience.ops.random import draw, fold_in

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import consilience as pm  # noqa: F401  # random variables have keys that a step makes anew
 import consilience.tensor as pt
 from consilience.ir import Node
 from consilience.ir.leaves import Parameter

@@ -165,7 +165,7 @@ def scan(
         for tap, leaf in zip(sequence.taps, sequence.leaves, strict=True)
     }
     every = [*made, *(value for _, value in carried.values()), *([] if stop is None else [stop])]
-    keys = [key for key in _fresh_keys(every) if key.op.serial > start]  # type: ignore[attr-defined]  # Input
+    keys = _fresh_keys(every, start, {*carried, *elements})
     loop = _blocks(carried, elements, made, length, stop, truncate_gradient, keys, checkpoint, title)
     traces = list(loop.traces)
     if stop is not None:
@@ -191,9 +191,11 @@ def _serial() -> int:
     return probe.serial
 
 
-def _fresh_keys(nodes: Sequence[Node]) -> list[Node]:
+def _fresh_keys(nodes: Sequence[Node], start: int, leaves: set[Node]) -> list[Node]:
+    """The keys of random variables that a step made, not those that it carries or reads."""
     found = known_meaning("fresh_keys")  # not known as long as there is no random variable
-    return [] if found is None else list(found(nodes))
+    keys: list[Node] = [] if found is None else list(found(nodes))
+    return [key for key in keys if key not in leaves and key.op.serial > start]  # type: ignore[attr-defined]  # Input
 
 
 def _leaf(like: Node, name: str | None) -> Node:
@@ -479,7 +481,7 @@ def while_loop(
     if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 0):
         raise ValueError(f"`max_steps` is an integer >= 0, got {max_steps!r}.")
     bound = UNBOUNDED if max_steps is None else max_steps
-    keys = [key for key in _fresh_keys([*found, again]) if key.op.serial > start]  # type: ignore[attr-defined]  # Input
+    keys = _fresh_keys([*found, again], start, set(leaves))
     loop = _scan(
         dict(zip(leaves, zip(values, found, strict=True), strict=True)),
         {},
