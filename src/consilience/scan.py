@@ -11,11 +11,11 @@ from consilience.tensor.loops import foldl, foldr, map, reduce, scan, until, whi
 __all__ = ["foldl", "foldr", "map", "reduce", "scan", "until", "while_loop"]
 
 
-class _Callable(ModuleType):
+class _ScanModule(ModuleType):
     """This module, which may be called as the function that it is named after."""
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         return scan(*arguments, **keywords)
 
 
-sys.modules[__name__].__class__ = _Callable
+sys.modules[__name__].__class__ = _ScanModule

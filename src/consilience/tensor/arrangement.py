@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from consilience.errors import ShapeError
 from consilience.ir import Dim, Dimension, Node
-from consilience.ir.dimension import product
+from consilience.ir.dimension import maximum, minimum, multiply, product
+from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ops import index, shape
 from consilience.ops.arrangement import (
@@ -23,6 +24,7 @@ from consilience.ops.arrangement import (
     take,
     take_along_axis,
 )
+from consilience.ops.assertion import Require
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.elementwise import broadcast_shape as common_shape
 from consilience.ops.index import getitem, index_inc, index_set
@@ -369,6 +371,28 @@ def specify_broadcastable(x: TensorLike, *axes: int) -> Node:
     node = as_tensor(x)
     ones = normalised_axes(axes, node.ndim)
     return specify_shape(node, [1 if i in ones else None for i in range(node.ndim)])
+
+
+def broadcast_dynamic(x: TensorLike, axes: Mapping[int, object]) -> Node:
+    """x with axes broadcast whose length, 1 or that of the result, is known at run time only.
+
+    axes      axis of x -> its length in the result: an integer, a symbolic length or an integer scalar, such as
+              `y.shape[0]`. Where x has length 1 its elements are repeated, and derivatives sum over the axis.
+    raises    ShapeError for any other length, at run time where it is not known before
+    """
+    node = as_tensor(x)
+    for axis, wanted in axes.items():
+        place, length = one_axis(axis, node), as_length(wanted)
+        own = node.static_shape[place]
+        if isinstance(own, int) or own is length:
+            node = broadcast_to(node, (*node.static_shape[:place], length, *node.static_shape[place + 1 :]))
+            continue
+        several = minimum(maximum(own - 1, 1 - own), 1)  # 0 for one element, which is read at every place; else 1
+        read = getitem(node, (slice(None),) * place + (arange(length_of(length)) * length_of(several),))
+        needed = multiply(length - 1, several) + 1
+        fits = ShapeConstraint(own, needed, f"axis {axis} must have length 1 or {length}", describe(node))
+        node = Node(Require((fits,)), read)
+    return node
 
 
 def broadcast_shape(*arrays: TensorLike) -> tuple[Node | int, ...]:

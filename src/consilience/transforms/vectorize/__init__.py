@@ -1,11 +1,12 @@
-"""Batched forms of programs: a table with one row per op, an engine, and gufunc signatures for users."""
+"""Batched forms of programs: a table with one row per op, an engine, and functions of batches for users."""
 
-from consilience.transforms.vectorize import control, elementwise, index, linalg, reduce, scan, shape
-from consilience.transforms.vectorize.engine import vectorize
+from consilience.transforms.vectorize import call, control, elementwise, index, linalg, reduce, scan, shape
+from consilience.transforms.vectorize.engine import vectorize, vectorize_graph
+from consilience.transforms.vectorize.mapped import vmap
 from consilience.transforms.vectorize.signature import vectorize_function
 from consilience.transforms.vectorize.table import BATCHED, NO_BATCHED, missing
 
 __all__ = [
-    "BATCHED", "NO_BATCHED", "control", "elementwise", "index", "linalg", "missing", "reduce", "scan", "shape",
-    "vectorize", "vectorize_function",
+    "BATCHED", "NO_BATCHED", "call", "control", "elementwise", "index", "linalg", "missing", "reduce", "scan", "shape",
+    "vectorize", "vectorize_function", "vectorize_graph", "vmap",
 ]  # fmt: skip

@@ -40,6 +40,19 @@ def vectorize(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> lis
     return require(result, collect(outputs))
 
 
+def vectorize_graph(outputs: Node | Sequence[Node], replace: Mapping[Node, Node]) -> Node | list[Node]:
+    """The outputs for batches of some of their inputs, under PyTensor's name.
+
+    replace   input or inner expression -> its batched form, with the batch axes in front
+    returns   one output or a list, as given. An output has the batch axes of what it depends on, and no others.
+    """
+    results = []
+    for output in [outputs] if isinstance(outputs, Node) else outputs:
+        met = set(topological([output], stop=replace.__contains__))
+        results += vectorize([output], {old: new for old, new in replace.items() if old in met})
+    return results[0] if isinstance(outputs, Node) else results
+
+
 def _check_computed(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> None:
     """Refuse lengths that differ from one batch position to another."""
     for atom in computed_atoms(outputs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from consilience.errors import ShapeError
 from consilience.ir import Dim, Node, tensor_input
@@ -12,6 +12,7 @@ from consilience.ir.side_tables import describe, without_sources
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.shape import broadcast_to
 from consilience.transforms.vectorize.engine import vectorize
+from consilience.transforms.vectorize.mapped import Axes, vmap
 
 Core: TypeAlias = tuple[str, ...]  # names or numbers of the core axes of one argument
 
@@ -29,14 +30,24 @@ def parse_signature(signature: str) -> tuple[list[Core], list[Core]]:
 
 
 def vectorize_function(
-    function: Callable[..., Node | Sequence[Node]], signature: str | None = None
-) -> Callable[..., Node | list[Node]]:
+    function: Callable[..., Node | Sequence[Node]],
+    signature: str | None = None,
+    *,
+    in_axes: Axes = None,
+    out_axes: Axes = None,
+) -> Callable[..., Any]:
     """A function that applies `function` to every position of the batch axes of its arguments.
 
-    function   takes tensors of the core ranks, gives one tensor or several
-    signature  core axes as in NumPy's generalised ufuncs; None means that all are scalars. Axes of one name
-               have one length; a number fixes the length. Leading axes broadcast as in NumPy.
+    function           takes tensors of the core ranks, gives one tensor or several
+    signature          core axes as in NumPy's generalised ufuncs; None means that all are scalars. Axes of one name
+                       have one length; a number fixes the length. Leading axes broadcast as in NumPy.
+    in_axes, out_axes  in place of a signature: one batch axis, which stands where these say; as for `vmap`, each
+                       being 0 if only the other is given
     """
+    if in_axes is not None or out_axes is not None:
+        if signature is not None:
+            raise TypeError("batch axes are told by `signature` or by `in_axes` and `out_axes`, got both.")
+        return vmap(function, 0 if in_axes is None else in_axes, 0 if out_axes is None else out_axes)
     parsed = None if signature is None else parse_signature(signature)
 
     def batched(*arguments: TensorLike) -> Node | list[Node]:

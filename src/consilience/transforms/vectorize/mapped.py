@@ -1,0 +1,143 @@
+"""Functions of one position as functions of a batch, by the axes of their arguments: `vmap` in JAX's sense.
+
+Arguments and results are tensors, or tuples, lists and dicts of them; the axes are given in the same form or a shorter
+one. Functions whose batch axes lead and broadcast, as in NumPy, are in `signature`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from consilience.errors import ShapeError
+from consilience.ir import Dim, Node, tensor_input, topological
+from consilience.ir.side_tables import describe, without_sources
+from consilience.ops.elementwise import as_tensor
+from consilience.ops.shape import as_length, broadcast_to, moveaxis
+from consilience.transforms.vectorize.engine import vectorize
+
+Axes: TypeAlias = Any  # an integer, None, or tuples, lists and dicts of them
+Path: TypeAlias = str  # where a tensor stands among the arguments, as `[0]['mu']`
+
+
+def vmap(
+    f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, *, axis_size: object = None
+) -> Callable[..., Any]:
+    """A function that applies `f` to every position along one axis of its arguments, all at once.
+
+    f          takes tensors, or tuples, lists and dicts of them, and gives such; it sees its arguments without the
+               axis. Tensors that it uses without taking them are the same for all positions.
+    in_axes    the axis of each positional argument, counted from the end if negative; None: the same for all
+               positions. One value serves all arguments; a value in place of a tuple, list or dict serves all its
+               members. Arguments by keyword are mapped over axis 0.
+    out_axes   the axis of each result at which the positions stand; None: one value, which must not depend on them
+    axis_size  number of positions; needed where no argument is mapped
+    returns    a function with the arguments of `f`; calls of `vmap` within each other give several axes
+    raises     ShapeError for axes that do not exist or are of different lengths; TypeError for axes of another form
+    """
+
+    def mapped(*arguments: Any, **keywords: Any) -> Any:
+        spread = _spread(in_axes, arguments, "in_axes") if arguments else []
+        spread += _spread(0, keywords, "in_axes") if keywords else []
+        batches = {path: _leading(path, as_tensor(value), axis) for path, value, axis in spread if axis is not None}
+        length = _length(batches, axis_size)
+        replacements: dict[Node, Node] = {}
+        stand_ins: dict[Path, Node] = {}
+        with without_sources():
+            for path, batch in batches.items():
+                stand_in = tensor_input(batch.dtype, batch.static_shape[1:])
+                stand_ins[path] = stand_in
+                replacements[stand_in] = broadcast_to(batch, (length, *batch.static_shape[1:]))
+        given = [_with_members(argument, f"[{i}]", stand_ins) for i, argument in enumerate(arguments)]
+        named = {name: _with_members(argument, f"[{name!r}]", stand_ins) for name, argument in keywords.items()}
+        results = f(*given, **named)
+        placed = [(path, as_tensor(value), axis) for path, value, axis in _spread(out_axes, results, "out_axes")]
+        for path, output, axis in placed:
+            if axis is None and not set(replacements).isdisjoint(topological([output])):
+                raise ShapeError(
+                    f"the result{path} differs from one position to another, so `out_axes` must give it an axis, "
+                    f"not None: {describe(output)}."
+                )
+        several = [output for _, output, axis in placed if axis is not None]
+        batched = iter(_batched(several, replacements, length))
+        done = {path: o if axis is None else _placed(path, next(batched), axis) for path, o, axis in placed}
+        return _with_members(results, "", done)
+
+    mapped.__doc__ = f.__doc__
+    mapped.__name__ = getattr(f, "__name__", "mapped")
+    return mapped
+
+
+def _batched(outputs: list[Node], replacements: Mapping[Node, Node], length: Dim) -> list[Node]:
+    if replacements:
+        return vectorize(outputs, replacements)
+    return [broadcast_to(output, (length, *output.static_shape)) for output in outputs]
+
+
+def _members(value: Any) -> Iterator[tuple[Any, Any]] | None:
+    """Keys and members of a tuple, list or dict; None for a tensor."""
+    if isinstance(value, Mapping):
+        return iter(value.items())
+    return enumerate(value) if isinstance(value, tuple | list) else None
+
+
+def _spread(axes: Axes, value: Any, what: str, path: Path = "") -> list[tuple[Path, Any, int | None]]:
+    """Every tensor with where it stands and its axis."""
+    members = _members(value)
+    if members is None:
+        if axes is not None and (isinstance(axes, bool) or not isinstance(axes, int)):
+            raise TypeError(f"`{what}` must give a tensor an integer or None, got {axes!r} for {path or 'the result'}.")
+        return [(path, value, axes)]
+    listed = list(members)
+    own = _members(axes)
+    if own is None:
+        chosen = dict.fromkeys([key for key, _ in listed], axes)
+    else:
+        chosen = dict(own)
+        if isinstance(axes, Mapping) != isinstance(value, Mapping) or set(chosen) != {key for key, _ in listed}:
+            raise TypeError(
+                f"`{what}` must have the form of what it is for: {len(listed)} members "
+                f"({', '.join(repr(key) for key, _ in listed)}){' in ' + path if path else ''}, got {axes!r}."
+            )
+    return [leaf for key, member in listed for leaf in _spread(chosen[key], member, what, f"{path}[{key!r}]")]
+
+
+def _with_members(value: Any, path: Path, known: Mapping[Path, Any]) -> Any:
+    """The same form with other tensors where some are known."""
+    if _members(value) is None:
+        return known.get(path, value)
+    if isinstance(value, Mapping):
+        return {key: _with_members(member, f"{path}[{key!r}]", known) for key, member in value.items()}
+    made = [_with_members(member, f"{path}[{i}]", known) for i, member in enumerate(value)]
+    if isinstance(value, tuple):
+        return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
+    return made
+
+
+def _leading(path: Path, value: Node, axis: int) -> Node:
+    if not -value.ndim <= axis < value.ndim:
+        raise ShapeError(f"`in_axes` names axis {axis} of the argument{path}, which does not exist: {describe(value)}.")
+    return moveaxis(value, axis, 0)
+
+
+def _placed(path: Path, value: Node, axis: int) -> Node:
+    if not -value.ndim <= axis < value.ndim:
+        raise ShapeError(
+            f"`out_axes` names axis {axis} of the result{path}, which does not exist: with the axis of the positions "
+            f"it has {value.ndim}."
+        )
+    return moveaxis(value, 0, axis)
+
+
+def _length(batches: Mapping[Path, Node], axis_size: object) -> Dim:
+    """The number of positions; a static length wins over a symbolic one."""
+    lengths: list[Dim] = [] if axis_size is None else [as_length(axis_size)]
+    lengths += [batch.static_shape[0] for batch in batches.values()]
+    if not lengths:
+        raise ShapeError("`vmap` needs an argument that is mapped, or `axis_size`: `in_axes` is None for all.")
+    static = {length for length in lengths if isinstance(length, int)}
+    if len(static) > 1:
+        told = [f"argument{path}: {batch.static_shape[0]}" for path, batch in batches.items()]
+        told += [] if axis_size is None else [f"`axis_size`: {axis_size}"]
+        raise ShapeError(f"mapped axes have one length, got {', '.join(told)}.")
+    return next((length for length in lengths if isinstance(length, int)), lengths[0])
