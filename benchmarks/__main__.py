@@ -25,9 +25,9 @@ NAMES = [
     "predictive",
     "step_methods",
     "modes",
+    "certificates",
     "convergence.table",
     "convergence.coverage",
-    "convergence.certificates",
     "convergence.posteriors",
     "convergence.large",
 ]

@@ -261,12 +261,13 @@ def test_what_goes_wrong_in_a_step_method_of_a_user_is_told_with_its_cause(kind:
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.filterwarnings("ignore", category=ConvergenceWarning)
-def test_draws_that_are_no_numbers_are_named_and_never_converged(compiled: bool) -> None:
-    quiet = QUIET | {"draws": 200, "compute_convergence_checks": True}
-    tree = pm.sample(step=ToNan(["a"], compiled=compiled), model=switched(), **quiet)
-    assert tree.status == "not_converged"
-    assert "`a[0]` is not finite" in tree.reason
+@pytest.mark.parametrize("checks", [False, True])
+def test_a_step_to_a_position_that_is_no_number_is_a_fault_of_its_chain(compiled: bool, checks: bool) -> None:
+    """Whether convergence is checked or not: the coordinate is named, and where no chain is left the run ends."""
+    message = r"no chain is left.*its step led to a position that is not finite: `a\[0\]` = nan, in transition 1"
+    quiet = QUIET | {"compute_convergence_checks": checks}
+    with pytest.raises(SamplingError, match=message):
+        pm.sample(step=ToNan(["a"], compiled=compiled), model=switched(), **quiet)
 
 
 # --- resuming ---------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ is uniform. Ranks of whole numbers are told apart at random.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -101,7 +101,6 @@ class Case:
     every: int = 5
     tune: int = 400
     chains: int = 2
-    kind: dict[str, Any] = field(default_factory=dict)
 
 
 CASES = {

@@ -23,7 +23,8 @@ PROSE = sorted(
 
 # Rows of the ladder from top to bottom; neither members of one row nor of the two trunks know each other.
 COMPILER = [
-    {"gradient", "math", "scan"},
+    {"dims", "gradient", "graph", "ifelse", "math", "raise_op", "scan"},
+    {"xtensor"},
     {"tensor"},
     {"model"},
     {"logprob"},
@@ -31,11 +32,11 @@ COMPILER = [
     {"backends"},
     {"lower"},
     {"rules"},
-    {"transforms", "rewrite"},
+    {"transforms", "rewrite", "printing"},
     {"ops"},
     {"ir"},
 ]
-SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}]
+SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
 ENTRY_POINTS = [{"", "__main__"}, {"doctor", "plots"}, {"sample"}]
 GROUND = [{"native"}, {"absent", "errors", "record", "collection"}]
 

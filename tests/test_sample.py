@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import consilience as pm
-from consilience.run.events import Event, RunEnded, RunStarted
+from consilience.events import Event, RunEnded, RunStarted
 
 QUIET: dict[str, Any] = {"progressbar": False, "compute_convergence_checks": False}
 SHORT: dict[str, Any] = {"draws": 60, "tune": 80, **QUIET}
@@ -70,8 +70,9 @@ def test_summary_of_a_result_has_a_line_per_element() -> None:
     with model():
         tree = pm.sample(random_seed=1, chains=2, **SHORT)
     text = str(pm.summary(tree))
-    lines = [line.split()[0] for line in text.splitlines()[1:]]
+    *lines, _ = [line.split()[0] for line in text.splitlines()[1:]]
     assert lines == ["mu", "s", *(f"{name}[{label}]" for name in ("z", "theta") for label in "abc")]
+    assert text.endswith("status: completed, convergence was not checked")
 
 
 def test_recorded_log_density_is_the_model_s() -> None:
@@ -244,7 +245,7 @@ def test_convergence_is_checked_unless_told_otherwise() -> None:
         ({"target_accept": 1.0}, "target_accept"),
         ({"target_accept": -0.1}, "target_accept"),
         ({"max_treedepth": 0}, "max_treedepth"),
-        ({"init": "advi"}, "`init` must be one of 'descent', 'auto', 'jitter.adapt_diag', 'adapt_diag', got 'advi'"),
+        ({"init": "advi"}, "`init` must be one of 'lbfgs', 'auto', 'jitter.adapt_diag', 'adapt_diag', got 'advi'"),
         ({"step": "nuts"}, r"`step` must be a step method such as pm\.NUTS\(\)"),
         ({"idata_kwargs": {"prior": True}}, r"'log_likelihood' and 'log_prior', got \['prior'\]"),
     ],

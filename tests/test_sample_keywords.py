@@ -139,17 +139,17 @@ def finished(run: Any) -> Any:
 def test_a_store_is_released_when_the_tree_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The draws written so far stay; another run may take the place."""
     pytest.importorskip("zarr")
-    from consilience.sample import work
+    from consilience.sample import results
 
     def failing(*arguments: Any) -> Any:
         raise RuntimeError("no tree")
 
     for blocking in (True, False):
-        monkeypatch.setattr(work, "observed_data", failing)
+        monkeypatch.setattr(results, "observed_data", failing)
         settings = {"model": model(), "store": tmp_path / "s.zarr", "overwrite": True, **SHORT, **QUIET}
         with pytest.raises(RuntimeError, match="no tree"):
             finished(pm.sample(blocking=blocking, **settings))
-        monkeypatch.setattr(work, "observed_data", observed_data)
+        monkeypatch.setattr(results, "observed_data", observed_data)
         pm.sample(**settings)
 
 

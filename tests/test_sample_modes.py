@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,6 +34,19 @@ def test_modes_that_chains_cannot_leave_are_never_certified(weight: float, dista
         assert result.status in {"not_converged", "chains_disagree"}
 
 
+def test_jumps_come_to_regions_that_were_found_before_sampling(tmp_path: Path) -> None:
+    """Also where no chain has stayed in one of them; every run has its weight right, and can be resumed."""
+    model = two_modes(0.05, 8.0)
+    for seed in range(10):
+        place = tmp_path / str(seed)
+        result = pm.sample(model=model, random_seed=seed, jumps="auto", progressbar=False, checkpoint=place)
+        assert result.status == "converged"
+        far = (result.posterior["x"].sum("x_dim_0") > 8.0 / np.sqrt(2.0)).mean()
+        assert float(far) == pytest.approx(0.05, abs=0.03)
+    again = pm.resume(place, model, progressbar=False)
+    np.testing.assert_array_equal(again.posterior["x"], result.posterior["x"])
+
+
 def test_a_mode_that_chains_come_to_often_is_weighed_right() -> None:
     model = two_modes(0.3, 4.5)
     result = pm.sample(model=model, random_seed=1, progressbar=False)
@@ -45,11 +59,12 @@ def test_a_region_that_no_draw_came_to_is_named_with_its_place_and_mass() -> Non
     """Where chains begin in one mode by their starting values, nothing was searched; told by the search's own words."""
     from consilience.model.log_density import model_density
     from consilience.sample.monitoring import monitored_of
+    from consilience.sample.result_options import ResultOptions
     from consilience.sample.separate_modes import SeparateModes
 
     model = two_modes(0.05, 8.0)
     density = model_density(model)
-    search = SeparateModes(density, monitored_of(model, density, None), 1, 1)
+    search = SeparateModes(density, monitored_of(model, density, ResultOptions(())), 1, 1)
     stuck = np.random.default_rng(0).normal(size=(4, 400, 2))
     words = search.missed(stuck)
     assert "`x[0]` = 5.66" in words

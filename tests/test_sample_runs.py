@@ -11,7 +11,8 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ import pytest
 import xarray
 
 import consilience as pm
+from consilience.diagnostics import inspect
 from consilience.errors import StorageError
+from consilience.model.log_density import model_density
 from consilience.run import DrawsMade, Event, Progress
+from consilience.sample.monitoring import monitored_of
 from tests.run.support import copied
 from tests.test_sample import QUIET, assert_same_draws
 
@@ -114,6 +118,38 @@ def test_draws_beyond_reach_are_said_with_the_name_of_the_worst() -> None:
     assert caught[0].filename == __file__
 
 
+@pytest.mark.parametrize(
+    ("settings", "status", "said"),
+    [
+        ({}, "converged", ""),
+        ({"chains": 1}, "converged", "only one chain was run"),
+        ({"chains": 1, "draws": 50}, "not_converged", "and 400 are asked for"),
+        ({"draws": 2}, "not_converged", "2 draws of each chain are too few to tell"),
+        ({"draws": 50}, "not_converged", "and 400 are asked for"),
+        ({"draws": 100}, "not_converged", "and 400 are asked for"),
+        ({"draws": 200, "target_ess": 50}, "converged", ""),
+        ({"draws": 100, "compute_convergence_checks": False}, "completed", "convergence was not checked"),
+        ({"target_ess": 1e9, "max_draws": 100}, "not_converged", "and 1000000000 are asked for"),
+        ({"max_time": 0}, "not_converged", "max_time=0 seconds were over"),
+    ],
+)
+def test_status_warning_and_summary_say_the_same(settings: dict[str, Any], status: str, said: str) -> None:
+    """Of every run, of fixed length or not; `inspect` asks what the run did. Only a plain "converged" is silent."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tree = pm.sample(model=model(), random_seed=1, tune=200, target_accept=0.95, progressbar=False, **settings)
+    assert (tree.status, tree.posterior.attrs["status"]) == (status, status)
+    assert said in tree.reason
+    told = [str(one.message) for one in caught if one.category is pm.ConvergenceWarning]
+    assert len(told) == (bool(said) and status != "completed")
+    assert all(tree.reason in message for message in told)
+    if tree.posterior.sizes["draw"]:
+        assert pm.summary(tree).verdict == (f"status: {status}, {tree.reason}" if said else "")
+    if status == "converged":
+        found = [finding.kind for finding in inspect(tree) if finding.level == "warning"]
+        assert found == (["chains"] if said else [])
+
+
 def test_one_chain_far_away_is_waited_for() -> None:
     """`initvals` of its own put it there; the filter is shown in the result."""
     with pm.Model():
@@ -125,6 +161,75 @@ def test_one_chain_far_away_is_waited_for() -> None:
     assert windows[0]["arrived"] == [0, 1, 2]
     assert windows[-1]["arrived"] == [0, 1, 2, 3]
     assert tree.status == "converged"
+
+
+@pytest.mark.parametrize(
+    ("make", "monitor", "watched"),
+    [
+        (lambda: pm.Dirichlet("p", np.ones(3)), None, ["p[0]", "p[1]", "p[2]"]),
+        (lambda: pm.Dirichlet("p", np.ones(40)), None, []),
+        (lambda: pm.Dirichlet("p", np.ones(40)), "p", [f"p[{i}]" for i in range(40)]),
+        (lambda: pm.LKJCorr("c", n=2, eta=1.0, return_matrix=True), None, None),
+        (lambda: pm.Deterministic("twice", 2.0 * pm.Gamma("g", 2.0, 1.0, shape=2)), None, []),
+        (lambda: pm.Deterministic("twice", 2.0 * pm.Gamma("g", 2.0, 1.0)), "twice", ["twice"]),
+    ],
+)
+def test_elements_that_several_coordinates_make_are_watched(
+    make: Callable[[], Any], monitor: str | None, watched: list[str] | None
+) -> None:
+    """As far as they are few and can vary; deterministics are where they are named."""
+    with pm.Model() as own:
+        make()
+    density = model_density(own)
+    found = monitored_of(own, density, monitor)
+    if watched is not None:
+        assert list(found.derived) == watched
+    if found.derive is not None:
+        draws = np.random.default_rng(1).normal(size=(20, density.dimension))
+        assert found.derive(draws).shape == (20, len(found.derived))
+        assert (np.ptp(found.derive(draws), axis=0) > 0).all()
+
+
+def test_elements_of_a_simplex_have_the_effective_size_asked_for() -> None:
+    """With this seed the coordinates have it after 500 draws of each chain, and an element 324."""
+    with pm.Model():
+        pm.Dirichlet("p", np.full(5, 0.1))
+        tree = pm.sample(random_seed=34, progressbar=False)
+    table = pm.summary(tree)
+    assert tree.status == "converged"
+    assert min(table["ess_bulk"].min(), table["ess_tail"].min()) >= 400
+
+
+def unseen_coordinate(prior: float | None) -> pm.Model:
+    """Data tell of two of three numbers; the third has a prior of this deviation, or none."""
+    with pm.Model() as result:
+        x = pm.Flat("x", shape=3)
+        pm.Normal("y", x[:2], 1.0, observed=[0.3, -0.4])
+        if prior is not None:
+            pm.Potential("prior", -0.5 * (x[2] / prior) ** 2)
+    return result
+
+
+@pytest.mark.filterwarnings("ignore:The maximum tree depth was reached")
+def test_an_improper_posterior_is_named_after_few_draws(tmp_path: Path) -> None:
+    """A twentieth of the gradients of the whole run. Who wants more draws gets them, with the same words."""
+    words = r"the posterior seems to be improper: moving `x\[2\]` alone, its density does not fall off"
+    with pytest.warns(pm.ConvergenceWarning, match=rf"has not converged: {words}"):
+        tree = pm.sample(model=unseen_coordinate(None), random_seed=1, progressbar=False, checkpoint=tmp_path / "run")
+    assert tree.status == "not_converged"
+    assert tree.posterior.sizes["draw"] == 100
+    assert tree.posterior.attrs["gradients"] < 400_000
+    with pytest.warns(pm.ConvergenceWarning, match=words):
+        again = pm.resume(tmp_path / "run", unseen_coordinate(None), progressbar=False)
+    assert (again.status, again.reason) == (tree.status, tree.reason)
+    with pytest.warns(pm.ConvergenceWarning, match=words):
+        assert tree.extend(draws=150).posterior.sizes["draw"] == 150
+
+
+@pytest.mark.parametrize("fixed", [{}, {"draws": 800, "tune": 100}])
+def test_a_posterior_held_by_a_vague_prior_is_not_called_improper(fixed: dict[str, int]) -> None:
+    tree = pm.sample(model=unseen_coordinate(1e6), random_seed=1, progressbar=False, **fixed)
+    assert (tree.status, tree.reason) == ("converged", "")
 
 
 # ---- bad input

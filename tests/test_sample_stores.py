@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,11 +25,7 @@ DRAWS = np.random.default_rng(2).normal(size=(4, 60, 2))
 
 def begun(path: Path) -> Storing:
     """Storing for a run of four chains of which only the names of its draws are there."""
-    controller = SimpleNamespace(living=range(4))
-    work: Any = SimpleNamespace(
-        running=SimpleNamespace(supervisor=SimpleNamespace(controller=controller)), named=lambda draws: {"x": draws}
-    )
-    return Storing(work, ZarrStore.create(path, chains=4))
+    return Storing(lambda draws: {"x": draws}, range(4), ZarrStore.create(path, chains=4))
 
 
 def made(first: int, last: int, chains: Any = slice(None)) -> DrawsMade:

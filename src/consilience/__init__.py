@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 # Public names by the module they come from. Type checkers and editors read `__init__.pyi`, which
 # `python tools/names.py` writes from this table.
 _NAMES: Final = {
+    "consilience.backends.modes": "DebugMode Mode NanGuardMode",
     "consilience.backends.request": "In Out",
     "consilience.diagnostics": "summary",
     "consilience.distributions": " ".join([*distributions.PUBLIC.values(), *distributions.SPELLINGS]),
@@ -40,6 +41,7 @@ _NAMES: Final = {
         centredness freeze_dims_and_data marginalize model_to_graphviz model_to_mermaid model_to_networkx modelcontext
         noncenter observe recenter set_data
     """,
+    "consilience.printing": "dprint",
     "consilience.plots": """
         add_bands add_lines bayes_factor bayesian_r2 bfmi combine_plots compare ess eti hdi loo
         loo_approximate_posterior loo_expectations loo_i loo_kfold loo_metrics loo_moment_match loo_pit loo_r2
@@ -56,17 +58,25 @@ _NAMES: Final = {
         recover_marginals resampled_variables resume sample sample_posterior_predictive
         sample_prior_predictive to_inference_data vectorize_over_posterior
     """,
-    "consilience.tensor": "config floatX function grad hessian jacobian shared value_and_grad",
+    "consilience.tensor": """
+        OpFromGraph as_op config floatX function grad hessian jacobian shared value_and_grad wrap_py
+    """,
     "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX",
 }
 _MODULES: Final = {
+    "dims": "consilience.dims",
     "distributions": "consilience.distributions",
     "errors": "consilience.errors",
     "gradient": "consilience.gradient",
+    "graph": "consilience.graph",
+    "ifelse": "consilience.ifelse",
     "logprob": "consilience.logprob",
     "math": "consilience.math",
+    "printing": "consilience.printing",
+    "raise_op": "consilience.raise_op",
     "scan": "consilience.scan",
     "tensor": "consilience.tensor",
+    "xtensor": "consilience.xtensor",
 }
 _HOME: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
 

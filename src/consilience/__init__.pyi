@@ -1,11 +1,21 @@
 """Written by `python tools/names.py` from the table of __init__.py; not to be edited."""
 
+from consilience import dims as dims
 from consilience import distributions as distributions
 from consilience import errors as errors
 from consilience import gradient as gradient
+from consilience import graph as graph
+from consilience import ifelse as ifelse
 from consilience import logprob as logprob
 from consilience import math as math
+from consilience import printing as printing
+from consilience import raise_op as raise_op
+from consilience import scan as scan
 from consilience import tensor as tensor
+from consilience import xtensor as xtensor
+from consilience.backends.modes import DebugMode as DebugMode
+from consilience.backends.modes import Mode as Mode
+from consilience.backends.modes import NanGuardMode as NanGuardMode
 from consilience.backends.request import In as In
 from consilience.backends.request import Out as Out
 from consilience.diagnostics import summary as summary
@@ -34,6 +44,7 @@ from consilience.distributions import ExGaussian as ExGaussian
 from consilience.distributions import Exponential as Exponential
 from consilience.distributions import Flat as Flat
 from consilience.distributions import Frechet as Frechet
+from consilience.distributions import GARCH11 as GARCH11
 from consilience.distributions import Gamma as Gamma
 from consilience.distributions import GaussianRandomWalk as GaussianRandomWalk
 from consilience.distributions import GeneralizedExtremeValue as GeneralizedExtremeValue
@@ -45,6 +56,7 @@ from consilience.distributions import HalfCauchy as HalfCauchy
 from consilience.distributions import HalfFlat as HalfFlat
 from consilience.distributions import HalfNormal as HalfNormal
 from consilience.distributions import HalfStudentT as HalfStudentT
+from consilience.distributions import HiddenMarkov as HiddenMarkov
 from consilience.distributions import HurdleGamma as HurdleGamma
 from consilience.distributions import HurdleLogNormal as HurdleLogNormal
 from consilience.distributions import HurdleNegativeBinomial as HurdleNegativeBinomial
@@ -61,6 +73,7 @@ from consilience.distributions import LKJCholeskyCov as LKJCholeskyCov
 from consilience.distributions import LKJCorr as LKJCorr
 from consilience.distributions import Laplace as Laplace
 from consilience.distributions import Levy as Levy
+from consilience.distributions import LinearGaussianStateSpace as LinearGaussianStateSpace
 from consilience.distributions import LogGamma as LogGamma
 from consilience.distributions import LogNormal as LogNormal
 from consilience.distributions import Logistic as Logistic
@@ -164,6 +177,7 @@ from consilience.model import noncenter as noncenter
 from consilience.model import observe as observe
 from consilience.model import recenter as recenter
 from consilience.model import set_data as set_data
+from consilience.printing import dprint as dprint
 from consilience.plots import add_bands as add_bands
 from consilience.plots import add_lines as add_lines
 from consilience.plots import bayes_factor as bayes_factor
@@ -242,6 +256,8 @@ from consilience.sample import sample_posterior_predictive as sample_posterior_p
 from consilience.sample import sample_prior_predictive as sample_prior_predictive
 from consilience.sample import to_inference_data as to_inference_data
 from consilience.sample import vectorize_over_posterior as vectorize_over_posterior
+from consilience.tensor import OpFromGraph as OpFromGraph
+from consilience.tensor import as_op as as_op
 from consilience.tensor import config as config
 from consilience.tensor import floatX as floatX
 from consilience.tensor import function as function
@@ -250,6 +266,7 @@ from consilience.tensor import hessian as hessian
 from consilience.tensor import jacobian as jacobian
 from consilience.tensor import shared as shared
 from consilience.tensor import value_and_grad as value_and_grad
+from consilience.tensor import wrap_py as wrap_py
 from consilience.tensor.flattened import cont_inputs as cont_inputs
 from consilience.tensor.flattened import hessian_diag as hessian_diag
 from consilience.tensor.flattened import inputvars as inputvars

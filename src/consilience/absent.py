@@ -10,7 +10,7 @@ from typing import Final
 
 _GROUPS: Final = {
     # Tensors.
-    "loops are in `pm.scan`, which is function and module, and in `pt`": "map reduce foldl foldr",
+    "loops are in `pm.scan`, which is function and module, and in `pt`": "map",
     "`pt.sort`, `pt.argsort`, `pt.median` and `pt.searchsorted` are there, other orders come later": """
         argpartition partition topk percentile quantile digitize histogram
     """,
@@ -50,22 +50,20 @@ _GROUPS: Final = {
         int_types int_vector_types
     """,
     "new ops are written in the library (CONTRIBUTING.md); functions of tensors are Python functions": """
-        Op OpFromGraph wrap_jax wrap_py as_symbolic
+        Op wrap_jax as_symbolic
     """,
     "an inner part of PyTensor or PyMC; the public functions are in `consilience`, `pt`, `pt.linalg` and `pm.math`": """
         basic blas blas_c blas_headers blockwise elemwise elemwise_cgen exceptions extra_ops functional math optimize
         pytensor rewriting sharedvar subtensor symbolic type type_other utils variable assumptions conditional
-        graph link misc npy_2_compat values_eq_approx_always_true blocking data func_utils initial_point logging
+        link misc npy_2_compat values_eq_approx_always_true blocking data func_utils initial_point logging
         model_graph progress_bar pytensorf sampling smc stats step_methods tuning util variational vartypes
         BaseModel FrozenModel compile_forward_sampling_function compile_fn init_nuts SymbolicRandomVariable
         Sequence TYPE_CHECKING Union singledispatch Any Optional Callable NoReturn
     """,
     "this is in `pm.gradient`": "Lop Rop pullback pushforward",
-    "`function(mode=…)` takes the names of modes": "Mode get_mode",
-    "printing comes later; `repr` of a node and `rewrite.explain` show graphs": "dprint printing pp pprint",
-    "a check of values when run comes later": "raise_op",
+    "`function(mode=…)` takes the names of modes": "get_mode",
+    "this is in `pm.printing`": "pp pprint",
     "this is a function of `pt` or `pt.linalg`, no method": "choose compress nonzero_values norm",
-    "this is `pt.ifelse`": "ifelse",
     # Models.
     "`pm.Wishart` and `pm.LKJCholeskyCov` are there": "WishartBartlett",
     "`pm.distributions` has the base classes": "Continuous Discrete Distribution",

@@ -86,6 +86,14 @@ class LinearAlgebraError(ExecutionError, ArithmeticError):
     """A matrix has no factorisation or inverse."""
 
 
+class NotFiniteError(ExecutionError, AssertionError):
+    """A result holds NaN or infinity, in a function that is guarded against them."""
+
+
+class DebugModeError(ExecutionError, AssertionError):
+    """A value of machine code differs from NumPy's."""
+
+
 class MemoryShortage(ExecutionError, MemoryError):
     """Arrays that a computation needs are larger than the memory."""
 
@@ -152,3 +160,4 @@ class Status(enum.IntFlag):
     OK = 0
     FACTORISATION_FAILED = 1
     OUT_OF_BOUNDS = 2
+    PYTHON_FAILED = 4

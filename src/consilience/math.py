@@ -94,7 +94,7 @@ def block_diagonal(matrices: Sequence[TensorLike], sparse: bool = False, format:
 
 def cartesian(*arrays: TensorLike) -> TensorVariable:
     """All combinations of the rows of several tensors, the last running fastest; vectors are columns."""
-    rows = [node if node.ndim > 1 else expand_dims(node, 1) for node in map(as_tensor, arrays)]
+    rows = [node if node.ndim > 1 else expand_dims(node, 1) for node in [as_tensor(a) for a in arrays]]
     places = meshgrid(*(arange(as_tensor(row.shape[0])) for row in rows), indexing="ij")
     return concatenate([take(row, ravel(place), 0) for row, place in zip(rows, places, strict=True)], -1)
 

@@ -50,6 +50,7 @@ from consilience.ops import (
     cast,
     cond,
 )
+from consilience.ops.collective import Collective
 from consilience.ops.index import At, Gather, NewAxis, SliceIndex, mask_positions
 from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.random import Key, draw, fold_in
@@ -424,6 +425,7 @@ ELSEWHERE: dict[type[Op], str] = {
     Parameter: "lives inside the regions of Cond",
     Constant: "test_constants_are_results",
     Key: "test_random_draws_are_the_same_on_every_backend",
+    Collective: "tests/transforms/test_vmap.py: it has no value before batching makes a reduction of it",
     ParameterCheck: "tests/distributions/test_densities.py: it raises what no other op does",
     type(length_of(inputs_like([np.zeros(3)], symbolic=True)[0].static_shape[0]).op): "test_lengths_as_values",
 }  # fmt: skip

@@ -185,7 +185,7 @@ def run_with_jumps(count: int, archive: Matrix, draws: int, chain: int) -> tuple
     kernel = NUTS()
     one = kernel.chain(target, np.full(2, 5.0), chain_key(9, chain), 0, np.zeros(1, np.int64))
     one.begin()
-    one.obey(NutsCommand(Learning.NOTHING, step=Averaging(0.9, 0.0, 0), jumps=count, archive=archive))
+    one.apply(NutsCommand(Learning.NOTHING, step=Averaging(0.9, 0.0, 0), jumps=count, archive=archive))
     rows = Rows(
         np.full((draws, 2), np.nan), np.zeros((draws, len(kernel.columns.types)), np.int64), np.full((draws, 2), np.nan)
     )

@@ -171,7 +171,7 @@ def test_machine_code_and_cpython_agree(kind: Any) -> None:
 
 
 def test_statistics_of_nuts_fit_together() -> None:
-    """Energies, weights and depths obey their definitions."""
+    """Energies, weights and depths follow their definitions."""
     chain = run_chain(NUTS(max_treedepth=4), correlated_normal(8, 1), draws=2000, tune=500)
     depth, steps = chain.statistic("depth"), chain.statistic("n_steps")
     assert np.all(steps <= 2.0**depth - 1)

@@ -37,7 +37,7 @@ def run(target: Target, scales: Scales, step: float, draws: int, chain: int) -> 
     """Draws and statistics under a metric and a step size that stay, from the mean on."""
     one = KERNEL.chain(target, target.mean, chain_key(5, chain), 0, np.zeros(1, np.int64))
     one.begin()
-    one.obey(NutsCommand(Learning.NOTHING, scales=scales, step=Averaging(step, 0.0, 0)))
+    one.apply(NutsCommand(Learning.NOTHING, scales=scales, step=Averaging(step, 0.0, 0)))
     rows = Rows(np.empty((draws, target.dimension)), np.zeros((draws, len(NAMES)), np.int64))
     one.write_to(rows)
     assert one.advance(draws) == draws
@@ -129,8 +129,8 @@ def test_machine_code_and_cpython_agree_with_directions_and_jumps() -> None:
     pairs: list[tuple[NUTS, Any]] = [(KERNEL, target), (NUTS(compiled=False), PlainTarget(target))]
     for kernel, density in pairs:
         chain = kernel.chain(density, target.mean + 3.0, chain_key(3, 0), 0, np.zeros(1, np.int64))
-        chain.begin(NutsCommand(descend=True))
-        chain.obey(command)
+        chain.begin(NutsCommand(initialize=True))
+        chain.apply(command)
         rows = Rows(np.empty((25, 5)), np.zeros((25, len(NAMES)), np.int64), np.empty((25, 5)))
         chain.write_to(rows)
         chain.advance(25)

@@ -51,7 +51,7 @@ def begun(kernel: Kernel, target: Any, tune: int, seed: int = 1, start: Any = No
     chain = kernel.chain(target, position, chain_key(seed, 0), tune, np.zeros(1, np.int64))
     chain.begin()
     if isinstance(kernel, DEMetropolis):
-        chain.obey(DEMetropolisCommand(np.random.default_rng(1).standard_normal((50, target.dimension))))
+        chain.apply(DEMetropolisCommand(np.random.default_rng(1).standard_normal((50, target.dimension))))
     return chain
 
 
@@ -249,7 +249,7 @@ def test_a_transition_that_is_stopped_leaves_everything_as_it_was(kernel: Kernel
     chain = kernel.chain(Stopping(target), np.zeros(2), chain_key(1, 0), 10, stop)
     chain.begin()
     if isinstance(kernel, DEMetropolis):
-        chain.obey(DEMetropolisCommand(np.random.default_rng(1).standard_normal((50, 2))))
+        chain.apply(DEMetropolisCommand(np.random.default_rng(1).standard_normal((50, 2))))
     rows = Rows(np.empty((12, 2)), np.zeros((12, len(kernel.columns.types)), np.int64))
     chain.write_to(rows)
     done = 0
@@ -344,7 +344,7 @@ def test_the_older_history_is_forgotten_when_tuning_ends(told: bool) -> None:
     chain = begun(DEMetropolisZ(tune_drop_fraction=0.75), standard(2), 1000 if told else 200)
     draws = more(chain, 200).draws
     if told:
-        chain.obey("sample")
+        chain.apply("sample")
     state = chain.states[0]
     assert state.points == 50
     np.testing.assert_array_equal(np.asarray(state.history)[:100].reshape(50, 2), draws[150:])

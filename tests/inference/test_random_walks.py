@@ -17,6 +17,7 @@ from consilience.inference import AdaptiveMetropolis, Block, EllipticalSlice, Ke
 from consilience.inference.density import Inputs, Outputs
 from consilience.inference.messages import Rows
 from consilience.inference.metropolis import PROPOSALS
+from consilience.inference.slice import MOST_STEPS
 from consilience.inference.streams import chain_key
 from consilience.native.mathematics import lgamma, log
 from consilience.native.typed_python import Array, f64, i64, native
@@ -230,6 +231,21 @@ def test_kernels_with_equal_settings_are_equal(kind: Any) -> None:
     assert one == other
     assert {one: 1}[other] == 1
     assert one != third
+
+
+@native
+def flat(inputs: Inputs, outputs: Outputs, workspace: Array[f64], constants: Constants) -> i64:
+    outputs.logp[0] = 0.0
+    return 0
+
+
+@pytest.mark.parametrize("limit", [float("inf"), 1e9])
+def test_stepping_out_ends_on_a_flat_density(limit: float) -> None:
+    """After ten thousand steps, and learnt widths stay finite; plain Python would take long."""
+    target = Target(flat, 2, np.zeros(2), np.ones(2))
+    chain = run_chain(Slice(iter_limit=limit), target, draws=20, tune=100, start=np.zeros(2))
+    assert np.isfinite(chain.draws).all()
+    assert (chain.statistic("nstep_out") == 2 * (MOST_STEPS - 1)).all()
 
 
 BAD: list[tuple[Any, dict[str, Any], str]] = [

@@ -75,7 +75,7 @@ def begun(case: Case, seed: int = 1) -> MarkovChain:
     chain = chain_of(case, seed=seed)
     chain.begin()
     if case.first is not None:
-        chain.obey(case.first)
+        chain.apply(case.first)
     return chain
 
 
@@ -119,8 +119,8 @@ def test_a_chain_goes_on_from_a_snapshot_as_it_would_have(case: Case, made: int)
     assert other.evaluations == chain.evaluations
     for orders, count in ((None, 130), (case.later, 60)):
         if orders is not None:
-            chain.obey(orders)
-            other.obey(orders)
+            chain.apply(orders)
+            other.apply(orders)
         for one, same in zip(written(case, chain, count), written(case, other, count), strict=True):
             np.testing.assert_array_equal(one, same)
         assert other.evaluations == chain.evaluations
@@ -137,7 +137,7 @@ def test_a_chain_can_go_back_in_time(case: Case) -> None:
     taken = chain.snapshot()
     first = written(case, chain, 40)
     if case.later is not None:
-        chain.obey(case.later)
+        chain.apply(case.later)
     written(case, chain, 30)
     for _ in range(2):
         chain.restore(taken)
@@ -213,10 +213,10 @@ def test_orders_are_carried_out(case: Case) -> None:
     """What is told is what is read back; what is None stays as it is."""
     chain = begun(case)
     before = chain.snapshot()
-    chain.obey(NutsCommand())
+    chain.apply(NutsCommand())
     assert_equal(chain.snapshot(), before)
     scales = random_scales(9, 5, 2, 0.2)
-    chain.obey(NutsCommand(Learning.NOTHING, None, 4, scales, Averaging(0.25, 0.0, 3), jumps=0))
+    chain.apply(NutsCommand(Learning.NOTHING, None, 4, scales, Averaging(0.25, 0.0, 3), jumps=0))
     told = chain.tuning()
     assert told.step_size == 0.25
     np.testing.assert_allclose(told.scales.scale, scales.scale, rtol=1e-14)
@@ -250,7 +250,7 @@ def test_a_chain_alone_learns_its_own_scales() -> None:
     chain = chain_of(case, target)
     chain.begin()
     assert case.first is not None
-    chain.obey(case.first)
+    chain.apply(case.first)
     written(case, chain, 15)
     np.testing.assert_allclose(chain.tuning().variance, deviation**2, rtol=1e-6)
     assert chain.tuning().scales.rank == 0
@@ -292,9 +292,9 @@ def test_a_chain_stopped_anywhere_ends_there_and_goes_on_from_its_snapshot(kind:
     chain.begin()
     if kind == "nuts jumping":
         archive = np.random.default_rng(3).standard_normal((10, 2))
-        chain.obey(NutsCommand(Learning.STEP, jumps=3, archive=archive))
+        chain.apply(NutsCommand(Learning.STEP, jumps=3, archive=archive))
     if kind == "nuts alone":
-        chain.obey(NutsCommand(Learning.ALONE))
+        chain.apply(NutsCommand(Learning.ALONE))
     taken = chain.snapshot()
 
     def go() -> tuple[int, Rows, int]:

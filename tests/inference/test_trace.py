@@ -70,28 +70,6 @@ def test_draws_are_the_same_whether_gradients_are_kept_or_not(kernel: Kernel) ->
 
 
 @all_kernels
-def test_a_chain_tells_whether_all_draws_of_its_rows_are_finite(kernel: Kernel) -> None:
-    """From the first row on, also once it is finite again, and for new rows anew."""
-    chain: Any = begun(kernel, NORMAL[3])
-    rows, others = rows_for(kernel, 6, 3), rows_for(kernel, 3, 3)
-    chain.write_to(rows)
-    chain.advance(3)
-    assert chain.finite
-    place = chain.parts[0].point.position[1]
-    for wrong in (np.inf, np.nan):
-        chain.parts[0].point.position[1] = wrong
-        chain.advance(1)
-        assert not chain.finite
-    assert not np.isfinite(rows.draws[3:5]).all()
-    chain.parts[0].point.position[1] = place
-    chain.advance(1)
-    assert not chain.finite
-    chain.write_to(others)
-    chain.advance(3)
-    assert chain.finite == np.isfinite(others.draws).all()
-
-
-@all_kernels
 def test_a_chain_makes_no_more_transitions_than_it_has_rows_for(kernel: Kernel) -> None:
     """Before it has any, and beyond the last: nothing is made, and rows given later go on where it was."""
     chain = begun(kernel, NORMAL[2])
@@ -148,7 +126,7 @@ def test_archives_and_metrics_of_windows_past_are_let_go() -> None:
     for seed in range(5):
         archive = np.random.default_rng(seed).standard_normal((20, 3))
         scales = random_scales(seed, 3, 2, 0.2)
-        chain.obey(NutsCommand(Learning.NOTHING, scales=scales, step=Averaging(0.5, 0.0, 0), jumps=2, archive=archive))
+        chain.apply(NutsCommand(Learning.NOTHING, scales=scales, step=Averaging(0.5, 0.0, 0), jumps=2, archive=archive))
         chain.write_to(rows_for(kernel, 10, 3))
         chain.advance(10)
         taken = chain.snapshot()
@@ -158,7 +136,7 @@ def test_archives_and_metrics_of_windows_past_are_let_go() -> None:
             weakref.ref(taken["states"][0]["warmup.metric.stretches"]),
         ]
         del archive, taken
-    chain.obey(NutsCommand(scales=random_scales(9, 3, 1, 0.2), archive=np.zeros((2, 3))))
+    chain.apply(NutsCommand(scales=random_scales(9, 3, 1, 0.2), archive=np.zeros((2, 3))))
     assert all(reference() is None for reference in gone)
     chain.write_to(rows_for(kernel, 10, 3))
     assert chain.advance(10) == 10
@@ -169,7 +147,7 @@ def test_there_is_room_for_a_divergence_in_every_row() -> None:
     kernel = NUTS()
     target = Target(half_space, 1, np.ones(1), np.ones(1), number=1.0)
     chain = begun(kernel, target)
-    chain.obey(NutsCommand(Learning.NOTHING, step=Averaging(1e4, 0.0, 0)))
+    chain.apply(NutsCommand(Learning.NOTHING, step=Averaging(1e4, 0.0, 0)))
     for count in (40, 7):
         rows = rows_for(kernel, count, 1)
         chain.write_to(rows)

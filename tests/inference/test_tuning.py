@@ -145,9 +145,9 @@ def test_a_chain_that_learns_scales_alone_drops_the_directions_of_others(seed: i
     chain = NUTS().chain(target, np.ones(10), chain_key(seed, 0), 200, np.zeros(1, np.int64))
     chain.begin()
     chain.write_to(rows)
-    chain.obey(NutsCommand(learning=Learning.STEP, scales=random_scales(seed, 10, 8, 3.0)))
+    chain.apply(NutsCommand(learning=Learning.STEP, scales=random_scales(seed, 10, 8, 3.0)))
     assert chain.advance(20) == 20
-    chain.obey(NutsCommand(learning=Learning.ALONE))
+    chain.apply(NutsCommand(learning=Learning.ALONE))
     assert chain.advance(180) == 180
     names = list(NUTS().columns.types)
     table = NUTS().columns.table(rows.statistics)
@@ -229,20 +229,20 @@ def test_chains_tuned_together_begin_to_sample_where_the_settled_step_works() ->
     rows = Rows(np.empty((50, 2)), np.zeros((50, len(NUTS().columns.types)), np.int64))
     chain.begin()
     chain.write_to(rows)
-    chain.obey(NutsCommand(learning=Learning.STEP))
+    chain.apply(NutsCommand(learning=Learning.STEP))
     assert chain.advance(50) == 50
     warmup, point = chain.states[0].warmup, chain.parts[0].point
     assert warmup.found
     fallback = np.asarray(warmup.fallback).copy()
     assert (rows.draws == fallback).all(axis=1).any()
     point.position[0] = 7.0
-    chain.obey(NutsCommand(max_treedepth=5))
+    chain.apply(NutsCommand(max_treedepth=5))
     assert point.position[0] == 7.0
-    chain.obey(NutsCommand(learning=Learning.NOTHING))
+    chain.apply(NutsCommand(learning=Learning.NOTHING))
     np.testing.assert_array_equal(np.asarray(point.position), fallback)
     assert point.logp == warmup.fallback_logp
     point.position[0] = 7.0
-    chain.obey(NutsCommand(learning=Learning.NOTHING))
+    chain.apply(NutsCommand(learning=Learning.NOTHING))
     assert point.position[0] == 7.0
 
 

@@ -342,6 +342,24 @@ def test_records_refuse_what_does_not_fit() -> None:
 
 
 @record
+class Nothing:
+    """No fields."""
+
+
+@native
+def passed_on(nothing: Nothing, x: f64) -> f64:
+    return x + 1.0
+
+
+def test_a_record_may_have_no_fields() -> None:
+    """Each is an object of its own all the same."""
+    one, other = Nothing(), Nothing()
+    assert one.address != other.address  # type: ignore[attr-defined]  # records have it when they are made
+    assert passed_on(one, 1.0) == passed_on.compiled(other, 1.0) == 2.0
+    assert isinstance(copy.deepcopy(one), Nothing)
+
+
+@record
 class Wrong:
     x: f32
 

@@ -29,6 +29,12 @@ from consilience.run.controller import RunController
 Hook = Callable[["Watched"], None]
 
 
+class EarlyChecks(Options):
+    """Options of runs whose first check comes soon, so that short runs show what follows from several."""
+
+    min_draws: int = 100
+
+
 def fingerprint(run: Run) -> str:
     """A hash of every number of a run that is not a time."""
     digest = hashlib.sha256()
@@ -51,15 +57,15 @@ class Watched:
         self.inner = inner
         self.number = number
         self.hook = hook
-        self.made = 0  # transitions, those of rounds made anew counted again
-        self.begun = 0  # those made before the present round
+        self.made = 0  # transitions, those of segments made anew counted again
+        self.begun = 0  # those made before the present segment
         self.reseeded = 0
 
     def begin(self, command: Command = None) -> None:
         self.inner.begin(command)
 
-    def obey(self, command: Command) -> None:
-        self.inner.obey(command)
+    def apply(self, command: Command) -> None:
+        self.inner.apply(command)
 
     def write_to(self, rows: Rows) -> None:
         self.begun = self.made
@@ -74,10 +80,6 @@ class Watched:
     @property
     def evaluations(self) -> int:
         return self.inner.evaluations
-
-    @property
-    def finite(self) -> bool:
-        return self.inner.finite
 
     def divergences(self) -> Divergences:
         return self.inner.divergences()
@@ -156,7 +158,7 @@ def copied(path: Path) -> Iterator[Path]:
 
 
 class Tape:
-    """A checkpoint written after every round, of which every state is copied: a kill at each of these moments.
+    """A checkpoint written after every segment, of which every state is copied: a kill at each of these moments.
 
     moments   the copies with the name of the stage they are in
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,11 +14,13 @@ from numpy.typing import NDArray
 
 from consilience.diagnostics.examination import examine
 from consilience.diagnostics.stopping_rule import Failure, StoppingRule
+from consilience.events import CheckFigures, Event, Restarted
 from consilience.inference import NUTS
 from consilience.inference.nuts_tuner import JUMPS
-from consilience.run import CheckFigures, Event, Options, Restarted, Run, monitor, run_chains, stopping
+from consilience.run import Run, launch, monitor, run_chains, stopping
 from consilience.run.sampling import Sampling
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
+from tests.run.support import EarlyChecks, finish
 from tests.run.targets import two_normals
 
 NORMAL = correlated_normal(5, 1)
@@ -30,7 +33,7 @@ def points(dimension: int, chains: int = 4) -> NDArray[np.float64]:
     return np.random.default_rng(0).uniform(-2.0, 2.0, (chains, dimension))
 
 
-def run(target: Target, options: Options, start: Any = None, kernel: NUTS | None = None, **others: Any) -> Run:
+def run(target: Target, options: EarlyChecks, start: Any = None, kernel: NUTS | None = None, **others: Any) -> Run:
     start = points(target.dimension) if start is None else start
     return run_chains(target, kernel or NUTS(), start, options, seed=3, **others)
 
@@ -72,7 +75,7 @@ def test_verdicts_on_draws_that_pass(
 
 
 def test_one_chain_is_not_certified_without_a_word() -> None:
-    result = run(NORMAL, Options(), points(5, 1))
+    result = run(NORMAL, EarlyChecks(), points(5, 1))
     assert result.verdict.status == "converged"
     assert "only one chain was run" in result.verdict.reason
 
@@ -158,14 +161,14 @@ def script(monkeypatch: pytest.MonkeyPatch) -> type[Scripted]:
 @pytest.mark.parametrize("wanted", SCHEDULE[:6])
 def test_a_run_ends_at_the_first_check_that_passes(script: type[Scripted], wanted: int) -> None:
     script.passes = staticmethod(lambda count: count >= wanted)
-    result = run(NORMAL, Options())
+    result = run(NORMAL, EarlyChecks())
     assert result.draws.shape[1] == wanted
     assert result.verdict == stopping.Verdict("converged")
     assert script.checked == SCHEDULE[: SCHEDULE.index(wanted) + 1]
 
 
 def test_the_last_check_is_where_the_run_ends(script: type[Scripted]) -> None:
-    result = run(NORMAL, Options(max_draws=333))
+    result = run(NORMAL, EarlyChecks(max_draws=333))
     assert script.checked == [*SCHEDULE[:6], 333]
     assert result.verdict.status == "not_converged"
     assert result.verdict.worst == "x[0]"
@@ -175,7 +178,7 @@ def test_the_last_check_is_where_the_run_ends(script: type[Scripted]) -> None:
 
 def test_fixed_lengths_are_looked_at_once(script: type[Scripted]) -> None:
     """They end where they were told to, whatever is found."""
-    result = run(NORMAL, Options(draws=500))
+    result = run(NORMAL, EarlyChecks(draws=500))
     assert result.draws.shape[1] == 500
     assert result.restarts == ()
     assert set(script.checked) == {500}
@@ -184,21 +187,21 @@ def test_fixed_lengths_are_looked_at_once(script: type[Scripted]) -> None:
 def test_fixed_lengths_need_not_be_checked(script: type[Scripted]) -> None:
     """Then nothing is kept for it, and no verdict is given; runs that end by the rule are checked all the same."""
     unchecked = monitor.Monitored(tuple("abcde"), enabled=False)
-    result = run(NORMAL, Options(draws=200), monitored=unchecked)
+    result = run(NORMAL, EarlyChecks(draws=200), monitored=unchecked)
     assert (result.verdict.status, result.draws.shape[1]) == ("completed", 200)
     assert "not checked" in result.verdict.reason
     assert script.checked == []
     assert result.check is None
-    run(NORMAL, Options(max_draws=126), monitored=unchecked)
+    run(NORMAL, EarlyChecks(max_draws=126), monitored=unchecked)
     assert script.checked == [100, 126]
 
 
 def test_disagreement_is_believed_at_the_second_check_in_a_row(script: type[Scripted]) -> None:
     """From 400 draws on, which is the check at 478; one alone is not enough."""
     script.disagrees = staticmethod(lambda count: True)
-    assert run(NORMAL, Options()).draws.shape[1] == 598
+    assert run(NORMAL, EarlyChecks()).draws.shape[1] == 598
     script.disagrees = staticmethod(lambda count: count not in {598})
-    result = run(NORMAL, Options())
+    result = run(NORMAL, EarlyChecks())
     assert result.draws.shape[1] == 932
     assert result.verdict.status == "chains_disagree"
     assert result.verdict.worst == "x[0]"
@@ -209,23 +212,23 @@ def test_disagreement_is_believed_at_the_second_check_in_a_row(script: type[Scri
 
 def test_disagreement_at_the_end_is_said_at_once(script: type[Scripted]) -> None:
     script.disagrees = staticmethod(lambda count: True)
-    for options in (Options(max_draws=450), Options(draws=450)):
+    for options in (EarlyChecks(max_draws=450), EarlyChecks(draws=450)):
         result = run(NORMAL, options)
         assert (result.verdict.status, result.draws.shape[1]) == ("chains_disagree", 450)
         assert result.restarts == ()
-    assert run(NORMAL, Options(draws=399)).verdict.status == "not_converged"
+    assert run(NORMAL, EarlyChecks(draws=399)).verdict.status == "not_converged"
 
 
 def test_disagreement_turns_jumps_on_once(script: type[Scripted]) -> None:
     """The draws begin anew, with jumps; chains that still disagree are said to."""
     script.disagrees = staticmethod(lambda count: True)
     events: list[Event] = []
-    result = run(NORMAL, Options(), kernel=JUMPING, listeners=[events.append])
+    result = run(NORMAL, EarlyChecks(), kernel=JUMPING, listeners=[events.append])
     assert result.restarts == ("jumps",)
     assert result.verdict.status == "chains_disagree"
     assert result.draws.shape[1] == 598
     assert [type(e) for e in events].count(Restarted) == 1
-    without = run(NORMAL, Options())
+    without = run(NORMAL, EarlyChecks())
     spent = [sum(r.evaluations) for r in (without, result)]
     assert spent[1] > spent[0] + 4 * 598 * JUMPS
 
@@ -233,7 +236,7 @@ def test_disagreement_turns_jumps_on_once(script: type[Scripted]) -> None:
 def test_figures_of_every_check_are_told(script: type[Scripted]) -> None:
     script.passes = staticmethod(lambda count: count >= 158)
     events: list[Event] = []
-    run(NORMAL, Options(), listeners=[events.append])
+    run(NORMAL, EarlyChecks(), listeners=[events.append])
     figures = [event for event in events if isinstance(event, CheckFigures)]
     assert [f.draws for f in figures] == [100, 126, 158]
     assert [f.passed for f in figures] == [False, False, True]
@@ -246,7 +249,7 @@ def test_what_is_far_from_enough_is_not_looked_at_often(script: type[Scripted], 
     """Not before half of the draws it takes, or twice those there are; from 400 on chains may disagree."""
     script.size = size
     events: list[Event] = []
-    run(NORMAL, Options(max_draws=1300), listeners=[events.append])
+    run(NORMAL, EarlyChecks(max_draws=1300), listeners=[events.append])
     figures = [event for event in events if isinstance(event, CheckFigures)]
     assert script.checked == [100, 246, 478, 1166, 1300]
     assert [f.next_check for f in figures[:4]] == script.checked[1:]
@@ -256,7 +259,7 @@ def test_chains_that_may_disagree_are_looked_at_again_soon(script: type[Scripted
     script.size = 10.0
     script.disagrees = staticmethod(lambda count: count == 478)
     events: list[Event] = []
-    run(NORMAL, Options(max_draws=1300), listeners=[events.append])
+    run(NORMAL, EarlyChecks(max_draws=1300), listeners=[events.append])
     assert script.checked == [100, 246, 478, 598, 1300]
     assert [event.next_check for event in events if isinstance(event, CheckFigures)][:4] == script.checked[1:]
 
@@ -325,7 +328,7 @@ def test_jumps_begin_from_where_chains_were_when_they_were_apart(
     script.rhat = 1.3
     script.passes = staticmethod(lambda count: count >= 158)
     script.visited_once = staticmethod(lambda count: True)
-    run(NORMAL, Options(max_draws=333), kernel=JUMPING)
+    run(NORMAL, EarlyChecks(max_draws=333), kernel=JUMPING)
     assert [left[0] for left in given] == [("x[0]",)]
 
 
@@ -343,7 +346,7 @@ def test_no_more_scalars_are_remembered_than_can_be_looked_at(
     monkeypatch.setattr(Sampling, "_note_apart", noted)
     script.rhat = 1.3
     script.disagreeing = lambda self, rhat: list(range(29, -1, -1))  # type: ignore[method-assign]
-    run(standard(30), Options(max_draws=500))
+    run(standard(30), EarlyChecks(max_draws=500))
     assert remembered[0] == {"x[0]"}  # too early to look at all of them
     assert "x[0]" in remembered[-1]
     assert len(remembered[-1]) == 20
@@ -353,10 +356,10 @@ def test_scalars_in_which_chains_were_apart_have_to_be_visited_everywhere(script
     """An R-hat above 1.2 is remembered; the run ends when what was visited once was visited again."""
     script.passes = staticmethod(lambda count: count >= 158)
     script.visited_once = staticmethod(lambda count: count < 306)
-    assert run(NORMAL, Options()).draws.shape[1] == 158  # chains were never apart
+    assert run(NORMAL, EarlyChecks()).draws.shape[1] == 158  # chains were never apart
     script.rhat = 1.3
     events: list[Event] = []
-    result = run(NORMAL, Options(), listeners=[events.append])
+    result = run(NORMAL, EarlyChecks(), listeners=[events.append])
     assert (result.verdict.status, result.draws.shape[1]) == ("converged", 306)
     figures = [event for event in events if isinstance(event, CheckFigures)]
     assert [(f.draws, f.passed) for f in figures[2:]] == [(158, False), (196, False), (246, False), (306, True)]
@@ -367,10 +370,10 @@ def test_what_was_visited_once_is_said_or_leads_to_jumps(script: type[Scripted])
     script.rhat = 1.3
     script.passes = staticmethod(lambda count: count >= 158)
     script.visited_once = staticmethod(lambda count: True)
-    result = run(NORMAL, Options(max_draws=333))
+    result = run(NORMAL, EarlyChecks(max_draws=333))
     assert (result.verdict.status, result.verdict.worst) == ("not_converged", "x[0]")
     assert "came back too seldom" in result.verdict.reason
-    result = run(NORMAL, Options(max_draws=333), kernel=JUMPING)
+    result = run(NORMAL, EarlyChecks(max_draws=333), kernel=JUMPING)
     assert result.restarts == ("jumps",)
     assert result.verdict.status == "not_converged"
 
@@ -381,15 +384,22 @@ def test_what_was_visited_once_is_said_or_leads_to_jumps(script: type[Scripted])
 @pytest.mark.parametrize("pool", [True, False])
 def test_divergences_lead_to_one_more_tuning(pool: bool) -> None:
     """With smaller steps; the store begins anew; a funnel is still not certified."""
-    result = run(FUNNEL, Options(max_draws=400, pool=pool, tune=None if pool else 200))
+    result = run(FUNNEL, EarlyChecks(max_draws=400, pool=pool, tune=None if pool else 200))
     assert result.restarts.count("divergences") == 1
-    before = run(FUNNEL, Options(max_draws=400, pool=pool, tune=None if pool else 200, escalate=False))
+    before = run(FUNNEL, EarlyChecks(max_draws=400, pool=pool, tune=None if pool else 200, escalate=False))
     assert "divergences" not in before.restarts
     assert before.draws.shape[1] == 400
     steps = [np.mean([t.step_size for t in r.tuning]) for r in (before, result)]
     assert steps[1] < 0.8 * steps[0]
     for r in (before, result):
         assert r.verdict.status != "converged"
+
+
+def test_what_is_said_of_tuning_again_names_the_step_size_before() -> None:
+    running = launch(FUNNEL, NUTS(), points(4), EarlyChecks(max_draws=400), seed=3)
+    finish(running)
+    said = running.supervisor.controller.diverged
+    assert re.fullmatch(r"\d+ of \d+ draws diverged at step size 0\.\d+ before the chains were tuned again", said)
 
 
 @pytest.mark.usefixtures("script")
@@ -401,10 +411,10 @@ def test_a_metric_that_the_draws_contradict_is_made_anew() -> None:
     deviation = np.sqrt(np.diag(axes * variances @ axes.T))
     target = Target(correlated, 40, np.zeros(40), deviation, (axes / variances) @ axes.T)
     start = rng.standard_normal((4, 40)) * np.sqrt(variances) @ axes.T
-    options = Options(max_tune=2, max_draws=500)
-    result = run(target, options, start, NUTS(descend=False))
+    options = EarlyChecks(max_tune=2, max_draws=500)
+    result = run(target, options, start, NUTS(initialize=False))
     assert result.restarts.count("metric") == 1
-    well = run(target, Options(max_draws=500), start)
+    well = run(target, EarlyChecks(max_draws=500), start)
     assert "metric" not in well.restarts
 
 
@@ -420,7 +430,7 @@ APART = np.array([[-8.0, 0.1], [8.0, 0.2], [-8.0, 0.3], [8.0, 0.4]])
 
 def test_chains_in_two_far_modes_disagree() -> None:
     """Never certified; said with the coordinate, and each chain's mean log density."""
-    result = run(two_modes(16.0), Options(), APART)
+    result = run(two_modes(16.0), EarlyChecks(), APART)
     assert result.verdict.status == "chains_disagree"
     assert result.verdict.worst == "x[0]"
     assert "sit in different regions of `x[0]`" in result.verdict.reason
@@ -429,7 +439,7 @@ def test_chains_in_two_far_modes_disagree() -> None:
 
 def test_jumps_join_two_far_modes() -> None:
     """Both are visited by every chain, and weighted as they should be."""
-    result = run(two_modes(16.0), Options(), APART, JUMPING)
+    result = run(two_modes(16.0), EarlyChecks(), APART, JUMPING)
     assert result.restarts == ("jumps",)
     assert result.verdict.status == "converged", result.verdict
     share = (result.draws[..., 0] > 0).mean(axis=1)
@@ -442,8 +452,8 @@ def test_jumps_join_two_far_modes() -> None:
 
 def test_strictness_asks_for_more() -> None:
     """The draws of a strict run have the R-hat it says, and are not fewer."""
-    loose = run(standard(30), Options(rule=StoppingRule(target_ess=100.0, target_rhat=1.005)))
-    strict = run(standard(30), Options(rule=StoppingRule(target_ess=100.0, target_rhat=1.005, strict=True)))
+    loose = run(standard(30), EarlyChecks(rule=StoppingRule(target_ess=100.0, target_rhat=1.005)))
+    strict = run(standard(30), EarlyChecks(rule=StoppingRule(target_ess=100.0, target_rhat=1.005, strict=True)))
     assert strict.verdict.status == "converged"
     assert strict.draws.shape[1] >= loose.draws.shape[1]
     worst = [max(examine(r.draws[..., [i]]).r_hat.max() for i in range(30)) for r in (loose, strict)]

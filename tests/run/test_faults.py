@@ -25,7 +25,6 @@ from consilience.run import (
     DrawsMade,
     Event,
     Monitored,
-    Options,
     Progress,
     Run,
     RunEnded,
@@ -33,11 +32,11 @@ from consilience.run import (
     run_chains,
 )
 from tests.inference.targets import Target, correlated_normal, half_space, standard
-from tests.run.support import Watched, WatchedKernel, fingerprint, sleepy
+from tests.run.support import EarlyChecks, Watched, WatchedKernel, fingerprint, sleepy
 from tests.run.targets import long_tailed, with_switch
 
 NORMAL = correlated_normal(5, 1)
-LONG = Options(rule=StoppingRule(target_ess=1e9), max_draws=200)
+LONG = EarlyChecks(rule=StoppingRule(target_ess=1e9), max_draws=200)
 
 
 def points(chains: int = 4, dimension: int = 5) -> NDArray[np.float64]:
@@ -45,7 +44,7 @@ def points(chains: int = 4, dimension: int = 5) -> NDArray[np.float64]:
 
 
 def faulty(times: int, number: int = 1, after: int = 0) -> WatchedKernel:
-    """A chain raises so many times, in rounds that begin when it has made more than `after` transitions."""
+    """A chain raises so many times, in segments that begin when it has made more than `after` transitions."""
 
     def hook(chain: Watched) -> None:
         if chain.number == number and chain.begun > after and chain.reseeded < times:
@@ -58,7 +57,7 @@ def faulty(times: int, number: int = 1, after: int = 0) -> WatchedKernel:
 @pytest.mark.parametrize("pool", [True, False])
 def test_a_chain_that_fails_once_begins_again(pool: bool, after: int) -> None:
     """At its beginning, while tuning, while sampling: noted, with all chains in the result, whatever the threads do."""
-    options = Options(rule=StoppingRule(target_ess=1e9), max_draws=200, pool=pool, tune=None if pool else 60)
+    options = EarlyChecks(rule=StoppingRule(target_ess=1e9), max_draws=200, pool=pool, tune=None if pool else 60)
     runs = [run_chains(NORMAL, faulty(1, after=after), points(), options, seed=4, cores=cores) for cores in (1, 2, 3)]
     assert runs[0].chains == (0, 1, 2, 3)
     assert runs[0].draws.shape == (4, 200, 5)
@@ -91,9 +90,18 @@ def test_a_chain_that_fails_twice_is_left_out(after: int, cores: int) -> None:
     assert made[-1].draws.shape[0] == 3
 
 
+@pytest.mark.parametrize("after", [0, 150])
+@pytest.mark.parametrize("length", [None, 400])
+def test_a_run_that_lost_a_chain_is_never_plainly_converged(after: int, length: int | None) -> None:
+    """Nobody knows what the others have not seen, however well they agree."""
+    run = run_chains(NORMAL, faulty(2, after=after), points(), EarlyChecks(draws=length), seed=4)
+    assert run.verdict.status == "not_converged"
+    assert "chain 1 was left out after failing twice" in run.verdict.reason
+
+
 def test_the_others_do_not_care_when_the_draws_of_a_lost_chain_are_dropped() -> None:
     """Lost while sampling, alone tuned: the others' draws are those of a run without faults."""
-    options = Options(draws=300, tune=60, pool=False)
+    options = EarlyChecks(draws=300, tune=60, pool=False)
     whole = run_chains(NORMAL, NUTS(), points(), options, seed=4)
     run = run_chains(NORMAL, faulty(2, number=0, after=100), points(), options, seed=4)
     assert run.chains == (1, 2, 3)
@@ -159,7 +167,7 @@ def test_one_start_without_density_is_left_out(kernel: Any, kind: float) -> None
     target = Target(half_space, 1, np.ones(1), np.ones(1), number=kind)
     if kind == 4.0 and isinstance(kernel, Metropolis):
         pytest.skip("Metropolis asks for no gradient")
-    run = run_chains(target, kernel, [[1.0], [2.0], [-1.0]], Options(draws=10, tune=40), seed=1)
+    run = run_chains(target, kernel, [[1.0], [2.0], [-1.0]], EarlyChecks(draws=10, tune=40), seed=1)
     assert run.chains == (0, 1)
     assert len(run.notes) == 1
     assert "chain 2 was left out (InitialPointError: " in run.notes[0]
@@ -169,17 +177,19 @@ def test_only_starts_without_density() -> None:
     """The last chain's is named."""
     target = Target(half_space, 1, np.ones(1), np.ones(1), number=1.0)
     with pytest.raises(InitialPointError, match=r"chain \d: .*finite log density"):
-        run_chains(target, NUTS(), [[-1.0], [-2.0], [-1.0]], Options(draws=10, tune=10), seed=1)
+        run_chains(target, NUTS(), [[-1.0], [-2.0], [-1.0]], EarlyChecks(draws=10, tune=10), seed=1)
 
 
 def test_a_window_that_takes_too_much_is_given_up() -> None:
     """One chain sits where trajectories are long: it is left out; whether chains ran ahead does not matter."""
     target = standard(2)
     for cores in (1, 2, 4):
-        run = run_chains(target, sleepy(cores), points(4, 2), Options(draws=300, tune=60, window_budget=4000), seed=1)
+        run = run_chains(
+            target, sleepy(cores), points(4, 2), EarlyChecks(draws=300, tune=60, window_budget=4000), seed=1
+        )
         assert run.notes == ()
     with pytest.raises(SamplingError, match=r"it spent \d+ evaluations .* on one window; `window_budget` is 20"):
-        run_chains(target, NUTS(), points(4, 2), Options(window_budget=20), seed=1)
+        run_chains(target, NUTS(), points(4, 2), EarlyChecks(window_budget=20), seed=1)
 
 
 def test_a_budget_counts_one_window_however_far_chains_run_ahead() -> None:
@@ -190,7 +200,7 @@ def test_a_budget_counts_one_window_however_far_chains_run_ahead() -> None:
     ends = [0, 100, 126, 158, 196, 200]
     largest = max(int(spent[:, a:b].sum(axis=1).max()) for a, b in itertools.pairwise(ends))
     for seed in range(6):
-        tight = Options(rule=LONG.rule, max_draws=200, window_budget=max(largest, 1200))
+        tight = EarlyChecks(rule=LONG.rule, max_draws=200, window_budget=max(largest, 1200))
         run = run_chains(NORMAL, sleepy(seed, 0.002), points(), tight, seed=4, cores=4)
         assert run.notes == ()
         assert fingerprint(run) == fingerprint(probe)
@@ -205,10 +215,10 @@ FAR = Target(long_tailed, 5, np.zeros(5), np.ones(5))
 def test_a_chain_far_away_has_no_vote_until_it_arrives() -> None:
     """Without a climb it starts far out in a long tail: the reports show who had arrived, and it is waited for."""
     start = points()
-    options = Options(rule=StoppingRule(target_ess=100.0))
-    near = run_chains(FAR, NUTS(descend=False), start, options, seed=2)
+    options = EarlyChecks(rule=StoppingRule(target_ess=100.0))
+    near = run_chains(FAR, NUTS(initialize=False), start, options, seed=2)
     start[3] = 60_000.0
-    run = run_chains(FAR, NUTS(descend=False), start, options, seed=2)
+    run = run_chains(FAR, NUTS(initialize=False), start, options, seed=2)
     assert run.chains == (0, 1, 2, 3)
     assert run.windows[0].arrived == (0, 1, 2)
     assert run.windows[-1].arrived == (0, 1, 2, 3)
@@ -220,8 +230,8 @@ def test_a_chain_that_never_arrives_is_said() -> None:
     """Too far for the tuning it is given: the draws are not certified, whatever the rule lets pass."""
     start = points()
     start[3] = 1e7
-    options = Options(max_tune=60, max_draws=120)
-    run = run_chains(FAR, NUTS(descend=False), start, options, seed=2)
+    options = EarlyChecks(max_tune=60, max_draws=120)
+    run = run_chains(FAR, NUTS(initialize=False), start, options, seed=2)
     assert run.tuned == 60
     assert run.windows[-1].arrived == (0, 1, 2)
     assert run.verdict.status in {"chains_disagree", "not_converged"}
@@ -254,9 +264,9 @@ def test_keyboard_interrupt_in_a_listener_ends_the_run(background: bool) -> None
         if isinstance(event, DrawsMade):
             raise KeyboardInterrupt
 
-    running = launch(NORMAL, sleepy(1), points(), Options(draws=100_000, min_draws=20), seed=4, listeners=[listen])
+    running = launch(NORMAL, sleepy(1), points(), EarlyChecks(draws=100_000, min_draws=20), seed=4, listeners=[listen])
     running.start(background=background)
-    # a fixed run has one round only between checks that grow: there are draws long before the end
+    # a fixed run has one segment only between checks that grow: there are draws long before the end
     run = running.wait(60.0)
     assert run.verdict.status == "interrupted"
     assert run.interrupted
@@ -289,7 +299,7 @@ def test_a_slow_listener_holds_up_no_chain() -> None:
 
 
 def test_no_time_at_all() -> None:
-    run = run_chains(NORMAL, NUTS(), points(), Options(max_time=0.0), seed=4)
+    run = run_chains(NORMAL, NUTS(), points(), EarlyChecks(max_time=0.0), seed=4)
     assert run.verdict.status == "not_converged"
     assert run.verdict.reason == "max_time=0.0 seconds were over; no draws had been made"
     assert run.draws.shape == (4, 0, 5)
@@ -297,17 +307,17 @@ def test_no_time_at_all() -> None:
 
 
 def test_time_that_is_over_leaves_the_first_draws() -> None:
-    options = Options(max_time=0.3, rule=StoppingRule(target_ess=1e9), max_draws=10**7)
+    options = EarlyChecks(max_time=0.3, rule=StoppingRule(target_ess=1e9), max_draws=10**7)
     run = run_chains(NORMAL, sleepy(2), points(), options, seed=4)
     count = run.draws.shape[1]
     assert "max_time=0.3 seconds were over" in run.verdict.reason
-    plain = run_chains(NORMAL, NUTS(), points(), Options(draws=max(1, count)), seed=4)
+    plain = run_chains(NORMAL, NUTS(), points(), EarlyChecks(draws=max(1, count)), seed=4)
     np.testing.assert_array_equal(run.draws, plain.draws[:, :count])
 
 
 def test_a_pause_before_chains_begin_is_no_pause_of_the_run() -> None:
     """Else a run might take longer than `max_time` by it."""
-    running = launch(NORMAL, NUTS(), points(), Options(draws=100), seed=4)
+    running = launch(NORMAL, NUTS(), points(), EarlyChecks(draws=100), seed=4)
     running.pause()
     running._paused_at = time.perf_counter() - 100.0
     running.start(background=True)
@@ -319,7 +329,7 @@ def test_a_pause_before_chains_begin_is_no_pause_of_the_run() -> None:
 
 def test_a_pause_does_not_count_as_time() -> None:
     """Paused for longer than the run may take."""
-    running = launch(NORMAL, NUTS(), points(), Options(max_time=5.0, draws=100), seed=4)
+    running = launch(NORMAL, NUTS(), points(), EarlyChecks(max_time=5.0, draws=100), seed=4)
     running.pause()
     running.start(background=True)
     time.sleep(0.05)
@@ -334,7 +344,7 @@ def test_a_pause_does_not_count_as_time() -> None:
 def test_a_target_beyond_reach() -> None:
     """The worst scalar is named, with what it has and about how many draws would do."""
     names = Monitored(("a", "b", "c", "d", "e"))
-    options = Options(rule=StoppingRule(target_ess=1e6), max_draws=200)
+    options = EarlyChecks(rule=StoppingRule(target_ess=1e6), max_draws=200)
     run = run_chains(NORMAL, NUTS(), points(), options, seed=4, monitored=names)
     assert run.verdict.status == "not_converged"
     assert run.verdict.worst in {"a", "b", "c", "d", "e", "log density"}
@@ -348,7 +358,7 @@ def test_a_target_beyond_reach() -> None:
 @pytest.mark.parametrize("target_ess", [2000.0, 5000.0])
 def test_the_scalar_that_is_named_is_the_worst(target_ess: float) -> None:
     """Not the first one found to fail, so that the number of draws would do for all."""
-    options = Options(rule=StoppingRule(target_ess=target_ess), max_draws=400)
+    options = EarlyChecks(rule=StoppingRule(target_ess=target_ess), max_draws=400)
     run = run_chains(correlated_normal(30, 1), NUTS(), points(4, 30), options, seed=3)
     sizes = [
         float(np.fmin(found.ess_bulk, found.ess_tail)[0])
@@ -360,9 +370,9 @@ def test_the_scalar_that_is_named_is_the_worst(target_ess: float) -> None:
 
 
 def test_without_a_target_size_only_agreement_is_asked_for() -> None:
-    run = run_chains(NORMAL, NUTS(), points(), Options(rule=StoppingRule(target_ess=None)), seed=4)
+    run = run_chains(NORMAL, NUTS(), points(), EarlyChecks(rule=StoppingRule(target_ess=None)), seed=4)
     assert run.verdict.status == "converged"
-    strict = run_chains(NORMAL, NUTS(), points(), Options(rule=StoppingRule(None, 1.01, strict=True)), seed=4)
+    strict = run_chains(NORMAL, NUTS(), points(), EarlyChecks(rule=StoppingRule(None, 1.01, strict=True)), seed=4)
     assert strict.verdict.status == "converged"
     assert strict.draws.shape[1] >= run.draws.shape[1]
 
@@ -371,7 +381,9 @@ def test_without_a_target_size_only_agreement_is_asked_for() -> None:
 @pytest.mark.parametrize("dimension", [1, 3])
 def test_any_number_of_chains_and_coordinates(chains: int, dimension: int) -> None:
     """Two chains tune longer together; one tunes alone; nine share two threads."""
-    run = run_chains(standard(dimension), NUTS(), points(chains, dimension), Options(max_draws=2000), seed=1, cores=2)
+    run = run_chains(
+        standard(dimension), NUTS(), points(chains, dimension), EarlyChecks(max_draws=2000), seed=1, cores=2
+    )
     assert run.verdict.status in {"converged", "converged_with_divergences"}, run.verdict
     assert run.draws.shape[0] == chains
     assert run.tuned == {1: 400}.get(chains, run.tuned)
@@ -382,7 +394,7 @@ def test_any_number_of_chains_and_coordinates(chains: int, dimension: int) -> No
 
 
 def test_chains_that_do_not_pool_tune_alone() -> None:
-    run = run_chains(NORMAL, NUTS(), points(), Options(pool=False), seed=1)
+    run = run_chains(NORMAL, NUTS(), points(), EarlyChecks(pool=False), seed=1)
     assert run.verdict.status == "converged"
     assert run.windows == ()
     assert run.tuned == 400
@@ -405,19 +417,19 @@ def test_a_constant_derived_quantity_is_said_and_blocks_nothing() -> None:
 
 def test_a_derived_quantity_that_is_not_finite_is_named() -> None:
     monitored = derived(lambda x: np.where(x[:, :1] > 0, np.nan, 1.0), "n")
-    run = run_chains(NORMAL, NUTS(), points(), Options(max_draws=150), seed=4, monitored=monitored)
+    run = run_chains(NORMAL, NUTS(), points(), EarlyChecks(max_draws=150), seed=4, monitored=monitored)
     assert run.verdict.status == "not_converged"
     assert (run.verdict.worst, "`n` is not finite" in run.verdict.reason) == ("n", True)
 
 
 def test_a_derived_quantity_that_varies_late_is_watched_from_then_on() -> None:
     """Rare events: constant in the first draws, but not for ever. It is not called constant."""
-    probe = run_chains(NORMAL, NUTS(), points(), Options(draws=600), seed=4)
+    probe = run_chains(NORMAL, NUTS(), points(), EarlyChecks(draws=600), seed=4)
     early, late = probe.draws[:, :100, 0].max(), probe.draws[:, :, 0].max()
     assert late > early  # there is something to see
     bound = 0.5 * (early + late)
     monitored = derived(lambda x: (x[:, :1] > bound).astype(float), "rare")
-    options = Options(rule=StoppingRule(target_ess=1e9), max_draws=600)
+    options = EarlyChecks(rule=StoppingRule(target_ess=1e9), max_draws=600)
     run = run_chains(NORMAL, NUTS(), points(), options, seed=4, monitored=monitored)
     assert run.constants == ()
 
@@ -432,14 +444,14 @@ def test_an_exception_in_a_derived_quantity_comes_to_the_caller() -> None:
 
 
 def test_ten_thousand_coordinates() -> None:
-    run = run_chains(standard(10_000), NUTS(), points(4, 10_000), Options(max_draws=100), seed=1)
+    run = run_chains(standard(10_000), NUTS(), points(4, 10_000), EarlyChecks(max_draws=100), seed=1)
     assert run.draws.shape == (4, 100, 10_000)
     assert run.verdict.status in {"converged", "not_converged"}
 
 
 @pytest.mark.slow
 def test_a_hundred_thousand_coordinates() -> None:
-    run = run_chains(standard(100_000), NUTS(), points(4, 100_000), Options(max_draws=60), seed=1)
+    run = run_chains(standard(100_000), NUTS(), points(4, 100_000), EarlyChecks(max_draws=60), seed=1)
     assert run.draws.shape == (4, 60, 100_000)
 
 
@@ -450,7 +462,7 @@ def test_runs_leave_no_threads_and_no_memory() -> None:
     """After the first few, twenty more runs leave the same memory in use."""
 
     def one() -> Run:
-        return run_chains(standard(20), NUTS(), points(4, 20), Options(max_draws=200), seed=1)
+        return run_chains(standard(20), NUTS(), points(4, 20), EarlyChecks(max_draws=200), seed=1)
 
     threads = set(threading.enumerate())
     for _ in range(3):
@@ -476,7 +488,7 @@ def test_a_run_that_failed_leaves_no_threads_either() -> None:
     with warnings.catch_warnings():
         for _ in range(3):
             with pytest.raises(SamplingError):
-                run_chains(NORMAL, NUTS(), points(), Options(window_budget=1), seed=1)
+                run_chains(NORMAL, NUTS(), points(), EarlyChecks(window_budget=1), seed=1)
     assert not [t for t in threading.enumerate() if t.name.startswith("consilience")]
 
 

@@ -56,7 +56,7 @@ def test_threads_have_no_part_in_the_draws_of_a_population() -> None:
 
 
 def test_a_population_that_was_cut_off_goes_on_as_it_would_have(tmp_path: Path) -> None:
-    """From the checkpoint of every round, while tuning and sampling."""
+    """From the checkpoint of every segment, while tuning and sampling."""
     kernel = DEMetropolis(interval=40)
     tape = Tape(tmp_path)
     unbroken = finish(launch(NORMAL, kernel, points(3), OPTIONS, seed=3, cores=2, keep=tape))

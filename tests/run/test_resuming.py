@@ -19,12 +19,12 @@ from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import StorageError
 from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
 from consilience.record import replace
-from consilience.run import DrawsMade, Monitored, Options, Run, launch, run_chains
+from consilience.run import DrawsMade, Monitored, Run, launch, run_chains
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
 from tests.inference.targets import Target, correlated, correlated_normal, funnel
 from tests.run.kills import Story, check_kills
-from tests.run.support import Tape, Watched, WatchedKernel, fingerprint, finish, resumed, sleepy
+from tests.run.support import EarlyChecks, Tape, Watched, WatchedKernel, fingerprint, finish, resumed, sleepy
 from tests.run.targets import two_normals
 
 Floats = NDArray[np.float64]
@@ -45,22 +45,22 @@ def turned() -> Target:
 
 TURNED = turned()
 LOW = StoppingRule(target_ess=50.0)
-STORIES: dict[str, tuple[Target, Kernel, Options, set[str]]] = {
-    "plain": (NORMAL, NUTS(), Options(), {"PooledTuning", "search", "Sampling", "finished"}),
-    "fixed": (NORMAL, NUTS(), Options(draws=120, tune=100, keep_tuning=True), {"PooledTuning", "Sampling"}),
-    "retuned": (FUNNEL, NUTS(), Options(max_draws=250, rule=LOW), {"Retuning", "Sampling"}),
-    "retuned, all kept": (FUNNEL, NUTS(), Options(max_draws=250, rule=LOW, keep_tuning=True), {"Retuning"}),
-    "retuned alone": (FUNNEL, NUTS(), Options(max_draws=250, tune=150, pool=False, rule=LOW), {"Retuning"}),
+STORIES: dict[str, tuple[Target, Kernel, EarlyChecks, set[str]]] = {
+    "plain": (NORMAL, NUTS(), EarlyChecks(), {"PooledTuning", "search", "Sampling", "finished"}),
+    "fixed": (NORMAL, NUTS(), EarlyChecks(draws=120, tune=100, keep_tuning=True), {"PooledTuning", "Sampling"}),
+    "retuned": (FUNNEL, NUTS(), EarlyChecks(max_draws=250, rule=LOW), {"Retuning", "Sampling"}),
+    "retuned, all kept": (FUNNEL, NUTS(), EarlyChecks(max_draws=250, rule=LOW, keep_tuning=True), {"Retuning"}),
+    "retuned alone": (FUNNEL, NUTS(), EarlyChecks(max_draws=250, tune=150, pool=False, rule=LOW), {"Retuning"}),
     "metric": (
         TURNED,
-        NUTS(descend=False),
-        Options(max_tune=1, max_draws=300, rule=LOW),
+        NUTS(initialize=False),
+        EarlyChecks(max_tune=1, max_draws=300, rule=LOW),
         {"Retuning"},
     ),
-    "jumps": (MODES, NUTS(jumps=3), Options(max_draws=220), {"jumps", "finished"}),
-    "alone": (NORMAL, NUTS(), Options(pool=False, tune=600, draws=150), {"SelfTuning", "Sampling"}),
-    "hmc": (NORMAL, HamiltonianMC(), Options(tune=300, max_draws=200), {"SelfTuning", "Sampling"}),
-    "metropolis": (NORMAL, Metropolis(), Options(tune=300, draws=500), {"SelfTuning", "Sampling"}),
+    "jumps": (MODES, NUTS(jumps=3), EarlyChecks(max_draws=220), {"jumps", "finished"}),
+    "alone": (NORMAL, NUTS(), EarlyChecks(pool=False, tune=600, draws=150), {"SelfTuning", "Sampling"}),
+    "hmc": (NORMAL, HamiltonianMC(), EarlyChecks(tune=300, max_draws=200), {"SelfTuning", "Sampling"}),
+    "metropolis": (NORMAL, Metropolis(), EarlyChecks(tune=300, draws=500), {"SelfTuning", "Sampling"}),
 }
 
 
@@ -68,7 +68,7 @@ def points(dimension: int, chains: int = 4) -> Floats:
     return np.random.default_rng(0).uniform(-2.0, 2.0, (chains, dimension))
 
 
-def taped(path: Path, target: Target, kernel: Kernel, options: Options, seed: int = 3) -> tuple[Run, Tape]:
+def taped(path: Path, target: Target, kernel: Kernel, options: EarlyChecks, seed: int = 3) -> tuple[Run, Tape]:
     """An unbroken run, with its checkpoint at every moment."""
     tape = Tape(path)
     run = finish(launch(target, kernel, points(target.dimension), options, seed=seed, cores=2, keep=tape))
@@ -76,8 +76,8 @@ def taped(path: Path, target: Target, kernel: Kernel, options: Options, seed: in
 
 
 @pytest.mark.parametrize("story", STORIES)
-def test_a_run_cut_off_after_any_round_goes_on_as_it_would_have(story: str, tmp_path: Path) -> None:
-    """In every stage, with another number of threads, from the checkpoint of every round."""
+def test_a_run_cut_off_after_any_segment_goes_on_as_it_would_have(story: str, tmp_path: Path) -> None:
+    """In every stage, with another number of threads, from the checkpoint of every segment."""
     target, kernel, options, stages = STORIES[story]
     unbroken, tape = taped(tmp_path, target, kernel, options)
     assert fingerprint(unbroken) == fingerprint(
@@ -91,16 +91,16 @@ def test_a_run_cut_off_after_any_round_goes_on_as_it_would_have(story: str, tmp_
 
 def test_starting_points_do_not_matter_once_a_state_is_there(tmp_path: Path) -> None:
     """A resumed run takes nothing from where its chains are made."""
-    unbroken, tape = taped(tmp_path, NORMAL, NUTS(), Options())
+    unbroken, tape = taped(tmp_path, NORMAL, NUTS(), EarlyChecks())
     elsewhere = points(5) + 1000.0
-    got = resumed(tape.moments[0][0], NORMAL, NUTS(), elsewhere, Options(), seed=3)
+    got = resumed(tape.moments[0][0], NORMAL, NUTS(), elsewhere, EarlyChecks(), seed=3)
     assert fingerprint(got) == fingerprint(unbroken)
 
 
 @pytest.mark.parametrize("reason", ["stop", "max_time", "exception"])
 def test_what_ends_a_run_early_does_not_end_it_for_good(reason: str, tmp_path: Path) -> None:
     """Stopped again and again, at whatever moment, it comes to the same draws."""
-    whole = Options(rule=StoppingRule(target_ess=1e9), max_draws=1200)
+    whole = EarlyChecks(rule=StoppingRule(target_ess=1e9), max_draws=1200)
     generator = random.Random(5)
     calls_left = math.inf
 
@@ -151,7 +151,7 @@ def test_what_ends_a_run_early_does_not_end_it_for_good(reason: str, tmp_path: P
 
 def test_an_extended_run_is_kept_too(tmp_path: Path) -> None:
     """Its checkpoint goes on after the first end, and holds the longer run."""
-    first, second = Options(rule=StoppingRule(target_ess=100.0)), Options(rule=StoppingRule(target_ess=900.0))
+    first, second = EarlyChecks(rule=StoppingRule(target_ess=100.0)), EarlyChecks(rule=StoppingRule(target_ess=900.0))
     keep = Checkpoint.create(tmp_path / "c", {}, {}, overwrite=False, interval=0.0)
     running = launch(NORMAL, NUTS(), points(5), first, seed=3, keep=keep)
     finish(running)
@@ -174,7 +174,7 @@ def test_faults_are_remembered(failing: int, tmp_path: Path) -> None:
             raise RuntimeError("by chance")
 
     tape = Tape(tmp_path)
-    options = Options(rule=StoppingRule(target_ess=1e9), max_draws=200)
+    options = EarlyChecks(rule=StoppingRule(target_ess=1e9), max_draws=200)
     unbroken = finish(launch(NORMAL, WatchedKernel(hook), points(5), options, seed=3, cores=2, keep=tape))
     assert len(unbroken.notes) == failing
     assert unbroken.chains == ((0, 1, 2, 3) if failing == 1 else (0, 1, 3))
@@ -188,9 +188,9 @@ def test_faults_are_remembered(failing: int, tmp_path: Path) -> None:
 
 
 def test_a_restart_that_was_not_finished_does_not_count_twice(tmp_path: Path) -> None:
-    """Stopped in the round in which a chain was restarted: the round is made anew, with the same fault once more."""
+    """Stopped in the segment in which a chain was restarted: it is made anew, with the same fault."""
 
-    # At the beginning of a round, the second one of the run: where in a round a chain is asked is a matter of time.
+    # At the beginning of a segment, the second one of the run: where in a segment a chain is asked is a matter of time.
     def kernel(before: int, stop: Any = None) -> WatchedKernel:
         def hook(chain: Watched) -> None:
             if chain.number == 1 and chain.begun >= before and not chain.reseeded:
@@ -200,7 +200,7 @@ def test_a_restart_that_was_not_finished_does_not_count_twice(tmp_path: Path) ->
 
         return WatchedKernel(hook)
 
-    options = Options(rule=StoppingRule(target_ess=1e9), max_draws=200)
+    options = EarlyChecks(rule=StoppingRule(target_ess=1e9), max_draws=200)
     unbroken = run_chains(NORMAL, kernel(1), points(5), options, seed=3)
     keep = Checkpoint.create(tmp_path / "c", {}, {}, overwrite=False)
     running = launch(NORMAL, kernel(1, lambda: running.stop()), points(5), options, seed=3, cores=1, keep=keep)
@@ -241,7 +241,7 @@ def test_killed_at_many_random_moments_and_resumed(name: str, tmp_path: Path) ->
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The checkpoint of a run that was cut off."""
-    _, tape = taped(tmp_path_factory.mktemp("sound"), NORMAL, NUTS(), Options())
+    _, tape = taped(tmp_path_factory.mktemp("sound"), NORMAL, NUTS(), EarlyChecks())
     return next(path for path, stage in tape.moments if stage == "Sampling")
 
 
@@ -251,7 +251,7 @@ def test_truncated_checkpoints_are_refused_and_left_as_they_are(sound: Path, sha
     part = whole[: min(int(len(whole) * share), len(whole) - 1)]
     (tmp_path / "c").write_bytes(part)
     with pytest.raises(StorageError, match=r"c' is .*truncated"):
-        resumed(tmp_path / "c", NORMAL, NUTS(), points(5), Options(), seed=3)
+        resumed(tmp_path / "c", NORMAL, NUTS(), points(5), EarlyChecks(), seed=3)
     assert (tmp_path / "c").read_bytes() == part
 
 
@@ -263,7 +263,7 @@ def test_changed_bytes_are_noticed(sound: Path, share: float, tmp_path: Path) ->
         changed[number] ^= 1
     (tmp_path / "c").write_bytes(changed)
     with pytest.raises(StorageError, match=r"c' is .*damaged"):
-        resumed(tmp_path / "c", NORMAL, NUTS(), points(5), Options(), seed=3)
+        resumed(tmp_path / "c", NORMAL, NUTS(), points(5), EarlyChecks(), seed=3)
     assert (tmp_path / "c").read_bytes() == changed
 
 
@@ -299,7 +299,7 @@ def test_one_run_at_a_time_has_a_checkpoint(sound: Path, tmp_path: Path) -> None
     """A second one, new or resumed, is refused; a run that goes on after another took the place writes nothing."""
     shutil.copy(sound, tmp_path / "c")
     _, about, state = checkpoints.read(tmp_path / "c")
-    running = launch(NORMAL, NUTS(), points(5), Options(), seed=3)
+    running = launch(NORMAL, NUTS(), points(5), EarlyChecks(), seed=3)
     controller, workers = running.supervisor.controller, running.supervisor.workers
     first = checkpoints.resume(tmp_path / "c", {}, about, state, controller, workers)
     for attempt in (
@@ -331,7 +331,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 def test_a_disk_that_fails_on_the_way_ends_the_checkpoint_not_the_run(tmp_path: Path) -> None:
     """The file vanishes while the run goes on: the fault is kept, the draws are complete."""
     keep = Checkpoint.create(tmp_path / "folder" / "c", {}, {}, overwrite=False, interval=0.0)
-    running = launch(NORMAL, NUTS(), points(5), Options(), seed=3, keep=keep)
+    running = launch(NORMAL, NUTS(), points(5), EarlyChecks(), seed=3, keep=keep)
 
     def vanish(event: object) -> None:
         if isinstance(event, DrawsMade):
@@ -341,7 +341,7 @@ def test_a_disk_that_fails_on_the_way_ends_the_checkpoint_not_the_run(tmp_path: 
     running.supervisor.send = running.listeners.send  # in step with the run
     run = finish(running)
     assert isinstance(keep.fault, StorageError)
-    plain = run_chains(NORMAL, NUTS(), points(5), Options(), seed=3)
+    plain = run_chains(NORMAL, NUTS(), points(5), EarlyChecks(), seed=3)
     assert fingerprint(run) == fingerprint(plain)
 
 

@@ -21,7 +21,6 @@ from consilience.native.beside import Workshop, hand_over
 from consilience.run import (
     DrawsMade,
     Event,
-    Options,
     Progress,
     Restarted,
     Run,
@@ -34,10 +33,10 @@ from consilience.run import (
 from consilience.run.chain_worker import RECENT
 from consilience.run.supervisor import Supervisor
 from tests.inference.targets import Target, correlated_normal, funnel, standard
-from tests.run.support import fingerprint, finish, sleepy
+from tests.run.support import EarlyChecks, fingerprint, finish, sleepy
 from tests.run.targets import two_normals
 
-ADAPTIVE = Options(rule=StoppingRule(target_ess=300.0))
+ADAPTIVE = EarlyChecks(rule=StoppingRule(target_ess=300.0))
 KERNELS: dict[str, Kernel] = {
     "nuts": NUTS(),
     "hmc": HamiltonianMC(),
@@ -46,8 +45,8 @@ KERNELS: dict[str, Kernel] = {
 FUNNEL = Target(funnel, 4, np.zeros(4), np.ones(4))
 
 
-def fixed(draws: int, tune: int, **others: Any) -> Options:
-    return Options(draws=draws, tune=tune, **others)
+def fixed(draws: int, tune: int, **others: Any) -> EarlyChecks:
+    return EarlyChecks(draws=draws, tune=tune, **others)
 
 
 def points(chains: int, dimension: int) -> NDArray[np.float64]:
@@ -92,7 +91,7 @@ def test_chains_begin_when_all_that_is_made_beside_is_made(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("options", [fixed(1500, 400, keep_tuning=True), fixed(400, 400, pool=False), ADAPTIVE])
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
-def test_results_do_not_depend_on_the_number_of_threads(kernel: Kernel, options: Options) -> None:
+def test_results_do_not_depend_on_the_number_of_threads(kernel: Kernel, options: EarlyChecks) -> None:
     """1, 2, 3, 4 and 8 threads for 5 chains: every bit is the same."""
     target = correlated_normal(5, 1)
     runs = [run_chains(target, kernel, points(5, 5), options, seed=11, cores=cores) for cores in (1, 2, 3, 4, 8)]
@@ -107,15 +106,15 @@ def two_modes(distance: float = 12.0) -> Target:
     return Target(two_normals, 2, np.zeros(2), np.ones(2), number=distance)
 
 
-STORIES: dict[str, tuple[Target, Kernel, Options]] = {
+STORIES: dict[str, tuple[Target, Kernel, EarlyChecks]] = {
     "pooled": (correlated_normal(5, 1), NUTS(), ADAPTIVE),
-    "retuned": (FUNNEL, NUTS(), Options(max_draws=250, rule=StoppingRule(target_ess=50.0))),
+    "retuned": (FUNNEL, NUTS(), EarlyChecks(max_draws=250, rule=StoppingRule(target_ess=50.0))),
     "alone, retuned": (
         FUNNEL,
         NUTS(),
-        Options(max_draws=250, tune=150, pool=False, rule=StoppingRule(target_ess=50.0)),
+        EarlyChecks(max_draws=250, tune=150, pool=False, rule=StoppingRule(target_ess=50.0)),
     ),
-    "jumps": (two_modes(), NUTS(jumps=3), Options(max_draws=220)),
+    "jumps": (two_modes(), NUTS(jumps=3), EarlyChecks(max_draws=220)),
     "fixed": (FUNNEL, NUTS(jumps=2), fixed(150, 100, keep_tuning=True)),
 }
 
@@ -136,7 +135,7 @@ def test_sleeping_threads_change_nothing(story: str) -> None:
 def test_pauses_change_nothing() -> None:
     """Pauses at ten moments, each for a while in which no chain moves."""
     target, start = correlated_normal(5, 1), points(4, 5)
-    options = Options(rule=StoppingRule(target_ess=2000.0), max_draws=3000)
+    options = EarlyChecks(rule=StoppingRule(target_ess=2000.0), max_draws=3000)
     plain = run_chains(target, NUTS(), start, options, seed=3)
     running = launch(target, sleepy(1, 0.002), start, options, seed=3, cores=2)
     running.start(background=True)
@@ -188,7 +187,7 @@ def test_shorter_runs_begin_longer_ones(jumps: int) -> None:
     target, start = (two_modes() if jumps else correlated_normal(5, 1)), points(4, 2 if jumps else 5)
 
     def run(**options: Any) -> Run:
-        return run_chains(target, NUTS(jumps=jumps), start, Options(**options), seed=8)
+        return run_chains(target, NUTS(jumps=jumps), start, EarlyChecks(**options), seed=8)
 
     longest = run(draws=700)
     runs = [run(draws=n) for n in (1, 49, 50, 70, 99, 100, 101, 120, 126, 311)]
@@ -204,7 +203,7 @@ def test_shorter_runs_begin_longer_ones(jumps: int) -> None:
 
 
 def extended(
-    run_options: Options, further: Options, target: Target, kernel: Kernel | None = None, **others: Any
+    run_options: EarlyChecks, further: EarlyChecks, target: Target, kernel: Kernel | None = None, **others: Any
 ) -> tuple[Run, Run]:
     """A run that goes on under other options, and one that had them from the start."""
     start = points(4, target.dimension)
@@ -219,8 +218,8 @@ def test_an_extended_run_is_the_longer_one(jumps: int) -> None:
     """By effective size, by draws, past the first end, and past an end between two checks."""
     target = two_modes() if jumps else correlated_normal(5, 1)
 
-    def options(**given: Any) -> Options:
-        return Options(**given)
+    def options(**given: Any) -> EarlyChecks:
+        return EarlyChecks(**given)
 
     table = [
         (options(rule=StoppingRule(target_ess=100.0)), options(rule=StoppingRule(target_ess=700.0), max_draws=800)),
@@ -244,9 +243,9 @@ def test_an_extended_run_is_the_longer_one(jumps: int) -> None:
 
 
 def test_an_interrupted_run_can_be_extended() -> None:
-    """The round that was cut short is made anew."""
+    """The segment that was cut short is made anew."""
     target, start = correlated_normal(5, 1), points(4, 5)
-    options = Options(rule=StoppingRule(target_ess=1e9), max_draws=4000)
+    options = EarlyChecks(rule=StoppingRule(target_ess=1e9), max_draws=4000)
     running = launch(target, sleepy(4), start, options, seed=2, cores=2)
     running.listeners.add([lambda event: running.stop() if isinstance(event, DrawsMade) else None])
     running.supervisor.send = running.listeners.send  # in step with the run
@@ -260,10 +259,10 @@ def test_an_interrupted_run_can_be_extended() -> None:
 
 def test_a_fixed_run_goes_on_by_the_rule() -> None:
     """Its first draws were made without gradients: the step size is tuned again all the same."""
-    running = launch(FUNNEL, NUTS(), points(4, 4), Options(draws=200), seed=3)
+    running = launch(FUNNEL, NUTS(), points(4, 4), EarlyChecks(draws=200), seed=3)
     first = finish(running)
     assert first.statistics["diverging"].sum() > 2
-    second = finish(running.again(Options(max_draws=300, rule=StoppingRule(target_ess=50.0)), []))
+    second = finish(running.again(EarlyChecks(max_draws=300, rule=StoppingRule(target_ess=50.0)), []))
     assert second.restarts[0] == "divergences"
 
 
@@ -303,7 +302,7 @@ def test_short_runs(draws: int, tune: int, chains: int, pool: bool) -> None:
 @pytest.mark.parametrize("max_tune", [1, 5, 14, 15, 16, 40])
 def test_tuning_never_takes_longer_than_allowed(max_tune: int) -> None:
     """Limits below the first window, on its end and past it."""
-    options = Options(max_tune=max_tune, rule=StoppingRule(target_ess=10.0), max_draws=100)
+    options = EarlyChecks(max_tune=max_tune, rule=StoppingRule(target_ess=10.0), max_draws=100)
     run = run_chains(correlated_normal(5, 1), NUTS(), points(4, 5), options, seed=1)
     assert run.tuned == max_tune
 
@@ -311,7 +310,7 @@ def test_tuning_never_takes_longer_than_allowed(max_tune: int) -> None:
 def test_moments_of_a_known_target_are_found() -> None:
     """A run that says it has converged is right within its own error."""
     target = correlated_normal(5, 1)
-    run = run_chains(target, NUTS(), points(4, 5), Options(rule=StoppingRule(target_ess=2000.0)), seed=1)
+    run = run_chains(target, NUTS(), points(4, 5), EarlyChecks(rule=StoppingRule(target_ess=2000.0)), seed=1)
     assert run.verdict.status == "converged"
     np.testing.assert_allclose(run.draws.mean(axis=(0, 1)), target.mean, atol=4.0 * target.deviation.max() / 2000**0.5)
     np.testing.assert_allclose(run.draws.std(axis=(0, 1)), target.deviation, rtol=0.1)
@@ -396,7 +395,7 @@ ENDLESS = fixed(3_000_000, 300)
 def endless() -> Iterator[Callable[..., Run]]:
     """A run that only an interruption ends; fails instead of hanging if it does not."""
 
-    def run(listener: Callable[[Event], None] | None = None, options: Options = ENDLESS) -> Run:
+    def run(listener: Callable[[Event], None] | None = None, options: EarlyChecks = ENDLESS) -> Run:
         listeners = [] if listener is None else [listener]
         return run_chains(standard(2), Metropolis(), np.zeros((4, 2)), options, seed=1, cores=2, listeners=listeners)
 
@@ -477,7 +476,7 @@ def test_ctrl_c_at_any_early_moment(endless: Callable[..., Run]) -> None:
 def test_a_stop_among_threads_that_run_ahead_leaves_no_gap() -> None:
     """At twenty moments: what is kept are the first draws of the sequence, jumps included."""
     target, start = two_modes(), points(4, 2)
-    options, kernel = Options(draws=2000, tune=50), NUTS(jumps=2)
+    options, kernel = EarlyChecks(draws=2000, tune=50), NUTS(jumps=2)
     whole = run_chains(target, kernel, start, options, seed=2)
     lengths = set()
     for number in range(20):
@@ -538,4 +537,4 @@ def test_starting_points_of_another_shape_are_refused(start: NDArray[np.float64]
 )
 def test_options_that_make_no_run_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(SamplingError, match=message):
-        Options(**given)
+        EarlyChecks(**given)

@@ -100,8 +100,8 @@ def test_draws_are_the_same_bits_for_one_to_eight_threads(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_a_run_cut_off_after_any_round_goes_on_as_it_would_have(name: str, tmp_path: Path) -> None:
-    """From the checkpoint of every round, with another number of threads."""
+def test_a_run_cut_off_after_any_segment_goes_on_as_it_would_have(name: str, tmp_path: Path) -> None:
+    """From the checkpoint of every segment, with another number of threads."""
     target, kernel, points, options = story(name)
     tape = Tape(tmp_path)
     unbroken = finish(launch(target, kernel, points, options, seed=3, cores=2, keep=tape))

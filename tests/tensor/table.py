@@ -180,7 +180,12 @@ ELSEWHERE = {
         "the setting of floats: tests/dtypes/test_float_setting.py": "config floatX",
         "compiling and its inputs: tests/backends/test_function.py": "eval function shared key",
         "derivatives: test_tensor_names.py and tests/transforms": "grad gradient hessian jacobian value_and_grad",
-        "functions of graphs: test_tensor_names.py, tests/backends and tests/transforms": "cond ifelse vectorize vmap broadcast_dynamic psum pmean pmax pmin axis_index",
+        "functions of graphs: test_tensor_names.py, tests/backends and tests/transforms": (
+            "cond ifelse vectorize vmap broadcast_dynamic psum pmean pmax pmin axis_index"
+        ),
+        "loops: test_loops.py": "scan map reduce foldl foldr until while_loop",
+        "functions with rules of the user's: test_functions.py": "OpFromGraph as_op custom_vjp custom_vmap wrap_py",
+        "writing graphs: tests/printing": "dprint",
         "answers about shapes: test_table.py": "is_flat get_vector_length slice_at_axis",
     }.items()
     for name in names.split()

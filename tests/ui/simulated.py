@@ -3,114 +3,92 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from consilience.ui.overview import Overview
+from consilience.events import (
+    ChainLost,
+    ChainProgress,
+    CheckFigures,
+    DrawsMade,
+    Phase,
+    Progress,
+    Restarted,
+    RunEnded,
+    RunStarted,
+    Status,
+)
+from consilience.ui.state import State
 
 UNHURRIED = settings(deadline=None)
 """No law of this layer depends on how fast it is shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+def started(
+    chains: int = 4,
+    tune: int | None = None,
+    draws: int | None = None,
+    target_ess: float | None = 400.0,
+    min_draws: int = 100,
+    max_draws: int = 4000,
+) -> RunStarted:
     """Begin of a run."""
-
-    chains: int = 4
-    threads: int = 2
-    dimension: int = 10
-    tune: int | None = None
-    draws: int | None = None
-    target_ess: float | None = 400.0
-    min_draws: int = 100
-    max_draws: int = 4000
-    max_tune: int = 1500
+    return RunStarted(chains, 2, 10, tune, draws, target_ess, min_draws, max_draws, 1500)
 
 
-FIXED = Started(tune=1000, draws=500)
+FIXED = started(tune=1000, draws=500)
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+def chain(
+    number: int = 0,
+    phase: Phase = "sampling",
+    done: int = 0,
+    draws: int = 0,
+    divergences: int = 0,
+    step_size: float = 0.5,
+    tree_depth: float = 3.0,
+    gradients: int = 0,
+) -> ChainProgress:
     """Where a chain is."""
-
-    chain: int = 0
-    phase: str = "sampling"
-    done: int = 0
-    draws: int = 0
-    divergences: int = 0
-    step_size: float = 0.5
-    tree_depth: float = 3.0
-    gradients: int = 0
-    seconds: float = 0.0
+    return ChainProgress(number, phase, done, draws, divergences, step_size, tree_depth, gradients, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+def check(
+    draws: int = 310,
+    rhat: float = 1.02,
+    rhat_name: str = "tau",
+    ess: float = 187.0,
+    ess_name: str = "theta[C]",
+    target_ess: float | None = 400.0,
+    target_rhat: float = 1.01,
+    next_check: int = 388,
+    passed: bool = False,
+) -> CheckFigures:
     """What a check found."""
-
-    draws: int = 310
-    rhat: float = 1.02
-    rhat_name: str = "tau"
-    ess: float = 187.0
-    ess_name: str = "theta[C]"
-    target_ess: float | None = 400.0
-    target_rhat: float = 1.01
-    next_check: int = 388
-    passed: bool = False
+    return CheckFigures(draws, rhat, rhat_name, ess, ess_name, target_ess, target_rhat, next_check, passed)
 
 
-@dataclass(frozen=True, slots=True)
-class Now:
+def now(
+    chains: tuple[ChainProgress, ...] = (),
+    check: CheckFigures | None = None,
+    seconds: float = 1.0,
+    paused: bool = False,
+) -> Progress:
     """Progress of a run."""
-
-    chains: tuple[Chain, ...] = ()
-    check: Check | None = None
-    seconds: float = 1.0
-    paused: bool = False
+    return Progress(chains, check, seconds, paused)
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """Draws that no reporter needs."""
-
-    first: int
-    draws: Any
-    statistics: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Again:
-    """The draws so far are forgotten."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """A chain is left out."""
-
-    chain: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
+def ended(status: str = "converged", reason: str = "", draws: int = 500, seconds: float = 12.0) -> RunEnded:
     """End of a run."""
-
-    status: str = "converged"
-    reason: str = ""
-    draws: int = 500
-    seconds: float = 12.0
+    return RunEnded(cast(Status, status), reason, draws, seconds)
 
 
-def chains(phase: str, done: int, draws: int, number: int = 4, **others: Any) -> tuple[Chain, ...]:
+def chains(phase: Phase, done: int, draws: int, number: int = 4, **others: Any) -> tuple[ChainProgress, ...]:
     """Chains that are all as far."""
-    return tuple(Chain(chain, phase, done, draws, **others) for chain in range(number))
+    return tuple(chain(each, phase, done, draws, **others) for each in range(number))
 
 
 class Clock:
@@ -129,17 +107,17 @@ class Recorder:
     def __init__(self, first: float = 0.0, interval: float = 0.0) -> None:
         self.first = first
         self.interval = interval
-        self.shown: list[Overview] = []
+        self.shown: list[State] = []
         self.notices: list[str] = []
-        self.ends: list[Overview | None] = []
+        self.ends: list[State | None] = []
 
-    def show(self, now: Overview) -> None:
+    def show(self, now: State) -> None:
         self.shown.append(now)
 
     def notice(self, text: str) -> None:
         self.notices.append(text)
 
-    def finish(self, now: Overview | None) -> None:
+    def finish(self, now: State | None) -> None:
         self.ends.append(now)
 
 
@@ -161,7 +139,7 @@ STATUSES = st.sampled_from(
 )
 
 STARTS = st.builds(
-    Started,
+    started,
     chains=st.integers(0, 5),
     tune=st.none() | COUNTS,
     draws=st.none() | COUNTS,
@@ -170,17 +148,17 @@ STARTS = st.builds(
     max_draws=COUNTS,
 )
 CHAINS = st.builds(
-    Chain, st.integers(0, 5), PHASES, COUNTS, COUNTS, COUNTS, step_size=FIGURES, tree_depth=FIGURES, gradients=COUNTS
+    chain, st.integers(0, 5), PHASES, COUNTS, COUNTS, COUNTS, step_size=FIGURES, tree_depth=FIGURES, gradients=COUNTS
 )
 CHECKS = st.builds(
-    Check, COUNTS, FIGURES, TEXTS, FIGURES, TEXTS, st.none() | FIGURES, FIGURES, COUNTS, passed=st.booleans()
+    check, COUNTS, FIGURES, TEXTS, FIGURES, TEXTS, st.none() | FIGURES, FIGURES, COUNTS, passed=st.booleans()
 )
-PROGRESS = st.builds(Now, st.lists(CHAINS, max_size=5).map(tuple), st.none() | CHECKS, FIGURES, st.booleans())
-ENDS = st.builds(Ended, STATUSES, TEXTS, COUNTS, FIGURES)
+PROGRESS = st.builds(now, st.lists(CHAINS, max_size=5).map(tuple), st.none() | CHECKS, FIGURES, st.booleans())
+ENDS = st.builds(ended, STATUSES, TEXTS, COUNTS, FIGURES)
 OTHERS = (
-    st.builds(Again, TEXTS)
-    | st.builds(Lost, st.integers(0, 5), TEXTS)
-    | st.just(Drawn(0, None, {}))
+    st.builds(Restarted, TEXTS)
+    | st.builds(ChainLost, st.integers(0, 5), TEXTS)
+    | st.just(DrawsMade(0, np.zeros((1, 1, 1)), {}))
     | st.just("nothing that is known")
 )
 STEPS = st.sampled_from([0.0, 0.01, 0.1, 0.5, 3.0, 20.0, 1000.0])

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from consilience.events import ChainLost, Restarted
 from consilience.ui import Reporter, reporter
 from consilience.ui.notebook import COLOURS, Notebook, in_notebook
-from tests.ui.simulated import FIXED, UNHURRIED, Again, Check, Clock, Ended, Lost, Now, Started, chains, runs
+from tests.ui.simulated import FIXED, UNHURRIED, Clock, chains, check, ended, now, runs, started
 
 
 class Cell:
@@ -93,17 +94,17 @@ def test_one_output_is_replaced_in_place_and_one_static_line_remains(cell: Cell)
     """It appears with the begin of the run, so that it belongs to its cell."""
     clock = Clock()
     report = Reporter(Notebook(), clock)
-    report(Started())
+    report(started())
     assert len(cell.outputs) == 1
     assert Reading(cell.outputs[0]["data"]["text/html"]).text.startswith("Starting 4 chains")
     clock.now += 1.0
-    report(Lost(2, "the density raised <ValueError>"))
-    report(Now(chains("sampling", 520, 320), Check(), 3.0))
+    report(ChainLost(2, "the density raised <ValueError>"))
+    report(now(chains("sampling", 520, 320), check(), 3.0))
     live = cell.outputs[0]["data"]["text/html"]
     assert "<progress" in live
     assert Reading(live).text.endswith("chain 2 was left out: the density raised <ValueError>")
     assert "R-hat 1.02 tau · ESS 187/400 theta[C]" in Reading(live).text
-    report(Ended("not_converged", "theta[C] < 400"))
+    report(ended("not_converged", "theta[C] < 400"))
     data = cell.outputs[0]["data"]
     end = Reading(data["text/html"])
     assert end.marks == {"div", "b", "span"}
@@ -120,10 +121,10 @@ def test_saved_notebook_does_not_grow_with_the_run(cell: Cell) -> None:
     report(FIXED)
     for tenth in range(6_000):
         clock.now += 0.1
-        report(Now(chains("sampling", tenth, tenth), None, tenth / 10))
+        report(now(chains("sampling", tenth, tenth), None, tenth / 10))
     assert len(cell.saved) < 4000
     assert 1000 <= cell.messages <= 1201
-    report(Ended())
+    report(ended())
     assert len(cell.saved) < 1000
 
 
@@ -150,19 +151,19 @@ def test_any_run_leaves_one_small_output_of_sound_html(events: list[tuple[float,
 def test_run_that_fails_leaves_an_empty_output(cell: Cell) -> None:
     """The error stands below; nothing claims that the run goes on."""
     with Reporter(Notebook()) as report:
-        report(Started())
+        report(started())
     assert cell.outputs[0]["data"] == {"text/html": "", "text/plain": ""}
 
 
 def test_each_run_has_its_output(cell: Cell) -> None:
     """What was said about the first does not appear in the second."""
     with reporter() as report:
-        report(Started())
-        report(Again("because"))
-        report(Ended())
-        report(Started())
+        report(started())
+        report(Restarted("because"))
+        report(ended())
+        report(started())
         assert "because" not in cell.outputs[1]["data"]["text/html"]
-        report(Ended())
+        report(ended())
     assert len(cell.outputs) == 2
 
 
@@ -171,7 +172,7 @@ def test_an_output_that_cannot_be_replaced_is_shown_once(cell: Cell, monkeypatch
     shown: list[object] = []
     monkeypatch.setattr(sys.modules["IPython.display"], "display", lambda data, **_: shown.append(data))
     report = reporter()
-    for event in (Started(), Now(chains("sampling", 90, 10)), Ended()):
+    for event in (started(), now(chains("sampling", 90, 10)), ended()):
         report(event)
     assert len(shown) == 1
     assert report._display is None

@@ -7,32 +7,32 @@ import sys
 import types
 import warnings
 
+import numpy as np
 import pytest
 from hypothesis import given
 
 from consilience.errors import ConsilienceWarning
+from consilience.events import ChainLost, DrawsMade, Progress, Restarted, RunEnded
 from consilience.ui import Reporter, reporter
-from consilience.ui.display import Display, Lines
+from consilience.ui.lines import Lines
 from consilience.ui.notebook import Notebook
-from consilience.ui.overview import Overview
-from consilience.ui.progress import LONGEST_NOTICE, MOST_NOTICES
-from consilience.ui.terminal import Terminal, is_terminal
+from consilience.ui.progress import LONGEST_NOTICE, MOST_NOTICES, Display
+from consilience.ui.state import State, mean
+from consilience.ui.stream import is_terminal
+from consilience.ui.terminal import Terminal
 from tests.ui.simulated import (
     ANY_EVENTS,
     FIXED,
     UNHURRIED,
-    Again,
-    Chain,
-    Check,
     Clock,
-    Drawn,
-    Ended,
-    Lost,
-    Now,
     Recorder,
-    Started,
+    chain,
     chains,
+    check,
+    ended,
+    now,
     runs,
+    started,
 )
 
 
@@ -51,7 +51,7 @@ class Timed(Recorder):
         self.clock = clock
         self.times: list[tuple[float, float]] = []
 
-    def show(self, now: Overview) -> None:
+    def show(self, now: State) -> None:
         super().show(now)
         self.interval *= 1.5
         self.times.append((self.clock.now, self.interval))
@@ -99,13 +99,16 @@ def test_last_state_is_always_shown(events: list[tuple[float, object]]) -> None:
     tell(display, events, Clock())
     (end,) = display.ends
     told = events[-1][1]
-    assert isinstance(told, Ended)
+    assert isinstance(told, RunEnded)
     assert end is not None
-    assert (end.status, end.draws) == (told.status, told.draws)
-    progress = [event for _, event in events if isinstance(event, Now)]
+    assert end.end is told
+    assert end.draws == told.draws
+    progress = [event for _, event in events if isinstance(event, Progress)]
     alive = [chain for chain in progress[-1].chains if chain.phase != "failed"] if progress else []
     assert end.divergences == sum(chain.divergences for chain in alive)
-    assert len(display.notices) == min(MOST_NOTICES, sum(isinstance(event, Again | Lost) for _, event in events))
+    assert len(display.notices) == min(
+        MOST_NOTICES, sum(isinstance(event, Restarted | ChainLost) for _, event in events)
+    )
     assert all(text.isprintable() and len(text) <= LONGEST_NOTICE for text in display.notices)
 
 
@@ -116,21 +119,20 @@ def test_overview_adds_up_the_chains() -> None:
     report(FIXED)
     assert display.shown[-1].stage == "starting"
     report(
-        Now(
+        now(
             (
-                Chain(0, "sampling", 1200, 200, 2, 0.4, 2.0, gradients=9000),
-                Chain(1, "tuning", 900, 0, 1, 0.6, float("nan"), gradients=7000),
+                chain(0, "sampling", 1200, 200, 2, 0.4, 2.0, gradients=9000),
+                chain(1, "tuning", 900, 0, 1, 0.6, float("nan"), gradients=7000),
             ),
-            Check(),
+            check(),
             seconds=2.0,
         )
     )
     state = display.shown[-1]
     assert (state.stage, state.tuning_steps, state.draws, state.total, state.divergences) == ("tuning", 900, 0, 500, 3)
-    assert (state.step_size, state.tree_depth) == (0.5, 2.0)
+    assert mean(chain.step_size for chain in state.alive) == 0.5
+    assert mean(chain.tree_depth for chain in state.alive) == 2.0
     assert (state.gradient_rate, state.seconds) == (8000.0, 2.0)
-    assert state.worst is not None
-    assert (state.worst.rhat_name, state.worst.ess_name) == ("tau", "theta[C]")
 
 
 def test_stages_follow_the_chains() -> None:
@@ -138,18 +140,18 @@ def test_stages_follow_the_chains() -> None:
     display = Recorder()
     report = Reporter(display)
     stages = []
-    failed = Chain(9, "failed")
+    failed = chain(9, "failed")
     for event in (
-        Started(),
-        Now(chains("waiting", 0, 0)),
-        Now((*chains("sampling", 90, 10, 3), Chain(3, "tuning", 60))),
-        Now((*chains("sampling", 90, 10, 3), failed)),
-        Now(chains("sampling", 90, 10), paused=True),
-        Again("divergences: tuning again at target_accept 0.95"),
-        Now(chains("tuning", 100, 0)),
-        Now(chains("sampling", 140, 10)),
-        Started(),
-        Now(chains("tuning", 10, 0)),
+        started(),
+        now(chains("waiting", 0, 0)),
+        now((*chains("sampling", 90, 10, 3), chain(3, "tuning", 60))),
+        now((*chains("sampling", 90, 10, 3), failed)),
+        now(chains("sampling", 90, 10), paused=True),
+        Restarted("divergences: tuning again at target_accept 0.95"),
+        now(chains("tuning", 100, 0)),
+        now(chains("sampling", 140, 10)),
+        started(),
+        now(chains("tuning", 10, 0)),
     ):
         report(event)
         stages.append(display.shown[-1].stage)
@@ -171,10 +173,10 @@ def test_what_happened_is_told_at_once_and_counted() -> None:
     """A chain that is left out and a new begin are said whatever the interval."""
     display = Recorder(first=1e9)
     report = Reporter(display)
-    report(Started())
-    report(Lost(2, "the density raised\nValueError \x1b[31m twice"))
-    report(Again("divergences: tuning again at target_accept 0.95"))
-    report(Ended())
+    report(started())
+    report(ChainLost(2, "the density raised\nValueError \x1b[31m twice"))
+    report(Restarted("divergences: tuning again at target_accept 0.95"))
+    report(ended())
     assert display.notices == [
         "chain 2 was left out: the density raised ValueError [31m twice",
         "divergences: tuning again at target_accept 0.95",
@@ -187,16 +189,16 @@ def test_logs_get_a_line_more_and_more_seldom_and_a_last_one() -> None:
     """Ten seconds first, then half as much again each time; ten minutes at most."""
     clock, stream = Clock(), io.StringIO()
     report = Reporter(Lines(stream), clock)
-    report(Started())
+    report(started())
     times, before = [], ""
     for second in range(1, 4001):
         clock.now += 1.0
-        report(Now(chains("sampling", 200 + second, second), Check(), float(second)))
+        report(now(chains("sampling", 200 + second, second), check(), float(second)))
         if stream.getvalue() != before:
             times.append(second)
             before = stream.getvalue()
     assert times == [10, 25, 48, 82, 133, 209, 323, 494, 751, 1136, 1713, 2313, 2913, 3513]
-    report(Ended(draws=4000, seconds=4001.0))
+    report(ended(draws=4000, seconds=4001.0))
     lines = stream.getvalue().splitlines()
     assert len(lines) == len(times) + 1
     assert lines[0].startswith("Sampling 4 chains: 10 draws, check at 388, R-hat 1.02 tau, ESS 187/400 theta[C], ")
@@ -208,19 +210,19 @@ def test_a_stream_of_ascii_gets_ascii() -> None:
     bytes_ = io.BytesIO()
     stream = io.TextIOWrapper(bytes_, encoding="ascii")
     with Reporter(Lines(stream)) as report:
-        report(Started())
-        report(Now(chains("sampling", 90, 10), Check(rhat_name="變量_σ")))
-        report(Ended())
+        report(started())
+        report(now(chains("sampling", 90, 10), check(rhat_name="變量_σ")))
+        report(ended())
     assert bytes_.getvalue().startswith(b"Converged: 4 x 500 draws in 12 s, R-hat 1.02 ??_?, ESS 187/400 theta[C], ")
 
 
 def test_progressbar_false_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is written anywhere."""
     with reporter(progressbar=False) as report:
-        report(Started())
-        report(Now(chains("sampling", 10, 1)))
-        report(Lost(1, "it failed"))
-        report(Ended())
+        report(started())
+        report(now(chains("sampling", 10, 1)))
+        report(ChainLost(1, "it failed"))
+        report(ended())
     assert capsys.readouterr() == ("", "")
 
 
@@ -228,8 +230,8 @@ def test_default_is_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     """What a program prints stays by itself."""
     with reporter() as report:
         report(FIXED)
-        report(Now(chains("done", 1500, 500, gradients=30_000)))
-        report(Ended("completed"))
+        report(now(chains("done", 1500, 500, gradients=30_000)))
+        report(ended("completed"))
     out, err = capsys.readouterr()
     assert out == ""
     assert err == (
@@ -241,29 +243,29 @@ def test_default_is_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
 class Broken(Recorder):
     """A display that fails."""
 
-    def show(self, now: Overview) -> None:
+    def show(self, now: State) -> None:
         raise OSError("the pipe is closed")
 
     def notice(self, text: str) -> None:
         raise OSError("the pipe is closed")
 
-    def finish(self, now: Overview | None) -> None:
+    def finish(self, now: State | None) -> None:
         super().finish(now)
         raise OSError("still closed")
 
 
-@pytest.mark.parametrize("event", [Now(), Again("because"), Lost(1, "it failed")])
+@pytest.mark.parametrize("event", [now(), Restarted("because"), ChainLost(1, "it failed")])
 def test_failing_display_warns_once_and_the_run_goes_on(event: object) -> None:
     """After the first failure nothing is shown; the display is told to tidy up."""
     display = Broken()
-    display.first = 0.0 if isinstance(event, Now) else 1e9
+    display.first = 0.0 if isinstance(event, Progress) else 1e9
     report = Reporter(display)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        report(Started())
+        report(started())
         for _ in range(10):
             report(event)
-        report(Ended())
+        report(ended())
         report.close()
     assert [item.category for item in caught] == [ConsilienceWarning]
     assert "OSError: the pipe is closed" in str(caught[0].message)
@@ -272,7 +274,7 @@ def test_failing_display_warns_once_and_the_run_goes_on(event: object) -> None:
 
 def test_failing_display_ends_no_run_where_warnings_are_errors() -> None:
     """The suite turns warnings into errors; none comes out here."""
-    for events in ([Started(), Now(), Ended()], [Ended()], [Started()]):
+    for events in ([started(), now(), ended()], [ended()], [started()]):
         with Reporter(Broken()) as report:
             for event in events:
                 report(event)
@@ -284,7 +286,7 @@ def test_run_that_fails_leaves_the_display_tidy() -> None:
 
     def fail() -> None:
         with Reporter(display) as report:
-            report(Started())
+            report(started())
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -296,7 +298,14 @@ def test_unknown_events_and_events_without_a_run_are_passed_over() -> None:
     """New kinds of events need no change here."""
     display = Recorder()
     with Reporter(display) as report:
-        for event in ("something", Drawn(0, None, {}), Now(), Lost(1, "it failed"), Again("because"), Ended()):
+        for event in (
+            "something",
+            DrawsMade(0, np.zeros((1, 1, 1)), {}),
+            now(),
+            ChainLost(1, "it failed"),
+            Restarted("because"),
+            ended(),
+        ):
             report(event)
     assert (display.shown, display.notices, display.ends) == ([], [], [])
 
@@ -306,10 +315,10 @@ def test_reporter_serves_one_run_after_another() -> None:
     display = Recorder()
     report = Reporter(display)
     for _ in range(2):
-        report(Started())
-        report(Again("because"))
-        report(Lost(3, "it failed"))
-        report(Ended())
+        report(started())
+        report(Restarted("because"))
+        report(ChainLost(3, "it failed"))
+        report(ended())
     assert [(end.lost, end.draws) for end in display.ends if end] == [(1, 500)] * 2
     assert [state.stage for state in display.shown] == ["starting"] * 2
 

@@ -14,64 +14,53 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from consilience.ui import Reporter
-from consilience.ui.overview import Overview
-from consilience.ui.terminal import Terminal, columns_of, parts_of_bar
-from consilience.ui.words import cells
-from tests.ui.simulated import UNHURRIED, Check, Clock, Ended, Now, Recorder, Started, chains, runs
+from consilience.ui.bar import Bar
+from consilience.ui.stream import columns_of
+from consilience.ui.terminal import LEAST_COLUMNS, Terminal
+from tests.ui.simulated import UNHURRIED, Clock, Recorder, chains, check, ended, now, runs, started
 
 
-class Frames(Terminal):
-    """A terminal that keeps its frames instead of drawing them."""
-
-    def __init__(self, columns: int) -> None:
-        super().__init__(io.StringIO(), lambda: columns)
-        self.interval = 0.0
-        self.first = 0.0
-        self.lines: list[str] = []
-
-    def show(self, now: Overview) -> None:
-        frame = self.frame(now)
-        assert 1 <= len(frame) <= 2
-        self.lines += ["".join(text for text, _ in line) for line in frame]
+def drawn(record: Recorder, columns: int) -> list[str]:
+    """The lines that are drawn of the latest state."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(columns))
+        bar = Bar(io.StringIO())
+        bar.show(record.shown[-1])
+        with bar.console.capture() as text:
+            bar.console.print(bar.get_renderable())
+    return text.get().splitlines()
 
 
-@UNHURRIED
-@given(runs(), st.integers(1, 200))
+@settings(UNHURRIED, max_examples=50)
+@given(runs(), st.integers(LEAST_COLUMNS, 200))
 def test_no_line_is_wider_than_the_terminal(events: list[tuple[float, object]], columns: int) -> None:
-    """By the measure of the library that draws, whatever the names of the variables and the reasons."""
-    display = Frames(columns)
-    report = Reporter(display)
+    """Whatever the names of the variables and the reasons; and never more than two lines."""
+    record, stream = Recorder(), io.StringIO()
+    report = Reporter(record)
     for _, event in events:
         report(event)
-    assert report._display is display
-    assert isinstance(display.stream, io.StringIO)
-    last = display.stream.getvalue().splitlines()
-    for line in display.lines + (last if columns >= 5 else []):  # a wide letter beside a margin needs four
-        assert line.isprintable()
-        assert cell_len(line) <= cells(line) <= max(columns - 1, 0)
-
-
-@UNHURRIED
-@given(st.text())
-def test_our_measure_of_a_text_is_no_less_than_that_of_the_library_that_draws(text: str) -> None:
-    """So that it never has to cut what we found to fit."""
-    line = "".join(letter for letter in text if letter.isprintable())
-    assert cells(line) >= cell_len(line)
+    lines = drawn(record, columns)
+    assert 1 <= len(lines) <= 2
+    assert all(cell_len(line) <= columns for line in lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(columns))
+        Terminal(stream).finish(record.ends[-1])
+    assert all(line.isprintable() for line in stream.getvalue().splitlines())
 
 
 def texts(columns: int, *, draws: int = 320) -> list[str]:
     """The lines of a run that samples."""
     record = Recorder()
     report = Reporter(record)
-    report(Started())
-    report(Now(chains("sampling", draws + 180, draws - 20, gradients=500_000), Check(), 2.5))
-    report(Now(chains("sampling", draws + 200, draws, gradients=800_000), Check(), 3.0))
-    return ["".join(text for text, _ in line) for line in Frames(columns).frame(record.shown[-1])]
+    report(started())
+    report(now(chains("sampling", draws + 180, draws - 20, gradients=500_000), check(), 2.5))
+    report(now(chains("sampling", draws + 200, draws, gradients=800_000), check(), 3.0))
+    return [line.rstrip() for line in drawn(record, columns)]
 
 
 @pytest.mark.parametrize(
@@ -80,43 +69,30 @@ def texts(columns: int, *, draws: int = 320) -> list[str]:
         (
             100,
             [
-                "Sampling 4 chains ━━━━━━━━━━━━━━──────────────── 320 draws, check at 388 · 0:03, 0:02 left",
+                "Sampling 4 chains ━━━━━━━━━━━━━━                 320 draws, check at 388 · 0:03, 0:02 left",
                 "R-hat 1.02 tau · ESS 187/400 theta[C] · 0 divergences · 1.1M gradients/s · step size 0.5",
             ],
         ),
         (
             80,
             [
-                "Sampling 4 chains ━━━━━━━━━────────── 320 draws, check at 388 · 0:03, 0:02 left",
+                "Sampling 4 chains ━━━━━━━━━╸           320 draws, check at 388 · 0:03, 0:02 left",
                 "R-hat 1.02 tau · ESS 187/400 theta[C] · 0 divergences · 1.1M gradients/s",
             ],
         ),
         (
-            60,
+            64,
             [
-                "Sampling 4 chains · 320 draws, check at 388 · 0:02 left",
+                "Sampling 4 chains ━╸   320 draws, check at 388 · 0:03, 0:02 left",
                 "R-hat 1.02 tau · ESS 187/400 theta[C] · 0 divergences",
             ],
         ),
-        (40, ["Sampling · 320 draws · 0:03, 0:02 left", "R-hat 1.02 tau · ESS 187/400 theta[C]"]),
+        (50, ["Sampling 4 chains  320 draws, check at 388", "R-hat 1.02 tau · ESS 187/400 theta[C]"]),
     ],
 )
 def test_two_lines_at_several_widths(columns: int, expected: list[str]) -> None:
     """What a user sees; the bar makes way first."""
     assert texts(columns) == expected
-
-
-def test_bar_grows_from_nothing_to_its_width() -> None:
-    """By halves of a column; an unknown share is an empty bar."""
-    assert parts_of_bar(4, None) == ("", "────")
-    assert [parts_of_bar(2, share) for share in (0.0, 0.25, 0.5, 1.0, 7.0, float("nan"))] == [
-        ("", "──"),
-        ("╸", "─"),
-        ("━", "─"),
-        ("━━", ""),
-        ("━━", ""),
-        ("", "──"),
-    ]
 
 
 def test_columns_are_those_of_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,20 +115,21 @@ import sys
 from consilience.ui import Reporter
 from consilience.ui.terminal import Terminal
 from tests.ui.simulated import *
+from consilience.events import *
 clock, step = Clock(), float(sys.argv[1])
 with Reporter(Terminal(sys.stderr), clock) as report:
-    report(Started())
+    report(started())
     for done in range(0, 200, 20):
         clock.now += step
-        report(Now(chains("tuning" if done else "waiting", done, 0), None, clock.now - 100))
-    report(Again("divergences: tuning again at target_accept 0.95"))
+        report(now(chains("tuning" if done else "waiting", done, 0), None, clock.now - 100))
+    report(Restarted("divergences: tuning again at target_accept 0.95"))
     print("printed by a program")
     for draws in range(0, 500, 20):
         clock.now += step
         if draws == 200:
-            report(Lost(2, "the density raised ValueError, " + 12 * "and so on "))
-        report(Now(chains("sampling", 200 + draws, draws), Check() if draws > 300 else None, clock.now - 100))
-    report(Ended("not_converged", "the effective size of theta[C] is 187, not 400"))
+            report(ChainLost(2, "the density raised ValueError, " + 12 * "and so on "))
+        report(now(chains("sampling", 200 + draws, draws), check() if draws > 300 else None, clock.now - 100))
+    report(ended("not_converged", "the effective size of theta[C] is 187, not 400"))
 print("rich" in sys.modules)
 """
 
@@ -216,7 +193,7 @@ def test_short_run_does_not_load_the_library_that_draws() -> None:
         "divergences: tuning again at target_accept 0.95\nprinted by a program\nchain 2 was left out"
     )
     assert text.endswith(AFTERWARDS + "False\n")
-    assert max(map(cells, text.splitlines())) < 80
+    assert max(map(cell_len, text.splitlines())) < 80
 
 
 def test_what_goes_to_a_file_goes_there_while_lines_are_redrawn(tmp_path: Path) -> None:
@@ -230,13 +207,13 @@ def test_what_goes_to_a_file_goes_there_while_lines_are_redrawn(tmp_path: Path) 
 def test_lines_are_drawn_again_for_the_next_run() -> None:
     """A terminal that finished starts anew, whether the run ended well or not."""
     stream = io.StringIO()
-    for end in (Ended(), None):
+    for end in (ended(), None):
         clock = Clock()
-        with Reporter(Terminal(stream, lambda: 80), clock) as report:
+        with Reporter(Terminal(stream), clock) as report:
             for _ in range(2):
-                report(Started())
+                report(started())
                 clock.now += 1.0
-                report(Now(chains("sampling", 90, 10)))
+                report(now(chains("sampling", 90, 10)))
                 if end is not None:
                     report(end)
     assert stream.getvalue().count("Converged: 4 × 500 draws") == 2

@@ -9,44 +9,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import consilience as pm
-from consilience.ui import Timing
+from consilience.ui import time_line
 from consilience.ui.timing import STAGES
 from consilience.ui.words import clock, counted, duration, short
 
 
-def test_stages_are_measured_added_and_shown_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stages have their usual order whatever the order of measuring; others follow."""
-    timing = Timing()
-    timing.add("sampling", 1.25)
-    monkeypatch.setattr(time, "perf_counter", iter((5.0, 5.0123)).__next__)
-    with timing.stage("build"):
-        pass
-    timing.add("sampling", 0.75)
-    timing.add("own", 0.5)
-    timing.add("import", 0.2)
-    assert timing.seconds["build"] == pytest.approx(0.0123)
-    assert timing.line() == "time: import 0.20 s, build 12 ms, sampling 2.0 s, own 0.50 s of 2.7 s"
-    assert timing.line(total=3.0).endswith("own 0.50 s, other 0.29 s of 3.0 s")
-    assert timing.line(total=3.0, rest="loading").endswith("loading 0.29 s of 3.0 s")
-    assert timing.line(total=1.0) == timing.line()
-    assert str(timing) == timing.line()
-    assert Timing().line() == "time: nothing measured of 0 ms"
-
-
-def test_stage_that_fails_is_measured_too() -> None:
-    """Its time was spent all the same."""
-    timing = Timing()
-    with pytest.raises(KeyError), timing.stage("compile"):
-        raise KeyError
-    assert timing.seconds["compile"] > 0
-
-
-def test_attributes_of_a_result_hold_the_record() -> None:
-    """What is written to a result is read from it; other attributes are passed over."""
-    timing = Timing({"warmup": 1.0, "sampling": 2.0})
-    attributes = timing.attributes()
-    assert attributes == {"time_warmup": 1.0, "time_sampling": 2.0}
-    assert Timing.from_attributes(attributes | {"created_at": "today", "time_zone": "UTC"}) == timing
+def test_stages_are_shown_in_order_and_other_attributes_are_passed_over() -> None:
+    """In the order in which they follow each other, whatever that of the attributes; what is left has a name."""
+    attributes = {"time_sampling": 2.0, "time_zone": "UTC", "time_checks": 0.1, "time_build": 0.0123}
+    assert time_line(attributes) == "time: build 12 ms, sampling 2.0 s of 2.0 s"
+    assert time_line(attributes, total=3.0).endswith("sampling 2.0 s, other 0.99 s of 3.0 s")
+    assert time_line(attributes, total=3.0, rest="loading").endswith("loading 0.99 s of 3.0 s")
+    assert time_line(attributes, total=1.0) == time_line(attributes)
+    assert time_line({}) == "time: nothing measured of 0 ms"
 
 
 def test_what_a_result_records_adds_up_to_the_time_it_took() -> None:
@@ -56,20 +31,20 @@ def test_what_a_result_records_adds_up_to_the_time_it_took() -> None:
         began = time.perf_counter()
         attributes = pm.sample(random_seed=1, progressbar=False).posterior.attrs
         took = time.perf_counter() - began
-    timing = Timing.from_attributes(attributes)
+    seconds = {stage: attributes[f"time_{stage}"] for stage in STAGES}
     assert attributes["time_checks"] > 0
-    assert timing.seconds["warmup"] + timing.seconds["sampling"] == pytest.approx(attributes["sampling_time"])
-    assert sum(timing.seconds.values()) <= took
+    assert seconds["warmup"] + seconds["sampling"] == pytest.approx(attributes["sampling_time"])
+    assert sum(seconds.values()) <= took
 
 
 @settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    st.dictionaries(st.sampled_from([*STAGES, "own"]), st.floats(0, 50), max_size=6),
+    st.dictionaries(st.sampled_from(STAGES), st.floats(0, 50), max_size=6),
     st.none() | st.floats(0, 300),
 )
 def test_the_parts_of_a_line_sum_to_its_total(seconds: dict[str, float], total: float | None) -> None:
     """As far as two digits of each tell, and whatever the whole is said to be."""
-    line = Timing(dict(seconds)).line(total)
+    line = time_line({f"time_{stage}": value for stage, value in seconds.items()}, total)
     parts, _, whole = line.removeprefix("time: ").rpartition(" of ")
     shown = [] if parts == "nothing measured" else [part.split(" ", 1)[1] for part in parts.split(", ")]
     slack = 0.051 * (sum(map(read, shown)) + read(whole)) + 1e-3

@@ -22,6 +22,8 @@ from consilience.ir import Node, numpy_dtype
 Array: TypeAlias = npt.NDArray[Any]
 Form: TypeAlias = tuple[tuple[int, ...], np.dtype[Any]]
 
+# What users' functions raised when machine code called them, oldest first.
+FAILURES: list[Exception] = []
 _SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4)
 
 
@@ -78,6 +80,9 @@ class Callback(ABC):
             values = self([a.copy() for a in _arrays(inputs, [self._form(i) for i in self._inputs])])
         except ExecutionError as error:
             return int(status_of(error))
+        except Exception as error:  # of a user's function: machine code cannot pass it on
+            FAILURES.append(error)
+            return int(Status.PYTHON_FAILED)
         for target, value in zip(_arrays(outputs, [(v.shape, v.dtype) for v in values]), values, strict=True):
             target[...] = value
         return int(Status.OK)

@@ -15,9 +15,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from consilience.backends import contexts, reference
+from consilience.backends import comparison, contexts, nan_guard, reference
 from consilience.backends.contexts import Context, slots_of
-from consilience.backends.modes import Mode, mode_named
+from consilience.backends.inspection import Inspected
+from consilience.backends.modes import DebugMode, Mode, NanGuardMode, mode_named
 from consilience.backends.pickling import duplicate
 from consilience.backends.registry import Bound
 from consilience.backends.registry import backend as find_backend
@@ -65,7 +66,7 @@ class FunctionProfile:
         )
 
 
-class Function:
+class Function(Inspected):
     """A compiled expression; call it with one value per input, by position or by name.
 
     Re-entrant: any number of threads may call it at once. Values of shared variables come from `context`. A function
@@ -120,7 +121,7 @@ class Function:
     def __call__(self, *values: npt.ArrayLike, context: Context | None = None, **named: npt.ArrayLike) -> Any:
         """Values of the outputs in the form they were given: an array, a list or a dict; None for `outputs=None`."""
         given = self._converted(values, named)
-        place = context or self._context or contexts.DEFAULT
+        place = self._place(context)
         if not self.updates:
             return self._formed(self._computed(given, place))
         count = len(self.outputs)
@@ -138,11 +139,39 @@ class Function:
             results = run(arrays)
         except (ExecutionError, ShapeError) as error:
             raise self._located(error, arrays) from None
+        if isinstance(self.mode, NanGuardMode | DebugMode):
+            self._check(self.mode, results, arrays)
         if self.profile is not None:
             with self._lock:
                 self.profile.calls += 1
                 self.profile.call_seconds += time.perf_counter() - began
         return results
+
+    def _check(self, mode: NanGuardMode | DebugMode, results: Sequence[Array], arrays: Sequence[Array]) -> None:
+        """Look for wrong values among the results, as the mode says."""
+        leaves = dict(zip((*self.inputs, *self._slots), arrays, strict=True))
+        lengths = self.check_shapes([a.shape for a in arrays])
+        if isinstance(mode, NanGuardMode):
+            nan_guard.guard(self.name, self.optimised, results, leaves, lengths, mode)
+        else:
+            comparison.compare(self.name, self.optimised, results, leaves, lengths)
+
+    def _place(self, context: Context | None = None) -> Context:
+        return context or self._context or contexts.DEFAULT
+
+    def _given(self, values: Sequence[npt.ArrayLike], named: Mapping[str, npt.ArrayLike]) -> list[Array]:
+        """The arrays of a call: inputs, then the present values of shared variables."""
+        return [*self._converted(values, named), *self._place().snapshot(self._slots)]
+
+    def _without_updates(self, values: Sequence[npt.ArrayLike], named: Mapping[str, npt.ArrayLike]) -> Any:
+        """A call that leaves shared variables as they are."""
+        results = self._computed(self._converted(values, named), self._place())
+        return self._formed(results[: len(self.outputs)])
+
+    def _latest_shapes(self) -> tuple[tuple[int, ...], ...] | None:
+        """Shapes of inputs and shared variables in the latest call with new shapes; None before any call."""
+        with self._lock:
+            return next(reversed(self._executables), None)
 
     def _formed(self, results: list[Array]) -> Any:
         match self._request.form:
@@ -324,7 +353,9 @@ def function(
     outputs               an expression, a list or a dict of expressions; results come in the same form. None: the
                           function is called for its updates and returns None
     mode                  "FAST_RUN" (the default; also "NUMBA", "C"): machine code of the simplified graph.
-                          "FAST_COMPILE": the graph as written, computed by NumPy. "PY": simplified, by NumPy
+                          "FAST_COMPILE": the graph as written, computed by NumPy. "PY": simplified, by NumPy.
+                          "nan_guard": results with NaN or infinity raise NotFiniteError, which names where they come
+                          from. "debug": every value is compared with NumPy's, which DebugModeError tells
     updates               shared variable -> expression of its next value, of its dtype and shape; a dict or pairs.
                           All expressions see the values before the call
     givens                variable -> what stands in its place, of the same type; a dict or pairs. All places are

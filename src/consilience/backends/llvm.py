@@ -12,7 +12,7 @@ import math
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from consilience.backends import reference
 from consilience.backends.callback import Callback
+from consilience.backends.python_calls import AroundPython, calls_in, calls_inside
 from consilience.backends.registry import Bound, Executable
 from consilience.backends.shapes import Lengths, bind_computed, check_shape_constraints, check_sizes, sizes_of
 from consilience.errors import ExecutionError, LinearAlgebraError, MemoryShortage, OutOfBoundsError, Status
@@ -45,6 +46,7 @@ from consilience.lower.program import lower
 from consilience.lower.sharing import share_exponentials
 from consilience.lower.small_tensors import in_numbers
 from consilience.lower.specialise import specialise
+from consilience.lower.steps import Program
 from consilience.lower.views import gathered_lengths, proved_inside, static
 from consilience.native import jit, target
 from consilience.native.batch import run_batch
@@ -53,6 +55,7 @@ from consilience.ops import Elementwise, Index, IndexUpdate, MaskPositions, appl
 from consilience.ops.assertion import required
 from consilience.ops.complex_numbers import imag, real
 from consilience.ops.dtypes import part_of
+from consilience.ops.python_call import PythonCall
 from consilience.ops.scalar import DRAWS
 from consilience.ops.scan import Scan
 from consilience.ops.shape import stack
@@ -96,12 +99,16 @@ class Compiled:
             cut, leaves, self._prepared = hoist(primitive, self._data)
             program = lower(inputs, cut, leaves)
         host = target.host()
-        code = entry.write(program, host)
+        code = self._written(program, host)
         self.workspace = code.workspace + ALIGNMENT
         self.library = jit.load(emit(code.module, host), [code.entry], level=level)
         self.address = self.library.address(code.entry)
         self._arrays = [aligned(array) if array.size > 1 else array for array in program.constants]
         self.outputs = [(static(o.static_shape), numpy_dtype(o.dtype)) for o in program.outputs]
+
+    def _written(self, program: Program, host: target.Target) -> entry.Code:
+        """The loop program of a program; a class that shows or measures it keeps more of it."""
+        return entry.write(program, host)
 
     def bind(self, values: Sequence[Array] = ()) -> BoundCode:
         """The code with a table of constants, for given values of the data leaves."""
@@ -111,31 +118,37 @@ class Compiled:
         return BoundCode(self, [*(aligned(a) for a in prepared), *self._arrays])
 
 
+# What compiles one stage: `Compiled`, or a class of its kind.
+Make: TypeAlias = Callable[..., Compiled]
+
+
 class BoundCode:
     """Machine code with its data (`registry.Bound`). Keeps code and arrays alive."""
 
+    compiled: Compiled
+
     def __init__(self, compiled: Compiled, arrays: Sequence[Array]) -> None:
         self.compiled = compiled
-        self._arrays = arrays
+        self.arrays = arrays
         self._table = np.array([a.ctypes.data for a in arrays] or [0], np.uint64)
         self.entry = compiled.address
         self.constants: int = self._table.ctypes.data
         self.workspace = compiled.workspace
         pointer = ctypes.c_void_p
-        self._function = compiled.library.function("entry", ctypes.c_int64, pointer, pointer, pointer, pointer)
+        self.run = compiled.library.function("entry", ctypes.c_int64, pointer, pointer, pointer, pointer)
 
     def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
         given = [np.require(a, requirements=("C", "A")) for a in arrays]
         results = [allocated(shape, dtype) for shape, dtype in self.compiled.outputs]
         ins = (ctypes.c_void_p * max(1, len(given)))(*[a.ctypes.data for a in given])
         outs = (ctypes.c_void_p * max(1, len(results)))(*[r.ctypes.data for r in results])
-        status = self._function(ins, outs, workspace_address(self.workspace), self.constants)
+        status = self.run(ins, outs, workspace_address(self.workspace), self.constants)
         if status:
-            self._explain(status)
+            self.explain(status)
         return results
 
-    def _explain(self, status: int) -> None:
-        """What machine code knows of a failure; `function` finds the place."""
+    def explain(self, status: int) -> None:
+        """Raise what machine code knows of a failure; `function` finds the place."""
         where = ", ".join(describe(o) for o in self.compiled.origins[:3])
         if status & Status.OUT_OF_BOUNDS:
             raise OutOfBoundsError(f"an index lies outside its axis in the computation of {where}.")
@@ -180,7 +193,7 @@ def fold(outputs: Sequence[Node]) -> list[Node]:
 
 def _foldable(node: Node) -> bool:
     """Whether a node has a value that is the same in every call and cheap for the reference backend."""
-    if is_leaf(node) or isinstance(node.op, Scan):
+    if is_leaf(node) or isinstance(node.op, Scan | PythonCall):
         return False
     return not (isinstance(node.op, Elementwise) and node.op.function in (*DRAWS, "fold_in"))
 
@@ -255,10 +268,12 @@ class _Staged:
         *,
         level: int,
         origins: Sequence[Node],
+        make: Make,
     ) -> None:
         self.inputs, self.outputs, self.origins = list(inputs), list(outputs), origins
         self._data = list(data)
         self._level = level
+        self._make = make
         sources = {atom: source_of(atom) for atom in computed_atoms(outputs)}
         ready = {atom: source for atom, source in sources.items() if not computed_atoms([source])}
         # Positions are found once for all that share a count, which different code might find one more or less of.
@@ -269,7 +284,7 @@ class _Staged:
         self._scalars = {atom: source for atom, source in ready.items() if atom not in self._masks}
         first = [*self._scalars.values(), *(nodes[0].inputs[0] for nodes in self._masks.values())]
         self._fixed = {n for n in topological(first) if is_leaf(n)} <= set(data)
-        self._first = Compiled([] if self._fixed else inputs, first, data, level=level, origins=origins)
+        self._first = make([] if self._fixed else inputs, first, data, level=level, origins=origins)
         self._rests: OrderedDict[tuple[int, ...], Executable] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -310,7 +325,7 @@ class _Staged:
             static, memo = specialise([*self.outputs, *known], lengths)
             replaced = substitute(static[: len(self.outputs)], {memo[old]: new for old, new in known.items()})
         inputs, data = (self.inputs, [*self._data, *placed]) if self._fixed else ([*self.inputs, *placed], self._data)
-        return _executable(inputs, replaced, data, level=self._level, origins=self.origins)
+        return _executable(inputs, replaced, data, level=self._level, origins=self.origins, make=self._make)
 
 
 def _count(positions: Node) -> dims.Atom:
@@ -339,13 +354,22 @@ class _StagedBound(Callback):
 
 
 def _executable(
-    inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node], *, level: int, origins: Sequence[Node]
+    inputs: Sequence[Node],
+    outputs: Sequence[Node],
+    data: Sequence[Node],
+    *,
+    level: int,
+    origins: Sequence[Node],
+    make: Make,
 ) -> Executable:
     if computed_atoms(outputs):
-        return _Staged(inputs, outputs, data, level=level, origins=origins)
-    if any(map(_unread, topological(outputs))):
+        return _Staged(inputs, outputs, data, level=level, origins=origins, make=make)
+    if any(map(_unread, topological(outputs))) or calls_inside(outputs):
         return reference.compile(inputs, outputs, {}, data)
-    return Compiled(inputs, outputs, data, level=level, origins=origins)
+    if calls_in(outputs):
+        parts = functools.partial(_executable, level=level, origins=origins, make=make)
+        return AroundPython(inputs, outputs, data, parts)
+    return make(inputs, outputs, data, level=level, origins=origins)
 
 
 class _Paired:
@@ -359,13 +383,14 @@ class _Paired:
         *,
         level: int,
         origins: Sequence[Node],
+        make: Make,
     ) -> None:
         self.inputs, self.outputs = inputs, outputs
         paired: dict[Node, Node] = {}
         leaves = [_leaf_of_parts(leaf, paired) for leaf in (*inputs, *data)]
         results = [stack([real(o), imag(o)], o.ndim) if is_complex(o) else o for o in substitute(outputs, paired)]
         count = len(inputs)
-        self._parts = _executable(leaves[:count], results, leaves[count:], level=level, origins=origins)
+        self._parts = _executable(leaves[:count], results, leaves[count:], level=level, origins=origins, make=make)
 
     def bind(self, values: Sequence[Array] = ()) -> Bound:
         """With its data."""
@@ -415,11 +440,17 @@ def _unread(node: Node) -> bool:
 
 
 def compile(
-    inputs: Sequence[Node], outputs: Sequence[Node], lengths: Lengths, data: Sequence[Node] = (), *, level: int = 2
+    inputs: Sequence[Node],
+    outputs: Sequence[Node],
+    lengths: Lengths,
+    data: Sequence[Node] = (),
+    *,
+    level: int = 2,
+    make: Make = Compiled,
 ) -> Executable:
-    """The graph as machine code (`registry.Compile`)."""
+    """The graph as machine code (`registry.Compile`); `make` compiles each of its stages."""
     with without_sources():
         results, memo = specialise([*outputs, *inputs, *data], lengths)
     leaves, bound = [memo[i] for i in inputs], [memo[d] for d in data]
-    make = _Paired if any(map(is_complex, (*leaves, *bound, *results[: len(outputs)]))) else _executable
-    return make(leaves, results[: len(outputs)], bound, level=level, origins=outputs)
+    form = _Paired if any(map(is_complex, (*leaves, *bound, *results[: len(outputs)]))) else _executable
+    return form(leaves, results[: len(outputs)], bound, level=level, origins=outputs, make=make)

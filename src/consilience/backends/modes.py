@@ -19,19 +19,34 @@ class Mode(Record):
     simplified: bool = True
 
 
+class NanGuardMode(Mode):
+    """Machine code whose results are looked at; where one holds what is wrong, the value that it came from is named.
+
+    nan_is_error   whether NaN is wrong
+    inf_is_error   whether infinities are wrong
+    big_is_error   whether numbers beyond 1e10 are wrong (by default not, unlike PyTensor's)
+    """
+
+    nan_is_error: bool = True
+    inf_is_error: bool = True
+    big_is_error: bool = False
+
+
+class DebugMode(Mode):
+    """Machine code that is compared with NumPy at every call, value by value; slow."""
+
+
 MODES: Final = {
     "FAST_RUN": Mode(),
     "FAST_COMPILE": Mode("reference", simplified=False),
     "PY": Mode("reference"),
     **dict.fromkeys(("C", "C_VM", "CVM", "VM", "NUMBA"), Mode()),
     **{name: Mode(name) for name in BACKENDS},
+    **dict.fromkeys(("nan_guard", "NAN_GUARD", "NanGuardMode", "NANGUARDMODE"), NanGuardMode()),
+    **dict.fromkeys(("debug", "DEBUG", "DebugMode", "DEBUGMODE", "DEBUG_MODE"), DebugMode()),
 }
 ABSENT: Final = {
     **dict.fromkeys(("JAX", "MLX", "PYTORCH"), "there is one backend for machine code and one in NumPy"),
-    **dict.fromkeys(
-        ("DEBUGMODE", "DEBUG_MODE"), 'compare a function with the same one of mode="PY", which is computed by NumPy'
-    ),
-    "NANGUARDMODE": "add `pt.isnan(x).any()` to the outputs to look for NaN",
 }
 
 

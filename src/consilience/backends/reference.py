@@ -5,7 +5,9 @@ Graph and input arrays in, arrays out. One row per op class in `MEANINGS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -57,15 +59,20 @@ from consilience.ops import (
     Transpose,
 )
 from consilience.ops.assertion import required
+from consilience.ops.call import Call
 from consilience.ops.index import At, NewAxis, SliceIndex, Specification
-from consilience.ops.parameter_check import ParameterCheck
+from consilience.ops.parameter_check import Asserted, ParameterCheck
+from consilience.ops.python_call import PythonCall, called
 from consilience.ops.random import Key
 from consilience.ops.scan import Scan
 
 Array: TypeAlias = npt.NDArray[Any]
 Meaning: TypeAlias = Callable[..., Any]
 
+Observer: TypeAlias = Callable[[Sequence[Node], Mapping[Node, Any]], None]
+
 MEANINGS: dict[type, Meaning] = {}
+_state = threading.local()
 
 
 def _op(node: Node) -> Any:
@@ -127,6 +134,23 @@ def _evaluate_into(values: dict[Node, Any], outputs: Sequence[Node], lengths: Le
             if result.dtype != numpy_dtype(node.dtype):
                 result = result.astype(numpy_dtype(node.dtype))
         values[node] = result
+    observe: Observer | None = getattr(_state, "observe", None)
+    if observe is not None:
+        observe(outputs, values)
+
+
+@contextmanager
+def observed(observe: Observer) -> Iterator[None]:
+    """Inside, `observe(outputs, values)` sees all values of every evaluation of this thread.
+
+    Loops and branches evaluate their inner graphs, with `Parameter` nodes as leaves, before the graph that holds them.
+    """
+    before = getattr(_state, "observe", None)
+    _state.observe = observe
+    try:
+        yield
+    finally:
+        _state.observe = before
 
 
 @means(Constant)
@@ -172,6 +196,13 @@ def _parameter_check(node: Node, lengths: Lengths, value: Array, valid: Array, p
         where = f" (element {', '.join(map(str, place))})" if place else ""
         shown = np.array2string(wrong, precision=6, threshold=8) if wrong.ndim else repr(wrong.item())
         raise ParameterError(f"{op.title}: {op.parameter} must be {op.rule}, got {shown}{where}.")
+    return value
+
+
+@means(Asserted)
+def _asserted(node: Node, lengths: Lengths, value: Array, valid: Array) -> Array:
+    if not np.all(valid):
+        raise AssertionError(_op(node).message)
     return value
 
 
@@ -505,6 +536,20 @@ def _scan(node: Node, lengths: Lengths, limit: Array, *operands: Array) -> list[
         ended = op.until and bool(values[body.results[-1]])
         done += 1
     return [np.asarray(done), *(given[carry] for carry in carries), *traces]
+
+
+@means(Call)
+def _call(node: Node, lengths: Lengths, *operands: Array) -> list[Array]:
+    body = _op(node).body
+    values = {body.parameter(i): operand for i, operand in enumerate(operands)}
+    _evaluate_into(values, body.results, lengths)
+    return [values[result] for result in body.results]
+
+
+@means(PythonCall)
+def _python_call(node: Node, lengths: Lengths, *operands: Array) -> list[Array]:
+    op: PythonCall = _op(node)
+    return called(op, operands, [static_shape(of.shape, lengths) for of in op.results])
 
 
 @means(Item)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from consilience.diagnostics.description import table_of
 from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.stopping_rule import Figures, StoppingRule, rhat_is_large
-from consilience.diagnostics.variables import Draws, VariableDraws, gather
+from consilience.diagnostics.variables import Draws, VariableDraws, attributes, gather
 from consilience.errors import ConvergenceWarning
 from consilience.record import Record
 
@@ -59,8 +60,8 @@ def inspect(
     """Look at the draws after tuning and at the sampler's statistics (chain, draw) for signs of diagnosis.
 
     statistics  `diverging`, `reached_max_treedepth`, `energy`; those of a tree are found in its group `sample_stats`
-    rule        what is asked of R-hat and effective sizes; by default what `sample` asks of R-hat, and 100 effective
-                draws per chain
+    rule        what is asked of R-hat and effective sizes; by default what the run asked from which a tree comes, for
+                other draws what `sample` asks of R-hat, and 100 effective draws per chain
 
     Looked for: any divergence; trees of full depth in more than 5 % of a chain's draws; E-BFMI < 0.3; R-hat that noise
     does not explain, see `stopping_rule.rhat_is_large`; bulk or tail effective size below what is asked; a single
@@ -75,7 +76,8 @@ def inspect(
         return [*found, *few_draws(count)]
     found += few_chains(chains)
     if rule is None:
-        rule = StoppingRule(float(SMALLEST_ESS_PER_CHAIN * chains))
+        asked = json.loads(attributes(draws).get("options", "{}")).get("rule")
+        rule = StoppingRule(float(SMALLEST_ESS_PER_CHAIN * chains)) if asked is None else StoppingRule(**asked)
     draws_of = [variable.draws for variable in variables]
     figures = Figures.of_table(table_of(draws_of, ["ranks"], target_rhat=rule.target_rhat))
     found += large_rhat(variables, figures, rule, chains)

@@ -14,7 +14,7 @@ from consilience.diagnostics import interval, table
 from consilience.diagnostics.compiled.library import Part
 from consilience.diagnostics.description import INTERVALS, IntervalKind, describe
 from consilience.diagnostics.sample import FloatArray
-from consilience.diagnostics.variables import Draws, Filter, gather
+from consilience.diagnostics.variables import Draws, Filter, attributes, gather
 from consilience.record import Record
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ HEAVY_TAILS = "NaN for mcse_sd: the tails are so heavy that the standard deviati
 class SummaryTable(Record, eq=False):
     """Numbers per parameter: `columns` maps a name to an array (P,), `labels` names the P rows.
 
+    `verdict` is what the run said of these draws, empty if it had nothing to say; it is shown below the numbers.
     `print(table)` shows it as text, `table["r_hat"]` is a column, `table.row("theta[A]")` a row,
     `table.to_dataframe()` a pandas data frame. What a data frame can do the table can, by becoming one:
     `table.loc["mu"]`, `table.sort_values("r_hat")`, `table[["mean", "sd"]]`, `table[table["r_hat"] > 1.01]`.
@@ -36,6 +37,7 @@ class SummaryTable(Record, eq=False):
 
     labels: tuple[str, ...]
     columns: Mapping[str, FloatArray]
+    verdict: str = ""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -93,14 +95,14 @@ class SummaryTable(Record, eq=False):
         return table.hypertext(list(self.columns), labels, table.cells(self.columns, shown), note, gap)
 
     def _shown(self, rows: int | None) -> tuple[list[int], int | None, str]:
-        """Rows to show, where the gap among them is, and what to say of those left out and of missing numbers."""
+        """Rows to show, where the gap among them is, and what is to be said below."""
         total = len(self)
         heavy = ""
         if {"mcse_mean", "mcse_sd"} <= self.columns.keys():
             missing = np.isnan(self.columns["mcse_sd"]) & (self.columns["mcse_mean"] > 0)
             heavy = HEAVY_TAILS if missing.any() else ""
         if rows is None or total <= rows:
-            return list(range(total)), None, heavy
+            return list(range(total)), None, ". ".join(filter(None, (heavy, self.verdict)))
         ends = max(1, min(SHOWN_AT_EACH_END, rows // 2))
         shown = [*range(ends), *range(total - ends, total)]
         left = np.ones(total, dtype=bool)
@@ -115,7 +117,7 @@ class SummaryTable(Record, eq=False):
                 worst.append(f"{extreme} {column} {value} at {self.labels[place]}")
         among = f" (among them: {'; '.join(worst)})" if worst else ""
         note = f"{int(left.sum())} of {total} rows left out{among}; to_text(rows=None) shows all"
-        return shown, ends, f"{note}. {heavy}" if heavy else note
+        return shown, ends, ". ".join(filter(None, (note, heavy, self.verdict)))
 
 
 def summary(
@@ -141,7 +143,8 @@ def summary(
 
     The columns are mean, sd, hdi_3%, hdi_97% (named after kind and probability of the interval), mcse_mean,
     mcse_sd, ess_bulk, ess_tail, r_hat. A parameter with NaN among its draws has NaN throughout; one with heavy tails
-    has no mcse_sd, see `mcse_sd`.
+    has no mcse_sd, see `mcse_sd`. Below the table of a result of `sample` stands its status, unless it is plain
+    "converged".
 
     Raises KeyError, ShapeError and TypeError as `gather`, and ValueError for an unknown kind or probability.
     """
@@ -160,4 +163,13 @@ def summary(
     tail = 100 * (1 - ci_prob) / 2
     names = {"lower": f"{ci_kind}_{tail:g}%", "upper": f"{ci_kind}_{100 - tail:g}%"}
     labels = tuple(name for variable in variables for name in variable.element_names())
-    return SummaryTable(labels, {names.get(name, name): values for name, values in columns.items()})
+    found = {names.get(name, name): values for name, values in columns.items()}
+    return SummaryTable(labels, found, verdict(attributes(draws, group)))
+
+
+def verdict(of_run: Mapping[str, Any]) -> str:
+    """In words, the attributes `status` and `reason` of a run; empty where it converged and there is no more to say."""
+    status, reason = str(of_run.get("status", "")), str(of_run.get("reason", ""))
+    if not reason and status in ("", "converged"):
+        return ""
+    return f"status: {status}{f', {reason}' if reason else ''}"

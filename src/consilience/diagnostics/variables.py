@@ -6,7 +6,7 @@ import itertools
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -95,6 +95,17 @@ def gather(
                 f"leave it out with var_names='~{variable.name}'"
             )
     return variables
+
+
+def attributes(source: Draws, group: str = "posterior") -> Mapping[str, Any]:
+    """What a run has written about the draws of a tree or a data set; nothing of other kinds of draws."""
+    if "xarray" not in sys.modules:
+        return {}
+    import xarray
+
+    if isinstance(source, xarray.DataTree):
+        source = source.children[group].dataset if group in source.children else xarray.Dataset()
+    return {str(name): value for name, value in source.attrs.items()} if isinstance(source, xarray.Dataset) else {}
 
 
 def _all(source: Draws, group: str, coords: Mapping[str, object] | None) -> Iterator[tuple[str, VariableDraws]]:

@@ -30,6 +30,7 @@ from consilience.distributions.normal_relatives import ExGaussian as ExGaussian
 from consilience.distributions.positive import Exponential as Exponential
 from consilience.distributions.improper import Flat as Flat
 from consilience.distributions.extreme_values import Frechet as Frechet
+from consilience.distributions.volatility import GARCH11 as GARCH11
 from consilience.distributions.positive import Gamma as Gamma
 from consilience.distributions.random_walk import GaussianRandomWalk as GaussianRandomWalk
 from consilience.distributions.extreme_values import GeneralizedExtremeValue as GeneralizedExtremeValue
@@ -41,6 +42,7 @@ from consilience.distributions.positive import HalfCauchy as HalfCauchy
 from consilience.distributions.improper import HalfFlat as HalfFlat
 from consilience.distributions.positive import HalfNormal as HalfNormal
 from consilience.distributions.positive import HalfStudentT as HalfStudentT
+from consilience.distributions.hidden_markov import HiddenMarkov as HiddenMarkov
 from consilience.distributions.hurdle import HurdleGamma as HurdleGamma
 from consilience.distributions.hurdle import HurdleLogNormal as HurdleLogNormal
 from consilience.distributions.hurdle import HurdleNegativeBinomial as HurdleNegativeBinomial
@@ -57,6 +59,7 @@ from consilience.distributions.lkj import LKJCholeskyCov as LKJCholeskyCov
 from consilience.distributions.lkj import LKJCorr as LKJCorr
 from consilience.distributions.real_line import Laplace as Laplace
 from consilience.distributions.first_passage import Levy as Levy
+from consilience.distributions.state_space import LinearGaussianStateSpace as LinearGaussianStateSpace
 from consilience.distributions.gamma_family import LogGamma as LogGamma
 from consilience.distributions.positive import LogNormal as LogNormal
 from consilience.distributions.real_line import Logistic as Logistic

@@ -90,7 +90,8 @@ class HiddenMarkov(Distribution):
         return (self.steps + 1, *event)
 
     def result_dtype(self) -> str:
-        return self.emission_dist.dtype
+        dtype: str = self.emission_dist.dtype
+        return dtype
 
     def logp(self, value: Node) -> Node:
         densities = self._of_states(value)

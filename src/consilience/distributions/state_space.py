@@ -18,10 +18,11 @@ from consilience.distributions.shapes import broadcast, same_shape, spread, step
 from consilience.errors import ShapeError
 from consilience.ir import Dim, Node, Shape
 from consilience.ops import Cholesky, SolveTriangular
+from consilience.ops.elementwise import cast
 from consilience.ops.linalg import diagonal, matmul, matrix_transpose
 from consilience.ops.random import draw, fold_in
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import concatenate, expand_dims, eye, squeeze
+from consilience.ops.shape import concatenate, expand_dims, eye, length_of, squeeze
 
 
 class LinearGaussianStateSpace(Continuous):
@@ -73,7 +74,7 @@ class LinearGaussianStateSpace(Continuous):
         start = [spread(self.a0, (*batch, n)), spread(self.P0, (*batch, n, n))]
 
         def step(states: list[Node], heads: list[Node]) -> tuple[list[Node], list[Node]]:
-            mean, covariance, density = self._updated(*states, heads[0])
+            mean, covariance, density = self._updated(states[0], states[1], heads[0])
             forward = spread(_times(self.T, mean), (*batch, n))
             predicted = matmul(matmul(self.T, covariance), matrix_transpose(self.T)) + self.Q
             return [forward, spread(predicted, (*batch, n, n))], [spread(density, batch)]
@@ -82,7 +83,7 @@ class LinearGaussianStateSpace(Continuous):
         return reduce("sum", densities, -1) - self._constant(p)
 
     def _constant(self, p: Dim) -> Node:
-        return (self.steps + 1) * p * LOG_SQRT_2_PI
+        return cast(length_of((self.steps + 1) * p), "float64") * LOG_SQRT_2_PI
 
     def _updated(self, mean: Node, covariance: Node, seen: Node) -> tuple[Node, Node, Node]:
         """Mean and covariance of a state behind an observation, and the log density of that, without its constant."""

@@ -17,13 +17,11 @@ from consilience.inference.hamiltonian import copy
 from consilience.inference.kernel import Kernel
 from consilience.inference.point import Point, start_without_gradient
 from consilience.inference.settings import check_fraction, check_positive
-from consilience.inference.streams import normal_vector, purpose_key, uniform
+from consilience.inference.streams import WALK, WALK_ACCEPTANCE, normal_vector, purpose_key, uniform
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import exp, log, sqrt
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record
 
-WALK = 23  # purposes of the random numbers
-WALK_ACCEPTANCE = 24
 INTERVAL = 10  # transitions between two factorisations of the covariance
 PRIOR = 20.0  # transitions that the first covariance counts for
 RIDGE = 1e-9  # of a variance, added to it

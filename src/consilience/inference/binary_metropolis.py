@@ -92,10 +92,13 @@ def step_binary(
 class BinaryMetropolis(Kernel):
     """Metropolis sampling of variables with two values; `BinaryGibbsMetropolis` moves further where that is possible.
 
-    scaling   each coordinate changes with probability 1 - 0.5 ** scaling, positive
+    scaling              each coordinate changes with probability 1 - 0.5 ** scaling, positive
+    tune, tune_interval  as in PyMC, where they change no draw either: the scaling stays as it is
     """
 
     scaling: float = 1.0
+    tune: bool = True
+    tune_interval: int = 100
 
     needs: ClassVar[Needs] = "logp"
     Info: ClassVar[type[Any]] = BinaryInfo

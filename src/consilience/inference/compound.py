@@ -11,7 +11,7 @@ from typing import Any
 from consilience.errors import SamplingError
 from consilience.inference.columns import Columns, joined
 from consilience.inference.kernel import Kernel
-from consilience.inference.messages import Command, Round, Window
+from consilience.inference.messages import Command, Segment, Window
 from consilience.inference.tuner import Reason, Tuner, TuningSetting, Windows
 from consilience.record import replace
 
@@ -135,13 +135,13 @@ class Delegating:
             for c, w in windows.items()
         }
 
-    def next(self) -> Round:
+    def next(self) -> Segment:
         """What the chains do next, while tuning."""
-        round = self.inner.next()
-        return replace(round, commands=self._to_all(round.commands))
+        segment = self.inner.next()
+        return replace(segment, commands=self._to_all(segment.commands))
 
     def take(self, windows: Mapping[int, Window]) -> None:
-        """Learn from the windows of a round of tuning."""
+        """Learn from the windows of a segment of tuning."""
         self.inner.take(self._own(windows))
 
     def sample(self) -> tuple[Command, ...]:

@@ -26,7 +26,7 @@ from consilience.inference.differential_evolution import (
     propose,
 )
 from consilience.inference.kernel import Kernel
-from consilience.inference.messages import Command, Matrix, Round, Window
+from consilience.inference.messages import Command, Matrix, Segment, Window
 from consilience.inference.point import Point, start_without_gradient
 from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.tuner import TuningSetting, Windows
@@ -134,14 +134,14 @@ class DEMetropolis(Kernel):
         """See `Kernel.scratch`."""
         return DEMetropolisScratch(vectors.vector())
 
-    def obey(self, point: Point, state: DEMetropolisState, command: Command) -> bool:
+    def apply(self, point: Point, state: DEMetropolisState, command: Command) -> bool:
         """Take in a `DEMetropolisCommand`."""
         if not isinstance(command, DEMetropolisCommand):
             raise SamplingError(f"chains of DEMetropolis take a DEMetropolisCommand, got {command!r}.")
         state.archive = np.append(command.archive, 0.0)  # one more number, for an archive without points
         state.points = len(command.archive)
         release(state)
-        return super().obey(point, state, "sample") if command.sample else False
+        return super().apply(point, state, "sample") if command.sample else False
 
     def tuner(self, setting: TuningSetting) -> PopulationTuner:
         """Chains are given each other's points."""
@@ -158,20 +158,20 @@ class PopulationTuner(SelfTuning):
         super().__init__(setting)
         self.dimension = setting.dimension
         self.every = interval
-        self.points: list[Matrix] = []  # of each round of tuning, (transition, chain, coordinate)
+        self.points: list[Matrix] = []  # of each segment of tuning, (transition, chain, coordinate)
 
     @property
     def interval(self) -> int:  # type: ignore[override]  # others never need a command
         """See `tuner.Tuner`."""
         return self.every
 
-    def next(self) -> Round:
+    def next(self) -> Segment:
         """What the chains do next."""
         count = self.every - self.done % self.every
         if not self.done:
             count = min(FIRST, count)
         commands = (DEMetropolisCommand(self._earlier()),) * self.chains if self.begun else ()
-        return Round("tuning", min(count, self.length - self.done), commands, begin=not self.begun)
+        return Segment("tuning", min(count, self.length - self.done), commands, begin=not self.begun)
 
     def take(self, windows: Mapping[int, Window]) -> None:
         """Keep the draws, those of lost chains missing."""

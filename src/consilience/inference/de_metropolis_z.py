@@ -204,8 +204,8 @@ class DEMetropolisZ(Kernel):
         """See `Kernel.scratch`."""
         return DEMetropolisZScratch(vectors.vector())
 
-    def obey(self, point: Point, state: DEMetropolisZState, command: Command) -> bool:
+    def apply(self, point: Point, state: DEMetropolisZState, command: Command) -> bool:
         """Tuning may end before its time."""
         if command == "sample" and point.transition < state.tune:
             forget(state, point.dimension)
-        return super().obey(point, state, command)
+        return super().apply(point, state, command)

@@ -17,13 +17,11 @@ from consilience.inference.density import Density, log_density, stopped
 from consilience.inference.hamiltonian import copy
 from consilience.inference.kernel import Kernel
 from consilience.inference.point import Point, start_without_gradient
-from consilience.inference.streams import normal_vector, purpose_key, two_uniforms, uniform
+from consilience.inference.streams import ANGLE, ELLIPSE, normal_vector, purpose_key, two_uniforms, uniform
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import cos, inf, log, sin
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record
 
-ELLIPSE = 21  # purposes of the random numbers
-ANGLE = 22
 TURN = 6.283185307179586
 
 
@@ -38,9 +36,7 @@ class EllipticalSliceInfo:
 
 @record
 class EllipticalSliceState:
-    """Nothing is learnt. transitions: made so far."""
-
-    transitions: i64
+    """Nothing is learnt."""
 
 
 @record
@@ -131,7 +127,6 @@ def step_elliptical(
     point.logp = logp
     info.lp = logp
     point.transition += 1
-    state.transitions += 1
     return True
 
 
@@ -176,7 +171,7 @@ class EllipticalSlice(Kernel):
             raise SamplingError(
                 f"the prior of EllipticalSlice needs one row for each of {block.dimension} coordinates, got {size}."
             )
-        return EllipticalSliceState(0)
+        return EllipticalSliceState()
 
     def scratch(
         self, block: Block, point: Point, state: EllipticalSliceState, density: Density, vectors: Vectors

@@ -112,7 +112,7 @@ class Kernel(Record):
         """Memory that transitions use and do not remember, a record; made anew when a chain is resumed."""
         raise NotImplementedError
 
-    def obey(self, point: Point, state: Any, command: Command) -> bool:
+    def apply(self, point: Point, state: Any, command: Command) -> bool:
         """Take in what a tuner has decided; gives whether `start` is to run once more before the next transition.
 
         The one command that all kernels know is "sample": tuning is over.
@@ -324,7 +324,7 @@ class MarkovChain:
 
         raises   InitialPointError if its log density is not finite
         """
-        self.obey(command, starting=True)
+        self.apply(command, starting=True)
         for kernel, part in zip(self.kernel.parts, self.parts, strict=True):
             if self._begin(part) & 1:
                 continue
@@ -339,7 +339,7 @@ class MarkovChain:
                 f"{point.logp}{which}. Give another starting point."
             )
 
-    def obey(self, command: Command, starting: bool = False) -> None:
+    def apply(self, command: Command, starting: bool = False) -> None:
         """Take in what a tuner has decided; None: nothing new.
 
         A command "sample", that tuning is over, goes to all kernels; a tuple holds one command for each kernel.
@@ -350,7 +350,7 @@ class MarkovChain:
             command if isinstance(command, tuple) else (command,) * (1 if command != "sample" else len(self.parts))
         )
         for kernel, part, state, own in zip(self.kernel.parts, self.parts, self.states, commands, strict=True):
-            if own is not None and kernel.obey(part.point, state, own) and not starting:
+            if own is not None and kernel.apply(part.point, state, own) and not starting:
                 self._begin(part)
 
     def write_to(self, rows: Rows) -> None:
@@ -373,11 +373,6 @@ class MarkovChain:
         """Evaluations of the log density so far, those of a block counting as one."""
         different = {address(d): d for d in (self.walk.joint, *(part.density for part in self.parts))}
         return sum(density.evaluations for density in different.values())
-
-    @property
-    def finite(self) -> bool:
-        """Whether all draws in the rows written to now are finite."""
-        return self.walk.trace.finite
 
     def divergences(self) -> Divergences:
         """Divergences among the rows written to now."""

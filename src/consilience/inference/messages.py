@@ -1,4 +1,4 @@
-"""What passes between a run and its chains: a round of work goes out, one window per chain comes back.
+"""What passes between a run and its chains: a segment of work goes out, one window per chain comes back.
 
 Messages are immutable; a window holds all that may be known of the work done, and the chain's state after it.
 Commands are a kernel's own: a run hands them on without looking inside.
@@ -62,7 +62,7 @@ class Tuning(Record):
         return self.scales.variance
 
 
-class Round(Record):
+class Segment(Record):
     """What all chains do next.
 
     phase       "tuning": the draws are not kept
@@ -70,7 +70,7 @@ class Round(Record):
     commands    what each chain is told before; empty: nothing new
     begin       whether chains evaluate their starting points first
     gradients   whether the windows should hold gradients
-    ahead       transitions of the round that follows if nothing else is decided: chains may begin with it
+    ahead       transitions of the segment that follows if nothing else is decided: chains may begin with it
     """
 
     phase: Literal["tuning", "sampling"]
@@ -82,7 +82,7 @@ class Round(Record):
 
 
 class Window(Record):
-    """What one chain did in one round.
+    """What one chain did in one segment.
 
     draws         float64 (transition, coordinate)
     statistics    float64 (statistic, transition)
@@ -92,7 +92,6 @@ class Window(Record):
     evaluations   of the log density, since the chain was made
     seconds       time spent
     snapshot      the chain's state after it
-    finite        whether all draws are finite; False also where that is not known
     """
 
     draws: Matrix
@@ -103,4 +102,3 @@ class Window(Record):
     evaluations: int
     seconds: float
     snapshot: Snapshot
-    finite: bool = False

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference.density import Density, stopped
-from consilience.inference.descent import Descent, descend
 from consilience.inference.dual_averaging import learn
 from consilience.inference.jumps import Jumps, JumpScratch, jump_around
+from consilience.inference.lbfgs import LBFGS, lbfgs_initialization
 from consilience.inference.metric import Scales
 from consilience.inference.nuts import Nuts, NutsInfo, transition
 from consilience.inference.point import Point, start
@@ -60,7 +60,7 @@ class NutsCommand(Record, eq=False):
     """What a tuner tells a chain of NUTS between two windows. What is None stays as it is.
 
     learning        what is learnt from now on
-    descend         climb from the starting point to the typical set before anything else
+    initialize         climb from the starting point to the typical set before anything else
     max_treedepth   greatest depth of a tree
     scales          the metric
     step            the state of the step size
@@ -71,7 +71,7 @@ class NutsCommand(Record, eq=False):
     """
 
     learning: Learning | None = None
-    descend: bool | None = None
+    initialize: bool | None = None
     max_treedepth: int | None = None
     scales: Scales | None = None
     step: Averaging | None = None
@@ -87,7 +87,7 @@ class NutsState:
 
     learning        one of `Learning`
     max_treedepth   greatest number of doublings
-    descending      whether it climbs to the typical set when it starts
+    initializing      whether it climbs to the typical set when it starts
     searching       whether `start` searches a step size from where the chain is
     """
 
@@ -95,7 +95,7 @@ class NutsState:
     jumps: Jumps
     learning: i64
     max_treedepth: i64
-    descending: boolean
+    initializing: boolean
     searching: boolean
 
 
@@ -105,7 +105,7 @@ class NutsScratch:
 
     nuts: Nuts
     jumps: JumpScratch
-    descent: Descent
+    lbfgs: LBFGS
     probe: Probe
 
 
@@ -121,8 +121,8 @@ def start_nuts(point: Point, state: NutsState, scratch: NutsScratch, density: De
         search(state.warmup, density, point, scratch.probe)
         state.searching = False
         return True
-    if state.descending:
-        descend(scratch.descent, density, point)
+    if state.initializing:
+        lbfgs_initialization(scratch.lbfgs, density, point)
     begin(state.warmup, density, point, scratch.probe)
     return True
 

@@ -11,10 +11,10 @@ from consilience.errors import SamplingError
 from consilience.inference.block import Block
 from consilience.inference.columns import Role
 from consilience.inference.density import Density
-from consilience.inference.descent import new_descent
 from consilience.inference.fisher_metric import Form
 from consilience.inference.jumps import new_jump_scratch, new_jumps
 from consilience.inference.kernel import Kernel
+from consilience.inference.lbfgs import new_lbfgs
 from consilience.inference.messages import Command, Tuning
 from consilience.inference.metric import install, installed
 from consilience.inference.nuts import NutsInfo, new_nuts
@@ -43,7 +43,7 @@ class NUTS(Kernel):
     max_treedepth   greatest number of doublings of a trajectory, from 1 to 20
     initial_step    where the search for a first step size begins, positive
     metric          "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay
-    descend         whether chains climb to the typical set before anything else
+    initialize         whether chains climb to the typical set before anything else
     jumps           jumps between past points of all chains after each transition; "auto": when chains disagree
     """
 
@@ -51,7 +51,7 @@ class NUTS(Kernel):
     max_treedepth: int = 10
     initial_step: float = 0.1
     metric: Form = "auto"
-    descend: bool = True
+    initialize: bool = True
     jumps: int | Literal["auto"] = 0
 
     Info: ClassVar[type[Any]] = NutsInfo
@@ -85,7 +85,7 @@ class NUTS(Kernel):
             jumps=new_jumps(),
             learning=Learning.SCHEDULE if tune else Learning.NOTHING,
             max_treedepth=self.max_treedepth,
-            descending=False,
+            initializing=False,
             searching=False,
         )
 
@@ -94,19 +94,19 @@ class NUTS(Kernel):
         return NutsScratch(
             nuts=new_nuts(density, point, state.warmup.metric, vectors, self.max_treedepth),
             jumps=new_jump_scratch(vectors),
-            descent=new_descent(vectors),
+            lbfgs=new_lbfgs(vectors),
             probe=new_probe(vectors),
         )
 
-    def obey(self, point: Point, state: NutsState, command: Command) -> bool:
+    def apply(self, point: Point, state: NutsState, command: Command) -> bool:
         """Take in a `NutsCommand`, or "sample"."""
         if command == "sample":
             command = NutsCommand(learning=Learning.NOTHING)
         if not isinstance(command, NutsCommand):
             raise SamplingError(f"chains of NUTS take a NutsCommand, got {command!r}.")
         warmup, step = state.warmup, state.warmup.step
-        if command.descend is not None:
-            state.descending = command.descend
+        if command.initialize is not None:
+            state.initializing = command.initialize
         if command.learning is not None:
             if command.learning == Learning.NOTHING and state.learning == Learning.STEP and warmup.found:
                 return_to_fallback(warmup, point)

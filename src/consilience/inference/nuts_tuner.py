@@ -14,7 +14,7 @@ import numpy as np
 
 from consilience.inference import fisher_metric
 from consilience.inference.archive import past_points
-from consilience.inference.messages import Command, Matrix, Round, Window
+from consilience.inference.messages import Command, Matrix, Segment, Window
 from consilience.inference.metric import Scales
 from consilience.inference.metric_change import log_ratios
 from consilience.inference.metric_error import error_bound
@@ -47,7 +47,7 @@ class NutsSettings(Protocol):
     @property
     def metric(self) -> fisher_metric.Form: ...
     @property
-    def descend(self) -> bool: ...
+    def initialize(self) -> bool: ...
     @property
     def jumps(self) -> int | Literal["auto"]: ...
 
@@ -74,7 +74,7 @@ class NutsTuner:
     def _first_stage(self) -> Stage:
         kernel, setting = self.kernel, self.setting
         if not self.pooled:
-            return SelfTuning(setting, NutsCommand(descend=kernel.descend), ALONE_TUNE)
+            return SelfTuning(setting, NutsCommand(initialize=kernel.initialize), ALONE_TUNE)
         fewest = max(setting.min_tune, FEWEST_FOR_TWO) if setting.chains == 2 else setting.min_tune
         return PooledTuning(
             TuningPlan(
@@ -88,7 +88,7 @@ class NutsTuner:
                 form=kernel.metric,
                 operations=setting.operations,
                 columns=setting.columns,
-                descend=kernel.descend,
+                initialize=kernel.initialize,
             )
         )
 
@@ -122,7 +122,7 @@ class NutsTuner:
         """See `tuner.Tuner`."""
         return GRADIENTS_KEPT
 
-    def next(self) -> Round:
+    def next(self) -> Segment:
         """See `tuner.Tuner`."""
         return self.stage.next()
 

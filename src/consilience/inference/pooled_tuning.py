@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from consilience.inference import fisher_metric
 from consilience.inference.columns import Columns
-from consilience.inference.messages import Matrix, Round, Window
+from consilience.inference.messages import Matrix, Segment, Window
 from consilience.inference.metric import Scales, diagonal
 from consilience.inference.metric_change import log_ratios
 from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
@@ -61,7 +61,7 @@ class TuningPlan(Record):
     form            form of the metric
     operations      of one gradient, if known: see `fisher_metric.estimate`
     columns         the windows' statistics
-    descend         whether chains climb to the typical set first
+    initialize         whether chains climb to the typical set first
     """
 
     chains: int
@@ -74,7 +74,7 @@ class TuningPlan(Record):
     form: fisher_metric.Form
     operations: float | None
     columns: Columns
-    descend: bool
+    initialize: bool
 
 
 class WindowReport(Record):
@@ -101,7 +101,7 @@ class PooledTuning:
         self.plan = plan
         self.done = 0  # transitions of each chain
         self.number = -1  # of the pooled window; -1: alone
-        self.searching = False  # whether the last round looked for step sizes only
+        self.searching = False  # whether the last segment looked for step sizes only
         self.scales: Scales | None = None
         self.step: Averaging | None = None
         self.arrived: tuple[int, ...] = ()
@@ -110,22 +110,22 @@ class PooledTuning:
         self.reports: list[WindowReport] = []
         self.finished = False
 
-    def next(self) -> Round:
+    def next(self) -> Segment:
         """What the chains do next."""
         plan = self.plan
         if self.number < 0 and not self.searching:
             count = min(ALONE, self.end)
             command = NutsCommand(
                 learning=Learning.ALONE,
-                descend=plan.descend,
+                initialize=plan.initialize,
                 max_treedepth=min(DEPTH_ALONE, plan.max_treedepth),
                 target_accept=plan.target_accept,
             )
-            return Round("tuning", count, (command,) * plan.chains, begin=True, gradients=True)
+            return Segment("tuning", count, (command,) * plan.chains, begin=True, gradients=True)
         if self.searching:
             assert self.step is not None
             search = NutsCommand(scales=self.scales, search=self.step.step)
-            return Round("tuning", 0, self._for_arrived(search, NutsCommand()))
+            return Segment("tuning", 0, self._for_arrived(search, NutsCommand()))
         together = NutsCommand(
             learning=Learning.STEP,
             max_treedepth=min(DEPTH_TOGETHER, plan.max_treedepth),
@@ -136,7 +136,7 @@ class PooledTuning:
         count = next_tuning_window(self.number, self.done, plan.length)
         if plan.length is None:
             count = min(count, plan.most - self.done)
-        return Round("tuning", count, self._for_arrived(together, alone), gradients=True)
+        return Segment("tuning", count, self._for_arrived(together, alone), gradients=True)
 
     @property
     def end(self) -> int:
@@ -147,7 +147,7 @@ class PooledTuning:
         return tuple(command if c in self.arrived else otherwise for c in range(self.plan.chains))
 
     def take(self, windows: Mapping[int, Window]) -> None:
-        """Learn from the windows of a round, by chain; chains that were lost are missing."""
+        """Learn from the windows of a segment, by chain; chains that were lost are missing."""
         if self.searching:
             steps = sorted(windows[c].step_size for c in self.arrived if c in windows)
             if steps:  # else all that had arrived were lost meanwhile

@@ -14,7 +14,7 @@ import numpy as np
 
 from consilience.inference import fisher_metric
 from consilience.inference.columns import Columns
-from consilience.inference.messages import Matrix, Round, Window
+from consilience.inference.messages import Matrix, Segment, Window
 from consilience.inference.metric import Scales
 from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
 from consilience.inference.pooled_tuning import pooled_step_size
@@ -67,7 +67,7 @@ class Retuning:
             if scales is not None:
                 self.scales.update(dict.fromkeys(group, scales))
 
-    def next(self) -> Round:
+    def next(self) -> Segment:
         """What the chains do next."""
         commands = []
         for c in range(self.chains):
@@ -83,7 +83,7 @@ class Retuning:
                     target_accept=self.target_accept,
                 )
             )
-        return Round("tuning", WINDOW, tuple(commands))
+        return Segment("tuning", WINDOW, tuple(commands))
 
     def take(self, windows: Mapping[int, Window]) -> None:
         """Decide on the step sizes; tuning is over once the last window's acceptance was the one asked for."""

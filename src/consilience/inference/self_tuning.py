@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from consilience.inference.messages import Command, Round, Window
+from consilience.inference.messages import Command, Segment, Window
 from consilience.inference.tuner import SELF_TUNE, Reason, TuningSetting, Windows
 
-LONGEST_ROUND = 250  # transitions; nothing is decided between rounds, but progress is saved
+LONGEST_SEGMENT = 250  # transitions; nothing is decided between segments, but progress is saved
 
 
 class SelfTuning:
@@ -33,11 +33,11 @@ class SelfTuning:
         self.finished = False
         self.arrived = tuple(range(setting.chains))
 
-    def next(self) -> Round:
+    def next(self) -> Segment:
         """What the chains do next."""
-        count = min(LONGEST_ROUND, self.length - self.done)
+        count = min(LONGEST_SEGMENT, self.length - self.done)
         commands = () if self.begun or self.command is None else (self.command,) * self.chains
-        return Round("tuning", count, commands, begin=not self.begun)
+        return Segment("tuning", count, commands, begin=not self.begun)
 
     def take(self, windows: Mapping[int, Window]) -> None:
         """Count what was done."""

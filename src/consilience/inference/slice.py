@@ -19,12 +19,13 @@ from consilience.inference.hamiltonian import copy
 from consilience.inference.kernel import Kernel
 from consilience.inference.point import Point, start_without_gradient
 from consilience.inference.settings import check_positive
-from consilience.inference.streams import purpose_key, two_uniforms, uniform
+from consilience.inference.streams import SLICE, purpose_key, two_uniforms, uniform
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import floor, inf, log
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record
 
-SLICE = 20  # purpose of the random numbers
+MOST_STEPS = 10_000.0  # outwards for one coordinate; only densities that do not fall off need so many
+WIDEST = 1e100  # of the widths that are learnt
 
 
 @record
@@ -146,7 +147,7 @@ def step_slice(point: Point, state: SliceState, scratch: SliceScratch, density: 
         left = place - share * width
         right = left + width
         to_left = floor(state.limit * split)
-        to_right = state.limit - 1.0 - to_left if state.limit < inf else inf
+        to_right = state.limit - 1.0 - to_left
         while to_left > 0.0 and level_at(scratch, density, i, left) > level and not stopped(density):
             left -= width
             to_left -= 1.0
@@ -175,7 +176,8 @@ def step_slice(point: Point, state: SliceState, scratch: SliceScratch, density: 
     point.transition += 1
     if point.transition <= state.tune:
         for i in range(n):
-            state.widths[i] += (2.0 * scratch.found[i] - state.widths[i]) / float(point.transition + 1)
+            width = state.widths[i] + (2.0 * scratch.found[i] - state.widths[i]) / float(point.transition + 1)
+            state.widths[i] = min(width, WIDEST)
     return True
 
 
@@ -184,7 +186,8 @@ class Slice(Kernel):
 
     w            width of the first interval, positive; for each coordinate, or one for all
     tune         whether widths are learnt in the tuning transitions, as twice the mean length of the last intervals
-    iter_limit   greatest number of steps by which the interval of a coordinate grows, at least 1
+    iter_limit   greatest number of steps by which the interval of a coordinate grows, at least 1; 10,000 if it is more,
+                 so that stepping out ends on a density that does not fall off, too
     blocked      whether all coordinates are drawn together, from a box of the widths w that only shrinks: fewer
                  evaluations, shorter moves; its widths are not tuned
     """
@@ -213,7 +216,7 @@ class Slice(Kernel):
         widths = np.asarray(self.w, dtype=np.float64)
         if widths.shape not in ((), (block.dimension,)):
             raise SamplingError(f"w needs one width, or {block.dimension} for each coordinate, got {widths.size}.")
-        return SliceState(vectors.vector(widths), float(self.iter_limit), tune if self.tune else 0)
+        return SliceState(vectors.vector(widths), min(float(self.iter_limit), MOST_STEPS), tune if self.tune else 0)
 
     def scratch(
         self, block: Block, point: Point, state: SliceState, density: Density, vectors: Vectors

@@ -9,7 +9,7 @@ import numpy as np
 
 from consilience.inference.hamiltonian import copy
 from consilience.inference.messages import Rows
-from consilience.native.typed_python import Array, boolean, f64, i64, native, record, simd
+from consilience.native.typed_python import Array, boolean, f64, i64, native, record
 
 
 @record
@@ -20,7 +20,6 @@ class Trace:
     filled            transitions written so far
     words             8-byte words of the statistics of one transition
     draws             f64[rows, dimension]
-    finite            whether all draws written so far are finite
     statistics        i64[rows, words]: the fields of the kernels' Info as they lie in memory
     with_gradients    whether gradients are stored as well
     gradients         f64[rows, dimension]
@@ -33,7 +32,6 @@ class Trace:
     filled: i64
     words: i64
     draws: Array[f64]
-    finite: boolean
     statistics: Array[i64]
     with_gradients: boolean
     gradients: Array[f64]
@@ -51,7 +49,6 @@ def new_trace(rows: Rows) -> Trace:
         filled=0,
         words=rows.statistics.shape[1],
         draws=rows.draws.reshape(-1),
-        finite=True,
         statistics=rows.statistics.reshape(-1),
         with_gradients=rows.gradients is not None,
         gradients=np.empty(1) if rows.gradients is None else rows.gradients.reshape(-1),
@@ -67,11 +64,6 @@ def new_trace(rows: Rows) -> Trace:
 def put_position(trace: Trace, row: i64, position: Array[f64], dimension: i64) -> None:
     """Store where a transition led to."""
     copy(position, trace.draws[row * dimension :], dimension)
-    remainder = 0.0  # NaN where a number less itself is not 0
-    for i in simd(dimension):
-        remainder += position[i] - position[i]
-    if remainder != 0.0:
-        trace.finite = False
 
 
 @native(rare=True)

@@ -1,4 +1,4 @@
-"""What tunes the chains of a run: windows of draws enter, rounds of work and a kernel's own commands leave.
+"""What tunes the chains of a run: windows of draws enter, segments of work and a kernel's own commands leave.
 
 A run knows tuners by these calls alone. What a tuner decides depends on the windows only, taken in the order of the
 chains, so that neither threads nor their timing have a part in the draws.
@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Protocol
 
 from consilience.inference.block import Block
 from consilience.inference.columns import Columns
-from consilience.inference.messages import Command, Round, Window
+from consilience.inference.messages import Command, Segment, Window
 from consilience.record import Record
 
 # Why sampling may begin again: divergences; draws that contradict the metric; chains that disagree.
@@ -73,12 +73,12 @@ class Tuner(Protocol):
     @property
     def reports(self) -> tuple[Any, ...]: ...
 
-    def next(self) -> Round:
+    def next(self) -> Segment:
         """What the chains do next, while tuning."""
         ...
 
     def take(self, windows: Mapping[int, Window]) -> None:
-        """Learn from the windows of a round of tuning, by chain; chains that were lost are missing."""
+        """Learn from the windows of a segment of tuning, by chain; chains that were lost are missing."""
         ...
 
     def sample(self) -> tuple[Command, ...]:

@@ -365,6 +365,10 @@ class Arithmetic:
         """The value, given those of what it depends on: `.eval({x: 1.0})`; see `consilience.tensor.eval`."""
         return meaning("eval")(self, inputs_to_values, **options)
 
+    def dprint(self, **options: Operand) -> Any:
+        """Write what the value depends on as a tree; see `consilience.printing.debugprint`."""
+        return meaning("dprint")(self, **options)
+
     def get_value(self, borrow: bool = False) -> Any:
         """The present value of a shared variable, a copy."""
         return meaning("get_value")(self)

@@ -11,6 +11,7 @@ from consilience.errors import GraphError
 from consilience.ir.leaves import Parameter, is_leaf
 from consilience.ir.node import Node
 from consilience.ir.op import Op
+from consilience.ir.side_tables import carrying_marks, without_sources
 from consilience.ir.traversal import substitute, topological
 from consilience.ir.types import TensorType
 from consilience.record import Record, field_names, replace
@@ -39,6 +40,18 @@ class Region(Record):
         return substitute(self.results, replacements)
 
 
+def regions_of(op: Op) -> dict[str, Region]:
+    """The inner graphs of an op by the names of its parameters; of a tuple of regions, `name[0]`, `name[1]`, …"""
+    found: dict[str, Region] = {}
+    for name in field_names(op):
+        value = getattr(op, name)
+        if isinstance(value, Region):
+            found[name] = value
+        elif isinstance(value, tuple):
+            found |= {f"{name}[{i}]": item for i, item in enumerate(value) if isinstance(item, Region)}
+    return found
+
+
 def with_regions(op: Op, change: Callable[[Sequence[Node]], Sequence[Node]]) -> Op:
     """The op with other results of its regions; the same op when nothing changes, or it has none."""
     regions = {name: r for name in field_names(op) if isinstance(r := getattr(op, name), Region)}
@@ -57,4 +70,6 @@ def close(results: Sequence[Node], leading: Sequence[Node] = ()) -> tuple[Region
     operands = tuple(dict.fromkeys((*leading, *leaves)))
     types = tuple(operand.tensor_type for operand in operands)
     replacements = {operand: Node(Parameter(i, types[i])) for i, operand in enumerate(operands)}
-    return Region(types, tuple(substitute(results, replacements))), operands
+    with without_sources(), carrying_marks():  # what the user wrote inside keeps its names and lines
+        inside = substitute(results, replacements)
+    return Region(types, tuple(inside)), operands

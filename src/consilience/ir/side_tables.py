@@ -81,6 +81,35 @@ def pass_on(old: Node, new: Node) -> None:
         _sources.setdefault(new, _sources[old])
 
 
+def lend_source(origin: Node, nodes: Iterable[Node]) -> None:
+    """Give the source line of one node to those that have none, such as the formulas behind a random variable."""
+    if origin in _sources:
+        for node in nodes:
+            _sources.setdefault(node, _sources[origin])
+
+
+def carry(old: Node, new: Node) -> None:
+    """As `pass_on` inside `carrying_marks`; elsewhere nothing, since most values of lowered graphs are never shown."""
+    if getattr(_state, "carrying", False):
+        pass_on(old, new)
+
+
+@contextmanager
+def carrying_marks() -> Iterator[None]:
+    """Inside, values that lowering makes of others keep their names and source lines."""
+    before = getattr(_state, "carrying", False)
+    _state.carrying = True
+    try:
+        yield
+    finally:
+        _state.carrying = before
+
+
+def is_carrying() -> bool:
+    """Whether values keep their marks while they are lowered."""
+    return getattr(_state, "carrying", False)
+
+
 @contextmanager
 def without_sources() -> Iterator[None]:
     """Do not look for source lines inside; rewriting and differentiation create many nodes."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from consilience.ir import side_tables
+
 if TYPE_CHECKING:
     from consilience.ir.node import Node
 
@@ -56,4 +58,8 @@ def substitute(outputs: Iterable[Node], replacements: Mapping[Node, Node]) -> li
 
 def rebuild(node: Node, inputs: tuple[Node, ...]) -> Node:
     """The node's op applied to other inputs; the node itself when they are the same."""
-    return node if inputs == node.inputs else type(node)(node.op, *inputs)
+    if inputs == node.inputs:
+        return node
+    made = type(node)(node.op, *inputs)
+    side_tables.carry(node, made)
+    return made

@@ -55,7 +55,7 @@ class Code(Record):
     workspace: int
 
 
-class _Frame:
+class Frame:
     """Pointers and scalars known at one place of the entry function."""
 
     def __init__(self, b: Builder, status: Variable, buffers: Mapping[Node, View]) -> None:
@@ -67,9 +67,9 @@ class _Frame:
         self.pointers: dict[tuple[Storage, int], Value] = {}
         self.slots = b.parameters[0]
 
-    def inner(self, buffers: Mapping[Node, View]) -> _Frame:
+    def inner(self, buffers: Mapping[Node, View]) -> Frame:
         """A copy for a block inside, with buffers of its own: what it learns is not known outside."""
-        frame = _Frame(self.b, self.status, {**self.buffers, **buffers})
+        frame = Frame(self.b, self.status, {**self.buffers, **buffers})
         frame.registers, frame.bases, frame.pointers = dict(self.registers), dict(self.bases), dict(self.pointers)
         frame.slots = self.slots
         return frame
@@ -84,7 +84,9 @@ class _Frame:
             self.registers.pop(leaf, None)
 
 
-class _Writer:
+class Writer:
+    """Writes one program; a subclass may add to its steps."""
+
     def __init__(self, program: Program, target: Target) -> None:
         self.program = program
         self.target = target
@@ -117,14 +119,14 @@ class _Writer:
     def _function(self, name: str, steps: Sequence[Step], export: bool) -> None:
         """A function that runs some steps."""
         b = self.module.function(name, TABLES, i64, export=export)
-        frame = _Frame(b, b.variable(b.const(i64, int(Status.OK))), self.program.buffers)
+        frame = Frame(b, b.variable(b.const(i64, int(Status.OK))), self.program.buffers)
         self._bases(frame, steps)
         self._steps(frame, steps)
         b.ret(b.get(frame.status))
 
     # ---- memory
 
-    def _bases(self, frame: _Frame, steps: Sequence[Step]) -> None:
+    def _bases(self, frame: Frame, steps: Sequence[Step]) -> None:
         """Base pointers are loaded once, at the start, so that they are known in every block."""
         b = frame.b
         tables = dict(zip((table for table, _ in TABLES), b.parameters, strict=True))
@@ -141,7 +143,7 @@ class _Writer:
                 entry = b.offset(tables[storage.place], b.const(i64, storage.number), ptr)
                 frame.bases[storage] = b.load(ptr, entry)
 
-    def pointer(self, frame: _Frame, view: View) -> Value:
+    def pointer(self, frame: Frame, view: View) -> Value:
         """Address of a view's first element."""
         key = (view.storage, view.offset)
         known = frame.pointers.get(key)
@@ -152,7 +154,7 @@ class _Writer:
             frame.pointers[key] = known
         return known
 
-    def scalar(self, frame: _Frame, node: Node) -> Value:
+    def scalar(self, frame: Frame, node: Node) -> Value:
         """The one number a scalar-like node holds."""
         known = frame.registers.get(node)
         if known is None:
@@ -172,11 +174,11 @@ class _Writer:
             frame.registers[node] = known
         return known
 
-    def _slot(self, frame: _Frame, node: Node) -> Value:
+    def _slot(self, frame: Frame, node: Node) -> Value:
         """Where a scalar waits for another part of the program."""
         return frame.b.offset(frame.slots, frame.b.const(i64, self.slots[node]), i64)
 
-    def _made(self, frame: _Frame, node: Node, value: Value) -> None:
+    def _made(self, frame: Frame, node: Node, value: Value) -> None:
         """Take note of a scalar."""
         frame.registers[node] = value
         if node in self.slots:
@@ -184,28 +186,31 @@ class _Writer:
 
     # ---- steps
 
-    def _steps(self, frame: _Frame, steps: Sequence[Step]) -> None:
+    def _steps(self, frame: Frame, steps: Sequence[Step]) -> None:
         for step in steps:
-            if isinstance(step, ScalarStep):
-                for node in step.nodes:
-                    self._made(frame, node, self._scalar_node(frame, node))
-            elif isinstance(step, KeepStep):
-                value = to_memory(frame.b, step.node.dtype, self.scalar(frame, step.node))
-                frame.b.store(value, self.pointer(frame, step.target))
-            elif isinstance(step, KernelStep):
-                self._kernel(frame, step)
-            elif isinstance(step, CallStep):
-                sources = [routines.Argument(v, self.pointer(frame, v)) for v in step.sources]
-                targets = [routines.Argument(v, self.pointer(frame, v)) for v in step.targets]
-                routines.write(frame.b, step.node, sources, targets)
-            elif isinstance(step, ScatterStep):
-                self._scatter(frame, step)
-            elif isinstance(step, LoopStep):
-                self._loop(frame, step)
-            else:
-                self._branch(frame, step)
+            self._step(frame, step)
 
-    def _scalar_node(self, frame: _Frame, node: Node) -> Value:
+    def _step(self, frame: Frame, step: Step) -> None:
+        if isinstance(step, ScalarStep):
+            for node in step.nodes:
+                self._made(frame, node, self._scalar_node(frame, node))
+        elif isinstance(step, KeepStep):
+            value = to_memory(frame.b, step.node.dtype, self.scalar(frame, step.node))
+            frame.b.store(value, self.pointer(frame, step.target))
+        elif isinstance(step, KernelStep):
+            self._kernel(frame, step)
+        elif isinstance(step, CallStep):
+            sources = [routines.Argument(v, self.pointer(frame, v)) for v in step.sources]
+            targets = [routines.Argument(v, self.pointer(frame, v)) for v in step.targets]
+            routines.write(frame.b, step.node, sources, targets)
+        elif isinstance(step, ScatterStep):
+            self._scatter(frame, step)
+        elif isinstance(step, LoopStep):
+            self._loop(frame, step)
+        else:
+            self._branch(frame, step)
+
+    def _scalar_node(self, frame: Frame, node: Node) -> Value:
         b, op = frame.b, node.op
         if isinstance(op, Elementwise):
             return code(b, op.function, [self.scalar(frame, i) for i in node.inputs], node.inputs[-1].dtype)
@@ -219,7 +224,7 @@ class _Writer:
             return self._gathered(frame, node, op)
         return self.scalar(frame, node.inputs[0])  # a view of a repeated scalar
 
-    def _repeated(self, frame: _Frame, node: Node, op: Reduce) -> Value:
+    def _repeated(self, frame: Frame, node: Node, op: Reduce) -> Value:
         """A reduction of one number repeated."""
         b = frame.b
         (operand,) = node.inputs
@@ -234,7 +239,7 @@ class _Writer:
             return _power(b, value, count, node.dtype)
         return value
 
-    def _gathered(self, frame: _Frame, node: Node, op: Index) -> Value:
+    def _gathered(self, frame: Frame, node: Node, op: Index) -> Value:
         b = frame.b
         source, *arrays = node.inputs
         buffer = frame.buffers.get(source)
@@ -256,7 +261,7 @@ class _Writer:
         pointer = b.offset(self.pointer(frame, base), offset, MEMORY[node.dtype])
         return from_memory(b, node.dtype, b.load(MEMORY[node.dtype], pointer))
 
-    def _kernel(self, frame: _Frame, step: KernelStep) -> None:
+    def _kernel(self, frame: Frame, step: KernelStep) -> None:
         b = frame.b
         if 0 in step.kernel.domain:
             return
@@ -272,7 +277,7 @@ class _Writer:
             self._made(frame, node, value)
 
     def _fill(
-        self, frame: _Frame, view: View, kernel: LoopKernel, strides: Sequence[int], number: float, dtype: str
+        self, frame: Frame, view: View, kernel: LoopKernel, strides: Sequence[int], number: float, dtype: str
     ) -> None:
         """Neutral elements over the kept axes of a reduction."""
         b = frame.b
@@ -283,7 +288,7 @@ class _Writer:
         kernel_code.write(b, step.kernel, [self.pointer(frame, target)], [value], None, self.target.lanes)
 
     def _call_loop(
-        self, frame: _Frame, kernel: LoopKernel, memories: Sequence[Value], invariants: Sequence[Value]
+        self, frame: Frame, kernel: LoopKernel, memories: Sequence[Value], invariants: Sequence[Value]
     ) -> list[Value]:
         """A loop as a function of its own; loops that differ in length alone share one."""
         b = frame.b
@@ -320,7 +325,7 @@ class _Writer:
             b.store(to_memory(b, root.dtype, value), pointer)
         b.ret(b.get(status))
 
-    def _scatter(self, frame: _Frame, step: ScatterStep) -> None:
+    def _scatter(self, frame: Frame, step: ScatterStep) -> None:
         write_scatter(
             frame.b,
             step,
@@ -331,7 +336,7 @@ class _Writer:
             lanes=self.target.lanes,
         )
 
-    def _branch(self, frame: _Frame, step: BranchStep) -> None:
+    def _branch(self, frame: Frame, step: BranchStep) -> None:
         b = frame.b
         with b.if_(self.scalar(frame, step.condition)):
             self._steps(frame.inner(step.buffers[0]), step.then)
@@ -340,7 +345,7 @@ class _Writer:
 
     # ---- loops
 
-    def _loop(self, frame: _Frame, step: LoopStep) -> None:
+    def _loop(self, frame: Frame, step: LoopStep) -> None:
         b = frame.b
         limit = self.scalar(frame, step.limit)
         done = b.variable(b.const(i64, 0))
@@ -382,11 +387,11 @@ class _Writer:
             inner.move(None, tensor.current, b.get(current))
             self._kernel(inner, fusion.copy(tensor.current, tensor.last, tensor.leaf.dtype))
 
-    def _begin(self, frame: _Frame, view: View) -> Value | None:
+    def _begin(self, frame: Frame, view: View) -> Value | None:
         """Address of the first element; None for an iota, which has none."""
         return None if view.storage.place == "iota" else self.pointer(frame, view)
 
-    def _element(self, frame: _Frame, element: Element, start: Value | None, place: Value) -> None:
+    def _element(self, frame: Frame, element: Element, start: Value | None, place: Value) -> None:
         """What one step reads or writes of a sequence or trace."""
         b = frame.b
         step = b.const(i64, element.whole.strides[0] if element.whole.strides else 0)
@@ -397,7 +402,7 @@ class _Writer:
             value = b.add(b.mul(place, step), b.const(i64, element.whole.offset))
             self._enter(frame, element.leaf, value, element.home)
 
-    def _enter(self, frame: _Frame, leaf: Node, value: Value, home: View | None) -> None:
+    def _enter(self, frame: Frame, leaf: Node, value: Value, home: View | None) -> None:
         """A number that the body reads, in its register and, where it is read there, in memory."""
         frame.registers[leaf] = value
         if home is not None:
@@ -450,4 +455,4 @@ def _power(b: Builder, base: Value, exponent: int, dtype: str) -> Value:
 
 def write(program: Program, target: Target, name: str = "entry") -> Code:
     """The module of a program for a machine."""
-    return _Writer(program, target).run(name)
+    return Writer(program, target).run(name)

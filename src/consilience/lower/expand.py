@@ -13,7 +13,7 @@ import numpy as np
 
 from consilience.errors import ShapeError, VerificationError
 from consilience.ir import FLOATS, UNSIGNED, Node, constant, constant_value, rebuild, topological, with_regions
-from consilience.ir.side_tables import describe, without_sources
+from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
 from consilience.ops import (
     AlteredGradient,
@@ -41,9 +41,10 @@ from consilience.ops import (
     apply,
     cast,
 )
+from consilience.ops.call import Call
 from consilience.ops.index import At, SliceIndex, index_set
 from consilience.ops.linalg import diagonal
-from consilience.ops.parameter_check import ParameterCheck
+from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.reduce import reduce
 from consilience.ops.scalar import LARGE_SQUARE
 from consilience.ops.shape import (
@@ -467,15 +468,18 @@ def _step(node: Node) -> Node:
         return transpose(order, tuple(last if a == op.axis else a - (a > op.axis) for a in range(node.ndim)))
     if isinstance(op, AlteredGradient | Assume | Require | StopGradient):
         return node.inputs[0]
-    if isinstance(op, ParameterCheck):
+    if isinstance(op, ParameterCheck | Asserted):
         # The only element of an axis, or one behind its end, which makes the function fail.
-        value, valid, _ = node.inputs
+        value, valid, *_ = node.inputs
         return expand_dims(value, 0)[apply("where", reduce("all", valid), 0, 1)]
     if isinstance(op, Reduce):
         if op.kind in ("max", "min") and any(node.inputs[0].static_shape[a] == 0 for a in op.axes):
             raise ShapeError(f"`{op.kind}` of an empty axis has no value: {describe(node)}.")
         return _logsumexp(node) if op.kind == "logsumexp" else node
-    opened = with_regions(op, expand)
+    if isinstance(op, Item) and isinstance(node.inputs[0].op, Call):
+        call = node.inputs[0]
+        return node.inputs[0].op.body.apply(*call.inputs)[op.position]
+    opened = op if isinstance(op, Call) else with_regions(op, expand)
     if opened is not op:
         return Node(opened, *node.inputs)
     if isinstance(op, Cholesky | SolveTriangular | Solve | Inverse | InverseQuadratic | LogAbsDet | DetSign | Det) and (
@@ -518,6 +522,10 @@ def _expand(outputs: Sequence[Node]) -> list[Node]:
         if new is rebuilt:
             memo[node] = memo[rebuilt] = rebuilt
         else:
+            if is_carrying():
+                for part in topological([new], stop=set(rebuilt.inputs).__contains__):
+                    if part.inputs and part not in rebuilt.inputs:
+                        pass_on(rebuilt, part)
             waiting[node] = new
             stack.append(new)
     return [memo[output] for output in outputs]

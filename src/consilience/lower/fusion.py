@@ -5,7 +5,7 @@ Nodes of one level and one loop space in, LoopKernel values with their views and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from consilience.lower.scalar_code import HEAVY
 from consilience.lower.views import IOTA, Lengths, View, broadcast, proved_inside, static
 from consilience.ops import Cast, Elementwise, Index, Reduce
 from consilience.ops.index import At, Gather, NewAxis, SliceIndex, gather_place
-from consilience.record import Record
+from consilience.record import Record, replace
 
 # Weight of one kernel beyond which independent parts get loops of their own; a math call weighs more.
 FULL = 96
@@ -28,12 +28,13 @@ MANY_PARTS = 24
 
 
 class KernelStep(Record):
-    """A kernel with what its arguments stand for."""
+    """A kernel with what its arguments stand for, and the values that it computes."""
 
     kernel: LoopKernel
     memories: list[View]
     invariants: list[Node]
     results: list[Node]
+    nodes: Sequence[Node] = ()
 
 
 def weight(node: Node) -> int:
@@ -162,7 +163,7 @@ def build(forms: Forms, buffer: Callable[[Node], View | None], nodes: list[Node]
                 )
         else:
             _reduction(parts, node)
-    return parts.finished(domain)
+    return replace(parts.finished(domain), nodes=nodes)
 
 
 def _value(parts: _Assembly, node: Node) -> Operand:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from consilience.ir import Dim, Dimension, Input, Node, Shared, computed_atoms, constant, constant_value, topological
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import replaced, source_of
-from consilience.ir.side_tables import name_of, set_name
+from consilience.ir.side_tables import carry, name_of, set_name
 from consilience.ops import LengthOf
 
 
@@ -43,6 +43,7 @@ def _specialised(outputs: Sequence[Node], lengths: Mapping[dims.Atom, Dim]) -> d
             memo[node] = node
         else:
             memo[node] = Node(op, *inputs)
+            carry(node, memo[node])
             name = name_of(node)
             if name is not None and isinstance(op, Input | Shared):
                 set_name(memo[node], name)

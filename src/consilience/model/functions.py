@@ -28,8 +28,8 @@ from consilience.model.variables import ModelVariables
 Array = npt.NDArray[Any]
 Point = Mapping[str, Any]
 
-# PyTensor's modes of compilation, and the backend that each means here.
-BACKENDS: Final[dict[str | None, str]] = {
+# Modes of compilation under PyTensor's names, and the mode of `function` that each means here.
+MODES: Final[dict[str | None, str]] = {
     None: "llvm",
     "llvm": "llvm",
     "FAST_RUN": "llvm",
@@ -39,6 +39,8 @@ BACKENDS: Final[dict[str | None, str]] = {
     "reference": "reference",
     "FAST_COMPILE": "reference",
     "PY": "reference",
+    **dict.fromkeys(("nan_guard", "NanGuardMode"), "nan_guard"),
+    **dict.fromkeys(("debug", "DebugMode"), "debug"),
 }
 
 Outputs = Node | Sequence[Node] | Mapping[str, Node]
@@ -56,7 +58,7 @@ class PointFunction:
         model: ModelVariables,
         inputs: Sequence[Node],
         outputs: Outputs,
-        backend: str,
+        mode: str,
         name: str,
     ) -> None:
         self.model = model
@@ -76,7 +78,11 @@ class PointFunction:
                 )
         used = {node for node in graph if isinstance(node.op, Input)}
         self._used = [node for node in self.inputs if node in used]
-        self.f = function(self._used, outputs, name=name, backend=backend)
+        self.f = function(self._used, outputs, name=name, mode=mode)
+
+    def labelled_outputs(self) -> Sequence[tuple[Node, str]]:
+        """The graph that is computed, for `debugprint` and pictures."""
+        return self.f.labelled_outputs()
 
     def __call__(self, point: Point) -> Any:
         """The outputs at a point; ModelError where it lacks an input or has others, ShapeError for wrong shapes."""
@@ -93,6 +99,34 @@ class PointFunction:
     def positional(self, *values: npt.ArrayLike) -> Any:
         """The outputs at values of the inputs, in their order."""
         return self(dict(zip([str(name_of(node)) for node in self.inputs], values, strict=True)))
+
+
+class LogpFunction:
+    """The log density as a function of a point, -inf where it cannot be computed.
+
+    f   the function of the value variables beneath
+    """
+
+    def __init__(self, compiled: Callable[..., Any], sum: bool) -> None:
+        self._compiled, self._sum = compiled, sum
+        owner = compiled if isinstance(compiled, PointFunction) else compiled.__self__  # type: ignore[attr-defined]  # bound
+        self.f = owner.f
+
+    def labelled_outputs(self) -> Sequence[tuple[Node, str]]:
+        """The graph that is computed, for `debugprint` and pictures."""
+        return self.f.labelled_outputs()
+
+    def __call__(self, *point: Any) -> Any:
+        """A float, or one array per term."""
+        try:
+            values = self._compiled(*point)
+        except LinearAlgebraError:
+            if self._sum:
+                return -np.inf  # as in sampling: what cannot be computed has no probability
+            raise
+        if self._sum:
+            return -np.inf if np.isnan(values) else float(values)
+        return [np.where(np.isnan(v), -np.inf, v) for v in values]
 
 
 def initial_point(model: ModelVariables, random_seed: Any = None) -> dict[str, Array]:
@@ -117,9 +151,9 @@ def compile_fn(
     """A compiled function of graphs over the model's value variables; see `Model.compile_fn`."""
     if inputs is None:
         inputs = [node for node in topological(_listed(outs)) if isinstance(node.op, Input) and node.dtype != "key"]
-    if mode not in BACKENDS:
-        raise ValueError(f"`mode` must be one of {', '.join(repr(m) for m in BACKENDS if m)}, got {mode!r}.")
-    made = PointFunction(model, inputs, outs, BACKENDS[mode], name)
+    if mode not in MODES:
+        raise ValueError(f"`mode` must be one of {', '.join(repr(m) for m in MODES if m)}, got {mode!r}.")
+    made = PointFunction(model, inputs, outs, MODES[mode], name)
     return made if point_fn else made.positional
 
 
@@ -128,20 +162,7 @@ def compile_logp(
 ) -> Callable[..., Any]:
     """See `Model.compile_logp`."""
     graph = logp_graph(model, chosen, jacobian, sum)
-    compiled = compile_fn(model, graph, [v.value for v in model.free], name="logp", **settings)
-
-    def logp(*point: Any) -> Any:
-        try:
-            values = compiled(*point)
-        except LinearAlgebraError:
-            if sum:
-                return -np.inf  # as in sampling: what cannot be computed has no probability
-            raise
-        if sum:
-            return -np.inf if np.isnan(values) else float(values)
-        return [np.where(np.isnan(v), -np.inf, v) for v in values]
-
-    return logp
+    return LogpFunction(compile_fn(model, graph, [v.value for v in model.free], name="logp", **settings), sum)
 
 
 def compile_dlogp(model: ModelVariables, chosen: Chosen, jacobian: bool, **settings: Any) -> Callable[..., Array]:

@@ -22,7 +22,7 @@ from consilience.distributions.densities import density, supported_density
 from consilience.distributions.parameters import parameter_checks
 from consilience.distributions.random_variable import RandomVariable, distribution_of
 from consilience.distributions.transforms import label
-from consilience.errors import ModelError, ShapeError
+from consilience.errors import MissingRuleError, ModelError, ShapeError
 from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import collect
@@ -147,6 +147,7 @@ class ModelDensity:
 
     layout                         where each variable lies in the position vector
     operations                     estimated floating-point operations of one evaluation with its gradient
+    without_gradient               why there is no gradient, which then is NaN; empty where there is one
     lengths                        values of the symbolic lengths that the data decide
     graph_seconds, compile_seconds time that went into building its graph, and in all
     """
@@ -157,6 +158,7 @@ class ModelDensity:
         self.dimension = built.layout.dimension
         self.lengths = built.lengths
         self.operations = built.operations
+        self.without_gradient = built.without_gradient
         self.graph_seconds = built.graph_seconds
         self.compile_seconds = built.compile_seconds
         self._built = built
@@ -232,9 +234,15 @@ class _Built:
             check_shape_constraints(collect([*terms.all, *terms.deterministics]), lengths)
             (logp,) = simplify([total(terms.all)])
             moved = [value for value, v in zip(terms.values, model.free, strict=True) if v.continuous]
-            slopes = dict(zip(moved, gradient(logp, moved), strict=True))
+            self.without_gradient = ""
+            slopes: dict[Node, Node] = {}
+            try:
+                slopes = dict(zip(moved, gradient(logp, moved), strict=True))
+            except MissingRuleError as error:  # step methods without gradients may still be used
+                self.without_gradient = str(error)
+            unknown = constant(np.nan if self.without_gradient else 0.0)
             gradients = [
-                slopes[value] if value in slopes else broadcast_to(constant(0.0), value.static_shape)
+                slopes[value] if value in slopes else broadcast_to(unknown, value.static_shape)
                 for value in terms.values
             ]
             self.layout, self._position, replacements = _arrange(model, lengths)

@@ -38,7 +38,7 @@ from consilience.record import replace
 ABSENT: Final = {
     "logp_dlogp_function": "use `compile_logp` and `compile_dlogp`, or `log_density()`, which gives both at once.",
     "logp_array": "use `log_density()`, a function of one flat vector.",
-    "profile": "time a function with `timeit`, or ask `result.posterior.attrs` of a run where its time went.",
+    "profile": "ask `compile_logp().f.profile_kernels(…)`, or `result.posterior.attrs` of a run where its time went.",
     "register_data_var": "write `pm.Data('x', …)` inside `with model:`.",
     "create_value_var": "value variables are made with their variables: `model.value_vars`.",
     "make_obs_var": "give `observed=` to the distribution, or use `pm.observe`.",
@@ -364,6 +364,12 @@ class Model(ModelVariables):
         return functions.compile_d2logp(self, vars, jacobian, negate_output, mode=mode, point_fn=point_fn)
 
     # ---- examination
+
+    def labelled_outputs(self) -> list[tuple[Node, str]]:
+        """Random variables, deterministics and potentials, with "observed" beside those that are."""
+        observed = {v.name for v in self.observed}
+        shown = {name: node for name, node in self.named.items() if name not in self.data}
+        return [(node, "[observed]" if name in observed else "") for name, node in shown.items()]
 
     def point_logps(self, point: functions.Point | None = None, round_vals: int | None = None) -> dict[str, float]:
         """Log density of each variable with its Jacobian, and each potential; they sum to the model's.

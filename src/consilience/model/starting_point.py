@@ -185,7 +185,7 @@ def _finite_position(
 
 def _is_finite(density: ModelDensity, position: Floats) -> bool:
     logp, gradient = density(position)
-    return bool(np.isfinite(logp) and np.isfinite(gradient).all())
+    return bool(np.isfinite(logp) and (density.without_gradient or np.isfinite(gradient).all()))
 
 
 def no_start(density: ModelDensity, position: Floats) -> InitialPointError:

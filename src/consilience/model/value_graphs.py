@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from consilience.errors import ModelError
-from consilience.ir import FLOATS, Node, substitute
-from consilience.ir.side_tables import describe, without_sources
+from consilience.ir import FLOATS, Node, substitute, topological
+from consilience.ir.side_tables import carrying_marks, describe, lend_source, without_sources
 from consilience.model.blocks import total
 from consilience.model.log_density import Terms, terms_of
 from consilience.model.variables import ModelVariables
@@ -28,7 +28,7 @@ def terms_over_values(model: ModelVariables, with_jacobian: bool = True) -> Term
     key = ("terms", with_jacobian)
     found: Terms | None = model.cache.get(key)
     if found is None:
-        with without_sources():
+        with without_sources(), carrying_marks():
             made = terms_of(model, with_jacobian)
             values = [v.value for v in model.free]
             own = {old: cast(new, old.dtype) for old, new in zip(made.values, values, strict=True)}
@@ -39,6 +39,12 @@ def terms_over_values(model: ModelVariables, with_jacobian: bool = True) -> Term
                     for group in (made.constrained, made.priors, made.likelihoods, made.potentials, made.deterministics)
                 ),
             )
+            declared = [*(v.node for v in model.free), *(v.node for v in model.observed)]
+            seen: set[Node] = set()
+            for node, term in zip(declared, (*found.priors, *found.likelihoods), strict=True):
+                formula = topological([term], stop=seen.__contains__)
+                lend_source(node, formula)
+                seen.update(formula)
         model.cache[key] = found
     return found
 

@@ -1,4 +1,4 @@
-"""Values that are required of parameters: a computation that uses a wrong one fails, and says which."""
+"""What is required of values: a computation that uses a wrong one fails, and says why."""
 
 from __future__ import annotations
 
@@ -28,6 +28,20 @@ class ParameterCheck(Op):
 
     def __repr__(self) -> str:
         return f"ParameterCheck({self.title} {self.parameter} {self.rule})"
+
+
+class Asserted(Op):
+    """The first input, where all of the second (bool) holds; else the computation fails with AssertionError."""
+
+    message: str
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        if inputs[1].dtype != "bool":
+            raise DtypeError(f"a condition was needed, got {describe(inputs[1])}.")
+        return inputs[0].tensor_type
+
+    def __repr__(self) -> str:
+        return f"Assert({self.message!r})"
 
 
 def released(outputs: Sequence[Node]) -> list[Node]:

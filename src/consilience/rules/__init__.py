@@ -7,14 +7,14 @@ views towards the outputs; what is constant along summed axes outside the sum.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from consilience.ir import Node, TensorType, is_leaf, tensor_input
 from consilience.ir.traversal import substitute
 from consilience.rewrite.engine import Rewriting, Step
 from consilience.rewrite.explain import Explanation, explain_steps
 from consilience.rewrite.facts import assume
-from consilience.rewrite.rule import RuleTable
+from consilience.rewrite.rule import Rule, RuleTable
 from consilience.rules import (
     algebra,
     constant_folding,
@@ -48,7 +48,7 @@ ALWAYS = RuleTable(
 
 
 # For graphs of which no derivative is taken any more.
-DIFFERENTIATED = RuleTable((*ALWAYS, shape.stop_gradient, shape.altered_gradient))
+DIFFERENTIATED = RuleTable((*ALWAYS, shape.stop_gradient, shape.altered_gradient, shape.call_written_out))
 
 # Runs after the first; one is enough unless a reader of a shared value has vanished.
 FURTHER_RUNS = 3
@@ -75,10 +75,19 @@ def simplify(
 
 def explain(outputs: Sequence[Node], *, keep: Iterable[Node] = (), exclude: Iterable[str] = ()) -> list[Explanation]:
     """What `simplify` does with these outputs: rules in order of first use, how often, and where."""
-    return explain_steps(_run(list(outputs), list(keep), ALWAYS.without(exclude), False)[1])
+    terms: list[tuple[Node, Node]] = []
+    table = ALWAYS.without(exclude)
+    _, steps = _run(list(outputs), list(keep), table, False, lambda _, before, after: terms.append((before, after)))
+    return explain_steps(steps, terms)
 
 
-def _run(outputs: list[Node], keep: list[Node], table: RuleTable, strict: bool) -> tuple[list[Node], list[Step]]:
+def _run(
+    outputs: list[Node],
+    keep: list[Node],
+    table: RuleTable,
+    strict: bool,
+    observe: Callable[[Rule, Node, Node], None] | None = None,
+) -> tuple[list[Node], list[Step]]:
     hidden = {
         node: tensor_input(node.dtype, node.static_shape)
         for node in keep
@@ -88,7 +97,7 @@ def _run(outputs: list[Node], keep: list[Node], table: RuleTable, strict: bool) 
     steps: list[Step] = []
     for _ in range(1 + FURTHER_RUNS):
         results = tidy_loops(results)
-        run = Rewriting(table, strict=strict)
+        run = Rewriting(table, strict=strict, observe=observe)
         for node, stand_in in hidden.items():
             run.facts.same(stand_in, node)
         results = run(results)

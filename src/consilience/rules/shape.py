@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from consilience.ir import FLOATS, INTEGERS, NUMBERS, Node, Shape, ShapeConstraint, numpy_dtype
+from consilience.ir import FLOATS, INTEGERS, NUMBERS, Node, Shape, ShapeConstraint, close, numpy_dtype
 from consilience.ops import (
     AlteredGradient,
     BroadcastTo,
@@ -18,12 +18,14 @@ from consilience.ops import (
     Concatenate,
     Elementwise,
     ExpandDims,
+    Item,
     Require,
     Reshape,
     Squeeze,
     StopGradient,
     Transpose,
 )
+from consilience.ops.call import Call
 from consilience.ops.scalar import DRAWS
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, reshape, squeeze, transpose
 from consilience.rewrite.facts import Facts
@@ -350,6 +352,19 @@ def stop_gradient(node: Node, facts: Facts) -> Node | None:
 def altered_gradient(node: Node, facts: Facts) -> Node | None:
     """The value itself, once no derivative is taken any more."""
     return node.inputs[0]
+
+
+@rewrites(
+    Item,
+    name="call after differentiation",
+    examples=[lambda t: t.node(Item(0), t.node(Call("twice", close([t.vector * 2.0], [t.vector])[0]), t.vector))],
+)
+def call_written_out(node: Node, facts: Facts) -> Node | None:
+    """The function's own graph, once no derivative is taken any more."""
+    op, call = node.op, node.inputs[0]
+    if not isinstance(op, Item) or not isinstance(call.op, Call):
+        return None
+    return call.op.body.apply(*call.inputs)[op.position]
 
 
 RULES: tuple[Rule, ...] = (

@@ -1,6 +1,6 @@
 """Runs: chains on threads that tune together, watch their convergence, and are looked after."""
 
-from consilience.run.events import (
+from consilience.events import (
     ChainLost,
     ChainProgress,
     CheckFigures,

@@ -1,6 +1,6 @@
-"""One chain at work: the round it is in, the rows it fills, and how it begins again after a fault.
+"""One chain at work: the segment it is in, the rows it fills, and how it begins again after a fault.
 
-A round enters, a window leaves. A worker is touched by one thread at a time: a worker that took it, or the
+A segment enters, a window leaves. A worker is touched by one thread at a time: a worker that took it, or the
 supervisor while no worker has it.
 """
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from consilience.errors import SamplingError
 from consilience.inference.columns import Columns
 from consilience.inference.kernel import MarkovChain
-from consilience.inference.messages import Matrix, Round, Rows, Snapshot, Window
+from consilience.inference.messages import Matrix, Rows, Segment, Snapshot, Window
 from consilience.run.pages import pages
 
 CHUNK_SECONDS = 0.01  # of one native call: long against the cost of a call, short against a user's patience
@@ -29,8 +29,8 @@ class ChainWorker:
 
     index     the chain's number
     make      makes the chain; once more where a worker that rested goes on
-    round     what it is to do, or None
-    number    number of that round
+    segment     what it is to do, or None
+    number    number of that segment
     done      transitions made in it
     total     transitions made in all
     failures  faults so far, in words
@@ -46,22 +46,22 @@ class ChainWorker:
         self.stop = stop
         self.columns = columns
         self.dimension = dimension
-        self.round: Round | None = None
+        self.segment: Segment | None = None
         self.number = -1
         self.rows: Rows | None = None
         self.done = 0
         self.total = 0
         self.chunk = 1
-        self.ready = False  # whether orders were given and rows are in place
+        self.ready = False  # whether a command was given and rows are in place
         self.seconds = 0.0
-        self.round_seconds = 0.0
+        self.segment_seconds = 0.0
         self.life = 0  # changes when the chain goes back: what it delivered before does not count any more
         self.origin = self.chain.snapshot()  # before its first evaluation
         self.snapshot: Snapshot | None = None  # after the last window that was taken in
         self.after: tuple[int, int] = (0, 0)  # transitions and evaluations then
-        self.evaluations_before = 0  # of the present round
+        self.evaluations_before = 0  # of the present segment
         self.failures: list[str] = []
-        self.settled_failures = 0  # those of rounds that were taken in
+        self.settled_failures = 0  # those of segments that were taken in
         self.lost = False
         self.budget: int | None = None
         self._evaluations = 0  # when it began to rest
@@ -79,47 +79,47 @@ class ChainWorker:
         """Of the log density so far."""
         return self._evaluations if self._chain is None else self._chain.evaluations
 
-    def give(self, round: Round, number: int) -> None:
+    def give(self, segment: Segment, number: int) -> None:
         """Set the work to do."""
-        self.round, self.number = round, number
+        self.segment, self.number = segment, number
         self.done = 0
         self.ready = False
-        self.round_seconds = 0.0
+        self.segment_seconds = 0.0
 
     def work(self) -> Window | None:
         """Do a part of the work, some milliseconds long; the window, once it is complete."""
-        round = self.round
-        assert round is not None
+        segment = self.segment
+        assert segment is not None
         before = time.perf_counter()
         try:
             if not self.ready:
-                self._prepare(round)
-            left = round.count - self.done
+                self._prepare(segment)
+            left = segment.count - self.done
             made = self.chain.advance(min(self.chunk, left))
         finally:
             elapsed = time.perf_counter() - before
             self.seconds += elapsed
-            self.round_seconds += elapsed
+            self.segment_seconds += elapsed
         self.done += made
         self.total += made
         if made:
             wanted = made * CHUNK_SECONDS / max(elapsed, 1e-9)
             self.chunk = max(1, min(int(wanted), LARGEST_GROWTH * self.chunk))
         self._check_budget()
-        return self._window() if self.done == round.count and not self.stop[0] else None
+        return self._window() if self.done == segment.count and not self.stop[0] else None
 
-    def _prepare(self, round: Round) -> None:
+    def _prepare(self, segment: Segment) -> None:
         self.evaluations_before = self.chain.evaluations
-        first = round.begin and self.snapshot is None
-        if round.commands and not first:
-            self.chain.obey(round.commands[self.index])
+        first = segment.begin and self.snapshot is None
+        if segment.commands and not first:
+            self.chain.apply(segment.commands[self.index])
         if first:
-            self.chain.begin(round.commands[self.index] if round.commands else None)
-        shape = (round.count, self.dimension)
+            self.chain.begin(segment.commands[self.index] if segment.commands else None)
+        shape = (segment.count, self.dimension)
         self.rows = Rows(
             pages(shape),
-            np.empty((round.count, len(self.columns.types)), np.int64),
-            pages(shape) if round.gradients else None,
+            np.empty((segment.count, len(self.columns.types)), np.int64),
+            pages(shape) if segment.gradients else None,
         )
         self.chain.write_to(self.rows)
         self.ready = True
@@ -141,13 +141,12 @@ class ChainWorker:
             divergences=chain.divergences(),
             step_size=chain.tuning().step_size,
             evaluations=chain.evaluations,
-            seconds=self.round_seconds,
+            seconds=self.segment_seconds,
             snapshot=chain.snapshot(),
-            finite=chain.finite,
         )
 
     def table(self) -> Matrix:
-        """Statistics of the transitions made in the present round, float64 (statistic, transition)."""
+        """Statistics of the transitions made in the present segment, float64 (statistic, transition)."""
         assert self.rows is not None
         return self.columns.table(self.rows.statistics[: self.done])
 
@@ -161,13 +160,13 @@ class ChainWorker:
         """Return to the end of the last window that was taken in."""
         self.life += 1
         self.total = self.after[0]
-        self.round = None
+        self.segment = None
         self.done = 0
         self.ready = False
         self.chain.restore(self.origin if self.snapshot is None else self.snapshot)
 
     def drop_rows(self) -> None:
-        """Let the rows of the last round go but for those statistics that tell where the chain is."""
+        """Let the rows of the last segment go but for those statistics that tell where the chain is."""
         if self.rows is not None:
             nothing = np.empty((0, self.dimension))
             self.rows = Rows(nothing, self.rows.statistics[: self.done][-RECENT:].copy())
@@ -178,8 +177,8 @@ class ChainWorker:
         self._evaluations = self.chain.evaluations
         self._chain = None
 
-    def begin_again(self, round: Round, number: int) -> None:
-        """Return there with other random numbers, and do the work of this round once more."""
+    def begin_again(self, segment: Segment, number: int) -> None:
+        """Return there with other random numbers, and do the work of this segment once more."""
         self.go_back()
         self.chain.reseed(len(self.failures))
-        self.give(round, number)
+        self.give(segment, number)

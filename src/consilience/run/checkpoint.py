@@ -1,6 +1,6 @@
 """A run's state on disk, so that a run that was killed goes on with the draws it would have had.
 
-One file holds the state between two rounds and the windows up to then; both are written in one transaction
+One file holds the state between two segments and the windows up to then; both are written in one transaction
 (`storage/state_file.py`).
 """
 
@@ -89,7 +89,7 @@ class Checkpoint:
     def __call__(
         self, controller: RunController, workers: list[ChainWorker], windows: Mapping[int, Window], last: bool
     ) -> None:
-        """Note the windows of a round, and write if it is time to or nothing more will come."""
+        """Note the windows of a segment, and write if it is time to or nothing more will come."""
         if self.fault is not None:
             return
         if windows:
@@ -157,7 +157,7 @@ def _state(controller: RunController, workers: list[ChainWorker]) -> dict[str, A
             {
                 "snapshot": worker.snapshot,
                 "after": list(worker.after),
-                # those of a round that will be made anew will come again
+                # those of a segment that will be made anew will come again
                 "failures": worker.failures[: worker.settled_failures]
                 if worker.index in controller.living
                 else worker.failures,

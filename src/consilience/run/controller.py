@@ -1,21 +1,23 @@
 """The controller of a run: tuning, sampling, and where need be tuning and sampling again, as one state.
 
-Windows of all chains enter, the next round of work leaves. Everything that is decided is decided here, from the
+Windows of all chains enter, the next segment of work leaves. Everything that is decided is decided here, from the
 windows alone, so a controller that is saved and loaded goes on as it would have.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from consilience.events import Event, Restarted
 from consilience.inference.columns import Columns
-from consilience.inference.messages import Round, Window
+from consilience.inference.messages import Segment, Window
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import Record, replace
-from consilience.run.events import Event, Restarted
+from consilience.run import stopping
 from consilience.run.monitor import Monitored
 from consilience.run.options import Options
 from consilience.run.sampling import Sampling, SamplingPlan
@@ -61,9 +63,10 @@ class RunController:
         self.tuning_evaluations = 0
         self.tuned = 0  # transitions of each chain in the first tuning
         self.restarts: list[Reason] = []
+        self.improper = ""  # in words, how the target seems to be improper; then few draws are made
         self.diverged = ""  # in words, the divergences for which the chains were tuned again
         self.news: list[Event] = []
-        self.last_attempt = 0  # restarts before the round taken in last, and whether it was one of sampling
+        self.last_attempt = 0  # restarts before the segment taken in last, and whether it was one of sampling
         self.last_sampled = False
         self.verdict: Verdict | None = None
         self.stage: Tuner | Sampling = tuner
@@ -73,12 +76,12 @@ class RunController:
         """The attempt to sample going on, if it is."""
         return self.stage if isinstance(self.stage, Sampling) else None
 
-    def next(self) -> Round | None:
+    def next(self) -> Segment | None:
         """What the chains do next; None at the end."""
         return None if self.verdict is not None else self.stage.next()
 
     def take(self, windows: Mapping[int, Window]) -> None:
-        """Take in the windows of a round by chain; lost chains are missing."""
+        """Take in the windows of a segment by chain; lost chains are missing."""
         self.living = tuple(c for c in self.living if c in windows)
         stage = self.stage
         self.last_attempt, self.last_sampled = len(self.restarts), isinstance(stage, Sampling)
@@ -86,19 +89,32 @@ class RunController:
         if isinstance(stage, Sampling):
             self._after_sampling(stage)
             return
-        self._note_tuning(windows)
+        spent = self._note_tuning(windows)
         if self.tuner.finished:
+            self._see_whether_improper(windows, spent)
             self._sample()
 
-    def _note_tuning(self, windows: Mapping[int, Window]) -> None:
+    def _see_whether_improper(self, windows: Mapping[int, Window], spent: int) -> None:
+        """Of runs that decide their length, once, by the last window of tuning, which took `spent` evaluations."""
+        look, options = self.setting.monitored.improper, self.options
+        draws = [window.draws for window in windows.values()]
+        if look is None or options.draws is not None or self.restarts or not len(draws[0]):
+            return
+        settled = options.tune is not None or self.tuned < options.max_tune
+        if stopping.may_be_improper(draws, spent / (len(draws) * len(draws[0])), settled):
+            self.improper = look(np.stack(draws))
+
+    def _note_tuning(self, windows: Mapping[int, Window]) -> int:
+        """Keep what has to be kept of windows of tuning; the evaluations that they took."""
         kept = dict(windows)
         if not self.options.keep_tuning:
             nothing = np.empty((0, self.setting.dimension))
             kept = {c: replace(w, draws=nothing, gradients=None, snapshot={}) for c, w in kept.items()}
         self.tuning_windows.append(kept)
-        self.tuning_evaluations = sum(w.evaluations for w in windows.values())
+        before, self.tuning_evaluations = self.tuning_evaluations, sum(w.evaluations for w in windows.values())
         if not self.restarts:
             self.tuned += next(iter(windows.values())).statistics.shape[1]
+        return self.tuning_evaluations - before
 
     def _sample(self, left: Any = None) -> None:
         self.stage = Sampling(self.plan, self.setting.monitored, self.living, self.tuner, left, self.diverged)
@@ -112,10 +128,12 @@ class RunController:
         return SamplingPlan(
             length=options.draws,
             fewest=options.min_draws,
-            most=options.max_draws,
+            most=min(options.max_draws, stopping.IMPROPER_DRAWS) if self.improper else options.max_draws,
             rule=options.rule,
             escalate=options.escalate,
             columns=self.setting.columns,
+            chains=self.setting.chains,
+            improper=self.improper,
         )
 
     def _after_sampling(self, stage: Sampling) -> None:
@@ -135,7 +153,10 @@ class RunController:
             self._note_tuning(windows)
         if reason == "divergences":
             draws = stage.count * len(stage.chains)
-            self.diverged = f"{stage.divergences} of {draws} draws diverged before the chains were tuned again"
+            steps = [window.step_size for window in stage.windows[-1].values()]
+            size = sum(steps) / len(steps)
+            at = f" at step size {size:.2g}" if math.isfinite(size) else ""
+            self.diverged = f"{stage.divergences} of {draws} draws diverged{at} before the chains were tuned again"
         seen, left = stage.to_jump_between() if reason == "jumps" else (stage.windows, None)
         self.tuner.again(reason, seen)
         self.stage = self.tuner
@@ -159,6 +180,7 @@ class RunController:
             "tuning_evaluations": self.tuning_evaluations,
             "tuned": self.tuned,
             "restarts": list(self.restarts),
+            "improper": self.improper,
             "diverged": self.diverged,
             "tuner": self.tuner.save(),
             "sampling": None if self.sampling is None else self.sampling.save(),
@@ -170,7 +192,7 @@ class RunController:
         self.tuning_evaluations = state["tuning_evaluations"]
         self.tuned = state["tuned"]
         self.restarts = list(state["restarts"])
-        self.diverged = state["diverged"]
+        self.improper, self.diverged = state["improper"], state["diverged"]
         self.tuner.load(state["tuner"])
         self.stage = self.tuner
         if state["sampling"] is not None:

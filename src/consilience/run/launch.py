@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from consilience.errors import InitialPointError, SamplingError
+from consilience.events import Listener
 from consilience.inference import tuner as tuners
 from consilience.inference.block import block_of
 from consilience.inference.density import LogDensity
@@ -17,7 +18,6 @@ from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.streams import chain_key
 from consilience.run.chain_worker import ChainWorker
 from consilience.run.controller import RunController, Setting
-from consilience.run.events import Listener
 from consilience.run.monitor import Monitored
 from consilience.run.options import Options
 from consilience.run.result import Run

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable
 
 from consilience.errors import ConsilienceWarning
-from consilience.run.events import Event, Listener
+from consilience.events import Event, Listener
 
 
 class Listeners:

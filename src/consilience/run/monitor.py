@@ -31,6 +31,9 @@ class Monitored(Record):
     discrete  which coordinates are whole numbers, bool (coordinate,); such ones may stay as they are; None: none
     enabled   False: runs of fixed length are not checked
     missed    in words, what of the target no draw (chain, draw, coordinate) has come to; empty if nothing is known
+    places    points (point, coordinate), so many, of separate regions, for chains to jump between; None: one is known
+    improper  in words, how the target seems to be improper, of places (chain, draw, coordinate) where chains have been;
+              empty if nothing speaks for it. Asked where chains do as they would on such a target
     """
 
     names: tuple[str, ...]
@@ -39,6 +42,8 @@ class Monitored(Record):
     discrete: NDArray[np.bool_] | None = None
     enabled: bool = True
     missed: Callable[[Matrix], str] | None = None
+    places: Callable[[int], Matrix] | None = None
+    improper: Callable[[Matrix], str] | None = None
 
 
 class Monitor:

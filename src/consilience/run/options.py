@@ -17,7 +17,7 @@ class Options(Record):
     pool                 whether chains tune together
     escalate             whether divergences lead to another tuning with smaller steps
     max_time             seconds after which the run ends with what it has; None: no limit
-    window_budget        evaluations of the log density that one chain may spend on one round; None: no limit
+    window_budget        evaluations of the log density that one chain may spend on one segment; None: no limit
     keep_tuning          whether tuning draws are part of the result
     """
 
@@ -26,7 +26,7 @@ class Options(Record):
     rule: StoppingRule = StoppingRule()
     min_tune: int = 50
     max_tune: int = 1500
-    min_draws: int = 100
+    min_draws: int = 400
     max_draws: int = 4000
     pool: bool = True
     escalate: bool = True

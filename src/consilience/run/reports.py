@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from consilience.events import ChainProgress, CheckFigures, Phase, Progress
 from consilience.inference.columns import Columns, Role
 from consilience.inference.messages import Window
 from consilience.run.chain_worker import RECENT, ChainWorker
-from consilience.run.events import ChainProgress, CheckFigures, Phase, Progress
 
 
 def progress(
@@ -50,11 +50,11 @@ def _chain(
     ended: bool,
 ) -> ChainProgress:
     # Read once, the rows first: a worker may be changing them, and new rows are empty.
-    round, rows, done = worker.round, worker.rows, worker.done
-    sampling = round is not None and round.phase == "sampling" and worker.ready
+    segment, rows, done = worker.segment, worker.rows, worker.done
+    sampling = segment is not None and segment.phase == "sampling" and worker.ready
     table = None if rows is None or not worker.ready else columns.table(rows.statistics[:done])
 
-    # At the end, and where a round has only begun, the last window tells.
+    # At the end, and where a segment has only begun, the last window tells.
     latest = taken.statistics if taken is not None and (ended or table is None or not table.shape[1]) else table
 
     def recent(role: Role, count: int) -> float:

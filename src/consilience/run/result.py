@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from consilience.events import CheckFigures
 from consilience.inference.columns import Columns
 from consilience.inference.messages import Divergences, Tuning
 from consilience.record import Record
-from consilience.run.events import CheckFigures
 from consilience.run.stopping import Verdict
 
 

@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterable
 
 from consilience.errors import SamplingError
+from consilience.events import Listener, Progress, RunStarted
 from consilience.native.beside import WORKSHOP
 from consilience.run.controller import RunController
-from consilience.run.events import Listener, Progress, RunStarted
 from consilience.run.interrupt import interrupts_stop
 from consilience.run.listeners import Listeners
 from consilience.run.options import Options

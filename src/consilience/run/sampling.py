@@ -1,7 +1,7 @@
 """Sampling with a frozen kernel until the draws are good enough, or as many as asked for.
 
 The draws are one fixed infinite sequence; checks, at lengths known beforehand, only decide where it is cut.
-Windows enter, a verdict or the wish to tune again leaves.
+Windows enter, a verdict or a restart request leaves.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.diagnostics.stopping_rule import StoppingRule
+from consilience.events import CheckFigures
 from consilience.inference.columns import Columns, Role
-from consilience.inference.messages import Command, Matrix, Round, Window
+from consilience.inference.messages import Command, Matrix, Segment, Window
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import Record, replace
 from consilience.run import stopping
-from consilience.run.events import CheckFigures
 from consilience.run.monitor import Monitor, Monitored
 from consilience.run.schedule import check_after, look_again_after
 from consilience.run.stopping import DISAGREEING_RHAT, FEWEST_DISAGREEING, Verdict
 
 MOST_APART = 20  # scalars remembered; a chain that left a place left it in all of them, and each takes 5 to 25 ms
+FEWEST_BEFORE_JUMPS = 600  # draws of each chain that do not suffice, where separate regions are known
 
 
 class SamplingPlan(Record):
@@ -34,6 +35,8 @@ class SamplingPlan(Record):
     rule            what is asked of effective sizes and R-hat
     escalate        whether divergences lead to another tuning
     columns         the windows' statistics
+    chains          how many began
+    improper        in words, how the target seems to be improper; empty where nothing speaks for it
     """
 
     length: int | None
@@ -42,10 +45,12 @@ class SamplingPlan(Record):
     rule: StoppingRule
     escalate: bool
     columns: Columns
+    chains: int
+    improper: str = ""
 
 
 class Sampling:
-    """The state of one attempt: `next` and `take`, until there is a `verdict` or a `wish`."""
+    """The state of one attempt: `next` and `take`, until there is a `verdict` or a `request` to restart."""
 
     def __init__(
         self,
@@ -70,6 +75,7 @@ class Sampling:
         self.apart: set[str] = set(left[0]) if left else set()  # scalars in which chains were found far from each other
         self.first_apart = 0  # draws of each chain then
         self.seldom = False  # whether draws do not come back to places that they left
+        self.unvisited = False  # whether chains are to jump to known regions that they hardly came to
         self.disagreed = False
         self.no_look_before = 0  # draws of each chain; fewer will hardly do, as an earlier check told
         self.check: CheckFigures | None = None
@@ -92,7 +98,7 @@ class Sampling:
         check, interval = self._next_check(draws), self.tuner.interval
         return min(check, draws - draws % interval + interval) if interval else check
 
-    def next(self) -> Round:
+    def next(self) -> Segment:
         """What the chains do next."""
         end, interval = self._end_of_round(self.count), self.tuner.interval
         commands: tuple[Command, ...] = ()
@@ -101,13 +107,13 @@ class Sampling:
         elif interval and self.count % interval == 0:
             commands = self.tuner.between(self.windows)
         ahead = 0 if interval or end >= self.last else self._end_of_round(end) - end
-        return Round("sampling", end - self.count, commands, gradients=self._needs_gradients(), ahead=ahead)
+        return Segment("sampling", end - self.count, commands, gradients=self._needs_gradients(), ahead=ahead)
 
     def _needs_gradients(self) -> bool:
         return self.plan.length is None and self.count < self.tuner.gradients
 
     def take(self, windows: Mapping[int, Window]) -> None:
-        """Take in the windows of a round, and check if it is time to."""
+        """Take in the windows of a segment, and check if it is time to."""
         self.begun = True
         lost = [c for c in self.chains if c not in windows]
         if lost:
@@ -189,13 +195,21 @@ class Sampling:
             next_check=self._next_check(max(self.count, self.no_look_before - 1)),
             passed=failure is None,
         )
+        improper = plan.improper or (self._improper() if failure is not None and at_end else "")
+        if improper and at_end:
+            self.check = replace(self.check, passed=False)
+            self.verdict = Verdict("not_converged", improper, "" if failure is None else name)
+            return
         if failure is None:
             energies = [self.column("energy", c) for c in self.chains]
             low_energy = stopping.energy_is_low(energies)
-            self.verdict = stopping.of_passing(self.divergences, draws, len(self.chains), self.before, low_energy)
+            lost = [c for c in range(plan.chains) if c not in self.chains]
+            self.verdict = stopping.of_passing(self.divergences, draws, len(self.chains), self.before, low_energy, lost)
             if self.verdict.status != "not_converged" and (missed := self._missed()):
                 self.check = replace(self.check, passed=False)
                 self.verdict = Verdict("not_converged", missed) if at_end else None
+                if due and not at_end and "jumps" in self.tuner.answers and self.monitored.places is not None:
+                    self.request, self.unvisited = "jumps", True
                 return
             missing = [c for c in self.chains if c not in self.tuner.arrived]
             if missing:
@@ -206,11 +220,15 @@ class Sampling:
         scalars = stopping.scalars_apart(self.monitor)
         self._note_apart([*([name] if rhat > DISAGREEING_RHAT else []), *(self.monitor.names[s] for s in scalars)])
         apart = stopping.disagreement(self.monitor, scalars)
-        if ((apart is not None and self.disagreed) or self.seldom) and due and "jumps" in self.tuner.answers:
-            self.request = "jumps"
-            return
+        if due and "jumps" in self.tuner.answers:
+            far = (apart is not None and self.disagreed) or self.seldom
+            self.unvisited = not far and self.monitored.places is not None and self.count >= FEWEST_BEFORE_JUMPS
+            if far or self.unvisited:
+                self.request = "jumps"
+                return
         if apart is not None and (self.disagreed or at_end):
-            self.verdict = apart
+            improper = "" if at_end else self._improper()
+            self.verdict = Verdict("not_converged", improper, name) if improper else apart
             return
         self.disagreed = apart is not None
         if self.disagreed:
@@ -220,13 +238,19 @@ class Sampling:
             limit = f"draws={plan.length}" if fixed else f"max_draws={plan.most}"
             self.verdict = stopping.of_failing(self.monitor, failure, plan.rule, self.count, limit)
 
+    def _improper(self) -> str:
+        """In words, how the target seems to be improper, by all draws; empty if nothing speaks for it."""
+        return "" if self.monitored.improper is None else self.monitored.improper(self._draws())
+
+    def _draws(self) -> Matrix:
+        """All draws (chain, draw, coordinate)."""
+        return np.stack([np.concatenate([some[c].draws for some in self.windows]) for c in self.chains])
+
     def _missed(self) -> str:
         """In words, what the draws have not come to although it is known; empty if there is nothing."""
         if self.monitored.missed is None:
             return ""
-        return self.monitored.missed(
-            np.stack([np.concatenate([some[c].draws for some in self.windows]) for c in self.chains])
-        )
+        return self.monitored.missed(self._draws())
 
     def _note_apart(self, names: Sequence[str]) -> None:
         """Remember scalars in which chains are far from each other, as many as there is time to look at again."""
@@ -239,8 +263,15 @@ class Sampling:
         """Windows of the places that chains of another attempt are to jump between, and what they left for good.
 
         Of places that were left for good there are ever fewer draws: so those count that chains had made when they
-        were first seen to be apart; draws have to come back there.
+        were first seen to be apart; draws have to come back there. Of known regions that chains hardly came to
+        there are too few: as many points as there are draws are added, of all regions.
         """
+        if self.unvisited:
+            assert self.monitored.places is not None
+            points = self.monitored.places(self.count * len(self.chains))
+            parts = {c: points[k :: len(self.chains)] for k, c in enumerate(self.chains)}
+            last = {c: replace(self.windows[-1][c], draws=part, gradients=None) for c, part in parts.items()}
+            return [*self.windows, last], None
         if not (self.seldom and self.first_apart):
             return self.windows, None
         early = {
@@ -266,7 +297,7 @@ class Sampling:
         return self.tuner.contradicted(self.windows)
 
     def check_again(self) -> None:
-        """Look at the draws there are, under another plan: the next round may not be needed.
+        """Look at the draws there are, under another plan: the next segment may not be needed.
 
         Only at a length where a run under that plan would have looked.
         """

@@ -12,13 +12,14 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from consilience.diagnostics.compiled.library import FEWEST_DRAWS
 from consilience.diagnostics.convergence import ONE_CHAIN
 from consilience.diagnostics.effective_sample_size import ess_tail
 from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.stopping_rule import Failure, StoppingRule
+from consilience.events import Status
 from consilience.inference.messages import Matrix
 from consilience.record import Record
-from consilience.run.events import Status
 from consilience.run.monitor import Monitor
 
 RETUNE_RATE = 0.002  # divergences per draw that call for another tuning
@@ -31,6 +32,9 @@ ALONE_SIZE = 50.0  # effective draws of every chain alone, for a disagreement to
 FEWEST_DISAGREEING = 400  # draws of each chain
 QUANTILES_SHARE = 0.5  # of the effective size asked for, at every quantile of scalars that chains were apart in
 LEFT_BEHIND = 0.05  # of the draws of an attempt before, at most, that may lie beyond all present ones
+LONG_TRAJECTORIES = 64.0  # evaluations of a transition
+IMPROPER_DRAWS = 100  # of each chain, where the target seems to be improper: something to look at
+FAR_OUT = 1e8  # on the unconstrained scale
 _SHARES = tuple(0.5 * 0.8**k for k in range(26))
 QUANTILES = (*_SHARES, *(1.0 - share for share in _SHARES[1:]))
 
@@ -54,17 +58,37 @@ def energy_is_low(energies: Sequence[NDArray[np.float64]]) -> bool:
     return len(long) > 0 and bool((ebfmi(long) < LEAST_EBFMI).any())
 
 
+def may_be_improper(draws: Sequence[Matrix], evaluations: float, settled: bool) -> bool:
+    """Whether it is worth a look, at the end of tuning, if the target has a normalisation at all.
+
+    draws        (draw, coordinate) of each chain
+    evaluations  of the log density, in a transition
+    settled      whether metric and step size came to rest
+    """
+    far = any(not (np.abs(some) < FAR_OUT).all() for some in draws)
+    return not settled or evaluations > LONG_TRAJECTORIES or far
+
+
 def too_many_divergences(divergences: int, draws: int, bound: float = RETUNE_RATE) -> bool:
     """Whether divergences are more than what good draws have now and then."""
     return divergences >= FEWEST_DIVERGENCES and divergences / draws > bound
 
 
-def of_passing(divergences: int, draws: int, chains: int, before: str, low_energy: bool) -> Verdict:
+def of_passing(
+    divergences: int, draws: int, chains: int, before: str, low_energy: bool, lost: Sequence[int] = ()
+) -> Verdict:
     """The verdict on draws for which the rule holds; `draws` are those of all chains. One chain is told of.
 
+    lost     chains that were left out: where the others are is not all there was to see
     before   in words, the divergences for which the chains were tuned again; empty if they were not. Draws without
              divergences are then no plain success: steps that are too short to diverge may not have come to the tails
     """
+    if lost:
+        which = f"chain {lost[0]} was" if len(lost) == 1 else f"chains {', '.join(map(str, lost))} were"
+        return Verdict(
+            "not_converged",
+            f"{which} left out after failing twice, with all draws: what is left may lack the places where chains fail",
+        )
     if too_many_divergences(divergences, draws, CLEAN_ENOUGH_RATE if before else RETUNE_RATE):
         return Verdict(
             "not_converged",
@@ -77,18 +101,23 @@ def of_passing(divergences: int, draws: int, chains: int, before: str, low_energ
             f"the E-BFMI of a chain is below {LEAST_EBFMI}: the sampler moves too slowly between energies to explore "
             "the tails; reparameterize, for example non-centered",
         )
+    alone = (ONE_CHAIN,) if chains == 1 else ()
     if before:
         since = f"{divergences} of {draws} draws since" if divergences else "none since"
-        return Verdict("converged_with_divergences", f"{before}, {since}: tails in which steps diverged may be missing")
+        diverged = f"{before}, {since}: tails in which steps diverged may be missing"
+        return Verdict("converged_with_divergences", "; ".join((diverged, *alone)))
     if divergences:
-        return Verdict("converged_with_divergences", f"{divergences} of {draws} draws diverged")
-    return Verdict("converged", ONE_CHAIN if chains == 1 else "")
+        return Verdict("converged_with_divergences", "; ".join((f"{divergences} of {draws} draws diverged", *alone)))
+    return Verdict("converged", *alone)
 
 
 def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: int, limit: str) -> Verdict:
     """The verdict on draws, so many of each chain, for which the rule does not hold at the end."""
     name = monitor.names[failure.scalar]
     value, bound = failure.value, failure.bound
+    if draws < FEWEST_DRAWS:
+        text = f"{draws} draws of each chain are too few to tell; convergence is checked from {FEWEST_DRAWS} on"
+        return Verdict("not_converged", f"{text} ({limit})", name)
     match failure.criterion:
         case "constant":
             text = f"`{name}` never changes"
@@ -100,7 +129,7 @@ def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: in
             if value >= FORECAST_SIZE:
                 needed = math.ceil(draws * bound / value / 100) * 100
                 text += f"; about {needed} draws per chain would do"
-            else:
+            elif draws >= FEWEST_DISAGREEING:
                 text += "; the posterior may be improper, or the chains are stuck"
         case "quantile ess":
             text = (

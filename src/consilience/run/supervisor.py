@@ -1,4 +1,4 @@
-"""The supervisor of a run: it hands rounds to the chains, takes their windows in, and has faults mended.
+"""The supervisor of a run: it hands segments to the chains, takes their windows in, and has faults mended.
 
 In the spirit of Erlang/OTP: chains share nothing, a chain that fails is restarted once from its last state and
 left out if it fails again, and the others go on. It lives in a thread of its own; all decisions are those of
@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.errors import InitialPointError, SamplingError
+from consilience.events import ChainLost, CheckFigures, DrawsMade, Event, Progress, RunEnded
 from consilience.inference.columns import Columns
-from consilience.inference.messages import Divergences, Round, Window
+from consilience.inference.messages import Divergences, Segment, Window
 from consilience.native.blas import single_threaded
 from consilience.record import replace
 from consilience.run.chain_worker import FEWEST_BROKEN, ChainWorker
 from consilience.run.controller import RunController
-from consilience.run.events import ChainLost, CheckFigures, DrawsMade, Event, Progress, RunEnded
 from consilience.run.reports import progress
 from consilience.run.result import Run, name_statistics
 from consilience.run.sampling import Sampling
@@ -37,7 +37,7 @@ class Keep(Protocol):
     def __call__(
         self, controller: RunController, workers: list[ChainWorker], windows: Mapping[int, Window], last: bool, /
     ) -> None:
-        """Keep the state after a round with these windows; `last`: nothing more will come."""
+        """Keep the state after a segment with these windows; `last`: nothing more will come."""
         ...
 
     def close(self) -> None:
@@ -52,7 +52,7 @@ class Supervisor:
     workers         the chains
     threads       number of threads that work on them
     columns       the chains' statistics
-    keep          called after every round, and closed at the end
+    keep          called after every segment, and closed at the end
     send          takes the events of the run, in order
     """
 
@@ -84,10 +84,10 @@ class Supervisor:
         self.ended = False
         self.number = 0
         self.divergences: dict[int, int] = {}
-        self.partial: dict[int, Window] = {}  # of a round that a stop cut short, as far as all chains have it
+        self.partial: dict[int, Window] = {}  # of a segment that a stop cut short, as far as all chains have it
         self._early: dict[tuple[int, int], Delivery] = {}
         self._arrived: dict[int, Delivery] = {}
-        self._round: Round = Round("tuning", 0)
+        self._segment: Segment = Segment("tuning", 0)
 
     # --- what may be called from any thread -------------------------------------------------------------------
 
@@ -153,13 +153,13 @@ class Supervisor:
 
     def _follow(self) -> Verdict:
         controller = self.controller
-        while (round := controller.next()) is not None:
-            self._dispatch(round)
+        while (segment := controller.next()) is not None:
+            self._dispatch(segment)
             windows = self._collect()
             if windows is None:
                 return self._stopped()
             began = time.perf_counter()
-            if round.phase == "tuning":
+            if segment.phase == "tuning":
                 self.tuning_seconds += sum(w.seconds for w in windows.values())
             before = controller.sampling
             controller.take(windows)
@@ -173,31 +173,33 @@ class Supervisor:
         assert controller.verdict is not None
         return controller.verdict
 
-    def _dispatch(self, round: Round) -> None:
-        """Have every chain do the round; what was begun ahead counts if it is the same."""
-        self._round = round
+    def _dispatch(self, segment: Segment) -> None:
+        """Have every chain do the segment; what was begun ahead counts if it is the same."""
+        self._segment = segment
         number = self.number + 1
-        expected = not round.commands and not round.begin
-        begun = [worker for worker in self._living() if worker.number == number and worker.round is not None]
-        if begun and not (expected and all(worker.round.count == round.count for worker in begun if worker.round)):
+        expected = not segment.commands and not segment.begin
+        begun = [worker for worker in self._living() if worker.number == number and worker.segment is not None]
+        if begun and not (
+            expected and all(worker.segment.count == segment.count for worker in begun if worker.segment)
+        ):
             self._give_up_ahead()
             number += 1  # what was made ahead has the number before
         self.number = number
-        following = replace(round, count=round.ahead, ahead=0) if round.ahead else None
+        following = replace(segment, count=segment.ahead, ahead=0) if segment.ahead else None
         for worker in self._living():
             worker.budget = self.controller.options.window_budget
             if worker.number != number:
-                worker.give(round, number)
+                worker.give(segment, number)
                 self.pool.put(worker)
             elif (early := self._early.get((worker.index, number))) is not None:
                 if following is not None and early.failure is None:
                     worker.give(following, number + 1)
                     self.pool.put(worker)
             else:
-                worker.round = round
+                worker.segment = segment
 
     def _give_up_ahead(self) -> None:
-        """Take back what chains have begun beyond the last round."""
+        """Take back what chains have begun beyond the last segment."""
         for worker in self._living():
             if worker.number > self.number:
                 self._withdraw(worker)
@@ -214,7 +216,7 @@ class Supervisor:
         return [worker for worker in self.workers if not worker.lost]
 
     def _collect(self) -> dict[int, Window] | None:
-        """The windows of the present round in the order of the chains; None once a stop is asked for."""
+        """The windows of the present segment in the order of the chains; None once a stop is asked for."""
         self._arrived = arrived = dict[int, Delivery]()
         for worker in self._living():
             if (early := self._early.pop((worker.index, self.number), None)) is not None:
@@ -259,10 +261,19 @@ class Supervisor:
                 self._mend(worker, failure)
 
     def _brokenness(self, delivery: Delivery) -> Exception | None:
-        """A chain none of whose transitions found a finite energy will not find one."""
+        """A chain that came to no position at all, or none of whose transitions found a finite energy."""
         window = delivery.window
+        if window is None:
+            return None
+        if not np.isfinite(window.draws).all():
+            transition, coordinate = np.argwhere(~np.isfinite(window.draws))[0].tolist()
+            name = self.controller.setting.monitored.names[coordinate]
+            return SamplingError(
+                f"its step led to a position that is not finite: `{name}` = {window.draws[transition, coordinate]}, in "
+                f"transition {delivery.total - len(window.draws) + transition + 1}"
+            )
         place = self.columns.place("energy error")
-        if window is None or place is None or len(window.draws) < FEWEST_BROKEN:
+        if place is None or len(window.draws) < FEWEST_BROKEN:
             return None
         errors = window.statistics[place]
         if np.isposinf(errors).all() and (window.draws == window.draws[0]).all():
@@ -278,7 +289,7 @@ class Supervisor:
         if len(worker.failures) == 1 and not (isinstance(failure, InitialPointError) and worker.snapshot is None):
             if worker.number > self.number:  # its window was delivered, and it has begun the next
                 self._withdraw(worker)
-            worker.begin_again(self._round, self.number)
+            worker.begin_again(self._segment, self.number)
             self.pool.put(worker)
             return
         worker.lost = True
@@ -312,10 +323,10 @@ class Supervisor:
             self.last_check = None
 
     def _stopped(self) -> Verdict:
-        """The end that was asked for: draws of the round under way count as far as all chains have them."""
+        """The end that was asked for: draws of the segment under way count as far as all chains have them."""
         self.pool.end()
         self._take_what_waits()
-        if self.keep is not None:  # without the round under way, which a resumed run makes anew
+        if self.keep is not None:  # without the segment under way, which a resumed run makes anew
             self.keep(self.controller, self.workers, {}, True)
         sampling = self.controller.sampling
         drawn = 0
@@ -324,7 +335,7 @@ class Supervisor:
             made = min(len(w.draws) for w in parts.values())
             if made:
                 cut = self.partial = {c: _cut(w, made) for c, w in parts.items()}
-                chains = [c for c in sampling.chains if c in cut]  # some may have been lost in this round
+                chains = [c for c in sampling.chains if c in cut]  # some may have been lost in this segment
                 draws = np.stack([cut[c].draws for c in chains])
                 table = np.stack([cut[c].statistics for c in chains])
                 self.send(DrawsMade(sampling.count, draws, name_statistics(table, self.columns)))
@@ -348,13 +359,13 @@ class Supervisor:
                 self._arrived[place] = delivery
 
     def _part(self, worker: ChainWorker) -> Window:
-        """What a chain has done of the present round, and beyond."""
+        """What a chain has done of the present segment, and beyond."""
         complete: list[Window] = []
         for delivery in (self._arrived.get(worker.index), self._early.get((worker.index, self.number + 1))):
             if delivery is None:
                 break
             if delivery.window is None or self._brokenness(delivery) is not None:
-                worker.done = 0  # an unbroken run would have begun this round again
+                worker.done = 0  # an unbroken run would have begun this segment again
                 break
             complete.append(delivery.window)
         rows = worker.rows
@@ -367,7 +378,7 @@ class Supervisor:
                     worker.chain.divergences(),
                     worker.chain.tuning().step_size,
                     worker.chain.evaluations,
-                    worker.round_seconds,
+                    worker.segment_seconds,
                     {},
                 )
             )
@@ -385,14 +396,14 @@ class Supervisor:
         return _joined(complete)
 
     def _rest(self) -> None:
-        """Let go what only further rounds need."""
+        """Let go what only further segments need."""
         if self.controller.sampling is not None:
             self.controller.sampling.rest()
         for worker in self.workers:
             worker.drop_rows()
         self._arrived = {}
         self._early.clear()
-        while not self.pool.deliveries.empty():  # of rounds that were given up
+        while not self.pool.deliveries.empty():  # of segments that were given up
             self.pool.deliveries.get()
 
     def _result(self, verdict: Verdict, last: bool = False) -> Run:
@@ -502,7 +513,6 @@ def _joined(windows: list[Window]) -> Window:
         statistics=np.concatenate([w.statistics for w in windows], axis=1),
         gradients=None,
         divergences=_all_divergences(windows, windows[0].draws.shape[1]),
-        finite=all(w.finite for w in windows),
     )
 
 

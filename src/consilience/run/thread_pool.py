@@ -24,8 +24,13 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+def threads(cores: int | None) -> int:
+    """How many threads may work, if so many were asked for."""
+    return usable_cores() if cores is None else cores
+
+
 class Delivery(Record):
-    """What a worker hands over: a window of a round, or what went wrong in it.
+    """What a worker hands over: a window of a segment, or what went wrong in it.
 
     life    of the worker when it did the work: see `ChainWorker`
     total   transitions the chain had made by then
@@ -144,10 +149,10 @@ class ThreadPool:
                 continue
             # Let go before anybody can hear of the window: whoever does may give the worker its next work.
             delivery = Delivery(worker, number, life, worker.total, window)
-            round = worker.round
-            assert round is not None
-            if round.ahead:
-                # what follows if nothing else is decided; gradients were wanted at most for this round
-                worker.give(replace(round, count=round.ahead, commands=(), begin=False, ahead=0), number + 1)
-            self._let_go(worker, again=round.ahead > 0)
+            segment = worker.segment
+            assert segment is not None
+            if segment.ahead:
+                # what follows if nothing else is decided; gradients were wanted at most for this segment
+                worker.give(replace(segment, count=segment.ahead, commands=(), begin=False, ahead=0), number + 1)
+            self._let_go(worker, again=segment.ahead > 0)
             self.deliveries.put(delivery)

@@ -3,7 +3,7 @@
 from consilience.sample.background import BackgroundSampling
 from consilience.sample.inference_data import predictions_to_inference_data, to_inference_data
 from consilience.sample.over_posterior import vectorize_over_posterior
-from consilience.sample.posterior import resume, sample
+from consilience.sample.posterior import sample
 from consilience.sample.predictive import (
     compute_deterministics,
     compute_log_likelihood,
@@ -13,6 +13,7 @@ from consilience.sample.predictive import (
     sample_prior_predictive,
 )
 from consilience.sample.recovery import recover_marginals
+from consilience.sample.resuming import resume
 
 __all__ = [
     "BackgroundSampling",

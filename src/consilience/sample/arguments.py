@@ -18,6 +18,12 @@ def whole_number(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
+def one_of(name: str, value: Any, known: Sequence[str]) -> None:
+    """SamplingError, naming the argument, unless the value is among those that are known."""
+    if value not in known:
+        raise SamplingError(f"`{name}` must be one of {', '.join(map(repr, known))}, got {value!r}.")
+
+
 def extras(idata_kwargs: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Groups that are wanted besides those of the run: log_likelihood, log_prior."""
     given = idata_kwargs or {}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from consilience.run import Progress
+from consilience.events import Progress
+from consilience.sample.results import tree
 from consilience.sample.work import Work
 
 if TYPE_CHECKING:
@@ -25,6 +26,12 @@ class BackgroundSampling:
         self._work = work
         self._result: Posterior | None = None
 
+    @classmethod
+    def begun(cls, work: Work) -> BackgroundSampling:
+        """The run, begun."""
+        work.start()
+        return cls(work)
+
     @property
     def progress(self) -> Progress:
         """Where the chains are, and what the last check of convergence found."""
@@ -39,7 +46,7 @@ class BackgroundSampling:
         """The draws that all chains have made so far, as a result in its own right; without warnings."""
         if self.finished:
             return self.wait()
-        return self._work.tree(self._work.running.supervisor.so_far())
+        return tree(self._work, self._work.running.supervisor.so_far())
 
     def pause(self) -> None:
         """Let the chains rest; `resume` lets them go on. The draws do not depend on it."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,32 +12,62 @@ from consilience.errors import ModelError
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
 from consilience.run import Monitored
+from consilience.sample.result_options import ResultOptions
 
 Floats = npt.NDArray[np.float64]
 
 
-def monitored_of(model: Model, density: ModelDensity, monitor: str | Sequence[str] | None) -> Monitored:
-    """All coordinates of the free variables; besides them the elements of the deterministics named in `monitor`."""
+MOST_ELEMENTS: Final = 32  # of simplexes and the like: each takes 50 us in a check
+
+
+def monitored_of(model: Model, density: ModelDensity, result: ResultOptions) -> Monitored:
+    """All coordinates of the free variables, elements of some, and elements of the deterministics named in `monitor`.
+
+    Elements of a variable are monitored besides its coordinates where each depends on several of these (a simplex), up
+    to 32 in all; others, unless they are named, cannot be told from their coordinates, or cost more than they tell.
+    """
     names = tuple(coordinate_names(model, density))
-    wanted = [monitor] if isinstance(monitor, str) else list(monitor or ())
-    unknown = [n for n in wanted if n not in model.named_deterministics and n not in {v.name for v in model.free}]
+    unknown = [
+        n for n in result.monitor if n not in model.named_deterministics and n not in {v.name for v in model.free}
+    ]
     if unknown:
         raise ModelError(
             f"`monitor` names {unknown}; the free variables, which are always watched, and the deterministics are "
             f"{[v.name for v in model.free] + list(model.named_deterministics)}."
         )
-    derived = [n for n in dict.fromkeys(wanted) if n in model.named_deterministics]
+    deterministic = tuple(n for n in dict.fromkeys(result.monitor) if n in model.named_deterministics)
     whole = np.concatenate([np.full(s.size, not s.variable.continuous) for s in density.layout.stretches])
-    if not derived:
-        return Monitored(names, discrete=whole)
-    one = density.expand(np.zeros((1, density.dimension)))
+    joint = {v.name for v in model.free if v.transform is not None and v.transform.rank() > 0}
+    if not joint and not deterministic:
+        return Monitored(names, discrete=whole, enabled=result.checks)
+
+    def expand(draws: Floats) -> dict[str, Floats]:
+        values = density.expand(draws, False) if joint else {}
+        return values | (density.expand(draws, deterministic) if deterministic else {})
+
+    # Two points show which elements are constant whatever the point, as the diagonal of a correlation matrix.
+    two = expand(np.random.default_rng(0).standard_normal((2, density.dimension)))
+    left = MOST_ELEMENTS
+    places = {}
+    for name in [v.name for v in model.free if v.name in joint]:
+        moving = np.flatnonzero(np.reshape(two[name][0] != two[name][1], -1))
+        if name in result.monitor or len(moving) <= left:
+            places[name] = moving
+            left -= len(moving)
+    places |= {name: np.arange(two[name][0].size) for name in deterministic}
+    labels = []
+    for name, some in places.items():
+        own = list(element_names(model, name, two[name].shape[1:]))
+        labels += [own[place] for place in some]
 
     def derive(draws: Floats) -> Floats:
-        values = density.expand(draws)
-        return np.concatenate([np.reshape(values[n], (len(draws), -1)).astype(float) for n in derived], axis=1)
+        values = expand(draws)
+        columns = [np.reshape(values[n], (len(draws), -1))[:, some].astype(float) for n, some in places.items()]
+        return np.concatenate(columns, axis=1)
 
-    labels = [label for n in derived for label in element_names(model, n, one[n].shape[1:])]
-    return Monitored(names, tuple(labels), derive, whole)
+    if not labels:
+        return Monitored(names, discrete=whole, enabled=result.checks)
+    return Monitored(names, tuple(labels), derive, whole, enabled=result.checks)
 
 
 def coordinate_names(model: Model, density: ModelDensity) -> Iterator[str]:

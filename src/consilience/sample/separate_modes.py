@@ -18,10 +18,12 @@ from consilience.inference.modes.starting_points import starting_points
 from consilience.inference.modes.visits import distinguishing_coordinates, visits
 from consilience.model.log_density import ModelDensity
 from consilience.model.starting_point import starting_position
+from consilience.record import replace
 from consilience.run import Monitored
 
 Floats = npt.NDArray[np.float64]
 FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
+PURPOSE: Final = 3  # of the random numbers
 BUDGET: Final = 3000  # gradients: a tenth of those of a usual run
 
 
@@ -44,6 +46,21 @@ class SeparateModes:
     def spread(self, points: Floats) -> Floats:
         """Starting points (chain, coordinate) in all regions that hold more than 0.5 %; the same where there is one."""
         return starting_points(self.density, self.found, points, seed=self.seed, threads=self.threads).points
+
+    def told(self, monitored: Monitored) -> Monitored:
+        """What is monitored, with regions that are missed, and with places in them where there are several."""
+        several = sum(region.substantial for region in self.found.regions) > 1
+        return replace(monitored, missed=self.missed, places=self.places if several else None)
+
+    def places(self, count: int) -> Floats:
+        """So many points (point, coordinate) of the normals that stand for the regions which count, as many of each."""
+        regions = [region for region in self.found.regions if region.substantial]
+        generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), PURPOSE]))
+        points = generator.standard_normal((count, self.density.dimension))
+        for k, region in enumerate(regions):
+            assert region.factor is not None  # a region that counts has one
+            points[k :: len(regions)] = region.mode + points[k :: len(regions)] @ region.factor.T
+        return points
 
     def missed(self, draws: Floats) -> str:
         """In words, the heaviest region that no draw (chain, draw, coordinate) has come to; empty if there is none."""
@@ -95,5 +112,5 @@ def _log_normal(region: ModalRegion, draws: Floats) -> Floats:
 
 def searches(wanted: bool, kernel: Kernel, density: ModelDensity, **of_run: Any) -> bool:
     """Whether separate modes are looked for: in runs that decide their length, from starting points of our own."""
-    chosen = of_run["draws"] is None and of_run["initvals"] is None and of_run["init"] == "descent"
+    chosen = of_run["draws"] is None and of_run["initvals"] is None and of_run["init"] == "lbfgs"
     return wanted and chosen and of_run["chains"] > 1 and isinstance(kernel, NUTS) and density.dimension > 0

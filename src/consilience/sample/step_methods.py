@@ -21,6 +21,7 @@ from consilience.inference import (
     CompoundStep,
     Kernel,
     Metropolis,
+    Slice,
 )
 from consilience.inference.block import Needs
 from consilience.model.blocks import LARGEST_TABLE, values_of
@@ -93,6 +94,12 @@ def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> K
             _check_kind(own, free[name])
         done += _divided(own, density)
     done += _defaults(rest, density, default)
+    needing = [method for method in done if method.needs == "gradient"]
+    if needing and density.without_gradient:
+        raise SamplingError(
+            f"{type(needing[0]).__name__} needs the gradient of the log density, and there is none: "
+            f"{density.without_gradient}"
+        )
     filled = {s.variable.name for s in density.layout.stretches if s.size}
     done = [method for method in done if not filled.isdisjoint(method.vars)]  # no elements, nothing to move
     if len(done) == 1 and "log density" in done[0].roles:
@@ -139,11 +146,11 @@ def _has_table(density: ModelDensity, name: str) -> bool:
 
 
 def _defaults(variables: Sequence[FreeVariable], density: ModelDensity, default: NUTS) -> list[Kernel]:
-    """PyMC's assignment: NUTS, Gibbs sampling, or Metropolis."""
+    """PyMC's assignment: NUTS, Gibbs sampling, or Metropolis; Slice where the density has no gradient."""
     found: list[Kernel] = []
     continuous = tuple(v.name for v in variables if v.continuous)
     if continuous:
-        found.append(replace(default, vars=continuous))
+        found.append(Slice(vars=continuous) if density.without_gradient else replace(default, vars=continuous))
     for variable in variables:
         if variable.continuous:
             continue

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from consilience.errors import ConsilienceWarning, StorageError
-from consilience.run import ChainLost, DrawsMade, Event, Restarted
+from consilience.events import ChainLost, DrawsMade, Event, Restarted
+from consilience.sample.results import Array, named
 
 if TYPE_CHECKING:
     import xarray
@@ -17,12 +20,16 @@ if TYPE_CHECKING:
 
 
 class Storing:
-    """A listener that appends draws to a store. What cannot be written is kept in memory, and said at the end."""
+    """A listener that appends draws to a store. What cannot be written is kept in memory, and said at the end.
 
-    def __init__(self, work: Work, store: ZarrStore) -> None:
-        self.work = work
+    named    gives the named arrays of draws (chain, draw, coordinate)
+    chains   numbers of the chains in the store
+    """
+
+    def __init__(self, named: Callable[[Array], Mapping[str, Any]], chains: Sequence[int], store: ZarrStore) -> None:
+        self.named = named
+        self.chains = list(chains)
         self.store = store
-        self.chains = list(work.running.supervisor.controller.living)
         self.fault: StorageError | None = None
 
     @classmethod
@@ -34,7 +41,7 @@ class Storing:
         groups = {}
         if controller.sampling is not None and controller.sampling.count:
             so_far = work.running.supervisor.so_far()
-            groups = {"posterior": work.named(so_far.draws), "sample_stats": dict(so_far.statistics)}
+            groups = {"posterior": named(work, so_far.draws), "sample_stats": dict(so_far.statistics)}
         living = list(controller.living)
         store = ZarrStore.create(
             path,
@@ -45,7 +52,7 @@ class Storing:
             overwrite=overwrite,
             groups=groups,
         )
-        return cls(work, store)
+        return cls(partial(named, work), living, store)
 
     def again(self) -> None:
         """Go on after the end, for a run that is extended."""
@@ -58,7 +65,7 @@ class Storing:
         try:
             match event:
                 case DrawsMade():
-                    groups = {"posterior": self.work.named(event.draws), "sample_stats": dict(event.statistics)}
+                    groups = {"posterior": self.named(event.draws), "sample_stats": dict(event.statistics)}
                     self.store.append(groups)
                 case Restarted():
                     self.store.restart()

@@ -78,6 +78,7 @@ from consilience.ops.sorting import median as median
 from consilience.ops.sorting import searchsorted as searchsorted
 from consilience.ops.sorting import sort as sort
 from consilience.ops.sorting import unique as unique
+from consilience.printing import dprint as dprint
 from consilience.tensor import array_functions as array_functions
 from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
@@ -92,6 +93,7 @@ from consilience.tensor.differentiation import value_and_grad as value_and_grad
 from consilience.tensor.einstein import *
 from consilience.tensor.elementwise import *
 from consilience.tensor.formulas import *
+from consilience.tensor.functions import *
 from consilience.tensor.inputs import *
 from consilience.tensor.linalg import cholesky as cholesky
 from consilience.tensor.linalg import det as det

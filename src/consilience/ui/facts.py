@@ -1,7 +1,4 @@
-"""What is said about a run: an overview enters, facts leave, the most important first, and as many as there is room.
-
-A fact has several forms, the longest first, so that a short one can take its place where there is little room.
-"""
+"""What is said about a run: its state enters, facts leave, the most important first; the last make way for room."""
 
 from __future__ import annotations
 
@@ -9,197 +6,104 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from consilience.ui.overview import Overview
-from consilience.ui.words import abridged, cells, clock, counted, crop, duration, ratio, short, size
+from consilience.ui.state import State, mean
+from consilience.ui.words import abridged, clock, counted, duration, plain, ratio, short, size
 
 Tone: TypeAlias = Literal["", "good", "bad"]
 
 BETWEEN = " · "
 """Between facts on screens; logs have commas."""
 
-ROOM_FOR_NAMES = (24, 12)
-"""Columns for the name of a variable, where there is much room and where there is little."""
+ROOM_FOR_NAMES = 16
+"""Columns for the name of a variable where lines are as long as the terminal is wide."""
 
-ROOM_WITHOUT_LIMIT = (80,)
-"""The same where lines may have any length."""
+LONGEST = 200
+"""Letters of names and reasons that are shown at most."""
 
-NOT_A_LIMIT = 10**9
-"""Room where a line may have any length."""
-
-ENDS = {
-    "converged": "Converged",
-    "converged_with_divergences": "Converged, with divergences",
-    "not_converged": "Not converged",
-    "chains_disagree": "Chains disagree",
-    "interrupted": "Interrupted",
-    "completed": "Sampled",
-}
-"""First words of the last line, by status."""
+ENDS = {"converged_with_divergences": "Converged, with divergences", "completed": "Sampled"}
+"""First words of the last line where they are not those of the status."""
 
 SILENT_ENDS = ("converged", "completed")
 """Ends that need no reason."""
 
-STAGES = {
-    "starting": "Starting",
-    "tuning": "Tuning",
-    "retuning": "Retuning",
-    "sampling": "Sampling",
-    "paused": "Paused",
-}
-
 
 class Fact(NamedTuple):
-    """Something to say in one of several forms, the longest first; good, bad or neither.
+    """Something to say; good, bad or neither."""
 
-    vital: whether its shortest form has precedence over long forms of the facts before it
-    """
-
-    forms: tuple[str, ...]
+    text: str
     tone: Tone = ""
-    vital: bool = False
 
 
-def headline(now: Overview) -> list[Fact]:
+def headline(state: State) -> list[str]:
     """What goes on, how far it is, and the time."""
-    facts = [activity(now)]
-    if now.stage != "starting":
-        facts.append(length(now))
-    passed = clock(now.seconds)
-    if now.remaining is None:
-        facts.append(Fact((passed,), vital=True))
-    else:
-        left = f"{clock(now.remaining)} left"
-        facts.append(Fact((f"{passed}, {left}", left), vital=True))
-    return facts
+    what = f"{state.stage.capitalize()}{':' if state.stage == 'paused' else ''} {counted(state.run.chains, 'chain')}"
+    time = clock(state.seconds)
+    if state.remaining is not None:
+        time += f", {clock(state.remaining)} left"
+    return [what, time] if state.stage == "starting" else [what, length(state), time]
 
 
-def activity(now: Overview) -> Fact:
-    """What goes on, and in how many chains."""
-    word = STAGES[now.stage]
-    separator = ":" if now.stage == "paused" else ""
-    return Fact((f"{word}{separator} {counted(now.chains, 'chain')}", word), vital=True)
-
-
-def length(now: Overview) -> Fact:
+def length(state: State) -> str:
     """How far each chain is, and how far it is to go as far as known."""
-    return Fact(forms_of_length(now), vital=True)
+    if not state.draws and state.tuning_steps is not None and state.stage != "sampling":
+        return counted(state.tuning_steps, "step") if state.tune is None else f"{state.tuning_steps}/{state.tune} steps"
+    if state.next_check is None:
+        return f"{state.draws}/{state.total} draws"
+    check = "checking" if state.draws >= state.next_check else f"check at {state.next_check}"
+    return f"{counted(state.draws, 'draw')}, {check}"
 
 
-def forms_of_length(now: Overview) -> tuple[str, ...]:
-    """The same as text, where there is room and where there is little."""
-    if not now.draws and now.tuning_steps is not None and now.stage != "sampling":
-        if now.tune is None:
-            return (counted(now.tuning_steps, "step"),)
-        return (f"{now.tuning_steps}/{now.tune} steps",)
-    if now.total is not None:
-        return (f"{now.draws}/{now.total} draws",)
-    draws = counted(now.draws, "draw")
-    if now.next_check is None:
-        return (draws,)
-    check = "checking" if now.draws >= now.next_check else f"check at {now.next_check}"
-    return (f"{draws}, {check}", draws)
-
-
-def figures(now: Overview, room_for_names: Sequence[int] = ROOM_FOR_NAMES) -> list[Fact]:
-    """All that matters beside how far the run is, the most important first."""
-    return [*trust(now, room_for_names), *work(now)]
-
-
-def trust(now: Overview, room_for_names: Sequence[int]) -> list[Fact]:
-    """What tells whether the draws can be trusted."""
+def figures(state: State, room_for_names: int = LONGEST) -> list[Fact]:
+    """What tells whether the draws can be trusted, and then how hard the chains work."""
     facts = []
-    number = counted(now.divergences, "divergence")
-    if now.divergences:
-        facts.append(Fact((number, f"{now.divergences} div."), "bad", vital=True))
-    if (worst := now.worst) is not None:
-        good = worst.rhat <= worst.target_rhat
-        forms = with_name(f"R-hat {ratio(worst.rhat)}", worst.rhat_name, room_for_names)
-        facts.append(Fact(forms, "good" if good else "", vital=True))
-        good = worst.ess >= worst.target_ess
-        target = "" if math.isnan(worst.target_ess) else f"/{size(worst.target_ess)}"
-        forms = with_name(f"ESS {size(worst.ess)}{target}", worst.ess_name, room_for_names)
-        facts.append(Fact(forms, "good" if good else "", vital=True))
-    if now.lost:
-        facts.append(Fact((f"{now.lost} of {counted(now.chains, 'chain')} left out", f"{now.lost} left out"), "bad"))
-    if not now.divergences and now.draws:
-        facts.append(Fact((number,)))
+    divergences = counted(state.divergences, "divergence")
+    if state.divergences:
+        facts.append(Fact(divergences, "bad"))
+    if (check := state.check) is not None:
+        good = check.rhat <= check.target_rhat
+        name = abridged(plain(check.rhat_name), room_for_names)
+        facts.append(Fact(f"R-hat {ratio(check.rhat)} {name}".rstrip(), "good" if good else ""))
+        target = "" if check.target_ess is None else f"/{size(check.target_ess)}"
+        good = check.target_ess is not None and check.ess >= check.target_ess
+        name = abridged(plain(check.ess_name), room_for_names)
+        facts.append(Fact(f"ESS {size(check.ess)}{target} {name}".rstrip(), "good" if good else ""))
+    if state.lost:
+        facts.append(Fact(f"{state.lost} of {counted(state.run.chains, 'chain')} left out", "bad"))
+    if not state.divergences and state.draws:
+        facts.append(Fact(divergences))
+    if state.end is not None and state.tuning_steps:
+        facts.append(Fact(f"{state.tuning_steps} tuning steps"))
+    if state.gradient_rate > 0:
+        facts.append(Fact(f"{short(state.gradient_rate)} gradients/s"))
+    if not math.isnan(step_size := mean(chain.step_size for chain in state.alive)):
+        facts.append(Fact(f"step size {step_size:.3g}"))
+    if not math.isnan(depth := mean(chain.tree_depth for chain in state.alive)):
+        facts.append(Fact(f"tree depth {depth:.1f}"))
     return facts
 
 
-def work(now: Overview) -> list[Fact]:
-    """What tells how hard the chains work."""
-    facts = []
-    if now.gradient_rate > 0:
-        rate = short(now.gradient_rate)
-        facts.append(Fact((f"{rate} gradients/s", f"{rate} grad/s")))
-    if not math.isnan(now.step_size):
-        facts.append(Fact((f"step size {now.step_size:.3g}",)))
-    if not math.isnan(now.tree_depth):
-        facts.append(Fact((f"tree depth {now.tree_depth:.1f}",)))
-    return facts
+def ending(state: State) -> tuple[str, str, str]:
+    """How the run ended, what it made, and the reason of an end that is not the one wished for."""
+    assert state.end is not None
+    status = state.end.status
+    made = f"{state.run.chains - state.lost} × {counted(state.draws, 'draw')} in {duration(state.seconds)}"
+    reason = "" if status in SILENT_ENDS else plain(state.end.reason)[:LONGEST]
+    return ENDS.get(status, status.replace("_", " ").capitalize()), made, reason
 
 
-def ending(now: Overview, room_for_names: Sequence[int] = ROOM_FOR_NAMES) -> list[Fact]:
-    """How the run ended, for a last line; its reason is not among it."""
-    end = ENDS.get(now.status, now.status.replace("_", " ").capitalize())
-    took = f"in {duration(now.seconds)}"
-    made = f"{now.chains - now.lost} × {counted(now.draws, 'draw')}"
-    head = Fact((f"{end}: {made} {took}", f"{end}: {made}", f"{end} {took}", end), vital=True)
-    tuned = [Fact((f"{now.tuning_steps} tuning steps",))] if now.tuning_steps else []
-    return [head, *trust(now, room_for_names), *tuned, *work(now)]
+def line(state: State) -> str:
+    """The state of a run, or its end, as one line of any length, for logs."""
+    said = [fact.text for fact in figures(state)]
+    if state.end is not None:
+        end, made, reason = ending(state)
+        return f"{end}: {', '.join([made, *said])}" + (f" ({reason})" if reason else "")
+    what, *others, time = headline(state)
+    return f"{what}: {', '.join([*others, *said, time])}"
 
 
-def with_name(text: str, name: str, room_for_names: Sequence[int]) -> tuple[str, ...]:
-    """Forms of a figure that belongs to a variable."""
-    if not name:
-        return (text,)
-    return (*dict.fromkeys(f"{text} {abridged(name, room)}" for room in room_for_names), text)
-
-
-def fit(facts: Sequence[Fact], room: int, between: str = BETWEEN) -> list[tuple[str, Tone]]:
-    """The facts that have room, each in the longest form that has once the vital ones after it are in.
-
-    room     columns for all of them
-    between  what will stand between them
-    returns  texts with their tones; at least the first fact, cropped if need be
-    """
-    gap = cells(between)
-    left = room + gap
-    needs = []  # columns for the shortest forms of the vital facts that have room
-    for fact in facts:
-        need = cells(fact.forms[-1]) + gap
-        needs.append(need if fact.vital and need <= left else 0)
-        left -= needs[-1]
-    chosen: list[tuple[str, Tone]] = []
-    for fact, need in zip(facts, needs, strict=True):
-        for form in fact.forms:
-            if cells(form) + gap <= left + need:
-                chosen.append((form, fact.tone))
-                left += need - cells(form) - gap
-                break
-        else:
-            if not chosen:
-                return [(crop(fact.forms[-1], room), fact.tone)]
-    return chosen
-
-
-def sentence(facts: Sequence[Fact], room: int = NOT_A_LIMIT, between: str = ", ") -> str:
-    """The facts that have room as one text."""
-    return between.join(text for text, _ in fit(facts, room, between))
-
-
-def line(now: Overview) -> str:
-    """The state of a run as one line of any length, for logs."""
-    what, *others = headline(now)
-    return f"{what.forms[0]}: {sentence([*others[:-1], *figures(now, ROOM_WITHOUT_LIMIT), *others[-1:]])}"
-
-
-def last_line(now: Overview) -> str:
-    """The end of a run as one line of any length, for logs."""
-    reason = last_reason(now)
-    return sentence(ending(now, ROOM_WITHOUT_LIMIT)) + (f" ({reason})" if reason else "")
-
-
-def last_reason(now: Overview) -> str:
-    """The reason of an end that is not the one wished for; empty for others."""
-    return "" if now.status in SILENT_ENDS else now.reason
+def fit(facts: Sequence[Fact], room: int) -> list[Fact]:
+    """As many of the first facts as have room beside each other, in columns; at least one."""
+    for number in range(len(facts), 1, -1):
+        if len(BETWEEN.join(fact.text for fact in facts[:number])) <= room:
+            return list(facts[:number])
+    return list(facts[:1])

@@ -7,26 +7,12 @@ are those of the page, and for the few others shades that can be read on light a
 from __future__ import annotations
 
 import importlib
-import math
 import sys
-from typing import Any, Protocol
+from typing import Any
 
 from consilience.errors import ConsilienceError
-from consilience.ui.facts import (
-    BETWEEN,
-    NOT_A_LIMIT,
-    ROOM_WITHOUT_LIMIT,
-    Fact,
-    Tone,
-    ending,
-    figures,
-    fit,
-    headline,
-    last_line,
-    last_reason,
-    line,
-)
-from consilience.ui.overview import Overview
+from consilience.ui.facts import BETWEEN, Fact, Tone, ending, figures, headline, line
+from consilience.ui.state import State
 
 SECONDS_BETWEEN_FRAMES = 0.5
 
@@ -38,13 +24,6 @@ BAR = "width:12em;height:.8em;vertical-align:middle;accent-color:#3b82c4"
 ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 
 
-class Handle(Protocol):
-    """What IPython gives to replace an output."""
-
-    def update(self, data: dict[str, str], *, raw: bool) -> None:
-        """Replace the output."""
-
-
 class Notebook:
     """One output, replaced in place. It appears at once, so that it belongs to the cell that started the run."""
 
@@ -52,21 +31,21 @@ class Notebook:
     interval = SECONDS_BETWEEN_FRAMES
 
     def __init__(self) -> None:
-        self._handle: Handle | None = None
+        self._handle: Any = None  # what IPython gives to replace an output
         self._notices: list[str] = []
 
-    def show(self, now: Overview) -> None:
+    def show(self, state: State) -> None:
         """Replace the output."""
-        self._put(page(now, self._notices), line(now))
+        self._put(page(state, self._notices), line(state))
 
     def notice(self, text: str) -> None:
         """Keep a line for the next frames."""
         self._notices.append(text)
 
-    def finish(self, now: Overview | None) -> None:
+    def finish(self, state: State | None) -> None:
         """Replace the output by one line; by nothing for None."""
-        if now is not None:
-            self._put(last_page(now), last_line(now))
+        if state is not None:
+            self._put(last_page(state), line(state))
         elif self._handle is not None:
             self._put("", "")
         self._handle = None
@@ -83,38 +62,33 @@ class Notebook:
             self._handle.update(data, raw=True)
 
 
-def page(now: Overview, notices: list[str]) -> str:
+def page(state: State, notices: list[str]) -> str:
     """The state of a run that goes on, as HTML: what goes on, the figures, what happened."""
-    what, *others = (text for text, _ in fit(headline(now), NOT_A_LIMIT))
-    value = ""
-    if now.fraction is not None and math.isfinite(now.fraction):
-        value = f' value="{min(1.0, max(0.0, now.fraction)):.3f}"'
-    elif now.stage == "starting":
-        value = ' value="0"'
+    what, *others = headline(state)
+    fraction = 0.0 if state.stage == "starting" else state.fraction
+    value = "" if fraction is None else f' value="{fraction:.3f}"'
     bar = f'<progress style="{BAR}" max="1"{value}></progress>'
-    rows = [f"<b>{what}</b> {bar} {BETWEEN.join(others)}", facts_as_html(figures(now, ROOM_WITHOUT_LIMIT))]
-    rows += [colour(text, "bad") for text in notices[-MOST_NOTICES:]]
+    rows = [f"<b>{what}</b> {bar} {BETWEEN.join(others)}", facts_as_html(figures(state))]
+    rows += [colour(Fact(text, "bad")) for text in notices[-MOST_NOTICES:]]
     return f'<div style="{BOX}">{"<br>".join(row for row in rows if row)}</div>'
 
 
-def last_page(now: Overview) -> str:
+def last_page(state: State) -> str:
     """The end of a run as one static line of HTML."""
-    what, *others = ending(now, ROOM_WITHOUT_LIMIT)
-    head, colon, rest = what.forms[0].partition(":")
-    reason = colour(last_reason(now), "bad")
-    said = BETWEEN.join(text for text in (facts_as_html(others), reason) if text)
-    return f'<div style="{BOX}"><b>{head.translate(ESCAPES)}</b>{colon}{rest}{BETWEEN if said else ""}{said}</div>'
+    end, made, reason = ending(state)
+    facts = [Fact(f": {made}"), *figures(state), Fact(reason, "bad")]
+    return f'<div style="{BOX}"><b>{end.translate(ESCAPES)}</b>{facts_as_html(facts)}</div>'
 
 
 def facts_as_html(facts: list[Fact]) -> str:
     """Facts beside each other."""
-    return BETWEEN.join(colour(text, tone) for text, tone in fit(facts, NOT_A_LIMIT))
+    return BETWEEN.join(colour(fact) for fact in facts if fact.text)
 
 
-def colour(text: str, tone: Tone) -> str:
-    """A text in the colour of its tone."""
-    text = text.translate(ESCAPES)
-    return f'<span style="color:{COLOURS[tone]}">{text}</span>' if text and tone else text
+def colour(fact: Fact) -> str:
+    """A fact in the colour of its tone."""
+    text = fact.text.translate(ESCAPES)
+    return f'<span style="color:{COLOURS[fact.tone]}">{text}</span>' if fact.tone else text
 
 
 def in_notebook() -> bool:

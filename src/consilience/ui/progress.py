@@ -12,21 +12,41 @@ import time
 import warnings
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self, TextIO
+from typing import Protocol, Self, TextIO
 
 from consilience.errors import ConsilienceWarning
-from consilience.ui.display import Display, Lines
-from consilience.ui.events import ChainFails, RunEnds, RunGoesOn, RunRestarts, RunStarts
+from consilience.events import ChainLost, Progress, Restarted, RunEnded, RunStarted
+from consilience.ui.lines import Lines
 from consilience.ui.notebook import Notebook, in_notebook
-from consilience.ui.overview import overview
-from consilience.ui.pace import Pace
-from consilience.ui.terminal import Terminal, is_terminal
-from consilience.ui.words import crop, plain
+from consilience.ui.state import State
+from consilience.ui.stream import is_terminal
+from consilience.ui.terminal import Terminal
+from consilience.ui.words import plain
 
 MOST_NOTICES = 8
 """What happened beyond so many times is counted, not told."""
 
 LONGEST_NOTICE = 300
+
+
+class Display(Protocol):
+    """Shows a run.
+
+    first      seconds from the begin of a run to the first call of `show`
+    interval   seconds that should lie between this and the next call of `show`; it may change
+    """
+
+    first: float
+    interval: float
+
+    def show(self, state: State) -> None:
+        """Show the state of a run that goes on."""
+
+    def notice(self, text: str) -> None:
+        """Say something that happened, one line without control characters."""
+
+    def finish(self, state: State | None) -> None:
+        """Show the end of a run, or only tidy up for None."""
 
 
 class Reporter:
@@ -45,16 +65,8 @@ class Reporter:
         self._display = display
         self._clock = clock
         self._due = 0.0
-        self._run: RunStarts | None = None
-        self._forget()
-
-    def _forget(self) -> None:
-        """Nothing is known of a run."""
-        self._now: RunGoesOn | None = None
-        self._pace = Pace()
-        self._lost: set[int] = set()
         self._notices = 0
-        self._restarted = False
+        self._state: State | None = None
 
     def __call__(self, event: object) -> None:
         """Take note of an event, and show the state of the run if it is time to."""
@@ -66,45 +78,33 @@ class Reporter:
             self._switch_off(error)
 
     def _take(self, event: object, display: Display) -> None:
-        if isinstance(event, RunStarts):
-            if self._run is not None:  # the end of the last run was not told
+        if isinstance(event, RunStarted):
+            if self._state is not None:  # the end of the last run was not told
                 display.finish(None)
-            self._forget()
-            self._run = event
+            self._state = State(event)
+            self._notices = 0
             self._due = self._clock() + display.first
-            self._show(event, display)
-        elif self._run is None:
+        state = self._state
+        if state is None:
             return
-        elif isinstance(event, RunGoesOn):
-            self._now = event
-            if event.paused:
-                self._pace.forget()
-            else:
-                done = sum(state.done for state in event.chains)
-                self._pace.note(event.seconds, done, sum(state.gradients for state in event.chains))
-            self._show(self._run, display)
-        elif isinstance(event, RunEnds):
-            run, self._run = self._run, None
-            state = overview(run, self._now, self._pace, lost=len(self._lost), restarted=self._restarted, end=event)
-            display.finish(state)
-        elif isinstance(event, ChainFails):
-            self._lost.add(event.chain)
-            self._notice(display, f"chain {event.chain} was left out: {event.reason}")
-        elif isinstance(event, RunRestarts):
-            self._restarted = True
-            self._notice(display, event.reason)
-
-    def _show(self, run: RunStarts, display: Display) -> None:
-        """Show the state of the run if it is time to."""
-        now = self._clock()
-        if now >= self._due:
-            display.show(overview(run, self._now, self._pace, lost=len(self._lost), restarted=self._restarted))
-            self._due = now + display.interval
+        state.take(event)
+        match event:
+            case RunStarted() | Progress():
+                if self._clock() >= self._due:
+                    display.show(state)
+                    self._due = self._clock() + display.interval
+            case RunEnded():
+                self._state = None
+                display.finish(state)
+            case ChainLost():
+                self._notice(display, f"chain {event.chain} was left out: {event.reason}")
+            case Restarted():
+                self._notice(display, event.reason)
 
     def _notice(self, display: Display, text: str) -> None:
         self._notices += 1
         if self._notices <= MOST_NOTICES:
-            display.notice(crop(plain(text), LONGEST_NOTICE))
+            display.notice(plain(text)[:LONGEST_NOTICE])
 
     def _switch_off(self, error: Exception) -> None:
         """Say that the display failed and show nothing any more."""
@@ -133,8 +133,8 @@ class Reporter:
 
     def close(self) -> None:
         """Show nothing any more; a run whose end was not told leaves no line behind."""
-        if self._run is not None and self._display is not None:
-            self._run = None
+        if self._state is not None and self._display is not None:
+            self._state = None
             try:
                 self._display.finish(None)
             except Exception as error:

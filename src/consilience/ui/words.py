@@ -6,7 +6,6 @@ Every function takes every number, NaN and infinity included.
 from __future__ import annotations
 
 import math
-import unicodedata
 
 
 def duration(seconds: float) -> str:
@@ -48,14 +47,12 @@ def short(number: float) -> str:
 
 def ratio(number: float) -> str:
     """An R-hat: `1.02`, `13`, `?` if it is undefined."""
-    if not math.isfinite(number):
-        return "?" if math.isnan(number) else str(number)
     return f"{number:.2f}" if abs(number) < 9.995 else short(number)
 
 
 def size(number: float) -> str:
     """An effective sample size, never shown greater than it is: `399` for 399.9; `?` if it is undefined."""
-    return str(math.floor(number)) if math.isfinite(number) and abs(number) < 1e5 else short(number)
+    return str(math.floor(number)) if abs(number) < 1e5 else short(number)
 
 
 def counted(number: int, word: str) -> str:
@@ -68,49 +65,9 @@ def plain(text: str) -> str:
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
-def cells(text: str) -> int:
-    """Columns that a line of text takes on a terminal at most: two for each wide letter, one for the others."""
-    if text.isascii():
-        return len(text)
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
-
-
-def crop(text: str, room: int) -> str:
-    """The begin of a text, in at most `room` columns."""
-    if cells(text) <= room:
-        return text
-    return f"{begin(text, room - 1)}…" if room > 0 else ""
-
-
-def begin(text: str, room: int) -> str:
-    """As many letters as have room."""
-    text = text[: max(0, room)]
-    while cells(text) > room > 0:
-        text = text[:-1]
-    return text
-
-
-def wrapped(text: str, room: int) -> list[str]:
-    """The words of a text in lines of at most `room` columns; a word that is wider is divided."""
-    lines = [""]
-    for word in text.split():
-        joined = f"{lines[-1]} {word}" if lines[-1] else word
-        if cells(joined) <= room:
-            lines[-1] = joined
-            continue
-        lines += [""] if lines[-1] else []
-        for letter in word:
-            if lines[-1] and cells(lines[-1] + letter) > room:
-                lines.append("")
-            lines[-1] += letter
-    return lines
-
-
 def abridged(name: str, room: int) -> str:
-    """A name in at most `room` columns: its begin and its end, which holds the index, stay."""
-    if cells(name) <= room:
+    """A name in at most `room` letters, three or more: its begin and its end, which holds the index, stay."""
+    if len(name) <= room:
         return name
-    if room <= 0:
-        return ""
-    head = begin(name, (room - 1) // 2)
-    return f"{head}…{begin(name[::-1], room - 1 - cells(head))[::-1]}"
+    head = (room - 1) // 2
+    return f"{name[:head]}…{name[head + 1 - room :]}"

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference.density import Density, LogDensity, evaluate, open_density, stopped
-from consilience.inference.descent import ARMIJO, Descent, inner, new_descent, point_uphill, remember
 from consilience.inference.hamiltonian import copy
+from consilience.inference.lbfgs import ARMIJO, LBFGS, inner, new_lbfgs, point_uphill, remember
 from consilience.inference.metric import along
 from consilience.inference.point import Point, finite, new_point
 from consilience.inference.vectors import Vectors
@@ -82,7 +82,7 @@ class Climber:
 
     density: Density
     scaled: Point
-    descent: Descent
+    lbfgs: LBFGS
     point: Array[f64]
     slope: Array[f64]
 
@@ -93,7 +93,7 @@ def new_climber(target: LogDensity, stop: NDArray[np.int64]) -> Climber:
     return Climber(
         density=open_density(target, stop),
         scaled=new_point(0, np.zeros(target.dimension), vectors),
-        descent=new_descent(vectors),
+        lbfgs=new_lbfgs(vectors),
         point=vectors.vector(),
         slope=vectors.vector(),
     )
@@ -161,18 +161,18 @@ def step_uphill(
     last   number of the evaluation after which no other is made
     """
     state = climber.scaled
-    descent = climber.descent
+    lbfgs = climber.lbfgs
     density = climber.density
     n = state.dimension
     trial = 0
     while trial < MOST_TRIALS and density.evaluations < last and not stopped(density):
         for i in range(n):
-            descent.position[i] = state.position[i] + length * descent.direction[i]
-        logp = evaluate_scaled(climber, ascents.coordinates, start, descent.position, descent.gradient)
-        if logp >= state.logp + ARMIJO * length * decrement and finite(descent.gradient, n):
-            remember(descent, state)
-            copy(descent.position, state.position, n)
-            copy(descent.gradient, state.gradient, n)
+            lbfgs.position[i] = state.position[i] + length * lbfgs.direction[i]
+        logp = evaluate_scaled(climber, ascents.coordinates, start, lbfgs.position, lbfgs.gradient)
+        if logp >= state.logp + ARMIJO * length * decrement and finite(lbfgs.gradient, n):
+            remember(lbfgs, state)
+            copy(lbfgs.position, state.position, n)
+            copy(lbfgs.gradient, state.gradient, n)
             state.logp = logp
             return True
         # the top of the parabola through both log densities and the slope at the first
@@ -189,7 +189,7 @@ def step_uphill(
 def ascend(climber: Climber, ascents: Ascents, row: i64) -> None:
     """One ascent, from its point to near a mode or as far as its evaluations reach."""
     state = climber.scaled
-    descent = climber.descent
+    lbfgs = climber.lbfgs
     n = state.dimension
     start = ascents.points[row * n :]
     last = climber.density.evaluations + ascents.most
@@ -197,20 +197,20 @@ def ascend(climber: Climber, ascents: Ascents, row: i64) -> None:
     ascents.decrements[row] = inf
     if not enter_support(climber, ascents, start, last):
         return
-    descent.pairs = 0
+    lbfgs.pairs = 0
     decrement = inf
     climbing = True
     while climbing:
-        point_uphill(descent, state)
-        decrement = inner(state.gradient, descent.direction, n)
+        point_uphill(lbfgs, state)
+        decrement = inner(state.gradient, lbfgs.direction, n)
         if not isfinite(decrement) or decrement <= 0.0:
             break
-        informed = descent.pairs >= min(INFORMED, n) and decrement < ascents.tolerance
-        if informed or (descent.pairs > 0 and decrement < EXHAUSTED * ascents.tolerance):
+        informed = lbfgs.pairs >= min(INFORMED, n) and decrement < ascents.tolerance
+        if informed or (lbfgs.pairs > 0 and decrement < EXHAUSTED * ascents.tolerance):
             break
-        norm = sqrt(inner(descent.direction, descent.direction, n))
+        norm = sqrt(inner(lbfgs.direction, lbfgs.direction, n))
         length = min(1.0, ascents.longest[row] / norm)
-        if descent.pairs == 0:
+        if lbfgs.pairs == 0:
             length = min(length, 1.0 / norm)
         climbing = step_uphill(climber, ascents, start, length, decrement, last)
     place(climber, ascents.coordinates, start, state.position)

@@ -36,8 +36,6 @@ def record(cls: type[Class]) -> type[Class]:
     exchanges them among instances, these must stay alive together.
     """
     names = tuple(cls.__annotations__)
-    if not names:
-        raise NativeError(f"record {cls.__name__} needs at least one annotated field")
     defaults = {name: vars(cls)[name] for name in names if name in vars(cls)}
     made = type(cls.__name__, (NativeRecord,), {k: v for k, v in vars(cls).items() if k not in _GENERATED})
     made.__native_record__ = _Layout(cls, names, defaults)  # type: ignore[attr-defined]  # found by native_type
@@ -119,7 +117,7 @@ class NativeRecord:
         fields = layout(type(self))
         if named or len(values) != len(fields.names):
             values = fields.in_order(values, named)
-        self._slots = np.zeros(len(values), np.int64)
+        self._slots = np.zeros(max(len(values), 1), np.int64)  # an address of its own for an empty record, too
         self._floats = self._slots.view(np.float64)
         self._address = int(self._slots.ctypes.data)  # kept: NumPy takes as long to tell as to make the array
         self._objects = [None] * len(values)
@@ -153,7 +151,7 @@ class RecordRows(Generic[Class]):
         self.cls = cls
         self.capacity = capacity
         self.count = 0
-        self._slots = np.zeros((capacity, len(layout(cls).names)), np.int64)
+        self._slots = np.zeros((capacity, max(len(layout(cls).names), 1)), np.int64)
         self._begin = int(self._slots.ctypes.data)
         self.step = self._slots.strides[0]
         self._kept: dict[int, Any] = {}

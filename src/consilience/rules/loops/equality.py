@@ -6,9 +6,9 @@ States of a loop on leaves of its own in, one leaf for each class of equal ones 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from consilience.ir import Node, substitute
+from consilience.ir import Node, substitute, topological
 from consilience.rewrite.engine import Rewriting
 from consilience.rewrite.rule import RuleTable
 
@@ -38,13 +38,40 @@ def equal_states(states: Mapping[Node, tuple[Node, Node]]) -> dict[Node, Node]:
 
 
 def alike(states: Mapping[Node, tuple[Node, Node]]) -> list[list[Node]]:
-    """Leaves that begin equal and are followed by the same op of the same kinds of operands: they may be equal."""
-    classes: dict[object, list[Node]] = {}
-    for leaf, (initial, following) in states.items():
-        operands = frozenset(Counter(None if i in states else i.op for i in following.inputs).items())
-        key = (initial, leaf.type, None if following in states else following.op, operands)
-        classes.setdefault(key, []).append(leaf)
-    return list(classes.values())
+    """Leaves that may be equal: they begin equal, and no operand of what follows tells them apart.
+
+    An operand that depends on no leaf in question is itself; of others the kind counts.
+    """
+    groups = _grouped(states, lambda leaf: (states[leaf][0], leaf.type))
+    while True:
+        open_leaves = {leaf for group in groups if len(group) > 1 for leaf in group}
+        if not open_leaves:
+            return groups
+        number = {leaf: i for i, group in enumerate(groups) for leaf in group}
+        reached = set(open_leaves)
+        for node in topological([states[leaf][1] for leaf in open_leaves]):
+            if any(operand in reached for operand in node.inputs):
+                reached.add(node)
+
+        def kind(node: Node, number: dict[Node, int] = number, reached: set[Node] = reached) -> object:
+            return number.get(node, node.op if node in reached else node)
+
+        def key(leaf: Node, number: dict[Node, int] = number) -> object:
+            following = states[leaf][1]
+            operands = frozenset(Counter(map(kind, following.inputs)).items())
+            return number[leaf], kind(following), operands
+
+        split = _grouped(states, key)
+        if len(split) == len(groups):
+            return groups
+        groups = split
+
+
+def _grouped(leaves: Iterable[Node], key: Callable[[Node], object]) -> list[list[Node]]:
+    groups: dict[object, list[Node]] = {}
+    for leaf in leaves:
+        groups.setdefault(key(leaf), []).append(leaf)
+    return list(groups.values())
 
 
 def arranged(outputs: Sequence[Node]) -> list[Node]:

@@ -20,7 +20,7 @@ from consilience.errors import MissingRuleError, NullTypeGradError
 from consilience.ir import Node, constant, constant_value
 from consilience.ir.side_tables import describe
 from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient, apply, cast
-from consilience.ops.parameter_check import ParameterCheck
+from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.scalar import DRAWS
 from consilience.transforms.gradient.index import zeros_like
 from consilience.transforms.gradient.mask import keep, through_mask
@@ -73,8 +73,9 @@ def _altered(node: Node, g: Node, position: int) -> Node | None:
             )
 
 
+@partial_of(Asserted)
 @partial_of(ParameterCheck)
-def _parameter_check(node: Node, g: Node, position: int) -> Node | None:
+def _checked(node: Node, g: Node, position: int) -> Node | None:
     return g if position == 0 else None
 
 

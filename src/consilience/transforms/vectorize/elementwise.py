@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from consilience.ir import Node
 from consilience.ir.types import Shape
 from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient
-from consilience.ops.parameter_check import ParameterCheck
+from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.transforms.vectorize.table import Operand, batched_form
 
 
@@ -25,6 +25,7 @@ def _same(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
     return Node(node.op, operands[0].value)
 
 
+@batched_form(Asserted)
 @batched_form(ParameterCheck)
-def _parameter_check(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
+def _checked(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
     return Node(node.op, *(operand.full(batch) for operand in operands))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from consilience.inference import NUTS
 from consilience.inference.density import Inputs, Outputs, evaluate, open_density
-from consilience.inference.descent import MOST_EVALUATIONS, descend, new_descent
+from consilience.inference.lbfgs import MOST_EVALUATIONS, lbfgs_initialization, new_lbfgs
 from consilience.inference.nuts_chain import NutsCommand
 from consilience.inference.point import new_point, start
 from consilience.inference.streams import chain_key
@@ -42,7 +42,7 @@ def climb(target: Any, position: Vector, stop: NDArray[np.int64] | None = None) 
     point = new_point(1, position, vectors)
     assert start.compiled(point, density)
     begun = point.logp
-    descend.compiled(new_descent(vectors), density, point)
+    lbfgs_initialization.compiled(new_lbfgs(vectors), density, point)
     return Climb(begun, point.logp, np.array(point.position), np.array(point.gradient), density.evaluations - 1)
 
 
@@ -188,14 +188,14 @@ def test_a_stop_ends_the_climb_after_at_most_one_more_evaluation(begin: tuple[fl
     assert end.logp == pytest.approx(expected, rel=1e-14)
 
 
-def test_chains_descend_only_when_asked_to() -> None:
+def test_chains_begin_with_l_bfgs_only_when_asked_to() -> None:
     """`begin` climbs, from far away to where draws lie; without being asked it stays at its starting point."""
     target = correlated_normal(10, 4)
     begin = 1e3 * np.random.default_rng(5).standard_normal(10)
     places = []
     for asked in (False, True):
         chain = NUTS().chain(target, begin, chain_key(1, 0), 0, np.zeros(1, np.int64))
-        chain.begin(NutsCommand(descend=asked))
+        chain.begin(NutsCommand(initialize=asked))
         places.append(np.asarray(chain.snapshot()["position"]))
     np.testing.assert_array_equal(places[0], begin)
     centred = places[1] - target.mean

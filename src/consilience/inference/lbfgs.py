@@ -25,7 +25,7 @@ TYPICAL_POINTS = 2  # in a row
 
 
 @record
-class Descent:
+class LBFGS:
     """Scratch memory for a climb.
 
     moves, turns    differences of positions and of gradients along the way, f64[HISTORY, stride], as a ring
@@ -45,9 +45,9 @@ class Descent:
     gradient: Array[f64]
 
 
-def new_descent(vectors: Vectors) -> Descent:
+def new_lbfgs(vectors: Vectors) -> LBFGS:
     """Fresh scratch memory."""
-    return Descent(
+    return LBFGS(
         moves=vectors.rows(HISTORY),
         turns=vectors.rows(HISTORY),
         curvatures=np.zeros(HISTORY),
@@ -69,67 +69,67 @@ def inner(x: Array[f64], y: Array[f64], dimension: i64) -> f64:
 
 
 @native(rare=True)
-def point_uphill(descent: Descent, point: Point) -> None:
+def point_uphill(lbfgs: LBFGS, point: Point) -> None:
     """direction = H gradient, by the two loops over the pairs (Nocedal 1980)."""
     n = point.dimension
-    direction = descent.direction
+    direction = lbfgs.direction
     copy(point.gradient, direction, n)
-    first = max(0, descent.pairs - HISTORY)
-    pair = descent.pairs - 1
+    first = max(0, lbfgs.pairs - HISTORY)
+    pair = lbfgs.pairs - 1
     while pair >= first:
         slot = pair % HISTORY
-        move = descent.moves[slot * point.stride :]
-        turn = descent.turns[slot * point.stride :]
-        weight = inner(move, direction, n) / descent.curvatures[slot]
-        descent.weights[slot] = weight
+        move = lbfgs.moves[slot * point.stride :]
+        turn = lbfgs.turns[slot * point.stride :]
+        weight = inner(move, direction, n) / lbfgs.curvatures[slot]
+        lbfgs.weights[slot] = weight
         for i in range(n):
             direction[i] -= weight * turn[i]
         pair -= 1
-    if descent.pairs > 0:
-        newest = (descent.pairs - 1) % HISTORY
-        turn = descent.turns[newest * point.stride :]
-        scale = descent.curvatures[newest] / inner(turn, turn, n)
+    if lbfgs.pairs > 0:
+        newest = (lbfgs.pairs - 1) % HISTORY
+        turn = lbfgs.turns[newest * point.stride :]
+        scale = lbfgs.curvatures[newest] / inner(turn, turn, n)
         for i in range(n):
             direction[i] *= scale
-    for pair in range(first, descent.pairs):
+    for pair in range(first, lbfgs.pairs):
         slot = pair % HISTORY
-        move = descent.moves[slot * point.stride :]
-        turn = descent.turns[slot * point.stride :]
-        weight = descent.weights[slot] - inner(turn, direction, n) / descent.curvatures[slot]
+        move = lbfgs.moves[slot * point.stride :]
+        turn = lbfgs.turns[slot * point.stride :]
+        weight = lbfgs.weights[slot] - inner(turn, direction, n) / lbfgs.curvatures[slot]
         for i in range(n):
             direction[i] += weight * move[i]
 
 
 @native(rare=True)
-def remember(descent: Descent, point: Point) -> None:
+def remember(lbfgs: LBFGS, point: Point) -> None:
     """Store the pair from the state to the point reached, if the density curves the right way there."""
     n = point.dimension
-    slot = descent.pairs % HISTORY
-    move = descent.moves[slot * point.stride :]
-    turn = descent.turns[slot * point.stride :]
+    slot = lbfgs.pairs % HISTORY
+    move = lbfgs.moves[slot * point.stride :]
+    turn = lbfgs.turns[slot * point.stride :]
     for i in range(n):
-        move[i] = descent.position[i] - point.position[i]
-        turn[i] = point.gradient[i] - descent.gradient[i]
+        move[i] = lbfgs.position[i] - point.position[i]
+        turn[i] = point.gradient[i] - lbfgs.gradient[i]
     curvature = inner(move, turn, n)
     if curvature > 1e-12 * sqrt(inner(move, move, n) * inner(turn, turn, n)):
-        descent.curvatures[slot] = curvature
-        descent.pairs += 1
+        lbfgs.curvatures[slot] = curvature
+        lbfgs.pairs += 1
 
 
 @native(rare=True)
-def descend(descent: Descent, density: Density, point: Point) -> None:
+def lbfgs_initialization(lbfgs: LBFGS, density: Density, point: Point) -> None:
     """Climb from the state, whose log density and gradient are finite, towards the typical set."""
     n = point.dimension
-    descent.pairs = 0
+    lbfgs.pairs = 0
     begun = density.evaluations
     typical = 0
     climbing = True
     while climbing and not stopped(density):
-        point_uphill(descent, point)
-        decrement = inner(point.gradient, descent.direction, n)
+        point_uphill(lbfgs, point)
+        decrement = inner(point.gradient, lbfgs.direction, n)
         # The first direction is the gradient itself, which has no scale.
         length = 1.0
-        if descent.pairs == 0:
+        if lbfgs.pairs == 0:
             length = 1.0 / max(sqrt(inner(point.gradient, point.gradient, n)), 1e-300)
         elif decrement <= float(n):
             typical += 1
@@ -137,7 +137,7 @@ def descend(descent: Descent, density: Density, point: Point) -> None:
             typical = 0
         if decrement <= 0.0 or not isfinite(decrement):
             break
-        if descent.pairs >= FEWEST_UPDATES and typical >= TYPICAL_POINTS:
+        if lbfgs.pairs >= FEWEST_UPDATES and typical >= TYPICAL_POINTS:
             break
         climbing = False
         trial = 0
@@ -148,13 +148,13 @@ def descend(descent: Descent, density: Density, point: Point) -> None:
             and not stopped(density)
         ):
             for i in range(n):
-                descent.position[i] = point.position[i] + length * descent.direction[i]
-            logp = evaluate(density, descent.position, descent.gradient)
+                lbfgs.position[i] = point.position[i] + length * lbfgs.direction[i]
+            logp = evaluate(density, lbfgs.position, lbfgs.gradient)
             gained = logp >= point.logp + ARMIJO * length * decrement
-            if gained and finite(descent.gradient, n):
-                remember(descent, point)
-                copy(descent.position, point.position, n)
-                copy(descent.gradient, point.gradient, n)
+            if gained and finite(lbfgs.gradient, n):
+                remember(lbfgs, point)
+                copy(lbfgs.position, point.position, n)
+                copy(lbfgs.gradient, point.gradient, n)
                 point.logp = logp
                 climbing = True
             length *= 0.3 if trial < 3 else 0.1

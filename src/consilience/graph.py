@@ -1,0 +1,76 @@
+"""Graphs taken apart and changed, under the names of `pytensor.graph`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from consilience.errors import GraphError
+from consilience.ir import Constant, Input, Node, Shared, topological
+from consilience.ir.lengths import substitute
+from consilience.ir.side_tables import describe
+from consilience.ops import as_tensor
+from consilience.transforms.vectorize import vectorize_graph
+
+__all__ = [
+    "ancestors",
+    "clone_replace",
+    "explicit_graph_inputs",
+    "graph_inputs",
+    "graph_replace",
+    "vectorize_graph",
+]
+
+
+def clone_replace(
+    output: Node | Sequence[Node], replace: Mapping[Node, Any] | Iterable[tuple[Node, Any]] | None = None
+) -> Any:
+    """The outputs with some nodes in place of others, all at once; graphs are frozen, so nothing else is copied."""
+    single = isinstance(output, Node)
+    outputs: list[Node] = [output] if isinstance(output, Node) else list(output)
+    pairs = dict(replace or {})
+    for old, new in pairs.items():
+        if isinstance(new, Node) and new.dtype != old.dtype:
+            raise GraphError(f"{describe(old)} can be replaced by an expression of its dtype, got {describe(new)}.")
+    found = substitute(outputs, {old: as_tensor(new) for old, new in pairs.items()})
+    return found[0] if single else found
+
+
+def graph_replace(
+    outputs: Node | Sequence[Node],
+    replace: Mapping[Node, Any] | Iterable[tuple[Node, Any]] | None = None,
+    *,
+    strict: bool = True,
+) -> Any:
+    """As `clone_replace`; with `strict`, nodes that the outputs do not depend on raise ValueError."""
+    listed = [outputs] if isinstance(outputs, Node) else list(outputs)
+    if strict:
+        there = set(topological(listed))
+        missing = next((old for old in dict(replace or {}) if old not in there), None)
+        if missing is not None:
+            raise ValueError(f"the outputs do not depend on {describe(missing)}; leave it out, or pass `strict=False`.")
+    return clone_replace(outputs, replace)
+
+
+def ancestors(graphs: Iterable[Node], blockers: Iterable[Node] | None = None) -> Iterator[Node]:
+    """All nodes that the graphs depend on, themselves included; those behind `blockers` are left out."""
+    return iter(topological(graphs, stop=_stops(blockers)))
+
+
+def graph_inputs(graphs: Iterable[Node], blockers: Iterable[Node] | None = None) -> Iterator[Node]:
+    """Nodes without inputs that the graphs depend on: variables, shared variables and constants."""
+    return (node for node in ancestors(graphs, blockers) if not node.inputs)
+
+
+def explicit_graph_inputs(graph: Node | Iterable[Node]) -> Iterator[Node]:
+    """The variables that a function of these graphs needs as inputs: neither constants nor shared variables."""
+    graphs = [graph] if isinstance(graph, Node) else list(graph)
+    return (
+        node
+        for node in graph_inputs(graphs)
+        if isinstance(node.op, Input) and not isinstance(node.op, Shared | Constant)
+    )
+
+
+def _stops(blockers: Iterable[Node] | None) -> Callable[[Node], bool] | None:
+    return None if blockers is None else set(blockers).__contains__

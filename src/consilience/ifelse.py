@@ -1,0 +1,21 @@
+"""Lazy branches under the name of PyTensor's module: `from consilience.ifelse import ifelse`, or the module called."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from consilience.ops.control import cond, ifelse
+
+__all__ = ["cond", "ifelse"]
+
+
+class _Callable(ModuleType):
+    """This module, which may be called as the function that it is named after."""
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        return ifelse(*arguments, **keywords)
+
+
+sys.modules[__name__].__class__ = _Callable

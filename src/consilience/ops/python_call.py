@@ -1,0 +1,72 @@
+"""Functions of NumPy arrays as ops: results of declared types, computed by Python.
+
+A callable with its types in, nodes out. Backends call it with the interpreter's lock; it must be pure, since equal
+calls are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.errors import DtypeError, ShapeError
+from consilience.ir import Node, Op, TensorType, TupleType, Type, numpy_dtype
+from consilience.record import Record
+
+Array = npt.NDArray[Any]
+
+
+class PythonFunction(Record, eq=False):
+    """A callable of arrays.
+
+    function   of one array per operand; gives one array, or a list or tuple of them
+    name       for messages
+    gradient   of the operands and of one cotangent per result; gives one cotangent per operand, None for zeros
+    """
+
+    function: Callable[..., Any]
+    name: str
+    gradient: Callable[..., Any] | None = None
+
+
+class PythonCall(Op):
+    """Results of a function of arrays, of the types in `results`."""
+
+    function: PythonFunction
+    results: tuple[TensorType, ...]
+
+    def result_type(self, *inputs: Node) -> Type:
+        return TupleType(self.results)
+
+    def __repr__(self) -> str:
+        return f"python({self.function.name})"
+
+
+def called(op: PythonCall, operands: Sequence[Array], shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """The arrays that the function gives, checked.
+
+    operands   read-only copies are passed on
+    shapes     of the results
+    raises     ShapeError and DtypeError where the function gives another number, shape or kind of arrays than declared
+    """
+    given = [np.array(a) for a in operands]
+    for array in given:
+        array.setflags(write=False)
+    found = op.function.function(*given)
+    listed = list(found) if isinstance(found, list | tuple) else [found]
+    title = f"the Python function `{op.function.name}`"
+    if len(listed) != len(op.results):
+        raise ShapeError(f"{title} was declared with {len(op.results)} results and gave {len(listed)}.")
+    checked = []
+    for i, (value, of, shape) in enumerate(zip(listed, op.results, shapes, strict=True)):
+        array = np.asarray(value)
+        wanted = numpy_dtype(of.dtype)
+        if array.shape != shape:
+            raise ShapeError(f"{title} was declared to give an array of shape {shape} (result {i}), got {array.shape}.")
+        if not np.can_cast(array.dtype, wanted, "same_kind"):
+            raise DtypeError(f"{title} was declared to give {of.dtype} (result {i}), got {array.dtype}.")
+        checked.append(np.asarray(array, wanted))
+    return checked

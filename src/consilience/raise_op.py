@@ -1,0 +1,34 @@
+"""Conditions that are checked when a function runs, under the name of PyTensor's module."""
+
+from __future__ import annotations
+
+from consilience.errors import ShapeError
+from consilience.ir import Node
+from consilience.ir.side_tables import describe
+from consilience.ops import TensorLike, apply, as_tensor, reduce
+from consilience.ops.parameter_check import Asserted
+
+__all__ = ["Assert", "assert_op"]
+
+
+class Assert:
+    """`Assert(message)(value, *conditions)` is the value, and fails where a condition does not hold for all elements.
+
+    The function then raises AssertionError with the message. A value that nobody needs is not checked.
+    """
+
+    def __init__(self, msg: str = "an assertion failed.") -> None:
+        self.msg = str(msg)
+
+    def __call__(self, value: TensorLike, *conditions: TensorLike) -> Node:
+        result = as_tensor(value)
+        for condition in conditions:
+            node = as_tensor(condition)
+            if node.dtype == "key":
+                raise ShapeError(f"a condition was needed, got {describe(node)}.")
+            truth = node if node.dtype == "bool" else apply("neq", node, 0)
+            result = Node(Asserted(self.msg), result, reduce("all", truth) if truth.ndim else truth)
+        return result
+
+
+assert_op = Assert()

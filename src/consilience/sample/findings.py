@@ -1,0 +1,98 @@
+"""What is to be said of a run that ended: its draws and its verdict enter, warnings leave."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from consilience import diagnostics
+from consilience.backends.callback import FAILURES
+from consilience.diagnostics.divergence_location import describe
+from consilience.errors import ConsilienceWarning, ConvergenceWarning
+from consilience.model.model import Model
+from consilience.model.reparametrization import centred_hierarchies
+from consilience.run import Run
+
+if TYPE_CHECKING:
+    from consilience.sample.work import Work
+
+
+def warn(work: Work, run: Run, stacklevel: int) -> None:
+    """Say what is to be known of the run; only a converged one is silent."""
+    if run.interrupted:
+        print(f"Sampling was interrupted: the first {run.draws.shape[1]} draws of each chain are kept.")
+    for note in run.notes:
+        warnings.warn(f"{note}.", ConsilienceWarning, stacklevel=stacklevel + 1)
+    for name in run.constants:
+        message = f"`{name}` has the same value in all draws; it is not watched."
+        warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
+    if work.checkpoint is not None and work.checkpoint.fault is not None:
+        message = f"the checkpoint was not written to the end: {work.checkpoint.fault}"
+        warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
+    if FAILURES:
+        first = FAILURES[0]
+        message = (
+            f"a Python function of the model raised at {len(FAILURES)} points, which counted as points of density 0; "
+            f"the first time: {type(first).__name__}: {first}"
+        )
+        FAILURES.clear()
+        warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
+    if not work.result.checks or (not run.draws.shape[1] and run.interrupted):
+        return
+    for message in findings(work, run):
+        warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
+
+
+def findings(work: Work, run: Run) -> Iterable[str]:
+    """Why the draws should not be trusted as they are: the verdict, and what the statistics add to it."""
+    where = divergence_location(work, run)
+    verdict = run.verdict
+    told = verdict.reason
+    match verdict.status:
+        case "converged":
+            if verdict.reason:
+                yield f"The run has converged, but {verdict.reason}."
+        case "converged_with_divergences":
+            told += "divergences"
+            yield (
+                f"The run has converged, but {verdict.reason}. The sampler could not follow the posterior in some "
+                f"region, so the estimates may be biased. {where} Increase `target_accept` or reparameterize."
+            )
+        case "chains_disagree":
+            yield f"The chains disagree: {verdict.reason}."
+        case "not_converged":
+            extra = f" {where}" if "divergences" in verdict.reason and where else ""
+            yield (
+                f"The run has not converged: {verdict.reason}.{extra} The draws should not be trusted as they "
+                "are. Go on with `result.extend(target_ess=…)` if what is missing are draws; reparameterize if "
+                "chains mix badly."
+            )
+    if run.draws.shape[1]:
+        for finding in diagnostics.inspect({}, run.statistics):
+            if finding.kind == "divergences" and finding.kind not in told:
+                yield f"{finding.message} {where}".rstrip()
+            elif finding.kind == "treedepth" or (finding.kind == "ebfmi" and "E-BFMI" not in told):
+                yield finding.message
+
+
+def divergence_location(work: Work, run: Run) -> str:
+    """In words, where in parameter space the divergences are."""
+    places = [d.begins for d in run.divergences]
+    if not sum(map(len, places)):
+        return ""
+    names = work.running.supervisor.controller.setting.monitored.names
+    where = describe(names, run.draws.reshape(-1, run.draws.shape[2]), np.concatenate(places))
+    return f"{where} {other_coordinates(work.model)}".strip()
+
+
+def other_coordinates(model: Model) -> str:
+    """In words, which variables to write in other coordinates; empty where there are none."""
+    names = centred_hierarchies(model)
+    if not names:
+        return ""
+    listed = ", ".join(f"`{name}`" for name in names)
+    scales = "has a scale that is estimated, too" if len(names) == 1 else "have scales that are estimated, too"
+    return f"{listed} {scales}: `pm.noncenter(model, {names})` is the same model in coordinates that may suit better."

@@ -1,0 +1,116 @@
+"""From the draws of a run on the unconstrained space to a tree of named arrays with all that is known of the run."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.model.log_density import ModelDensity
+from consilience.native import target
+from consilience.record import as_plain
+from consilience.run import Run
+from consilience.sample.data import constant_data, observed_data
+from consilience.sample.parallel import in_parallel
+from consilience.storage.datatree import branches
+from consilience.storage.deferred import Deferred
+
+if TYPE_CHECKING:
+    from consilience.sample.tree import Posterior
+    from consilience.sample.work import Work
+
+Array = npt.NDArray[Any]
+
+
+def tree(work: Work, run: Run) -> Posterior:
+    """The draws and all that is known of the run."""
+    from consilience.sample.tree import Posterior
+
+    began = time.perf_counter()
+    posterior = named(work, run.draws, work.result.lazily)
+    about = attributes(work, run, time.perf_counter() - began)
+    model = work.model
+    groups = {
+        "posterior": posterior,
+        "sample_stats": run.statistics,
+        "observed_data": observed_data(model),
+        "constant_data": constant_data(model),
+    }
+    if work.options.keep_tuning and run.warmup_draws.shape[1]:
+        groups |= {
+            "warmup_posterior": named(work, run.warmup_draws, work.result.lazily),
+            "warmup_sample_stats": run.warmup_statistics,
+        }
+    coords = {**model.coords, "chain": list(run.chains)}
+    return Posterior.of(branches(groups, coords, model.named_vars_to_dims, about), work)
+
+
+def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
+    """Draws (chain, draw, coordinate) as named arrays (chain, draw, …).
+
+    lazily   deterministics are computed when they are looked at
+    """
+    chains, count, dimension = draws.shape
+    flat = np.ascontiguousarray(draws).reshape(chains * count, dimension)
+    derived = [name for name in work.result.names if name in work.model.named_deterministics]
+    expanded = work.density.expand(flat, bool(derived) and not lazily)
+    arrays: dict[str, Any] = {
+        name: values.reshape(chains, count, *values.shape[1:]) for name, values in expanded.items()
+    }
+    if lazily:
+        arrays |= {name: deferred(work.density, draws, name) for name in derived}
+    return {name: arrays[name] for name in work.result.names}
+
+
+def deferred(density: ModelDensity, draws: Array, name: str) -> Deferred:
+    """A deterministic of draws (chain, draw, coordinate), to be computed when it is looked at."""
+    shape, dtype = density.shape_of(name)
+
+    def compute(chains: Array, places: Array) -> Array:
+        some = draws[np.ix_(chains, places)]
+        values = in_parallel(lambda part: density.expand(part, [name])[name], some.reshape(-1, some.shape[2]))
+        return values.reshape(*some.shape[:2], *shape)
+
+    return Deferred((*draws.shape[:2], *shape), dtype, compute)
+
+
+def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]:
+    """What explains the run and lets it be repeated."""
+    density = work.density
+    spent = max(sum(run.chain_seconds), 1e-12)
+    tuning = run.seconds * min(1.0, run.tuning_seconds / spent)
+    # A density that was compiled before cost nothing now.
+    build = 0.0
+    if work.compile_seconds >= density.compile_seconds:
+        build = min(density.graph_seconds, work.compile_seconds)
+    return {
+        "status": run.verdict.status,
+        "reason": run.verdict.reason,
+        "worst": run.verdict.worst,
+        "gradients": sum(run.evaluations),
+        "gradients_warmup": run.tuning_evaluations,
+        "tuning_steps": run.tuned,
+        "retuned": int("divergences" in run.restarts),
+        "restarts": json.dumps(run.restarts),
+        "notes": json.dumps(run.notes),
+        "warmup_windows": json.dumps([as_plain(w) for w in run.windows]),
+        "last_check": json.dumps(None if run.check is None else as_plain(run.check)),
+        "metric_rank": run.rank,
+        "step_size": [t.step_size for t in run.tuning],
+        "seed": run.seed,
+        "sampler": type(work.kernel).__name__,
+        "settings": repr(work.kernel),
+        "options": json.dumps(as_plain(work.options)),
+        "vector_lanes": target.host().lanes,
+        "interrupted": int(run.interrupted),
+        "sampling_time": run.seconds,
+        "time_build": build,
+        "time_compile": work.compile_seconds - build + work.running.waited_seconds,
+        "time_warmup": tuning,
+        "time_sampling": run.seconds - tuning,
+        "time_checks": run.check_seconds,
+        "time_deterministics": expand_seconds,
+    }

@@ -1,0 +1,87 @@
+"""Going on with a run that was cut off: its checkpoint and its model enter, the result of the whole run leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from consilience import storage
+from consilience.errors import SamplingError
+from consilience.events import Listener
+from consilience.inference import NUTS
+from consilience.model.model import Model, modelcontext
+from consilience.model.signature import signature
+from consilience.record import replace
+from consilience.run import checkpoint as checkpoints
+from consilience.run import launch
+from consilience.run.thread_pool import threads
+from consilience.sample.background import BackgroundSampling
+from consilience.sample.identity import identity, options_from
+from consilience.sample.monitoring import monitored_of
+from consilience.sample.properness import properness
+from consilience.sample.result_options import ResultOptions
+from consilience.sample.separate_modes import SeparateModes
+from consilience.sample.step_methods import DivisibleDensity, kernel_from
+from consilience.sample.work import Work, compiled
+
+
+def resume(
+    path: str | Path,
+    model: Model | None = None,
+    *,
+    cores: int | None = None,
+    max_time: float | None = None,
+    progressbar: bool = True,
+    callback: Listener | None = None,
+    blocking: bool = True,
+) -> Any:
+    """Go on with a run that was sampled with `checkpoint=path` and cut off, by Ctrl-C, a crash or the end of a machine.
+
+    The draws are those of a run that was never cut off, bit for bit. A run that had ended gives its result.
+
+    path      the file given as `checkpoint`
+    model     the same model with the same data, defined as then
+    max_time  seconds for what is left of the run; the limit of the run that was cut off does not count any more
+    returns   as `sample`; the other arguments are as there
+    raises    StorageError where there is no checkpoint or it is damaged; SamplingError, with the reasons, where model,
+              data, version or machine differ
+    """
+    owner = modelcontext(model)
+    saved, about, state = checkpoints.read(path)
+    result = ResultOptions.of(about)
+    storage.prepare()
+    density, compile_seconds = compiled(owner)
+    options = options_from(saved["options"])
+    kernel = kernel_from(saved["kernel"])
+    chains, seed = int(saved["chains"]), int(saved["seed"])
+    present = identity(signature(density), kernel, options, chains, seed)
+    differences = list(checkpoints.differences(saved, present))
+    if differences:
+        raise SamplingError(
+            f"the run in {str(path)!r} cannot be resumed with the same draws: {'; '.join(differences)}. Define the "
+            "model and its data as they were, or sample anew with `overwrite=True`."
+        )
+    options = replace(options, max_time=max_time)
+    monitored = monitored_of(owner, density, result)
+    if isinstance(kernel, NUTS):
+        monitored = replace(monitored, improper=properness(density, monitored.names, threads(cores)))
+    if result.modes:
+        monitored = SeparateModes(density, monitored, seed, threads(cores)).told(monitored)
+    running = launch(
+        DivisibleDensity(density),
+        kernel,
+        np.zeros((chains, density.dimension)),  # where chains began does not matter: they go on where they were
+        options,
+        seed=seed,
+        cores=cores,
+        monitored=monitored,
+        operations=density.operations,
+    )
+    supervisor = running.supervisor
+    supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.controller, supervisor.workers)
+    work = Work(owner, density, kernel, options, result, running, compile_seconds, supervisor.keep)
+    work.listeners, work.progressbar = [] if callback is None else [callback], bool(progressbar)
+    work.open_store(overwrite=True)
+    return work.run(stacklevel=2) if blocking else BackgroundSampling.begun(work)

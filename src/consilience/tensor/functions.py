@@ -1,0 +1,261 @@
+"""Functions with a derivative or a batched form of the user's, and functions of NumPy arrays, as expressions.
+
+Names and meanings of PyTensor (`OpFromGraph`, `wrap_py`, `as_op`) and of JAX (`custom_vjp`, `custom_vmap`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from consilience.errors import GraphError
+from consilience.ir import Dim, Input, Node, Region, TensorType, close, tensor_input, with_lengths
+from consilience.ir.dimension import Atom, Dimension, as_symbol
+from consilience.ir.side_tables import describe
+from consilience.ir.types import FLOATS
+from consilience.ops.call import Call, CustomBatching, matching
+from consilience.ops.control import Item
+from consilience.ops.elementwise import TensorLike, as_tensor, cast
+from consilience.ops.python_call import PythonCall, PythonFunction
+from consilience.tensor.keywords import export
+
+Rule = Callable[..., Any]
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _applied(
+    name: str,
+    operands: Sequence[Node],
+    leaves: Sequence[Node],
+    results: Sequence[Node],
+    pull: Callable[[list[Node], list[Node], list[Node]], Sequence[Any]] | None,
+    batched: CustomBatching | None,
+) -> list[Node]:
+    """Results of a call; what the function reads from around it becomes a further operand."""
+    body, inside = close(results, leaves)
+    given = dict(zip(leaves, operands, strict=True))
+    every = [given.get(i, i) for i in inside]
+    pullback: Region | None = None
+    if pull is not None:
+        made = [tensor_input(r.dtype, r.static_shape) for r in results]
+        seeds = [tensor_input(r.dtype, r.static_shape) for r in results]
+        found = matching(_given(pull(list(leaves), made, seeds), leaves), leaves, "the derivative", name)
+        others = [i for i in inside if i not in given]
+        zeros = [cast(i * 0, i.dtype) if i.dtype in FLOATS else i for i in others]
+        pullback, outer = close([*found, *zeros], [*inside, *made, *seeds])
+        extra = [i for i in outer if i not in (*inside, *made, *seeds)]
+        if extra:
+            raise GraphError(
+                f"the derivative of `{name}` reads {describe(extra[0])}, which the function does not; pass it as an "
+                "input."
+            )
+    node = Node(Call(name, body, pullback, batched), *every)
+    return [Node(Item(k), node) for k in range(len(results))]
+
+
+def _given(cotangents: Any, leaves: Sequence[Node]) -> list[Any]:
+    """Cotangents as tensors; None is zero."""
+    listed = _listed(cotangents)
+    return [
+        cast(leaf * 0, leaf.dtype) if c is None else as_tensor(c) for c, leaf in zip(listed, leaves, strict=False)
+    ] + [as_tensor(c) for c in listed[len(leaves) :]]
+
+
+class _Custom:
+    """A function of tensors that is called as it was, with rules of its own."""
+
+    def __init__(self, function: Rule) -> None:
+        self.function = function
+        self.forward: Rule | None = None
+        self.backward: Rule | None = None
+        self.batching: CustomBatching | None = None
+        self._inside: tuple[list[Node], list[Node]] | None = None  # while the derivative is written
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *arguments: TensorLike) -> Any:
+        name = getattr(self.function, "__name__", "function")
+        operands = [as_tensor(a) for a in arguments]
+        if self._inside is not None:
+            own, made = self._inside
+            if operands != own:
+                return self.function(*operands)
+            return made[0] if len(made) == 1 else tuple(made)
+        leaves = [tensor_input(o.dtype, o.static_shape) for o in operands]
+        given = self.function(*leaves)
+        results = [as_tensor(r) for r in _listed(given)]
+        pull = None if self.backward is None else self._pull
+        found = _applied(name, operands, leaves, results, pull, self.batching)
+        return type(given)(found) if isinstance(given, list | tuple) else found[0]
+
+    def _pull(self, leaves: list[Node], made: list[Node], seeds: list[Node]) -> Sequence[Any]:
+        assert self.forward is not None
+        assert self.backward is not None
+        self._inside = leaves, made
+        try:
+            outcome = self.forward(*leaves)
+        finally:
+            self._inside = None
+        if not isinstance(outcome, tuple) or len(outcome) != 2:
+            raise GraphError("the first function of `defvjp` must return (results, residuals).")
+        cotangent: Any = seeds if isinstance(outcome[0], list | tuple) else seeds[0]
+        found: Sequence[Any] = _listed(self.backward(outcome[1], cotangent))
+        return found
+
+
+class custom_vjp(_Custom):
+    """A function of tensors with a derivative of the user's, as `jax.custom_vjp`.
+
+        @pt.custom_vjp
+        def f(x): ...
+        f.defvjp(forward, backward)
+
+    forward    of the inputs: gives (results, residuals)
+    backward   of the residuals and the cotangents of the results: gives one cotangent per input, None for zero
+    """
+
+    def defvjp(self, fwd: Rule, bwd: Rule) -> None:
+        """Set both functions."""
+        self.forward, self.backward = fwd, bwd
+
+
+class custom_vmap(_Custom):
+    """A function of tensors with a batched form of the user's, as `jax.custom_batching.custom_vmap`.
+
+    The rule gets the length of the batch axis, which inputs are batched (along their first axis) and the inputs; it
+    gives the results and whether each is batched.
+    """
+
+    def def_vmap(self, rule: Rule) -> Rule:
+        """Set the rule; usable as a decorator."""
+        self.batching = CustomBatching(rule)
+        return rule
+
+
+class OpFromGraph:
+    """A function made of a graph, as PyTensor's: called with tensors, it gives the outputs for them.
+
+    inputs, outputs   variables and expressions of them; other variables are read from around it
+    inline            accepted; a function without derivative of its own is always written out
+    pullback          f(inputs, outputs, cotangents) -> one cotangent per input, None for zero; also as `lop_overrides`
+    name              for messages and pictures
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Node],
+        outputs: Sequence[Node],
+        *,
+        inline: bool = False,
+        pullback: Rule | None = None,
+        lop_overrides: Rule | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.inputs, self.outputs = list(inputs), list(outputs)
+        self.name = name or "OpFromGraph"
+        self.pullback = pullback or lop_overrides
+        for leaf in self.inputs:
+            if not isinstance(leaf, Node) or not isinstance(leaf.op, Input):
+                raise GraphError(f"inputs of `{self.name}` are variables such as `pt.vector('x')`, got {leaf!r}.")
+
+    def __call__(self, *arguments: TensorLike) -> Any:
+        """The outputs for other inputs: one, or a list."""
+        operands = [as_tensor(a) for a in arguments]
+        if len(operands) != len(self.inputs):
+            raise GraphError(f"`{self.name}` has {len(self.inputs)} inputs, got {len(operands)}.")
+        pull = None if self.pullback is None else self._pull
+        operands = matching(operands, self.inputs, "the call", self.name)
+        lengths: dict[Atom, Dim] = {}
+        for leaf, operand in zip(self.inputs, operands, strict=True):
+            pairs = zip(leaf.static_shape, operand.static_shape, strict=True)
+            lengths.update((symbol, n) for own, n in pairs if (symbol := as_symbol(own)) is not None)
+        nodes = with_lengths([*self.outputs, *self.inputs], lengths, frozenset(self.inputs))
+        outputs, inputs = nodes[: len(self.outputs)], nodes[len(self.outputs) :]
+        found = _applied(self.name, operands, inputs, outputs, pull, None)
+        return found[0] if len(found) == 1 else found
+
+    def _pull(self, leaves: list[Node], made: list[Node], seeds: list[Node]) -> Sequence[Any]:
+        assert self.pullback is not None
+        found: Sequence[Any] = _listed(self.pullback(leaves, made, seeds))
+        return found
+
+
+def wrap_py(
+    itypes: Any, otypes: Any, gradient: Callable[..., Any] | None = None, infer_shape: Callable[..., Any] | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: a function of NumPy arrays as a function of tensors, computed by Python in every call.
+
+    itypes        types of the inputs: variables such as `pt.dvector`, called or not, or `TensorType`s; one or a list
+    otypes        types of the results, of the same kinds; lengths that are None are those that `infer_shape` tells
+    gradient      of the inputs and of one cotangent per result, all arrays; gives one array per input, None for zeros
+    infer_shape   of the shapes of the inputs (tuples of lengths); gives a shape per result
+
+    The function must be pure: equal calls may be made once, and calls that nobody needs not at all. It runs with the
+    interpreter's lock. What it raises reaches the caller as it is.
+    """
+    wanted_inputs, wanted = [_type(t) for t in _listed(itypes)], [_type(t) for t in _listed(otypes)]
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        name = getattr(function, "__name__", "function")
+        of = PythonFunction(function, name, gradient)
+
+        @functools.wraps(function)
+        def call(*arguments: TensorLike) -> Any:
+            operands = [as_tensor(a) for a in arguments]
+            if len(operands) != len(wanted_inputs):
+                raise GraphError(f"`{name}` was declared with {len(wanted_inputs)} inputs, got {len(operands)}.")
+            fitted = [_fitted(o, t, name, i) for i, (o, t) in enumerate(zip(operands, wanted_inputs, strict=True))]
+            shapes = None if infer_shape is None else _listed(infer_shape(*(o.static_shape for o in fitted)))
+            node = Node(
+                PythonCall(of, tuple(_result(t, k, shapes, fitted, name) for k, t in enumerate(wanted))), *fitted
+            )
+            found = [Node(Item(k), node) for k in range(len(wanted))]
+            return found[0] if len(found) == 1 else found
+
+        return call
+
+    return decorate
+
+
+def as_op(itypes: Any, otypes: Any, infer_shape: Callable[..., Any] | None = None) -> Any:
+    """`wrap_py` under PyTensor's older name."""
+    return wrap_py(itypes, otypes, infer_shape=infer_shape)
+
+
+def _type(given: Any) -> TensorType:
+    """The type that a variable, a maker of variables or a type means."""
+    if isinstance(given, TensorType):
+        return given
+    node = given if isinstance(given, Node) else given()
+    of: TensorType = node.tensor_type
+    return of
+
+
+def _fitted(operand: Node, of: TensorType, name: str, position: int) -> Node:
+    if operand.ndim != len(of.shape):
+        raise GraphError(
+            f"input {position} of `{name}` was declared with {len(of.shape)} axes, got {describe(operand)}."
+        )
+    return operand if operand.dtype == of.dtype else cast(operand, of.dtype)
+
+
+def _result(of: TensorType, position: int, shapes: list[Any] | None, operands: Sequence[Node], name: str) -> TensorType:
+    """The type of a result, with lengths that are told or that inputs have."""
+    if shapes is not None:
+        told: tuple[Dim, ...] = tuple(shapes[position])
+        return TensorType(of.dtype, told)
+    if not any(isinstance(n, Dimension) for n in of.shape):
+        return of
+    same = [o for o in operands if o.ndim == len(of.shape)]
+    if not same:
+        raise GraphError(
+            f"the shape of result {position} of `{name}` is not known; give `infer_shape`, a function of the shapes of "
+            "the inputs, or a type with fixed lengths."
+        )
+    return TensorType(of.dtype, same[0].static_shape)
+
+
+export(globals(), "OpFromGraph as_op custom_vjp custom_vmap wrap_py")

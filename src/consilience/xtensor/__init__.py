@@ -1,0 +1,69 @@
+"""Tensors with named dims, after PyTensor's `xtensor` and xarray: `import consilience.xtensor as px`.
+
+In: tensors and arrays with a name per axis. Out: the plain expressions of `consilience.tensor`, made at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+from consilience import tensor as pt
+from consilience.xtensor import linalg as linalg
+from consilience.xtensor import math as math
+from consilience.xtensor.arrangement import broadcast_together, joined
+from consilience.xtensor.math import dot as dot
+from consilience.xtensor.named import Named
+from consilience.xtensor.variable import XTensorVariable as XTensorVariable
+from consilience.xtensor.variable import as_xtensor as as_xtensor
+from consilience.xtensor.variable import xtensor as xtensor
+
+__all__ = [
+    "XTensorVariable", "as_xtensor", "broadcast", "concat", "dot", "full_like", "grad", "linalg", "math", "ones_like",
+    "where", "xtensor", "zeros_like",
+]  # fmt: skip
+
+
+def where(cond: Any, x: Any, y: Any) -> XTensorVariable:
+    """x where a condition holds, y elsewhere; all aligned by name."""
+    return math.where(cond, x, y)
+
+
+def concat(xtensors: Sequence[Any], dim: str) -> XTensorVariable:
+    """Tensors joined along a dim; those without it are one element along it. A dim that none has comes first."""
+    return XTensorVariable(*joined([as_xtensor(x) for x in xtensors], dim))
+
+
+def broadcast(*args: Any, exclude: str | Sequence[str] | None = None) -> tuple[XTensorVariable, ...]:
+    """Tensors repeated along all dims of the others, but the excluded ones, in one order of dims."""
+    return tuple(XTensorVariable(*pair) for pair in broadcast_together([as_xtensor(x) for x in args], exclude))
+
+
+def full_like(x: Any, fill_value: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
+    """A tensor with the dims of x whose elements are all one number, of x's dtype unless said."""
+    named = as_xtensor(x)
+    value = fill_value.values if isinstance(fill_value, Named) else fill_value
+    return XTensorVariable(pt.full_like(named.values, value, dtype), named.dims)
+
+
+def zeros_like(x: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
+    """Zeros with the dims of x."""
+    return full_like(x, 0, dtype)
+
+
+def ones_like(x: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
+    """Ones with the dims of x."""
+    return full_like(x, 1, dtype)
+
+
+def grad(cost: Any, wrt: Any, **settings: Any) -> Any:
+    """Derivatives of a scalar, each with the dims of what it is taken with respect to; settings as in `pt.grad`.
+
+    wrt   a tensor with dims, or a list of them
+    """
+    chosen = [as_xtensor(x) for x in (wrt if isinstance(wrt, list | tuple) else [wrt])]
+    found = pt.grad(as_xtensor(cost).values, [x.values for x in chosen], **settings)
+    named = [XTensorVariable(node, x.dims) for node, x in zip(found, chosen, strict=True)]
+    return named if isinstance(wrt, list | tuple) else named[0]

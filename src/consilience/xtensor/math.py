@@ -1,0 +1,92 @@
+"""Functions of tensors with named dims: every elementwise function of `consilience.tensor`, aligned by name.
+
+In: tensors with dims, numbers. Out: tensors with all their dims. Other functions of this file take `dim`.
+"""
+
+from __future__ import annotations
+
+import functools
+import typing
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy.typing as npt
+
+from consilience import tensor as pt
+from consilience.ir import Node
+from consilience.tensor import keywords
+from consilience.tensor.elementwise import ROWS
+from consilience.xtensor.named import SomeDims, apart
+from consilience.xtensor.products import contracted
+from consilience.xtensor.variable import XTensorVariable, as_xtensor
+
+# Elementwise functions that `consilience.tensor` writes by themselves.
+_WRITTEN: Final = tuple(
+    """
+    angle betaln ceil_intdiv clip conj conjugate complex erfcinv float_power imag invprobit isclose isneginf isposinf
+    logaddexp logdiffexp pow power real round sinc stop_gradient where
+    """.split()  # noqa: SIM905 -- a list of words reads as one
+)
+
+
+@functools.cache
+def _function(name: str) -> Callable[..., XTensorVariable]:
+    plain: Callable[..., Node] = getattr(pt, name)
+
+    def call(*arguments: Any, **settings: Any) -> XTensorVariable:
+        nodes, dims = apart(arguments)
+        return XTensorVariable(plain(*nodes, **settings), dims)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`pt.{name}`, with operands aligned by the names of their dims."
+    return call
+
+
+globals().update({name: _function(name) for name in (*ROWS, *_WRITTEN)})
+
+
+def cast(x: Any, dtype: npt.DTypeLike) -> XTensorVariable:
+    """The same numbers as another element type."""
+    return as_xtensor(x).astype(dtype)
+
+
+def identity(x: Any) -> XTensorVariable:
+    """The tensor itself."""
+    return as_xtensor(x)
+
+
+def dot(*arrays: Any, dim: SomeDims = None) -> XTensorVariable:
+    """Sum of products over dims: those that several tensors have for None, all for `...`."""
+    return XTensorVariable(*contracted([as_xtensor(x) for x in arrays], dim))
+
+
+def logsumexp(x: Any, dim: SomeDims = None) -> XTensorVariable:
+    """log(sum(exp(x))) over dims without overflow."""
+    return as_xtensor(x)._reduced(pt.logsumexp, dim)
+
+
+def _normalised(function: Callable[..., Node], x: Any, dim: SomeDims) -> XTensorVariable:
+    named = as_xtensor(x)
+    return XTensorVariable(function(named.values, axis=tuple(map(named.axis, named.chosen(dim)))), named.dims)
+
+
+def softmax(x: Any, dim: SomeDims = None) -> XTensorVariable:
+    """exp(x) divided by its sum over dims, without overflow."""
+    return _normalised(pt.softmax, x, dim)
+
+
+def log_softmax(x: Any, dim: SomeDims = None) -> XTensorVariable:
+    """x - logsumexp(x) over dims, without overflow or cancellation."""
+    return _normalised(pt.log_softmax, x, dim)
+
+
+__all__ = sorted({*ROWS, *_WRITTEN, "cast", "dot", "identity", "log_softmax", "logsumexp", "softmax"})
+
+if typing.TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., XTensorVariable]: ...
+
+else:  # type checkers take every other name for an elementwise function
+
+    def __getattr__(name: str) -> object:
+        raise keywords.missing(__name__, name)
