@@ -66,9 +66,9 @@ def vmap(
             results = f(*given, **named)
         placed = [(path, as_tensor(value), axis) for path, value, axis in _spread(out_axes, results, "out_axes")]
         outputs = [output for _, output, _ in placed]
-        made, batch = propagated(outputs, replacements)
+        made, lead = propagated(outputs, replacements)
         results_of = zip(placed, made, strict=True)
-        done = {path: _placed(path, operand, axis, batch) for (path, _, axis), operand in results_of}
+        done = {path: _placed(path, operand, axis, lead) for (path, _, axis), operand in results_of}
         owed = require(list(done.values()), collect(outputs))
         done = dict(zip(done, owed, strict=True))
         return _with_members(results, "", done)
