@@ -51,6 +51,7 @@ from consilience.ops import (
     cond,
 )
 from consilience.ops.call import FunctionCall
+from consilience.ops.collective import Collective
 from consilience.ops.index import At, Gather, NewAxis, SliceIndex, mask_positions
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.python_call import PythonCall
@@ -455,6 +456,7 @@ ELSEWHERE: dict[type[Op], str] = {
     Parameter: "lives inside the regions of Cond",
     Constant: "test_constants_are_results",
     Key: "test_random_draws_are_the_same_on_every_backend",
+    Collective: "tests/transforms/test_vmap.py: it has no value before batching makes a reduction of it",
     ParameterCheck: "tests/distributions/test_densities.py: it raises what no other op does",
     type(length_of(inputs_like([np.zeros(3)], symbolic=True)[0].static_shape[0]).op): "test_lengths_as_values",
 }  # fmt: skip
