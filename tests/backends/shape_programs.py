@@ -270,7 +270,7 @@ def outcome(lines: Sequence[Line], values: dict[str, Any], functions: dict[str, 
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the mean of nothing
             for name, code in lines:
-                known[name] = eval(code, dict(functions), known)
+                known[name] = eval(code, {**functions, **known})
     except Undecided:
         raise
     except (ValueError, IndexError, TypeError, OverflowError, ZeroDivisionError) as error:

@@ -86,9 +86,29 @@ def views_and_joins() -> list[Node]:
     return [joined, joined.sum(0), (x.T.reshape((3, 8)) + 1.0).cumsum(0), pt.argmax(x, 1)]
 
 
+def loops() -> list[Node]:
+    """Value and gradient of a recursion on two numbers; states in two blocks; a loop that its condition ends."""
+    x, a = tensor_input("float64", (50,), "x"), tensor_input("float64", (), "a")
+    start = tensor_input("float64", (40,), "start")
+    path = pt.scan(lambda v, far, near: pt.tanh(far * a + near) + v, x,
+                   {"initial": x[:2], "taps": [-2, -1]}, return_updates=False)  # fmt: skip
+    state = pt.scan(lambda p: pt.sin(p) * a + p[::-1], outputs_info=start, n_steps=5, return_updates=False)[-1]
+    count = pt.while_loop(lambda i, p: p < 9.0, lambda i, p: (i + 1, p * 1.5 + a), (0, 1.0))[0]
+    cost = (path**2).sum()
+    return [cost, *pt.grad(cost, [x, a]), state, count]
+
+
 GRAPHS: dict[str, Callable[[], list[Node]]] = {
     g.__name__: g
-    for g in (eight_schools, varying_intercepts, logistic_regression, gaussian_process, branches, views_and_joins)
+    for g in (
+        eight_schools,
+        varying_intercepts,
+        logistic_regression,
+        gaussian_process,
+        branches,
+        views_and_joins,
+        loops,
+    )
 }
 
 

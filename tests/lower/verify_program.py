@@ -238,8 +238,9 @@ def _loop(machine: _Machine, step: LoopStep, buffers: Mapping[Node, View]) -> No
         for element in step.elements:
             whole = element.whole
             start = whole.offset + (whole.shape[0] - 1 if place else 0) * whole.strides[0]
-            machine.elements[element.inside.storage] = (whole.storage, start)
-            if element.leaf is not None and whole.storage.place == "iota":
+            if whole.storage.place != "iota":
+                machine.elements[element.inside.storage] = (whole.storage, start)
+            elif element.leaf is not None:
                 machine.registers.add(element.leaf)
             if element.home is not None:
                 machine.write(*machine.view(element.home), step)

@@ -20,7 +20,7 @@ from consilience.ops import Elementwise
 from consilience.record import Record
 from consilience.rewrite.engine import Rewriting
 from consilience.rewrite.facts import assume
-from consilience.rewrite.pattern import FunctionCall, Condition, Wildcard, instantiate, wildcards_of
+from consilience.rewrite.pattern import Call, Condition, Wildcard, instantiate, wildcards_of
 from consilience.rewrite.rule import Rule, RuleTable
 from tests.rewrite.precise import GROWING, digits, evaluate_precisely
 from tests.rewrite.samples import Samples
@@ -137,7 +137,7 @@ _TRUTHS = ("logical_not", "logical_and", "logical_or", "where")
 
 
 def _is_truth(wildcard: Wildcard, term: object) -> bool:
-    if not isinstance(term, FunctionCall):
+    if not isinstance(term, Call):
         return False
     operands = term.operands[:1] if term.function == "where" else term.operands
     if term.function in _TRUTHS and wildcard in operands:

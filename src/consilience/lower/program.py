@@ -38,7 +38,7 @@ from consilience.lower.steps import (
     Step,
     written,
 )
-from consilience.lower.views import IOTA, Storage, View, apply_view, is_view, static, whole
+from consilience.lower.views import IOTA, Storage, View, apply_view, broadcast, is_view, static, whole
 from consilience.ops import (
     Cholesky,
     Concatenate,
@@ -255,7 +255,7 @@ class Lowering:
         if node in forms.stored:
             target = self.buffers[node]
             return [fusion.fill(neutral, target)] if target.size else []
-        self.buffers[node] = self._constant(neutral)
+        self.buffers[node] = broadcast(self._constant(neutral), static(node.static_shape))
         return []
 
     def _own_step(self, forms: Forms, node: Node) -> list[Step]:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from consilience.ir import Node, constant, constant_value, is_leaf, rebuild, topological, with_regions
+from consilience.ir import Node, constant, constant_value, is_leaf, rebuild, tensor_input, topological, with_regions
 from consilience.lower.views import static
 from consilience.ops import (
     BroadcastTo,
@@ -89,7 +89,7 @@ def _taken_apart(node: Node) -> list[Node]:
     states: dict[Node, list[Node]] = {}
     for carry in of.carries:
         if 0 < _size(carry) <= SMALL:
-            leaves = [fresh(constant(0, carry.dtype)) for _ in range(_size(carry))]
+            leaves = [tensor_input(carry.dtype, ()) for _ in range(_size(carry))]
             states[carry] = leaves
             body.numbers[carry] = _array(leaves, carry)
         else:

@@ -179,13 +179,14 @@ class _Printer:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.numbers: dict[Node, int] = {}
+        self.elements: dict[Node, View] = {}  # what stands for an element of a sequence
 
     def scalar(self, node: Node) -> str:
         if node in self.numbers:
             return f"s{self.numbers[node]}"
         if isinstance(node.op, Constant) and node.op.array.size == 1:
             return repr(node.op.array.item())
-        buffer = self.program.buffers.get(node)
+        buffer = self.program.buffers.get(node, self.elements.get(node))
         return repr(buffer) if buffer is not None else repr(node)
 
     def lines(self, steps: Sequence[Step], indent: str) -> list[str]:
@@ -221,10 +222,11 @@ class _Printer:
 
     def loop(self, step: LoopStep, indent: str) -> list[str]:
         """A loop: its head, what is carried, its body."""
-        until = f" until {self.scalar(step.stop)}" if step.stop is not None else ""
-        lines = [f"{indent}repeat at most {self.scalar(step.limit)} times{until}{', in reverse' * step.reverse}:"]
+        lines = [f"{indent}repeat at most {self.scalar(step.limit)} times{', in reverse' * step.reverse}:"]
         for element in step.elements:
             kind = "reads" if element.leaf is not None else "writes"
+            if element.leaf is not None:
+                self.elements[element.leaf] = element.inside
             lines.append(f"{indent}  {kind} {element.inside!r} of {element.whole!r}")
         for number in step.numbers:
             name = self.numbers[number.leaf] = len(self.numbers)
@@ -233,4 +235,6 @@ class _Printer:
         lines += self.lines(step.body, indent + "  ")
         for number in step.numbers:
             lines.append(f"{indent}  next s{self.numbers[number.leaf]} = {self.scalar(number.following)}")
+        if step.stop is not None:
+            lines.append(f"{indent}  until {self.scalar(step.stop)}")
         return lines

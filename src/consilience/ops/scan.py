@@ -28,6 +28,7 @@ from consilience.ir.lengths import computed_atoms, source_of
 from consilience.ir.lengths import substitute as exchange
 from consilience.ir.shape_constraints import ShapeConstraint, collect
 from consilience.ir.side_tables import describe
+from consilience.ir.traversal import substitute
 from consilience.ops.control import Item, compatible_shapes
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.random import fold_in
@@ -234,7 +235,8 @@ def scan(
     outside = _outside(wanted, leaves)
     types = tuple(leaf.tensor_type for leaf in (*leaves, *outside))
     inside = {leaf: Node(Parameter(i, types[i])) for i, leaf in enumerate((*leaves, *outside))}
-    body = Region(types, tuple(exchange(wanted, inside)))
+    # Lengths inside stay those of what lies outside: no step changes them.
+    body = Region(types, tuple(substitute(wanted, inside)))
     op = Scan(body, length, len(states), len(own), stop is not None, reverse, truncate)
     begins = [first for first, _ in states.values()]
     steps = length_of(length) if limit is None else limit

@@ -343,7 +343,9 @@ def concatenate(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
     """Join tensors along an existing axis."""
     if not len(tensor_list):
         raise ShapeError("concatenate needs at least one tensor.")
-    nodes, _ = promote([as_tensor(value) for value in tensor_list])
+    nodes = [as_tensor(value) for value in tensor_list]
+    if any(node.dtype != "key" for node in nodes):
+        nodes, _ = promote(nodes)
     rank = nodes[0].ndim
     if rank == 0:
         raise ShapeError("rank-0 tensors cannot be joined; use `stack`.")

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from consilience.errors import GraphError, ShapeError
+from consilience.errors import DtypeError, GraphError, ShapeError
 from consilience.ir import Dim, Input, Node, Shared, tensor_input
 from consilience.ir.arithmetic import known_meaning
 from consilience.ir.lengths import substitute
@@ -165,7 +165,7 @@ def scan(
         for tap, leaf in zip(sequence.taps, sequence.leaves, strict=True)
     }
     every = [*made, *(value for _, value in carried.values()), *([] if stop is None else [stop])]
-    keys = [key for key in _fresh_keys(every) if key.op.serial > start]  # type: ignore[attr-defined]  # Input
+    keys = _fresh_keys(every, start, {*carried, *elements})
     loop = _blocks(carried, elements, made, length, stop, truncate_gradient, keys, checkpoint, title)
     traces = list(loop.traces)
     if stop is not None:
@@ -191,9 +191,11 @@ def _serial() -> int:
     return probe.serial
 
 
-def _fresh_keys(nodes: Sequence[Node]) -> list[Node]:
+def _fresh_keys(nodes: Sequence[Node], start: int, leaves: set[Node]) -> list[Node]:
+    """The keys of random variables that a step made, not those that it carries or reads."""
     found = known_meaning("fresh_keys")  # not known as long as there is no random variable
-    return [] if found is None else list(found(nodes))
+    keys: list[Node] = [] if found is None else list(found(nodes))
+    return [key for key in keys if key not in leaves and key.op.serial > start]  # type: ignore[attr-defined]  # Input
 
 
 def _leaf(like: Node, name: str | None) -> Node:
@@ -215,7 +217,13 @@ def _sequence(item: Any, title: str, number: int) -> _Sequence:
     own = name_of(tensor)
     first = tensor.static_shape[1:]
     leaves = tuple(tensor_input(tensor.dtype, first, f"{own}[t{tap:+d}]" if own and tap else own) for tap in taps)
-    return _Sequence(tensor, tuple(taps), leaves)
+    found = _Sequence(tensor, tuple(taps), leaves)
+    if isinstance(found.length, int) and found.length < 0:
+        raise ShapeError(
+            f"taps {list(taps)} of sequence {number} of {title} need at least {found.before + found.behind} elements "
+            f"along its first axis, got {describe(tensor)}."
+        )
+    return found
 
 
 def _state(item: Any, title: str, number: int) -> _State | None:
@@ -254,6 +262,8 @@ def _state(item: Any, title: str, number: int) -> _State | None:
 def _length(read: Sequence[_Sequence], n_steps: Any, title: str) -> Dim:
     """The number of steps."""
     if n_steps is not None:
+        if isinstance(n_steps, float):
+            raise DtypeError(f"`n_steps` of {title} is an integer, got {n_steps}.")
         if isinstance(n_steps, int) and n_steps < 0:
             raise ShapeError(f"`n_steps` of {title} must be >= 0, got {n_steps}; to go backwards: `go_backwards=True`.")
         length = as_length(n_steps)
@@ -331,8 +341,8 @@ def _blocks(
     title: str,
 ) -> Loop:
     """The loop, or a loop over blocks of steps, whose borders are all that its derivative stores."""
-    if isinstance(truncate, bool) or not isinstance(truncate, int) or truncate < -1:
-        raise ValueError(f"`truncate_gradient` of {title} is a number of steps or -1, got {truncate!r}.")
+    if isinstance(truncate, bool) or not isinstance(truncate, int) or truncate < -1 or not truncate:
+        raise ValueError(f"`truncate_gradient` of {title} is a number of steps >= 1, or -1, got {truncate!r}.")
     passed = None if truncate == -1 else truncate
     if checkpoint in (None, "none"):
         return _scan(carried, sequences, traced, length=length, stop=stop, truncate=passed, keys=keys)
@@ -409,7 +419,7 @@ def reduce(
     name: str | None = None,
     return_updates: bool = True,
 ) -> Any:
-    """The last outputs of `scan(fn, sequences, outputs_info, non_sequences)`: initial values where there is no step."""
+    """The last outputs of `scan(fn, sequences, outputs_info, non_sequences)`; OutOfBoundsError if there is no step."""
     found = scan(
         fn, sequences, outputs_info, non_sequences, None, -1, go_backwards, name=name, return_list=True,
         return_updates=True,
@@ -479,7 +489,7 @@ def while_loop(
     if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 0):
         raise ValueError(f"`max_steps` is an integer >= 0, got {max_steps!r}.")
     bound = UNBOUNDED if max_steps is None else max_steps
-    keys = [key for key in _fresh_keys([*found, again]) if key.op.serial > start]  # type: ignore[attr-defined]  # Input
+    keys = _fresh_keys([*found, again], start, set(leaves))
     loop = _scan(
         dict(zip(leaves, zip(values, found, strict=True), strict=True)),
         {},

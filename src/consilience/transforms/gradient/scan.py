@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from consilience.errors import MissingRuleError
 from consilience.ir import FLOATS, Dim, Node, Region, tensor_input, topological
+from consilience.ir.dimension import minimum
+from consilience.ops.elementwise import apply
 from consilience.ops.index import getitem
 from consilience.ops.scan import UNBOUNDED, Loop, LoopParts, Scan, parts, results, scan
-from consilience.ops.shape import as_length, concatenate, full
+from consilience.ops.shape import as_length, concatenate, full, length_of
 from consilience.record import replace
 from consilience.transforms.gradient.engine import accumulate
 from consilience.transforms.gradient.index import zeros_like
@@ -69,7 +72,7 @@ def _scan(node: Node, g: tuple[Node | None, ...], wanted: Sequence[bool]) -> Cot
             **{totals[f]: (zeros_like(outer[f]), totals[f] + made[f]) for f in fixed},
         },
         {
-            leaf: value if window is None else getitem(value, slice(-window, None))
+            leaf: value if window is None else getitem(value, slice(op.length - window, None))
             for leaf, value in seen.items()
             if leaf in used
         },
@@ -121,14 +124,19 @@ def _active(of: LoopParts, wanted: Sequence[bool]) -> set[Node]:
         active |= more
 
 
-def _window(op: Scan) -> int | None:
+def _window(op: Scan) -> Dim | None:
     """How many steps derivatives pass, where not all."""
     if op.truncate is None or (isinstance(op.length, int) and op.truncate >= op.length):
         return None
-    return op.truncate
+    if op.until:
+        raise MissingRuleError(
+            "truncated derivatives need a number of steps that no `until` ends; leave out `truncate_gradient`, "
+            "or `until`."
+        )
+    return minimum(op.truncate, op.length)
 
 
-def _arranged(of: LoopParts, asked: set[Node], loop: Loop, window: int | None) -> list[Node | None]:
+def _arranged(of: LoopParts, asked: set[Node], loop: Loop, window: Dim | None) -> list[Node | None]:
     """Cotangents of carried values, sequences and constants, in the order of the operands."""
     last, traces = iter(loop.last), iter(loop.traces)
     made: dict[Node, Node] = {}
@@ -137,7 +145,11 @@ def _arranged(of: LoopParts, asked: set[Node], loop: Loop, window: int | None) -
     made.update((p, next(traces)) for p in of.heads if p in asked)
     if window is not None:
         for carry in of.carries:
-            made.pop(carry, None)  # the beginning lies before the window
+            if isinstance(of.op.length, int):
+                made.pop(carry, None)  # the beginning lies before the window
+            elif carry in made:
+                whole = apply("eq", length_of(window), length_of(of.op.length))
+                made[carry] = apply("where", whole, made[carry], zeros_like(made[carry]))
         for head in of.heads:
             if head in made:
                 rest: Dim = of.op.length - window

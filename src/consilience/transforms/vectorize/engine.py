@@ -1,6 +1,6 @@
 """Batched programs: a program and batched inputs in, batched outputs out.
 
-Batch axes lead. LoopParts that do not depend on a batched input stay as they are; what an op becomes is a row
+Batch axes lead. Parts that do not depend on a batched input stay as they are; what an op becomes is a row
 of `table`.
 """
 
