@@ -84,6 +84,7 @@ from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
 from consilience.tensor import special as special
 from consilience.tensor.arrangement import *
+from consilience.tensor.branches import *
 from consilience.tensor.construction import *
 from consilience.tensor.differentiation import grad as grad
 from consilience.tensor.differentiation import gradient as gradient
