@@ -50,9 +50,13 @@ from consilience.ops import (
     cast,
     cond,
 )
+from consilience.ops.call import FunctionCall
+from consilience.ops.collective import Collective
 from consilience.ops.index import At, Gather, NewAxis, SliceIndex, mask_positions
-from consilience.ops.parameter_check import ParameterCheck
+from consilience.ops.parameter_check import Asserted, ParameterCheck
+from consilience.ops.python_call import PythonCall
 from consilience.ops.random import Key, draw, fold_in
+from consilience.ops.scan import Scan, fresh, scan
 from consilience.ops.shape import length_of
 from tests.backends.agreement import Array, agree, inputs_like, run_llvm, run_reference
 
@@ -418,12 +422,41 @@ case(
     expected=lambda x, y: 2 * ((x + y if y > 0 else x - y) if x > 0 else (x * y if y > 0 else y)),
 )  # fmt: skip
 
+# ---- loops
+
+
+def carried_along(x: Node, y: Node) -> list[Node]:
+    """A sum with a decay over the rows of x that begins at y: all values, the last one, and the number of steps."""
+    row, last = fresh(x[0]), fresh(y)
+    loop = scan({last: (y, row + last * cast(2, y.dtype))}, {row: x}, [row * last], length=x.static_shape[0])
+    return [*loop.traces, *loop.last, loop.steps]
+
+
+def carried_by_numpy(x: Array, y: Array) -> list[Array]:
+    """The same in NumPy."""
+    found, last = [], y
+    for row in x:
+        found.append(row * last)
+        last = row + last * y.dtype.type(2)
+    return [np.array(found), last, np.array(len(x))]
+
+
+for shape in ((), (1,), (3,), (5, 4)):
+    case(
+        Scan, f"{shape}", carried_along, (6, *shape), shape, expected=carried_by_numpy,
+        dtypes=("float64", "float32", "int64", "int32"),
+    )  # fmt: skip
+
 ELSEWHERE: dict[type[Op], str] = {
+    Asserted: "tests/test_modules_of_graphs.py: it raises what no other op does",
+    FunctionCall: "tests/tensor/test_functions.py: written out before any backend sees it",
+    PythonCall: "tests/tensor/test_functions.py: computed by the user's function",
     Input: "every test has inputs",
     Shared: "test_function.py: values come from contexts",
     Parameter: "lives inside the regions of Cond",
     Constant: "test_constants_are_results",
     Key: "test_random_draws_are_the_same_on_every_backend",
+    Collective: "tests/transforms/test_vmap.py: it has no value before batching makes a reduction of it",
     ParameterCheck: "tests/distributions/test_densities.py: it raises what no other op does",
     type(length_of(inputs_like([np.zeros(3)], symbolic=True)[0].static_shape[0]).op): "test_lengths_as_values",
 }  # fmt: skip

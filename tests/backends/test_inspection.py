@@ -13,12 +13,11 @@ import pytest
 import consilience as pm
 import consilience.tensor as pt
 from consilience.backends.kernel_profile import KernelProfile
-from consilience.backends.modes import Mode
-from consilience.backends.report import report
 from consilience.backends.stages import stages
 from consilience.errors import GraphError
-from consilience.ir import Input, Node, Op, TensorType, topological
+from consilience.ir import Input, Node, topological
 from consilience.ops import TABLE
+from consilience.printing import debugprint, pprint, to_html, to_mermaid
 from tests.printing.graphs import ALL, branch, covering, loop, of_row
 
 LOGISTIC = np.linspace(-2.0, 2.0, 101)
@@ -106,20 +105,25 @@ class TestExplanation:
         assert any("complex" in line for line in pt.function([z], z * 2).explain().python)
         assert "in Python, holding the interpreter's lock:" in str(pt.function([x], x[x > 0]).explain())
 
-    def test_finds_python_functions_inside_of_ops(self) -> None:
-        class Foreign(Op):
-            function: Callable[..., Any]
-
-            def result_type(self, *inputs: Node) -> TensorType:
-                return inputs[0].tensor_type
+    def test_names_python_functions_and_shows_functions_with_derivatives_of_their_own(self) -> None:
+        @pt.wrap_py([pt.dvector], [pt.dvector], infer_shape=lambda shape: [shape])
+        def doubled(x: Any) -> Any:
+            return 2 * x
 
         x = pt.vector("x")
-        node = Node(Foreign(np.sin), x)
-        (found,) = report("f", [node], [node], Mode()).python
-        assert re.fullmatch(
-            r"Foreign\{function=<ufunc 'sin'>\}, a Python function   \(.*test_inspection\.py:\d+\)", found
-        )
-        Op.classes.pop("Foreign")
+        f = pt.function([x], doubled(x) + 1)
+        (found,) = f.explain().python
+        assert re.fullmatch(r"python\(doubled\)   \(.*test_inspection\.py:\d+\)", found)
+        assert pprint(doubled(x) + 1) == "doubled(x)[0] + 1.0"
+        clipped = pt.custom_vjp(lambda x: pt.exp(x))
+        clipped.defvjp(lambda x: (pt.exp(x), x), lambda x, seed: (pt.clip(seed * pt.exp(x), -1.0, 1.0),))
+        text = debugprint(clipped(x), file="str")
+        assert isinstance(text, str)
+        assert "pullback:" in text
+        for graph in (clipped(x), doubled(x)):
+            assert pprint(graph)
+            assert to_html(graph)
+            assert to_mermaid(graph)
 
     def test_of_a_graph_as_written_knows_no_rules(self) -> None:
         x = pt.vector("x")

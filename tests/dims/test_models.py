@@ -85,6 +85,44 @@ def vectors_plain() -> None:
     pm.ZeroSumNormal("zeros", 1.5, n_zerosum_axes=2, dims=("city", "year"))
 
 
+def matrices_named() -> None:
+    d = pm.dims
+    ones = px.as_xtensor(np.ones(2), "k")
+    flat = px.as_xtensor(np.zeros((3, 2)), ("city", "k"))
+    rows, square = px.as_xtensor(np.eye(3) + 0.1, ("city", "city_")), px.as_xtensor(COV, ("k", "l"))
+    d.MatrixNormal("table", flat, rowcov=rows, colcov=square, core_dims=("city", "k", "city_", "l"), dims=("city", "k"))
+    d.Wishart("wishart", 4, square, core_dims=("k", "l"), observed=xr.DataArray(COV, dims=("l", "k")))
+    d.MvStudentT("heavy", 5, ones, square, core_dims=("k", "l"), dims=("k", "city"))
+    d.DirichletMultinomial("counts", 5, ones, core_dims="k", observed=xr.DataArray([2, 3], dims="k"))
+    d.StickBreakingWeights("sticks", 2.0, K=3, core_dims="year", dims="year")
+    d.OrderedLogistic(
+        "grade", 0.3, px.as_xtensor([-1.0, 1.0], "k"), core_dims="k", observed=np.zeros(3, int), dims="city"
+    )
+    d.AR(
+        "series",
+        px.as_xtensor([0.3, 0.1], "k"),
+        1.0,
+        init_dist=d.Normal.dist(0, 2),
+        core_dims=("k", "year"),
+        dims="year",
+    )
+    d.GaussianRandomWalk("walk", 0.1, 0.5, init_dist=d.Normal.dist(0, 1), core_dims="year", dims=("city", "year"))
+    d.MvGaussianRandomWalk("walks", ones, square, init_dist=d.MvNormal.dist(ones, square, core_dims=("k", "l")),
+                           core_dims=("year", "k", "l"), dims=("year", "k"))  # fmt: skip
+
+
+def matrices_plain() -> None:
+    pm.MatrixNormal("table", np.zeros((3, 2)), rowcov=np.eye(3) + 0.1, colcov=COV, dims=("city", "k"))
+    pm.Wishart("wishart", 4, COV, observed=COV.T)
+    pm.MvStudentT("heavy", 5, mu=np.ones(2), scale=COV, dims=("city", "k"))
+    pm.DirichletMultinomial("counts", 5, np.ones(2), observed=[2, 3])
+    pm.StickBreakingWeights("sticks", 2.0, K=3, shape=4)
+    pm.OrderedLogistic("grade", 0.3, [-1.0, 1.0], observed=np.zeros(3, int), compute_p=False)
+    pm.AR("series", [0.3, 0.1], 1.0, init_dist=pm.Normal.dist(0, 2), dims="year")
+    pm.GaussianRandomWalk("walk", 0.1, 0.5, init_dist=pm.Normal.dist(0, 1), dims=("city", "year"))
+    pm.MvGaussianRandomWalk("walks", np.ones(2), COV, init_dist=pm.MvNormal.dist(np.ones(2), COV), dims=("year", "k"))
+
+
 def components_named() -> None:
     d = pm.dims
     low = d.Normal("low", 0.0, 1.0, dims="city")
@@ -111,7 +149,12 @@ def components_plain() -> None:
 
 @pytest.mark.parametrize(
     ("named", "plain"),
-    [(hierarchy_named, hierarchy_plain), (vectors_named, vectors_plain), (components_named, components_plain)],
+    [
+        (hierarchy_named, hierarchy_plain),
+        (vectors_named, vectors_plain),
+        (matrices_named, matrices_plain),
+        (components_named, components_plain),
+    ],
 )
 def test_a_model_in_dims_has_the_density_of_its_plain_twin(
     named: Callable[[], None], plain: Callable[[], None]

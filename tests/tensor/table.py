@@ -181,7 +181,7 @@ ELSEWHERE = {
         "compiling and its inputs: tests/backends/test_function.py": "eval function shared key",
         "derivatives: test_tensor_names.py and tests/transforms": "grad gradient hessian jacobian value_and_grad",
         "functions of graphs: test_tensor_names.py, tests/backends and tests/transforms": (
-            "cond ifelse vectorize vmap broadcast_dynamic"
+            "cond ifelse vectorize vmap broadcast_dynamic psum pmean pmax pmin axis_index"
         ),
         "loops: test_loops.py": "scan map reduce foldl foldr until while_loop",
         "functions with rules of the user's: test_functions.py": "OpFromGraph as_op custom_vjp custom_vmap wrap_py",

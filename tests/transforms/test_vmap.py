@@ -11,7 +11,7 @@ import pytest
 import consilience.distributions  # noqa: F401  # its ops enter the list of classes
 import consilience.tensor as pt
 from consilience.backends.reference import evaluate
-from consilience.errors import ShapeError
+from consilience.errors import GraphError, ShapeError
 from consilience.ir import Constant, Input, Node, Op, Parameter, Shared, tensor_input
 from consilience.transforms.gradient import gradient
 from consilience.transforms.vectorize import BATCHED, NO_BATCHED, vectorize_graph
@@ -221,3 +221,57 @@ def test_dynamic_broadcasting_refuses_other_lengths() -> None:
     with pytest.raises(ShapeError):
         pt.broadcast_dynamic(np.ones(2), {0: 3})
     assert pt.broadcast_dynamic(np.ones((1, 2)), {0: 3}).static_shape == (3, 2)
+
+
+def test_named_axes_are_reduced_over_inside_the_function() -> None:
+    v = draw((4, 3))
+    n = np.arange(4)[:, None]
+
+    def f(x: Node) -> tuple[Node, ...]:
+        at = pt.axis_index("i")
+        return x / pt.psum(x, "i"), pt.pmean(x, "i"), x - pt.pmax(x * at, "i"), pt.pmin(x, "i"), pt.psum(1, "i")
+
+    share, mean, gap, least, count = pt.vmap(f, 0, (0, None, 0, None, None), axis_name="i")(v)
+    np.testing.assert_allclose(value(share), v / v.sum(0), rtol=1e-14)
+    np.testing.assert_allclose(value(mean), v.mean(0), rtol=1e-14)
+    np.testing.assert_allclose(value(gap), v - (v * n).max(0), rtol=1e-14)
+    np.testing.assert_allclose(value(least), v.min(0))
+    assert value(count) == 4
+
+
+def test_names_of_outer_axes_reach_through_maps_signatures_and_branches() -> None:
+    v = draw((4, 3))
+
+    def f(x: Node) -> list[Node]:
+        within = pt.vmap(lambda y: y / pt.psum(y, "i") + pt.psum(y, ("i", "j")), axis_name="j")(x)
+        signed = pt.vectorize(lambda y: y - pt.pmean(y, "i"))(x)
+        chosen = pt.cond(x.sum() > 3.0, pt.psum(x, "i"), x)
+        last, _ = pt.scan(lambda s: s + pt.psum(x * s, "i"), outputs_info=[x], n_steps=2)
+        return [within, signed, chosen, last[-1]]
+
+    found = pt.vmap(f, axis_name="i")(v)
+    np.testing.assert_allclose(value(found[0]), v / v.sum(0) + v.sum(), rtol=1e-14)
+    np.testing.assert_allclose(value(found[1]), v - v.mean(0), rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(value(found[2]), np.where(v.sum(1, keepdims=True) > 3.0, v.sum(0), v), rtol=1e-14)
+    one = v + (v * v).sum(0)
+    np.testing.assert_allclose(value(found[3]), one + (v * one).sum(0), rtol=1e-13)
+
+
+def test_derivatives_pass_reductions_over_named_axes() -> None:
+    v = draw((4,))
+    x = tensor_input("float64", (4,))
+    inside = pt.vmap(lambda a: pt.grad(pt.psum(a**2, "i"), a), axis_name="i")(v)
+    np.testing.assert_allclose(value(inside), 4 * 2.0 * v, rtol=1e-14)
+    highest = pt.vmap(lambda a: pt.grad(pt.pmax(a, "i"), a), axis_name="i")(v)
+    np.testing.assert_allclose(value(highest), 4.0 * (v == v.max()))
+    shares = pt.vmap(lambda a: pt.exp(a) / pt.psum(pt.exp(a), "i") * pt.pmax(a, "i"), axis_name="i")(x)
+    check_derivatives(lambda y: vectorize_graph(shares, {x: y}), [v])
+    rows = pt.vmap(lambda a: pt.jacobian(a * pt.psum(a, "i"), a), axis_name="i")(np.stack([v, v]))
+    np.testing.assert_allclose(value(rows)[0], np.diag(2.0 * v + 2.0 * v), rtol=1e-14)
+
+
+def test_a_name_that_no_axis_has_is_refused() -> None:
+    with pytest.raises(GraphError, match="no axis is called 'i' here"):
+        pt.psum(1.0, "i")
+    with pytest.raises(GraphError, match="there are: 'j'"):
+        pt.vmap(lambda a: pt.axis_index("i"), axis_name="j")(np.ones(2))

@@ -42,6 +42,13 @@ MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: X[0, 0, 0], ShapeError, r"too many indices: 3"),
     (lambda: X[None], ShapeError, r"expand_dims\(name\)"),
     (lambda: X.isel(a=np.zeros((2, 2), int)), ShapeError, r"positions along `a` of rank 2 need dims"),
+    (lambda: X.isel(b=[True, False]), ShapeError, r"the mask has length 2 along `b`, .* 3"),
+    (
+        lambda: X.isel(b=px.as_xtensor([True, False, True], "q")),
+        ShapeError,
+        r"a mask along `b` must be a vector along it",
+    ),
+    (lambda: list(px.xtensor("z", dims="a")), TypeError, r"static first length"),
     (lambda: X.sel(a="left"), ModelError, r"`sel` reads the coords of the model"),
     (lambda: px.xtensor("z", dims=("a", "a")), ShapeError, r"of z .*`a` occurs twice"),
     (lambda: px.xtensor("z", dims=("a", 1)), TypeError, r"dims are names"),  # type: ignore[arg-type]  # that is the mistake

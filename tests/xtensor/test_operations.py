@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -112,7 +114,7 @@ def test_an_operation_does_what_it_does_in_xarray(text: str, x: str, y: str, z: 
     compare(text, arrays(seed, {"x": x, "y": y, "z": z}), static)
 
 
-@pytest.mark.parametrize("text", SMOOTH)
+@pytest.mark.parametrize("text", [text for text in SMOOTH if re.search(r"\bx\b", text)])
 def test_derivatives_pass_through_names(text: str) -> None:
     """Slopes of weighted sums along a direction, against differences of what xarray computes."""
     values = arrays(7, {"x": "bac", "y": "cb", "z": "ac"})
@@ -125,8 +127,6 @@ def test_derivatives_pass_through_names(text: str) -> None:
     step = 1e-6
     ends = [by_xarray(text, {**values, "x": values["x"] + s * direction}).values for s in (-step, step)]
     wanted = np.sum(weights * (ends[1] - ends[0])) / (2 * step)
-    if "x" not in text:
-        return
     slope = px.grad(cost, symbols["x"], disconnected_inputs="ignore")
     assert slope.dims == symbols["x"].dims
     found = np.sum(direction * evaluated(slope, symbols, values, "reference"))
@@ -216,4 +216,7 @@ def test_numpy_functions_and_numbers_follow_names() -> None:
     x = px.xtensor("x", dims="a", shape=(2,))
     assert np.exp(x).values is px.math.exp(x).values
     assert (np.float64(2.0) * x).dims == ("a",)
+    doubled = px.function([x], [x * 2, x.sum()])
+    assert [value.tolist() for value in doubled([1.0, 2.0])] == [[2.0, 4.0], 3.0]
+    assert [row.dims for row in px.xtensor("m", dims=("a", "b"), shape=(2, 3))] == [("b",)] * 2
     assert px.broadcast(x, px.xtensor("y", dims="b"))[1].dims == ("a", "b")

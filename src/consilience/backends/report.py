@@ -12,9 +12,10 @@ from consilience.backends.modes import Mode
 from consilience.ir import Node, computed_atoms, topological
 from consilience.ir.region import regions_of
 from consilience.ir.side_tables import source_of
+from consilience.ops.python_call import PythonCall
 from consilience.printing.infix import pprint, term
 from consilience.printing.labels import operation
-from consilience.record import Record, field_names
+from consilience.record import Record
 from consilience.rules import Explanation, explain
 from consilience.transforms.complex_pairs import is_complex
 
@@ -80,13 +81,9 @@ def _in_python(outputs: Sequence[Node], mode: Mode) -> Iterator[str]:
         yield f"everything: the backend {mode.backend!r} computes value by value with NumPy"
         return
     for node in dict.fromkeys(_all_nodes(outputs)):
-        if any(callable(v) and not isinstance(v, Record | type) for v in _values(node)):
-            yield f"{operation(node.op)}, a Python function" + _place(source_of(node))
+        if isinstance(node.op, PythonCall):
+            yield operation(node.op) + _place(source_of(node))
     if computed_atoms(outputs):
         yield "between two stages of machine code: lengths that depend on values are computed first"
     if any(map(is_complex, topological(outputs))):
         yield "around the machine code: complex arrays are viewed as pairs of real numbers"
-
-
-def _values(node: Node) -> list[object]:
-    return [getattr(node.op, name) for name in field_names(node.op)]

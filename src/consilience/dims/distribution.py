@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from types import EllipsisType
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from consilience.distributions import context
 from consilience.distributions.context import DEFAULT
 from consilience.distributions.distribution import Distribution
@@ -66,6 +68,7 @@ class DimDistribution(Record, eq=False):
                             data. None: all of them follow
         core_dims           of distributions of vectors and matrices, or with such parameters: the dims that belong to
                             one of them, in the order of the axes; the others are independent
+        initval             as for the plain distribution, or a `DataArray`
         observed            data with dims: a `DataArray`, a tensor with dims, or an array whose axes `dims` name
         others              as for the plain distribution
         raises              TypeError for parameters without dims, ShapeError for dims that do not fit
@@ -87,7 +90,7 @@ class DimDistribution(Record, eq=False):
             observed=_arranged_data(data, own, made.dims, self.__name__, name),
             dims=made.dims or None,
             transform=requested_transform(made.values, transform, default_transform),
-            initval=initval,
+            initval=initval.transpose(*made.dims).values if _is_labelled(initval) else initval,
             total_size=total_size,
         )
         return XTensorVariable(node, made.dims).transpose(*shown.dims)
@@ -122,11 +125,11 @@ class DimDistribution(Record, eq=False):
         refused = sorted({"shape", "size"} & named.keys())
         if refused:
             raise TypeError(f"{title}: give `dims` in place of `{refused[0]}`.")
-        words = [*positional_names(self.plain.parameterizations)[: len(parameters)]]
-        words += [f"parameter {i}" for i in range(len(words), len(parameters))]
-        given = {w: _with_dims(title, w, v) for w, v in [*zip(words, parameters, strict=True), *named.items()]}
-        self._check_ranks(title, given, core)
-        tensors = [v for value in given.values() for v in _tensors(value)]
+        order_of_words = positional_names(self.plain.parameterizations)
+        words = [*order_of_words[: len(parameters)], *["a parameter"] * (len(parameters) - len(order_of_words)), *named]
+        given = [_with_dims(title, w, v) for w, v in zip(words, (*parameters, *named.values()), strict=True)]
+        self._check_ranks(title, words, given, core)
+        tensors = [v for value in given for v in _tensors(value)]
         lengths = common_lengths(tensors)
         for dim, length in asked.items():
             have = lengths.get(dim, length)
@@ -144,14 +147,13 @@ class DimDistribution(Record, eq=False):
                 f"{title}: a parameter has the dim `{lacking[0]}`, which dims={order!r} lacks; add it, or `...` for "
                 "all dims that follow from parameters."
             )
-        plain = {w: _plain(value, (*batch, *core), core, lengths) for w, value in given.items()}
+        plain = [_plain(value, (*batch, *core), core, lengths) for value in given]
+        options = dict(zip(named, plain[len(parameters) :], strict=True))
         if self.__name__ in _RANKS_OF_EVENTS:
-            plain.setdefault(_RANKS_OF_EVENTS[self.__name__], len(event))
+            options.setdefault(_RANKS_OF_EVENTS[self.__name__], len(event))
         full = (*batch, *event)
         shape = tuple(lengths[d] for d in full) if all(d in lengths for d in full) else None
-        values = list(plain.values())
-        count = len(parameters)
-        node: Any = self.plain.dist(*values[:count], **dict(list(plain.items())[count:]), shape=shape)
+        node: Any = self.plain.dist(*plain[: len(parameters)], **options, shape=shape)
         if not isinstance(node, Node) or not is_random(node):
             raise TypeError(
                 f"{title} gives more than one tensor; use `pm.{self.__name__}`, and name its results' dims."
@@ -185,10 +187,10 @@ class DimDistribution(Record, eq=False):
             raise TypeError(f"{title} is a distribution of numbers, and takes no `core_dims`; got {core_dims!r}.")
         return () if core_dims is None else checked_dims(core_dims, "`core_dims`")
 
-    def _check_ranks(self, title: str, given: Mapping[str, Any], core: Dims) -> None:
+    def _check_ranks(self, title: str, words: Sequence[str], given: Sequence[Any], core: Dims) -> None:
         """Each parameter has as many core dims as the axes of one of its values."""
         ranks = self._ranks()
-        for word, value in given.items():
+        for word, value in zip(words, given, strict=True):
             if word in ranks and isinstance(value, Named) and value.ndim:
                 own = tuple(dim for dim in core if dim in value.dims)
                 if len(own) != ranks[word]:
@@ -252,13 +254,17 @@ def _expanded(order: tuple[str | EllipsisType, ...] | None, implied: Sequence[st
     return checked_dims([d for part in order for d in (rest if isinstance(part, EllipsisType) else [part])], "`dims`")
 
 
+def _is_labelled(value: Any) -> bool:
+    return hasattr(value, "dims") and hasattr(value, "values") and not isinstance(value, Node)
+
+
 def _data(observed: Any, order: tuple[Any, ...] | None) -> tuple[Any, Dims]:
     """Observed values and their dims; axes of a plain array are named by complete `dims`."""
     if observed is None:
         return None, ()
     if isinstance(observed, Named):
         return observed.values, observed.dims
-    if hasattr(observed, "dims") and hasattr(observed, "values") and not isinstance(observed, Node):
+    if _is_labelled(observed):
         return observed.values, checked_dims(observed.dims, "`observed`")
     if order is not None and Ellipsis not in order:
         return observed, checked_dims(order, "the variable")
@@ -271,8 +277,11 @@ def _arranged_data(data: Any, own: Dims, dims: Dims, title: str, name: str) -> A
     lacking = [dim for dim in dims if dim not in own]
     if lacking:
         raise ShapeError(f"{title} `{name}`: its data have the dims {own!r}, and lack `{lacking[0]}`.")
+    array = data if isinstance(data, Node | np.ndarray) else np.asarray(data)
+    if array.ndim != len(own):
+        raise ShapeError(f"{title} `{name}`: its data have {array.ndim} axes, which the dims {own!r} do not name.")
     order = [own.index(dim) for dim in dims]
-    return data if order == sorted(order) else data.transpose(order)
+    return data if order == sorted(order) else array.transpose(order)
 
 
 def _in_order(made: XTensorVariable, order: tuple[Any, ...] | None, title: str, name: str) -> XTensorVariable:

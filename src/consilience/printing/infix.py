@@ -32,7 +32,9 @@ from consilience.ops import (
     Softmax,
     Transpose,
 )
+from consilience.ops.call import FunctionCall
 from consilience.ops.index import At, NewAxis, SliceIndex, Specification
+from consilience.ops.python_call import PythonCall
 from consilience.printing.labels import GraphLike, constant_text, operation, outputs_of
 from consilience.record import field_names
 
@@ -186,7 +188,8 @@ def _written(node: Node, operands: Sequence[Text], bodies: bool = True) -> Text:
     inside = regions_of(op)
     if inside:
         graphs = [f"{name}={_region(region) if bodies else '{…}'}" for name, region in inside.items()]
-        return f"{type(op).__name__.lower()}({', '.join([*plain, *graphs])})", ATOM
+        called = op.name if isinstance(op, FunctionCall) else type(op).__name__.lower()
+        return f"{called}({', '.join([*plain, *graphs])})", ATOM
     write = _CALLS.get(type(op))
     if write is not None:
         return f"{write(node, ', '.join(plain))}", ATOM
@@ -248,6 +251,7 @@ _CALLS: Final[Mapping[type, Callable[[Node, str], str]]] = {
     BroadcastTo: lambda n, x: f"broadcast_to({x}, ({_lengths(n.static_shape)}))",
     Transpose: lambda n, x: f"transpose({x}, {n.op.axes})",  # type: ignore[attr-defined]  # as the key says
     Iota: lambda n, x: f"arange({n.static_shape[0]})",
+    PythonCall: lambda n, x: f"{n.op.function.name}({x})",  # type: ignore[attr-defined]  # as the key says
     Require: lambda n, x: f"require({x})",
     LengthOf: lambda n, x: f"length({n.op.length})",  # type: ignore[attr-defined]  # as the key says
 }

@@ -59,6 +59,15 @@ def operation(op: Op) -> str:
     return type(op).__name__ + (f"{{{', '.join(shown)}}}" if shown else "")
 
 
+def operands_of(node: Node, region: Region) -> tuple[Node, ...]:
+    """What the parameters of a region of the node's op stand for, or have elements of: the last operands.
+
+    Nothing for a region with more parameters than the op has operands, such as a derivative that reads results.
+    """
+    left_out = len(node.inputs) - len(region.parameters)
+    return node.inputs[left_out:] if left_out >= 0 else ()
+
+
 def _holds_region(value: object) -> bool:
     return isinstance(value, Region) or (isinstance(value, tuple) and any(isinstance(v, Region) for v in value))
 

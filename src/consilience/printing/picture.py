@@ -13,7 +13,7 @@ from consilience.errors import GraphError
 from consilience.ir import Constant, Input, Node, Parameter, Region, Shared, TensorType, topological
 from consilience.ir.region import regions_of
 from consilience.ir.side_tables import name_of, source_of
-from consilience.printing.labels import GraphLike, operation, outputs_of
+from consilience.printing.labels import GraphLike, operands_of, operation, outputs_of
 from consilience.record import Record
 
 # Shape in Graphviz, brackets in Mermaid and colour of each kind of box.
@@ -104,9 +104,9 @@ def _picture(outputs: Sequence[Node], labels: dict[Node, str], prefix: str) -> P
 
 
 def _parameters(node: Node, region: Region) -> dict[Node, str]:
-    """Names of what a region's parameters stand for: the last operands of its op, or elements of them."""
-    operands = node.inputs[len(node.inputs) - len(region.parameters) :]
-    return {region.parameter(i): name for i, operand in enumerate(operands) if (name := name_of(operand)) is not None}
+    """Names of what a region's parameters stand for."""
+    operands = enumerate(operands_of(node, region))
+    return {region.parameter(i): name for i, operand in operands if (name := name_of(operand)) is not None}
 
 
 def _is_number(node: Node) -> bool:

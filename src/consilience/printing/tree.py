@@ -12,7 +12,7 @@ from typing import Final, Literal, TextIO
 from consilience.ir import Node, Region, TensorType
 from consilience.ir.region import regions_of
 from consilience.ir.side_tables import name_of, source_of
-from consilience.printing.labels import GraphLike, outputs_of, title, type_text
+from consilience.printing.labels import GraphLike, operands_of, outputs_of, title, type_text
 
 # At this level a tree goes on from the margin: indented on, a chain would take space with the square of its length.
 DEEPEST: Final = 200
@@ -140,14 +140,15 @@ class _Tree:
                         self.lines.append(f" {name}: as {done[region]}")
                         continue
                     done[region] = f"{name} of {title(node)}"
-                    self._region(name, region, node.inputs[len(node.inputs) - len(region.parameters) :])
+                    self._region(name, region, operands_of(node, region))
             waiting = list(self.holders)
 
     def _region(self, name: str, region: Region, operands: Sequence[Node]) -> None:
-        """An inner graph; its parameters are the last operands of its op, or elements of them."""
+        """An inner graph; `operands` are what its parameters stand for, as far as that is known."""
         self.lines.append(f" {name}:")
-        for i, (of, operand) in enumerate(zip(region.parameters, operands, strict=True)):
-            letter = f" -> [id {self.letters[operand]}]" if operand in self.letters else ""
+        for i, of in enumerate(region.parameters):
+            known = self.letters.get(operands[i]) if operands else None
+            letter = f" -> [id {known}]" if known is not None else ""
             self.lines.append(f"   *{i}-{type_text(of)}{letter}")
         # A parameter of unlike regions may be one node, and so may what depends on it: letters are given anew.
         outer = self.letters, self.written

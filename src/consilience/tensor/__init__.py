@@ -104,6 +104,11 @@ from consilience.tensor.linalg import solve_triangular as solve_triangular
 from consilience.tensor.loops import *
 from consilience.tensor.products import *
 from consilience.tensor.reduction import *
+from consilience.transforms.vectorize import axis_index as axis_index
+from consilience.transforms.vectorize import pmax as pmax
+from consilience.transforms.vectorize import pmean as pmean
+from consilience.transforms.vectorize import pmin as pmin
+from consilience.transforms.vectorize import psum as psum
 from consilience.transforms.vectorize import vectorize_function as _vectorize_function
 from consilience.transforms.vectorize import vmap as vmap
 

@@ -5,12 +5,14 @@ In: tensors and arrays with a name per axis. Out: the plain expressions of `cons
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Sequence
 from typing import Any
 
 import numpy.typing as npt
 
 from consilience import tensor as pt
+from consilience.tensor import keywords as _keywords
 from consilience.xtensor import linalg as linalg
 from consilience.xtensor import math as math
 from consilience.xtensor.arrangement import broadcast_together, joined
@@ -21,8 +23,8 @@ from consilience.xtensor.variable import as_xtensor as as_xtensor
 from consilience.xtensor.variable import xtensor as xtensor
 
 __all__ = [
-    "XTensorVariable", "as_xtensor", "broadcast", "concat", "dot", "full_like", "grad", "linalg", "math", "ones_like",
-    "where", "xtensor", "zeros_like",
+    "XTensorVariable", "as_xtensor", "broadcast", "concat", "dot", "full_like", "function", "grad", "linalg", "math",
+    "ones_like", "where", "xtensor", "zeros_like",
 ]  # fmt: skip
 
 
@@ -58,6 +60,21 @@ def ones_like(x: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
     return full_like(x, 1, dtype)
 
 
+def function(inputs: Sequence[Any], outputs: Any, **settings: Any) -> Any:
+    """Compile expressions with named dims; arrays have axes in the order of dims.
+
+    inputs    symbolic inputs, with or without dims
+    outputs   an expression, or a list of them
+    settings  as in `pt.function`
+    """
+
+    def plain(value: Any) -> Any:
+        return value.values if isinstance(value, Named) else value
+
+    results = list(map(plain, outputs)) if isinstance(outputs, list | tuple) else plain(outputs)
+    return pt.function(list(map(plain, inputs)), results, **settings)
+
+
 def grad(cost: Any, wrt: Any, **settings: Any) -> Any:
     """Derivatives of a scalar, each with the dims of what it is taken with respect to; settings as in `pt.grad`.
 
@@ -67,3 +84,9 @@ def grad(cost: Any, wrt: Any, **settings: Any) -> Any:
     found = pt.grad(as_xtensor(cost).values, [x.values for x in chosen], **settings)
     named = [XTensorVariable(node, x.dims) for node, x in zip(found, chosen, strict=True)]
     return named if isinstance(wrt, list | tuple) else named[0]
+
+
+if not typing.TYPE_CHECKING:  # type checkers know by themselves what is not there
+
+    def __getattr__(name: str) -> object:
+        raise _keywords.missing(__name__, name)

@@ -7,7 +7,7 @@ and `.inc` of it give the whole with that part changed.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -15,12 +15,11 @@ import numpy as np
 from consilience import tensor as pt
 from consilience.distributions import context
 from consilience.errors import ConsilienceWarning, ModelError, OutOfBoundsError, ShapeError
-from consilience.ir import Node
-from consilience.ir.side_tables import describe
+from consilience.ir import Dim, Node
 from consilience.ops.index import Index, gather_place, index_inc, index_set
 from consilience.ops.shape import length_of
 from consilience.xtensor.arrangement import named_arguments
-from consilience.xtensor.named import Dims, Named, aligned, arranged, read, spread_to, union
+from consilience.xtensor.named import Dims, Named, aligned, arranged, of_lengths, operand_of, read, spread_to, union
 
 
 class NamedIndexing(Named):
@@ -43,6 +42,18 @@ class NamedIndexing(Named):
         if len(items) > self.ndim:
             raise ShapeError(f"too many indices: {len(items)} for the dims {self.dims!r}.")
         return self._indexed(items)
+
+    def __iter__(self) -> Iterator[Self]:
+        if not self.dims or not isinstance(self.values.static_shape[0], int):
+            raise TypeError(
+                f"only a tensor with a static first length can be iterated, got {self!r}; functions of plain tensors "
+                "take its `.values`."
+            )
+        parts = iter(self.values)
+        return (self._with(part, self.dims[1:]) for part in parts)
+
+    def __len__(self) -> int:
+        return len(self.values)
 
     def isel(
         self, indexers: Mapping[str, Any] | None = None, drop: bool = False, missing_dims: str = "raise", **words: Any
@@ -85,7 +96,7 @@ class NamedIndexing(Named):
 
     def _indexed(self, items: list[Any]) -> Self:
         items += [slice(None)] * (self.ndim - len(items))
-        axes = [_of_axis(item, dim) for item, dim in zip(items, self.dims, strict=True)]
+        axes = [_of_axis(item, dim, length) for item, (dim, length) in zip(items, self.lengths.items(), strict=True)]
         taken = union(axis.dims for axis in axes if isinstance(axis, Named))
         for i, (axis, dim) in enumerate(zip(axes, self.dims, strict=True)):
             if isinstance(axis, slice) and dim in taken:  # it runs together with the tensors that have this dim
@@ -117,12 +128,14 @@ class NamedIndexing(Named):
         if self._part is None:
             raise ShapeError(f"`.set` and `.inc` belong after an index, as in `x.isel(a=0).set(value)`; got {self!r}.")
         whole, part, dims = self._part
-        new = Named(*read(value))
-        extra = [dim for dim in new.dims if dim not in dims]
+        operand = operand_of(value)
+        if not isinstance(operand, Named):
+            return self._with(update(part, operand), whole.dims)
+        extra = [dim for dim in operand.dims if dim not in dims]
         if extra:
             raise ShapeError(f"the value has the dim `{extra[0]}`, which the indexed part with dims {dims!r} has not.")
         lengths = dict(zip(dims, part.static_shape, strict=True))
-        return self._with(update(part, spread_to(_checked(new, lengths), lengths)), whole.dims)
+        return self._with(update(part, spread_to(_checked(operand, lengths), lengths)), whole.dims)
 
     def head(self, indexers: Mapping[str, int] | None = None, **words: int) -> Self:
         """The first elements along dims."""
@@ -149,7 +162,7 @@ def _holds_names(value: Any) -> bool:
     )
 
 
-def _of_axis(item: Any, dim: str) -> Any:
+def _of_axis(item: Any, dim: str, length: Dim) -> Any:
     """An indexer of one dim: an integer or a slice as it is, anything else with dims, masks as positions."""
     if isinstance(item, slice):
         bounds = (b.values if isinstance(b, Named) else b for b in (item.start, item.stop, item.step))
@@ -168,18 +181,21 @@ def _of_axis(item: Any, dim: str) -> Any:
             raise ShapeError(f"positions along `{dim}` of rank {node.ndim} need dims: `px.as_xtensor(…, dims=…)`.")
         dims = (dim,) * node.ndim
     if node.dtype == "bool":
-        if node.ndim != 1:
-            raise ShapeError(f"a mask along `{dim}` must be a vector, got {describe(node)}.")
-        node = pt.flatnonzero(node)
+        if dims != (dim,):
+            raise ShapeError(f"a mask along `{dim}` must be a vector along it, got one with the dims {dims!r}.")
+        mask = Named(node, dims)
+        if isinstance(length, int):
+            _checked(mask, {dim: length}, "mask")
+        node = pt.flatnonzero(of_lengths(mask, {dim: length}))
     elif node.static_shape == (0,):
         node = pt.cast(node, "int64")
     return Named(node, dims)
 
 
-def _checked(value: Named, lengths: Mapping[str, Any]) -> Named:
+def _checked(value: Named, lengths: Mapping[str, Any], what: str = "value") -> Named:
     for dim, length in value.lengths.items():
         if isinstance(length, int) and isinstance(lengths[dim], int) and length != lengths[dim]:
-            raise ShapeError(f"the value has length {length} along `{dim}`, the indexed part {lengths[dim]}.")
+            raise ShapeError(f"the {what} has length {length} along `{dim}`, the indexed part {lengths[dim]}.")
     return value
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from types import EllipsisType
-from typing import Any, NoReturn, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
 
 import numpy as np
 
@@ -61,6 +61,12 @@ class Named:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a tensor with named dims is frozen; `{name}` cannot be set.", name=name, obj=self)
+
+    if not TYPE_CHECKING:  # type checkers know by themselves what is not there
+
+        def __getattr__(self, name: str) -> Any:
+            told = f"a tensor with named dims has no `{name}`; functions of plain tensors take its `.values`."
+            raise AttributeError(told, name=name, obj=self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Named) and self.values is other.values and self.dims == other.dims

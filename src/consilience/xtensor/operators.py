@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Self
 
+import numpy as np
 import numpy.typing as npt
 
 from consilience import tensor as pt
@@ -29,6 +30,11 @@ class NamedArithmetic(Named):
         """What NumPy does for `np.exp(x)` and for a number of NumPy's on the left of an operator."""
         if method != "__call__" or settings or not hasattr(pt, ufunc.__name__):
             return NotImplemented
+        if any(isinstance(value, np.ndarray) and value.ndim for value in inputs):
+            raise TypeError(
+                f"an array has no dims to meet those of {self!r}: give them with `px.as_xtensor(…, dims=…)`; with a "
+                "`DataArray`, write the tensor on the left."
+            )
         return self._elementwise(getattr(pt, ufunc.__name__), *inputs)
 
     def __add__(self, other: Any) -> Self:

@@ -31,13 +31,20 @@ def vectorize(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> lis
     """
     if not replacements:
         return list(outputs)
+    made, batch = propagated(outputs, replacements)
+    with without_sources():
+        result = [batched.full(batch) for batched in made]
+    return require(result, collect(outputs))
+
+
+def propagated(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> tuple[list[Operand], Shape]:
+    """Batched forms of the outputs, and the lengths of the batch axes; as for `vectorize`."""
     with without_sources():
         outputs, replacements = _matched_lengths(outputs, replacements)
         batch = _batch_shape(replacements)
         _check_computed(outputs, replacements)
         full = {old: Operand(old, _full(old, new, batch), True) for old, new in replacements.items()}
-        result = [batched.full(batch) for batched in propagate(outputs, full, batch)]
-    return require(result, collect(outputs))
+        return propagate(outputs, full, batch), batch
 
 
 def vectorize_graph(outputs: Node | Sequence[Node], replace: Mapping[Node, Node]) -> Node | list[Node]:
@@ -82,7 +89,7 @@ def propagate(outputs: Sequence[Node], operands: Mapping[Node, Operand], batch: 
         if isinstance(result, list):
             tuples[node] = result
         else:
-            known[node] = Operand(node, result, True)
+            known[node] = result if isinstance(result, Operand) else Operand(node, result, True)
     return [known[output] for output in outputs]
 
 

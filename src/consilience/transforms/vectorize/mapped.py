@@ -10,18 +10,27 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from consilience.errors import ShapeError
-from consilience.ir import Dim, Node, tensor_input, topological
+from consilience.ir import Dim, Node, tensor_input
+from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe, without_sources
+from consilience.ir.types import Shape
+from consilience.ops.assertion import require
 from consilience.ops.elementwise import as_tensor
-from consilience.ops.shape import as_length, broadcast_to, moveaxis
-from consilience.transforms.vectorize.engine import vectorize
+from consilience.ops.shape import Iota, as_length, broadcast_to, moveaxis
+from consilience.transforms.vectorize.engine import propagated
+from consilience.transforms.vectorize.named_axes import named_axis
+from consilience.transforms.vectorize.table import Operand
 
 Axes: TypeAlias = Any  # an integer, None, or tuples, lists and dicts of them
 Path: TypeAlias = str  # where a tensor stands among the arguments, as `[0]['mu']`
 
 
 def vmap(
-    f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, *, axis_size: object = None
+    f: Callable[..., Any],
+    in_axes: Axes = 0,
+    out_axes: Axes = 0,
+    axis_name: str | None = None,
+    axis_size: object = None,
 ) -> Callable[..., Any]:
     """A function that applies `f` to every position along one axis of its arguments, all at once.
 
@@ -31,6 +40,7 @@ def vmap(
                positions. One value serves all arguments; a value in place of a tuple, list or dict serves all its
                members. Arguments by keyword are mapped over axis 0.
     out_axes   the axis of each result at which the positions stand; None: one value, which must not depend on them
+    axis_name  what `psum`, `pmean`, `pmax`, `pmin` and `axis_index` inside `f` call the axis of the positions
     axis_size  number of positions; needed where no argument is mapped
     returns    a function with the arguments of `f`; calls of `vmap` within each other give several axes
     raises     ShapeError for axes that do not exist or are of different lengths; TypeError for axes of another form
@@ -50,28 +60,22 @@ def vmap(
                 replacements[stand_in] = broadcast_to(batch, (length, *batch.static_shape[1:]))
         given = [_with_members(argument, f"[{i}]", stand_ins) for i, argument in enumerate(arguments)]
         named = {name: _with_members(argument, f"[{name!r}]", stand_ins) for name, argument in keywords.items()}
-        results = f(*given, **named)
+        position = tensor_input("int64", ())
+        replacements[position] = Node(Iota(length))
+        with named_axis(axis_name, position, length):
+            results = f(*given, **named)
         placed = [(path, as_tensor(value), axis) for path, value, axis in _spread(out_axes, results, "out_axes")]
-        for path, output, axis in placed:
-            if axis is None and not set(replacements).isdisjoint(topological([output])):
-                raise ShapeError(
-                    f"the result{path} differs from one position to another, so `out_axes` must give it an axis, "
-                    f"not None: {describe(output)}."
-                )
-        several = [output for _, output, axis in placed if axis is not None]
-        batched = iter(_batched(several, replacements, length))
-        done = {path: o if axis is None else _placed(path, next(batched), axis) for path, o, axis in placed}
+        outputs = [output for _, output, _ in placed]
+        made, lead = propagated(outputs, replacements)
+        results_of = zip(placed, made, strict=True)
+        done = {path: _placed(path, operand, axis, lead) for (path, _, axis), operand in results_of}
+        owed = require(list(done.values()), collect(outputs))
+        done = dict(zip(done, owed, strict=True))
         return _with_members(results, "", done)
 
     mapped.__doc__ = f.__doc__
     mapped.__name__ = getattr(f, "__name__", "mapped")
     return mapped
-
-
-def _batched(outputs: list[Node], replacements: Mapping[Node, Node], length: Dim) -> list[Node]:
-    if replacements:
-        return vectorize(outputs, replacements)
-    return [broadcast_to(output, (length, *output.static_shape)) for output in outputs]
 
 
 def _members(value: Any) -> Iterator[tuple[Any, Any]] | None:
@@ -120,7 +124,15 @@ def _leading(path: Path, value: Node, axis: int) -> Node:
     return moveaxis(value, axis, 0)
 
 
-def _placed(path: Path, value: Node, axis: int) -> Node:
+def _placed(path: Path, result: Operand, axis: int | None, batch: Shape) -> Node:
+    if axis is None:
+        if result.batched:
+            raise ShapeError(
+                f"the result{path} differs from one position to another, so `out_axes` must give it an axis, "
+                f"not None: {describe(result.core)}."
+            )
+        return result.value
+    value = result.full(batch)
     if not -value.ndim <= axis < value.ndim:
         raise ShapeError(
             f"`out_axes` names axis {axis} of the result{path}, which does not exist: with the axis of the positions "

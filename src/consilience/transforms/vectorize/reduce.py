@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from consilience.ir import Node
 from consilience.ir.types import Shape
 from consilience.ops import ArgReduce, ArgSort, Cumulative, Reduce, Softmax
+from consilience.ops.collective import Collective
 from consilience.transforms.vectorize.table import Operand, batched_form
 
 
@@ -39,3 +40,12 @@ def _softmax(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
     assert isinstance(node.op, Softmax)
     axes = tuple(a + len(batch) for a in node.op.axes)
     return Node(Softmax(axes, node.op.logarithm), operands[0].value)
+
+
+@batched_form(Collective)
+def _collective(node: Node, operands: Sequence[Operand], batch: Shape) -> Node | Operand:
+    assert isinstance(node.op, Collective)
+    x, position = operands
+    if not position.batched:  # of another batch than the one that is meant
+        return Node(node.op, x.value, position.value)
+    return Operand(node, Node(Reduce(node.op.kind, tuple(range(len(batch)))), x.full(batch)), False)

@@ -40,8 +40,9 @@ class Operand(Record):
 
 
 # (node, its inputs, lengths of the batch axes) -> the node for the whole batch. At least one input is
-# batched; the result has the batch axes first. An op with several results gives a list of them.
-Batched: TypeAlias = Callable[[Node, Sequence[Operand], Shape], Node | list[Node]]
+# batched; the result has the batch axes first. An op with several results gives a list of them; a result that is the
+# same for the whole batch comes as an operand.
+Batched: TypeAlias = Callable[[Node, Sequence[Operand], Shape], Node | list[Node] | Operand]
 
 BATCHED: dict[type[Op], Batched] = {}
 NO_BATCHED: dict[type[Op], str] = {}
