@@ -9,10 +9,12 @@ import pytest
 
 import consilience as pm  # noqa: F401  # random variables have keys that a step makes anew
 import consilience.tensor as pt
+from consilience.backends import llvm
 from consilience.errors import DtypeError, GraphError, MissingRuleError, OutOfBoundsError, ShapeError
 from consilience.ir import Node
 from consilience.ir.leaves import Parameter
 from consilience.ir.lengths import sources_of
+from consilience.lower.steps import Program
 from consilience.ops.random import draw, fold_in
 
 BACKENDS = ("FAST_RUN", "reference")
@@ -96,6 +98,31 @@ def test_numbers_of_steps_inside_may_be_read_inside_too(backend: str) -> None:
             rows.append(total)
             p = total
         np.testing.assert_allclose(f(count, 0.5), rows, rtol=1e-12)
+
+
+def test_last_values_need_no_trace_at_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a length is known when called, too, and in loops in loops."""
+    texts: list[str] = []
+    lower = llvm.lower
+
+    def read(*arguments: Any) -> Program:
+        program = lower(*arguments)
+        texts.append(str(program))
+        return program
+
+    monkeypatch.setattr(llvm, "lower", read)
+    M, a = pt.matrix("M"), pt.scalar("a")
+
+    def step(row: Node, p: Node) -> Node:
+        return scan(lambda v, q: q * a + v, sequences=row, outputs_info=p)[0][-1]
+
+    f = pt.function([M, a], scan(step, sequences=M, outputs_info=0.0)[0][-1])
+    assert f(np.array([[1.0, 2.0], [3.0, 4.0]]), 0.5) == 6.125
+    (text,) = texts
+    assert text.count("repeat") == 2
+    assert "writes" not in text
+    with pytest.raises(OutOfBoundsError):
+        f(np.zeros((2, 0)), 0.5)
 
 
 def test_sums_over_no_steps_keep_their_shape() -> None:

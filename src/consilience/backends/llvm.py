@@ -59,6 +59,7 @@ from consilience.ops.python_call import PythonCall
 from consilience.ops.scalar import DRAWS
 from consilience.ops.scan import Scan
 from consilience.ops.shape import stack
+from consilience.rules.loops import tidy_loops
 from consilience.transforms.complex_pairs import is_complex
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -95,7 +96,8 @@ class Compiled:
         self.origins = outputs if origins is None else origins
         check_sizes(sizes_of(topological(outputs)), {})
         with without_sources():
-            primitive = fold(share_exponentials(in_numbers(expand(outputs))))
+            # At fixed lengths more is known of loops: that there is a last step, which needs no trace.
+            primitive = fold(share_exponentials(in_numbers(expand(tidy_loops(outputs)))))
             cut, leaves, self._prepared = hoist(primitive, self._data)
             program = lower(inputs, cut, leaves)
         host = target.host()

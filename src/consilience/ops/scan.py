@@ -32,7 +32,7 @@ from consilience.ir.traversal import substitute
 from consilience.ops.control import Item, compatible_shapes
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.random import fold_in
-from consilience.ops.shape import Iota, length_of
+from consilience.ops.shape import Iota, LengthOf, length_of
 from consilience.record import Record, replace
 
 # The bound of a loop that only its condition stops.
@@ -245,7 +245,7 @@ def scan(
 
 
 def _outside(wanted: Sequence[Node], leaves: Sequence[Node]) -> list[Node]:
-    """The greatest expressions that depend on no leaf, but for constants: they are computed before the loop."""
+    """The greatest expressions that depend on no leaf, but for constants and lengths: they are computed before."""
     own = set(leaves)
     inner: set[Node] = set()
     order = topological(wanted, stop=own.__contains__)
@@ -253,7 +253,7 @@ def _outside(wanted: Sequence[Node], leaves: Sequence[Node]) -> list[Node]:
         if node in own or any(operand in inner for operand in node.inputs):
             inner.add(node)
     read = [operand for node in order if node in inner and node not in own for operand in node.inputs]
-    found = [node for node in (*read, *wanted) if node not in inner and not isinstance(node.op, Constant)]
+    found = [node for node in (*read, *wanted) if node not in inner and not isinstance(node.op, Constant | LengthOf)]
     # A tuple is no value that could be handed on; its members are.
     return [node for node in dict.fromkeys(found) if isinstance(node.type, TensorType)]
 
