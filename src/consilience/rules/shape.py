@@ -51,7 +51,9 @@ def unrepeated(node: Node, facts: Facts) -> Node | None:
     changed = False
     operands: list[Node] = []
     for x in node.inputs:
-        while isinstance(x.op, BroadcastTo) or (isinstance(x.op, ExpandDims) and _leading(x.op.axes)):
+        while (isinstance(x.op, BroadcastTo) and _keeps_ones(x)) or (
+            isinstance(x.op, ExpandDims) and _leading(x.op.axes)
+        ):
             x = x.inputs[0]
             changed = True
         operands.append(x)
@@ -62,6 +64,12 @@ def unrepeated(node: Node, facts: Facts) -> Node | None:
     if result.static_shape == wanted:
         return result
     return broadcast_to(_with_rank(result, wanted), wanted)
+
+
+def _keeps_ones(repeated: Node) -> bool:
+    """Whether axes of length 1 have it without the promise that the op makes: others would not be stretched."""
+    own = repeated.inputs[0].static_shape
+    return all(n == 1 for n, m in zip(reversed(own), reversed(repeated.static_shape), strict=False) if m == 1)
 
 
 def _leading(axes: tuple[int, ...]) -> bool:

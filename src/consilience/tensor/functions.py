@@ -19,6 +19,7 @@ from consilience.ops.control import Item
 from consilience.ops.elementwise import TensorLike, as_tensor, cast
 from consilience.ops.python_call import PythonCall, PythonFunction
 from consilience.tensor.keywords import export
+from consilience.transforms.gradient.index import zeros_like
 
 Rule = Callable[..., Any]
 
@@ -45,7 +46,7 @@ def _applied(
         seeds = [tensor_input(r.dtype, r.static_shape) for r in results]
         found = matching(_given(pull(list(leaves), made, seeds), leaves), leaves, "the derivative", name)
         others = [i for i in inside if i not in given]
-        zeros = [cast(i * 0, i.dtype) if i.dtype in FLOATS else i for i in others]
+        zeros = [zeros_like(i) if i.dtype in FLOATS else i for i in others]
         pullback, outer = close([*found, *zeros], [*inside, *made, *seeds])
         extra = [i for i in outer if i not in (*inside, *made, *seeds)]
         if extra:
@@ -60,9 +61,9 @@ def _applied(
 def _given(cotangents: Any, leaves: Sequence[Node]) -> list[Any]:
     """Cotangents as tensors; None is zero."""
     listed = _listed(cotangents)
-    return [
-        cast(leaf * 0, leaf.dtype) if c is None else as_tensor(c) for c, leaf in zip(listed, leaves, strict=False)
-    ] + [as_tensor(c) for c in listed[len(leaves) :]]
+    return [zeros_like(leaf) if c is None else as_tensor(c) for c, leaf in zip(listed, leaves, strict=False)] + [
+        as_tensor(c) for c in listed[len(leaves) :]
+    ]
 
 
 class _Custom:

@@ -1,0 +1,21 @@
+"""A length 1 that is promised is stretched, whatever rules do with the promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import consilience.tensor as pt
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "reference"])
+def test_promised_ones_are_stretched_in_values_and_derivatives(mode: str) -> None:
+    """Of `specify_shape`, beside an operand of more rows."""
+    x, y = pt.matrix("x"), pt.matrix("y")
+    cost = ((pt.specify_shape(x, (1, 3)) * y) ** 2).sum()
+    f = pt.function([x, y], [cost, *pt.grad(cost, [x, y])], mode=mode)
+    a, b = np.array([[1.0, 2.0, 3.0]]), np.arange(12.0).reshape(4, 3)
+    value, by_x, by_y = f(a, b)
+    assert value == pytest.approx(((a * b) ** 2).sum())
+    np.testing.assert_allclose(by_x, (2 * a * b**2).sum(0, keepdims=True))
+    np.testing.assert_allclose(by_y, 2 * a**2 * b)
