@@ -124,7 +124,8 @@ def _switch(index: int, *branches: Any) -> Any:
 
 NUMPY: dict[str, Any] = {
     **SHAPES, "softened": np.tanh, "blended": lambda a, b: np.sin(a) * b, "switch_case": _switch,
-    "vmap": lambda fn: lambda *given: np.stack([np.asarray(fn(*row)) for row in zip(*given, strict=True)]), "tanh": np.tanh, "exp": np.exp, "maximum": np.maximum, "minimum": np.minimum, "lt": np.less,
+    "vmap": lambda fn: lambda *given: np.stack([np.asarray(fn(*row)) for row in zip(*given, strict=True)]),
+    "tanh": np.tanh, "exp": np.exp, "maximum": np.maximum, "minimum": np.minimum, "lt": np.less,
     "eq": np.equal, "outer": np.outer, "ifelse": lambda c, a, b: a if c else b, "choose": np.where, "scan": _scan,
     "map": lambda fn, s: _scan(lambda *v: [fn(*v)], s)[0], "reduce": _reduce,
     "foldr": lambda fn, s, initial: _reduce(fn, s, initial, True), "while_loop": _while, "until": _Until,
