@@ -183,6 +183,7 @@ ELSEWHERE = {
         "functions of graphs: test_tensor_names.py, tests/backends and tests/transforms": (
             "cond ifelse vectorize vmap broadcast_dynamic psum pmean pmax pmin axis_index"
         ),
+        "lazy branches: test_branches.py": "switch_case",
         "loops: test_loops.py": "scan map reduce foldl foldr until while_loop",
         "functions with rules of the user's: test_functions.py": "OpFromGraph as_op custom_vjp custom_vmap wrap_py",
         "writing graphs: tests/printing": "dprint",
