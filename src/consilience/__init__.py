@@ -68,6 +68,7 @@ _MODULES: Final = {
     "dims": "consilience.dims",
     "distributions": "consilience.distributions",
     "errors": "consilience.errors",
+    "gp": "consilience.gp",
     "gradient": "consilience.gradient",
     "graph": "consilience.graph",
     "ifelse": "consilience.ifelse",

@@ -1,0 +1,15 @@
+"""`pm.gp`: Gaussian processes, exact, latent, and in approximations that scale.
+
+Inputs, covariance and mean functions in, variables of the model and their distributions at new inputs out.
+"""
+
+from consilience.gp import cov as cov
+from consilience.gp import mean as mean
+from consilience.gp import numerics as util
+from consilience.gp.hilbert_space import HSGP, HSGPPeriodic, approx_hsgp_hyperparams
+from consilience.gp.latent import TP, Latent
+from consilience.gp.marginal import Marginal
+
+__all__ = [
+    "HSGP", "TP", "HSGPPeriodic", "Latent", "Marginal", "approx_hsgp_hyperparams", "cov", "mean", "util",
+]  # fmt: skip

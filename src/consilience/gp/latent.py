@@ -1,0 +1,132 @@
+"""A Gaussian process whose values are variables of the model.
+
+Inputs in, a vector of values out, with any likelihood behind it; conditional distributions at new inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import consilience.tensor as pt
+from consilience.distributions import ChiSquared, MvNormal, MvStudentT, Normal
+from consilience.errors import ParameterError
+from consilience.gp.covariance import BaseCovariance, points, positive
+from consilience.gp.mean import MeanFunction
+from consilience.gp.numerics import JITTER_DEFAULT, stabilize
+from consilience.gp.process import GaussianProcess, conditioned, vector
+from consilience.ir import Node
+from consilience.model import Deterministic
+from consilience.tensor import TensorLike
+
+
+class Latent(GaussianProcess):
+    """A process f of mean and covariance functions.
+
+    mean_func   of `pm.gp.mean`, Zero by default
+    cov_func    of `pm.gp.cov`
+    """
+
+    def prior(
+        self,
+        name: str,
+        X: TensorLike,
+        n_outputs: int = 1,
+        reparameterize: bool = True,
+        jitter: float = JITTER_DEFAULT,
+        **kwargs: Any,
+    ) -> Node:
+        """f(X), shape (n,), or (n_outputs, n) for several independent ones.
+
+        reparameterize   f is computed from independent standard normals `{name}_rotated_` by the Cholesky factor of
+                         the covariance, which samplers prefer; otherwise f is itself a free variable
+        """
+        inputs = points(X)
+        mean, covariance = self.mean_func(inputs), stabilize(self.cov_func.full(inputs), jitter)
+        batch = () if n_outputs == 1 else (n_outputs,)
+        if reparameterize:
+            free = Normal(f"{name}_rotated_", 0.0, 1.0, shape=(*batch, inputs.static_shape[0]))
+            spread = pt.dot(free, pt.matrix_transpose(pt.linalg.cholesky(covariance)))
+            f = Deterministic(name, mean + spread, dims=kwargs.pop("dims", None))
+        else:
+            f = MvNormal(name, mu=mean, cov=covariance, **({"shape": (*batch, inputs.static_shape[0])}), **kwargs)
+        self._given = {"X": inputs, "f": f}
+        return f
+
+    def conditional(
+        self,
+        name: str,
+        Xnew: TensorLike,
+        given: Mapping[str, Any] | None = None,
+        jitter: float = JITTER_DEFAULT,
+        **kwargs: Any,
+    ) -> Node:
+        """The variable f(Xnew), given f(X).
+
+        given   X, f and `gp`, the process that f is of (a sum that this one is part of), where they are not those of
+                `prior`
+        """
+        known = self.given_of(given, ("X", "f"))
+        inputs, new = points(known["X"]), points(Xnew, "Xnew")
+        values = pt.as_tensor(known["f"])
+        if values.ndim == 2:
+            raise ParameterError(
+                f"f has several outputs; ask for each: `given={{'f': f[i], …}}`, {values.static_shape[0]} times."
+            )
+        values = vector(values, inputs, "f")
+        mean, covariance = conditioned(known["gp"], self, inputs, values, None, new, jitter)
+        return MvNormal(name, mu=mean, cov=stabilize(covariance, jitter), **kwargs)
+
+
+class TP(GaussianProcess):
+    """A process of Student's t with `nu` degrees of freedom: at any points, values are multivariate t.
+
+    nu          degrees of freedom > 0
+    scale_func  the scale of the values as a covariance function; PyMC's older name is `cov_func`
+
+    Given f at n points, f at others is again t, with nu + n degrees of freedom (Shah, Wilson and Ghahramani 2014;
+    here `scale_func` is the scale matrix, as in `pm.MvStudentT`).
+    """
+
+    def __init__(
+        self,
+        *,
+        mean_func: MeanFunction | None = None,
+        scale_func: BaseCovariance | None = None,
+        cov_func: BaseCovariance | None = None,
+        nu: TensorLike | None = None,
+    ) -> None:
+        if (scale_func is None) == (cov_func is None) or nu is None:
+            raise ParameterError("TP needs `scale_func`, a covariance function, and `nu`, the degrees of freedom.")
+        super().__init__(mean_func=mean_func, cov_func=cov_func if scale_func is None else scale_func)
+        self.nu = positive(nu, "nu", "TP")
+
+    def __add__(self, other: Any) -> Any:
+        raise ParameterError("sums of t processes are no t processes; add covariance functions instead.")
+
+    def prior(
+        self, name: str, X: TensorLike, reparameterize: bool = True, jitter: float = JITTER_DEFAULT, **kwargs: Any
+    ) -> Node:
+        """f(X), shape (n,); with `reparameterize` computed from `{name}_rotated_` and `{name}_chi2_`."""
+        inputs = points(X)
+        mean, scale = self.mean_func(inputs), stabilize(self.cov_func.full(inputs), jitter)
+        if reparameterize:
+            chi2 = ChiSquared(f"{name}_chi2_", self.nu)
+            free = Normal(f"{name}_rotated_", 0.0, 1.0, shape=inputs.static_shape[0])
+            spread = pt.dot(pt.linalg.cholesky(scale), free)
+            f = Deterministic(name, mean + pt.sqrt(self.nu / chi2) * spread, **kwargs)
+        else:
+            f = MvStudentT(name, nu=self.nu, mu=mean, scale=scale, **kwargs)
+        self._given = {"X": inputs, "f": f}
+        return f
+
+    def conditional(self, name: str, Xnew: TensorLike, jitter: float = JITTER_DEFAULT, **kwargs: Any) -> Node:
+        """The variable f(Xnew), given f(X)."""
+        known = self.given_of(None, ("X", "f"))
+        inputs, values = known["X"], known["f"]
+        mean, scale = conditioned(self, self, inputs, values, None, points(Xnew, "Xnew"), jitter)
+        factor = pt.linalg.cholesky(stabilize(self.cov_func.full(inputs), jitter))
+        residual = pt.linalg.solve_triangular(factor, values - self.mean_func(inputs), lower=True)
+        nu = self.nu + pt.as_tensor(inputs.shape[0])
+        widening = (self.nu + pt.sum(pt.square(residual))) / nu
+        return MvStudentT(name, nu=nu, mu=mean, scale=stabilize(widening * scale, jitter), **kwargs)

@@ -1,0 +1,124 @@
+"""A Gaussian process seen with Gaussian noise: its values are integrated out.
+
+Inputs, observations and noise in; a variable of the model out, and conditional distributions at new inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import consilience.tensor as pt
+from consilience.distributions import MvNormal
+from consilience.errors import ParameterError
+from consilience.gp.covariance import BaseCovariance, points, positive
+from consilience.gp.nonstationary import WhiteNoise
+from consilience.gp.numerics import JITTER_DEFAULT, stabilize
+from consilience.gp.process import GaussianProcess, conditioned, evaluated, vector
+from consilience.gp.state_space import markov_normal, state_space_of
+from consilience.ir import Node
+from consilience.tensor import TensorLike
+
+
+class Marginal(GaussianProcess):
+    """A process f of mean and covariance functions, observed as y = f(X) + noise.
+
+    mean_func   of `pm.gp.mean`, Zero by default
+    cov_func    of `pm.gp.cov`
+    """
+
+    def marginal_likelihood(
+        self,
+        name: str,
+        X: TensorLike,
+        y: TensorLike,
+        sigma: TensorLike | BaseCovariance | None = None,
+        noise: TensorLike | BaseCovariance | None = None,
+        jitter: float = JITTER_DEFAULT,
+        is_observed: bool = True,
+        **kwargs: Any,
+    ) -> Node:
+        """The variable y of the model.
+
+        X             inputs, shape (n, columns)
+        y             observations, n numbers
+        sigma         standard deviation of the noise, one or n numbers, or a covariance function; PyMC's older name
+                      is `noise`
+        jitter        added to the diagonal of the covariance
+        is_observed   False makes y a free variable of the model
+        kwargs        of the distribution, such as `dims`
+
+        Matern12, Matern32, Matern52 and Exponential of one column, their sums and multiples, with constant X and
+        noise of independent points, are computed as a state space in O(n), all others by a Cholesky factor in O(n^3).
+        """
+        if (sigma is None) == (noise is None):
+            raise ParameterError("`marginal_likelihood` needs `sigma`, the standard deviation of the noise.")
+        inputs = points(X)
+        own = noise_function(noise if sigma is None else sigma)
+        self._given = {"X": inputs, "y": y, "sigma": own}
+        mean = self.mean_func(inputs)
+        observed = {"observed": y} if is_observed else {}
+        chain = state_space_of(self.cov_func, inputs) if isinstance(own, WhiteNoise) else None
+        if chain is not None:
+            return markov_normal(name, chain, mean, own.diag(inputs), jitter, **observed, **kwargs)
+        covariance = stabilize(self.cov_func.full(inputs) + own.full(inputs), jitter)
+        return MvNormal(name, mu=mean, cov=covariance, **observed, **kwargs)
+
+    def _at(self, Xnew: Node, pred_noise: bool, given: Mapping[str, Any] | None, diag: bool, jitter: float) -> Any:
+        known = self.given_of(given, ("X", "y", "sigma"))
+        inputs = points(known["X"])
+        noise = noise_function(known["sigma"])
+        values = vector(known["y"], inputs, "y")
+        total = known["gp"]
+        mean, spread = conditioned(total, self, inputs, values, noise.full(inputs), Xnew, jitter, diag)
+        if pred_noise:
+            spread = spread + (noise.diag(Xnew) if diag else noise.full(Xnew))
+        return mean, spread
+
+    def conditional(
+        self,
+        name: str,
+        Xnew: TensorLike,
+        pred_noise: bool = False,
+        given: Mapping[str, Any] | None = None,
+        jitter: float = JITTER_DEFAULT,
+        **kwargs: Any,
+    ) -> Node:
+        """The variable f(Xnew), or y at Xnew with `pred_noise`, given the observations.
+
+        given   X, y, sigma and `gp`, the process that was observed (a sum that this one is part of), where they are
+                not those of `marginal_likelihood`
+        """
+        mean, covariance = self._at(points(Xnew, "Xnew"), pred_noise, given, False, jitter)
+        return MvNormal(name, mu=mean, cov=stabilize(covariance, jitter), **kwargs)
+
+    def predict(
+        self,
+        Xnew: TensorLike,
+        point: Mapping[str, Any] | None = None,
+        diag: bool = False,
+        pred_noise: bool = False,
+        given: Mapping[str, Any] | None = None,
+        jitter: float = JITTER_DEFAULT,
+        model: Any = None,
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Mean and covariance at Xnew as arrays, shape (m,) and (m, m); variances, shape (m,), with `diag`.
+
+        point   values of the model's variables by name, such as `pm.find_MAP` gives; the initial point for None
+        """
+        new = points(Xnew, "Xnew")
+
+        def graphs(jitter: float) -> list[Node]:
+            return list(self._at(new, pred_noise, given, diag, jitter))
+
+        inputs = points(self.given_of(given, ("X",))["X"])
+        mean, spread = evaluated(graphs, jitter, pt.mean(self.cov_func.diag(inputs)), point, model)
+        return mean, spread
+
+
+def noise_function(sigma: TensorLike | BaseCovariance) -> BaseCovariance:
+    """Noise as a covariance function; numbers are standard deviations of independent noise."""
+    return sigma if isinstance(sigma, BaseCovariance) else WhiteNoise(positive(sigma, "sigma", "the noise", zero=True))

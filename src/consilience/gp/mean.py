@@ -1,0 +1,106 @@
+"""`pm.gp.mean`: mean functions, their sums and products.
+
+Inputs of shape (n, columns) in, n means as a graph out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import consilience.tensor as pt
+from consilience.errors import ShapeError
+from consilience.gp.covariance import points
+from consilience.ir import Node
+from consilience.ir.side_tables import describe
+from consilience.tensor import TensorLike
+
+
+class MeanFunction:
+    """A function of points; `a + b` and `a * b` combine, with numbers too."""
+
+    def __call__(self, X: TensorLike) -> Node:
+        """Means at the rows of X, shape (n,)."""
+        rows = points(X)
+        return pt.as_tensor(self.at(rows)) + pt.zeros_like(rows[:, 0])
+
+    def at(self, X: Node) -> TensorLike:
+        """Means at the rows of X, shape (n,) or one number for all."""
+        raise NotImplementedError
+
+    def __add__(self, other: Any) -> MeanFunction:
+        return MeanSum(self, _mean(other))
+
+    def __radd__(self, other: Any) -> MeanFunction:
+        return MeanSum(_mean(other), self)
+
+    def __mul__(self, other: Any) -> MeanFunction:
+        return MeanProduct(self, _mean(other))
+
+    def __rmul__(self, other: Any) -> MeanFunction:
+        return MeanProduct(_mean(other), self)
+
+
+class ZeroMean(MeanFunction):
+    """0 everywhere."""
+
+    def at(self, X: Node) -> TensorLike:
+        return 0.0
+
+
+class ConstantMean(MeanFunction):
+    """The number c, or one number for each row of the inputs."""
+
+    def __init__(self, c: TensorLike = 0.0) -> None:
+        self.c = pt.as_tensor(c)
+        if self.c.ndim > 1:
+            raise ShapeError(f"a constant mean is a number, got {describe(self.c)}.")
+
+    def at(self, X: Node) -> TensorLike:
+        return self.c
+
+
+class LinearMean(MeanFunction):
+    """X coeffs + intercept.
+
+    coeffs   one number for each column of the inputs, or one for all
+    """
+
+    def __init__(self, coeffs: TensorLike, intercept: TensorLike = 0.0) -> None:
+        self.A, self.b = pt.as_tensor(coeffs), pt.as_tensor(intercept)
+        if self.A.ndim > 1:
+            raise ShapeError(f"`coeffs` must be a number or a vector, got {describe(self.A)}.")
+
+    def at(self, X: Node) -> TensorLike:
+        given, wanted = self.A.static_shape[-1:], X.static_shape[1]
+        if given and isinstance(given[0], int) and isinstance(wanted, int) and given[0] not in (1, wanted):
+            raise ShapeError(f"`coeffs` has {given[0]} numbers, and X has {wanted} columns.")
+        return pt.sum(X * self.A, axis=1) + self.b
+
+
+class MeanSum(MeanFunction):
+    """Sum of two mean functions."""
+
+    def __init__(self, first: MeanFunction, second: MeanFunction) -> None:
+        self.first, self.second = first, second
+
+    def at(self, X: Node) -> TensorLike:
+        return self.first(X) + self.second(X)
+
+
+class MeanProduct(MeanFunction):
+    """Product of two mean functions."""
+
+    def __init__(self, first: MeanFunction, second: MeanFunction) -> None:
+        self.first, self.second = first, second
+
+    def at(self, X: Node) -> TensorLike:
+        return self.first(X) * self.second(X)
+
+
+def _mean(value: Any) -> MeanFunction:
+    return value if isinstance(value, MeanFunction) else ConstantMean(value)
+
+
+Zero, Constant, Linear, Add, Prod = ZeroMean, ConstantMean, LinearMean, MeanSum, MeanProduct
+
+__all__ = ["Add", "Constant", "Linear", "MeanFunction", "Prod", "Zero"]

@@ -1,0 +1,245 @@
+"""Covariance functions that depend on where points are: constants, noise, polynomials, warped and scaled ones.
+
+Inputs of shape (n, columns) in, covariance matrices as graphs out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import consilience.tensor as pt
+from consilience.errors import ParameterError, ShapeError
+from consilience.gp.covariance import BaseCovariance, Covariance, Function, positive
+from consilience.ir import Node
+from consilience.ir.side_tables import describe
+from consilience.tensor import TensorLike
+
+
+class ConstantCovariance(BaseCovariance):
+    """The constant c >= 0."""
+
+    def __init__(self, c: TensorLike) -> None:
+        self.c = positive(c, "c", "Constant", zero=True)
+
+    def diag(self, X: Node) -> Node:
+        return self.c * pt.ones_like(X[:, 0])
+
+    def full(self, X: Node, Xs: Node | None = None) -> Node:
+        return self.c * pt.ones_like(X[:, 0][:, None] * (X if Xs is None else Xs)[:, 0][None, :])
+
+
+class WhiteNoise(BaseCovariance):
+    """sigma^2 for a point with itself, 0 for others, those of `Xs` included.
+
+    sigma   standard deviation >= 0
+    """
+
+    def __init__(self, sigma: TensorLike) -> None:
+        self.sigma = positive(sigma, "sigma", "WhiteNoise", zero=True)
+
+    def diag(self, X: Node) -> Node:
+        return pt.square(self.sigma) * pt.ones_like(X[:, 0])
+
+    def full(self, X: Node, Xs: Node | None = None) -> Node:
+        if Xs is None:
+            return pt.diag(self.diag(X))
+        return pt.zeros_like(X[:, 0][:, None] * Xs[:, 0][None, :])
+
+
+class LinearCovariance(Covariance):
+    """sum (x - c) (x' - c) over the active columns.
+
+    c   centre, one number or one for each active column
+    """
+
+    def __init__(self, input_dim: int, c: TensorLike, active_dims: Sequence[int] | None = None) -> None:
+        super().__init__(input_dim, active_dims)
+        self.c = pt.as_tensor(c)
+
+    def _centred(self, X: Node) -> Node:
+        return self.sliced(X) - self.c
+
+    def diag(self, X: Node) -> Node:
+        return pt.sum(pt.square(self._centred(X)), axis=1)
+
+    def full(self, X: Node, Xs: Node | None = None) -> Node:
+        left = self._centred(X)
+        return pt.matmul(left, pt.matrix_transpose(left if Xs is None else self._centred(Xs)))
+
+
+class Polynomial(LinearCovariance):
+    """(sum (x - c) (x' - c) + offset)^d."""
+
+    def __init__(
+        self,
+        input_dim: int,
+        c: TensorLike,
+        d: TensorLike,
+        offset: TensorLike,
+        active_dims: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(input_dim, c, active_dims)
+        self.d = d
+        self.offset = positive(offset, "offset", "Polynomial", zero=True)
+
+    def diag(self, X: Node) -> Node:
+        return (super().diag(X) + self.offset) ** self.d
+
+    def full(self, X: Node, Xs: Node | None = None) -> Node:
+        return (super().full(X, Xs) + self.offset) ** self.d
+
+
+def _checked(function: Function, name: str, owner: str) -> Function:
+    if not callable(function):
+        raise ParameterError(f"{owner}: {name} must be a function of the inputs, got {function!r}.")
+    return function
+
+
+class WarpedInput(Covariance):
+    """cov_func at warp_func(X, *args).
+
+    warp_func   (n, active dims) and `args` -> the inputs of `cov_func`, a matrix of n rows
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        cov_func: BaseCovariance,
+        warp_func: Function,
+        args: Any = None,
+        active_dims: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(input_dim, active_dims)
+        self.cov_func, self.args = cov_func, _arguments(args)
+        self.w = _checked(warp_func, "warp_func", "WarpedInput")
+
+    def _warped(self, X: Node) -> Node:
+        found = pt.as_tensor(self.w(self.sliced(X), *self.args))
+        if found.ndim != 2:
+            raise ShapeError(f"WarpedInput: warp_func must give a matrix of one row per point, got {describe(found)}.")
+        return found
+
+    def diag(self, X: Node) -> Node:
+        return self.cov_func.diag(self._warped(X))
+
+    def full(self, X: Node, Xs: Node | None = None) -> Node:
+        return self.cov_func.full(self._warped(X), None if Xs is None else self._warped(Xs))
+
+
+class ScaledCov(Covariance):
+    """scaling_func(x) cov_func(x, x') scaling_func(x').
+
+    scaling_func   (n, active dims) and `args` -> n numbers, as a vector or one column
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        cov_func: BaseCovariance,
+        scaling_func: Function,
+        args: Any = None,
+        active_dims: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(input_dim, active_dims)
+        self.cov_func, self.args = cov_func, _arguments(args)
+        self.scaling_func = _checked(scaling_func, "scaling_func", "ScaledCov")
+
+    def _scale(self, X: Node) -> Node:
+        return _vector(self.scaling_func(self.sliced(X), *self.args), X, "ScaledCov: scaling_func")
+
+    def diag(self, X: Node) -> Node:
+        return pt.square(self._scale(X)) * self.cov_func.diag(X)
+
+    def full(self, X: Node, Xs: Node | None = None) -> Node:
+        left = self._scale(X)
+        right = left if Xs is None else self._scale(Xs)
+        return left[:, None] * self.cov_func.full(X, Xs) * right[None, :]
+
+
+class Gibbs(Covariance):
+    """sqrt(2 l l' / (l^2 + l'^2)) exp(-(x - x')^2 / (l^2 + l'^2)), with l = lengthscale_func(x) > 0; one column.
+
+    lengthscale_func   (n, 1) and `args` -> n lengthscales, as a vector or one column
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        lengthscale_func: Function,
+        args: Any = None,
+        active_dims: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(input_dim, active_dims)
+        if self.n_dims != 1:
+            raise ParameterError(f"Gibbs reads one column, got active_dims {list(self.active_dims)}.")
+        self.args = _arguments(args)
+        self.lfunc = _checked(lengthscale_func, "lengthscale_func", "Gibbs")
+
+    def diag(self, X: Node) -> Node:
+        return pt.ones_like(X[:, 0])
+
+    def full(self, X: Node, Xs: Node | None = None) -> Node:
+        (difference,) = self.differences(X, Xs)
+        left = self._lengthscale(X)[:, None]
+        right = left[:, 0][None, :] if Xs is None else self._lengthscale(Xs)[None, :]
+        squares = pt.square(left) + pt.square(right)
+        return pt.sqrt(2.0 * left * right / squares) * pt.exp(-pt.square(difference) / squares)
+
+    def _lengthscale(self, X: Node) -> Node:
+        return _vector(self.lfunc(self.sliced(X), *self.args), X, "Gibbs: lengthscale_func")
+
+
+class Coregion(Covariance):
+    """Covariances of outputs, B = W W' + diag(kappa), read at the whole numbers in one column.
+
+    W       shape (outputs, rank), and kappa >= 0, shape (outputs,); or
+    B       shape (outputs, outputs), in place of both
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        W: TensorLike | None = None,
+        kappa: TensorLike | None = None,
+        B: TensorLike | None = None,
+        active_dims: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(input_dim, active_dims)
+        if self.n_dims != 1:
+            raise ParameterError(f"Coregion reads one column, got active_dims {list(self.active_dims)}.")
+        if (B is None) == (W is None) or (kappa is None) != (W is None):
+            raise ParameterError("Coregion needs `W` and `kappa`, or `B`.")
+        if B is not None:
+            self.B = pt.as_tensor(B)
+        else:
+            assert W is not None and kappa is not None
+            weights = pt.as_tensor(W)
+            own = positive(kappa, "kappa", "Coregion", zero=True)
+            self.B = pt.matmul(weights, pt.matrix_transpose(weights)) + pt.diag(own)
+        if self.B.ndim != 2:
+            raise ShapeError(f"Coregion: B must be a matrix, got {describe(self.B)}.")
+
+    def _outputs(self, X: Node) -> Node:
+        return self.columns(X)[0].astype("int64")
+
+    def diag(self, X: Node) -> Node:
+        return pt.diagonal(self.B)[self._outputs(X)]
+
+    def full(self, X: Node, Xs: Node | None = None) -> Node:
+        rows = self._outputs(X)
+        columns = rows if Xs is None else self._outputs(Xs)
+        return self.B[rows[:, None], columns[None, :]]
+
+
+def _arguments(args: Any) -> tuple[Any, ...]:
+    return () if args is None else tuple(args) if isinstance(args, list | tuple) else (args,)
+
+
+def _vector(found: TensorLike, X: Node, what: str) -> Node:
+    """One number per point; a number stands for equal ones."""
+    node = pt.as_tensor(found)
+    node = node[:, 0] if node.ndim == 2 else node
+    if node.ndim > 1:
+        raise ShapeError(f"{what} must give one number per point, got {describe(node)}.")
+    return node + pt.zeros_like(X[:, 0])
