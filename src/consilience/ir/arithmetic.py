@@ -61,6 +61,11 @@ def _method(function: str) -> Callable[..., Node]:
     return call
 
 
+def _declines(other: object) -> bool:
+    """Whether an object wants its own reflected operator to be asked: NumPy's `__array_ufunc__ = None`."""
+    return getattr(other, "__array_ufunc__", other) is None and other is not None
+
+
 class Arithmetic:
     """Operators of the tensor notation; `==` stays identity, write `pt.eq` for the comparison."""
 
@@ -86,6 +91,8 @@ class Arithmetic:
         raise TypeError(_no_number("int"))
 
     def __add__(self, other: Operand) -> Node:
+        if _declines(other):
+            return NotImplemented
         return _meanings["add"](self, other)
 
     def __radd__(self, other: Operand) -> Node:
@@ -98,6 +105,8 @@ class Arithmetic:
         return _meanings["sub"](other, self)
 
     def __mul__(self, other: Operand) -> Node:
+        if _declines(other):
+            return NotImplemented
         return _meanings["mul"](self, other)
 
     def __rmul__(self, other: Operand) -> Node:
