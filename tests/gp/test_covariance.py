@@ -88,8 +88,9 @@ CASES: dict[str, tuple[Any, Formula]] = {
     ),
     "Kron": (
         cov.Kron([cov.ExpQuad(1, LS[0]), cov.Matern32(1, LS[1])]),
-        lambda a, b: np.exp(-0.5 * scaled(a[:, :1], b[:, :1], LS[0]) ** 2)
-        * matern(3, scaled(a[:, 1:], b[:, 1:], LS[1])),
+        lambda a, b: (
+            np.exp(-0.5 * scaled(a[:, :1], b[:, :1], LS[0]) ** 2) * matern(3, scaled(a[:, 1:], b[:, 1:], LS[1]))
+        ),
     ),
 }
 

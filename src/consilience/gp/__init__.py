@@ -7,9 +7,12 @@ from consilience.gp import cov as cov
 from consilience.gp import mean as mean
 from consilience.gp import numerics as util
 from consilience.gp.hilbert_space import HSGP, HSGPPeriodic, approx_hsgp_hyperparams
+from consilience.gp.inducing_points import MarginalApprox, MarginalSparse
+from consilience.gp.kronecker import LatentKron, MarginalKron
 from consilience.gp.latent import TP, Latent
 from consilience.gp.marginal import Marginal
 
 __all__ = [
-    "HSGP", "TP", "HSGPPeriodic", "Latent", "Marginal", "approx_hsgp_hyperparams", "cov", "mean", "util",
+    "HSGP", "TP", "HSGPPeriodic", "Latent", "LatentKron", "Marginal", "MarginalApprox", "MarginalKron",
+    "MarginalSparse", "approx_hsgp_hyperparams", "cov", "mean", "util",
 ]  # fmt: skip

@@ -124,9 +124,7 @@ class Covariance(BaseCovariance):
             said = f"{type(self).__name__} was made with input_dim={self.input_dim}, and X has {found} columns"
             if max(self.active_dims) >= found:
                 raise ShapeError(f"{said}; column {max(self.active_dims)} is not there.")
-            warnings.warn(
-                f"{said}; columns {list(self.active_dims)} are used.", ConsilienceWarning, stacklevel=2
-            )
+            warnings.warn(f"{said}; columns {list(self.active_dims)} are used.", ConsilienceWarning, stacklevel=2)
         return [X[:, column] for column in self.active_dims]
 
     def sliced(self, X: Node) -> Node:

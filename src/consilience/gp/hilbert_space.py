@@ -108,9 +108,7 @@ class HSGP(GaussianProcess):
         density = self.cov_func.power_spectral_density(pt.stack(omega, axis=1))
         return phi, pt.sqrt(density)
 
-    def prior(
-        self, name: str, X: TensorLike, hsgp_coeffs_dims: Any = None, gp_dims: Any = None, **kwargs: Any
-    ) -> Node:
+    def prior(self, name: str, X: TensorLike, hsgp_coeffs_dims: Any = None, gp_dims: Any = None, **kwargs: Any) -> Node:
         """f(X), shape (n,), computed from the coefficients `{name}_hsgp_coeffs`.
 
         hsgp_coeffs_dims, gp_dims   dims of the coefficients and of f

@@ -114,8 +114,7 @@ class Marginal(GaussianProcess):
         def graphs(jitter: float) -> list[Node]:
             return list(self._at(new, pred_noise, given, diag, jitter))
 
-        inputs = points(self.given_of(given, ("X",))["X"])
-        mean, spread = evaluated(graphs, jitter, pt.mean(self.cov_func.diag(inputs)), point, model)
+        mean, spread = evaluated(graphs, jitter, pt.mean(self.cov_func.diag(new)), point, model)
         return mean, spread
 
 

@@ -74,8 +74,9 @@ def vector(values: TensorLike, X: Node, name: str) -> Node:
     node = node if node.dtype == "float64" else node.astype("float64")
     count, rows = node.static_shape[0] if node.ndim == 1 else None, X.static_shape[0]
     if node.ndim != 1 or (isinstance(count, int) and isinstance(rows, int) and count != rows):
-        raise ShapeError(f"{name} must be a vector with one value per row of X, of which there are {rows}, got "
-                         f"{describe(node)}.")
+        raise ShapeError(
+            f"{name} must be a vector with one value per row of X, of which there are {rows}, got {describe(node)}."
+        )
     return node
 
 
@@ -137,9 +138,7 @@ def evaluated(
         return found
 
 
-def at_point(
-    graphs: Sequence[Node], point: Mapping[str, Any] | None, model: Model
-) -> list[npt.NDArray[np.float64]]:
+def at_point(graphs: Sequence[Node], point: Mapping[str, Any] | None, model: Model) -> list[npt.NDArray[np.float64]]:
     """Values of graphs with the free variables of the model at a point, by their names; at the initial point for None."""
     needed = [node for node in topological(graphs) if isinstance(node.op, RandomVariable)]
     variables = {node: name for name, node in model.named_vars.items()}
@@ -156,4 +155,3 @@ def at_point(
     slots = {node: tensor_input(node.dtype, value.shape) for node, value in values.items()}
     compiled = pt.function(list(slots.values()), substitute(list(graphs), slots), on_unused_input="ignore")
     return [np.asarray(found) for found in compiled(*values.values())]
-
