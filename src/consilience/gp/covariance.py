@@ -5,6 +5,8 @@ Inputs of shape (n, columns) in, covariance matrices as graphs out. Particular f
 
 from __future__ import annotations
 
+import functools
+import operator
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -163,8 +165,7 @@ class Combination(BaseCovariance):
                     f"a covariance function is combined with numbers and matrices, got {describe(one)}; "
                     "`pm.gp.cov.ScaledCov` scales by a function of the inputs."
                 )
-            same = isinstance(one, type(self))
-            self.factors += one.factors if same else [one]  # type: ignore[attr-defined]  # own class
+            self.factors += one.factors if isinstance(one, Combination) and type(one) is type(self) else [one]
         dims = {cov.input_dim for cov in self.covariances if hasattr(cov, "input_dim")}
         if dims:
             self.input_dim = max(dims)
@@ -186,7 +187,7 @@ class Combination(BaseCovariance):
 
     def sliced(self, X: Node) -> Node:
         """The columns that are read, shape (n, active dims)."""
-        own = {tuple(cov.active_dims) for cov in self.covariances if getattr(cov, "active_dims", ())}
+        own = {own for cov in self.covariances if (own := tuple(getattr(cov, "active_dims", ())))}
         if len(own) != 1:
             raise ShapeError(f"all members must read the same columns for this, got {sorted(own)}.")
         return pt.stack([X[:, column] for column in self.active_dims], axis=1)
@@ -211,30 +212,30 @@ class Add(Combination):
     """Sum of covariance functions."""
 
     def diag(self, X: Node) -> Node:
-        return _sum(self._diagonals(X)) + pt.zeros_like(X[:, 0])
+        return total(self._diagonals(X)) + pt.zeros_like(X[:, 0])
 
     def full(self, X: Node, Xs: Node | None = None) -> Node:
-        return _sum(self._matrices(X, Xs))
+        return total(self._matrices(X, Xs))
 
     def power_spectral_density(self, omega: TensorLike) -> Node:
         if len(self.covariances) < len(self.factors):
             raise GraphError("a constant added to a covariance function has no spectral density; add it to the mean.")
-        return _sum(self._spectra(omega))
+        return total(self._spectra(omega))
 
 
 class Prod(Combination):
     """Product of covariance functions, elementwise."""
 
     def diag(self, X: Node) -> Node:
-        return _product(self._diagonals(X)) * pt.ones_like(X[:, 0])
+        return product(self._diagonals(X)) * pt.ones_like(X[:, 0])
 
     def full(self, X: Node, Xs: Node | None = None) -> Node:
-        return _product(self._matrices(X, Xs))
+        return product(self._matrices(X, Xs))
 
     def power_spectral_density(self, omega: TensorLike) -> Node:
         if len(self.covariances) > 1 or any(isinstance(f, Node) and f.ndim for f in self.factors):
             raise GraphError("a product has a spectral density here only if it is one covariance function by numbers.")
-        return _product(self._spectra(omega))
+        return product(self._spectra(omega))
 
 
 class Exponentiated(BaseCovariance):
@@ -275,24 +276,22 @@ class KroneckerCovariance(BaseCovariance):
         return [X[:, int(end) - own : int(end)] for own, end in zip(self.input_dims, ends, strict=True)]
 
     def diag(self, X: Node) -> Node:
-        return _product([factor.diag(part) for factor, part in zip(self.factors, self._parts(X), strict=True)])
+        return product([factor.diag(part) for factor, part in zip(self.factors, self._parts(X), strict=True)])
 
     def full(self, X: Node, Xs: Node | None = None) -> Node:
         left = self._parts(X)
         right = [None] * len(left) if Xs is None else self._parts(Xs)
         # Rows are points of the whole grid, so that the product of the factors at them is the Kronecker product.
-        return _product([factor.full(a, b) for factor, a, b in zip(self.factors, left, right, strict=True)])
+        return product([factor.full(a, b) for factor, a, b in zip(self.factors, left, right, strict=True)])
 
 
-def _sum(nodes: Sequence[Node]) -> Node:
-    total = nodes[0]
-    for node in nodes[1:]:
-        total = total + node
-    return total
+def total(nodes: Sequence[Any]) -> Node:
+    """Sum of several tensors and numbers."""
+    found: Node = functools.reduce(operator.add, nodes)
+    return found
 
 
-def _product(nodes: Sequence[Node]) -> Node:
-    total = nodes[0]
-    for node in nodes[1:]:
-        total = total * node
-    return total
+def product(nodes: Sequence[Any]) -> Node:
+    """Product of several tensors and numbers."""
+    found: Node = functools.reduce(operator.mul, nodes)
+    return found

@@ -103,8 +103,7 @@ class MarginalApprox(GaussianProcess):
             random=_draw,
             signature="(n),(u,n),(n),()->(n)",
             class_name=f"{self.approx}Normal",
-            **({"observed": y} if is_observed else {}),
-            **kwargs,
+            **({**kwargs, "observed": y} if is_observed else kwargs),
         )
 
     def _low_rank(self, X: Node, Xu: Node, sigma: Node, jitter: float) -> LowRank:
@@ -189,8 +188,8 @@ def _factored(residual: Node, weights: Node, variances: Node) -> tuple[Node, Nod
 
 
 def _draw(mean: Node, weights: Node, variances: Node, lost: Node, rng: Any, size: Any) -> Node:
-    own = rng.normal(0.0, 1.0, size=size)
-    shared = rng.normal(0.0, 1.0, size=(*tuple(size)[:-1], weights.static_shape[0]))
+    own: Node = rng.normal(0.0, 1.0, size=size)
+    shared: Node = rng.normal(0.0, 1.0, size=(*tuple(size)[:-1], weights.static_shape[0]))
     return mean + pt.dot(shared, weights) + pt.sqrt(variances) * own
 
 

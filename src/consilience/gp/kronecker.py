@@ -17,7 +17,7 @@ import numpy.typing as npt
 import consilience.tensor as pt
 from consilience.distributions import CustomDist, MvNormal, Normal
 from consilience.errors import ParameterError, ShapeError
-from consilience.gp.covariance import Covariance, KroneckerCovariance, points, positive
+from consilience.gp.covariance import KroneckerCovariance, points, positive
 from consilience.gp.mean import MeanFunction
 from consilience.gp.numerics import JITTER_DEFAULT, stabilize
 from consilience.gp.process import GaussianProcess, evaluated, vector
@@ -33,8 +33,8 @@ class OnGrid(GaussianProcess):
     cov_funcs   one covariance function for each of `Xs`
     """
 
-    def __init__(self, *, mean_func: MeanFunction | None = None, cov_funcs: Sequence[Covariance] | None = None) -> None:
-        if not cov_funcs or not all(isinstance(one, Covariance) or hasattr(one, "input_dim") for one in cov_funcs):
+    def __init__(self, *, mean_func: MeanFunction | None = None, cov_funcs: Sequence[Any] | None = None) -> None:
+        if not cov_funcs or not all(hasattr(one, "input_dim") for one in cov_funcs):
             raise ParameterError(
                 f"{type(self).__name__} needs `cov_funcs`, a list of covariance functions of some columns, one for "
                 f"each list of inputs, got {cov_funcs!r}."
@@ -132,8 +132,7 @@ class MarginalKron(OnGrid):
             random=_draw,
             signature=f"{shapes}->(n)",
             class_name="KroneckerGridNormal",
-            **({"observed": y} if is_observed else {}),
-            **kwargs,
+            **({**kwargs, "observed": y} if is_observed else kwargs),
         )
 
     def _at(self, Xnew: Node, pred_noise: bool, diag: bool) -> tuple[Node, Node]:
@@ -198,7 +197,8 @@ def eigh(matrix: npt.NDArray[np.float64]) -> Any:
 
 def log_density(residual: Node, variance: Node, *matrices: Node) -> Node:
     """Log density of one vector of covariance K_1 x K_2 x … + variance I."""
-    return _density(residual, variance, *matrices)
+    found: Node = _density(residual, variance, *matrices)
+    return found
 
 
 def _solved(residual: Node, variance: Node, *matrices: Node) -> tuple[list[Any], Node, Node]:

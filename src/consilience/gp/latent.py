@@ -49,7 +49,7 @@ class Latent(GaussianProcess):
             spread = pt.dot(free, pt.matrix_transpose(pt.linalg.cholesky(covariance)))
             f = Deterministic(name, mean + spread, dims=kwargs.pop("dims", None))
         else:
-            f = MvNormal(name, mu=mean, cov=covariance, **({"shape": (*batch, inputs.static_shape[0])}), **kwargs)
+            f = MvNormal(name, mu=mean, cov=covariance, shape=(*batch, inputs.static_shape[0]), **kwargs)
         self._given = {"X": inputs, "f": f}
         return f
 

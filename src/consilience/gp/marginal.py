@@ -57,10 +57,10 @@ class Marginal(GaussianProcess):
         if (sigma is None) == (noise is None):
             raise ParameterError("`marginal_likelihood` needs `sigma`, the standard deviation of the noise.")
         inputs = points(X)
-        own = noise_function(noise if sigma is None else sigma)
+        own = noise_function(sigma if noise is None else noise)
         self._given = {"X": inputs, "y": y, "sigma": own}
         mean = self.mean_func(inputs)
-        observed = {"observed": y} if is_observed else {}
+        observed: dict[str, Any] = {"observed": y} if is_observed else {}
         chain = state_space_of(self.cov_func, inputs) if isinstance(own, WhiteNoise) else None
         if chain is not None:
             return markov_normal(name, chain, mean, own.diag(inputs), jitter, **observed, **kwargs)
@@ -118,6 +118,6 @@ class Marginal(GaussianProcess):
         return mean, spread
 
 
-def noise_function(sigma: TensorLike | BaseCovariance) -> BaseCovariance:
+def noise_function(sigma: Any) -> BaseCovariance:
     """Noise as a covariance function; numbers are standard deviations of independent noise."""
     return sigma if isinstance(sigma, BaseCovariance) else WhiteNoise(positive(sigma, "sigma", "the noise", zero=True))

@@ -213,7 +213,8 @@ class Coregion(Covariance):
         if B is not None:
             self.B = pt.as_tensor(B)
         else:
-            assert W is not None and kappa is not None
+            assert W is not None
+            assert kappa is not None
             weights = pt.as_tensor(W)
             own = positive(kappa, "kappa", "Coregion", zero=True)
             self.B = pt.matmul(weights, pt.matrix_transpose(weights)) + pt.diag(own)

@@ -21,17 +21,15 @@ JITTER_DEFAULT: Final = 1e-6
 def stabilize(K: TensorLike, jitter: float = JITTER_DEFAULT) -> Node:
     """K with `jitter` added to its diagonal, which keeps a Cholesky factor computable.
 
-    jitter   a number from 0 to 0.1
+    jitter   a number >= 0
     """
     return pt.as_tensor(K) + checked_jitter(jitter) * pt.eye(pt.as_tensor(K).static_shape[-1])
 
 
 def checked_jitter(jitter: float) -> float:
-    """A jitter, or ParameterError: it is there for rounding errors, and more changes the model."""
-    if not 0.0 <= jitter <= 0.1:
-        raise ParameterError(
-            f"jitter must be a number from 0 to 0.1, got {jitter}; noise of the observations is `sigma`."
-        )
+    """A jitter, or ParameterError for what cannot be added to a diagonal."""
+    if not 0.0 <= jitter < float("inf"):
+        raise ParameterError(f"jitter must be a finite number >= 0, got {jitter}.")
     return float(jitter)
 
 

@@ -139,7 +139,7 @@ def evaluated(
 
 
 def at_point(graphs: Sequence[Node], point: Mapping[str, Any] | None, model: Model) -> list[npt.NDArray[np.float64]]:
-    """Values of graphs with the free variables of the model at a point, by their names; at the initial point for None."""
+    """Values of graphs with the free variables of the model at a point, by their names; at its start for None."""
     needed = [node for node in topological(graphs) if isinstance(node.op, RandomVariable)]
     variables = {node: name for name, node in model.named_vars.items()}
     if point is None:

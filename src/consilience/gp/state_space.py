@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 import consilience.tensor as pt
 from consilience.distributions import CustomDist
-from consilience.gp.covariance import Add, BaseCovariance, Prod
+from consilience.gp.covariance import Add, BaseCovariance, Prod, total
 from consilience.gp.numerics import checked_jitter
 from consilience.gp.stationary import ExponentialCovariance, Matern
 from consilience.ir import Node, constant_value
@@ -158,9 +158,9 @@ class Filter:
             means, below = list(states[: self.n]), dict(zip(triangle, states[self.n :], strict=True))
             deviation = [[below[max(i, j), min(i, j)] for j in range(self.n)] for i in range(self.n)]
             means, deviation = self._moved(gap, means, deviation)
-            across = [_sum([deviation[i][j] for j in self.starts]) + self._stationary(i) for i in range(self.n)]
-            variance = _sum([across[i] for i in self.starts]) + noise
-            predicted = _sum([means[i] for i in self.starts])
+            across = [total([deviation[i][j] for j in self.starts]) + self._stationary(i) for i in range(self.n)]
+            variance = total([across[i] for i in self.starts]) + noise
+            predicted = total([means[i] for i in self.starts])
             innovation = value - predicted if seen is not None else pt.sqrt(variance) * value
             gains = [c / variance for c in across]
             means = [m + gain * innovation for m, gain in zip(means, gains, strict=True)]
@@ -193,7 +193,7 @@ class Filter:
             blocks.append(
                 [
                     [
-                        fade * _sum([float(power[i, j]) * x**k for k, power in enumerate(powers) if power[i, j]])
+                        fade * total([float(power[i, j]) * x**k for k, power in enumerate(powers) if power[i, j]])
                         for j in range(term.states)
                     ]
                     for i in range(term.states)
@@ -201,11 +201,11 @@ class Filter:
             )
 
         def forward(vector: list[Node]) -> list[Node]:
-            result = []
-            for start, block in zip(self.starts, blocks, strict=True):
-                for row in block:
-                    result.append(_sum([entry * vector[start + j] for j, entry in enumerate(row)]))
-            return result
+            return [
+                total([entry * vector[start + j] for j, entry in enumerate(row)])
+                for start, block in zip(self.starts, blocks, strict=True)
+                for row in block
+            ]
 
         columns = [forward([deviation[i][j] for i in range(self.n)]) for j in range(self.n)]
         # `columns[j][i]` is (F D)_ij; its rows moved again give F D F', which is symmetric.
@@ -232,10 +232,3 @@ STATIONARY = {
 def _behind(variances: Node, like: Node) -> Node:
     """Variances with the axes of a batch behind them."""
     return variances if like.ndim == 1 else pt.expand_dims(variances, list(range(1, like.ndim)))
-
-
-def _sum(terms: list[Any]) -> Any:
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return total

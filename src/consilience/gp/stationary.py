@@ -13,7 +13,7 @@ import numpy as np
 
 import consilience.tensor as pt
 from consilience.errors import ParameterError
-from consilience.gp.covariance import Covariance, positive
+from consilience.gp.covariance import Covariance, positive, product, total
 from consilience.ir import Node
 from consilience.tensor import TensorLike
 
@@ -48,7 +48,7 @@ class Stationary(Covariance):
         """r^2 of all pairs of rows, shape (n, m)."""
         pairs = zip(self.differences(X, Xs), self.lengthscales, strict=True)
         terms = [pt.square(difference / ls) for difference, ls in pairs]
-        return sum(terms[1:], terms[0])
+        return total(terms)
 
     def euclidean_dist(self, X: Node, Xs: Node | None = None) -> Node:
         """r of all pairs of rows, shape (n, m), whose derivative at r = 0 is taken as 0."""
@@ -73,7 +73,7 @@ class Stationary(Covariance):
         """sum (ls omega)^2 and the product of all lengthscales, for frequencies of shape (m, active dims)."""
         grid = pt.as_tensor(omega)
         squares = [pt.square(grid[:, place] * ls) for place, ls in enumerate(self.lengthscales)]
-        return sum(squares[1:], squares[0]), math.prod(self.lengthscales[1:], start=self.lengthscales[0])
+        return total(squares), product(self.lengthscales)
 
 
 class ExpQuad(Stationary):
@@ -84,7 +84,7 @@ class ExpQuad(Stationary):
 
     def power_spectral_density(self, omega: TensorLike) -> Node:
         squares, volume = self._frequencies(omega)
-        return (2.0 * math.pi) ** (self.n_dims / 2.0) * volume * pt.exp(-0.5 * squares)
+        return volume * (float((2.0 * math.pi) ** (self.n_dims / 2.0)) * pt.exp(-0.5 * squares))
 
 
 class RatQuad(Stationary):
@@ -114,7 +114,7 @@ class Matern(Stationary):
         squares, volume = self._frequencies(omega)
         nu, d = self.order, self.n_dims
         scale = 2.0**d * math.pi ** (d / 2.0) * math.gamma(nu + d / 2.0) * (2.0 * nu) ** nu / math.gamma(nu)
-        return scale * volume * (2.0 * nu + squares) ** (-(nu + d / 2.0))
+        return volume * float(scale) * (2.0 * nu + squares) ** (-(nu + d / 2.0))
 
 
 class Matern12(Matern):
@@ -199,8 +199,8 @@ class Periodic(Stationary):
 
         J   the harmonics, of which the first must be 0, each next one more; shape (m,)
 
-        With a = 1 / (4 ls^2), they are exp(-a) I_0(a) and 2 exp(-a) I_j(a). The ratios of consecutive Bessel functions follow
-        from their continued fraction backwards, and the sum of all harmonics is 1.
+        With a = 1 / (4 ls^2), they are exp(-a) I_0(a) and 2 exp(-a) I_j(a). The ratios of consecutive Bessel functions
+        follow from their continued fraction backwards, and the sum of all harmonics is 1.
         """
         harmonics = pt.as_tensor(J)
         m = harmonics.static_shape[0]
@@ -215,8 +215,8 @@ class Periodic(Stationary):
             return_updates=False,
         )[::-1]
         relative = pt.exp(pt.cumsum(pt.log(ratios)))
-        total = 1.0 + 2.0 * pt.sum(relative)
-        return pt.concatenate([pt.ones((1,)), 2.0 * relative[: m - 1]]) / total
+        whole = 1.0 + 2.0 * pt.sum(relative)
+        return pt.concatenate([pt.ones((1,)), 2.0 * relative[: m - 1]]) / whole
 
 
 class WrappedPeriodic(Covariance):
@@ -280,4 +280,4 @@ def _chords(differences: Sequence[Node], periods: Sequence[Node], lengthscales: 
     """sum (sin(pi d / period) / ls)^2."""
     parts = zip(differences, periods, lengthscales, strict=True)
     terms = [pt.square(pt.sin(math.pi * d / period) / ls) for d, period, ls in parts]
-    return sum(terms[1:], terms[0])
+    return total(terms)
