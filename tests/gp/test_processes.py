@@ -123,6 +123,27 @@ def test_the_gradient_by_the_state_space_of_many_points_is_that_of_differences()
     assert slope[0] == pytest.approx((up - down) / 2e-5, rel=1e-6)
 
 
+def test_means_and_variances_of_many_points_take_no_matrix() -> None:
+    """20,000 points, for which an n x n matrix would have 3.2 GB; beside 60 of them, which decide at the new places."""
+    places = np.linspace(0.0, 2_000.0, 20_001)
+    y = np.sin(places) + 0.1 * RNG.normal(size=len(places))
+    near = slice(9_970, 10_030)
+    new = np.array([[1000.04], [1000.0], [999.7]])
+    kernel_ = pm.gp.cov.Matern32(1, 0.3)
+    found = []
+    for chosen in (slice(None), near):
+        with pm.Model() as model:
+            gp = pm.gp.Marginal(cov_func=kernel_)
+            gp.marginal_likelihood("y", places[chosen, None], y[chosen], sigma=0.1)
+        found.append(gp.predict(new, diag=True, model=model))
+    total = kernel_(places[near, None]).eval() + (0.01 + JITTER) * np.eye(60)
+    own, across = kernel_(new).eval(), kernel_(places[near, None], new).eval()
+    mean, covariance = normal_given(total, across, own, y[near])
+    for one, tolerance in zip(found, (1e-4, 1e-11), strict=True):
+        np.testing.assert_allclose(one[0], mean, atol=tolerance)
+        np.testing.assert_allclose(one[1], np.diag(covariance), atol=tolerance)
+
+
 def test_parts_of_a_sum_are_told_apart() -> None:
     cov, (a, b) = pm.gp.cov, (0.8, 3.0)
     with pm.Model() as model:

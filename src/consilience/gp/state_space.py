@@ -7,7 +7,8 @@ temporal Gaussian process regression models, 2010). Covariance functions and con
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +18,15 @@ from consilience.distributions import CustomDist
 from consilience.gp.covariance import Add, BaseCovariance, Prod, total
 from consilience.gp.numerics import checked_jitter
 from consilience.gp.stationary import ExponentialCovariance, Matern
-from consilience.ir import Node, constant_value
+from consilience.ir import Node, constant_value, substitute
+from consilience.ir.leaves import tensor_input
 from consilience.record import Record
 from consilience.tensor import TensorLike
 
 STATES_AT_MOST = 9
+# By how much a prediction moves, by how much its variance shrinks, both for a unit of variance, and what is told.
+Change: TypeAlias = tuple[Node, Node, tuple[Node, Node]]
+Update: TypeAlias = Callable[..., Change]
 
 
 class MaternTerm(Record, eq=False):
@@ -99,14 +104,14 @@ def markov_normal(
     def logp(value: Node, mean: Node, noise: Node, *parameters: Node) -> Node:
         residuals = pt.moveaxis(value - mean, -1, 0)[order]
         steps = Filter(terms_of(parameters), residuals[0] * 0.0)
-        innovations, variances = steps.along(gaps, noise[order], seen=residuals)
+        innovations, variances = steps.along(gaps, _seen, residuals, noise[order])
         terms = pt.log(2.0 * math.pi * variances)
         return -0.5 * (pt.sum(terms) + pt.sum(pt.square(innovations) / _behind(variances, innovations), axis=0))
 
     def random(mean: Node, noise: Node, *parameters: Node, rng: Any, size: Any) -> Node:
         normals = pt.moveaxis(rng.normal(0.0, 1.0, size=size), -1, 0)
         steps = Filter(terms_of(parameters), normals[0] * 0.0)
-        drawn, _ = steps.along(gaps, noise[order], normals=normals)
+        drawn, _ = steps.along(gaps, _drawn, normals, noise[order])
         return mean + pt.moveaxis(drawn[back], 0, -1)
 
     shapes = ",".join(["(n)", "(n)", *["()"] * (2 * count)])
@@ -140,37 +145,30 @@ class Filter:
         self.n = self.starts.pop()
         self.rates = [pt.sqrt(2.0 * term.order / pt.square(term.lengthscale)) for term in terms]
 
-    def along(
-        self, gaps: npt.NDArray[np.float64], noise: Node, seen: Node | None = None, normals: Node | None = None
-    ) -> tuple[Node, Node]:
-        """Per point, what was seen less its prediction, and the variance of that, shapes (n, …) and (n,).
+    def along(self, gaps: npt.NDArray[np.float64], update: Update, *sequences: Node) -> tuple[Node, Node]:
+        """What `update` tells at each point, two tensors with the points along the first axis.
 
         gaps      to the point before, the first of them 0
-        seen      deviations from the mean; or
-        normals   standard normals, from which deviations are drawn; then they are returned in place of the first
+        update    how a prediction is changed by the elements of `sequences`
         """
         first = pt.zeros(())
         triangle = [(i, j) for i in range(self.n) for j in range(i + 1)]
-        values = seen if seen is not None else normals
-        assert values is not None
 
-        def step(value: Node, noise: Node, gap: Node, *states: Node) -> tuple[Node, ...]:
+        def step(*values: Node) -> tuple[Node, ...]:
+            (gap, *elements), states = values[: 1 + len(sequences)], values[1 + len(sequences) :]
             means, below = list(states[: self.n]), dict(zip(triangle, states[self.n :], strict=True))
             deviation = [[below[max(i, j), min(i, j)] for j in range(self.n)] for i in range(self.n)]
             means, deviation = self._moved(gap, means, deviation)
             across = [total([deviation[i][j] for j in self.starts]) + self._stationary(i) for i in range(self.n)]
-            variance = total([across[i] for i in self.starts]) + noise
-            predicted = total([means[i] for i in self.starts])
-            innovation = value - predicted if seen is not None else pt.sqrt(variance) * value
-            gains = [c / variance for c in across]
-            means = [m + gain * innovation for m, gain in zip(means, gains, strict=True)]
-            lower = [deviation[i][j] - gains[i] * across[j] for i, j in triangle]
-            told = innovation if seen is not None else predicted + innovation
-            return (told, variance, *means, *lower)
+            variance, predicted = (total([of[i] for i in self.starts]) for of in (across, means))
+            shift, shrink, told = update(predicted, variance, *elements)
+            means = [m + c * shift for m, c in zip(means, across, strict=True)]
+            lower = [deviation[i][j] - across[i] * across[j] * shrink for i, j in triangle]
+            return (*told, *means, *lower)
 
         found = pt.scan(
             step,
-            sequences=[values, noise, gaps],
+            sequences=[pt.as_tensor(gaps), *sequences],
             outputs_info=[None, None, *[self.zero] * self.n, *[first] * len(triangle)],
             return_updates=False,
         )
@@ -211,6 +209,55 @@ class Filter:
         # `columns[j][i]` is (F D)_ij; its rows moved again give F D F', which is symmetric.
         both = [forward([columns[j][i] for j in range(self.n)]) for i in range(self.n)]
         return forward(means), both
+
+
+def _seen(predicted: Node, variance: Node, value: Node, noise: Node) -> Change:
+    """A value with noise; told are its innovation and the variance of that."""
+    whole = variance + noise
+    return (value - predicted) / whole, 1.0 / whole, (value - predicted, whole)
+
+
+def _drawn(predicted: Node, variance: Node, normal: Node, noise: Node) -> Change:
+    """A value drawn by a standard normal; told are the value and its variance."""
+    deviation = pt.sqrt(variance + noise)
+    return normal / deviation, 1.0 / pt.square(deviation), (predicted + deviation * normal, variance + noise)
+
+
+def _weighted(predicted: Node, variance: Node, linear: Node, precision: Node) -> Change:
+    """A factor exp(linear f - precision f^2 / 2) of the density; told are the logarithm of its mean and its scale."""
+    scale = 1.0 + precision * variance
+    squares = linear * predicted + 0.5 * (pt.square(linear) * variance - precision * pt.square(predicted))
+    logarithm = squares / scale - 0.5 * pt.log(scale)
+    return (linear - precision * predicted) / scale, precision / scale, (logarithm, scale)
+
+
+def markov_marginals(
+    chain: MarkovChainOfTerms, residual: Node, noise: Node, new: npt.NDArray[np.float64]
+) -> tuple[Node, Node]:
+    """Means and variances of a process without mean at new places, given values with independent noise, in O(n + m).
+
+    noise   variances > 0, shape (n,)
+
+    With a factor exp(b f - t f^2 / 2) for f at a new place, the logarithm of the mean of all factors has the slopes
+    E f by b and -E f^2 / 2 by t at b = t = 0. The second is taken without residuals, where E f^2 is the variance.
+    """
+    places = np.concatenate([chain.places, new])
+    order = np.argsort(places, kind="stable")
+    gaps = np.diff(places[order], prepend=places[order[0]])
+    steps = Filter(list(chain.terms), pt.zeros(()))
+    b, t = (tensor_input("float64", (len(new),)) for _ in range(2))
+    none = np.zeros(len(new))
+
+    def logarithm(values: Node) -> Node:
+        linear, precision = (
+            pt.concatenate([own, added])[order] for own, added in ((values / noise, b), (1.0 / noise, t))
+        )
+        return pt.sum(steps.along(gaps, _weighted, linear, precision)[0])
+
+    means, halves = pt.grad(logarithm(residual), b), pt.grad(logarithm(pt.zeros_like(residual)), t)
+    zeros = pt.as_tensor(none)
+    found = substitute([means, -2.0 * halves], {b: zeros, t: zeros})
+    return found[0], found[1]
 
 
 def _generator(states: int) -> npt.NDArray[np.float64]:
