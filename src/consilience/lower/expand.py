@@ -14,6 +14,7 @@ import numpy as np
 from consilience.errors import ShapeError, VerificationError
 from consilience.ir import FLOATS, UNSIGNED, Node, constant, constant_value, rebuild, topological, with_regions
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
+from consilience.lower.least_squares import expand_least_squares
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
 from consilience.ops import (
     AlteredGradient,
@@ -42,6 +43,7 @@ from consilience.ops import (
     cast,
 )
 from consilience.ops.call import FunctionCall
+from consilience.ops.factorisations import LeastSquares, PseudoInverse
 from consilience.ops.index import At, SliceIndex, index_set
 from consilience.ops.linalg import diagonal
 from consilience.ops.parameter_check import Asserted, ParameterCheck
@@ -423,6 +425,8 @@ NODES: dict[type, Callable[[Node], Node]] = {
     MatMul: _matmul,
     Softmax: _softmax,
     MaskPositions: _mask_positions,
+    PseudoInverse: expand_least_squares,
+    LeastSquares: expand_least_squares,
 }
 
 

@@ -11,13 +11,48 @@ from typing import Any, Final
 from consilience.native import jit
 from consilience.native.jit import Library
 from consilience.native.mathematics import LIBRARY
+from consilience.native.routines.matrices import (
+    copy_finite,
+    copy_symmetric,
+    count_from_zero,
+    eigenvectors,
+    identity,
+    join_complex,
+    leave_upper,
+    orient_factors,
+    orient_rows,
+    permutation,
+    split_complex,
+    transpose,
+    turn,
+    unpack_ldl,
+)
+from consilience.native.routines.rotations import small_eigen
 from consilience.native.routines.sorting import argsort, ordered_key
 from consilience.native.typed_python import NativeFunction
 from consilience.native.typed_python.translate import translate
 from consilience.native.typed_python.translations import written
 
 PREFIX: Final = "consilience_routine_"
-ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {"argsort": argsort, "ordered_key": ordered_key}
+ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
+    "argsort": argsort,
+    "ordered_key": ordered_key,
+    "copy_finite": copy_finite,
+    "copy_symmetric": copy_symmetric,
+    "count_from_zero": count_from_zero,
+    "eigenvectors": eigenvectors,
+    "identity": identity,
+    "join_complex": join_complex,
+    "leave_upper": leave_upper,
+    "orient_factors": orient_factors,
+    "orient_rows": orient_rows,
+    "permutation": permutation,
+    "small_eigen": small_eigen,
+    "split_complex": split_complex,
+    "transpose": transpose,
+    "turn": turn,
+    "unpack_ldl": unpack_ldl,
+}
 
 
 @functools.cache
