@@ -198,7 +198,7 @@ def _qr(node: Node, g: Node | Several, wanted: Sequence[bool]) -> Cotangents:
                 f"columns of Q beyond those of {describe(x)} have no derivative; use `mode='economic'`, "
                 "or lengths that are known to be equal."
             )
-        q, r = getitem(q, (..., slice(None, k))), getitem(r, (..., slice(None, k), slice(None)))
+        q, r = _items(Node(QR(), x), 2)
         g = (None, None if g[1] is None else getitem(g[1], (..., slice(None, k), slice(None))))
     of_q, of_r = _given(g[0], q), _given(g[1], r)
     first, others = (..., slice(None, k)), (..., slice(k, None))

@@ -67,6 +67,7 @@ def triangle(x: Node, lower: bool) -> Node:
 
 
 def positions(x: Node) -> tuple[Node, Node]:
+    """Numbers of the rows, as a column, and of the columns of square matrices."""
     n = Node(Iota(x.static_shape[-1]))
     return expand_dims(n, 1), expand_dims(n, 0)
 
