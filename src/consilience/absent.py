@@ -23,7 +23,6 @@ _GROUPS: Final = {
         expm solve_continuous_lyapunov solve_discrete_are solve_discrete_lyapunov solve_lyapunov solve_sylvester
         tridiagonal_lu_factor tridiagonal_lu_solve
     """,
-    "all of linear algebra is in `pt.linalg`": "nlinalg slinalg",
     """more special functions come later; gammaln, betaln, digamma, trigamma, gammainc, betainc and their inverses,
     erf, erfinv, ndtri and their kin are there""": """
         polygamma iv ive i0 i1 j0 j1 jv kv kve kn hyp2f1 owens_t factorial poch beta gamma gammal gammau chi2sf

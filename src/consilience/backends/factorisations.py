@@ -69,9 +69,11 @@ def _each(node: Node, lengths: Lengths, x: Array, function: Callable[[Array], An
 
 def _signs(vectors: Array) -> Array:
     """What makes the leading elements of columns positive: the conjugates of their directions."""
+    if not vectors.size:
+        return np.ones((*vectors.shape[:-2], 1, vectors.shape[-1]))
     size = np.abs(vectors)
-    first = np.argmax(size >= NEARLY * size.max(-2, keepdims=True, initial=0.0), axis=-2, keepdims=True)
-    leading = np.take_along_axis(vectors, first, -2) if vectors.size else np.ones((*vectors.shape[:-2], 1, 0))
+    first = np.argmax(size >= NEARLY * size.max(-2, keepdims=True), axis=-2, keepdims=True)
+    leading = np.take_along_axis(vectors, first, -2)
     return np.where(leading == 0, 1.0, np.conj(leading) / np.where(leading == 0, 1.0, np.abs(leading)))
 
 
