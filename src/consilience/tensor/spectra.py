@@ -207,14 +207,16 @@ class _Sorted(Record):
     def _one(self, *matrices: Array) -> tuple[Array, ...]:
         import scipy.linalg
 
+        schur: Any = scipy.linalg.schur
+        ordqz: Any = scipy.linalg.ordqz
         n = len(matrices[0])
         if not n:
             empty = np.zeros((0, 0)), np.zeros((0, 0))
             return empty if self.name == "schur" else (*empty, np.zeros(0), np.zeros(0), *empty)
         try:
             if self.name == "schur":
-                return tuple(scipy.linalg.schur(*matrices, output=self.output, sort=self.sort)[:2])
-            return tuple(scipy.linalg.ordqz(*matrices, sort=self.sort or _every, output=self.output))
+                return tuple(schur(*matrices, output=self.output, sort=self.sort)[:2])
+            return tuple(ordqz(*matrices, sort=self.sort or _every, output=self.output))
         except (np.linalg.LinAlgError, ValueError) as error:
             raise LinearAlgebraError(f"`{self.name}`: {error}") from None
 

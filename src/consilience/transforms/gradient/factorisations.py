@@ -40,7 +40,7 @@ from consilience.ops.factorisations import (
 )
 from consilience.ops.index import getitem, index_set
 from consilience.ops.reduce import argsort, reduce
-from consilience.ops.shape import concatenate, expand_dims
+from consilience.ops.shape import broadcast_to, concatenate, expand_dims
 from consilience.transforms.gradient.linalg import positions, symmetric, triangle
 from consilience.transforms.gradient.scalar import eq, where
 from consilience.transforms.gradient.table import Cotangents, no_derivative, partial_of, pullback_of
@@ -311,7 +311,9 @@ def _fixed(a: Node, b: Node, x: Node, y: Node) -> tuple[Node, Node]:
     """Cotangents of vectors, less what would change their lengths and the direction of their leading elements."""
     along = reduce("sum", a * x + b * y, -2, keepdims=True)
     turned = reduce("sum", a * y - b * x, -2, keepdims=True)
-    size = x * x + y * y
+    # A row of zeros more: a matrix may have none.
+    row = broadcast_to(0.0, (*x.static_shape[:-2], 1, x.static_shape[-1]))
+    size = concatenate([x * x + y * y, row], x.ndim - 2)
     large = cast(size >= NEARLY * NEARLY * reduce("max", size, -2, keepdims=True), "int64")
     first = Node(ArgReduce("max", large.ndim - 2), large)
     i, _ = positions(x)
