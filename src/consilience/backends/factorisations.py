@@ -90,7 +90,12 @@ def _eigvalsh(node: Node, lengths: Lengths, x: Array) -> Array:
 
 @means(SVD)
 def _svd(node: Node, lengths: Lengths, x: Array) -> list[Array]:
-    u, s, v = _converged(node, np.linalg.svd, _checked(node, x), full_matrices=node.op.full)  # type: ignore[attr-defined]  # SVD
+    x, full = _checked(node, x), node.op.full  # type: ignore[attr-defined]  # SVD
+    if x.shape[-2] > x.shape[-1]:
+        u, s, v = _converged(node, np.linalg.svd, x, full_matrices=full)
+    else:  # vectors without a singular value are any that fit: those of the transpose, as in machine code
+        right, s, left = _converged(node, np.linalg.svd, _turned(x), full_matrices=full)
+        u, v = _turned(left), _turned(right)
     k = s.shape[-1]
     u, v = u.copy(), v.copy()
     signs = _signs(u[..., :k])

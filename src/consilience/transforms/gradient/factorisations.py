@@ -40,7 +40,7 @@ from consilience.ops.factorisations import (
 )
 from consilience.ops.index import getitem, index_set
 from consilience.ops.reduce import argsort, reduce
-from consilience.ops.shape import broadcast_to, concatenate, expand_dims
+from consilience.ops.shape import broadcast_to, concatenate, expand_dims, length_of
 from consilience.transforms.gradient.linalg import positions, symmetric, triangle
 from consilience.transforms.gradient.scalar import eq, where
 from consilience.transforms.gradient.table import Cotangents, no_derivative, partial_of, pullback_of
@@ -268,11 +268,13 @@ def _lu(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
     of_below = _upper_solve(upper, getitem(g[0], below).mT).mT
     of_beside = Node(SolveTriangular(lower=True, transposed=True), unit, getitem(g[0], beside))
     of_lower = slope - of_beside @ getitem(packed, beside).mT
-    of_upper = slope - getitem(packed, below).mT @ of_below
-    of_lower, of_upper = where(i > j, of_lower, 0.0), triangle(of_upper, lower=False)
-    inner = where(i > j, unit.mT @ of_lower, 0.0) + triangle(of_upper @ upper.mT, lower=False)
-    half = Node(SolveTriangular(lower=True, transposed=True), unit, inner)
-    found = index_set(getitem(full_like(x, 0.0), corner), _upper_solve(upper, half.mT).mT)
+    of_upper = triangle(slope - getitem(packed, below).mT @ of_below, lower=False)
+    inner = where(i > j, unit.mT @ where(i > j, of_lower, 0.0) - of_upper @ upper.mT, 0.0)
+    # The last pivot divides no column that is below the diagonal: it may be 0.
+    last = apply("logical_and", eq(i, j), eq(i, length_of(k) - 1))
+    inner = of_upper + _upper_solve(where(last, 1.0, upper), inner.mT).mT
+    inner = Node(SolveTriangular(lower=True, transposed=True), unit, inner)
+    found = index_set(getitem(full_like(x, 0.0), corner), inner)
     found = index_set(getitem(index_set(getitem(found, below), of_below), beside), of_beside)
     order = Node(PivotPermutation(m, inverse=True), pivots)
     return [take_along_axis(found, expand_dims(order, order.ndim), -2)]
