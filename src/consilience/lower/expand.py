@@ -15,7 +15,8 @@ from consilience.errors import ShapeError, VerificationError
 from consilience.ir import FLOATS, UNSIGNED, Node, constant, constant_value, rebuild, topological, with_regions
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
 from consilience.lower.least_squares import expand_least_squares
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SmallSolve, SortedOrder
+from consilience.native.routines.small_systems import LARGEST
 from consilience.ops import (
     AlteredGradient,
     ArgSort,
@@ -276,6 +277,9 @@ def _solve(node: Node) -> Node:
         factor = Node(Cholesky(), a)
         half = Node(SolveTriangular(lower=True, transposed=False), factor, b)
         return Node(SolveTriangular(lower=True, transposed=True), factor, half)
+    rows = a.static_shape[-1]
+    if a.ndim > 2 and isinstance(rows, int) and rows <= LARGEST:
+        return Node(SmallSolve(), a, b)
     packed, pivots = _lu(a)
     return Node(LUSolve(), packed, pivots, b)
 

@@ -28,6 +28,7 @@ from consilience.native.routines.matrices import (
     upper_rows,
 )
 from consilience.native.routines.rotations import small_eigen
+from consilience.native.routines.small_systems import small_cholesky, small_solve
 from consilience.native.routines.sorting import argsort, ordered_key
 from consilience.native.typed_python import NativeFunction
 from consilience.native.typed_python.translate import translate
@@ -51,7 +52,9 @@ ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
     "triangle_finite": triangle_finite,
     "unpack_ldl": unpack_ldl,
     "upper_rows": upper_rows,
+    "small_cholesky": small_cholesky,
     "small_eigen": small_eigen,
+    "small_solve": small_solve,
 }
 
 
