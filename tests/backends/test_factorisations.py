@@ -226,6 +226,32 @@ def test_pivots_are_exchanges_one_after_the_other(run: Run, length: int) -> None
         assert back[j][there[j]].tolist() == list(range(length + 2))
 
 
+@BOTH
+@pytest.mark.parametrize("output", ["real", "complex"])
+@pytest.mark.parametrize(
+    ("sort", "first"),
+    [
+        ("lhp", lambda w: w.real < 0), ("rhp", lambda w: w.real >= 0), ("iuc", lambda w: abs(w) <= 1),
+        ("ouc", lambda w: abs(w) > 1),
+    ],
+)  # fmt: skip
+def test_sorted_forms_have_the_wanted_eigenvalues_first(
+    run: Run, sort: str, first: Callable[[Array], Array], output: str
+) -> None:
+    """One after the other, those for which the condition holds before all others."""
+    x, y = matrix((5, 5), 1), matrix((5, 5), 2)
+    nodes = inputs_like([x, y])
+    alpha, beta, q, z = la.ordqz(*nodes, sort, output)[2:]
+    one = la.schur(nodes[0], "complex", sort)[0]
+    parts = [part for c in (alpha, beta, pt.diagonal(one)) for part in (pt.real(c), pt.imag(c))]
+    found = run(nodes, parts, [x, y])
+    alphas, betas, values = (found[k] + 1j * found[k + 1] for k in (0, 2, 4))
+    for held in (first(alphas / betas), first(values)):
+        assert held.any()
+        assert (np.diff(held.astype(int)) <= 0).all()
+    assert q.dtype == z.dtype == ("complex128" if output == "complex" else "float64")
+
+
 # ---- what has no factors
 
 

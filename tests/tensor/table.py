@@ -117,6 +117,11 @@ def rebuilt(form: Any, basis: Any) -> Any:
     return (basis @ form @ basis.conj().mT).real
 
 
+def rebuilt_pair(first: Any, second: Any, left: Any, right: Any) -> Any:
+    """The matrices of a generalised Schur form."""
+    return [(left @ form @ right.conj().mT).real for form in (first, second)]
+
+
 def replaced(x: Array, index: Any, values: Any, add: bool = False) -> Array:
     """A copy with other values at `index`."""
     result = x.copy()
@@ -141,6 +146,7 @@ _SHARED = {
     "directions": directions,
     "powers": powers,
     "rebuilt": rebuilt,
+    "rebuilt_pair": rebuilt_pair,
 }
 OURS = _SHARED | {"pt": pt, "la": pt.linalg, "pm": pm.math}
 NUMPYS = _SHARED | {
