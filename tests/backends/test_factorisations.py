@@ -252,6 +252,30 @@ def test_sorted_forms_have_the_wanted_eigenvalues_first(
     assert q.dtype == z.dtype == ("complex128" if output == "complex" else "float64")
 
 
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 9, 9)])
+def test_checking_every_value_finds_no_difference(shape: tuple[int, ...]) -> None:
+    """In the mode that compares each op with NumPy, vectors are turned alike, also those without a singular value."""
+    x = pt.tensor("x", shape=shape)
+    outputs = [*la.qr(x), *la.svd(x), *la.lu(x), la.pinv(x), la.lstsq(x, x)[0], la.norm(x, "nuc", (-2, -1))]
+    if shape[-1] == shape[-2]:
+        outputs += [*la.eigh(x), *la.eig(x), *la.ldl(x), *la.schur(x), la.eigvals(x)]
+    pm.function([x], outputs, mode="DebugMode")(matrix(shape))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "bool"])
+def test_other_dtypes(dtype: str) -> None:
+    """Computed in float64; float32 and float16 give float32, all others float64, complex numbers as precise."""
+    x = pt.tensor("x", shape=(3, 3), dtype=dtype)
+    real, complex_ = ("float32", "complex64") if dtype.startswith("float") else ("float64", "complex128")
+    outputs = [*la.qr(x), *la.svd(x), *la.eigh(x), la.eigvalsh(x), la.pinv(x), la.lu_factor(x)[0], la.cond(x)]
+    assert {output.dtype for output in outputs} == {real}
+    assert {output.dtype for output in (*la.eig(x), la.eigvals(x), *la.schur(x, "complex"))} == {complex_}
+    value = (9 * np.abs(matrix((3, 3)))).astype(dtype)
+    for output, found in zip(outputs, pm.function([x], outputs)(value), strict=True):
+        assert str(found.dtype) == output.dtype
+    assert la.matrix_rank(x).dtype == "int64"
+
+
 # ---- what has no factors
 
 

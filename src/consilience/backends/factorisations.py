@@ -14,7 +14,7 @@ import numpy.typing as npt
 from consilience.backends.meanings import failed, means
 from consilience.backends.shapes import Lengths, static_shape
 from consilience.ir import Node
-from consilience.native.routines.matrices import NEARLY
+from consilience.native.routines import NEARLY
 from consilience.ops.factorisations import (
     LDL,
     LU,

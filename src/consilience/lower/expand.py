@@ -16,7 +16,7 @@ from consilience.ir import FLOATS, UNSIGNED, Node, constant, constant_value, reb
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
 from consilience.lower.least_squares import expand_least_squares
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SmallSolve, SortedOrder
-from consilience.native.routines.small_systems import LARGEST
+from consilience.native.routines import SMALL
 from consilience.ops import (
     AlteredGradient,
     ArgSort,
@@ -278,7 +278,7 @@ def _solve(node: Node) -> Node:
         half = Node(SolveTriangular(lower=True, transposed=False), factor, b)
         return Node(SolveTriangular(lower=True, transposed=True), factor, half)
     rows = a.static_shape[-1]
-    if a.ndim > 2 and isinstance(rows, int) and rows <= LARGEST:
+    if a.ndim > 2 and isinstance(rows, int) and rows <= SMALL:
         return Node(SmallSolve(), a, b)
     packed, pivots = _lu(a)
     return Node(LUSolve(), packed, pivots, b)

@@ -24,7 +24,7 @@ from consilience.lower.fortran import (
 from consilience.lower.routines import routine
 from consilience.lower.views import static
 from consilience.native.loops import Builder, Value, i32, i64, ptr
-from consilience.native.routines.rotations import LARGEST
+from consilience.native.routines import SMALL
 from consilience.ops.factorisations import (
     LDL,
     LU,
@@ -73,7 +73,7 @@ def _each(b: Builder, loops: ExitStack, batch: Sequence[int], *arrays: tuple[Arg
 
 def _eigh_scratch(node: Node) -> list[tuple[str, int]]:
     _, n, _ = _lengths(node)
-    if n <= LARGEST:
+    if n <= SMALL:
         return []
     vectors = isinstance(node.op, Eigh)
     work = 1 + 6 * n + 2 * n * n if vectors else (2 + BLOCK) * n + 1
@@ -89,7 +89,7 @@ def _eigh(b: Builder, node: Node, sources: Arguments, targets: Arguments) -> Non
     vectors = isinstance(op, Eigh)
     batch, n, _ = _lengths(node)
     (x,), values = sources, targets[0]
-    if n <= LARGEST:
+    if n <= SMALL:
         rows = targets[1].pointer if vectors else values.pointer
         _finite(b, "small_eigen", x.pointer, values.pointer, rows, math.prod(batch), n, int(op.lower), int(vectors))
         return

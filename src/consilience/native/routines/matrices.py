@@ -6,9 +6,8 @@ In: matrices as arrays of their rows one after the other. Out: the same memory c
 from __future__ import annotations
 
 from consilience.native.mathematics import isfinite, sqrt
+from consilience.native.routines import NEARLY
 from consilience.native.typed_python import Array, f64, i32, i64, native, simd
-
-NEARLY = 1.0 - 1e-6
 
 
 @native

@@ -16,7 +16,7 @@ from consilience.errors import MissingRuleError
 from consilience.ir import Node
 from consilience.ir.dimension import minimum
 from consilience.ir.side_tables import describe
-from consilience.native.routines.matrices import NEARLY
+from consilience.native.routines import NEARLY
 from consilience.ops import ArgReduce, Item, Solve, SolveTriangular, apply, cast, cond
 from consilience.ops.arrangement import full_like, take_along_axis
 from consilience.ops.factorisations import (
