@@ -30,6 +30,7 @@ from consilience.ops.factorisations import (
     LU,
     QR,
     SVD,
+    ColumnOrder,
     ComplexSchur,
     Eig,
     Eigh,
@@ -222,6 +223,28 @@ def _qr(b: Builder, node: Node, sources: Arguments, targets: Arguments) -> None:
         for q in rest:
             b.call("blas_dorgqr", None, rows, wide, kept, a, rows, tau.pointer, work.pointer, amount, info)
             _native(b, "transpose", a, q, height, m)
+
+
+def _column_order_scratch(node: Node) -> list[tuple[str, int]]:
+    _, m, n = _lengths(node)
+    sizes = (m * n, min(m, n), (n + 1) * BLOCK + 2 * n)
+    return [("int32", n), *(("float64", size) for size in sizes)]
+
+
+@routine(ColumnOrder, _column_order_scratch)
+def _column_order(b: Builder, node: Node, sources: Arguments, targets: Arguments) -> None:
+    """dgeqp3 for the sake of its pivots."""
+    batch, m, n = _lengths(node)
+    (x,), (order, pivots, packed, tau, work) = sources, targets
+    info, rows, columns, amount = b.stack(i32, 1), fortran_int(b, m), fortran_int(b, n), fortran_int(b, work.view.size)
+    with ExitStack() as loops:
+        source, own = _each(b, loops, batch, (x, m * n), (order, n))
+        b.call("memset", ptr, pivots.pointer, b.const(i32, 0), b.const(i64, 4 * n))  # all columns are free
+        if m:
+            _native(b, "transpose", source, packed.pointer, m, n)
+            b.call("blas_dgeqp3", None, rows, columns, packed.pointer, rows, pivots.pointer, tau.pointer,
+                   work.pointer, amount, info)  # fmt: skip
+        _native(b, "column_numbers", pivots.pointer, own, n)
 
 
 @routine(Householder, _qr_scratch)

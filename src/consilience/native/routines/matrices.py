@@ -176,6 +176,13 @@ def count_from_zero(numbers: Array[i32], count: i64) -> None:
 
 
 @native
+def column_numbers(numbers: Array[i32], order: Array[i64], count: i64) -> None:
+    """Numbers from 1 as numbers from 0; all in order where they are 0, which says that nothing was found."""
+    for i in range(count):
+        order[i] = i64(numbers[i]) - 1 if i64(numbers[i]) > 0 else i
+
+
+@native
 def permutation(pivots: Array[i32], order: Array[i64], count: i64, length: i64, inverse: i64) -> None:
     """Exchanges of rows one after the other as positions of `length` rows."""
     for i in range(length):

@@ -24,6 +24,7 @@ from consilience.ops.factorisations import (
     LU,
     QR,
     SVD,
+    ColumnOrder,
     ComplexSchur,
     Eig,
     Eigh,
@@ -345,4 +346,5 @@ def _none(instead: str) -> Callable[[Node, object, Sequence[bool]], Cotangents]:
 pullback_of(Schur)(_none("eigenvalues have one (`eigvals`)"))
 pullback_of(ComplexSchur)(_none("eigenvalues have one (`eigvals`)"))
 pullback_of(Householder)(_none("`qr` in the other modes has one"))
-no_derivative(PivotPermutation, "positions are integers")
+for _positions in (PivotPermutation, ColumnOrder):
+    no_derivative(_positions, "positions are integers")
