@@ -59,6 +59,7 @@ from consilience.ops.random import Key, draw, fold_in
 from consilience.ops.scan import Scan, fresh, scan
 from consilience.ops.shape import length_of
 from tests.backends.agreement import Array, agree, inputs_like, run_llvm, run_reference
+from tests.backends.test_factorisations import OPS as FACTORISATIONS
 
 FLOATS = ("float64", "float32")
 NUMBERS = (*FLOATS, "int64", "int32")
@@ -448,6 +449,7 @@ for shape in ((), (1,), (3,), (5, 4)):
     )  # fmt: skip
 
 ELSEWHERE: dict[type[Op], str] = {
+    **dict.fromkeys(FACTORISATIONS, "test_factorisations.py: factors are compared as far as they are unique"),
     Asserted: "tests/test_modules_of_graphs.py: it raises what no other op does",
     FunctionCall: "tests/tensor/test_functions.py: written out before any backend sees it",
     PythonCall: "tests/tensor/test_functions.py: computed by the user's function",
@@ -515,7 +517,7 @@ def test_every_op_has_a_case() -> None:
     known = {row.op for row in CASES} | set(ELSEWHERE)
     below = ("consilience.ir.", "consilience.ops.")  # what lowering makes itself is tested through these
     found = {name for name, op in Op.classes.items() if op not in known and op.__module__.startswith(below)}
-    assert found == {"_Square"}, "these have no case; _Square is a base class only"
+    assert found == {"_Square", "_Factorisation", "_SquareFactorisation"}, "these have no case and are no base class"
 
 
 @pytest.mark.parametrize("dtype", ALL)

@@ -14,7 +14,9 @@ import numpy as np
 from consilience.errors import ShapeError, VerificationError
 from consilience.ir import FLOATS, UNSIGNED, Node, constant, constant_value, rebuild, topological, with_regions
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
+from consilience.lower.least_squares import expand_least_squares
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SmallSolve, SortedOrder
+from consilience.native.routines import SMALL
 from consilience.ops import (
     AlteredGradient,
     ArgSort,
@@ -42,6 +44,7 @@ from consilience.ops import (
     cast,
 )
 from consilience.ops.call import FunctionCall
+from consilience.ops.factorisations import LeastSquares, PseudoInverse
 from consilience.ops.index import At, SliceIndex, index_set
 from consilience.ops.linalg import diagonal
 from consilience.ops.parameter_check import Asserted, ParameterCheck
@@ -274,6 +277,9 @@ def _solve(node: Node) -> Node:
         factor = Node(Cholesky(), a)
         half = Node(SolveTriangular(lower=True, transposed=False), factor, b)
         return Node(SolveTriangular(lower=True, transposed=True), factor, half)
+    rows = a.static_shape[-1]
+    if a.ndim > 2 and isinstance(rows, int) and rows <= SMALL:
+        return Node(SmallSolve(), a, b)
     packed, pivots = _lu(a)
     return Node(LUSolve(), packed, pivots, b)
 
@@ -423,6 +429,8 @@ NODES: dict[type, Callable[[Node], Node]] = {
     MatMul: _matmul,
     Softmax: _softmax,
     MaskPositions: _mask_positions,
+    PseudoInverse: expand_least_squares,
+    LeastSquares: expand_least_squares,
 }
 
 

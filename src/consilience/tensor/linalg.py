@@ -4,7 +4,6 @@ A matrix without a factorisation or inverse makes the function raise LinearAlgeb
 (`overwrite_a`, `overwrite_b`, `check_finite`) are taken and change nothing: the compiler decides about memory.
 """
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -23,13 +22,34 @@ from consilience.ops.linalg import outer as outer
 from consilience.ops.linalg import slogdet as slogdet
 from consilience.ops.linalg import tensordot as tensordot
 from consilience.ops.linalg import trace as trace
-from consilience.ops.reductions import Axis, max, min, sum
 from consilience.ops.shape import expand_dims, eye, reshape, squeeze
 from consilience.tensor.keywords import export, missing
 from consilience.tensor.products import block_diag as block_diag
 from consilience.tensor.products import kron as kron
 from consilience.tensor.products import matrix_dot as matrix_dot
 from consilience.tensor.products import vecdot as vecdot
+from consilience.tensor.singular_values import cond as cond
+from consilience.tensor.singular_values import lstsq as lstsq
+from consilience.tensor.singular_values import matrix_rank as matrix_rank
+from consilience.tensor.singular_values import norm as norm
+from consilience.tensor.singular_values import pinv as pinv
+from consilience.tensor.singular_values import svd as svd
+from consilience.tensor.singular_values import svdvals as svdvals
+from consilience.tensor.spectra import eig as eig
+from consilience.tensor.spectra import eigh as eigh
+from consilience.tensor.spectra import eigvals as eigvals
+from consilience.tensor.spectra import eigvalsh as eigvalsh
+from consilience.tensor.spectra import ordqz as ordqz
+from consilience.tensor.spectra import qz as qz
+from consilience.tensor.spectra import schur as schur
+from consilience.tensor.triangular_factors import cho_factor as cho_factor
+from consilience.tensor.triangular_factors import ldl as ldl
+from consilience.tensor.triangular_factors import lu as lu
+from consilience.tensor.triangular_factors import lu_factor as lu_factor
+from consilience.tensor.triangular_factors import lu_solve as lu_solve
+from consilience.tensor.triangular_factors import pivot_to_permutation as pivot_to_permutation
+from consilience.tensor.triangular_factors import qr as qr
+from consilience.tensor.triangular_factors import qr_full as qr_full
 
 matrix_inverse = inv
 
@@ -150,49 +170,6 @@ def matrix_power(M: TensorLike, n: int) -> Node:
     return apply("add", unit, apply("mul", base, 0)) if base.ndim > 2 else unit
 
 
-def norm(
-    x: TensorLike, ord: float | str | None = None, axis: int | tuple[int, int] | None = None, keepdims: bool = False
-) -> Node:
-    """Norms of vectors along one axis, or of matrices over two.
-
-    ord    None is the square root of the sum of squares. Vectors: any number, with inf and -inf the extremes of the
-           absolute values and 0 the count of those not zero. Matrices: "fro", 1, -1, inf and -inf
-    axis   None with `ord` None takes all elements, otherwise all axes of a vector or matrix
-    """
-    node = as_tensor(x)
-    node = node if node.dtype in ("float64", "float32") else node.astype("float64")
-    if axis is None and ord is None:
-        return apply("sqrt", sum(apply("square", node), None, None, keepdims))
-    axes = tuple(range(node.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
-    size = apply("abs", node)
-    if len(axes) == 1:
-        return _vector_norm(size, ord, axes[0], keepdims)
-    if len(axes) != 2:
-        raise ShapeError(f"a norm goes over one axis or two, got {axes} for {describe(node)}.")
-    if ord in (None, "fro", "f"):
-        return apply("sqrt", sum(apply("square", node), axes, None, keepdims))
-    if ord not in (1, -1, math.inf, -math.inf):
-        raise ValueError(f"a matrix norm has ord None, 'fro', 1, -1, inf or -inf, got {ord!r}.")
-    inner, outside = axes if ord in (1, -1) else axes[::-1]
-    totals = sum(size, inner, None, keepdims=True)
-    result = (max if ord in (1, math.inf) else min)(totals, outside, keepdims=True)
-    return result if keepdims else squeeze(result, axes)
-
-
-def _vector_norm(size: Node, ord: float | str | None, axis: Axis, keepdims: bool) -> Node:
-    if isinstance(ord, str):
-        raise ValueError(f"a vector norm has a number as ord, got {ord!r}.")
-    if ord is None or ord == 2:
-        return apply("sqrt", sum(apply("square", size), axis, None, keepdims))
-    if math.isinf(ord):
-        return (max if ord > 0 else min)(size, axis, keepdims)
-    if ord == 0:
-        return sum(apply("neq", size, 0), axis, size.dtype, keepdims)
-    if ord == 1:
-        return sum(size, axis, None, keepdims)
-    return apply("pow", sum(apply("pow", size, float(ord)), axis, None, keepdims), 1.0 / ord)
-
-
 def tensorinv(a: TensorLike, ind: int = 2) -> Node:
     """The inverse of a tensor for `tensordot(…, ind)`: its first `ind` axes against the others."""
     node = as_tensor(a)
@@ -219,7 +196,8 @@ if not TYPE_CHECKING:  # type checkers know by themselves what is not there
 
 export(
     globals(),
-    "block_diag det diagonal inv kron matmul matrix_dot matrix_inverse matrix_transpose outer slogdet tensordot trace "
-    "vecdot",
+    "block_diag cho_factor cond det diagonal eig eigh eigvals eigvalsh inv kron ldl lstsq lu lu_factor lu_solve matmul "
+    "matrix_dot matrix_inverse matrix_rank matrix_transpose norm ordqz outer pinv pivot_to_permutation qr qr_full qz "
+    "schur slogdet svd svdvals tensordot trace vecdot",
     wrap=True,
 )
