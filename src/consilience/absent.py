@@ -19,8 +19,8 @@ _GROUPS: Final = {
     "sparse matrices come later; index arrays and `.inc` do what sums by group need": "sparse",
     "convolutions come later; `pt.matmul` and slices are there": "convolve convolve1d convolve2d signal nnet",
     """`pt.linalg` has cholesky, qr, lu, ldl, eigh, eig, svd, schur, pinv, lstsq, solve, solve_triangular, inv, det,
-    slogdet, norm and matrix_power; equations of matrices and their functions come later""": """
-        expm solve_continuous_lyapunov solve_discrete_are solve_discrete_lyapunov solve_lyapunov solve_sylvester
+    slogdet, norm, matrix_power, expm and solve_sylvester; further equations of matrices come later""": """
+        solve_discrete_are
         tridiagonal_lu_factor tridiagonal_lu_solve
     """,
     "all of linear algebra is in `pt.linalg`": "nlinalg slinalg",

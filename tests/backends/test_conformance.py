@@ -53,6 +53,8 @@ from consilience.ops import (
 from consilience.ops.call import FunctionCall
 from consilience.ops.collective import Collective
 from consilience.ops.index import At, Gather, NewAxis, SliceIndex, mask_positions
+from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
+from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.python_call import PythonCall
 from consilience.ops.random import Key, draw, fold_in
@@ -406,6 +408,53 @@ for shape in MATRICES:
                     else lambda a, b: b,
                     **LINEAR,
                 )  # fmt: skip
+
+
+def banded(bands: Array, b: Array, below: int, above: int) -> Array:
+    """SciPy's, one matrix after the other."""
+    places = np.ndindex(b.shape[:-2])
+    found = [scipy.linalg.solve_banded((below, above), bands[place], b[place]) for place in places]
+    return np.array(found).reshape(b.shape)
+
+
+def dominant(generator: np.random.Generator, shape: Shape, dtype: str) -> Array:
+    """Diagonals the second of which dominates."""
+    x = uniform(generator, shape, "float64")
+    if len(shape) > 1 and shape[-2] > 1:
+        x[..., 1, :] += 9.0
+    return np.asarray(x.astype(dtype))
+
+
+for shape in MATRICES:
+    full = all(shape)
+    wide = (*shape[:-2], 7, 7)
+    for kind, make in (("expm", uniform), ("logm", definite), ("sqrtm", definite)):
+        case(
+            MatrixFunction, f"{kind}{shape}", one(MatrixFunction(kind)), shape, make=make,
+            expected=None if shape[:-2] else getattr(scipy.linalg, kind) if full else lambda x: x,
+            dtypes=("float64",), **LINEAR,
+        )  # fmt: skip
+        case(
+            MatrixFunctionDerivative, f"{kind}{shape}", one(MatrixFunctionDerivative(kind)), shape, shape,
+            make=definite, dtypes=("float64",), **LINEAR,
+        )  # fmt: skip
+    for transposed in (False, True):
+        case(
+            SolveSylvester, f"{transposed}{shape}", one(SolveSylvester(transposed)), shape, wide, (*shape[:-1], 7),
+            make=definite, dtypes=("float64",), **LINEAR,
+        )  # fmt: skip
+for shape in ((7,), (3, 7), (1,), (0,), (0, 4)):
+    for below, above in ((0, 1), (1, 1), (2, 1), (3, 1)):
+        for columns in (1, 4, 0):
+            bands, side = (*shape[:-1], below + above + 1, shape[-1]), (*shape, columns)
+            case(
+                SolveBanded, f"{below}{above}{shape}{columns}", one(SolveBanded(below, above)), bands, side,
+                make=dominant,
+                expected=(lambda x, b, low=below, up=above: banded(x, b, low, up))
+                if columns and all(shape) and shape[-1] > below
+                else None,
+                dtypes=("float64",), **LINEAR,
+            )  # fmt: skip
 
 # ---- branches
 

@@ -15,6 +15,8 @@ from consilience.errors import ShapeError, VerificationError
 from consilience.ir import FLOATS, UNSIGNED, Node, constant, constant_value, rebuild, topological, with_regions
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
 from consilience.lower.least_squares import expand_least_squares
+from consilience.lower.matrix_equations import expand_banded, expand_sylvester
+from consilience.lower.matrix_functions import expand_derivative, expand_matrix_function
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
 from consilience.ops import (
     AlteredGradient,
@@ -46,6 +48,8 @@ from consilience.ops.call import FunctionCall
 from consilience.ops.factorisations import LeastSquares, PseudoInverse
 from consilience.ops.index import At, SliceIndex, index_set
 from consilience.ops.linalg import diagonal
+from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
+from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.reduce import reduce
 from consilience.ops.scalar import LARGE_SQUARE
@@ -427,6 +431,10 @@ NODES: dict[type, Callable[[Node], Node]] = {
     MaskPositions: _mask_positions,
     PseudoInverse: expand_least_squares,
     LeastSquares: expand_least_squares,
+    SolveSylvester: expand_sylvester,
+    SolveBanded: expand_banded,
+    MatrixFunction: expand_matrix_function,
+    MatrixFunctionDerivative: expand_derivative,
 }
 
 

@@ -139,4 +139,45 @@ def matrix_dot(*args: TensorLike) -> Node:
     return functools.reduce(lambda a, b: matmul(a, b), args[1:], as_tensor(args[0]))
 
 
+def multi_dot(arrays: Sequence[TensorLike]) -> Node:
+    """The product of several matrices in the order of multiplication that takes the fewest; the ends may be vectors.
+
+    Where lengths are not static the order is from left to right.
+    """
+    nodes = [as_tensor(array) for array in arrays]
+    if len(nodes) < 2:
+        raise ShapeError(f"`multi_dot` needs two matrices or more, got {len(nodes)}.")
+    for place, node in enumerate(nodes):
+        if node.ndim != 2 and not (node.ndim == 1 and place in (0, len(nodes) - 1)):
+            raise ShapeError(f"`multi_dot` needs matrices, and vectors only at the ends, got {describe(node)}.")
+    lengths: list[Dim] = [1 if nodes[0].ndim == 1 else nodes[0].static_shape[0]]
+    lengths += [node.static_shape[-1] for node in nodes[:-1]]
+    lengths.append(1 if nodes[-1].ndim == 1 else nodes[-1].static_shape[1])
+    known = [n for n in lengths if isinstance(n, int)]
+    return _product(nodes, _cheapest(known)) if len(known) == len(lengths) else matrix_dot(*nodes)
+
+
+def _cheapest(lengths: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to cut every run of matrices of lengths[i] rows and lengths[i + 1] columns: the least products first."""
+    count = len(lengths) - 1
+    cost = {(i, i): 0 for i in range(count)}
+    cuts: dict[tuple[int, int], int] = {}
+    for width in range(1, count):
+        for i in range(count - width):
+            j = i + width
+            options = {
+                k: cost[i, k] + cost[k + 1, j] + lengths[i] * lengths[k + 1] * lengths[j + 1] for k in range(i, j)
+            }
+            cuts[i, j] = min(options, key=options.__getitem__)
+            cost[i, j] = options[cuts[i, j]]
+    return cuts
+
+
+def _product(nodes: Sequence[Node], cuts: dict[tuple[int, int], int]) -> Node:
+    def part(i: int, j: int) -> Node:
+        return nodes[i] if i == j else matmul(part(i, cuts[i, j]), part(cuts[i, j] + 1, j))
+
+    return part(0, len(nodes) - 1)
+
+
 export(globals())

@@ -27,6 +27,7 @@ from consilience.native.routines.matrices import (
     turn,
     unpack_ldl,
 )
+from consilience.native.routines.roots import distance_from_identity, root_of_block
 from consilience.native.routines.rotations import small_eigen
 from consilience.native.routines.sorting import argsort, ordered_key
 from consilience.native.typed_python import NativeFunction
@@ -40,6 +41,7 @@ ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
     "copy_finite": copy_finite,
     "copy_symmetric": copy_symmetric,
     "count_from_zero": count_from_zero,
+    "distance_from_identity": distance_from_identity,
     "eigenvectors": eigenvectors,
     "identity": identity,
     "join_complex": join_complex,
@@ -47,6 +49,7 @@ ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
     "orient_factors": orient_factors,
     "orient_rows": orient_rows,
     "permutation": permutation,
+    "root_of_block": root_of_block,
     "small_eigen": small_eigen,
     "split_complex": split_complex,
     "transpose": transpose,

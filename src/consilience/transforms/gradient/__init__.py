@@ -7,6 +7,7 @@ from consilience.transforms.gradient import (
     factorisations,
     index,
     linalg,
+    matrix_equations,
     reduce,
     scalar,
     scan,
@@ -25,7 +26,8 @@ from consilience.transforms.gradient.derived import (
 from consilience.transforms.gradient.table import NO_DERIVATIVE, PULLBACKS, SCALAR_PULLBACKS, missing
 
 __all__ = [
-    "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "call", "collective", "connected", "control", "factorisations",
-    "gradient", "hessian", "hessian_vector_product", "index", "jacobian", "linalg", "missing", "pullback",
-    "pushforward", "reduce", "scalar", "scan", "shape", "value_and_gradient",
+    "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "call", "collective", "connected", "control",
+    "factorisations", "gradient", "hessian", "hessian_vector_product", "index", "jacobian", "linalg",
+    "matrix_equations", "missing", "pullback", "pushforward", "reduce", "scalar", "scan", "shape",
+    "value_and_gradient",
 ]  # fmt: skip

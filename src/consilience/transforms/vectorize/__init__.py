@@ -7,6 +7,7 @@ from consilience.transforms.vectorize import (
     factorisations,
     index,
     linalg,
+    matrix_equations,
     reduce,
     scan,
     shape,
@@ -19,6 +20,6 @@ from consilience.transforms.vectorize.table import BATCHED, NO_BATCHED, missing
 
 __all__ = [
     "BATCHED", "NO_BATCHED", "axis_index", "call", "control", "elementwise", "factorisations", "index", "linalg",
-    "missing", "pmax", "pmean", "pmin", "psum", "reduce", "scan", "shape", "vectorize", "vectorize_function",
-    "vectorize_graph", "vmap",
+    "matrix_equations", "missing", "pmax", "pmean", "pmin", "psum", "reduce", "scan", "shape", "vectorize",
+    "vectorize_function", "vectorize_graph", "vmap",
 ]  # fmt: skip

@@ -1,0 +1,134 @@
+"""Equations of matrices by their Schur forms, and systems with bands, by LAPACK.
+
+In: a node at lengths that are known. Out: its value in factorisations, products and the steps below, and their code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from consilience.ir import Node, Op, TensorType
+from consilience.lower.fortran import (
+    Argument,
+    at,
+    batch_loop,
+    fail_unless,
+    fortran_char,
+    fortran_int,
+    succeeded,
+)
+from consilience.lower.routines import routine
+from consilience.native.loops import Builder, f64, i32, i64, ptr
+from consilience.ops import Item, Transpose
+from consilience.ops.factorisations import Schur
+from consilience.ops.linalg import matrix_transpose
+from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
+from consilience.ops.shape import concatenate, full
+
+
+class TriangularSylvester(Op):
+    """Y with R' Y + Y S' = F for R and S that are zero above their diagonal blocks of length 1 or 2.
+
+    Where `left` is true R stands in place of R', where `right` is true S in place of S'.
+    """
+
+    left: bool
+    right: bool
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[2].tensor_type
+
+
+class BandedLU(Op):
+    """y' with A y = b: from A's columns of diagonals, with free memory in front of each, and the rows of b'."""
+
+    below: int
+    above: int
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[1].tensor_type
+
+
+def expand_sylvester(node: Node) -> Node:
+    """A = U R U' and B = V S V' make R Y + Y S = U' Q V of A X + X B = Q, with X = U Y V'."""
+    op = node.op
+    assert isinstance(op, SolveSylvester)
+    a, b, q = node.inputs
+    if 0 in node.static_shape:
+        return q
+    r, u = _schur(a)
+    last = (*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
+    mirrored = isinstance(b.op, Transpose) and b.inputs[0] is a and b.op.axes == last
+    s, v = (r, u) if mirrored else _schur(b)
+    rotated = matrix_transpose(u) @ q @ v
+    step = TriangularSylvester(op.transposed, op.transposed is not mirrored)
+    y = Node(step, matrix_transpose(r), matrix_transpose(s), rotated)
+    return u @ y @ matrix_transpose(v)
+
+
+def _schur(a: Node) -> tuple[Node, Node]:
+    form = Node(Schur(), a)
+    return Node(Item(0), form), Node(Item(1), form)
+
+
+def expand_banded(node: Node) -> Node:
+    """LAPACK's band storage by columns: behind free memory for what elimination fills in."""
+    op = node.op
+    assert isinstance(op, SolveBanded)
+    bands, b = node.inputs
+    if 0 in node.static_shape:
+        return b
+    columns = matrix_transpose(bands)
+    free = full((*columns.static_shape[:-1], op.below), 0.0, node.dtype)
+    stored = concatenate([free, columns], -1) if op.below else columns
+    return matrix_transpose(Node(BandedLU(op.below, op.above), stored, matrix_transpose(b)))
+
+
+@routine(TriangularSylvester)
+def _triangular_sylvester(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    """LAPACK reads R, S and F as their transposes: S Y' + Y' R = F' with both or either transposed."""
+    op = node.op
+    assert isinstance(op, TriangularSylvester)
+    (left, right, f), (y,) = sources, targets
+    *batch, m, n = f.view.shape
+    info, scale = b.stack(i32, 1), b.stack(f64, 1)
+    rows, columns, plus = fortran_int(b, n), fortran_int(b, m), fortran_int(b, 1)
+    first, second = fortran_char(b, "N" if op.right else "T"), fortran_char(b, "N" if op.left else "T")
+    with ExitStack() as loops:
+        number = batch_loop(b, loops, batch)
+        r = at(b, left.pointer, b.mul(number, b.const(i64, m * m)))
+        s = at(b, right.pointer, b.mul(number, b.const(i64, n * n)))
+        offset = b.mul(number, b.const(i64, m * n))
+        own = at(b, y.pointer, offset)
+        b.call("memcpy", ptr, own, at(b, f.pointer, offset), b.const(i64, 8 * m * n))
+        b.call("blas_dtrsyl", None, first, second, plus, rows, columns, s, rows, r, columns, own, rows, scale, info)
+        # What would overflow is scaled down; what is nearly singular is disturbed. Neither is a solution.
+        fail_unless(b, b.and_(succeeded(b, info), b.cmp("eq", b.load(f64, scale), b.const(f64, 1.0))))
+
+
+def _banded_scratch(node: Node) -> list[tuple[str, int]]:
+    *_, n, height = node.inputs[0].static_shape
+    assert isinstance(n, int)
+    assert isinstance(height, int)
+    return [("float64", n * height), ("int32", n)]
+
+
+@routine(BandedLU, _banded_scratch)
+def _banded(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    op = node.op
+    assert isinstance(op, BandedLU)
+    (bands, right), (solution, work, pivots) = sources, targets
+    *batch, count, n = right.view.shape
+    height = bands.view.shape[-1]
+    info, size, many, lead = b.stack(i32, 1), fortran_int(b, n), fortran_int(b, count), fortran_int(b, height)
+    below, above = fortran_int(b, op.below), fortran_int(b, op.above)
+    with ExitStack() as loops:
+        number = batch_loop(b, loops, batch)
+        matrix = at(b, bands.pointer, b.mul(number, b.const(i64, n * height)))
+        offset = b.mul(number, b.const(i64, n * count))
+        own = at(b, solution.pointer, offset)
+        b.call("memcpy", ptr, work.pointer, matrix, b.const(i64, 8 * n * height))
+        b.call("memcpy", ptr, own, at(b, right.pointer, offset), b.const(i64, 8 * n * count))
+        b.call("blas_dgbsv", None, size, below, above, many, work.pointer, lead, pivots.pointer, own, size, info)
+        fail_unless(b, succeeded(b, info))

@@ -1,0 +1,115 @@
+"""Equations of matrices under SciPy's and PyTensor's names: Sylvester's, Lyapunov's and Riccati's, and with bands.
+
+They work on the last two axes; leading axes broadcast. They are computed in float64 and rounded to the dtype of float32
+operands. Complex matrices are refused. Where there is no unique solution the function raises LinearAlgebraError.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+from consilience.errors import ShapeError
+from consilience.ir import Node
+from consilience.ir.side_tables import describe
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.factorisations import real_matrix
+from consilience.ops.linalg import batch_shape, diagonal, inv, matrix_transpose, solve
+from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
+from consilience.ops.shape import broadcast_to, concatenate, expand_dims, eye, full, reshape, squeeze, stack
+from consilience.tensor.keywords import export
+from consilience.tensor.products import kron
+from consilience.tensor.special_matrices import toeplitz
+
+
+def _operands(what: str, *values: TensorLike) -> tuple[list[Node], str]:
+    """Matrices in float64 with one batch shape, and the dtype of the result."""
+    nodes, dtypes = zip(*(real_matrix(value, what) for value in values), strict=True)
+    lead = functools.reduce(lambda a, b: batch_shape(a, b)[0], (n.static_shape[:-2] for n in nodes))
+    same = "float32" if set(dtypes) == {"float32"} else "float64"
+    return [broadcast_to(n, (*lead, *n.static_shape[-2:])) for n in nodes], same
+
+
+def solve_sylvester(a: TensorLike, b: TensorLike, q: TensorLike) -> Node:
+    """X with a X + X b = q: a of shape (m, m), b (n, n), q and X (m, n).
+
+    Fails where an eigenvalue of a is the negative of one of b.
+    """
+    (left, right, sides), dtype = _operands("solve_sylvester", a, b, q)
+    return cast(Node(SolveSylvester(), left, right, sides), dtype)
+
+
+def solve_continuous_lyapunov(a: TensorLike, q: TensorLike) -> Node:
+    """X with a X + X a' = q, for square matrices of one shape."""
+    (left, sides), dtype = _operands("solve_continuous_lyapunov", a, q)
+    return cast(Node(SolveSylvester(), left, matrix_transpose(left), sides), dtype)
+
+
+solve_lyapunov = solve_continuous_lyapunov
+
+
+def solve_discrete_lyapunov(a: TensorLike, q: TensorLike, method: str = "bilinear") -> Node:
+    """X with X = a X a' + q, for square matrices of one shape.
+
+    method   "bilinear" makes a continuous equation of it, which no eigenvalue of a at -1 allows; "direct" solves one
+             system of n * n unknowns, for few n, and takes no batch
+    """
+    if method not in ("bilinear", "direct"):
+        raise ValueError(f"method must be 'bilinear' or 'direct', got {method!r}.")
+    (left, sides), dtype = _operands("solve_discrete_lyapunov", a, q)
+    identity = eye(left.static_shape[-1], dtype="float64")
+    if method == "direct":
+        if left.ndim > 2:
+            raise ShapeError(f"method='direct' takes no batch, got {describe(left)}; use method='bilinear'.")
+        whole = kron(left, left)
+        found = solve(apply("sub", eye(whole.static_shape[-1], dtype="float64"), whole), reshape(sides, (-1,)))
+        return cast(reshape(found, sides.static_shape), dtype)
+    above = inv(apply("add", left, identity))
+    turned = apply("sub", left, identity) @ above
+    right = -2.0 * (above @ sides @ matrix_transpose(above))
+    return cast(Node(SolveSylvester(), turned, matrix_transpose(turned), right), dtype)
+
+
+def solve_banded(l_and_u: Sequence[int], ab: TensorLike, b: TensorLike, *, b_ndim: int | None = None) -> Node:
+    """y with A y = b for A with l diagonals below the main one and u above it, at a cost that grows with its length.
+
+    l_and_u   the numbers l and u
+    ab        shape (l + u + 1, n): diagonals as rows, the highest first; element (i, j) of A stands at (u + i - j, j)
+    b_ndim    as in `solve`
+    """
+    below, above = (int(n) for n in l_and_u)
+    if below < 0 or above < 0:
+        raise ShapeError(f"numbers of diagonals must not be negative, got {below} below and {above} above.")
+    right = as_tensor(b)
+    vector = right.ndim == 1 or b_ndim == 1
+    columns = expand_dims(right, right.ndim) if vector else right
+    (bands, sides), dtype = _operands("solve_banded", ab, columns)
+    found = cast(Node(SolveBanded(below, above), bands, sides), dtype)
+    return squeeze(found, -1) if vector else found
+
+
+def solve_by_diagonals(a: Node, b: Node, tridiagonal: bool) -> Node:
+    """y with a y = b for matrices b, of what stands on the main diagonal of a and, if asked for, beside it."""
+    (matrix, sides), dtype = _operands("solve", a, b)
+    rows = [diagonal(matrix)]
+    if tridiagonal:
+        n = matrix.static_shape[-1]
+        zeros = full((*matrix.static_shape[:-2], n, 1), 0.0, matrix.dtype)
+        turned = matrix_transpose(matrix)
+        rows = [diagonal(concatenate([zeros, turned], -1)), *rows, diagonal(concatenate([turned, zeros], -1), 1)]
+    beside = int(tridiagonal)
+    return cast(Node(SolveBanded(beside, beside), stack(rows, -2), sides), dtype)
+
+
+def solve_toeplitz(
+    c_or_cr: TensorLike | tuple[TensorLike, TensorLike], b: TensorLike, check_finite: bool = True
+) -> Node:
+    """y with T y = b for the Toeplitz matrix T of a first column, or of a tuple of first column and first row.
+
+    b   a vector, or a matrix of right sides
+    """
+    column, row = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
+    return solve(toeplitz(column, row), b)
+
+
+export(globals())
