@@ -18,6 +18,7 @@ from consilience.lower.least_squares import expand_least_squares
 from consilience.lower.matrix_equations import expand_banded, expand_sylvester
 from consilience.lower.matrix_functions import expand_derivative, expand_matrix_function
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
+from consilience.lower.structured import expand_block_diagonal, expand_diagonal, expand_kronecker
 from consilience.ops import (
     AlteredGradient,
     ArgSort,
@@ -64,6 +65,7 @@ from consilience.ops.shape import (
     squeeze,
     transpose,
 )
+from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 from consilience.transforms.complex_pairs import without_complex
 
 # A product with at most this many columns becomes a sum of scaled columns inside the loop over rows.
@@ -434,6 +436,9 @@ NODES: dict[type, Callable[[Node], Node]] = {
     SolveSylvester: expand_sylvester,
     SolveBanded: expand_banded,
     MatrixFunction: expand_matrix_function,
+    DiagonalMatrix: expand_diagonal,
+    Kronecker: expand_kronecker,
+    BlockDiagonal: expand_block_diagonal,
     MatrixFunctionDerivative: expand_derivative,
 }
 

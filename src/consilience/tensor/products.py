@@ -11,9 +11,10 @@ from consilience.errors import ShapeError
 from consilience.ir import Dim, Node
 from consilience.ir.side_tables import describe
 from consilience.ops.arrangement import flatten
-from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.linalg import batch_shape, dot, matmul, tensordot
-from consilience.ops.shape import broadcast_to, concatenate, expand_dims, full, reshape, squeeze
+from consilience.ops.shape import broadcast_to, expand_dims, reshape, squeeze
+from consilience.ops.structured import BlockDiagonal, Kronecker
 from consilience.tensor.keywords import export
 from consilience.transforms.vectorize import vectorize_function
 
@@ -103,10 +104,15 @@ def batched_tensordot(x: TensorLike, y: TensorLike, axes: int | Sequence[Sequenc
 
 
 def kron(a: TensorLike, b: TensorLike) -> Node:
-    """Kronecker product: every element of a times all of b, of lengths the products of lengths, axis by axis."""
-    left, right = as_tensor(a), as_tensor(b)
+    """Kronecker product: every element of a times all of b, of lengths the products of lengths, axis by axis.
+
+    Determinants, inverses, systems and products of Kronecker products of matrices are computed from their parts.
+    """
+    (left, right), dtype = promote([a, b])
     rank = max(left.ndim, right.ndim)
     left, right = (expand_dims(n, tuple(range(rank - n.ndim))) if n.ndim < rank else n for n in (left, right))
+    if rank == 2 and dtype in ("float64", "float32"):
+        return Node(Kronecker(), left, right)
     wide = expand_dims(left, tuple(range(1, 2 * rank, 2)))
     tall = expand_dims(right, tuple(range(0, 2 * rank, 2)))
     lengths = [p * q for p, q in zip(left.static_shape, right.static_shape, strict=True)]
@@ -114,24 +120,16 @@ def kron(a: TensorLike, b: TensorLike) -> Node:
 
 
 def block_diag(*matrices: TensorLike) -> Node:
-    """Matrices along the diagonal of one, zeros elsewhere; leading axes broadcast."""
-    nodes = [expand_dims(n, tuple(range(2 - n.ndim))) if n.ndim < 2 else n for n in map(as_tensor, matrices)]
-    if not nodes:
+    """Matrices along the diagonal of one, zeros elsewhere; leading axes broadcast.
+
+    Determinants, inverses, systems and products of block diagonal matrices are computed block by block.
+    """
+    if not matrices:
         raise ShapeError("`block_diag` needs a matrix at least.")
-    from_left: Dim = 0
+    nodes, _ = promote(list(matrices))
+    nodes = [expand_dims(n, tuple(range(2 - n.ndim))) if n.ndim < 2 else n for n in nodes]
     lead = functools.reduce(lambda a, b: batch_shape(a, b)[0], (n.static_shape[:-2] for n in nodes))
-    width: Dim = sum((n.static_shape[-1] for n in nodes), start=0)
-    rows = []
-    for node in nodes:
-        height, own = node.static_shape[-2:]
-        parts = [
-            full((*lead, height, from_left), 0, node.dtype),
-            broadcast_to(node, (*lead, height, own)),
-            full((*lead, height, width - from_left - own), 0, node.dtype),
-        ]
-        rows.append(concatenate([part for part in parts if part.static_shape[-1] != 0] or parts[:1], -1))
-        from_left = from_left + own
-    return concatenate(rows, -2)
+    return Node(BlockDiagonal(), *(broadcast_to(n, (*lead, *n.static_shape[-2:])) for n in nodes))
 
 
 def matrix_dot(*args: TensorLike) -> Node:

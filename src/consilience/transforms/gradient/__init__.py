@@ -12,6 +12,7 @@ from consilience.transforms.gradient import (
     scalar,
     scan,
     shape,
+    structured,
 )
 from consilience.transforms.gradient.derived import (
     connected,
@@ -28,6 +29,6 @@ from consilience.transforms.gradient.table import NO_DERIVATIVE, PULLBACKS, SCAL
 __all__ = [
     "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "call", "collective", "connected", "control",
     "factorisations", "gradient", "hessian", "hessian_vector_product", "index", "jacobian", "linalg",
-    "matrix_equations", "missing", "pullback", "pushforward", "reduce", "scalar", "scan", "shape",
+    "matrix_equations", "missing", "pullback", "pushforward", "reduce", "scalar", "scan", "shape", "structured",
     "value_and_gradient",
 ]  # fmt: skip
