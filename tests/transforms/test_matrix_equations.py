@@ -13,6 +13,7 @@ from consilience.errors import DtypeError, LinearAlgebraError, ShapeError
 from consilience.ir import Node, tensor_input
 from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
 from consilience.ops.matrix_functions import MatrixFunction
+from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 from consilience.transforms.gradient import gradient
 from tests.transforms.laws import Array, check_derivatives
 
@@ -51,6 +52,10 @@ CASES: dict[str, tuple[Callable[..., Node], list[Array]]] = {
     "lyapunov": (pt.linalg.solve_continuous_lyapunov, [matrix(3, 3) + 3 * np.eye(3), matrix(3, 3, seed=1)]),
     "discrete lyapunov": (pt.linalg.solve_discrete_lyapunov, [0.4 * matrix(3, 3), matrix(3, 3, seed=1)]),
     "sylvester, broadcast": (pt.linalg.solve_sylvester, [definite(2, 1, 3, 3), definite(4, 2, 2), matrix(3, 2)]),
+    "diagonal matrix": (op(DiagonalMatrix()), [matrix(2, 3)]),
+    "kronecker product": (op(Kronecker()), [matrix(2, 3), matrix(4, 1)]),
+    "kronecker products": (op(Kronecker()), [matrix(2, 2, 3), matrix(2, 4, 1)]),
+    "blocks": (op(BlockDiagonal()), [matrix(2, 3), matrix(4, 1), matrix(1, 1)]),
     "tridiagonal": (
         lambda a, b: pt.linalg.solve(a, b, assume_a="tridiagonal"),
         [matrix(2, 4, 4) + 4 * np.eye(4), matrix(4)],

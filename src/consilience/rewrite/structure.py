@@ -196,6 +196,8 @@ def mirrored(a: Node, b: Node) -> bool:
 
 
 def _elementwise(x: Node, function: str, name: str, holds: Callable[[Node, str], bool], positive: Sign) -> bool:
+    if function == "mul" and name in ("symmetric", "positive_semidefinite") and _square_of_vector(x, positive):
+        return True
     full = [i for i in x.inputs if i.ndim >= 2 and i.static_shape[-2:] == x.static_shape[-2:]]
     scalars = [i for i in x.inputs if all(n == 1 for n in i.static_shape[-2:])]
     if function in ("add", "sub") and len(full) == len(x.inputs):
@@ -214,6 +216,22 @@ def _elementwise(x: Node, function: str, name: str, holds: Callable[[Node, str],
         return all(holds(i, name) for i in full) and all(positive(s) is True for s in scalars)
     if function == "where":
         return _masked(x) == name
+    return False
+
+
+def _square_of_vector(x: Node, positive: Sign) -> bool:
+    """Whether a product is that of a vector's elements with each other, times positive numbers."""
+    vectors = [i for i in x.inputs if any(n != 1 for n in i.static_shape)]
+    if len(vectors) != 2 or not all(positive(i) is True for i in x.inputs if i not in vectors):
+        return False
+    if mirrored(*vectors):
+        return vectors[0].ndim == 2 and 1 in vectors[0].static_shape
+    # A vector along the rows, which may have no axis for them, and along the columns.
+    for row, column in (vectors, vectors[::-1]):
+        if isinstance(row.op, ExpandDims) and row.op.axes == (0,):
+            row = row.inputs[0]
+        if isinstance(column.op, ExpandDims) and column.op.axes == (1,) and column.inputs[0] is row and row.ndim == 1:
+            return True
     return False
 
 

@@ -7,9 +7,10 @@ columns. Zeros beside a diagonal are zeros: what an infinite number would make o
 from __future__ import annotations
 
 from consilience.ir import Node
-from consilience.ops import Cholesky, Inverse, MatMul, Solve, SolveTriangular, apply, cast
+from consilience.ops import Cholesky, Inverse, InverseQuadratic, MatMul, Solve, SolveTriangular, apply, cast
 from consilience.ops.linalg import diagonal
 from consilience.ops.matrix_equations import SolveBanded
+from consilience.ops.reduce import reduce
 from consilience.ops.shape import expand_dims, full
 from consilience.ops.structured import DiagonalMatrix
 from consilience.rewrite.facts import Facts
@@ -106,6 +107,19 @@ def diagonal_factor(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
+    InverseQuadratic,
+    name="quadratic form of a diagonal matrix",
+    examples=[lambda t: t.node(InverseQuadratic(), t.diagonal_matrix, t.right3)],
+)
+def diagonal_quadratic(node: Node, facts: Facts) -> Node | None:
+    """Squares divided by the positive numbers on the diagonal."""
+    x, b = node.inputs
+    if not (facts.structure(x, "diagonal") and facts.structure(x, "positive_diagonal")):
+        return None
+    return reduce("sum", apply("true_div", apply("square", b), _rows(diagonal_of(x, facts))), -2)
+
+
+@rewrites(
     MatMul,
     name="products with diagonal matrices",
     examples=[
@@ -132,4 +146,4 @@ def diagonal_product(node: Node, facts: Facts) -> Node | None:
     return None
 
 
-RULES: tuple[Rule, ...] = (diagonal_solve, diagonal_inverse, diagonal_factor, diagonal_product)
+RULES: tuple[Rule, ...] = (diagonal_solve, diagonal_inverse, diagonal_factor, diagonal_quadratic, diagonal_product)

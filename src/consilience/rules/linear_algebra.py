@@ -94,10 +94,12 @@ def structured_solve(node: Node, facts: Facts) -> Node | None:
     """Triangular systems substitute, positive definite ones use Cholesky."""
     a, b = node.inputs
     assert isinstance(node.op, Solve)
+    if node.op.assume != "general":
+        return None  # it fails where a triangular matrix has numbers below 0 on its diagonal
     for name in ("lower", "upper"):
         if facts.structure(a, name):
             return Node(SolveTriangular(name == "lower"), a, b)
-    if node.op.assume == "general" and facts.structure(a, "positive_definite"):
+    if facts.structure(a, "positive_definite"):
         return Node(Solve("positive definite"), a, b)
     return None
 
@@ -231,7 +233,8 @@ def structured_determinant(node: Node, facts: Facts) -> Node | None:
         if isinstance(op, LogAbsDet):
             return apply("neg", value)
         return value if isinstance(op, DetSign) else apply("reciprocal", value)
-    if facts.structure(x, "lower") or facts.structure(x, "upper"):
+    general = not isinstance(op, LogAbsDet) or op.assume == "general" or facts.structure(x, "positive_diagonal")
+    if general and (facts.structure(x, "lower") or facts.structure(x, "upper")):
         return _from_diagonal(node, x, facts)
     if isinstance(x.op, MatMul) and all(i.static_shape == x.static_shape for i in x.inputs):
         together = "add" if isinstance(op, LogAbsDet) else "mul"
