@@ -28,8 +28,9 @@ def diagonal_of(x: Node, facts: Facts) -> Node:
     function = function_of(x)
     if function in ("add", "mul", "neg"):
         parts = [_along(i, x, facts) for i in x.inputs]
-        if all(part is not None for part in parts):
-            return apply(function, *parts)
+        known = [part for part in parts if part is not None]
+        if len(known) == len(parts):
+            return apply(function, *known)
     return diagonal(x)
 
 

@@ -30,33 +30,33 @@ def _operands(what: str, *values: TensorLike) -> tuple[list[Node], str]:
     return [broadcast_to(n, (*lead, *n.static_shape[-2:])) for n in nodes], same
 
 
-def solve_sylvester(a: TensorLike, b: TensorLike, q: TensorLike) -> Node:
-    """X with a X + X b = q: a of shape (m, m), b (n, n), q and X (m, n).
+def solve_sylvester(A: TensorLike, B: TensorLike, Q: TensorLike) -> Node:
+    """X with A X + X B = Q: A of shape (m, m), B (n, n), Q and X (m, n).
 
-    Fails where an eigenvalue of a is the negative of one of b.
+    Fails where an eigenvalue of A is the negative of one of B.
     """
-    (left, right, sides), dtype = _operands("solve_sylvester", a, b, q)
+    (left, right, sides), dtype = _operands("solve_sylvester", A, B, Q)
     return cast(Node(SolveSylvester(), left, right, sides), dtype)
 
 
-def solve_continuous_lyapunov(a: TensorLike, q: TensorLike) -> Node:
-    """X with a X + X a' = q, for square matrices of one shape."""
-    (left, sides), dtype = _operands("solve_continuous_lyapunov", a, q)
+def solve_continuous_lyapunov(A: TensorLike, Q: TensorLike) -> Node:
+    """X with A X + X A' = Q, for square matrices of one shape."""
+    (left, sides), dtype = _operands("solve_continuous_lyapunov", A, Q)
     return cast(Node(SolveSylvester(), left, matrix_transpose(left), sides), dtype)
 
 
 solve_lyapunov = solve_continuous_lyapunov
 
 
-def solve_discrete_lyapunov(a: TensorLike, q: TensorLike, method: str = "bilinear") -> Node:
-    """X with X = a X a' + q, for square matrices of one shape.
+def solve_discrete_lyapunov(A: TensorLike, Q: TensorLike, method: str = "bilinear") -> Node:
+    """X with X = A X A' + Q, for square matrices of one shape.
 
-    method   "bilinear" makes a continuous equation of it, which no eigenvalue of a at -1 allows; "direct" solves one
+    method   "bilinear" makes a continuous equation of it, which no eigenvalue of A at -1 allows; "direct" solves one
              system of n * n unknowns, for few n, and takes no batch
     """
     if method not in ("bilinear", "direct"):
         raise ValueError(f"method must be 'bilinear' or 'direct', got {method!r}.")
-    (left, sides), dtype = _operands("solve_discrete_lyapunov", a, q)
+    (left, sides), dtype = _operands("solve_discrete_lyapunov", A, Q)
     identity = eye(left.static_shape[-1], dtype="float64")
     if method == "direct":
         if left.ndim > 2:

@@ -7,8 +7,7 @@ from consilience.ir import Node
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
 from consilience.ops.index import getitem
-from consilience.ops.shape import concatenate, expand_dims, length_of
-from consilience.tensor.construction import arange
+from consilience.ops.shape import arange, concatenate, expand_dims, length_of
 from consilience.tensor.keywords import export
 
 
