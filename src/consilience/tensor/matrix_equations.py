@@ -16,7 +16,7 @@ from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.factorisations import real_matrix
 from consilience.ops.linalg import batch_shape, diagonal, inv, matrix_transpose, solve
 from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
-from consilience.ops.shape import broadcast_to, concatenate, expand_dims, eye, full, reshape, squeeze, stack
+from consilience.ops.shape import arange, broadcast_to, expand_dims, eye, length_of, reshape, squeeze, stack
 from consilience.tensor.keywords import export
 from consilience.tensor.products import kron
 from consilience.tensor.special_matrices import toeplitz
@@ -93,10 +93,10 @@ def solve_by_diagonals(a: Node, b: Node, tridiagonal: bool) -> Node:
     (matrix, sides), dtype = _operands("solve", a, b)
     rows = [diagonal(matrix)]
     if tridiagonal:
-        n = matrix.static_shape[-1]
-        zeros = full((*matrix.static_shape[:-2], n, 1), 0.0, matrix.dtype)
-        turned = matrix_transpose(matrix)
-        rows = [diagonal(concatenate([zeros, turned], -1)), *rows, diagonal(concatenate([turned, zeros], -1), 1)]
+        place = arange(length_of(matrix.static_shape[-1]))  # outside of the matrix nothing is read by the op
+        above = apply("maximum", apply("sub", place, 1), 0)
+        below = apply("minimum", apply("add", place, 1), apply("sub", length_of(matrix.static_shape[-1]), 1))
+        rows = [matrix[..., above, place], *rows, matrix[..., below, place]]
     beside = int(tridiagonal)
     return cast(Node(SolveBanded(beside, beside), stack(rows, -2), sides), dtype)
 
