@@ -11,7 +11,7 @@ from consilience.ops import Cholesky, Inverse, InverseQuadratic, MatMul, Solve, 
 from consilience.ops.linalg import diagonal
 from consilience.ops.matrix_equations import SolveBanded
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import expand_dims, full
+from consilience.ops.shape import broadcast_to, expand_dims, full
 from consilience.ops.structured import DiagonalMatrix
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, rewrites
@@ -30,7 +30,7 @@ def diagonal_of(x: Node, facts: Facts) -> Node:
         parts = [_along(i, x, facts) for i in x.inputs]
         known = [part for part in parts if part is not None]
         if len(known) == len(parts):
-            return apply(function, *known)
+            return broadcast_to(apply(function, *known), x.static_shape[:-1])
     return diagonal(x)
 
 
