@@ -20,7 +20,6 @@ _GROUPS: Final = {
     "convolutions come later; `pt.matmul` and slices are there": "convolve convolve1d convolve2d signal nnet",
     """`pt.linalg` has cholesky, qr, lu, ldl, eigh, eig, svd, schur, pinv, lstsq, solve, solve_triangular, inv, det,
     slogdet, norm, matrix_power, expm and solve_sylvester; further equations of matrices come later""": """
-        solve_discrete_are
         tridiagonal_lu_factor tridiagonal_lu_solve
     """,
     "all of linear algebra is in `pt.linalg`": "nlinalg slinalg",

@@ -53,7 +53,7 @@ from consilience.ops import (
 from consilience.ops.call import FunctionCall
 from consilience.ops.collective import Collective
 from consilience.ops.index import At, Gather, NewAxis, SliceIndex, mask_positions
-from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
+from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSylvester
 from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.python_call import PythonCall
@@ -439,6 +439,9 @@ for shape in MATRICES:
             MatrixFunctionDerivative, f"{kind}{shape}", one(MatrixFunctionDerivative(kind)), shape, shape,
             make=definite, dtypes=("float64",), **LINEAR,
         )  # fmt: skip
+    case(
+        SolveRiccati, f"{shape}", one(SolveRiccati()), shape, shape, shape, make=definite, dtypes=("float64",), **LINEAR
+    )
     for transposed in (False, True):
         case(
             SolveSylvester, f"{transposed}{shape}", one(SolveSylvester(transposed)), shape, wide, (*shape[:-1], 7),

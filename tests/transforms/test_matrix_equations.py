@@ -46,6 +46,14 @@ CASES: dict[str, tuple[Callable[..., Node], list[Array]]] = {
     "banded": (op(SolveBanded(2, 1)), [bands(4, 5), matrix(5, 2)]),
     "banded in batches": (op(SolveBanded(0, 1)), [bands(2, 2, 4), matrix(2, 4, 1)]),
     "diagonal": (op(SolveBanded(0, 0)), [3.0 + matrix(1, 4), matrix(4, 3)]),
+    "discrete riccati": (
+        pt.linalg.solve_discrete_are,
+        [matrix(2, 3, 3), matrix(3, 2, seed=1), definite(3, 3), definite(2, 2)],
+    ),
+    "continuous riccati": (
+        pt.linalg.solve_continuous_are,
+        [matrix(3, 3), matrix(3, 2, seed=1), definite(3, 3), definite(2, 2)],
+    ),
     "expm": (op(MatrixFunction("expm")), [matrix(2, 3, 3)]),
     "logm": (op(MatrixFunction("logm")), [matrix(3, 3) + 3 * np.eye(3)]),
     "sqrtm": (op(MatrixFunction("sqrtm")), [matrix(2, 3, 3) + 3 * np.eye(3)]),
@@ -70,13 +78,13 @@ def test_derivatives(name: str, symbolic: bool) -> None:
     check_derivatives(function, point, symbolic=symbolic)
 
 
-@pytest.mark.parametrize("name", ["sylvester, transposed", "banded", "expm", "logm", "sqrtm"])
+@pytest.mark.parametrize("name", ["sylvester, transposed", "banded", "discrete riccati", "expm", "logm", "sqrtm"])
 def test_second_derivatives(name: str) -> None:
     function, point = CASES[name]
 
     def slopes(*nodes: Node) -> list[Node]:
         result = function(*nodes)
-        return gradient((result * matrix(*point[-1].shape, seed=7)).sum(), list(nodes))
+        return gradient((result * matrix(*result.static_shape, seed=7)).sum(), list(nodes))
 
     check_derivatives(slopes, point)
 
@@ -106,6 +114,9 @@ REFUSALS = {
     "no real logarithm": (pt.linalg.logm, np.diag([1.0, 0.0]), "logarithm: an eigenvalue is 0"),
     "NaN": (pt.linalg.logm, np.full((2, 2), np.nan), "NaN or infinity"),
     "singular bands": (lambda a: pt.linalg.solve_banded((1, 0), a, a[0]), np.zeros((2, 2)), "singular"),
+    "what no control reaches": (
+        lambda a: pt.linalg.solve_discrete_are(a, np.zeros((2, 1)), np.eye(2), np.eye(1)), 2 * np.eye(2), "stabilising",
+    ),
     "zero on the diagonal": (
         lambda a: pt.linalg.solve(a, a[0], assume_a="diagonal"), np.diag([1.0, 0.0]), "singular"
     ),

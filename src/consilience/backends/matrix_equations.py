@@ -11,9 +11,9 @@ import numpy.typing as npt
 from consilience.backends.meanings import failed, means
 from consilience.backends.shapes import Lengths
 from consilience.ir import Node
-from consilience.lower.matrix_equations import BandedLU, TriangularSylvester
+from consilience.lower.matrix_equations import BandedLU, Solution, TriangularSylvester
 from consilience.lower.matrix_functions import MOST_ROOTS, NEAR, RepeatedSquare, TriangularRoot
-from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
+from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSylvester
 from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
 
 Array = npt.NDArray[Any]
@@ -63,6 +63,36 @@ def _triangular_sylvester(node: Node, lengths: Lengths, r: Array, s: Array, f: A
         return np.asarray(y)
 
     return _each(solved, f, r, s, f)
+
+
+@means(SolveRiccati)
+def _riccati(node: Node, lengths: Lengths, a: Array, g: Array, h: Array) -> Array:
+    """By the stable invariant subspace of a pair of matrices."""
+    import scipy.linalg
+
+    def solved(a: Array, g: Array, h: Array) -> Array:
+        n = len(a)
+        one, zero = np.eye(n), np.zeros((n, n))
+        if not all(np.isfinite(x).all() for x in (a, g, h)):
+            raise failed(node, "a matrix holds NaN or infinity")
+        pair = np.block([[a, zero], [-h, one]]), np.block([[one, g], [zero, a.T]])
+        try:
+            _, _, alpha, beta, _, z = scipy.linalg.ordqz(*pair, sort="iuc", output="real")
+            x = np.linalg.solve(z[:n, :n].T, z[n:, :n].T)
+        except (np.linalg.LinAlgError, ValueError):
+            raise failed(node, "the Riccati equation has no stabilising solution") from None
+        if (np.abs(alpha) < np.abs(beta)).sum() != n:
+            raise failed(node, "the Riccati equation has no stabilising solution")
+        return np.asarray((x + x.T) / 2)
+
+    return _each(solved, a, a, g, h)
+
+
+@means(Solution)
+def _solution(node: Node, lengths: Lengths, x: Array, good: Array) -> Array:
+    if not good.all():
+        raise failed(node, "the Riccati equation has no stabilising solution")
+    return x
 
 
 @means(SolveBanded)

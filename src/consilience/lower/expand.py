@@ -15,7 +15,7 @@ from consilience.errors import ShapeError, VerificationError
 from consilience.ir import FLOATS, UNSIGNED, Node, constant, constant_value, rebuild, topological, with_regions
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
 from consilience.lower.least_squares import expand_least_squares
-from consilience.lower.matrix_equations import expand_banded, expand_sylvester
+from consilience.lower.matrix_equations import expand_banded, expand_riccati, expand_sylvester
 from consilience.lower.matrix_functions import expand_derivative, expand_matrix_function
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
 from consilience.lower.structured import expand_block_diagonal, expand_diagonal, expand_kronecker
@@ -49,7 +49,7 @@ from consilience.ops.call import FunctionCall
 from consilience.ops.factorisations import LeastSquares, PseudoInverse
 from consilience.ops.index import At, SliceIndex, index_set
 from consilience.ops.linalg import diagonal
-from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
+from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSylvester
 from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.reduce import reduce
@@ -435,6 +435,7 @@ NODES: dict[type, Callable[[Node], Node]] = {
     LeastSquares: expand_least_squares,
     SolveSylvester: expand_sylvester,
     SolveBanded: expand_banded,
+    SolveRiccati: expand_riccati,
     MatrixFunction: expand_matrix_function,
     DiagonalMatrix: expand_diagonal,
     Kronecker: expand_kronecker,

@@ -19,12 +19,14 @@ from consilience.lower.fortran import (
     succeeded,
 )
 from consilience.lower.routines import routine
-from consilience.native.loops import Builder, f64, i32, i64, ptr
-from consilience.ops import Item, Transpose
+from consilience.native.loops import Builder, f64, i8, i32, i64, ptr
+from consilience.ops import Item, Solve, Transpose, apply
 from consilience.ops.factorisations import Schur
 from consilience.ops.linalg import matrix_transpose
 from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
-from consilience.ops.shape import concatenate, full
+from consilience.ops.reduce import reduce
+from consilience.ops.scan import fresh, scan
+from consilience.ops.shape import broadcast_to, concatenate, eye, full
 
 
 class TriangularSylvester(Op):
@@ -38,6 +40,17 @@ class TriangularSylvester(Op):
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[2].tensor_type
+
+
+class Solution(Op):
+    """Matrices, if all of them solve their equations, as a bool for each tells; else the function fails."""
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[0].tensor_type
+
+
+# Doubling ends where X grows by so small a share, or after so many steps; the solution must be exact to SOLVED.
+CONVERGED, SOLVED, MOST_DOUBLINGS = 1e-15, 1e-6, 60
 
 
 class BandedLU(Op):
@@ -70,6 +83,36 @@ def expand_sylvester(node: Node) -> Node:
 def _schur(a: Node) -> tuple[Node, Node]:
     form = Node(Schur(), a)
     return Node(Item(0), form), Node(Item(1), form)
+
+
+def expand_riccati(node: Node) -> Node:
+    """Doubling: every step squares the closed loop, until X does not change; then X must solve the equation.
+
+    Source: E. Chu, H. Fan, W. Lin and C. Wang (2004), "Structure-preserving algorithms for periodic discrete-time
+    algebraic Riccati equations".
+    """
+    if 0 in node.static_shape:
+        return node.inputs[0]
+    identity = broadcast_to(eye(node.static_shape[-1]), node.static_shape)
+
+    def closed(g: Node, h: Node, right: Node) -> Node:
+        return Node(Solve(), apply("add", identity, g @ h), right)
+
+    a, g, h = (fresh(node) for _ in range(3))
+    across, inner = closed(g, h, a), closed(g, h, g)
+    growth = matrix_transpose(a) @ h @ across
+    last = apply("le", _size(growth), apply("mul", CONVERGED, _size(apply("add", h, growth))))
+    following = (a @ across, apply("add", g, a @ inner @ matrix_transpose(a)), apply("add", h, growth))
+    states = dict(zip((a, g, h), zip(node.inputs, following, strict=True), strict=True))
+    x = scan(states, {}, [], length=MOST_DOUBLINGS, stop=reduce("all", last)).last[2]
+    first, weight, source = node.inputs
+    rest = apply("sub", apply("add", source, matrix_transpose(first) @ x @ closed(weight, x, first)), x)
+    return Node(Solution(), x, apply("le", _size(rest), apply("mul", SOLVED, _size(x))))
+
+
+def _size(x: Node) -> Node:
+    """The greatest sum of the absolute values of a row, for every matrix of a batch."""
+    return reduce("max", reduce("sum", apply("abs", x), -1), -1)
 
 
 def expand_banded(node: Node) -> Node:
@@ -105,6 +148,15 @@ def _triangular_sylvester(b: Builder, node: Node, sources: Sequence[Argument], t
         b.call("blas_dtrsyl", None, first, second, plus, rows, columns, s, rows, r, columns, own, rows, scale, info)
         # What would overflow is scaled down; what is nearly singular is disturbed. Neither is a solution.
         fail_unless(b, b.and_(succeeded(b, info), b.cmp("eq", b.load(f64, scale), b.const(f64, 1.0))))
+
+
+@routine(Solution)
+def _solution(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    (x, good), (result,) = sources, targets
+    with ExitStack() as loops:
+        number = batch_loop(b, loops, good.view.shape)
+        fail_unless(b, b.cmp("ne", b.load(i8, b.offset(good.pointer, number, i8)), b.const(i8, 0)))
+    b.call("memcpy", ptr, result.pointer, x.pointer, b.const(i64, 8 * x.view.size))
 
 
 def _banded_scratch(node: Node) -> list[tuple[str, int]]:

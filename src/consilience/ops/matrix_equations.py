@@ -9,6 +9,9 @@ from consilience.errors import ShapeError
 from consilience.ir import Dim, Node, Op, TensorType
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
+from consilience.ops.elementwise import apply
+from consilience.ops.linalg import Inverse, matrix_transpose
+from consilience.ops.shape import eye
 
 
 def _equal(pairs: tuple[tuple[Dim, Dim], ...], reason: str) -> tuple[ShapeConstraint, ...]:
@@ -48,6 +51,25 @@ class SolveSylvester(Op):
         return square + sides + _equal(batch, "batch axes agree")
 
 
+class SolveRiccati(Op):
+    """The stabilising X = H + A' X (I + G X)^-1 A, for square matrices of one shape, G and H symmetric.
+
+    It fails where there is none: the eigenvalues of (I + G X)^-1 A must lie within the unit circle.
+    """
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        for x in inputs:
+            if _differ(*x.static_shape[-2:]) or any(map(_differ, x.static_shape, inputs[0].static_shape)):
+                raise ShapeError(f"a Riccati equation needs square matrices of one shape, got {describe(x)}.")
+        return inputs[0].tensor_type
+
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
+        first = inputs[0].static_shape
+        square = _equal(((first[-2], first[-1]),), "a square matrix has equal lengths")
+        pairs = (pair for x in inputs[1:] for pair in zip(first, x.static_shape, strict=True))
+        return square + _equal(tuple(pairs), "matrices of a Riccati equation have one shape")
+
+
 class SolveBanded(Op):
     """y with A y = b for a matrix A that is zero but for `below` diagonals below the main one and `above` above it.
 
@@ -77,3 +99,11 @@ class SolveBanded(Op):
         rows = _equal(((bands[-2], self.below + self.above + 1),), "a banded matrix has one row per diagonal")
         sides = _equal(((bands[-1], b[-2]),), "the right side has one row per unknown")
         return rows + sides + _equal((*zip(bands[:-2], b[:-2], strict=True),), "batch axes agree")
+
+
+def solve_discrete(a: Node, q: Node) -> Node:
+    """X with X = a X a' + q by a continuous equation, where no eigenvalue of a is -1 and no two have the product 1."""
+    identity = eye(a.static_shape[-1], dtype=a.dtype)
+    above = Node(Inverse(), apply("add", a, identity))
+    turned = apply("sub", a, identity) @ above
+    return Node(SolveSylvester(), turned, matrix_transpose(turned), -2.0 * (above @ q @ matrix_transpose(above)))

@@ -26,7 +26,9 @@ from consilience.ops.shape import expand_dims, eye, reshape, squeeze
 from consilience.tensor.keywords import export, missing
 from consilience.tensor.matrix_equations import solve_banded as solve_banded
 from consilience.tensor.matrix_equations import solve_by_diagonals
+from consilience.tensor.matrix_equations import solve_continuous_are as solve_continuous_are
 from consilience.tensor.matrix_equations import solve_continuous_lyapunov as solve_continuous_lyapunov
+from consilience.tensor.matrix_equations import solve_discrete_are as solve_discrete_are
 from consilience.tensor.matrix_equations import solve_discrete_lyapunov as solve_discrete_lyapunov
 from consilience.tensor.matrix_equations import solve_lyapunov as solve_lyapunov
 from consilience.tensor.matrix_equations import solve_sylvester as solve_sylvester

@@ -15,8 +15,10 @@ from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.factorisations import real_matrix
 from consilience.ops.linalg import batch_shape, diagonal, inv, matrix_transpose, solve
-from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
+from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSylvester, solve_discrete
+from consilience.ops.reduce import reduce
 from consilience.ops.shape import arange, broadcast_to, expand_dims, eye, length_of, reshape, squeeze, stack
+from consilience.tensor.formulas import stop_gradient
 from consilience.tensor.keywords import export
 from consilience.tensor.products import kron
 from consilience.tensor.special_matrices import toeplitz
@@ -57,17 +59,53 @@ def solve_discrete_lyapunov(A: TensorLike, Q: TensorLike, method: str = "bilinea
     if method not in ("bilinear", "direct"):
         raise ValueError(f"method must be 'bilinear' or 'direct', got {method!r}.")
     (left, sides), dtype = _operands("solve_discrete_lyapunov", A, Q)
-    identity = eye(left.static_shape[-1], dtype="float64")
     if method == "direct":
         if left.ndim > 2:
             raise ShapeError(f"method='direct' takes no batch, got {describe(left)}; use method='bilinear'.")
         whole = kron(left, left)
         found = solve(apply("sub", eye(whole.static_shape[-1], dtype="float64"), whole), reshape(sides, (-1,)))
         return cast(reshape(found, sides.static_shape), dtype)
-    above = inv(apply("add", left, identity))
-    turned = apply("sub", left, identity) @ above
-    right = -2.0 * (above @ sides @ matrix_transpose(above))
-    return cast(Node(SolveSylvester(), turned, matrix_transpose(turned), right), dtype)
+    return cast(solve_discrete(left, sides), dtype)
+
+
+def solve_discrete_are(
+    A: TensorLike, B: TensorLike, Q: TensorLike, R: TensorLike, enforce_Q_symmetric: bool = False
+) -> Node:
+    """The stabilising X = A' X A - A' X B (R + B' X B)^-1 B' X A + Q of a discrete Riccati equation.
+
+    A, Q   shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular
+
+    Fails where no such X is found.
+    """
+    (a, b, q, r), dtype = _operands("solve_discrete_are", A, B, Q, R)
+    weight = b @ solve(_symmetric(r), matrix_transpose(b))
+    return cast(Node(SolveRiccati(), a, _symmetric(weight), _symmetric(q)), dtype)
+
+
+def solve_continuous_are(A: TensorLike, B: TensorLike, Q: TensorLike, R: TensorLike) -> Node:
+    """The stabilising X of the continuous Riccati equation A' X + X A - X B R^-1 B' X + Q = 0.
+
+    A, Q   shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular
+
+    Fails where no such X is found. Cayley's transform makes a discrete equation of it.
+    """
+    (a, b, q, r), dtype = _operands("solve_continuous_are", A, B, Q, R)
+    q, g = _symmetric(q), _symmetric(b @ solve(_symmetric(r), matrix_transpose(b)))
+    # Beyond all eigenvalues of the pair, so that what is inverted is regular; X does not depend on it.
+    squares = apply("add", *(reduce("sum", apply("square", x), (-2, -1)) for x in (a, a, g, q)))
+    scale = stop_gradient(1.1 * apply("sqrt", squares))
+    scale = expand_dims(scale, (scale.ndim, scale.ndim + 1))
+    identity = eye(a.static_shape[-1], dtype="float64")
+    inverse = inv(a - scale * identity)
+    across = inv(a + g @ matrix_transpose(inverse) @ q - scale * identity)
+    first = identity + 2.0 * scale * across
+    weight = 2.0 * scale * (inverse @ g @ matrix_transpose(across))
+    source = 2.0 * scale * (matrix_transpose(across) @ q @ inverse)
+    return cast(Node(SolveRiccati(), first, _symmetric(weight), _symmetric(source)), dtype)
+
+
+def _symmetric(x: Node) -> Node:
+    return 0.5 * (x + matrix_transpose(x))
 
 
 def solve_banded(l_and_u: Sequence[int], ab: TensorLike, b: TensorLike, *, b_ndim: int | None = None) -> Node:

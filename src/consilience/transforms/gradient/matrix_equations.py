@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from consilience.ir import Node
+from consilience.ops import Solve
 from consilience.ops.index import getitem
-from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
+from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSylvester, solve_discrete
 from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative, in_corner
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import concatenate, full, stack
-from consilience.transforms.gradient.table import partial_of
+from consilience.ops.shape import broadcast_to, concatenate, eye, full, stack
+from consilience.transforms.gradient.linalg import symmetric
+from consilience.transforms.gradient.table import Cotangents, partial_of, pullback_of
 
 
 @partial_of(SolveSylvester)
@@ -21,6 +25,16 @@ def _sylvester(node: Node, g: Node, position: int) -> Node:
     left, x = (right, node.mT) if position == 0 else (node.mT, right)
     slope = -(left @ x)
     return slope.mT if node.op.transposed else slope
+
+
+@pullback_of(SolveRiccati)
+def _riccati(node: Node, g: Node, wanted: Sequence[bool]) -> Cotangents:
+    """S = C S C' + g for the closed loop C = (I + G X)^-1 A; cotangents of the symmetric matrices are symmetric."""
+    a, weight, _ = node.inputs
+    identity = broadcast_to(eye(a.static_shape[-1], dtype=a.dtype), a.static_shape)
+    across = node @ Node(Solve(), identity + weight @ node, a)
+    s = solve_discrete(Node(Solve(), identity + weight @ node, a), symmetric(g))
+    return [2.0 * (across @ s), -(across @ s @ across.mT), s]
 
 
 def shifted(x: Node, steps: int) -> Node:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from consilience.ir import Node
 from consilience.ir.types import Shape
-from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
+from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSylvester
 from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
 from consilience.transforms.vectorize.table import Operand, batched_form
 
 
 @batched_form(SolveSylvester)
 @batched_form(SolveBanded)
+@batched_form(SolveRiccati)
 @batched_form(MatrixFunction)
 @batched_form(MatrixFunctionDerivative)
 def _same(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
