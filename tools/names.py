@@ -60,7 +60,10 @@ DIFFERENT = {
     },
     "pytensor.tensor.linalg": {
         "cholesky": "a matrix without a factor raises LinearAlgebraError; PyTensor gives NaN",
-        "norm": "no spectral and nuclear norms",
+        "eigh": "the first element of a vector that is about as large as its largest is positive",
+        "pinv": "singular values up to machine precision times the larger length count as 0, as in SciPy",
+        "qr": 'no pivoting; "raw" gives LAPACK\'s matrix in the shape of the operand',
+        "svd": "the first element of a column of U that is about as large as its largest is positive",
         "solve": "every matrix but positive definite and triangular ones is solved as a general one",
     },
     "pytensor": {

@@ -22,7 +22,6 @@ _GROUPS: Final = {
     slogdet, norm, matrix_power, expm and solve_sylvester; further equations of matrices come later""": """
         tridiagonal_lu_factor tridiagonal_lu_solve
     """,
-    "all of linear algebra is in `pt.linalg`": "nlinalg slinalg",
     """more special functions come later; gammaln, betaln, digamma, trigamma, gammainc, betainc and their inverses,
     erf, erfinv, ndtri and their kin are there""": """
         polygamma iv ive i0 i1 j0 j1 jv kv kve kn hyp2f1 owens_t factorial poch beta gamma gammal gammau chi2sf

@@ -16,6 +16,7 @@ from consilience.tensor import *
 from consilience.tensor import TensorLike, TensorVariable
 from consilience.tensor import keywords as _keywords
 from consilience.tensor.linalg import cho_solve as cho_solve
+from consilience.tensor.linalg import eigh as eigh
 from consilience.tensor.linalg import logdet as logdet
 from consilience.tensor.linalg import matrix_inverse as matrix_inverse
 from consilience.tensor.linalg import norm as norm
@@ -124,6 +125,6 @@ if not typing.TYPE_CHECKING:  # type checkers take `kron` from above, and know b
 
 _keywords.export(
     globals(),
-    " ".join([*vars(pt)["__all__"], "cho_solve logdet matrix_inverse norm"]),
+    " ".join([*vars(pt)["__all__"], "cho_solve eigh logdet matrix_inverse norm"]),
     wrap=True,
 )

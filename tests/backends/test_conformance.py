@@ -62,6 +62,7 @@ from consilience.ops.scan import Scan, fresh, scan
 from consilience.ops.shape import length_of
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 from tests.backends.agreement import Array, agree, inputs_like, run_llvm, run_reference
+from tests.backends.test_factorisations import OPS as FACTORISATIONS
 
 FLOATS = ("float64", "float32")
 NUMBERS = (*FLOATS, "int64", "int32")
@@ -518,6 +519,7 @@ for shape in ((), (1,), (3,), (5, 4)):
     )  # fmt: skip
 
 ELSEWHERE: dict[type[Op], str] = {
+    **dict.fromkeys(FACTORISATIONS, "test_factorisations.py: factors are compared as far as they are unique"),
     Asserted: "tests/test_modules_of_graphs.py: it raises what no other op does",
     FunctionCall: "tests/tensor/test_functions.py: written out before any backend sees it",
     PythonCall: "tests/tensor/test_functions.py: computed by the user's function",

@@ -167,7 +167,7 @@ def test_parts_and_whole_agree(part: int) -> None:
     assert compared > 60
 
 
-@pytest.mark.parametrize("seed", [591, 835])
+@pytest.mark.parametrize("seed", [591, 991])
 def test_matrices_of_length_1_have_a_diagonal(seed: int) -> None:
     """Found by chance: a number in place of a vector."""
     assert check(seed, machine=True)

@@ -69,9 +69,11 @@ def _each(node: Node, lengths: Lengths, x: Array, function: Callable[[Array], An
 
 def _signs(vectors: Array) -> Array:
     """What makes the leading elements of columns positive: the conjugates of their directions."""
+    if not vectors.size:
+        return np.ones((*vectors.shape[:-2], 1, vectors.shape[-1]))
     size = np.abs(vectors)
-    first = np.argmax(size >= NEARLY * size.max(-2, keepdims=True, initial=0.0), axis=-2, keepdims=True)
-    leading = np.take_along_axis(vectors, first, -2) if vectors.size else np.ones((*vectors.shape[:-2], 1, 0))
+    first = np.argmax(size >= NEARLY * size.max(-2, keepdims=True), axis=-2, keepdims=True)
+    leading = np.take_along_axis(vectors, first, -2)
     return np.where(leading == 0, 1.0, np.conj(leading) / np.where(leading == 0, 1.0, np.abs(leading)))
 
 
@@ -88,7 +90,12 @@ def _eigvalsh(node: Node, lengths: Lengths, x: Array) -> Array:
 
 @means(SVD)
 def _svd(node: Node, lengths: Lengths, x: Array) -> list[Array]:
-    u, s, v = _converged(node, np.linalg.svd, _checked(node, x), full_matrices=node.op.full)  # type: ignore[attr-defined]  # SVD
+    x, full = _checked(node, x), node.op.full  # type: ignore[attr-defined]  # SVD
+    if x.shape[-2] > x.shape[-1]:
+        u, s, v = _converged(node, np.linalg.svd, x, full_matrices=full)
+    else:  # vectors without a singular value are any that fit: those of the transpose, as in machine code
+        right, s, left = _converged(node, np.linalg.svd, _turned(x), full_matrices=full)
+        u, v = _turned(left), _turned(right)
     k = s.shape[-1]
     u, v = u.copy(), v.copy()
     signs = _signs(u[..., :k])

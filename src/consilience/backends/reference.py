@@ -25,7 +25,7 @@ from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SmallSolve, SortedOrder
 from consilience.ops import (
     TABLE,
     AlteredGradient,
@@ -396,10 +396,11 @@ def _solve_triangular(node: Node, lengths: Lengths, a: Array, b: Array) -> Array
 
 
 @means(Solve)
+@means(SmallSolve)
 def _solve(node: Node, lengths: Lengths, a: Array, b: Array) -> Array:
     if b.size == 0:
         return b
-    if _op(node).assume == "positive definite":
+    if isinstance(node.op, Solve) and node.op.assume == "positive definite":
         factor = _cholesky(node, lengths, a)
         half = np.linalg.solve(factor, b)
         return np.asarray(np.linalg.solve(np.swapaxes(factor, -1, -2), half))

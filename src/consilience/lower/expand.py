@@ -17,8 +17,9 @@ from consilience.ir.side_tables import describe, is_carrying, pass_on, without_s
 from consilience.lower.least_squares import expand_least_squares
 from consilience.lower.matrix_equations import expand_banded, expand_riccati, expand_sylvester
 from consilience.lower.matrix_functions import expand_derivative, expand_matrix_function
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SmallSolve, SortedOrder
 from consilience.lower.structured import expand_block_diagonal, expand_diagonal, expand_kronecker
+from consilience.native.routines.small_systems import LARGEST
 from consilience.ops import (
     AlteredGradient,
     ArgSort,
@@ -282,6 +283,9 @@ def _solve(node: Node) -> Node:
         factor = Node(Cholesky(), a)
         half = Node(SolveTriangular(lower=True, transposed=False), factor, b)
         return Node(SolveTriangular(lower=True, transposed=True), factor, half)
+    rows = a.static_shape[-1]
+    if a.ndim > 2 and isinstance(rows, int) and rows <= LARGEST:
+        return Node(SmallSolve(), a, b)
     packed, pivots = _lu(a)
     return Node(LUSolve(), packed, pivots, b)
 

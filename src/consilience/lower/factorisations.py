@@ -1,11 +1,12 @@
 """Factorisations by LAPACK, matrix by matrix of a batch; eigenvalues of small symmetric matrices by Jacobi's rotations.
 
-Matrices lie in row-major order; where LAPACK reads their transposes, the routine for the transpose is called (LQ for
-QR), or they are transposed. Numbers that are not finite make the function fail where a routine might not end with them.
+Matrices lie in row-major order, and LAPACK reads their transposes; where these do not serve as well, matrices are
+transposed in memory before. Numbers that are not finite make the function fail where a routine might not end with them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TypeAlias
@@ -82,46 +83,31 @@ def _eigh_scratch(node: Node) -> list[tuple[str, int]]:
 @routine(Eigh, _eigh_scratch)
 @routine(Eigvalsh, _eigh_scratch)
 def _eigh(b: Builder, node: Node, sources: Arguments, targets: Arguments) -> None:
-    """dsyevd on a symmetric copy; it leaves eigenvectors as rows."""
+    """dsyevd, to which the lower triangle is the upper one; it leaves eigenvectors as rows."""
     op = node.op
     assert isinstance(op, Eigh | Eigvalsh)
     vectors = isinstance(op, Eigh)
     batch, n, _ = _lengths(node)
     (x,), values = sources, targets[0]
     if n <= LARGEST:
-        count = 1
-        for length in batch:
-            count *= length
         rows = targets[1].pointer if vectors else values.pointer
-        _finite(b, "small_eigen", x.pointer, values.pointer, rows, count, n, int(op.lower), int(vectors))
+        _finite(b, "small_eigen", x.pointer, values.pointer, rows, math.prod(batch), n, int(op.lower), int(vectors))
         return
-    work, numbers, matrix = targets[-3:]
+    work, numbers, a = targets[-3:]
     info, size = b.stack(i32, 1), fortran_int(b, n)
-    job, triangle = fortran_char(b, "V" if vectors else "N"), fortran_char(b, "L")
+    job, triangle = fortran_char(b, "V" if vectors else "N"), fortran_char(b, "U" if op.lower else "L")
     amounts = fortran_int(b, work.view.size), fortran_int(b, numbers.view.size)
     with ExitStack() as loops:
-        parts = [(x, n * n), (values, n), (targets[1], n * n)] if vectors else [(x, n * n), (values, n)]
-        source, own, *rest = _each(b, loops, batch, *parts)
-        a = rest[0] if vectors else matrix.pointer
-        _finite(b, "copy_symmetric", source, a, n, int(op.lower))
-        b.call("blas_dsyevd", None, job, triangle, size, a, size, own, work.pointer, amounts[0],
+        parts = [(x, n * n), (values, n), *([(targets[1], n * n)] if vectors else [])]
+        source, own, *columns = _each(b, loops, batch, *parts)
+        _finite(b, "triangle_finite", source, n, int(op.lower))
+        b.call("memcpy", ptr, a.pointer, source, b.const(i64, 8 * n * n))
+        b.call("blas_dsyevd", None, job, triangle, size, a.pointer, size, own, work.pointer, amounts[0],
                numbers.pointer, amounts[1], info)  # fmt: skip
         fail_unless(b, succeeded(b, info))
         if vectors:
-            _native(b, "orient_rows", a, n, n)
-            _native(b, "turn", a, n)
-
-
-@routine(LDL, lambda node: _ldl_scratch(node))
-def _ldl(b: Builder, node: Node, sources: Arguments, targets: Arguments) -> None:
-    batch, n, _ = _lengths(node)
-    (x,), (factor, blocks, order, a, work, pivots) = sources, targets
-    info, size, triangle, amount = b.stack(i32, 1), fortran_int(b, n), fortran_char(b, "L"), fortran_int(b, n * BLOCK)
-    with ExitStack() as loops:
-        source, low, middle, rows = _each(b, loops, batch, (x, n * n), (factor, n * n), (blocks, n * n), (order, n))
-        _finite(b, "copy_symmetric", source, a.pointer, n, 1)
-        b.call("blas_dsytrf", None, triangle, size, a.pointer, size, pivots.pointer, work.pointer, amount, info)
-        _native(b, "unpack_ldl", a.pointer, pivots.pointer, low, middle, rows, n)
+            _native(b, "orient_rows", a.pointer, n, n)
+            _native(b, "transpose", a.pointer, columns[0], n, n)
 
 
 def _ldl_scratch(node: Node) -> list[tuple[str, int]]:
@@ -129,46 +115,70 @@ def _ldl_scratch(node: Node) -> list[tuple[str, int]]:
     return [("float64", n * n), ("float64", n * BLOCK), ("int32", n)]
 
 
+@routine(LDL, _ldl_scratch)
+def _ldl(b: Builder, node: Node, sources: Arguments, targets: Arguments) -> None:
+    batch, n, _ = _lengths(node)
+    (x,), (factor, blocks, order, a, work, pivots) = sources, targets
+    info, size, triangle, amount = b.stack(i32, 1), fortran_int(b, n), fortran_char(b, "L"), fortran_int(b, n * BLOCK)
+    with ExitStack() as loops:
+        source, low, middle, rows = _each(b, loops, batch, (x, n * n), (factor, n * n), (blocks, n * n), (order, n))
+        _finite(b, "triangle_finite", source, n, 1)
+        _native(b, "mirror_lower", source, a.pointer, n)
+        b.call("blas_dsytrf", None, triangle, size, a.pointer, size, pivots.pointer, work.pointer, amount, info)
+        _native(b, "unpack_ldl", a.pointer, pivots.pointer, low, middle, rows, n)
+
+
 # ---- any matrices
 
 
 def _svd_scratch(node: Node) -> list[tuple[str, int]]:
+    op = node.op
     _, m, n = _lengths(node)
     k = min(m, n)
-    work = 4 * k * k + 7 * k + BLOCK * (m + n) if isinstance(node.op, SVD) else 10 * k + BLOCK * (m + n)
-    return [("float64", m * n), ("float64", work + 1), ("int32", 8 * k)]
+    sizes = [m * n, 10 * k + BLOCK * (m + n) + 1]
+    if isinstance(op, SVD):
+        sizes[1] += 4 * k * k
+        sizes += [m * (m if op.full else k), (n if op.full else k) * n] if m > n else []
+    return [("int32", 8 * k), *(("float64", size) for size in sizes)]
 
 
 @routine(SVD, _svd_scratch)
 @routine(SingularValues, _svd_scratch)
 def _svd(b: Builder, node: Node, sources: Arguments, targets: Arguments) -> None:
-    """dgesdd of the transpose, x' = V diag(s) U': columns of V are rows of V' here, rows of U' columns of U."""
+    """dgesdd of the transpose, x' = V diag(s) U': columns of V are rows of V' here, rows of U' columns of U.
+
+    A matrix with more rows than columns is transposed before, since its QR is faster than an LQ.
+    """
     op = node.op
     batch, m, n = _lengths(node)
-    k = min(m, n)
-    (x,) = sources
-    a, work, numbers = targets[-3:]
+    k, count = min(m, n), 3 if isinstance(op, SVD) else 1
+    (x,), (numbers, a, work, *halves) = sources, targets[count:]
     if not k:
-        _unit_factors(b, batch, targets[:-3])
+        _unit_factors(b, batch, targets[:count])
         return
-    info, rows, columns = b.stack(i32, 1), fortran_int(b, n), fortran_int(b, m)
-    width = m if isinstance(op, SVD) and op.full else k
-    wide, amount = fortran_int(b, width), fortran_int(b, work.view.size)
+    width, height = (m, n) if isinstance(op, SVD) and op.full else (k, k)
+    info, rows, columns = b.stack(i32, 1), fortran_int(b, m), fortran_int(b, n)
+    wide, high, amount = fortran_int(b, width), fortran_int(b, height), fortran_int(b, work.view.size)
     job = fortran_char(b, "N" if isinstance(op, SingularValues) else "A" if op.full else "S")  # type: ignore[attr-defined]  # SVD
     with ExitStack() as loops:
-        if isinstance(op, SVD):
-            height = n if op.full else k
-            parts = [(targets[0], m * width), (targets[2], height * n)]
-            source, values, left, right = _each(b, loops, batch, (x, m * n), (targets[1], k), *parts)
+        parts = [(targets[0], m * width), (targets[2], height * n)] if isinstance(op, SVD) else []
+        source, values, *vectors = _each(b, loops, batch, (x, m * n), (targets[count // 2], k), *parts)
+        _finite(b, "all_finite", source, m * n)
+        if m > n:
+            left, right = [half.pointer for half in halves] or [a.pointer, a.pointer]  # not written
+            _native(b, "transpose", source, a.pointer, m, n)
+            operands = (rows, columns, a.pointer, rows, values, left, rows, right, high)
         else:
-            source, values = _each(b, loops, batch, (x, m * n), (targets[0], k))
-            left = right = a.pointer  # not written
-        _finite(b, "copy_finite", source, a.pointer, m * n)
-        b.call("blas_dgesdd", None, job, rows, columns, a.pointer, rows, values, right, rows, left, wide,
-               work.pointer, amount, numbers.pointer, info)  # fmt: skip
+            left, right = vectors or [a.pointer, a.pointer]
+            b.call("memcpy", ptr, a.pointer, source, b.const(i64, 8 * m * n))
+            operands = (columns, rows, a.pointer, columns, values, right, columns, left, wide)
+        b.call("blas_dgesdd", None, job, *operands, work.pointer, amount, numbers.pointer, info)
         fail_unless(b, succeeded(b, info))
-        if isinstance(op, SVD):
-            _native(b, "orient_factors", left, right, k, width, m, n)
+        if vectors and m > n:
+            _native(b, "transpose", left, vectors[0], width, m)
+            _native(b, "transpose", right, vectors[1], n, height)
+        if vectors:
+            _native(b, "orient_factors", *vectors, k, width, m, n)
 
 
 def _unit_factors(b: Builder, batch: Sequence[int], factors: Arguments) -> None:
@@ -182,19 +192,20 @@ def _unit_factors(b: Builder, batch: Sequence[int], factors: Arguments) -> None:
 
 
 def _qr_scratch(node: Node) -> list[tuple[str, int]]:
+    op = node.op
     _, m, n = _lengths(node)
-    return [("float64", m * n), ("float64", min(m, n)), ("float64", BLOCK * max(m, n, 1))]
+    width = max(m, n) if isinstance(op, QR) and op.mode == "full" else n
+    sizes = [m * width, BLOCK * max(m, n, 1)]
+    return [("float64", size) for size in (sizes if isinstance(op, Householder) else [*sizes, min(m, n)])]
 
 
 @routine(QR, _qr_scratch)
 def _qr(b: Builder, node: Node, sources: Arguments, targets: Arguments) -> None:
-    """The transpose, whose columns are the rows in memory, as L Q' by dgelqf: L is R', and its Q' is made by dorglq."""
     op = node.op
     assert isinstance(op, QR)
     batch, m, n = _lengths(node)
     k = min(m, n)
-    (x,), (packed, tau, work) = sources, targets[-3:]
-    upper = targets[-4]
+    (x,), (upper, packed, work, tau) = sources, targets[-4:]
     height = m if op.mode == "full" else k
     if not k:
         _unit_factors(b, batch, targets[:-4])
@@ -202,32 +213,27 @@ def _qr(b: Builder, node: Node, sources: Arguments, targets: Arguments) -> None:
     info, amount = b.stack(i32, 1), fortran_int(b, work.view.size)
     rows, columns, kept, wide = (fortran_int(b, length) for length in (m, n, k, height))
     with ExitStack() as loops:
-        parts = [(x, m * n), (upper, height * n)] + ([] if op.mode == "r" else [(targets[0], m * height)])
-        source, own, *rest = _each(b, loops, batch, *parts)
-        a = rest[0] if rest and height == n else packed.pointer
-        b.call("memcpy", ptr, a, source, b.const(i64, 8 * m * n))
-        b.call("blas_dgelqf", None, columns, rows, a, columns, tau.pointer, work.pointer, amount, info)
-        b.call("memcpy", ptr, own, a, b.const(i64, 8 * height * n))
-        _native(b, "leave_upper", own, height, n)
-        if not rest:
-            return
-        (q,) = rest
-        if height != n:
-            with b.for_(0, m) as i:
-                at_row = at(b, a, b.mul(i, b.const(i64, n)))
-                b.call("memcpy", ptr, at(b, q, b.mul(i, b.const(i64, height))), at_row, b.const(i64, 8 * k))
-        b.call("blas_dorglq", None, wide, rows, kept, q, wide, tau.pointer, work.pointer, amount, info)
+        parts = [] if op.mode == "r" else [(targets[0], m * height)]
+        source, own, *rest = _each(b, loops, batch, (x, m * n), (upper, height * n), *parts)
+        a = packed.pointer
+        _native(b, "transpose", source, a, m, n)
+        b.call("blas_dgeqrf", None, rows, columns, a, rows, tau.pointer, work.pointer, amount, info)
+        _native(b, "upper_rows", a, own, height, n, m)
+        for q in rest:
+            b.call("blas_dorgqr", None, rows, wide, kept, a, rows, tau.pointer, work.pointer, amount, info)
+            _native(b, "transpose", a, q, height, m)
 
 
-@routine(Householder, lambda node: _qr_scratch(node)[2:])
+@routine(Householder, _qr_scratch)
 def _householder(b: Builder, node: Node, sources: Arguments, targets: Arguments) -> None:
     batch, m, n = _lengths(node)
-    (x,), (packed, tau, work) = sources, targets
+    (x,), (result, factors, packed, work) = sources, targets
     info, rows, columns, amount = b.stack(i32, 1), fortran_int(b, m), fortran_int(b, n), fortran_int(b, work.view.size)
     with ExitStack() as loops:
-        source, a, own = _each(b, loops, batch, (x, m * n), (packed, m * n), (tau, min(m, n)))
-        b.call("memcpy", ptr, a, source, b.const(i64, 8 * m * n))
-        b.call("blas_dgelqf", None, columns, rows, a, columns, own, work.pointer, amount, info)
+        source, target, tau = _each(b, loops, batch, (x, m * n), (result, m * n), (factors, min(m, n)))
+        _native(b, "transpose", source, packed.pointer, m, n)
+        b.call("blas_dgeqrf", None, rows, columns, packed.pointer, rows, tau, work.pointer, amount, info)
+        _native(b, "transpose", packed.pointer, target, n, m)
 
 
 @routine(LU, lambda node: [("float64", _lengths(node)[1] * _lengths(node)[2])])
@@ -279,8 +285,8 @@ def _eig(b: Builder, node: Node, sources: Arguments, targets: Arguments) -> None
     with ExitStack() as loops:
         parts = [(target, n * n) for target in targets[2:-3]]
         source, re, im, *halves = _each(b, loops, batch, (x, n * n), (targets[0], n), (targets[1], n), *parts)
-        _finite(b, "copy_finite", source, a.pointer, n * n)
-        _native(b, "turn", a.pointer, n)
+        _finite(b, "all_finite", source, n * n)
+        _native(b, "transpose", source, a.pointer, n, n)
         b.call("blas_dgeev", None, none, job, size, a.pointer, size, re, im, rows.pointer, size, rows.pointer, size,
                work.pointer, amount, info)  # fmt: skip
         fail_unless(b, succeeded(b, info))
@@ -290,25 +296,25 @@ def _eig(b: Builder, node: Node, sources: Arguments, targets: Arguments) -> None
 
 def _schur_scratch(node: Node) -> list[tuple[str, int]]:
     _, n, _ = _lengths(node)
-    return [("float64", 2 * n), ("float64", BLOCK * n)]
+    return [("float64", size) for size in (n * n, n * n, 2 * n, BLOCK * n)]
 
 
 @routine(Schur, _schur_scratch)
 def _schur(b: Builder, node: Node, sources: Arguments, targets: Arguments) -> None:
     batch, n, _ = _lengths(node)
-    (x,), (form, basis, values, work) = sources, targets
+    (x,), (form, basis, t, z, values, work) = sources, targets
     info, count, size, amount = b.stack(i32, 1), b.stack(i32, 1), fortran_int(b, n), fortran_int(b, work.view.size)
     job, unsorted, im = fortran_char(b, "V"), fortran_char(b, "N"), at(b, values.pointer, n)
     with ExitStack() as loops:
-        source, t, z = _each(b, loops, batch, (x, n * n), (form, n * n), (basis, n * n))
-        _finite(b, "copy_finite", source, t, n * n)
-        _native(b, "turn", t, n)
+        source, *results = _each(b, loops, batch, (x, n * n), (form, n * n), (basis, n * n))
+        _finite(b, "all_finite", source, n * n)
+        _native(b, "transpose", source, t.pointer, n, n)
         # Nothing is selected: the function for that and its memory are not used.
-        b.call("blas_dgees", None, job, unsorted, work.pointer, size, t, size, count, values.pointer, im, z, size,
-               work.pointer, amount, count, info)  # fmt: skip
+        b.call("blas_dgees", None, job, unsorted, work.pointer, size, t.pointer, size, count, values.pointer, im,
+               z.pointer, size, work.pointer, amount, count, info)  # fmt: skip
         fail_unless(b, succeeded(b, info))
-        _native(b, "turn", t, n)
-        _native(b, "turn", z, n)
+        for part, result in zip((t, z), results, strict=True):
+            _native(b, "transpose", part.pointer, result, n, n)
 
 
 def _complex_schur_scratch(node: Node) -> list[tuple[str, int]]:
@@ -324,7 +330,8 @@ def _complex_schur(b: Builder, node: Node, sources: Arguments, targets: Argument
     job, unsorted = fortran_char(b, "V"), fortran_char(b, "N")
     with ExitStack() as loops:
         source, *parts = _each(b, loops, batch, (x, n * n), *((half, n * n) for half in halves))
-        _finite(b, "join_complex", source, t.pointer, n)
+        _finite(b, "all_finite", source, n * n)
+        _native(b, "join_complex", source, t.pointer, n)
         b.call("blas_zgees", None, job, unsorted, work.pointer, size, t.pointer, size, count, values.pointer,
                z.pointer, size, work.pointer, amount, numbers.pointer, count, info)  # fmt: skip
         fail_unless(b, succeeded(b, info))

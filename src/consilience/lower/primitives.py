@@ -28,6 +28,13 @@ class LUSolve(Op):
         return inputs[2].tensor_type
 
 
+class SmallSolve(Op):
+    """y with A y = b for matrices of few rows and matrices b. A zero pivot fails."""
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[1].tensor_type
+
+
 class SortedOrder(Op):
     """Positions that put the last axis in ascending order, and two tables of integers as scratch memory."""
 

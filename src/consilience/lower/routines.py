@@ -23,10 +23,11 @@ from consilience.lower.fortran import (
     succeeded,
 )
 from consilience.lower.kernel_code import combine, identity
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SmallSolve, SortedOrder
 from consilience.lower.scalar_code import MEMORY, from_memory, register_type, to_memory
 from consilience.lower.views import View, row_major
 from consilience.native.loops import Builder, Value, f64, i32, i64, ptr
+from consilience.native.routines.small_systems import LARGEST
 from consilience.ops import ArgReduce, Cholesky, Cumulative, MatMul, SolveTriangular
 
 Routine = Callable[[Builder, Node, Sequence[Argument], Sequence[Argument]], None]
@@ -70,9 +71,14 @@ def write(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence
 
 @routine(Cholesky)
 def _cholesky(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
-    """Row-major lower is column-major upper: dpotrf with 'U' on the same memory."""
+    """Row-major lower is column-major upper: dpotrf with 'U' on the same memory. Small matrices need no library."""
     (x,), (factor,) = sources, targets
     *batch, n, _ = x.view.shape
+    if n <= LARGEST:
+        lengths = (b.const(i64, length) for length in (math.prod(batch), n))
+        good = b.call("consilience_routine_small_cholesky", i64, x.pointer, factor.pointer, *lengths)
+        fail_unless(b, b.cmp("eq", good, b.const(i64, 1)))
+        return
     info = b.stack(i32, 1)
     size, letter = fortran_int(b, n), fortran_char(b, "U")
     with ExitStack() as loops:
@@ -192,6 +198,15 @@ def _lu_solve(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequ
             with b.for_(0, n) as i:
                 place = b.add(b.mul(i, b.const(i64, columns)), j)
                 b.store(b.load(f64, at(b, column, i)), at(b, target, place))
+
+
+@routine(SmallSolve)
+def _small_solve(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    (a, right), (solution,) = sources, targets
+    *batch, n, columns = right.view.shape
+    lengths = (b.const(i64, length) for length in (math.prod(batch), n, columns))
+    good = b.call("consilience_routine_small_solve", i64, a.pointer, right.pointer, solution.pointer, *lengths)
+    fail_unless(b, b.cmp("eq", good, b.const(i64, 1)))
 
 
 # ---- products

@@ -13,6 +13,22 @@ from consilience.ir import Node, topological
 from consilience.ir.types import TensorType
 from consilience.ops import Elementwise
 from consilience.ops.control import Cond
+from consilience.ops.factorisations import (
+    LDL,
+    LU,
+    QR,
+    SVD,
+    ComplexSchur,
+    Eig,
+    Eigh,
+    Eigvals,
+    Eigvalsh,
+    Householder,
+    LeastSquares,
+    PseudoInverse,
+    Schur,
+    SingularValues,
+)
 from consilience.ops.linalg import (
     Cholesky,
     Det,
@@ -64,6 +80,12 @@ def _of(node: Node) -> float:
             return _size(node) * _length(node.inputs[0])
         case Solve() | Inverse() | InverseQuadratic() | LogAbsDet() | DetSign() | Det():
             return 2.0 * _size(node.inputs[0]) * _length(node.inputs[0])
+        case LU() | QR() | Householder() | LDL():
+            return 2.0 * _size(node.inputs[0]) * _shorter(node.inputs[0])
+        case Eigh() | Eigvalsh() | SVD() | SingularValues() | PseudoInverse() | LeastSquares():
+            return 15.0 * _size(node.inputs[0]) * _shorter(node.inputs[0])
+        case Eig() | Eigvals() | Schur() | ComplexSchur():
+            return 25.0 * _size(node.inputs[0]) * _shorter(node.inputs[0])
         case Cond() as op:
             return max(operations(op.then.results), operations(op.otherwise.results))
         case _:
@@ -74,6 +96,11 @@ def _size(node: Node) -> float:
     if not isinstance(node.type, TensorType):
         return 0.0
     return float(math.prod(n if isinstance(n, int) else 1 for n in node.static_shape))
+
+
+def _shorter(node: Node) -> int:
+    """The smaller length of a matrix."""
+    return min((n for n in node.static_shape[-2:] if isinstance(n, int)), default=1)
 
 
 def _length(node: Node) -> int:

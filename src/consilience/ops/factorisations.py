@@ -12,7 +12,11 @@ from consilience.ir.dimension import minimum
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ir.types import COMPLEXES
-from consilience.ops.elementwise import TensorLike, as_tensor, cast
+from consilience.ops.control import Item
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.index import getitem
+from consilience.ops.linalg import matrix_transpose
+from consilience.ops.reduce import reduce
 
 
 class _Factorisation(Op):
@@ -208,7 +212,10 @@ class LeastSquares(_Factorisation):
     """The shortest y with the least |A y - b|. Inputs: A, a matrix b, and a share as in `PseudoInverse`."""
 
     def result_type(self, *inputs: Node) -> TensorType:
-        batch, _, n = self.matrix(*inputs)
+        batch, m, n = self.matrix(*inputs)
+        rows = inputs[1].static_shape[-2]
+        if isinstance(m, int) and isinstance(rows, int) and m != rows:
+            raise ShapeError(f"least squares need {m} rows on the right, got {rows}: {describe(inputs[1])}.")
         return TensorType("float64", (*batch, n, inputs[1].static_shape[-1]))
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
@@ -224,3 +231,21 @@ def real_matrix(x: TensorLike, name: str) -> tuple[Node, str]:
     if node.ndim < 2:
         raise ShapeError(f"`{name}` needs a matrix, got {describe(node)}.")
     return cast(node, "float64"), "float32" if node.dtype in ("float32", "float16") else "float64"
+
+
+def factors(op: PseudoInverse | LeastSquares, x: Node) -> tuple[Node, Node, Node]:
+    """U, values s and V' with x = U diag(s) V', from which a pseudo-inverse is made; s may be eigenvalues."""
+    if isinstance(op, PseudoInverse) and op.hermitian:
+        made = Node(Eigh(), x)
+        vectors = Node(Item(1), made)
+        return vectors, Node(Item(0), made), matrix_transpose(vectors)
+    made = Node(SVD(), x)
+    left, values, right = (Node(Item(i), made) for i in range(3))
+    return left, values, right
+
+
+def greatest_size(values: Node) -> Node:
+    """The greatest absolute value of eigenvalues that ascend or singular values that descend, 0 for none; axis kept."""
+    size = apply("abs", values)
+    ends = (reduce("sum", getitem(size, (..., part)), -1, keepdims=True) for part in (slice(0, 1), slice(-1, None)))
+    return apply("maximum", *ends)

@@ -23,6 +23,7 @@ from consilience.ops.factorisations import (
     LeastSquares,
     PseudoInverse,
     SingularValues,
+    greatest_size,
     real_matrix,
 )
 from consilience.ops.index import getitem
@@ -67,13 +68,13 @@ def _share(given: TensorLike | None, x: Node, dtype: str) -> Node:
 
 
 def pinv(
-    x: TensorLike, rcond: TensorLike | None = None, hermitian: bool = False, *, rtol: TensorLike | None = None
+    x: TensorLike, hermitian: bool = False, *, rcond: TensorLike | None = None, rtol: TensorLike | None = None
 ) -> Node:
     """Moore and Penrose's inverse; its derivative holds where the rank does not change.
 
-    rcond, rtol   singular values up to this share of the greatest count as 0, a number per matrix: machine precision
-                  of the dtype times the larger length for None (NumPy's default for `rcond` is 1e-15)
     hermitian     the lower triangle of a symmetric matrix is read, and its eigenvalues serve
+    rcond, rtol   singular values up to this share of the greatest count as 0, a number per matrix: machine precision
+                  of the dtype times the larger length for None (NumPy takes 1e-15)
     """
     matrix, dtype = real_matrix(x, "pinv")
     share = _share(rtol if rcond is None else rcond, matrix, dtype)
@@ -113,9 +114,7 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: TensorLike | None = None) -> tupl
 
 def _above(values: Node, share: Node) -> Node:
     """How many values, which ascend or descend, are greater than a share of the greatest."""
-    ends = (sum(apply("abs", getitem(values, (..., part))), -1, None, True) for part in (slice(0, 1), slice(-1, None)))
-    greatest = apply("maximum", *ends)
-    return sum(cast(apply("gt", apply("abs", values), apply("mul", greatest, share)), "int64"), -1)
+    return sum(cast(apply("gt", apply("abs", values), apply("mul", greatest_size(values), share)), "int64"), -1)
 
 
 def matrix_rank(

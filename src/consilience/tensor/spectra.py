@@ -44,12 +44,13 @@ def _reads_lower(UPLO: str | None, lower: bool) -> bool:
 
 
 def eigh(
-    a: TensorLike, UPLO: str | None = None, *, b: TensorLike | None = None, lower: bool = True
+    a: TensorLike, b: TensorLike | None = None, lower: bool = True, UPLO: str | None = None, driver: str = "evr"
 ) -> tuple[Node, Node]:
     """Eigenvalues in ascending order, and eigenvectors as columns, of symmetric matrices.
 
-    UPLO, lower   which triangle is read: "L" or `lower=True`; the other one is taken to mirror it
     b             a symmetric positive definite matrix: eigenvalues w and vectors v of a v = w b v, with v' b v = 1
+    lower, UPLO   which triangle is read, the lower one for `lower=True` or "L"; the other one is taken to mirror it
+    driver        changes nothing
 
     In every vector the first element that is about as large as the largest is positive (without b). Derivatives of
     vectors are infinite or NaN where eigenvalues are equal; those of values are right for functions that treat equal
@@ -163,13 +164,13 @@ def qz(
 def ordqz(
     A: TensorLike,
     B: TensorLike,
-    sort: str | Callable[..., Any] = "lhp",
+    sort: str | Callable[..., Any] | None = None,
     output: str = "real",
     overwrite_a: bool = False,
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> tuple[Node, ...]:
-    """AA, BB, alpha, beta, Q and Z: `qz` with the eigenvalues for which `sort` holds first."""
+    """AA, BB, alpha, beta, Q and Z: `qz` with the eigenvalues for which `sort` holds first; None keeps the order."""
     return qz(A, B, output, sort, return_eigenvalues=True)
 
 
@@ -206,14 +207,16 @@ class _Sorted(Record):
     def _one(self, *matrices: Array) -> tuple[Array, ...]:
         import scipy.linalg
 
+        schur: Any = scipy.linalg.schur
+        ordqz: Any = scipy.linalg.ordqz
         n = len(matrices[0])
         if not n:
             empty = np.zeros((0, 0)), np.zeros((0, 0))
             return empty if self.name == "schur" else (*empty, np.zeros(0), np.zeros(0), *empty)
         try:
             if self.name == "schur":
-                return tuple(scipy.linalg.schur(*matrices, output=self.output, sort=self.sort)[:2])
-            return tuple(scipy.linalg.ordqz(*matrices, sort=self.sort or _every, output=self.output))
+                return tuple(schur(*matrices, output=self.output, sort=self.sort)[:2])
+            return tuple(ordqz(*matrices, sort=self.sort or _every, output=self.output))
         except (np.linalg.LinAlgError, ValueError) as error:
             raise LinearAlgebraError(f"`{self.name}`: {error}") from None
 

@@ -12,23 +12,24 @@ from consilience.native import jit
 from consilience.native.jit import Library
 from consilience.native.mathematics import LIBRARY
 from consilience.native.routines.matrices import (
-    copy_finite,
-    copy_symmetric,
+    all_finite,
     count_from_zero,
     eigenvectors,
     identity,
     join_complex,
-    leave_upper,
+    mirror_lower,
     orient_factors,
     orient_rows,
     permutation,
     split_complex,
     transpose,
-    turn,
+    triangle_finite,
     unpack_ldl,
+    upper_rows,
 )
 from consilience.native.routines.roots import distance_from_identity, root_of_block
 from consilience.native.routines.rotations import small_eigen
+from consilience.native.routines.small_systems import small_cholesky, small_solve
 from consilience.native.routines.sorting import argsort, ordered_key
 from consilience.native.typed_python import NativeFunction
 from consilience.native.typed_python.translate import translate
@@ -38,23 +39,25 @@ PREFIX: Final = "consilience_routine_"
 ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
     "argsort": argsort,
     "ordered_key": ordered_key,
-    "copy_finite": copy_finite,
-    "copy_symmetric": copy_symmetric,
+    "all_finite": all_finite,
     "count_from_zero": count_from_zero,
     "distance_from_identity": distance_from_identity,
     "eigenvectors": eigenvectors,
     "identity": identity,
     "join_complex": join_complex,
-    "leave_upper": leave_upper,
+    "mirror_lower": mirror_lower,
     "orient_factors": orient_factors,
     "orient_rows": orient_rows,
     "permutation": permutation,
     "root_of_block": root_of_block,
-    "small_eigen": small_eigen,
     "split_complex": split_complex,
     "transpose": transpose,
-    "turn": turn,
+    "triangle_finite": triangle_finite,
     "unpack_ldl": unpack_ldl,
+    "upper_rows": upper_rows,
+    "small_cholesky": small_cholesky,
+    "small_eigen": small_eigen,
+    "small_solve": small_solve,
 }
 
 

@@ -6,67 +6,60 @@ In: matrices as arrays of their rows one after the other. Out: the same memory c
 from __future__ import annotations
 
 from consilience.native.mathematics import isfinite, sqrt
-from consilience.native.typed_python import Array, f64, i32, i64, native
+from consilience.native.typed_python import Array, f64, i32, i64, native, simd
 
-BLOCK = 16
 NEARLY = 1.0 - 1e-6
 
 
 @native
-def copy_finite(source: Array[f64], target: Array[f64], count: i64) -> i64:
-    """Copy `count` numbers; 1 if all of them are finite."""
+def all_finite(x: Array[f64], count: i64) -> i64:
+    """1 if `count` numbers are finite."""
     total = 0.0
-    for i in range(count):
-        x = source[i]
-        target[i] = x
-        total += 0.0 * x
+    for i in simd(count):
+        total += 0.0 * x[i]
     return 1 if isfinite(total) else 0
 
 
 @native
-def copy_symmetric(source: Array[f64], target: Array[f64], n: i64, lower: i64) -> i64:
-    """The symmetric matrix of one triangle; 1 if its numbers are finite."""
+def triangle_finite(x: Array[f64], n: i64, lower: i64) -> i64:
+    """1 if the numbers in one triangle of a square matrix are finite."""
     total = 0.0
     for i in range(n):
-        for j in range(i + 1):
-            x = source[i * n + j] if lower != 0 else source[j * n + i]
-            target[i * n + j] = x
-            target[j * n + i] = x
-            total += 0.0 * x
+        start = i * n if lower != 0 else i * n + i
+        for j in simd(i + 1 if lower != 0 else n - i):
+            total += 0.0 * x[start + j]
     return 1 if isfinite(total) else 0
+
+
+@native
+def mirror_lower(source: Array[f64], target: Array[f64], n: i64) -> None:
+    """The symmetric matrix of a lower triangle."""
+    for i in range(n):
+        for j in range(i + 1):
+            target[i * n + j] = source[i * n + j]
+            target[j * n + i] = source[i * n + j]
 
 
 @native
 def transpose(source: Array[f64], target: Array[f64], rows: i64, columns: i64) -> None:
-    """target[j, i] = source[i, j], in square pieces."""
+    """target[j, i] = source[i, j], eight rows at a time: a line of memory at either end."""
     top = 0
-    while top < rows:
-        left = 0
-        bottom = min(top + BLOCK, rows)
-        while left < columns:
-            right = min(left + BLOCK, columns)
-            for i in range(top, bottom):
-                for j in range(left, right):
-                    target[j * rows + i] = source[i * columns + j]
-            left += BLOCK
-        top += BLOCK
-
-
-@native
-def turn(x: Array[f64], n: i64) -> None:
-    """Transpose a square matrix where it lies, in square pieces."""
-    top = 0
-    while top < n:
-        left = 0
-        bottom = min(top + BLOCK, n)
-        while left <= top:
-            for i in range(top, bottom):
-                for j in range(left, min(left + BLOCK, i)):
-                    y = x[i * n + j]
-                    x[i * n + j] = x[j * n + i]
-                    x[j * n + i] = y
-            left += BLOCK
-        top += BLOCK
+    while top + 8 <= rows:
+        for j in range(columns):
+            a = j * rows + top
+            b = top * columns + j
+            target[a] = source[b]
+            target[a + 1] = source[b + columns]
+            target[a + 2] = source[b + 2 * columns]
+            target[a + 3] = source[b + 3 * columns]
+            target[a + 4] = source[b + 4 * columns]
+            target[a + 5] = source[b + 5 * columns]
+            target[a + 6] = source[b + 6 * columns]
+            target[a + 7] = source[b + 7 * columns]
+        top += 8
+    for i in range(top, rows):
+        for j in range(columns):
+            target[j * rows + i] = source[i * columns + j]
 
 
 @native
@@ -102,11 +95,11 @@ def orient_factors(u: Array[f64], v: Array[f64], count: i64, step: i64, rows: i6
 
 
 @native
-def leave_upper(x: Array[f64], rows: i64, columns: i64) -> None:
-    """Zeros below the diagonal."""
-    for i in range(1, rows):
-        for j in range(min(i, columns)):
-            x[i * columns + j] = 0.0
+def upper_rows(source: Array[f64], target: Array[f64], rows: i64, columns: i64, step: i64) -> None:
+    """The upper triangle of a matrix whose columns lie `step` apart, in rows, with zeros below it."""
+    for i in range(rows):
+        for j in range(columns):
+            target[i * columns + j] = source[j * step + i] if i <= j else 0.0
 
 
 @native
@@ -159,16 +152,12 @@ def eigenvectors(packed: Array[f64], imaginary: Array[f64], re: Array[f64], im: 
 
 
 @native
-def join_complex(source: Array[f64], target: Array[f64], n: i64) -> i64:
-    """A real square matrix as a complex one whose columns lie one after the other; 1 if all numbers are finite."""
-    total = 0.0
+def join_complex(source: Array[f64], target: Array[f64], n: i64) -> None:
+    """A real square matrix as a complex one whose columns lie one after the other."""
     for i in range(n):
         for j in range(n):
-            x = source[i * n + j]
-            total += 0.0 * x
-            target[2 * (j * n + i)] = x
+            target[2 * (j * n + i)] = source[i * n + j]
             target[2 * (j * n + i) + 1] = 0.0
-    return 1 if isfinite(total) else 0
 
 
 @native

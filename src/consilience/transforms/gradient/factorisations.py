@@ -10,14 +10,14 @@ of pseudo-inverses".
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from consilience.errors import MissingRuleError
 from consilience.ir import Node
 from consilience.ir.dimension import minimum
 from consilience.ir.side_tables import describe
 from consilience.native.routines.matrices import NEARLY
-from consilience.ops import ArgReduce, Item, Solve, SolveTriangular, apply, cast
+from consilience.ops import ArgReduce, Item, Solve, SolveTriangular, apply, cast, cond
 from consilience.ops.arrangement import full_like, take_along_axis
 from consilience.ops.factorisations import (
     LDL,
@@ -35,14 +35,18 @@ from consilience.ops.factorisations import (
     PseudoInverse,
     Schur,
     SingularValues,
+    factors,
+    greatest_size,
 )
 from consilience.ops.index import getitem, index_set
 from consilience.ops.reduce import argsort, reduce
-from consilience.ops.shape import concatenate, expand_dims
+from consilience.ops.shape import broadcast_to, concatenate, expand_dims, length_of
 from consilience.transforms.gradient.linalg import positions, symmetric, triangle
 from consilience.transforms.gradient.scalar import eq, where
 from consilience.transforms.gradient.table import Cotangents, no_derivative, partial_of, pullback_of
 
+# Values up to this share of the greatest are 0 but for rounding.
+ROUNDING: Final = 1e-13
 Several: TypeAlias = tuple[Node | None, ...]
 
 
@@ -154,27 +158,57 @@ def _singular_values(node: Node, g: Node, position: int) -> Node:
 
 @partial_of(PseudoInverse)
 def _pseudo_inverse(node: Node, g: Node, position: int) -> Node | None:
-    assert isinstance(node.op, PseudoInverse)
+    op = node.op
+    assert isinstance(op, PseudoInverse)
     if position:
         return None  # flat in the share that counts as 0
-    x = node.inputs[0]
-    if node.op.hermitian:
-        i, j = positions(x)
-        x = where(i >= j, x, x.mT)
+    x, share = node.inputs
     p, h = node.mT, g.mT  # h has the shape of x
+    if op.hermitian:
+        i, j = positions(x)
+        x, h = where(i >= j, x, x.mT), symmetric(h)
     left, right = h @ node, node @ h
-    found = (left - x @ (node @ left)) @ p + p @ (right - (right @ node) @ x) - p @ g @ p
-    return symmetric(found) if node.op.hermitian else found
+    found = (left - x @ (node @ left)) @ p + p @ (right - (right @ node) @ x) - p @ h.mT @ p
+    return (symmetric(found) if op.hermitian else found) + _of_values_left_out(op, x, h, share)
 
 
 @pullback_of(LeastSquares)
 def _least_squares(node: Node, g: Node, wanted: Sequence[bool]) -> Cotangents:
+    op = node.op
+    assert isinstance(op, LeastSquares)
     a, b, share = node.inputs
-    back = Node(LeastSquares(), a.mT, g, share)
+    back = Node(op, a.mT, g, share)
     if not wanted[0]:
         return [None, back, None]
-    found = (b - a @ node) @ Node(LeastSquares(), a, back, share).mT - back @ node.mT
-    return [found + Node(LeastSquares(), a.mT, node, share) @ (g - a.mT @ back).mT, back, None]
+    found = (b - a @ node) @ Node(op, a, back, share).mT - back @ node.mT
+    found = found + Node(op, a.mT, node, share) @ (g - a.mT @ back).mT
+    return [found + _of_values_left_out(op, a, b @ g.mT, share), back, None]
+
+
+def _of_values_left_out(op: PseudoInverse | LeastSquares, x: Node, h: Node, share: Node) -> Node:
+    """What singular values add that count as 0 and are not: they turn the vectors of those that count.
+
+    h   cotangent of the pseudo-inverse, transposed
+    """
+    left, values, across = factors(op, x)
+    greatest = greatest_size(values)
+    kept = apply("abs", values) > expand_dims(share, share.ndim) * greatest
+    out = where(kept, 0.0, values)
+    inverse = where(kept, 1.0 / where(kept, values, 1.0), 0.0)
+    # Of value i that counts (rows) and value j that does not; elsewhere 0.
+    v, w, f = (expand_dims(part, part.ndim) for part in (values, kept, inverse))
+    pairs = apply("logical_and", w, apply("logical_not", _columns(kept)))
+    weight = where(pairs, f * f * _columns(out), 0.0)
+    inner = left.mT @ h @ across.mT
+    near, far = (weight / where(pairs, v + sign * _columns(values), 1.0) for sign in (-1.0, 1.0))
+    near, far = near + near.mT, far + far.mT
+    turned = near * symmetric(inner)
+    if not (isinstance(op, PseudoInverse) and op.hermitian):
+        turned = turned - far * 0.5 * (inner - inner.mT)
+    some = reduce("any", apply("abs", out) > ROUNDING * greatest)
+    found = cond(some, left @ turned @ across, full_like(x, 0.0))
+    assert isinstance(found, Node)
+    return found
 
 
 # ---- triangular factors
@@ -234,11 +268,13 @@ def _lu(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
     of_below = _upper_solve(upper, getitem(g[0], below).mT).mT
     of_beside = Node(SolveTriangular(lower=True, transposed=True), unit, getitem(g[0], beside))
     of_lower = slope - of_beside @ getitem(packed, beside).mT
-    of_upper = slope - getitem(packed, below).mT @ of_below
-    of_lower, of_upper = where(i > j, of_lower, 0.0), triangle(of_upper, lower=False)
-    inner = where(i > j, unit.mT @ of_lower, 0.0) + triangle(of_upper @ upper.mT, lower=False)
-    half = Node(SolveTriangular(lower=True, transposed=True), unit, inner)
-    found = index_set(getitem(full_like(x, 0.0), corner), _upper_solve(upper, half.mT).mT)
+    of_upper = triangle(slope - getitem(packed, below).mT @ of_below, lower=False)
+    inner = where(i > j, unit.mT @ where(i > j, of_lower, 0.0) - of_upper @ upper.mT, 0.0)
+    # The last pivot divides no column that is below the diagonal: it may be 0.
+    last = apply("logical_and", eq(i, j), eq(i, length_of(k) - 1))
+    inner = of_upper + _upper_solve(where(last, 1.0, upper), inner.mT).mT
+    inner = Node(SolveTriangular(lower=True, transposed=True), unit, inner)
+    found = index_set(getitem(full_like(x, 0.0), corner), inner)
     found = index_set(getitem(index_set(getitem(found, below), of_below), beside), of_beside)
     order = Node(PivotPermutation(m, inverse=True), pivots)
     return [take_along_axis(found, expand_dims(order, order.ndim), -2)]
@@ -277,7 +313,9 @@ def _fixed(a: Node, b: Node, x: Node, y: Node) -> tuple[Node, Node]:
     """Cotangents of vectors, less what would change their lengths and the direction of their leading elements."""
     along = reduce("sum", a * x + b * y, -2, keepdims=True)
     turned = reduce("sum", a * y - b * x, -2, keepdims=True)
-    size = x * x + y * y
+    # A row of zeros more: a matrix may have none.
+    row = broadcast_to(0.0, (*x.static_shape[:-2], 1, x.static_shape[-1]))
+    size = concatenate([x * x + y * y, row], x.ndim - 2)
     large = cast(size >= NEARLY * NEARLY * reduce("max", size, -2, keepdims=True), "int64")
     first = Node(ArgReduce("max", large.ndim - 2), large)
     i, _ = positions(x)
@@ -299,7 +337,7 @@ def _back(m: Node, n: Node, x: Node, y: Node) -> Node:
 
 def _none(instead: str) -> Callable[[Node, object, Sequence[bool]], Cotangents]:
     def row(node: Node, g: object, wanted: Sequence[bool]) -> Cotangents:
-        raise MissingRuleError(f"the derivative of `{type(node.op).__name__}` is not offered; {instead}.")
+        raise MissingRuleError(f"the derivative of `{type(node.op).__name__}` is not known; {instead}.")
 
     return row
 
