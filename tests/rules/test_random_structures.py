@@ -60,7 +60,13 @@ class Growing:
             lambda: pt.tril(self.given(n, n)),
             lambda: pt.triu(self.given(n, n)),
             lambda: self.definite(n),
+            lambda: self.orthogonal(n),
         )
+
+    def orthogonal(self, n: int) -> Node:
+        """An orthogonal matrix."""
+        x = self.given(n, n)
+        return self.choose(lambda: la.qr(x)[0], lambda: la.eigh(x)[1], lambda: la.svd(x)[2])
 
     def definite(self, n: int) -> Node:
         """A positive definite matrix, known to be or not."""
@@ -186,6 +192,7 @@ HOLDS: dict[str, Callable[[Array], bool]] = {
     "positive_definite": lambda x: bool(np.linalg.eigvalsh(x).min() > -1e-9 * np.abs(x).max()),
     "positive_semidefinite": lambda x: bool(np.linalg.eigvalsh(x).min() > -1e-9 * np.abs(x).max()),
     "positive_diagonal": lambda x: bool((np.diag(x) > 0).all()),
+    "orthogonal": lambda x: none(x @ x.T - np.eye(len(x)), x),
 }
 
 

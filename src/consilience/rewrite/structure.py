@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.ir import Constant, Node, TensorType, constant_value
+from consilience.ir import Constant, Node, Op, TensorType, constant_value
 from consilience.ops import (
     AlteredGradient,
     Assume,
@@ -23,6 +23,7 @@ from consilience.ops import (
     ExpandDims,
     Inverse,
     Iota,
+    Item,
     MaskPositions,
     MatMul,
     Require,
@@ -30,10 +31,12 @@ from consilience.ops import (
     StopGradient,
     Transpose,
 )
+from consilience.ops.factorisations import QR, SVD, Eigh, Schur
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 
 MATRIX = (
     "lower", "upper", "diagonal", "symmetric", "positive_definite", "positive_semidefinite", "positive_diagonal",
+    "orthogonal",
 )  # fmt: skip
 VECTOR = ("unique", "increasing")
 STRUCTURES = (*MATRIX, *VECTOR)
@@ -58,10 +61,14 @@ _SUFFICIENT: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "positive_semidefinite": (("positive_semidefinite",), ("positive_definite",), ("diagonal", "positive_diagonal")),
     "positive_diagonal": (("positive_diagonal",), ("positive_definite",)),
+    "orthogonal": (("orthogonal",),),
     "unique": (("unique",), ("increasing",)),
     "increasing": (("increasing",),),
 }
 _MIRRORED = {"lower": "upper", "upper": "lower"}
+
+# Factors that are orthogonal where they are square, by their places.
+_ORTHOGONAL: dict[type[Op], tuple[int, ...]] = {QR: (0,), SVD: (0, 2), Eigh: (1,), Schur: (1,)}
 
 Asserted = Callable[[Node], frozenset[str]]
 Sign = Callable[[Node], bool | None]
@@ -105,6 +112,8 @@ def _matrix(x: Node, name: str, holds: Callable[[Node, str], bool], positive: Si
         return _constant_matrix(op.array, name)
     if isinstance(op, Cholesky):
         return name in ("lower", "positive_diagonal")
+    if isinstance(op, Item):
+        return name == "orthogonal" and is_square(x) and op.position in _ORTHOGONAL.get(type(x.inputs[0].op), ())
     if isinstance(op, DiagonalMatrix):
         return name in ("lower", "upper", "diagonal", "symmetric") or (
             name == "positive_diagonal" and positive(x.inputs[0]) is True
@@ -169,8 +178,8 @@ def _product(x: Node, name: str, holds: Callable[[Node, str], bool]) -> bool:
     a, b = x.inputs
     if a.ndim < 2 or b.ndim < 2:
         return False
-    if name in ("lower", "upper", "diagonal"):
-        return holds(a, name) and holds(b, name)
+    if name in ("lower", "upper", "diagonal", "orthogonal"):
+        return holds(a, name) and holds(b, name) and is_square(a)
     if name == "positive_diagonal":
         return holds(a, name) and holds(b, name) and any(holds(a, t) and holds(b, t) for t in ("lower", "upper"))
     if name in ("symmetric", "positive_definite", "positive_semidefinite"):
@@ -198,6 +207,8 @@ def mirrored(a: Node, b: Node) -> bool:
 def _elementwise(x: Node, function: str, name: str, holds: Callable[[Node, str], bool], positive: Sign) -> bool:
     if function == "mul" and name in ("symmetric", "positive_semidefinite") and _square_of_vector(x, positive):
         return True
+    if name == "orthogonal":
+        return function == "neg" and holds(x.inputs[0], name)
     full = [i for i in x.inputs if i.ndim >= 2 and i.static_shape[-2:] == x.static_shape[-2:]]
     scalars = [i for i in x.inputs if all(n == 1 for n in i.static_shape[-2:])]
     if function in ("add", "sub") and len(full) == len(x.inputs):

@@ -23,6 +23,7 @@ from consilience.rules import (
     linear_algebra,
     low_rank,
     matrices_of_parts,
+    orthogonal,
     partial_sums,
     powers,
     products,
@@ -47,6 +48,7 @@ ALWAYS = RuleTable(
         *diagonal_matrices.RULES,
         *matrices_of_parts.RULES,
         *low_rank.RULES,
+        *orthogonal.RULES,
         *linear_algebra.RULES,
         *partial_sums.RULES,
     )
