@@ -35,6 +35,7 @@ from consilience.ops import (
     Inverse,
     InverseQuadratic,
     Iota,
+    Item,
     LogAbsDet,
     MaskPositions,
     MatMul,
@@ -53,7 +54,13 @@ from consilience.ops import (
 from consilience.ops.call import FunctionCall
 from consilience.ops.collective import Collective
 from consilience.ops.index import At, Gather, NewAxis, SliceIndex, mask_positions
-from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSylvester
+from consilience.ops.matrix_equations import (
+    SolveBanded,
+    SolveRiccati,
+    SolveSylvester,
+    TridiagonalLU,
+    TridiagonalLUSolve,
+)
 from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.python_call import PythonCall
@@ -447,6 +454,22 @@ for shape in MATRICES:
         case(
             SolveSylvester, f"{transposed}{shape}", one(SolveSylvester(transposed)), shape, wide, (*shape[:-1], 7),
             make=definite, dtypes=("float64",), **LINEAR,
+        )  # fmt: skip
+
+
+def by_factors(bands: Node, b: Node, transposed: bool) -> list[Node]:
+    """A tridiagonal system by way of the factors, and these."""
+    factors = Node(TridiagonalLU(), bands)
+    packed, exchanged = Node(Item(0), factors), Node(Item(1), factors)
+    return [Node(TridiagonalLUSolve(transposed), packed, exchanged, b), packed, exchanged]
+
+
+for shape in ((7,), (3, 7), (1,), (2,), (0,), (0, 4)):
+    for op, turned in ((TridiagonalLU, False), (TridiagonalLUSolve, True)):
+        case(
+            op, f"{shape}", lambda x, b, turned=turned: by_factors(x, b, turned),
+            (*shape[:-1], 3, shape[-1]), (*shape, 2),
+            dtypes=("float64",), **LINEAR,
         )  # fmt: skip
 for shape in ((7,), (3, 7), (1,), (0,), (0, 4)):
     for below, above in ((0, 1), (1, 1), (2, 1), (3, 1)):

@@ -13,7 +13,13 @@ from consilience.backends.shapes import Lengths
 from consilience.ir import Node
 from consilience.lower.matrix_equations import BandedLU, Solution, TriangularSylvester
 from consilience.lower.matrix_functions import MOST_ROOTS, NEAR, RepeatedSquare, TriangularRoot
-from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSylvester
+from consilience.ops.matrix_equations import (
+    SolveBanded,
+    SolveRiccati,
+    SolveSylvester,
+    TridiagonalLU,
+    TridiagonalLUSolve,
+)
 from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
 
 Array = npt.NDArray[Any]
@@ -108,6 +114,43 @@ def _banded(node: Node, lengths: Lengths, bands: Array, b: Array) -> Array:
             raise failed(node, "the banded matrix is singular") from None
 
     return _each(solved, b, bands, b)
+
+
+@means(TridiagonalLU)
+def _tridiagonal_lu(node: Node, lengths: Lengths, bands: Array) -> list[Array]:
+    import scipy.linalg.lapack
+
+    n = bands.shape[-1]
+    packed, exchanged = np.zeros((*bands.shape[:-2], 4, n)), np.ones((*bands.shape[:-2], n), "int32")
+    for place in np.ndindex(bands.shape[:-2] if n else 0):
+        above, main, below = bands[place]
+        # SciPy wants three rows: two more that stand alone change nothing.
+        more = np.concatenate([below[:-1], [0.0, 0.0]]), np.append(main, [1.0, 1.0]), np.append(above[1:], [0.0, 0.0])
+        *rows, pivots, _ = scipy.linalg.lapack.dgttrf(*more)
+        exchanged[place] = pivots[:n]
+        for row, (values, missing) in enumerate(zip(rows, (1, 0, 1, 2), strict=True)):
+            packed[place][row, : max(n - missing, 0)] = values[: max(n - missing, 0)]
+    return [packed, exchanged]
+
+
+@means(TridiagonalLUSolve)
+def _tridiagonal_lu_solve(node: Node, lengths: Lengths, packed: Array, exchanged: Array, b: Array) -> Array:
+    import scipy.linalg.lapack
+
+    if (packed[..., 1, :] == 0).any():
+        raise failed(node, "the tridiagonal matrix is singular")
+
+    def solved(packed: Array, exchanged: Array, b: Array) -> Array:
+        n, trans = len(b), "T" if _op(node).transposed else "N"
+        low, main, high, highest = np.concatenate([packed, [[0.0] * 2, [1.0] * 2, [0.0] * 2, [0.0] * 2]], -1)
+        rows, right = (
+            np.append(exchanged, [n + 1, n + 2]).astype("int32"),
+            np.concatenate([b, np.zeros((2, b.shape[1]))]),
+        )
+        x, _ = scipy.linalg.lapack.dgttrs(low[:-1], main, high[:-1], highest[:-2], rows, right, trans=trans)
+        return np.asarray(x[:n])
+
+    return _each(solved, b, packed, exchanged, b)
 
 
 @means(BandedLU)

@@ -23,7 +23,7 @@ from consilience.native.loops import Builder, f64, i8, i32, i64, ptr
 from consilience.ops import Item, Solve, Transpose, apply
 from consilience.ops.factorisations import Schur
 from consilience.ops.linalg import matrix_transpose
-from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
+from consilience.ops.matrix_equations import SolveBanded, SolveSylvester, TridiagonalLU, TridiagonalLUSolve
 from consilience.ops.reduce import reduce
 from consilience.ops.scan import fresh, scan
 from consilience.ops.shape import broadcast_to, concatenate, eye, full
@@ -184,3 +184,55 @@ def _banded(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequen
         b.call("memcpy", ptr, own, at(b, right.pointer, offset), b.const(i64, 8 * n * count))
         b.call("blas_dgbsv", None, size, below, above, many, work.pointer, lead, pivots.pointer, own, size, info)
         fail_unless(b, succeeded(b, info))
+
+
+def _tridiagonal_scratch(node: Node) -> list[tuple[str, int]]:
+    n = node.inputs[0].static_shape[-1]
+    assert isinstance(n, int)
+    return [("float64", n)] * isinstance(node.op, TridiagonalLUSolve)
+
+
+@routine(TridiagonalLU)
+def _tridiagonal_lu(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    (bands,), (packed, pivots) = sources, targets
+    *batch, _, n = bands.view.shape
+    info, size = b.stack(i32, 1), fortran_int(b, n)
+    with ExitStack() as loops:
+        number = batch_loop(b, loops, batch)
+        given = at(b, bands.pointer, b.mul(number, b.const(i64, 3 * n)))
+        rows = [at(b, packed.pointer, b.add(b.mul(number, b.const(i64, 4 * n)), b.const(i64, i * n))) for i in range(4)]
+        exchanged = b.offset(pivots.pointer, b.mul(number, b.const(i64, n)), i32)
+        b.call("memset", ptr, rows[0], b.const(i32, 0), b.const(i64, 32 * n))
+        # The diagonal above the main one begins at its second column.
+        for row, start, count in ((0, 2 * n, n - 1), (1, n, n), (2, 1, n - 1)):
+            b.call("memcpy", ptr, rows[row], at(b, given, start), b.const(i64, 8 * count))
+        b.call("blas_dgttrf", None, size, *rows, exchanged, info)
+
+
+@routine(TridiagonalLUSolve, _tridiagonal_scratch)
+def _tridiagonal_solve(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    op = node.op
+    assert isinstance(op, TridiagonalLUSolve)
+    (packed, pivots, right), (solution, column) = sources, targets
+    *batch, n, columns = right.view.shape
+    info, size, one, letter = (
+        b.stack(i32, 1),
+        fortran_int(b, n),
+        fortran_int(b, 1),
+        fortran_char(b, "NT"[op.transposed]),
+    )
+    with ExitStack() as loops:
+        number = batch_loop(b, loops, batch)
+        rows = [at(b, packed.pointer, b.add(b.mul(number, b.const(i64, 4 * n)), b.const(i64, i * n))) for i in range(4)]
+        exchanged = b.offset(pivots.pointer, b.mul(number, b.const(i64, n)), i32)
+        offset = b.mul(number, b.const(i64, n * columns))
+        with b.for_(0, n) as i:
+            fail_unless(b, b.cmp("ne", b.load(f64, at(b, rows[1], i)), b.const(f64, 0.0)))
+        with b.for_(0, columns) as j:  # one column at a time: the library wants them contiguous
+            with b.for_(0, n) as i:
+                place = b.add(offset, b.add(b.mul(i, b.const(i64, columns)), j))
+                b.store(b.load(f64, at(b, right.pointer, place)), at(b, column.pointer, i))
+            b.call("blas_dgttrs", None, letter, size, one, *rows, exchanged, column.pointer, size, info)
+            with b.for_(0, n) as i:
+                place = b.add(offset, b.add(b.mul(i, b.const(i64, columns)), j))
+                b.store(b.load(f64, at(b, column.pointer, i)), at(b, solution.pointer, place))

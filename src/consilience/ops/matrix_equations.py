@@ -6,7 +6,7 @@ In: float64 matrices. Out: the solution. Where there is none the function fails 
 from __future__ import annotations
 
 from consilience.errors import ShapeError
-from consilience.ir import Dim, Node, Op, TensorType
+from consilience.ir import Dim, Node, Op, TensorType, TupleType
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import apply
@@ -99,6 +99,41 @@ class SolveBanded(Op):
         rows = _equal(((bands[-2], self.below + self.above + 1),), "a banded matrix has one row per diagonal")
         sides = _equal(((bands[-1], b[-2]),), "the right side has one row per unknown")
         return rows + sides + _equal((*zip(bands[:-2], b[:-2], strict=True),), "batch axes agree")
+
+
+class TridiagonalLU(Op):
+    """Factors of a tridiagonal matrix, which is given as by `SolveBanded`: four rows, and exchanges (int32, from 1).
+
+    The rows are the factors of L below its diagonal of ones, and the diagonals of U from its main one on, as LAPACK's
+    gttrf gives them; behind their ends are zeros. A singular matrix has factors too.
+    """
+
+    def result_type(self, *inputs: Node) -> TupleType:
+        (bands,) = inputs
+        *batch, rows, n = bands.static_shape
+        if _differ(rows, 3):
+            raise ShapeError(f"a tridiagonal matrix is given by 3 rows, got {describe(bands)}.")
+        return TupleType((bands.tensor_type.with_shape((*batch, 4, n)), TensorType("int32", (*batch, n))))
+
+
+class TridiagonalLUSolve(Op):
+    """y with A y = b, or A' y = b when `transposed`, from the results of `TridiagonalLU`; fails where A is singular."""
+
+    transposed: bool = False
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        packed, _, b = inputs
+        if _differ(packed.static_shape[-1], b.static_shape[-2]):
+            raise ShapeError(
+                f"a system of {packed.static_shape[-1]} unknowns needs as many rows on the right: {describe(b)}."
+            )
+        return b.tensor_type
+
+    def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
+        packed, exchanged, b = (x.static_shape for x in inputs)
+        sides = _equal(((packed[-1], b[-2]), (packed[-1], exchanged[-1])), "the right side has one row per unknown")
+        batch = (*zip(packed[:-2], b[:-2], strict=True), *zip(exchanged[:-1], b[:-2], strict=True))
+        return sides + _equal(batch, "batch axes agree")
 
 
 def solve_discrete(a: Node, q: Node) -> Node:

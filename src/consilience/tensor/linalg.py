@@ -33,6 +33,8 @@ from consilience.tensor.matrix_equations import solve_discrete_lyapunov as solve
 from consilience.tensor.matrix_equations import solve_lyapunov as solve_lyapunov
 from consilience.tensor.matrix_equations import solve_sylvester as solve_sylvester
 from consilience.tensor.matrix_equations import solve_toeplitz as solve_toeplitz
+from consilience.tensor.matrix_equations import tridiagonal_lu_factor as tridiagonal_lu_factor
+from consilience.tensor.matrix_equations import tridiagonal_lu_solve as tridiagonal_lu_solve
 from consilience.tensor.matrix_functions import expm as expm
 from consilience.tensor.matrix_functions import logm as logm
 from consilience.tensor.matrix_functions import sqrtm as sqrtm
@@ -227,8 +229,9 @@ export(
     globals(),
     "block_diag cho_factor circulant cond det diagonal eig eigh eigvals eigvalsh expm hankel inv kron ldl logm "
     "lstsq lu lu_factor lu_solve matmul matrix_dot matrix_inverse matrix_rank matrix_transpose matvec multi_dot "
-    "norm ordqz outer pinv pivot_to_permutation qr qr_full qz schur slogdet solve_banded solve_continuous_lyapunov "
-    "solve_discrete_lyapunov solve_lyapunov solve_sylvester solve_toeplitz sqrtm svd svdvals tensordot toeplitz "
-    "trace vecdot vecmat",
+    "norm ordqz outer pinv pivot_to_permutation qr qr_full qz schur slogdet solve_banded solve_continuous_are "
+    "solve_continuous_lyapunov solve_discrete_are solve_discrete_lyapunov solve_lyapunov solve_sylvester "
+    "solve_toeplitz sqrtm svd svdvals tensordot toeplitz trace tridiagonal_lu_factor tridiagonal_lu_solve vecdot "
+    "vecmat",
     wrap=True,
 )

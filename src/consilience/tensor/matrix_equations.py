@@ -12,12 +12,32 @@ from collections.abc import Sequence
 from consilience.errors import ShapeError
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
+from consilience.ops import Item
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.factorisations import real_matrix
+from consilience.ops.index import index_set
 from consilience.ops.linalg import batch_shape, diagonal, inv, matrix_transpose, solve
-from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSylvester, solve_discrete
+from consilience.ops.matrix_equations import (
+    SolveBanded,
+    SolveRiccati,
+    SolveSylvester,
+    TridiagonalLU,
+    TridiagonalLUSolve,
+    solve_discrete,
+)
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import arange, broadcast_to, expand_dims, eye, length_of, reshape, squeeze, stack
+from consilience.ops.shape import (
+    arange,
+    broadcast_to,
+    concatenate,
+    expand_dims,
+    eye,
+    full,
+    length_of,
+    reshape,
+    squeeze,
+    stack,
+)
 from consilience.tensor.formulas import stop_gradient
 from consilience.tensor.keywords import export
 from consilience.tensor.products import kron
@@ -129,14 +149,57 @@ def solve_banded(l_and_u: Sequence[int], ab: TensorLike, b: TensorLike, *, b_ndi
 def solve_by_diagonals(a: Node, b: Node, tridiagonal: bool) -> Node:
     """y with a y = b for matrices b, of what stands on the main diagonal of a and, if asked for, beside it."""
     (matrix, sides), dtype = _operands("solve", a, b)
-    rows = [diagonal(matrix)]
-    if tridiagonal:
-        place = arange(length_of(matrix.static_shape[-1]))  # outside of the matrix nothing is read by the op
-        above = apply("maximum", apply("sub", place, 1), 0)
-        below = apply("minimum", apply("add", place, 1), apply("sub", length_of(matrix.static_shape[-1]), 1))
-        rows = [matrix[..., above, place], *rows, matrix[..., below, place]]
-    beside = int(tridiagonal)
-    return cast(Node(SolveBanded(beside, beside), stack(rows, -2), sides), dtype)
+    bands = _three_diagonals(matrix) if tridiagonal else expand_dims(diagonal(matrix), matrix.ndim - 2)
+    return cast(Node(SolveBanded(int(tridiagonal), int(tridiagonal)), bands, sides), dtype)
+
+
+def _three_diagonals(matrix: Node) -> Node:
+    """The main diagonal of square matrices and those beside it, as `SolveBanded` takes them."""
+    place = arange(length_of(matrix.static_shape[-1]))  # outside of the matrix nothing is read by the op
+    above = apply("maximum", apply("sub", place, 1), 0)
+    below = apply("minimum", apply("add", place, 1), apply("sub", length_of(matrix.static_shape[-1]), 1))
+    return stack([matrix[..., above, place], diagonal(matrix), matrix[..., below, place]], -2)
+
+
+def tridiagonal_lu_factor(a: TensorLike) -> tuple[Node, Node, Node, Node, Node]:
+    """The factors dl, d, du, du2 and the exchanges of rows (int32, from 1) of tridiagonal matrices, by LAPACK's gttrf.
+
+    Only the main diagonal of a and those beside it are read. dl and du have length n - 1, du2 has n - 2. There is no
+    derivative; `solve` with assume_a="tridiagonal" has one.
+    """
+    (matrix,), dtype = _operands("tridiagonal_lu_factor", a)
+    found = Node(TridiagonalLU(), _three_diagonals(matrix))
+    packed, exchanged = cast(Node(Item(0), found), dtype), Node(Item(1), found)
+    low, main, high, highest = (packed[..., i, :] for i in range(4))
+    return low[..., :-1], main, high[..., :-1], highest[..., :-2], exchanged
+
+
+def tridiagonal_lu_solve(
+    a_diagonals: Sequence[TensorLike], b: TensorLike, *, b_ndim: int | None = None, transposed: bool = False
+) -> Node:
+    """y with a y = b, or a' y = b where `transposed`, from the results of `tridiagonal_lu_factor`.
+
+    b_ndim   as in `solve`
+
+    The derivative is that in b.
+    """
+    low, main, high, highest, exchanged = map(as_tensor, a_diagonals)
+    right = as_tensor(b)
+    vector = right.ndim == 1 or b_ndim == 1
+    right = expand_dims(right, right.ndim) if vector else right
+    rows = [expand_dims(_filled(x, main), main.ndim - 1) for x in (low, main, high, highest)]
+    (packed, sides), dtype = _operands("tridiagonal_lu_solve", concatenate(rows, -2), right)
+    pivots = broadcast_to(cast(exchanged, "int32"), (*packed.static_shape[:-2], exchanged.static_shape[-1]))
+    found = cast(Node(TridiagonalLUSolve(transposed), packed, pivots, sides), dtype)
+    return squeeze(found, -1) if vector else found
+
+
+def _filled(x: Node, like: Node) -> Node:
+    """The vectors x with zeros behind them, as long as others."""
+    if x is like:
+        return x
+    zeros = full(like.static_shape, 0.0, like.dtype)
+    return index_set(zeros[..., : length_of(x.static_shape[-1])], x)
 
 
 def solve_toeplitz(

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from consilience.errors import MissingRuleError
 from consilience.ir import Node
 from consilience.ops import Solve
 from consilience.ops.index import getitem
-from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSylvester, solve_discrete
+from consilience.ops.matrix_equations import (
+    SolveBanded,
+    SolveRiccati,
+    SolveSylvester,
+    TridiagonalLU,
+    TridiagonalLUSolve,
+    solve_discrete,
+)
 from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative, in_corner
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, concatenate, eye, full, stack
@@ -81,3 +89,23 @@ def _derivative(node: Node, g: Node, position: int) -> Node:
     slope = Node(node.op, in_corner(a, e).mT, corner)
     first, second = slice(None, n), slice(n, None)
     return slope[..., first, first] + slope[..., second, second]
+
+
+@pullback_of(TridiagonalLU)
+def _tridiagonal_lu(node: Node, g: object, wanted: Sequence[bool]) -> Cotangents:
+    raise MissingRuleError(
+        "the derivative of the factors of `tridiagonal_lu_factor` is not known; "
+        "`solve(a, b, assume_a='tridiagonal')` has one in both operands."
+    )
+
+
+@pullback_of(TridiagonalLUSolve)
+def _tridiagonal_lu_solve(node: Node, g: Node, wanted: Sequence[bool]) -> Cotangents:
+    assert isinstance(node.op, TridiagonalLUSolve)
+    packed, exchanged, _ = node.inputs
+    if wanted[0]:
+        raise MissingRuleError(
+            "the derivative of `tridiagonal_lu_solve` with respect to the factors is not known; "
+            "`solve(a, b, assume_a='tridiagonal')` has one in both operands."
+        )
+    return [None, None, Node(TridiagonalLUSolve(not node.op.transposed), packed, exchanged, g)]
