@@ -9,7 +9,7 @@ import pytest
 
 import consilience.tensor as pt
 from consilience.backends.reference import evaluate
-from consilience.errors import DtypeError, LinearAlgebraError, ShapeError
+from consilience.errors import DtypeError, LinearAlgebraError, MissingRuleError, ShapeError
 from consilience.ir import Node, tensor_input
 from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
 from consilience.ops.matrix_functions import MatrixFunction
@@ -154,6 +154,14 @@ def test_what_does_not_fit_is_refused_when_written() -> None:
         pt.linalg.toeplitz(x)
     with pytest.raises(ShapeError, match="vectors only at the ends"):
         pt.linalg.multi_dot([x.T, v, x])
+
+
+def test_factors_of_tridiagonal_matrices_say_that_they_have_no_derivative() -> None:
+    a = tensor_input("float64", (3, 3), "a")
+    factors = pt.linalg.tridiagonal_lu_factor(a)
+    for value in (factors[1], pt.linalg.tridiagonal_lu_solve(factors, np.ones(3))):
+        with pytest.raises(MissingRuleError, match="assume_a='tridiagonal'"):
+            gradient(value.sum(), [a])
 
 
 def test_the_cheapest_order_of_a_product_is_taken() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
+import consilience.tensor as pt
 from consilience.backends.reference import evaluate
 from consilience.errors import DtypeError, MissingRuleError, ShapeError
 from consilience.ir import Node, constant, shared_slot, tensor_input, topological
@@ -289,6 +290,10 @@ def test_equations_and_functions_of_matrices() -> None:
         check_all(lambda a, kind=kind: Node(MatrixFunction(kind), a), [regular / 2.0])
     check_all(lambda a, e: Node(MatrixFunctionDerivative("expm"), a, e), [regular / 4.0, draw((3, 3), 1)])
     check_all(lambda a, b, q: Node(SolveSylvester(), a, b, q), [regular, regular, draw((3, 3), 1)])
+    check_all(
+        lambda x, b: pt.linalg.tridiagonal_lu_solve(pt.linalg.tridiagonal_lu_factor(x), b),
+        [regular, draw((3, 2), 1)],
+    )
     check_all(lambda x, b: Node(SolveBanded(1, 0), x, b), [draw((2, 4)) + np.array([[3.0], [0.0]]), draw((4, 2), 1)])
 
 
