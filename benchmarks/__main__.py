@@ -20,6 +20,7 @@ NAMES = [
     "threads",
     "memory",
     "vectormath",
+    "linear_algebra",
     "monitor",
     "decisions",
     "predictive",

@@ -1,6 +1,6 @@
 """Factorisations against NumPy and SciPy on one thread, and batches of small matrices.
 
-`python -m benchmarks.linear_algebra` prints a table.
+`python -m benchmarks.linear_algebra` prints two tables.
 Every row is the least of some runs of both, taken in turn.
 """
 
@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 import consilience as pm
 import consilience.tensor as pt
+from benchmarks.report import Row, show
 
 Array = npt.NDArray[Any]
 SIDES = (32, 100, 316, 1000)
@@ -51,40 +52,50 @@ def symmetric(x: Array) -> Array:
 
 
 def main() -> None:
-    """Print a table: what, how large, our time, the other time, their ratio."""
+    """Print the tables: times over those of NumPy or SciPy, and for small matrices NumPy's over ours."""
     rng = np.random.default_rng(1)
     la = pt.linalg
 
-    def row(name: str, ours: Callable[[Any], Any], theirs: Callable[[Array], Any], x: Array) -> None:
+    def row(
+        name: str, ours: Callable[[Any], Any], theirs: Callable[[Array], Any], x: Array, batch: bool = False
+    ) -> Row:
         own, other = least(compiled(ours, x), lambda: theirs(x))
-        shape = " x ".join(map(str, x.shape))
-        print(f"{name:12} {shape:>16} {own * 1e3:10.3f} ms {other * 1e3:10.3f} ms {own / other:6.2f}", flush=True)
+        what = f"{name} {' x '.join(map(str, x.shape))}"
+        note = f"{own * 1e3:.3g} ms, theirs {other * 1e3:.3g} ms"
+        if batch:
+            return Row(what, other / own, "times faster", 5.0 if x.shape[-1] == 4 else None, at_least=True, note=note)
+        limit = 1.2 if name in ("qr", "svd", "eigh") else None
+        return Row(what, own / other, "of theirs", limit, note=note)
 
+    rows = []
     with threadpool_limits(1):
         for n in SIDES:
             x = rng.normal(size=(n, n))
-            s = x + x.T
-            row("qr", lambda a: la.qr(a, "economic"), np.linalg.qr, x)
-            row("svd", la.svd, np.linalg.svd, x)
-            row("eigh", la.eigh, np.linalg.eigh, s)
-            row("svdvals", la.svdvals, lambda a: np.linalg.svd(a, compute_uv=False), x)
-            row("eigvalsh", la.eigvalsh, np.linalg.eigvalsh, s)
-            row("lu_factor", la.lu_factor, scipy.linalg.lu_factor, x)
-            if n <= 316:
-                row("eig", la.eig, np.linalg.eig, x)
-                row("schur", la.schur, scipy.linalg.schur, x)
-        for n in (100, 1000):
-            x = rng.normal(size=(100 * n // 10, n // 10))
-            row("qr", lambda a: la.qr(a, "economic"), np.linalg.qr, x)
-            row("svd", lambda a: la.svd(a, False), lambda a: np.linalg.svd(a, False), x)
+            rows += [
+                row("qr", lambda a: la.qr(a, "economic"), np.linalg.qr, x),
+                row("svd", la.svd, np.linalg.svd, x),
+                row("eigh", la.eigh, np.linalg.eigh, x + x.T),
+                row("svdvals", la.svdvals, lambda a: np.linalg.svd(a, compute_uv=False), x),
+                row("eigvalsh", la.eigvalsh, np.linalg.eigvalsh, x + x.T),
+                row("lu_factor", la.lu_factor, scipy.linalg.lu_factor, x),
+            ]
+            if n < 1000:
+                rows.append(row("eig", la.eig, np.linalg.eig, x))
+                rows.append(row("schur", la.schur, scipy.linalg.schur, x))
+        for shape in ((1000, 10), (10_000, 100)):
+            x = rng.normal(size=shape)
+            rows.append(row("qr", lambda a: la.qr(a, "economic"), np.linalg.qr, x))
+            rows.append(row("svd", lambda a: la.svd(a, False), lambda a: np.linalg.svd(a, False), x))
+        show("Factorisations on one thread", rows)
         x = rng.normal(size=(BATCH, 4, 4))
-        s, b = symmetric(x), rng.normal(size=(BATCH, 4))
-        row("eigh", la.eigh, np.linalg.eigh, s)
-        row("eigvalsh", la.eigvalsh, np.linalg.eigvalsh, s)
-        row("cholesky", la.cholesky, np.linalg.cholesky, s)
-        row("solve", lambda a: la.solve(a, b[..., None]), lambda a: np.linalg.solve(a, b[..., None]), x)
-        row("svd", la.svd, np.linalg.svd, x)
-        row("eigh", la.eigh, np.linalg.eigh, rng.normal(size=(BATCH // 4, 8, 8)))
+        b = rng.normal(size=(BATCH, 4, 1))
+        rows = [
+            row("eigh", la.eigh, np.linalg.eigh, symmetric(x), True),
+            row("cholesky", la.cholesky, np.linalg.cholesky, symmetric(x), True),
+            row("solve", lambda a: la.solve(a, b), lambda a: np.linalg.solve(a, b), x, True),
+            row("eigh", la.eigh, np.linalg.eigh, rng.normal(size=(BATCH // 4, 8, 8)), True),
+        ]
+        show("Batches of small matrices on one thread", rows)
 
 
 if __name__ == "__main__":

@@ -14,12 +14,13 @@ import numpy.typing as npt
 from consilience.backends.meanings import failed, means
 from consilience.backends.shapes import Lengths, static_shape
 from consilience.ir import Node
-from consilience.native.routines.matrices import NEARLY
+from consilience.native.routines import NEARLY
 from consilience.ops.factorisations import (
     LDL,
     LU,
     QR,
     SVD,
+    ColumnOrder,
     ComplexSchur,
     Eig,
     Eigh,
@@ -115,6 +116,16 @@ def _qr(node: Node, lengths: Lengths, x: Array) -> Any:
     if mode == "full":
         return list(np.linalg.qr(x, "complete"))
     return np.linalg.qr(x, "r") if mode == "r" else list(np.linalg.qr(x, "reduced"))
+
+
+@means(ColumnOrder)
+def _column_order(node: Node, lengths: Lengths, x: Array) -> Array:
+    import scipy.linalg.lapack
+
+    order = np.broadcast_to(np.arange(x.shape[-1]), (*x.shape[:-2], x.shape[-1])).copy()
+    for place in np.ndindex(x.shape[:-2] if x.size else (0,)):
+        order[place] = scipy.linalg.lapack.dgeqp3(x[place])[1] - 1
+    return order
 
 
 @means(Householder)

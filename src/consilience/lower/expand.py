@@ -19,7 +19,7 @@ from consilience.lower.matrix_equations import expand_banded, expand_riccati, ex
 from consilience.lower.matrix_functions import expand_derivative, expand_matrix_function
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SmallSolve, SortedOrder
 from consilience.lower.structured import expand_block_diagonal, expand_diagonal, expand_kronecker
-from consilience.native.routines.small_systems import LARGEST
+from consilience.native.routines import SMALL
 from consilience.ops import (
     AlteredGradient,
     ArgSort,
@@ -284,7 +284,7 @@ def _solve(node: Node) -> Node:
         half = Node(SolveTriangular(lower=True, transposed=False), factor, b)
         return Node(SolveTriangular(lower=True, transposed=True), factor, half)
     rows = a.static_shape[-1]
-    if a.ndim > 2 and isinstance(rows, int) and rows <= LARGEST:
+    if a.ndim > 2 and isinstance(rows, int) and rows <= SMALL:
         return Node(SmallSolve(), a, b)
     packed, pivots = _lu(a)
     return Node(LUSolve(), packed, pivots, b)

@@ -24,12 +24,13 @@ from consilience.lower.fortran import (
 from consilience.lower.routines import routine
 from consilience.lower.views import static
 from consilience.native.loops import Builder, Value, i32, i64, ptr
-from consilience.native.routines.rotations import LARGEST
+from consilience.native.routines import SMALL
 from consilience.ops.factorisations import (
     LDL,
     LU,
     QR,
     SVD,
+    ColumnOrder,
     ComplexSchur,
     Eig,
     Eigh,
@@ -73,7 +74,7 @@ def _each(b: Builder, loops: ExitStack, batch: Sequence[int], *arrays: tuple[Arg
 
 def _eigh_scratch(node: Node) -> list[tuple[str, int]]:
     _, n, _ = _lengths(node)
-    if n <= LARGEST:
+    if n <= SMALL:
         return []
     vectors = isinstance(node.op, Eigh)
     work = 1 + 6 * n + 2 * n * n if vectors else (2 + BLOCK) * n + 1
@@ -89,7 +90,7 @@ def _eigh(b: Builder, node: Node, sources: Arguments, targets: Arguments) -> Non
     vectors = isinstance(op, Eigh)
     batch, n, _ = _lengths(node)
     (x,), values = sources, targets[0]
-    if n <= LARGEST:
+    if n <= SMALL:
         rows = targets[1].pointer if vectors else values.pointer
         _finite(b, "small_eigen", x.pointer, values.pointer, rows, math.prod(batch), n, int(op.lower), int(vectors))
         return
@@ -222,6 +223,28 @@ def _qr(b: Builder, node: Node, sources: Arguments, targets: Arguments) -> None:
         for q in rest:
             b.call("blas_dorgqr", None, rows, wide, kept, a, rows, tau.pointer, work.pointer, amount, info)
             _native(b, "transpose", a, q, height, m)
+
+
+def _column_order_scratch(node: Node) -> list[tuple[str, int]]:
+    _, m, n = _lengths(node)
+    sizes = (m * n, min(m, n), (n + 1) * BLOCK + 2 * n)
+    return [("int32", n), *(("float64", size) for size in sizes)]
+
+
+@routine(ColumnOrder, _column_order_scratch)
+def _column_order(b: Builder, node: Node, sources: Arguments, targets: Arguments) -> None:
+    """dgeqp3 for the sake of its pivots."""
+    batch, m, n = _lengths(node)
+    (x,), (order, pivots, packed, tau, work) = sources, targets
+    info, rows, columns, amount = b.stack(i32, 1), fortran_int(b, m), fortran_int(b, n), fortran_int(b, work.view.size)
+    with ExitStack() as loops:
+        source, own = _each(b, loops, batch, (x, m * n), (order, n))
+        b.call("memset", ptr, pivots.pointer, b.const(i32, 0), b.const(i64, 4 * n))  # all columns are free
+        if m:
+            _native(b, "transpose", source, packed.pointer, m, n)
+            b.call("blas_dgeqp3", None, rows, columns, packed.pointer, rows, pivots.pointer, tau.pointer,
+                   work.pointer, amount, info)  # fmt: skip
+        _native(b, "column_numbers", pivots.pointer, own, n)
 
 
 @routine(Householder, _qr_scratch)

@@ -27,7 +27,7 @@ from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign,
 from consilience.lower.scalar_code import MEMORY, from_memory, register_type, to_memory
 from consilience.lower.views import View, row_major
 from consilience.native.loops import Builder, Value, f64, i32, i64, ptr
-from consilience.native.routines.small_systems import LARGEST
+from consilience.native.routines import SMALL
 from consilience.ops import ArgReduce, Cholesky, Cumulative, MatMul, SolveTriangular
 
 Routine = Callable[[Builder, Node, Sequence[Argument], Sequence[Argument]], None]
@@ -74,7 +74,7 @@ def _cholesky(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequ
     """Row-major lower is column-major upper: dpotrf with 'U' on the same memory. Small matrices need no library."""
     (x,), (factor,) = sources, targets
     *batch, n, _ = x.view.shape
-    if n <= LARGEST:
+    if n <= SMALL:
         lengths = (b.const(i64, length) for length in (math.prod(batch), n))
         good = b.call("consilience_routine_small_cholesky", i64, x.pointer, factor.pointer, *lengths)
         fail_unless(b, b.cmp("eq", good, b.const(i64, 1)))

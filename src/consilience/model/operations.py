@@ -18,6 +18,7 @@ from consilience.ops.factorisations import (
     LU,
     QR,
     SVD,
+    ColumnOrder,
     ComplexSchur,
     Eig,
     Eigh,
@@ -80,7 +81,7 @@ def _of(node: Node) -> float:
             return _size(node) * _length(node.inputs[0])
         case Solve() | Inverse() | InverseQuadratic() | LogAbsDet() | DetSign() | Det():
             return 2.0 * _size(node.inputs[0]) * _length(node.inputs[0])
-        case LU() | QR() | Householder() | LDL():
+        case LU() | QR() | Householder() | LDL() | ColumnOrder():
             return 2.0 * _size(node.inputs[0]) * _shorter(node.inputs[0])
         case Eigh() | Eigvalsh() | SVD() | SingularValues() | PseudoInverse() | LeastSquares():
             return 15.0 * _size(node.inputs[0]) * _shorter(node.inputs[0])

@@ -118,6 +118,17 @@ class Householder(_Factorisation):
         return _floats((*batch, m, n), (*batch, minimum(m, n)))
 
 
+class ColumnOrder(_Factorisation):
+    """The order p (int64) of columns in which each is the longest of those left, less what lies in those before.
+
+    QR of x[:, p] has a diagonal of R whose sizes descend.
+    """
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        batch, _, n = self.matrix(*inputs)
+        return TensorType("int64", (*batch, n))
+
+
 class Eig(_SquareFactorisation):
     """Eigenvalues and right eigenvectors as columns of a square matrix: real parts, imaginary parts of both.
 

@@ -14,7 +14,7 @@ from consilience.ir.side_tables import describe
 from consilience.ops import Iota, Item
 from consilience.ops.arrangement import take_along_axis
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
-from consilience.ops.factorisations import LDL, LU, QR, Householder, PivotPermutation, real_matrix
+from consilience.ops.factorisations import LDL, LU, QR, ColumnOrder, Householder, PivotPermutation, real_matrix
 from consilience.ops.index import getitem
 from consilience.ops.linalg import batch_shape, cholesky, solve_triangular
 from consilience.ops.shape import broadcast_to, expand_dims, eye, length_of, squeeze
@@ -42,17 +42,22 @@ def qr(
     pivoting: bool = False,
     lwork: int | None = None,
     check_finite: bool = True,
-) -> Node | tuple[Node, Node]:
+) -> Node | tuple[Node, ...]:
     """Q with orthonormal columns and upper triangular R with A = Q R, for A of m rows and n columns.
 
     mode   "full" (or "complete"): Q is m x m, R is m x n. "economic" (or "reduced"): m x k and k x n for k = min(m, n);
            their derivative needs the first k columns of A to be independent. "r": R of "economic" alone. "raw": what
            LAPACK makes, R and below it the vectors of k reflections (m x n), and their factors tau
+
+    With `pivoting` these are factors of A[:, p], and an order p of columns (int64) is the last result: sizes of R's
+    diagonal descend, those behind the rank of A are 0 but for rounding.
     """
     if mode not in _QR_MODES:
         raise ValueError(f"mode must be one of {', '.join(map(repr, _QR_MODES))}, got {mode!r}.")
     if pivoting:
-        raise ValueError("`qr` with pivoting is not offered; singular values (`svd`) tell the rank of a matrix.")
+        order = Node(ColumnOrder(), real_matrix(A, "qr")[0])
+        found = qr(take_along_axis(A, expand_dims(order, order.ndim - 1), -1), mode)
+        return (found, order) if isinstance(found, Node) else (*found, order)
     x, dtype = real_matrix(A, "qr")
     if mode == "r":
         return cast(Node(QR("r"), x), dtype)
@@ -60,7 +65,7 @@ def qr(
     return first, second
 
 
-def qr_full(a: TensorLike) -> Node | tuple[Node, Node]:
+def qr_full(a: TensorLike) -> Node | tuple[Node, ...]:
     """`qr` with mode "full"."""
     return qr(a, "full")
 

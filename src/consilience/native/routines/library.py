@@ -13,6 +13,7 @@ from consilience.native.jit import Library
 from consilience.native.mathematics import LIBRARY
 from consilience.native.routines.matrices import (
     all_finite,
+    column_numbers,
     count_from_zero,
     eigenvectors,
     identity,
@@ -40,6 +41,7 @@ ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
     "argsort": argsort,
     "ordered_key": ordered_key,
     "all_finite": all_finite,
+    "column_numbers": column_numbers,
     "count_from_zero": count_from_zero,
     "distance_from_identity": distance_from_identity,
     "eigenvectors": eigenvectors,

@@ -6,9 +6,8 @@ In: matrices as arrays of their rows one after the other. Out: the same memory c
 from __future__ import annotations
 
 from consilience.native.mathematics import isfinite, sqrt
+from consilience.native.routines import NEARLY
 from consilience.native.typed_python import Array, f64, i32, i64, native, simd
-
-NEARLY = 1.0 - 1e-6
 
 
 @native
@@ -174,6 +173,13 @@ def count_from_zero(numbers: Array[i32], count: i64) -> None:
     """One less of every number."""
     for i in range(count):
         numbers[i] = i64(numbers[i]) - 1
+
+
+@native
+def column_numbers(numbers: Array[i32], order: Array[i64], count: i64) -> None:
+    """Numbers from 1 as numbers from 0; all in order where they are 0, which says that nothing was found."""
+    for i in range(count):
+        order[i] = i64(numbers[i]) - 1 if i64(numbers[i]) > 0 else i
 
 
 @native

@@ -7,11 +7,11 @@ columns. Source: G. Golub and C. Van Loan, "Matrix Computations", section 8.5.
 from __future__ import annotations
 
 from consilience.native.mathematics import divide, isfinite, sqrt
+from consilience.native.routines import SMALL
 from consilience.native.routines.matrices import leading
 from consilience.native.typed_python import Array, f64, i64, native, simd, stack
 
 SIDES = 8
-LARGEST = 8  # rows
 SWEEPS = 40
 NOTHING = 1e-300  # of numbers up to 1: no square root of a square is 0
 DONE = 1e-17
@@ -76,8 +76,8 @@ def small_eigen(
     x: Array[f64], values: Array[f64], vectors: Array[f64], count: i64, n: i64, lower: i64, wanted: i64
 ) -> i64:
     """Eigenvalues, and eigenvectors where `wanted`, of `count` matrices; 1 if all read numbers are finite."""
-    a = stack(f64, SIDES * LARGEST * LARGEST)
-    v = stack(f64, SIDES * LARGEST * LARGEST)
+    a = stack(f64, SIDES * SMALL * SMALL)
+    v = stack(f64, SIDES * SMALL * SMALL)
     scale = stack(f64, SIDES)
     good = 1
     first = 0

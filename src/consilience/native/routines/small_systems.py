@@ -6,10 +6,10 @@ In: matrices of at most eight rows, one after the other. Out: what LAPACK gives,
 from __future__ import annotations
 
 from consilience.native.mathematics import divide, sqrt
+from consilience.native.routines import SMALL
 from consilience.native.typed_python import Array, f64, i64, native, simd, stack
 
 SIDES = 8
-LARGEST = 8  # rows
 
 
 @native
@@ -115,10 +115,10 @@ def substitute(a: Array[f64], pivots: Array[f64], inverse: Array[f64], y: Array[
 @native
 def small_solve(x: Array[f64], right: Array[f64], found: Array[f64], count: i64, n: i64, columns: i64) -> i64:
     """Solutions of `count` systems with so many right sides each; 1 if no pivot is 0."""
-    a = stack(f64, SIDES * LARGEST * LARGEST)
-    pivots = stack(f64, SIDES * LARGEST)
-    inverse = stack(f64, SIDES * LARGEST)
-    y = stack(f64, SIDES * LARGEST)
+    a = stack(f64, SIDES * SMALL * SMALL)
+    pivots = stack(f64, SIDES * SMALL)
+    inverse = stack(f64, SIDES * SMALL)
+    y = stack(f64, SIDES * SMALL)
     good = 1
     first = 0
     while first < count:

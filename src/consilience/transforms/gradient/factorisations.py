@@ -16,7 +16,7 @@ from consilience.errors import MissingRuleError
 from consilience.ir import Node
 from consilience.ir.dimension import minimum
 from consilience.ir.side_tables import describe
-from consilience.native.routines.matrices import NEARLY
+from consilience.native.routines import NEARLY
 from consilience.ops import ArgReduce, Item, Solve, SolveTriangular, apply, cast, cond
 from consilience.ops.arrangement import full_like, take_along_axis
 from consilience.ops.factorisations import (
@@ -24,6 +24,7 @@ from consilience.ops.factorisations import (
     LU,
     QR,
     SVD,
+    ColumnOrder,
     ComplexSchur,
     Eig,
     Eigh,
@@ -345,4 +346,5 @@ def _none(instead: str) -> Callable[[Node, object, Sequence[bool]], Cotangents]:
 pullback_of(Schur)(_none("eigenvalues have one (`eigvals`)"))
 pullback_of(ComplexSchur)(_none("eigenvalues have one (`eigvals`)"))
 pullback_of(Householder)(_none("`qr` in the other modes has one"))
-no_derivative(PivotPermutation, "positions are integers")
+for _positions in (PivotPermutation, ColumnOrder):
+    no_derivative(_positions, "positions are integers")

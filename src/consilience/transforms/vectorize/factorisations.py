@@ -12,6 +12,7 @@ from consilience.ops.factorisations import (
     LU,
     QR,
     SVD,
+    ColumnOrder,
     ComplexSchur,
     Eig,
     Eigh,
@@ -33,6 +34,7 @@ from consilience.transforms.vectorize.table import Operand, batched_form
 @batched_form(SingularValues)
 @batched_form(QR)
 @batched_form(Householder)
+@batched_form(ColumnOrder)
 @batched_form(Eig)
 @batched_form(Eigvals)
 @batched_form(LU)
