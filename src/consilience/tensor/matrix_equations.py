@@ -208,6 +208,8 @@ def solve_toeplitz(
     """y with T y = b for the Toeplitz matrix T of a first column, or of a tuple of first column and first row.
 
     b   a vector, or a matrix of right sides
+
+    The whole matrix is factorised, as a general one.
     """
     column, row = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     return solve(toeplitz(column, row), b)
