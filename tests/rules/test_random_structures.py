@@ -90,6 +90,7 @@ class Growing:
             inner = self.choose(
                 lambda: u @ u.T,
                 lambda: u @ self.leaf(r) @ u.T,
+                lambda: (u * self.vector(r)) @ u.T,
                 lambda: u @ self.given(r, n),
                 lambda: self.number() * (u @ u.T),
                 lambda: -u @ self.given(r, n),

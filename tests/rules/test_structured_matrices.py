@@ -66,6 +66,10 @@ CASES: dict[str, tuple[Callable[[dict[str, Node]], Node], int]] = {
     "det of low rank": (lambda t: la.det(pt.diag(pt.exp(t["d"])) + 2.0 * t["u"] @ t["c"] @ t["u"].T), 2),
     "equal correlations": (lambda t: la.slogdet(pt.eye(12) * pt.exp(t["s"]) + 0.5)[1], 1),
     "normal, low rank": (log_normal(lambda t: pt.diag(pt.exp(t["d"])) + t["u"] @ t["u"].T), 2),
+    "normal, weighted columns": (
+        log_normal(lambda t: pt.diag(pt.exp(t["d"])) + (t["u"] * pt.exp(t["d"][:2])) @ t["u"].T),
+        2,
+    ),
     "normal, outer product": (log_normal(lambda t: pt.diag(pt.exp(t["d"])) + pt.outer(t["w"], t["w"])), 1),
     "diagonal": (lambda t: la.solve(pt.diag(t["d"]), t["y"]) + la.det(pt.diag(t["d"])), 0),
     "inverse of diagonal": (lambda t: la.inv(pt.diag(t["d"])), 0),

@@ -140,7 +140,7 @@ def _matrix(x: Node, name: str, holds: Callable[[Node, str], bool], positive: Si
     if isinstance(op, Cast):
         return is_identity(x) or holds(x.inputs[0], name)
     if isinstance(op, MatMul):
-        return _product(x, name, holds)
+        return _product(x, name, holds, positive)
     if isinstance(op, Elementwise):
         return _elementwise(x, op.function, name, holds, positive)
     return False
@@ -174,7 +174,7 @@ def is_identity(x: Node) -> bool:
     return places == {(0,), (1,)}
 
 
-def _product(x: Node, name: str, holds: Callable[[Node, str], bool]) -> bool:
+def _product(x: Node, name: str, holds: Callable[[Node, str], bool], positive: Sign) -> bool:
     a, b = x.inputs
     if a.ndim < 2 or b.ndim < 2:
         return False
@@ -193,7 +193,19 @@ def _product(x: Node, name: str, holds: Callable[[Node, str], bool]) -> bool:
             return holds(a.inputs[1], name)
         if isinstance(b.op, MatMul) and b.inputs[1].ndim >= 2 and mirrored(a, b.inputs[1]):
             return holds(b.inputs[0], name)
+        return _weighted(a, b, name, positive)
     return False
+
+
+def _weighted(a: Node, b: Node, name: str, positive: Sign) -> bool:
+    """Whether a is B c and b is B' for one positive number c per column of B."""
+    if not (isinstance(a.op, Elementwise) and a.op.function == "mul"):
+        return False
+    whole = [i for i in a.inputs if i.ndim >= 2 and i.static_shape[-2] != 1]
+    weights = [i for i in a.inputs if i.ndim < 2 or i.static_shape[-2] == 1]
+    if len(whole) != 1 or not mirrored(whole[0], b):
+        return False
+    return name == "symmetric" or all(positive(i) is True for i in weights)
 
 
 def mirrored(a: Node, b: Node) -> bool:
