@@ -20,6 +20,7 @@ NAMES = [
     "threads",
     "memory",
     "vectormath",
+    "structure",
     "linear_algebra",
     "monitor",
     "decisions",

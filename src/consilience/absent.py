@@ -18,11 +18,6 @@ _GROUPS: Final = {
     "Fourier transforms come later": "fft rfft irfft",
     "sparse matrices come later; index arrays and `.inc` do what sums by group need": "sparse",
     "convolutions come later; `pt.matmul` and slices are there": "convolve convolve1d convolve2d signal nnet",
-    """`pt.linalg` has cholesky, qr, lu, ldl, eigh, eig, svd, schur, pinv, lstsq, solve, solve_triangular, inv, det,
-    slogdet, norm and matrix_power; equations of matrices and their functions come later""": """
-        expm solve_continuous_lyapunov solve_discrete_are solve_discrete_lyapunov solve_lyapunov solve_sylvester
-        tridiagonal_lu_factor tridiagonal_lu_solve
-    """,
     """more special functions come later; gammaln, betaln, digamma, trigamma, gammainc, betainc and their inverses,
     erf, erfinv, ndtri and their kin are there""": """
         polygamma iv ive i0 i1 j0 j1 jv kv kve kn hyp2f1 owens_t factorial poch beta gamma gammal gammau chi2sf

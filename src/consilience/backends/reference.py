@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import factorisations as factorisations  # enters its rows
+from consilience.backends import matrix_equations as matrix_equations  # enters its rows
+from consilience.backends import structured as structured  # enters its rows
 from consilience.backends.callback import Callback
 from consilience.backends.meanings import MEANINGS, failed, means
 from consilience.backends.shapes import Lengths, bind_computed, bind_lengths, check_shape_constraints, static_shape

@@ -16,6 +16,7 @@ from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, prom
 from consilience.ops.index import getitem
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import Iota, broadcast_to, expand_dims, reshape, squeeze, transpose
+from consilience.ops.structured import DiagonalMatrix
 
 
 def _pair(a: Dim, b: Dim, reason: str) -> tuple[ShapeConstraint, ...]:
@@ -342,6 +343,8 @@ def diagonal(value: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -
         raise ShapeError(f"`diagonal` needs two different axes, got {axis1} and {axis2} of {describe(x)}.")
     x = transpose(x, [*(i for i in range(x.ndim) if i not in (first, second)), first, second])
     *lead, rows, columns = x.static_shape
+    if not offset and isinstance(x.op, DiagonalMatrix):
+        return x.inputs[0]
     below, right = max(-offset, 0), max(offset, 0)
     length = maximum(minimum(rows - below, columns - right), 0)
     if isinstance(rows, int) and isinstance(columns, int) and rows and columns:  # every (columns + 1)st element

@@ -24,10 +24,27 @@ from consilience.ops.linalg import tensordot as tensordot
 from consilience.ops.linalg import trace as trace
 from consilience.ops.shape import expand_dims, eye, reshape, squeeze
 from consilience.tensor.keywords import export, missing
+from consilience.tensor.matrix_equations import solve_banded as solve_banded
+from consilience.tensor.matrix_equations import solve_by_diagonals
+from consilience.tensor.matrix_equations import solve_continuous_are as solve_continuous_are
+from consilience.tensor.matrix_equations import solve_continuous_lyapunov as solve_continuous_lyapunov
+from consilience.tensor.matrix_equations import solve_discrete_are as solve_discrete_are
+from consilience.tensor.matrix_equations import solve_discrete_lyapunov as solve_discrete_lyapunov
+from consilience.tensor.matrix_equations import solve_lyapunov as solve_lyapunov
+from consilience.tensor.matrix_equations import solve_sylvester as solve_sylvester
+from consilience.tensor.matrix_equations import solve_toeplitz as solve_toeplitz
+from consilience.tensor.matrix_equations import tridiagonal_lu_factor as tridiagonal_lu_factor
+from consilience.tensor.matrix_equations import tridiagonal_lu_solve as tridiagonal_lu_solve
+from consilience.tensor.matrix_functions import expm as expm
+from consilience.tensor.matrix_functions import logm as logm
+from consilience.tensor.matrix_functions import sqrtm as sqrtm
 from consilience.tensor.products import block_diag as block_diag
 from consilience.tensor.products import kron as kron
 from consilience.tensor.products import matrix_dot as matrix_dot
+from consilience.tensor.products import matvec as matvec
+from consilience.tensor.products import multi_dot as multi_dot
 from consilience.tensor.products import vecdot as vecdot
+from consilience.tensor.products import vecmat as vecmat
 from consilience.tensor.singular_values import cond as cond
 from consilience.tensor.singular_values import lstsq as lstsq
 from consilience.tensor.singular_values import matrix_rank as matrix_rank
@@ -35,6 +52,9 @@ from consilience.tensor.singular_values import norm as norm
 from consilience.tensor.singular_values import pinv as pinv
 from consilience.tensor.singular_values import svd as svd
 from consilience.tensor.singular_values import svdvals as svdvals
+from consilience.tensor.special_matrices import circulant as circulant
+from consilience.tensor.special_matrices import hankel as hankel
+from consilience.tensor.special_matrices import toeplitz as toeplitz
 from consilience.tensor.spectra import eig as eig
 from consilience.tensor.spectra import eigh as eigh
 from consilience.tensor.spectra import eigvals as eigvals
@@ -55,8 +75,8 @@ matrix_inverse = inv
 
 _ASSUMPTIONS = {
     "pos": "pos", "positive definite": "pos", "lower triangular": "lower", "upper triangular": "upper", "gen": "gen",
-    "general": "gen", "sym": "gen", "symmetric": "gen", "her": "gen", "hermitian": "gen", "diagonal": "gen",
-    "tridiagonal": "gen", "banded": "gen",
+    "general": "gen", "sym": "gen", "symmetric": "gen", "her": "gen", "hermitian": "gen", "diagonal": "diagonal",
+    "tridiagonal": "tridiagonal", "banded": "gen",
 }  # fmt: skip
 
 
@@ -91,7 +111,9 @@ def solve(
 ) -> Node:
     """y with a y = b, or a' y = b where `transposed`.
 
-    assume_a   what a is: "pos" and triangular matrices are solved as such, any other as general ones
+    assume_a   what a is. "pos", "lower triangular", "upper triangular", "diagonal" and "tridiagonal" matrices are
+               solved as such; of the last four only these elements are read. Others ("gen", "sym", "her", and "banded",
+               for which `solve_banded` is there) are read whole, whatever `lower` says
     b_ndim     rank of one right side: 1 a vector, 2 a matrix; None takes b's own rank, up to 2
     """
     if assume_a not in _ASSUMPTIONS:
@@ -101,8 +123,17 @@ def solve(
         return solve_triangular(a, b, trans=int(transposed), lower=kind == "lower", b_ndim=b_ndim)
     matrix = linalg.matrix_transpose(a) if transposed and kind == "gen" else a
     right, vectors = _columns(b, b_ndim)
+    if kind in ("diagonal", "tridiagonal"):
+        return _solve_by_diagonals(as_tensor(matrix), right, kind == "tridiagonal", transposed, vectors)
     result = linalg.solve(matrix, right, kind)
     return squeeze(result, -1) if vectors else result
+
+
+def _solve_by_diagonals(a: Node, b: Node, tridiagonal: bool, transposed: bool, vectors: bool) -> Node:
+    flat = b.ndim == 1
+    turned = linalg.matrix_transpose(a) if transposed else a
+    result = solve_by_diagonals(turned, expand_dims(b, 1) if flat else b, tridiagonal)
+    return squeeze(result, -1) if vectors or flat else result
 
 
 def solve_triangular(
@@ -196,8 +227,11 @@ if not TYPE_CHECKING:  # type checkers know by themselves what is not there
 
 export(
     globals(),
-    "block_diag cho_factor cond det diagonal eig eigh eigvals eigvalsh inv kron ldl lstsq lu lu_factor lu_solve matmul "
-    "matrix_dot matrix_inverse matrix_rank matrix_transpose norm ordqz outer pinv pivot_to_permutation qr qr_full qz "
-    "schur slogdet svd svdvals tensordot trace vecdot",
+    "block_diag cho_factor circulant cond det diagonal eig eigh eigvals eigvalsh expm hankel inv kron ldl logm "
+    "lstsq lu lu_factor lu_solve matmul matrix_dot matrix_inverse matrix_rank matrix_transpose matvec multi_dot "
+    "norm ordqz outer pinv pivot_to_permutation qr qr_full qz schur slogdet solve_banded solve_continuous_are "
+    "solve_continuous_lyapunov solve_discrete_are solve_discrete_lyapunov solve_lyapunov solve_sylvester "
+    "solve_toeplitz sqrtm svd svdvals tensordot toeplitz trace tridiagonal_lu_factor tridiagonal_lu_solve vecdot "
+    "vecmat",
     wrap=True,
 )

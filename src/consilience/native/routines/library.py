@@ -28,6 +28,7 @@ from consilience.native.routines.matrices import (
     unpack_ldl,
     upper_rows,
 )
+from consilience.native.routines.roots import distance_from_identity, root_of_block
 from consilience.native.routines.rotations import small_eigen
 from consilience.native.routines.small_systems import small_cholesky, small_solve
 from consilience.native.routines.sorting import argsort, ordered_key
@@ -42,6 +43,7 @@ ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
     "all_finite": all_finite,
     "column_numbers": column_numbers,
     "count_from_zero": count_from_zero,
+    "distance_from_identity": distance_from_identity,
     "eigenvectors": eigenvectors,
     "identity": identity,
     "join_complex": join_complex,
@@ -49,6 +51,7 @@ ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
     "orient_factors": orient_factors,
     "orient_rows": orient_rows,
     "permutation": permutation,
+    "root_of_block": root_of_block,
     "split_complex": split_complex,
     "transpose": transpose,
     "triangle_finite": triangle_finite,

@@ -7,10 +7,12 @@ from consilience.transforms.gradient import (
     factorisations,
     index,
     linalg,
+    matrix_equations,
     reduce,
     scalar,
     scan,
     shape,
+    structured,
 )
 from consilience.transforms.gradient.derived import (
     connected,
@@ -25,7 +27,8 @@ from consilience.transforms.gradient.derived import (
 from consilience.transforms.gradient.table import NO_DERIVATIVE, PULLBACKS, SCALAR_PULLBACKS, missing
 
 __all__ = [
-    "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "call", "collective", "connected", "control", "factorisations",
-    "gradient", "hessian", "hessian_vector_product", "index", "jacobian", "linalg", "missing", "pullback",
-    "pushforward", "reduce", "scalar", "scan", "shape", "value_and_gradient",
+    "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "call", "collective", "connected", "control",
+    "factorisations", "gradient", "hessian", "hessian_vector_product", "index", "jacobian", "linalg",
+    "matrix_equations", "missing", "pullback", "pushforward", "reduce", "scalar", "scan", "shape", "structured",
+    "value_and_gradient",
 ]  # fmt: skip
