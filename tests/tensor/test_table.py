@@ -91,7 +91,7 @@ DEVIATIONS = {
 NO_DERIVATIVE = {
     name: places
     for places, names in {
-        (0,): "trigamma tri_gamma gammainc gammaincc gammaincinv gammainccinv",
+        (0,): ("trigamma tri_gamma gammainc gammaincc gammaincinv gammainccinv iv ive jv kn kv kve yv expn"),
         (0, 1): "betainc betaincinv betainccinv",
     }.items()
     for name in names.split()

@@ -153,16 +153,12 @@ derivative(
     _twice("hyp2f1"),
     _twice("hyp2f1"),
     _twice("hyp2f1"),
-    lambda g, y, a, b, c, z: (
-        g * (b / c * (_next("hyp2f1", a, b, c, z) + a * _next("hyp2f1_slope_a", a, b, c, z)))
-    ),
+    lambda g, y, a, b, c, z: g * (b / c * (_next("hyp2f1", a, b, c, z) + a * _next("hyp2f1_slope_a", a, b, c, z))),
 )
 derivative(
     "hyp2f1_slope_c",
     _twice("hyp2f1"),
     _twice("hyp2f1"),
     _twice("hyp2f1"),
-    lambda g, y, a, b, c, z: (
-        g * (a * b / c * (_next("hyp2f1_slope_c", a, b, c, z) - _next("hyp2f1", a, b, c, z) / c))
-    ),
+    lambda g, y, a, b, c, z: g * (a * b / c * (_next("hyp2f1_slope_c", a, b, c, z) - _next("hyp2f1", a, b, c, z) / c)),
 )
