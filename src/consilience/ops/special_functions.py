@@ -1,7 +1,7 @@
 """What Bessel and hypergeometric functions mean, beyond the range of SciPy's: its functions completed in NumPy.
 
-In: float64 arrays of one broadcast shape each. Out: values, and slopes that no closed form leads to. Outside: machine code,
-and derivatives by formula.
+In: float64 arrays. Out: values, and slopes that no closed form leads to. Outside: machine code, and derivatives by
+formula.
 """
 
 from __future__ import annotations
@@ -20,6 +20,13 @@ SMALL = 1e-290  # arguments below which SciPy's Bessel functions give 0 or infin
 TERMS = 1_000_000
 
 
+def _scipy() -> Any:
+    """scipy.special, imported when first used."""
+    import scipy.special
+
+    return scipy.special
+
+
 def _debye(v: Array, x: Array, sign: float) -> tuple[Array, Array, Array]:
     """Exponent of the scaled function, algebraic part over its constant, logarithmic slope (DLMF 10.41)."""
     s = np.hypot(v, x)
@@ -32,7 +39,7 @@ def _debye(v: Array, x: Array, sign: float) -> tuple[Array, Array, Array]:
 
 
 def _first_kind(name: str, v: Array, x: Array) -> Array:
-    import scipy.special as special
+    special = _scipy()
 
     whole = v == np.floor(v)
     order, size = np.where(whole | (np.abs(v) < SMALL), np.abs(v), v), np.abs(x)
@@ -56,7 +63,7 @@ def _first_kind(name: str, v: Array, x: Array) -> Array:
 
 
 def _second_kind(name: str, v: Array, x: Array) -> Array:
-    import scipy.special as special
+    special = _scipy()
 
     order = np.abs(v)
     exponent, factor, slope = _debye(order, x, -1.0)
@@ -95,7 +102,7 @@ def i1(x: Array) -> Array:
 
 def expn(n: Array, x: Array) -> Array:
     """E_n(x); NaN unless n is whole and not negative."""
-    import scipy.special as special
+    special = _scipy()
 
     with np.errstate(all="ignore"):
         n, x = np.broadcast_arrays(n, x)
@@ -108,14 +115,14 @@ def expn(n: Array, x: Array) -> Array:
 
 def sine_integral(x: Array) -> Array:
     """Si(x)."""
-    import scipy.special as special
+    special = _scipy()
 
     return np.asarray(special.sici(x)[0])
 
 
 def cosine_integral(x: Array) -> Array:
     """Ci(|x|)."""
-    import scipy.special as special
+    special = _scipy()
 
     return np.asarray(special.sici(x)[1])
 
@@ -148,12 +155,15 @@ def _series(ratio: Ratio, *arguments: Array) -> tuple[Array, Array]:
 
 def _reachable(z: Array, *parameters: Array) -> Array:
     """Where a series ends in time, and its parameters are not so great that whole numbers do not change them."""
-    return (z < 1 - 4e-5) & np.all([np.abs(p) < 1e15 for p in parameters], axis=0)
+    inside: Array = z < 1 - 4e-5
+    for parameter in parameters:
+        inside = inside & (np.abs(parameter) < 1e15)
+    return inside
 
 
 def hyp2f1(a: Array, b: Array, c: Array, z: Array) -> Array:
     """F(a, b; c; z) by SciPy; for parameters greater than 10, where it loses its digits, from the series for z < 1."""
-    import scipy.special as special
+    special = _scipy()
 
     with np.errstate(all="ignore"):
         a, b, c, z = np.broadcast_arrays(a, b, c, z)
@@ -200,8 +210,8 @@ def hyp2f1_slope(place: str) -> Callable[[Array, Array, Array, Array], Array]:
 
 
 def hyp1f1(a: Array, b: Array, z: Array) -> Array:
-    """M(a, b, z) for z up to 1e6 and parameters up to 1e5 in size; beyond, SciPy's loops do not end: infinity or NaN."""
-    import scipy.special as special
+    """M(a, b, z) for |z| up to 1e6 and parameters up to 1e5; beyond, SciPy's loops do not end: infinity or NaN."""
+    special = _scipy()
 
     with np.errstate(all="ignore"):
         a, b, z = np.broadcast_arrays(a, b, z)

@@ -1,8 +1,8 @@
 """Gauss's and Kummer's hypergeometric functions, hyp2f1 and hyp1f1, and their slopes in the parameters.
 
-In: float64 values. Out: hyp2f1 from its series, directly or after Pfaff's transformation (DLMF 15.8.1), where SciPy loses
-digits; the slopes from the series of their terms' slopes. Where terms cancel to fewer than 8 digits, and where a
-million of them do not suffice (slopes for z above 1 - 4e-5 or below -2e4, of hyp1f1 beyond 1400), the result is NaN.
+In: float64 values. Out: hyp2f1 from its series, directly or after Pfaff's transformation (DLMF 15.8.1), where SciPy
+loses digits; the slopes from the series of their terms' slopes. The result is NaN where terms cancel to fewer than 8
+digits, and where a million of them do not suffice (slopes for z above 1 - 4e-5 or below -2e4, of hyp1f1 beyond 1400).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from consilience.native.vectormath.exponential import exponential
 from consilience.native.vectormath.hyperbolic import arcsinh
 from consilience.native.vectormath.incomplete import Cell, lane_by_lane
-from consilience.native.vectormath.notation import Lanes, choose, polynomial, total
+from consilience.native.vectormath.notation import Lanes, choose, fma, polynomial, total
 from consilience.native.vectormath.power import pow
 from consilience.native.vectormath.scipy_function import scipy_value
 
@@ -59,6 +59,14 @@ class Debye(NamedTuple):
     slope: Lanes
 
 
+def _double_sum(rows: list[list[float]], q: Lanes, inverse: Lanes) -> Lanes:
+    """Sum of rows[k][j] q**j inverse**k."""
+    sum = polynomial(q, rows[-1])
+    for row in reversed(rows[:-1]):
+        sum = fma(sum, inverse, polynomial(q, row))
+    return sum
+
+
 def _debye(v: Lanes, x: Lanes, second_kind: bool) -> Debye:
     larger, smaller = choose(v > x, v, x), choose(v > x, x, v)
     ratio = smaller / larger
@@ -66,8 +74,7 @@ def _debye(v: Lanes, x: Lanes, second_kind: bool) -> Debye:
     share = v / s
     q = share * share
     inverse = (-1.0 if second_kind else 1.0) / s
-    sum = polynomial(inverse, [polynomial(q, row) if len(row) > 1 else q.constant(row[0]) for row in SUMS])
-    change = polynomial(inverse, [polynomial(q, row) if len(row) > 1 else q.constant(row[0]) for row in SLOPES])
+    sum, change = _double_sum(SUMS, q, inverse), _double_sum(SLOPES, q, inverse)
     difference = v * (v / (s + x))  # s - x
     angle = x.of(arcsinh(x.builder, (v / x).value, fused=x.fused))
     exponent = difference - v * angle
@@ -120,7 +127,7 @@ def _first_kind(v: Lanes, x: Lanes, scaled: bool) -> Lanes:
     def near() -> None:
         result.set(scipy_value("ive" if scaled else "iv", order, size))
 
-    with b.if_(_is_large(abs(v), size).value):
+    with b.if_((_is_large(abs(v), size) & ((order >= 0.0) | (size >= TINY))).value):
         parts = _debye(abs(v), size, False)
         with b.if_(((order >= 0.0) | (parts.exponent + size > NEGLIGIBLE)).value):
             growth = size.constant(0.0) if scaled else size
@@ -167,7 +174,7 @@ def _first_slope(v: Lanes, x: Lanes) -> Lanes:
     size = abs(x)
     value = _first_kind(v, size, True)
     result = Cell(x.constant(math.nan))
-    with b.if_(_is_large(abs(v), size).value):
+    with b.if_((_is_large(abs(v), size) & (size >= TINY)).value):
         parts = _debye(abs(v), size, False)
         result.set(choose(value.equals(0.0), 0.0, value * parts.slope))
     with b.else_():

@@ -1,7 +1,7 @@
 """Functions whose best code is SciPy's own, called lane after lane.
 
-In: the name of a C function of `scipy.special.cython_special`. Out: the function for vectors of any width. Outside: where
-the address comes from (`native/scipy_special`).
+In: the name of a C function of `scipy.special.cython_special`. Out: the function for vectors of any width. Outside:
+where the address comes from (`native/scipy_special`).
 """
 
 from __future__ import annotations

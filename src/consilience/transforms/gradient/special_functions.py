@@ -1,7 +1,7 @@
 """Pullbacks of Bessel functions, integral functions and hypergeometric functions.
 
-As in `scalar`: `g` is the cotangent of the result `y`. Derivatives in orders of Bessel functions are not known here; those in
-parameters of hypergeometric functions are functions of their own, which have a derivative in the argument.
+As in `scalar`: `g` is the cotangent of the result `y`. Derivatives in orders of Bessel functions are not known here;
+those in parameters of hypergeometric functions are functions of their own, which have a derivative in the argument.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _dawson(g: Node, y: Node, x: Node) -> Node:
     """1 - 2 x y, far out by its asymptotic series (DLMF 7.12.1)."""
     far = apply("gt", apply("abs", x), 30.0)
     u = 0.5 / apply("square", where(far, x, 30.0))
-    series = 1.0
+    series: Node | float = 1.0
     for k in range(8, 1, -1):
         series = 1.0 + (2 * k - 1) * u * series
     return g * where(far, -u * series, 1.0 - 2.0 * x * y)
@@ -88,7 +88,7 @@ def _dilogarithm(g: Node, y: Node, x: Node) -> Node:
     t = x - 1.0
     near = apply("lt", apply("abs", t), 0.01)
     close = where(near, t, 0.0)
-    series = 1.0 / 9.0
+    series: Node | float = 1.0 / 9.0
     for k in range(8, 0, -1):
         series = 1.0 / k - close * series
     return g * where(near, -series, apply("log", where(near, 2.0, x)) / where(near, 1.0, -t))
