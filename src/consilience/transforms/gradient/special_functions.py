@@ -75,10 +75,10 @@ def _exponential_integral(g: Node, y: Node, n: Node, x: Node) -> Node:
 
 def _dawson(g: Node, y: Node, x: Node) -> Node:
     """1 - 2 x y, far out by its asymptotic series (DLMF 7.12.1)."""
-    far = apply("gt", apply("abs", x), 30.0)
-    u = 0.5 / apply("square", where(far, x, 30.0))
+    far = apply("gt", apply("abs", x), 12.0)
+    u = 0.5 / apply("square", where(far, x, 12.0))
     series: Node | float = 1.0
-    for k in range(8, 1, -1):
+    for k in range(14, 1, -1):
         series = 1.0 + (2 * k - 1) * u * series
     return g * where(far, -u * series, 1.0 - 2.0 * x * y)
 
