@@ -117,6 +117,19 @@ def _slope_of_first_kind(v: mp.mpf, x: mp.mpf) -> mp.mpf:
         return ((mp.besseli(v - 1, x) + mp.besseli(v + 1, x)) / 2 - mp.besseli(v, x)) * mp.exp(-x)
 
 
+def _slope_of_i0e(x: mp.mpf) -> mp.mpf:
+    if abs(x) > 200:
+        u = 1 / x
+        return (
+            -(x ** mp.mpf(-1.5))
+            / mp.sqrt(2 * mp.pi)
+            * sum(
+                mp.rf(mp.mpf(1) / 2, k) ** 2 / (mp.factorial(k) * 2**k) * (k + mp.mpf(1) / 2) * u**k for k in range(40)
+            )
+        )
+    return mp.sign(x) * _slope_of_first_kind(mp.mpf(0), abs(x))
+
+
 def _slope_of_second_kind(v: mp.mpf, x: mp.mpf) -> mp.mpf:
     with mp.workdps(60):
         return (mp.besselk(v, x) - (mp.besselk(v - 1, x) + mp.besselk(v + 1, x)) / 2) * mp.exp(x)
@@ -517,6 +530,7 @@ CASES = [
     Case("i0", 4.0, (join(uniform(-8, 8, 200), uniform(-40, 40, 100), uniform(-713, 713, 100)),), _unscaled(0)),
     Case("i1", 4.0, (join(uniform(-8, 8, 200), uniform(-40, 40, 100), uniform(-713, 713, 100)),), _unscaled(1)),
     Case("ive", ONE_DIGIT_LESS, _orders(), _of_first_kind(True), "relative"),
+    Case("i0e_slope", 200.0, (join(uniform(-8, 8, 100), uniform(-100, 100, 100), powers(1, 300, 60)),), _slope_of_i0e),
     Case("iv", ONE_DIGIT_LESS, _orders(600.0), _of_first_kind(False), "relative"),
     Case("kve", ONE_DIGIT_LESS, _orders(), _of_second_kind(True), "relative"),
     Case("kv", ONE_DIGIT_LESS, _orders(600.0), _of_second_kind(False), "relative"),

@@ -196,6 +196,7 @@ row("ndtri", 1, special("ndtri"), domain=(UNIT,))
 row("log_ndtr", 1, special("log_ndtr"))
 row("i0", 1, in_double_precision(special_functions.i0))
 row("i0e", 1, special("i0e"))
+row("i0e_slope", 1, in_double_precision(special_functions.i0e_slope))
 row("i1", 1, in_double_precision(special_functions.i1))
 row("i1e", 1, special("i1e"))
 for _name in ("iv", "ive", "ive_slope", "kv", "kve", "kve_slope"):

@@ -95,6 +95,12 @@ def i0(x: Array) -> Array:
     return modified_bessel("iv")(np.zeros((), x.dtype), x)
 
 
+def i0e_slope(x: Array) -> Array:
+    """The derivative of I_0(x) exp(-|x|), 0 at 0."""
+    slope = modified_bessel("ive_slope")(np.zeros((), x.dtype), np.abs(x))
+    return np.where(x == 0, 0.0, -np.copysign(np.abs(slope), x))
+
+
 def i1(x: Array) -> Array:
     """I_1(x), likewise."""
     return modified_bessel("iv")(np.ones((), x.dtype), x)

@@ -19,8 +19,8 @@ from consilience.ops.scalar import DRAWS, TABLE
 _ELSEWHERE: Final = {
     "pow", "round", "where", "logaddexp", "fold_in", "poisson_quantile", "binomial_quantile",
     "negative_binomial_quantile", "beta_binomial_cdf", "beta_binomial_quantile", "log1p_square",
-    "ive_slope", "kve_slope", "sine_integral", "cosine_integral", "hyp1f1_slope_a", "hyp1f1_slope_b", "hyp2f1_slope_a",
-    "hyp2f1_slope_c",
+    "i0e_slope", "ive_slope", "kve_slope", "sine_integral", "cosine_integral", "hyp1f1_slope_a", "hyp1f1_slope_b",
+    "hyp2f1_slope_a", "hyp2f1_slope_c",
     "complex", "modulus", "real", "imag", "angle", "conj", *DRAWS,
 }  # fmt: skip
 

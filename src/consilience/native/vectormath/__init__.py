@@ -102,6 +102,7 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("hyp2f1_slope_c", hypergeometric.hyp2f1_slope_c, 4),
         _row("i0", bessel.i0),
         _row("i0e", bessel.i0e),
+        _row("i0e_slope", bessel.i0e_slope),
         _row("i1", bessel.i1),
         _row("i1e", bessel.i1e),
         _row("iv", modified_bessel.iv, 2),

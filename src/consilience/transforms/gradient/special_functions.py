@@ -7,6 +7,7 @@ those in parameters of hypergeometric functions are functions of their own, whic
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 
 from consilience.ir import Node
@@ -30,17 +31,36 @@ def _difference(name: str, v: Node, x: Node) -> Node:
     return 0.5 * (apply(name, v - 1.0, x) - apply(name, v + 1.0, x))
 
 
-def _over(y: Node, x: Node, at_zero: float) -> Node:
-    """y / x, where it is finite at 0."""
-    zero = eq(x, 0.0)
-    return where(zero, at_zero, y / where(zero, 1.0, x))
+def _over(y: Node, x: Node, series: Sequence[float], decay: bool = False) -> Node:
+    """y / x of an odd y, within 1 by its series in x**2 (over exp(|x|) with `decay`), whose slopes do not cancel."""
+    near = apply("lt", apply("abs", x), 1.0)
+    close = where(near, x, 0.0)
+    square = apply("square", close)
+    quotient: Node | float = series[-1]
+    for coefficient in reversed(series[:-1]):
+        quotient = coefficient + square * quotient
+    if decay:
+        quotient = quotient * apply("exp", -apply("abs", close))
+    return where(near, quotient, y / where(near, 1.0, x))
+
+
+_TERMS = range(10)
+_FIRST = [0.5 * 0.25**k / (math.factorial(k) * math.factorial(k + 1)) for k in _TERMS]  # of I_1(x) / x
+_FIRST_SIGNED = [(-1) ** k * c for k, c in enumerate(_FIRST)]  # of J_1(x) / x
+_SINE = [(-1) ** k / math.factorial(2 * k + 1) for k in _TERMS]
+
+
+def _excess(x: Node) -> Node:
+    """i0e(x) - |i1e(x)|, which does not cancel far out."""
+    return where(eq(x, 0.0), 1.0, -apply("sign", x) * apply("i0e_slope", x))
 
 
 # Modified Bessel functions (DLMF 10.29), also over exp(|x|) and times exp(x).
 derivative("i0", lambda g, y, x: g * apply("i1", x))
-derivative("i1", lambda g, y, x: g * (apply("i0", x) - _over(y, x, 0.5)))
-derivative("i0e", lambda g, y, x: g * (apply("i1e", x) - apply("sign", x) * y))
-derivative("i1e", lambda g, y, x: g * (apply("i0e", x) - apply("sign", x) * y - _over(y, x, 0.5)))
+derivative("i1", lambda g, y, x: g * (apply("i0", x) - _over(y, x, _FIRST)))
+derivative("i0e", lambda g, y, x: g * apply("i0e_slope", x))
+derivative("i1e", lambda g, y, x: g * (_excess(x) - _over(y, x, _FIRST, decay=True)))
+derivative("i0e_slope", lambda g, y, x: g * (2.0 * _excess(x) - _over(apply("i1e", x), x, _FIRST, decay=True)))
 derivative("iv", _order("iv"), lambda g, y, v, x: g * _mean("iv", v, x))
 derivative("ive", _order("ive"), lambda g, y, v, x: g * apply("ive_slope", v, x))
 derivative(
@@ -58,7 +78,7 @@ derivative("kve_slope", _order("kve"), lambda g, y, v, x: g * (y - _mean("kve_sl
 
 # Bessel functions of the first and the second kind (DLMF 10.6).
 derivative("j0", lambda g, y, x: -g * apply("j1", x))
-derivative("j1", lambda g, y, x: g * (apply("j0", x) - _over(y, x, 0.5)))
+derivative("j1", lambda g, y, x: g * (apply("j0", x) - _over(y, x, _FIRST_SIGNED)))
 derivative("jv", _order("jv"), lambda g, y, v, x: g * _difference("jv", v, x))
 derivative("y0", lambda g, y, x: -g * apply("y1", x))
 derivative("y1", lambda g, y, x: g * (apply("y0", x) - y / x))
@@ -97,7 +117,7 @@ def _dilogarithm(g: Node, y: Node, x: Node) -> Node:
 derivative("exp1", lambda g, y, x: -g * (apply("exp", -x) / x))
 derivative("expi", lambda g, y, x: g * (apply("exp", x) / x))
 derivative("expn", unknown("expn with respect to its order", "the order is a whole number."), _exponential_integral)
-derivative("sine_integral", lambda g, y, x: g * _over(apply("sin", x), x, 1.0))
+derivative("sine_integral", lambda g, y, x: g * _over(apply("sin", x), x, _SINE))
 derivative("cosine_integral", lambda g, y, x: g * (apply("cos", x) / x))
 derivative("dawsn", _dawson)
 derivative("spence", _dilogarithm)
