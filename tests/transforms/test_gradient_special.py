@@ -17,11 +17,12 @@ from consilience.ir import tensor_input
 from consilience.transforms.gradient import gradient
 
 Array = npt.NDArray[np.float64]
+POINTS = 16
 RNG = np.random.default_rng(20261123)
 
 
 def uniform(low: float, high: float) -> Array:
-    return RNG.uniform(low, high, 24)
+    return RNG.uniform(low, high, POINTS)
 
 
 def powers(low: float, high: float) -> Array:
@@ -42,14 +43,14 @@ CASES: list[tuple[str, int, tuple[Array, ...], Callable[..., mp.mpf], bool]] = [
     ("i0", 0, (uniform(-30, 30),), lambda x: mp.besseli(0, x), False),
     ("i1", 0, (uniform(-30, 30),), lambda x: mp.besseli(1, x), False),
     ("i1", 0, (powers(-6, 1),), lambda x: mp.besseli(1, x), False),
-    ("i0e", 0, (powers(-6, 4),), lambda x: mp.besseli(0, x) * mp.exp(-x), False),
+    ("i0e", 0, (powers(-6, 3),), lambda x: mp.besseli(0, x) * mp.exp(-x), False),
     ("i1e", 0, (powers(-6, 3),), lambda x: mp.besseli(1, x) * mp.exp(-x), False),
     ("iv", 1, (ORDERS, np.minimum(FAR, 600)), mp.besseli, False),
     ("ive", 1, (ORDERS, FAR), lambda v, x: mp.besseli(v, x) * mp.exp(-x), False),
     ("k0", 0, (powers(-10, 2),), lambda x: mp.besselk(0, x), False),
     ("k1", 0, (powers(-10, 2),), lambda x: mp.besselk(1, x), False),
-    ("k0e", 0, (powers(-10, 4),), lambda x: mp.besselk(0, x) * mp.exp(x), False),
-    ("k1e", 0, (powers(-10, 4),), lambda x: mp.besselk(1, x) * mp.exp(x), False),
+    ("k0e", 0, (powers(-10, 3),), lambda x: mp.besselk(0, x) * mp.exp(x), False),
+    ("k1e", 0, (powers(-10, 3),), lambda x: mp.besselk(1, x) * mp.exp(x), False),
     ("kv", 1, (ORDERS, np.minimum(FAR, 600) + 0.3), mp.besselk, False),
     ("kve", 1, (ORDERS, FAR + 0.3), lambda v, x: mp.besselk(v, x) * mp.exp(x), False),
     ("j0", 0, (uniform(-30, 30),), lambda x: mp.besselj(0, x), True),
@@ -88,7 +89,7 @@ def test_slopes_are_those_of_many_digits(
     record_property: Callable[[str, object], None],
 ) -> None:
     """In the argument to the second order, in parameters of hypergeometric functions to the first."""
-    nodes = [tensor_input("float64", (24,)) for _ in points]
+    nodes = [tensor_input("float64", (POINTS,)) for _ in points]
     result = (INTEGRALS.get(name) or getattr(pt.special, name))(*nodes)
     if order == 2 and name.startswith("hyp") and place < len(points) - 1:
         (slope,) = gradient(result.sum(), [nodes[place]])
@@ -101,7 +102,7 @@ def test_slopes_are_those_of_many_digits(
     found = run(*points)
     np.testing.assert_allclose(evaluate([result], dict(zip(nodes, points, strict=True)))[0], found, rtol=1e-8)
     worst = 0.0
-    with mp.workdps(70):
+    with mp.workdps(60):
         h = mp.mpf(10) ** -20
         for value, *x in zip(found, *points, strict=True):
             at = [mp.mpf(float(v)) for v in x]
