@@ -201,10 +201,11 @@ row("i1", 1, in_double_precision(special_functions.i1))
 row("i1e", 1, special("i1e"))
 for _name in ("iv", "ive", "ive_slope", "kv", "kve", "kve_slope"):
     row(_name, 2, in_double_precision(special_functions.modified_bessel(_name)), domain=(REAL, POSITIVE))
-for _name in ("k0", "k0e", "k1", "k1e", "y0", "y1"):
+for _name in ("k0", "k0e", "k1", "k1e"):
     row(_name, 1, special(_name), domain=(POSITIVE,))
-for _name in ("j0", "j1"):
-    row(_name, 1, special(_name))
+for _name in ("j0", "j1", "y0", "y1"):
+    interval = REAL if _name[0] == "j" else POSITIVE
+    row(_name, 1, in_double_precision(special_functions.ordinary_bessel(_name)), domain=(interval,))
 for _name in ("jv", "yv"):
     row(_name, 2, special(_name), domain=(REAL, POSITIVE))
 row("gammaln", 1, special("gammaln"), domain=(POSITIVE,))

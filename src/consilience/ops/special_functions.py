@@ -106,6 +106,21 @@ def i1(x: Array) -> Array:
     return modified_bessel("iv")(np.ones((), x.dtype), x)
 
 
+def ordinary_bessel(name: str) -> Callable[[Array], Array]:
+    """j0, j1, y0 or y1; far out by SciPy's functions of any order, which lose no digits there."""
+    order = float(name[1])
+
+    def call(x: Array) -> Array:
+        special = _scipy()
+        if name[0] == "y":
+            return np.where(np.abs(x) > 50, special.yv(order, x), getattr(special, name)(x))
+        far = np.where((x < 0) & (order == 1), -1.0, 1.0) * special.jv(order, np.abs(x))
+        return np.where(np.abs(x) > 50, far, getattr(special, name)(x))
+
+    call.__name__ = name
+    return call
+
+
 def expn(n: Array, x: Array) -> Array:
     """E_n(x); NaN unless n is whole and not negative."""
     special = _scipy()

@@ -33,6 +33,7 @@ from consilience.native.vectormath import (
     logistic,
     modified_bessel,
     normal,
+    ordinary_bessel,
     power,
     trigonometric,
 )
@@ -56,7 +57,7 @@ def _row(name: str, write: Elementary, arity: int = 1) -> tuple[str, VectorFunct
 
 
 SCIPYS: Final = {
-    1: "dawsn ellipe ellipk exp1 expi j0 j1 k0 k0e k1 k1e spence y0 y1",
+    1: "dawsn ellipe ellipk exp1 expi k0 k0e k1 k1e spence",
     2: "jv yv",
 }
 """Functions of which SciPy's own code is best, by their number of arguments."""
@@ -108,6 +109,8 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("iv", modified_bessel.iv, 2),
         _row("ive", modified_bessel.ive, 2),
         _row("ive_slope", modified_bessel.ive_slope, 2),
+        _row("j0", ordinary_bessel.j0),
+        _row("j1", ordinary_bessel.j1),
         _row("kv", modified_bessel.kv, 2),
         _row("kve", modified_bessel.kve, 2),
         _row("kve_slope", modified_bessel.kve_slope, 2),
@@ -130,6 +133,8 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("tan", trigonometric.tan),
         _row("tanh", hyperbolic.tanh),
         _row("trigamma", gamma.trigamma),
+        _row("y0", ordinary_bessel.y0),
+        _row("y1", ordinary_bessel.y1),
         *(_row(name, scipy_function(name, arity), arity) for arity, names in SCIPYS.items() for name in names.split()),
     ]
 )
