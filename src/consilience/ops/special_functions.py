@@ -113,9 +113,10 @@ def ordinary_bessel(name: str) -> Callable[[Array], Array]:
     def call(x: Array) -> Array:
         special = _scipy()
         if name[0] == "y":
-            return np.where(np.abs(x) > 50, special.yv(order, x), getattr(special, name)(x))
-        far = np.where((x < 0) & (order == 1), -1.0, 1.0) * special.jv(order, np.abs(x))
-        return np.where(np.abs(x) > 50, far, getattr(special, name)(x))
+            far = special.yv(order, x)
+        else:
+            far = np.where((x < 0) & (order == 1), -1.0, 1.0) * special.jv(order, np.abs(x))
+        return np.asarray(np.where(np.abs(x) > 50, far, getattr(special, name)(x)))
 
     call.__name__ = name
     return call
