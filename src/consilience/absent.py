@@ -20,7 +20,7 @@ _GROUPS: Final = {
     "convolutions come later; `pt.matmul` and slices are there": "convolve convolve1d convolve2d signal nnet",
     """more special functions come later; gammaln, betaln, digamma, trigamma, gammainc, betainc and their inverses,
     erf, erfinv, ndtri and their kin are there""": """
-        polygamma iv ive i0 i1 j0 j1 jv kv kve kn hyp2f1 owens_t factorial poch beta gamma gammal gammau chi2sf
+        polygamma owens_t factorial poch beta gamma gammal gammau chi2sf
         ndtri_exp xlogx
     """,
     "the configuration is `pt.config`, with `floatX` and `change_flags`": "configdefaults configparser",

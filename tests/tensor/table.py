@@ -188,11 +188,13 @@ def read() -> dict[str, list[Row]]:
 _MEANINGS: dict[str, Callable[..., Any]] = {
     "and_": np.bitwise_and,
     "eq": np.equal,
+    "expn": lambda n, x: TABLE["expn"].numpy(*(np.asarray(a, np.result_type(n, x, np.float32)) for a in (n, x))),
     "floor_div": np.floor_divide,
     "ge": np.greater_equal,
     "gt": np.greater,
     "int_div": np.floor_divide,
     "invlogit": sp.expit,
+    "kn": sp.kv,
     "le": np.less_equal,
     "log1mexp": lambda x: np.log(-np.expm1(x)),
     "log1pexp": lambda x: np.logaddexp(0, x),
@@ -222,13 +224,13 @@ def elementwise(name: str) -> Row:
     meaning = _MEANINGS.get(name) or getattr(np, name, None) or getattr(sp, name)
     ranges = tuple((max(low + 0.01, -3.0), min(high - 0.01, 3.0)) for low, high in entry.domain)
     integers = all(np.ceil(low) <= np.floor(high) for low, high in ranges)
-    smooth = "float" in entry.accepts and entry.result != "bool" and name not in ("trigamma", "tri_gamma")
+    smooth = "float" in entry.accepts and entry.result != "bool" and name not in ("trigamma", "tri_gamma", "expn")
     kinds = "".join(k for k in "fib" if (k != "i" or integers) and (k != "f" or set(entry.accepts) & {"float", "bool"}))
     return Row(
         getattr(pt, name),
         meaning,
         f"pt.{name}",
-        ("nm", "m", ".")[:arity],
+        ("nm", "m", ".", "m")[:arity],
         kinds,
         ranges,
         frozenset() if smooth else frozenset({"flat"}),

@@ -79,7 +79,7 @@ TOLERANCE = {"float64": 1e-10, "float32": 3e-5, "int64": 1e-10, "int32": 1e-10, 
 NO_DERIVATIVE = {
     name: places
     for places, names in {
-        (0,): "trigamma tri_gamma gammainc gammaincc gammaincinv gammainccinv",
+        (0,): ("trigamma tri_gamma gammainc gammaincc gammaincinv gammainccinv iv ive jv kn kv kve yv expn"),
         (0, 1): "betainc betaincinv betainccinv",
     }.items()
     for name in names.split()

@@ -30,6 +30,9 @@ NO_SHAPE_SLOPE = {  # arguments with a known slope
     **dict.fromkeys(("gammainc", "gammaincc", "gammaincinv", "gammainccinv"), (1,)),
     **dict.fromkeys(("betainc", "betaincinv", "betainccinv"), (2,)),
     "beta_binomial_cdf": (2, 3),
+    **dict.fromkeys(("iv", "ive", "ive_slope", "kv", "kve", "kve_slope", "jv", "yv", "expn"), (1,)),
+    **dict.fromkeys(("hyp1f1_slope_a", "hyp1f1_slope_b"), (2,)),
+    **dict.fromkeys(("hyp2f1_slope_a", "hyp2f1_slope_c"), (3,)),
 }
 SMOOTH = sorted(name for name in SCALAR_PULLBACKS if name != "trigamma")
 SHAPES = [
@@ -46,6 +49,8 @@ def draw(generator: np.random.Generator, name: str, position: int, shape: tuple[
     """Points well inside the domain of one argument."""
     domain = TABLE[name].domain
     low, high = domain[min(position, len(domain) - 1)]
+    if name == "expn" and position == 0:  # whole orders
+        return generator.integers(0, 4, shape).astype(float)
     if np.isfinite(low) and np.isfinite(high):
         margin = 0.1 * (high - low)
         return generator.uniform(low + margin, high - margin, shape)
@@ -154,7 +159,8 @@ def test_second_derivatives_equal_differences_of_the_first(name: str) -> None:
 )
 def test_slopes_without_closed_form_are_refused(name: str, position: int) -> None:
     nodes = [tensor_input("float64", ()) for _ in range(TABLE[name].arity)]
-    with pytest.raises(MissingRuleError, match=f"derivative of {name}"):
+    public = name.partition("_slope")[0]
+    with pytest.raises(MissingRuleError, match=f"the derivative of (a derivative of )?{public} "):
         gradient(apply(name, *nodes), [nodes[position]])
 
 

@@ -100,6 +100,11 @@ def sinc(x: TensorLike) -> Node:
     return apply("where", at_zero, 1.0, apply("true_div", apply("sin", safe), safe))
 
 
+def sici(x: TensorLike) -> tuple[Node, Node]:
+    """The sine integral Si(x) and the cosine integral Ci(|x|); the second is -inf at 0."""
+    return apply("sine_integral", x), apply("cosine_integral", x)
+
+
 def divmod(x: TensorLike, y: TensorLike) -> tuple[Node, Node]:
     """Floor quotient and remainder, the remainder with the sign of y."""
     return apply("floor_div", x, y), apply("mod", x, y)

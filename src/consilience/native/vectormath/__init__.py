@@ -24,16 +24,21 @@ from consilience.native.vectormath import (
     exponential,
     gamma,
     hyperbolic,
+    hypergeometric,
     incomplete,
+    integrals,
     inverse_incomplete,
     inverse_trigonometric,
     logarithm,
     logistic,
+    modified_bessel,
     normal,
+    ordinary_bessel,
     power,
     trigonometric,
 )
 from consilience.native.vectormath.notation import Elementary
+from consilience.native.vectormath.scipy_function import scipy_function
 from consilience.record import Record
 
 __all__ = ["FUNCTIONS", "VectorFunction", "VectorLibrary", "define", "library", "symbol", "symbols"]
@@ -50,6 +55,12 @@ class VectorFunction(Record):
 def _row(name: str, write: Elementary, arity: int = 1) -> tuple[str, VectorFunction]:
     return name, VectorFunction(name, arity, write)
 
+
+SCIPYS: Final = {
+    1: "dawsn ellipe ellipk exp1 expi k0 k0e k1 k1e spence",
+    2: "jv yv",
+}
+"""Functions of which SciPy's own code is best, by their number of arguments."""
 
 FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
     [
@@ -68,6 +79,7 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("binomial_quantile", count_quantile.binomial_quantile, 3),
         _row("cbrt", power.cbrt),
         _row("cos", trigonometric.cos),
+        _row("cosine_integral", integrals.cosine_integral),
         _row("cosh", hyperbolic.cosh),
         _row("digamma", gamma.digamma),
         _row("erf", error_function.erf),
@@ -77,13 +89,31 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("exp", exponential.exp),
         _row("exp2", exponential.exp2),
         _row("expm1", exponential.expm1),
+        _row("expn", integrals.expn, 2),
         _row("gammainc", incomplete.gammainc, 2),
         _row("gammaincc", incomplete.gammaincc, 2),
         _row("gammainccinv", inverse_incomplete.gammainccinv, 2),
         _row("gammaincinv", inverse_incomplete.gammaincinv, 2),
         _row("gammaln", gamma.gammaln),
+        _row("hyp1f1", hypergeometric.hyp1f1, 3),
+        _row("hyp1f1_slope_a", hypergeometric.hyp1f1_slope_a, 3),
+        _row("hyp1f1_slope_b", hypergeometric.hyp1f1_slope_b, 3),
+        _row("hyp2f1", hypergeometric.hyp2f1, 4),
+        _row("hyp2f1_slope_a", hypergeometric.hyp2f1_slope_a, 4),
+        _row("hyp2f1_slope_c", hypergeometric.hyp2f1_slope_c, 4),
+        _row("i0", bessel.i0),
         _row("i0e", bessel.i0e),
+        _row("i0e_slope", bessel.i0e_slope),
+        _row("i1", bessel.i1),
         _row("i1e", bessel.i1e),
+        _row("iv", modified_bessel.iv, 2),
+        _row("ive", modified_bessel.ive, 2),
+        _row("ive_slope", modified_bessel.ive_slope, 2),
+        _row("j0", ordinary_bessel.j0),
+        _row("j1", ordinary_bessel.j1),
+        _row("kv", modified_bessel.kv, 2),
+        _row("kve", modified_bessel.kve, 2),
+        _row("kve_slope", modified_bessel.kve_slope, 2),
         _row("lgamma", gamma.gammaln),  # C's name
         _row("log", logarithm.log),
         _row("log10", logarithm.log10),
@@ -97,11 +127,15 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("pow", power.pow, 2),
         _row("sigmoid", logistic.sigmoid),
         _row("sin", trigonometric.sin),
+        _row("sine_integral", integrals.sine_integral),
         _row("sinh", hyperbolic.sinh),
         _row("softplus", logistic.softplus),
         _row("tan", trigonometric.tan),
         _row("tanh", hyperbolic.tanh),
         _row("trigamma", gamma.trigamma),
+        _row("y0", ordinary_bessel.y0),
+        _row("y1", ordinary_bessel.y1),
+        *(_row(name, scipy_function(name, arity), arity) for arity, names in SCIPYS.items() for name in names.split()),
     ]
 )
 """All functions by name. Add a row to add a function; tests cover the table, not a list of their own."""

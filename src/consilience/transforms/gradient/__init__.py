@@ -12,6 +12,7 @@ from consilience.transforms.gradient import (
     scalar,
     scan,
     shape,
+    special_functions,
     structured,
 )
 from consilience.transforms.gradient.derived import (
@@ -27,8 +28,8 @@ from consilience.transforms.gradient.derived import (
 from consilience.transforms.gradient.table import NO_DERIVATIVE, PULLBACKS, SCALAR_PULLBACKS, missing
 
 __all__ = [
-    "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "call", "collective", "connected", "control",
-    "factorisations", "gradient", "hessian", "hessian_vector_product", "index", "jacobian", "linalg",
-    "matrix_equations", "missing", "pullback", "pushforward", "reduce", "scalar", "scan", "shape", "structured",
+    "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "call", "collective", "connected", "control", "factorisations",
+    "gradient", "hessian", "hessian_vector_product", "index", "jacobian", "linalg", "matrix_equations", "missing",
+    "pullback", "pushforward", "reduce", "scalar", "scan", "shape", "special_functions", "structured",
     "value_and_gradient",
 ]  # fmt: skip

@@ -274,15 +274,6 @@ derivative("erfinv", lambda g, y, x: g * (SQRT_PI / 2.0 * exp(y * y)))
 derivative("ndtri", lambda g, y, x: g * (SQRT_2_PI * exp(0.5 * (y * y))))
 derivative("log_ndtr", lambda g, y, x: g * (2.0 / SQRT_2_PI / apply("erfcx", x / -SQRT_2)))
 
-# Modified Bessel functions over exp(|x|); I_1(x) / x is 1/2 at 0.
-derivative("i0e", lambda g, y, x: g * (apply("i1e", x) - apply("sign", x) * y))
-derivative(
-    "i1e",
-    lambda g, y, x: (
-        g * (apply("i0e", x) - apply("sign", x) * y - where(eq(x, 0.0), 0.5, y / where(eq(x, 0.0), 1.0, x)))
-    ),
-)
-
 # Gamma and beta families. Slopes in the shape parameters of the incomplete functions have no closed form.
 _INTEGRATE = "treat the parameter as data, or write the integral with a quadrature of your own."
 
