@@ -17,7 +17,7 @@ from consilience.native.loops import Module
 from consilience.native.program import f64
 from consilience.native.target import CROSS, LANES, Target, host, runs_here
 from consilience.native.vectormath import FUNCTIONS, define, library, symbol
-from consilience.ops import count_quantile, count_sums
+from consilience.ops import count_quantile, count_sums, incomplete_slopes
 from tests.native.vectormath_cases import CASES, Case, apply
 
 WITHOUT_FMA = Target(host().triple, "x86-64-v2", "", 2, False)
@@ -170,6 +170,9 @@ MEANING = {
     "tan": np.tan,
     "tanh": np.tanh,
     "betainc": scipy.special.betainc,
+    "betainc_slope_a": incomplete_slopes.betainc_slope_a,
+    "betainc_slope_b": incomplete_slopes.betainc_slope_b,
+    "gammainc_slope": incomplete_slopes.gammainc_slope,
     "betainccinv": scipy.special.betainccinv,
     "betaincinv": scipy.special.betaincinv,
     "beta_binomial_cdf": count_sums.beta_binomial_cdf,

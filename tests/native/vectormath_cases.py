@@ -10,6 +10,7 @@ import ctypes
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import mpmath as mp
@@ -157,6 +158,41 @@ def _betainc(a: mp.mpf, b: mp.mpf, x: mp.mpf) -> mp.mpf:
         log_beta = mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
         value = mp.exp(a * mp.log(x) + b * mp.log1p(-x) - log_beta) / (a * f)
         return 1 - value if mirrored else value
+
+
+def _gammainc_slope(a: mp.mpf, x: mp.mpf) -> mp.mpf:
+    """The slope of P in its shape, of its series term by term."""
+    with mp.workdps(60 + int(x)):
+        term = total = mp.mpf(1)
+        logarithmic = slope = k = mp.mpf(0)
+        while k < x - a or term * (1 + logarithmic) > total * mp.mpf(10) ** -mp.mp.dps:
+            k += 1
+            term *= x / (a + k)
+            logarithmic += 1 / (a + k)
+            total += term
+            slope -= term * logarithmic
+        density = mp.exp(a * mp.log(x) - x - mp.loggamma(a + 1))
+        return density * ((mp.log(x) - mp.digamma(a + 1)) * total + slope)
+
+
+def _betainc_slope(a: mp.mpf, b: mp.mpf, x: mp.mpf) -> mp.mpf:
+    """The slope of I_x(a, b) in a, of the series of the smaller tail term by term (DLMF 8.17.8)."""
+    mirrored = x > max(a / (a + b), 0.3)
+    y = 1 - x
+    a, b, x, y = (b, a, y, x) if mirrored else (a, b, x, y)
+    with mp.workdps(130):
+        term = total = mp.mpf(1)
+        logarithmic = slope = k = mp.mpf(0)
+        while term * (1 + abs(logarithmic)) > total * mp.mpf(10) ** -125:
+            term *= (a + b + k) / (a + 1 + k) * x
+            logarithmic += 1 / (a + b + k) - (0 if mirrored else 1 / (a + 1 + k))
+            k += 1
+            total += term
+            slope += term * logarithmic
+        front = mp.log(y) - mp.digamma(b) if mirrored else mp.log(x) - mp.digamma(a + 1)
+        log_density = a * mp.log(x) + b * mp.log(y) - mp.loggamma(a + 1) - mp.loggamma(b) + mp.loggamma(a + b)
+        result = mp.exp(log_density) * ((front + mp.digamma(a + b)) * total + slope)
+        return -result if mirrored else result
 
 
 # A quantile is checked where it is: Newton's correction of the result itself is its error.
@@ -497,6 +533,27 @@ CASES = [
         "relative",
     ),
     Case("betainc", ONE_DIGIT_LESS, _several(_beta_points, (-2, 1), (0, 2), (1, 4)), _betainc, "relative"),
+    Case(
+        "gammainc_slope",
+        ONE_DIGIT_LESS,
+        _several(partial(_gamma_points, count=24), *_SHAPES[:3], (2.0, 2.7)),
+        _gammainc_slope,
+        "relative",
+    ),
+    Case(
+        "betainc_slope_a",
+        ONE_DIGIT_LESS,
+        _several(partial(_beta_points, count=12), (-6, 0), (-2, 1), (0, 2), (1, 3)),
+        _betainc_slope,
+        "relative",
+    ),
+    Case(
+        "betainc_slope_b",
+        ONE_DIGIT_LESS,
+        _several(partial(_beta_points, count=12), (-6, 0), (-2, 1), (0, 2), (1, 3)),
+        lambda a, b, x: -_betainc_slope(b, a, 1 - x),
+        "relative",
+    ),
     Case(
         "gammaincinv",
         ONE_DIGIT_LESS,

@@ -35,7 +35,7 @@ WEIGHTS: Final = {
     5.0: "true_div sqrt reciprocal floor_div mod fmod",
     80.0: "gammaln digamma trigamma gammainc gammaincc betainc erfinv ndtri log_ndtr",
     300.0: """
-        gammaincinv gammainccinv betaincinv betainccinv
+        gammaincinv gammainccinv betaincinv betainccinv gammainc_slope betainc_slope_a betainc_slope_b
         poisson_quantile binomial_quantile negative_binomial_quantile beta_binomial_cdf beta_binomial_quantile
     """,
 }

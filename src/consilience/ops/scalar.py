@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.ops import count_quantile, count_sums
+from consilience.ops import count_quantile, count_sums, incomplete_slopes
 from consilience.record import Record
 
 Array = npt.NDArray[Any]
@@ -210,6 +210,9 @@ row("trigamma", 1, _trigamma, domain=(POSITIVE,))
 row("gammainc", 2, special("gammainc"), domain=(POSITIVE, POSITIVE))
 row("gammaincc", 2, special("gammaincc"), domain=(POSITIVE, POSITIVE))
 row("betainc", 3, special("betainc"), domain=(POSITIVE, POSITIVE, UNIT))
+row("gammainc_slope", 2, in_double_precision(incomplete_slopes.gammainc_slope), domain=(POSITIVE, POSITIVE))
+row("betainc_slope_a", 3, in_double_precision(incomplete_slopes.betainc_slope_a), domain=(POSITIVE, POSITIVE, UNIT))
+row("betainc_slope_b", 3, in_double_precision(incomplete_slopes.betainc_slope_b), domain=(POSITIVE, POSITIVE, UNIT))
 row("gammaincinv", 2, special("gammaincinv"), domain=(POSITIVE, UNIT))
 row("gammainccinv", 2, special("gammainccinv"), domain=(POSITIVE, UNIT))
 row("betaincinv", 3, special("betaincinv"), domain=(POSITIVE, POSITIVE, UNIT))

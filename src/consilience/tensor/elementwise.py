@@ -18,7 +18,8 @@ from consilience.ops.scalar import DRAWS, TABLE
 # parameters, the parts of complex numbers, and what distributions and `pt.random` are made of.
 _ELSEWHERE: Final = {
     "pow", "round", "where", "logaddexp", "fold_in", "poisson_quantile", "binomial_quantile",
-    "negative_binomial_quantile", "beta_binomial_cdf", "beta_binomial_quantile", "log1p_square",
+    "negative_binomial_quantile", "beta_binomial_cdf", "beta_binomial_quantile", "log1p_square", "gammainc_slope",
+    "betainc_slope_a", "betainc_slope_b",
     "complex", "modulus", "real", "imag", "angle", "conj", *DRAWS,
 }  # fmt: skip
 

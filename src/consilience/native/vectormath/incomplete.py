@@ -252,19 +252,24 @@ def log_small_beta(small: Lanes, large: Lanes) -> Lanes:
     return gammaln_of_positive(small + 1.0) - ratio
 
 
+def excess_over_mean(a: Lanes, b: Lanes, x: Lanes, y: Lanes) -> Lanes:
+    """(a + b) x - a with its rounding errors, x + y = 1; x and y may be rounded, the smaller one is exact."""
+    smaller_first = x <= y
+    n, n_low = total(a, b)
+    share, exact = choose(smaller_first, a, b), choose(smaller_first, x, y)
+    leading, error = product(exact, n)
+    signed = (leading - share) + fma(exact, n_low, error)
+    return choose(smaller_first, signed, -signed)
+
+
 def beta_density(a: Lanes, b: Lanes, x: Lanes, y: Lanes) -> Lanes:
     """x**a y**b / B(a, b), x + y = 1; x and y may be rounded, the smaller one is exact."""
     builder = x.builder
     result = Cell(x.constant(0.0))
     both_large = (a >= STIRLING_FROM) & (b >= STIRLING_FROM)
     with builder.if_(both_large.value):
-        # The exponents' excess over their maximum at x = a / (a + b): b x - a y with its rounding error.
-        smaller_first = x <= y
-        n, n_low = total(a, b)
-        share, exact = choose(smaller_first, a, b), choose(smaller_first, x, y)
-        leading, error = product(exact, n)
-        signed = (leading - share) + fma(exact, n_low, error)
-        offset = choose(smaller_first, signed, -signed)  # (a + b) x - a
+        # The exponents' excess over their maximum at x = a / (a + b).
+        n, offset = a + b, excess_over_mean(a, b, x, y)
         first = excess_over_logarithm(offset / a, x * (n / a))
         second = excess_over_logarithm(-offset / b, y * (n / b))
         exponent = -(a * first) - b * second

@@ -283,8 +283,8 @@ derivative(
     ),
 )
 
-# Gamma and beta families. Slopes in the shape parameters of the incomplete functions have no closed form.
-_INTEGRATE = "treat the parameter as data, or write the integral with a quadrature of your own."
+# Gamma and beta families. Slopes of the incomplete functions in their shapes are functions of their own.
+_TWICE = "take the derivative with respect to it once only."
 
 
 def _gamma_density(x: Node, shape: Node) -> Node:
@@ -299,49 +299,78 @@ def _beta_density(x: Node, a: Node, b: Node) -> Node:
 derivative("gammaln", lambda g, y, x: g * apply("digamma", x))
 derivative("digamma", lambda g, y, x: g * apply("trigamma", x))
 derivative("trigamma", unknown("trigamma (polygamma of order 2)", "only digamma and trigamma exist here."))
+
+
+def _digamma(x: Node) -> Node:
+    return apply("digamma", x)
+
+
+def _over(slope: Node, density: Node) -> Node:
+    """The quotient, and 0 where the slope is, at the ends of probabilities."""
+    none = eq(slope, 0.0)
+    return where(none, 0.0, slope / where(none, 1.0, density))
+
+
+_gamma_slope = partial(apply, "gammainc_slope")
+_first_slope = partial(apply, "betainc_slope_a")
+_second_slope = partial(apply, "betainc_slope_b")
 derivative(
     "gammainc",
-    unknown("gammainc with respect to its shape parameter", _INTEGRATE),
+    lambda g, y, a, x: g * _gamma_slope(a, x),
     lambda g, y, a, x: g * _gamma_density(x, a),
 )
 derivative(
     "gammaincc",
-    unknown("gammaincc with respect to its shape parameter", _INTEGRATE),
+    lambda g, y, a, x: -g * _gamma_slope(a, x),
     lambda g, y, a, x: -g * _gamma_density(x, a),
 )
 derivative(
     "betainc",
-    unknown("betainc with respect to its first shape parameter", _INTEGRATE),
-    unknown("betainc with respect to its second shape parameter", _INTEGRATE),
+    lambda g, y, a, b, x: g * _first_slope(a, b, x),
+    lambda g, y, a, b, x: g * _second_slope(a, b, x),
     lambda g, y, a, b, x: g * _beta_density(x, a, b),
 )
-# The slope of an inverse is one over the slope of the function, which is the density at the result.
+# In x they have the slope of the density in the shape.
+derivative(
+    "gammainc_slope",
+    unknown("gammainc_slope, which is that of gammainc in its shape, with respect to that shape", _TWICE),
+    lambda g, y, a, x: g * (_gamma_density(x, a) * (log(x) - _digamma(a))),
+)
+derivative(
+    "betainc_slope_a",
+    unknown("betainc_slope_a, which is that of betainc in its first shape, with respect to a shape", _TWICE),
+    unknown("betainc_slope_a, which is that of betainc in its first shape, with respect to a shape", _TWICE),
+    lambda g, y, a, b, x: g * (_beta_density(x, a, b) * (log(x) - (_digamma(a) - _digamma(a + b)))),
+)
+derivative(
+    "betainc_slope_b",
+    unknown("betainc_slope_b, which is that of betainc in its second shape, with respect to a shape", _TWICE),
+    unknown("betainc_slope_b, which is that of betainc in its second shape, with respect to a shape", _TWICE),
+    lambda g, y, a, b, x: g * (_beta_density(x, a, b) * (apply("log1p", -x) - (_digamma(b) - _digamma(a + b)))),
+)
+# The slope of an inverse is one over the slope of the function, which is the density at the result; in a shape the
+# slopes of the function in shape and argument cancel.
 derivative(
     "gammaincinv",
-    unknown("gammaincinv with respect to its shape parameter", _INTEGRATE),
+    lambda g, x, a, p: -g * _over(_gamma_slope(a, x), _gamma_density(x, a)),
     lambda g, x, a, p: g / _gamma_density(x, a),
 )
 derivative(
     "gammainccinv",
-    unknown("gammainccinv with respect to its shape parameter", _INTEGRATE),
+    lambda g, x, a, q: -g * _over(_gamma_slope(a, x), _gamma_density(x, a)),
     lambda g, x, a, q: -g / _gamma_density(x, a),
 )
-derivative(
-    "betaincinv",
-    unknown("betaincinv with respect to its first shape parameter", _INTEGRATE),
-    unknown("betaincinv with respect to its second shape parameter", _INTEGRATE),
-    lambda g, x, a, b, p: g / _beta_density(x, a, b),
-)
-derivative(
-    "betainccinv",
-    unknown("betainccinv with respect to its first shape parameter", _INTEGRATE),
-    unknown("betainccinv with respect to its second shape parameter", _INTEGRATE),
-    lambda g, x, a, b, q: -g / _beta_density(x, a, b),
-)
+for _name, _sign in (("betaincinv", 1.0), ("betainccinv", -1.0)):
+    derivative(
+        _name,
+        lambda g, x, a, b, p: -g * _over(_first_slope(a, b, x), _beta_density(x, a, b)),
+        lambda g, x, a, b, p: -g * _over(_second_slope(a, b, x), _beta_density(x, a, b)),
+        lambda g, x, a, b, p, _sign=_sign: _sign * g / _beta_density(x, a, b),
+    )
 derivative(
     "beta_binomial_cdf",
-    unknown("beta_binomial_cdf with respect to its first shape parameter", _INTEGRATE),
-    unknown("beta_binomial_cdf with respect to its second shape parameter", _INTEGRATE),
+    unknown("beta_binomial_cdf with respect to its first shape parameter", "treat the parameter as data."),
+    unknown("beta_binomial_cdf with respect to its second shape parameter", "treat the parameter as data."),
     None,
     None,
 )
