@@ -84,7 +84,7 @@ _TABLE: Final = tuple(zip(_U, _WEIGHTS, strict=True))
 
 
 def gammainc_slope(a: Array, x: Array) -> Array:
-    """The slope of gammainc(a, x) in a, which is negative: the integral of log(t) - digamma(a) over the gamma density."""
+    """The slope of gammainc(a, x) in a, at most 0: the integral of log(t) - digamma(a) over the density."""
     from scipy.special import digamma
 
     with np.errstate(all="ignore"):

@@ -25,7 +25,15 @@ from consilience.native.vectormath.incomplete import (
 )
 from consilience.native.vectormath.logarithm import logarithm, logarithm_of_sum
 from consilience.native.vectormath.notation import Lanes, choose, fma, polynomial
-from consilience.ops.incomplete_slopes import CLOSE, FIRST, GAUSS, LEAST_SHAPE, NODES, STEP
+
+# The integral of f(u) over u > 0 is that of f(u(s)) u'(s) over all s, u = exp(s - exp(-s)), for which the trapezoidal
+# rule converges exponentially (Takahasi and Mori 1974).
+STEP: Final = 1 / 8
+FIRST: Final = -3.75
+NODES: Final = 68
+CLOSE: Final = 2e-3  # relative distance of two arguments of digamma whose difference needs care
+GAUSS: Final = 0.5 / 3.0**0.5  # the nodes of the rule with two nodes, in lengths of the interval from its middle
+LEAST_SHAPE: Final = 1e-300  # in place of 0, where the slope has this limit
 
 
 def _digamma_rest(x: Lanes) -> Lanes:
