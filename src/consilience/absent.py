@@ -25,10 +25,8 @@ _GROUPS: Final = {
         tridiagonal_lu_factor tridiagonal_lu_solve cho_factor
     """,
     "all of linear algebra is in `pt.linalg`": "nlinalg slinalg",
-    """more special functions come later; gammaln, betaln, digamma, trigamma, gammainc, betainc and their inverses,
-    erf, erfinv, ndtri and their kin are there""": """
-        polygamma iv ive i0 i1 j0 j1 jv kv kve kn hyp2f1 owens_t factorial poch beta gamma gammal gammau chi2sf
-        ndtri_exp xlogx
+    """more special functions come later; those of the gamma, beta and error families are in `pt.special`""": """
+        iv ive i0 i1 j0 j1 jv kv kve kn hyp2f1
     """,
     "the configuration is `pt.config`, with `floatX` and `change_flags`": "configdefaults configparser",
     "parts of unlike shapes are joined with `pt.concatenate([x.ravel(), …])` and cut with `pt.split`": "pack unpack",

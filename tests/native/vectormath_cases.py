@@ -205,6 +205,35 @@ def _ndtri_error(p: mp.mpf, got: mp.mpf) -> mp.mpf:
     return ((1 - p) - mp.erfc(got / mp.sqrt(2)) / 2) / density
 
 
+def _ndtri_exp_error(y: mp.mpf, got: mp.mpf) -> mp.mpf:
+    """The difference of the logarithms over their slope, which is asymptotically -1 / got; of the smaller tail."""
+    if got > 5:
+        return (-mp.expm1(y) - mp.erfc(got / mp.sqrt(2)) / 2) / (mp.exp(-got * got / 2) / mp.sqrt(2 * mp.pi))
+    slope = mp.sqrt(2 / mp.pi) / _erfcx(-got / mp.sqrt(2))
+    return (_log_ndtr(got) - y) / slope
+
+
+def _owens_t(h: mp.mpf, a: mp.mpf) -> mp.mpf:
+    h, size = abs(h), abs(a)
+    if size > 1:  # the wedge beyond the line of slope a
+        q, r = mp.erfc(h / mp.sqrt(2)) / 2, mp.erfc(h * size / mp.sqrt(2)) / 2
+        return mp.sign(a) * ((q + r) / 2 - q * r - _owens_t(h * size, 1 / size))
+    end = min(size, 15 / max(h, mp.mpf("0.1")))
+    part = mp.quad(lambda x: mp.exp(-h * h * (1 + x * x) / 2) / (1 + x * x), mp.linspace(0, end, 4))
+    return mp.sign(a) * part / (2 * mp.pi)
+
+
+def _zeta(s: mp.mpf, q: mp.mpf) -> mp.mpf:
+    """The first terms, and the formula of Euler and Maclaurin for the rest."""
+    start = max(-mp.floor(q), 0) + 120
+    total = mp.fsum((q + k) ** -s for k in range(int(start)))
+    a = q + start
+    rest = a ** (1 - s) / (s - 1) + a**-s / 2
+    for k in range(1, 40):
+        rest += mp.bernoulli(2 * k) / mp.fac(2 * k) * mp.rf(s, 2 * k - 1) * a ** (1 - s - 2 * k)
+    return total + rest
+
+
 def _erfinv_error(x: mp.mpf, got: mp.mpf) -> mp.mpf:
     density = 2 / mp.sqrt(mp.pi) * mp.exp(-got * got)
     if abs(x) < 0.5:
@@ -503,6 +532,47 @@ CASES = [
         _gammaln,
     ),
     Case("gammaln", 20.0, (-join(uniform(0, 10), uniform(0, 170), powers(-300, 0, 100)),), _gammaln, "mixed"),
+    Case(
+        "gamma",
+        4.0,
+        (join(uniform(0, 10), uniform(0, 171.6), powers(-300, 0, 100), -uniform(0, 10), -uniform(0, 170, 300)),),
+        mp.gamma,
+    ),
+    Case(
+        "betaln",
+        10.0,
+        (join(powers(-6, 8), powers(-300, 0, 100)), join(powers(-6, 8)[::-1], powers(-3, 3, 100))),
+        lambda a, b: _gammaln(a) + _gammaln(b) - _gammaln(a + b),
+        "mixed",
+    ),
+    Case(
+        "zeta",
+        4.0,
+        (join(uniform(1, 20), 1 + powers(-10, 0)), join(powers(-5, 5), uniform(0, 30))),
+        _zeta,
+        "relative",
+    ),
+    Case(
+        "zeta",
+        40.0,
+        (np.floor(uniform(2, 100)), join(powers(-3, 2, 300), -uniform(0, 20, 300))),
+        _zeta,
+        "relative",
+    ),
+    Case(
+        "ndtri_exp",
+        4.0,
+        (-join(powers(-300, 290), powers(-3, 4)),),
+        unit="mixed",
+        error=_ndtri_exp_error,
+    ),
+    Case(
+        "owens_t",
+        8.0,
+        (uniform(-7, 7, 120), signed(powers(-3, 3, 120))),
+        _owens_t,
+        "relative",
+    ),
     Case("lgamma", 5.0, (uniform(0, 20, 200),), _gammaln),
     Case(
         "digamma",

@@ -12,6 +12,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from consilience.ops.log_beta import SERIES_FROM, betaln, gammaln_rest
+
 Array = npt.NDArray[Any]
 
 # The integral of f(u) over u > 0 is that of f(u(s)) u'(s) over all s, u = exp(s - exp(-s)), for which the trapezoidal
@@ -22,7 +24,6 @@ NODES: Final = 68
 _S: Final = FIRST + STEP * np.arange(NODES)
 _U: Final = np.exp(_S - np.exp(-_S))
 _WEIGHTS: Final = STEP * _U * (1.0 + np.exp(-_S))
-_SERIES_FROM: Final = 12.0
 CLOSE: Final = 2e-3  # relative distance of two arguments of digamma whose difference needs care
 GAUSS: Final = 0.5 / 3.0**0.5  # the nodes of the rule with two nodes, in lengths of the interval from its middle
 LEAST_SHAPE: Final = 1e-300  # in place of 0, where the slope has this limit
@@ -36,42 +37,33 @@ def _excess(x: Array, ratio: Array) -> Array:
     return np.where(np.abs(s) < 0.17, x * s - 2.0 * s * z * series, x - np.log(ratio))
 
 
-def _gammaln_rest(x: Array) -> Array:
-    """log(gamma(x)) less Stirling's leading terms, at least from 12 on."""
-    inverse = 1.0 / np.maximum(x, _SERIES_FROM)
-    terms = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-    return np.asarray(inverse * np.polyval(terms[::-1], inverse**2))
-
-
 def _digamma_rest(x: Array) -> Array:
     """digamma(x) - log(x)."""
     from scipy.special import digamma
 
-    inverse = 1.0 / np.maximum(x, _SERIES_FROM)
+    inverse = 1.0 / np.maximum(x, SERIES_FROM)
     terms = (-1 / 12, 1 / 120, -1 / 252, 1 / 240, -1 / 132, 691 / 32760, -1 / 12)
     series = inverse * (inverse * np.polyval(terms[::-1], inverse**2) - 0.5)
-    return np.where(x < _SERIES_FROM, digamma(x) - np.log(x), series)
+    return np.where(x < SERIES_FROM, digamma(x) - np.log(x), series)
 
 
 def _gamma_density(a: Array, x: Array) -> Array:
     """x**a exp(-x) / gamma(a + 1)."""
     from scipy.special import gammaln
 
-    far = np.exp(-a * _excess((x - a) / a, x / a) - _gammaln_rest(a)) / np.sqrt(2.0 * np.pi * a)
-    return np.where(a > _SERIES_FROM, far, np.exp(a * np.log(x) - x - gammaln(a + 1.0)))
+    far = np.exp(-a * _excess((x - a) / a, x / a) - gammaln_rest(a)) / np.sqrt(2.0 * np.pi * a)
+    return np.where(a > SERIES_FROM, far, np.exp(a * np.log(x) - x - gammaln(a + 1.0)))
 
 
 def _beta_density(a: Array, b: Array, x: Array, y: Array, offset: Array) -> Array:
     """x**a y**b / B(a, b), for x + y = 1 and offset = b x - a y."""
-    from scipy.special import betaln
-
     n = a + b
     exponent = -a * _excess(offset / a, x * (n / a)) - b * _excess(-offset / b, y * (n / b))
-    rest = _gammaln_rest(n) - _gammaln_rest(a) - _gammaln_rest(b)
+    rest = gammaln_rest(n) - gammaln_rest(a) - gammaln_rest(b)
     far = np.exp(exponent + rest) * np.sqrt(a * (b / n) / (2.0 * np.pi))
     log_x, log_y = np.where(x < y, np.log(x), np.log1p(-y)), np.where(x < y, np.log1p(-x), np.log(y))
     near = np.exp(a * log_x + b * log_y - betaln(a, b))
-    return np.where((a > _SERIES_FROM) & (b > _SERIES_FROM), far, near)
+    return np.where((a > SERIES_FROM) & (b > SERIES_FROM), far, near)
 
 
 def _integral(exponent: Callable[[Array], Array], weight: Callable[[Array], Array], slope: Array, bend: Array) -> Array:
@@ -105,7 +97,7 @@ def gammainc_slope(a: Array, x: Array) -> Array:
             lambda u: -(a - 1.0) * _excess(u / x, 1.0 + u / x) - steepness * u,
             lambda u: gap + np.log1p(u / x),
             np.minimum(steepness, 1.0),
-            (a - 1.0) / x**2,
+            (a - 1.0) / x / x,
         )
         slope = first + _gamma_density(a, x) * a * np.where(gap < 0.0, below, -above / x)
         return _with_ends(slope, valid, inside)
@@ -114,6 +106,20 @@ def gammainc_slope(a: Array, x: Array) -> Array:
 def _with_ends(slope: Array, valid: Array, inside: Array) -> Array:
     """The slope inside of the domain, 0 at its ends, NaN outside."""
     return np.where(valid & inside, slope, np.where(valid, 0.0, np.nan))
+
+
+def _fall(own: Array, other: Array, odds: Array, steepness: Array) -> Callable[[Array], Array]:
+    """The fall of the logarithm of a beta density from x, where it has the slope `steepness`, to x exp(-u)."""
+
+    def exponent(u: Array) -> Array:
+        growth = np.expm1(-u)
+        rest = -odds * growth
+        # Each is free of cancellation for its shapes.
+        falling = -own * u + (other - 1.0) * np.log1p(rest)
+        bending = growth * steepness - own * _excess(growth, np.exp(-u)) - (other - 1.0) * _excess(rest, 1.0 + rest)
+        return np.where(other < 1.0, falling, bending)
+
+    return exponent
 
 
 def _first_slope(a: Array, b: Array, x: Array, y: Array) -> Array:
@@ -137,11 +143,7 @@ def _first_slope(a: Array, b: Array, x: Array, y: Array) -> Array:
     gap = np.where(b < CLOSE * a, log_x + short, log_ratio - (_digamma_rest(a) - _digamma_rest(n)))
     odds = x / y
     below = _integral(  # t = x exp(-u)
-        lambda u: (
-            -a * _excess(np.expm1(-u), np.exp(-u))
-            - (b - 1.0) * _excess(-odds * np.expm1(-u), 1.0 - odds * np.expm1(-u))
-            + np.expm1(-u) * ((x - offset) / y)
-        ),
+        _fall(a, b, odds, (x - offset) / y),
         lambda u: gap - u,
         np.minimum((x - offset) / y, a),
         (b - 1.0) * odds / y,
@@ -154,11 +156,7 @@ def _first_slope(a: Array, b: Array, x: Array, y: Array) -> Array:
     offset = b * x - a * y
     gap = np.where(small, gap + 1.0 / n, gap)
     above = _integral(  # 1 - t = y exp(-u)
-        lambda u: (
-            -b * _excess(np.expm1(-u), np.exp(-u))
-            - (a - 1.0) * _excess(-np.expm1(-u) / odds, 1.0 - np.expm1(-u) / odds)
-            + np.expm1(-u) * ((y + offset) / x)
-        ),
+        _fall(b, a, 1.0 / odds, (y + offset) / x),
         lambda u: gap + np.log1p(-np.expm1(-u) / odds),
         np.minimum((y + offset) / x, b),
         (a - 1.0) / odds / x,
@@ -169,7 +167,7 @@ def _first_slope(a: Array, b: Array, x: Array, y: Array) -> Array:
 def _slope_of_beta(a: Array, b: Array, x: Array, first: bool) -> Array:
     with np.errstate(all="ignore"):
         valid = (a >= 0.0) & (b >= 0.0) & (x >= 0.0) & (x <= 1.0)
-        inside = (a < np.inf) & (b < np.inf) & (x > 0.0) & (x < 1.0)
+        inside = (a + b < np.inf) & (x > 0.0) & (x < 1.0)
         a, b = (np.where(shape < LEAST_SHAPE, LEAST_SHAPE, shape) for shape in (a, b))
         y = 1.0 - x
         return _with_ends(_first_slope(a, b, x, y) if first else -_first_slope(b, a, y, x), valid, inside)

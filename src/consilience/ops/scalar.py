@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.ops import count_quantile, count_sums, incomplete_slopes
+from consilience.ops.log_beta import betaln
 from consilience.record import Record
 
 Array = npt.NDArray[Any]
@@ -192,10 +193,13 @@ row("erf", 1, special("erf"))
 row("erfc", 1, special("erfc"))
 row("erfcx", 1, special("erfcx"))
 row("erfinv", 1, special("erfinv"), domain=(SIGNED_UNIT,))
+row("owens_t", 2, special("owens_t"))
+row("ndtri_exp", 1, special("ndtri_exp"), domain=((-np.inf, 0.0),))
 row("ndtri", 1, special("ndtri"), domain=(UNIT,))
 row("log_ndtr", 1, special("log_ndtr"))
 row("i0e", 1, special("i0e"))
 row("i1e", 1, special("i1e"))
+row("gamma", 1, special("gamma"), domain=(POSITIVE,))
 row("gammaln", 1, special("gammaln"), domain=(POSITIVE,))
 row("digamma", 1, special("digamma"), domain=(POSITIVE,))
 
@@ -207,6 +211,8 @@ def _trigamma(x: Array) -> Array:
 
 
 row("trigamma", 1, _trigamma, domain=(POSITIVE,))
+row("zeta", 2, special("zeta"), domain=((1.0, np.inf), POSITIVE))
+row("betaln", 2, in_double_precision(betaln), domain=(POSITIVE, POSITIVE))
 row("gammainc", 2, special("gammainc"), domain=(POSITIVE, POSITIVE))
 row("gammaincc", 2, special("gammaincc"), domain=(POSITIVE, POSITIVE))
 row("betainc", 3, special("betainc"), domain=(POSITIVE, POSITIVE, UNIT))

@@ -19,7 +19,7 @@ from consilience.ops.scalar import DRAWS, TABLE
 _ELSEWHERE: Final = {
     "pow", "round", "where", "logaddexp", "fold_in", "poisson_quantile", "binomial_quantile",
     "negative_binomial_quantile", "beta_binomial_cdf", "beta_binomial_quantile", "log1p_square", "gammainc_slope",
-    "betainc_slope_a", "betainc_slope_b",
+    "betainc_slope_a", "betainc_slope_b", "zeta",
     "complex", "modulus", "real", "imag", "angle", "conj", *DRAWS,
 }  # fmt: skip
 

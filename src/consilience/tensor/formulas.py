@@ -81,10 +81,15 @@ def erfcinv(x: TensorLike) -> Node:
     return apply("true_div", apply("ndtri", apply("mul", 0.5, x)), -_SQRT2)
 
 
-def betaln(a: TensorLike, b: TensorLike) -> Node:
-    """Logarithm of the beta function, for positive arguments, by log gamma functions."""
-    both = apply("gammaln", apply("add", a, b))
-    return apply("sub", apply("add", apply("gammaln", a), apply("gammaln", b)), both)
+def xlogx(c: TensorLike) -> Node:
+    """x log(x), which is 0 at 0."""
+    return apply("xlogy", c, c)
+
+
+def xlogy0(x: TensorLike, y: TensorLike) -> Node:
+    """x log(y), which is 0 at x = 0 whatever y, NaN included."""
+    nothing = apply("logical_and", apply("eq", x, 0), apply("isnan", y))
+    return apply("xlogy", x, apply("where", nothing, 1.0, y))
 
 
 def float_power(x: TensorLike, y: TensorLike) -> Node:

@@ -31,8 +31,10 @@ from consilience.native.vectormath import (
     logarithm,
     logistic,
     normal,
+    owens_t,
     power,
     trigonometric,
+    zeta,
 )
 from consilience.native.vectormath.notation import Elementary
 from consilience.record import Record
@@ -68,6 +70,7 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("betainc_slope_b", incomplete_slopes.betainc_slope_b, 3),
         _row("betainccinv", inverse_incomplete.betainccinv, 3),
         _row("betaincinv", inverse_incomplete.betaincinv, 3),
+        _row("betaln", incomplete.betaln, 2),
         _row("binomial_quantile", count_quantile.binomial_quantile, 3),
         _row("cbrt", power.cbrt),
         _row("cos", trigonometric.cos),
@@ -80,6 +83,7 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("exp", exponential.exp),
         _row("exp2", exponential.exp2),
         _row("expm1", exponential.expm1),
+        _row("gamma", gamma.gamma),
         _row("gammainc", incomplete.gammainc, 2),
         _row("gammainc_slope", incomplete_slopes.gammainc_slope, 2),
         _row("gammaincc", incomplete.gammaincc, 2),
@@ -96,7 +100,9 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("log2", logarithm.log2),
         _row("log_ndtr", normal.log_ndtr),
         _row("ndtri", normal.ndtri),
+        _row("ndtri_exp", normal.ndtri_exp),
         _row("negative_binomial_quantile", count_quantile.negative_binomial_quantile, 3),
+        _row("owens_t", owens_t.owens_t, 2),
         _row("poisson_quantile", count_quantile.poisson_quantile, 2),
         _row("pow", power.pow, 2),
         _row("sigmoid", logistic.sigmoid),
@@ -106,6 +112,7 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("tan", trigonometric.tan),
         _row("tanh", hyperbolic.tanh),
         _row("trigamma", gamma.trigamma),
+        _row("zeta", zeta.zeta, 2),
     ]
 )
 """All functions by name. Add a row to add a function; tests cover the table, not a list of their own."""

@@ -15,7 +15,7 @@ from consilience.native.program import Type, Value, Variable, f64, i64
 from consilience.native.vectormath.coefficients import LOG_ODD, STIRLING, TEMME
 from consilience.native.vectormath.error_function import complement_of_positive
 from consilience.native.vectormath.exponential import exponential, exponential_less_one
-from consilience.native.vectormath.gamma import gammaln_of_one_plus, gammaln_of_positive
+from consilience.native.vectormath.gamma import gammaln, gammaln_of_one_plus, gammaln_of_positive
 from consilience.native.vectormath.logarithm import logarithm, logarithm_of_sum
 from consilience.native.vectormath.notation import (
     Elementary,
@@ -252,6 +252,19 @@ def log_small_beta(small: Lanes, large: Lanes) -> Lanes:
     return gammaln_of_positive(small + 1.0) - ratio
 
 
+def _log_beta(a: Lanes, b: Lanes) -> Lanes:
+    """log|gamma(a) gamma(b) / gamma(a + b)|, without cancellation for a, b > 0; infinite at one pole, NaN at two."""
+    small, large = choose(a < b, a, b), choose(a < b, b, a)
+    result = Cell(a.constant(-math.inf))
+    with a.builder.if_(((small > 0.0) & (a + b < math.inf)).value):
+        result.set(log_small_beta(small, large) - logarithm(small))
+    with a.builder.else_():
+        first, second, sum = (x.of(gammaln(x.builder, x.value, fused=x.fused)) for x in (a, b, a + b))
+        negative = first + second - sum
+        result.set(choose((small > 0.0) & large.equals(math.inf) & (small < math.inf), -math.inf, negative))
+    return result.get()
+
+
 def excess_over_mean(a: Lanes, b: Lanes, x: Lanes, y: Lanes) -> Lanes:
     """(a + b) x - a with its rounding errors, x + y = 1; x and y may be rounded, the smaller one is exact."""
     smaller_first = x <= y
@@ -343,4 +356,5 @@ def _beta(a: Lanes, b: Lanes, x: Lanes) -> Lanes:
 
 gammainc: Final = lane_by_lane("gammainc", 2, _lower)
 gammaincc: Final = lane_by_lane("gammaincc", 2, _upper)
+betaln: Final = lane_by_lane("betaln", 2, _log_beta)
 betainc: Final = lane_by_lane("betainc", 3, _beta)

@@ -108,6 +108,22 @@ def _gamma_slope(a: Lanes, x: Lanes) -> Lanes:
     return result.get()
 
 
+def _fall(own: Lanes, other: Lanes, odds: Lanes, steepness: Lanes) -> Callable[[Lanes], Lanes]:
+    """The fall of the logarithm of a beta density from x, where it has the slope `steepness`, to x exp(-u)."""
+
+    def exponent(u: Lanes) -> Lanes:
+        growth = exponential_less_one(-u)
+        rest = -growth * odds
+        # Each is free of cancellation for its shapes.
+        spread = other < 1.0
+        falling = fma(own, -u, (other - 1.0) * logarithm_of_sum(rest))
+        bend = own * excess_over_logarithm(growth, growth + 1.0)
+        bending = growth * steepness - bend - (other - 1.0) * excess_over_logarithm(rest, rest + 1.0)
+        return choose(spread, falling, bending)
+
+    return exponent
+
+
 def _regular_beta(first_shape: Lanes, second_shape: Lanes, x: Lanes, y: Lanes) -> Lanes:
     """The slope of I_x(a, b) in a, all positive and finite, x + y = 1."""
     builder = x.builder
@@ -131,12 +147,7 @@ def _regular_beta(first_shape: Lanes, second_shape: Lanes, x: Lanes, y: Lanes) -
 
     with builder.if_((gap < 0.0).value):  # t = x exp(-u)
         steepness = (x - offset) / y
-
-        def below(u: Lanes) -> Lanes:
-            growth = exponential_less_one(-u)
-            first = a * excess_over_logarithm(growth, growth + 1.0)
-            rest = growth * odds
-            return growth * steepness - first - (second_shape - 1.0) * excess_over_logarithm(-rest, 1.0 - rest)
+        below = _fall(a, second_shape, odds, steepness)
 
         part = _integral(
             below,
@@ -153,13 +164,7 @@ def _regular_beta(first_shape: Lanes, second_shape: Lanes, x: Lanes, y: Lanes) -
         b = choose(small, second_shape + 1.0, second_shape)
         beyond = choose(small, gap + 1.0 / n, gap)
         steepness = (y + choose(small, offset + x, offset)) / x
-
-        def above(u: Lanes) -> Lanes:
-            growth = exponential_less_one(-u)
-            second = b * excess_over_logarithm(growth, growth + 1.0)
-            rest = growth / odds
-            return growth * steepness - second - (a - 1.0) * excess_over_logarithm(-rest, 1.0 - rest)
-
+        above = _fall(b, a, 1.0 / odds, steepness)
         part = _integral(
             above,
             lambda u: beyond + logarithm_of_sum(-exponential_less_one(-u) / odds),
@@ -174,7 +179,7 @@ def _beta_slope(a: Lanes, b: Lanes, x: Lanes, first: bool) -> Lanes:
     """The slope in the first or the second shape; 0 at the ends, NaN outside of the domain."""
     valid = (a >= 0.0) & (b >= 0.0) & (x >= 0.0) & (x <= 1.0)
     result = Cell(choose(valid, x.constant(0.0), math.nan))
-    with x.builder.if_((valid & (a < math.inf) & (b < math.inf) & (x > 0.0) & (x < 1.0)).value):
+    with x.builder.if_((valid & (a + b < math.inf) & (x > 0.0) & (x < 1.0)).value):
         a, b = (choose(shape < LEAST_SHAPE, LEAST_SHAPE, shape) for shape in (a, b))
         y = 1.0 - x
         result.set(_regular_beta(a, b, x, y) if first else -_regular_beta(b, a, y, x))

@@ -265,13 +265,28 @@ derivative("arctanh", lambda g, y, x: g / ((1.0 - x) * (1.0 + x)))
 derivative("deg2rad", lambda g, y, x: DEGREE * g)
 derivative("rad2deg", lambda g, y, x: g / DEGREE)
 
+
+def _slope_of_erfcx(y: Node, x: Node) -> Node:
+    """2 x erfcx(x) - 2 / sqrt(pi), for large x by the asymptotic series of both."""
+    far = apply("gt", x, 25.0)
+    z = apply("square", apply("reciprocal", where(far, x, 25.0)))
+    series = z * (1.0 - z * (1.5 - z * (3.75 - z * (13.125 - z * (59.0625 - z * 324.84375)))))
+    return where(far, series / -SQRT_PI, 2.0 * (where(far, 0.0, x) * y) - 2.0 / SQRT_PI)
+
+
 # Error function, normal distribution. The density over the distribution function of a normal is
 # sqrt(2 / pi) / erfcx(-x / sqrt(2)), without cancellation in either tail.
 derivative("erf", lambda g, y, x: g * (2.0 / SQRT_PI * exp(-x * x)))
 derivative("erfc", lambda g, y, x: -g * (2.0 / SQRT_PI * exp(-x * x)))
-derivative("erfcx", lambda g, y, x: g * (2.0 * (x * y) - 2.0 / SQRT_PI))
+derivative("erfcx", lambda g, y, x: g * _slope_of_erfcx(y, x))
 derivative("erfinv", lambda g, y, x: g * (SQRT_PI / 2.0 * exp(y * y)))
 derivative("ndtri", lambda g, y, x: g * (SQRT_2_PI * exp(0.5 * (y * y))))
+derivative("ndtri_exp", lambda g, y, x: g * (SQRT_2_PI / 2.0 * apply("erfcx", y / -SQRT_2)))
+derivative(
+    "owens_t",
+    lambda g, y, h, a: g * (-0.5 / SQRT_2_PI * exp(-0.5 * (h * h)) * apply("erf", a * h / SQRT_2)),
+    lambda g, y, h, a: g * (0.5 / math.pi * exp(-0.5 * (h * h) * (1.0 + a * a)) / (1.0 + a * a)),
+)
 derivative("log_ndtr", lambda g, y, x: g * (2.0 / SQRT_2_PI / apply("erfcx", x / -SQRT_2)))
 
 # Modified Bessel functions over exp(|x|); I_1(x) / x is 1/2 at 0.
@@ -296,13 +311,24 @@ def _beta_density(x: Node, a: Node, b: Node) -> Node:
     return exp(apply("xlogy", a - 1.0, x) + apply("xlog1py", b - 1.0, -x) - log_beta)
 
 
-derivative("gammaln", lambda g, y, x: g * apply("digamma", x))
-derivative("digamma", lambda g, y, x: g * apply("trigamma", x))
-derivative("trigamma", unknown("trigamma (polygamma of order 2)", "only digamma and trigamma exist here."))
-
-
 def _digamma(x: Node) -> Node:
     return apply("digamma", x)
+
+
+derivative("gammaln", lambda g, y, x: g * apply("digamma", x))
+derivative("digamma", lambda g, y, x: g * apply("trigamma", x))
+derivative("trigamma", lambda g, y, x: g * (-2.0 * apply("zeta", 3.0, x)))
+derivative("gamma", lambda g, y, x: g * (y * _digamma(x)))
+derivative(
+    "betaln",
+    lambda g, y, a, b: g * (_digamma(a) - _digamma(a + b)),
+    lambda g, y, a, b: g * (_digamma(b) - _digamma(a + b)),
+)
+derivative(
+    "zeta",
+    unknown("zeta with respect to its exponent", "treat the exponent as data."),
+    lambda g, y, s, q: g * (-s * apply("zeta", s + 1.0, q)),
+)
 
 
 def _over(slope: Node, density: Node) -> Node:
