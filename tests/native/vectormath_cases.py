@@ -534,7 +534,7 @@ CASES = [
     Case("gammaln", 20.0, (-join(uniform(0, 10), uniform(0, 170), powers(-300, 0, 100)),), _gammaln, "mixed"),
     Case(
         "gamma",
-        4.0,
+        5.0,
         (join(uniform(0, 10), uniform(0, 171.6), powers(-300, 0, 100), -uniform(0, 10), -uniform(0, 170, 300)),),
         mp.gamma,
     ),

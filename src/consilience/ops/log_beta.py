@@ -22,7 +22,7 @@ def gammaln_rest(x: Array) -> Array:
 
 
 def betaln(a: Array, b: Array) -> Array:
-    """log|gamma(a) gamma(b) / gamma(a + b)|; infinite at one pole, NaN at two."""
+    """log|gamma(a) gamma(b) / gamma(a + b)|; infinite at one pole and at 0, 0, NaN at other pairs of poles."""
     from scipy.special import gammaln
 
     with np.errstate(all="ignore"):
@@ -30,6 +30,6 @@ def betaln(a: Array, b: Array) -> Array:
         total = small + large
         growth = (large - 0.5) * np.log1p(small / large) + small * (np.log(total) - 1.0)
         far = gammaln(small) - (growth + gammaln_rest(total) - gammaln_rest(large))
-        near = gammaln(a) + gammaln(b) - gammaln(a + b)
+        near = np.where((a == 0.0) & (b == 0.0), np.inf, gammaln(a) + gammaln(b) - gammaln(a + b))
         end = np.where((small > 0.0) & (small < np.inf) & (total == np.inf), -np.inf, near)
         return np.where((small > 0.0) & (large > SERIES_FROM) & (total < np.inf), far, end)

@@ -211,7 +211,18 @@ def _trigamma(x: Array) -> Array:
 
 
 row("trigamma", 1, _trigamma, domain=(POSITIVE,))
-row("zeta", 2, special("zeta"), domain=((1.0, np.inf), POSITIVE))
+
+
+def _zeta(s: Array, q: Array) -> Array:
+    import scipy.special
+
+    with np.errstate(all="ignore"):
+        power = np.power(q, -s)  # the first term is all there is where SciPy's sum is 0 times infinity
+        value = np.where((s > 1e5) & (q > 1.0), power, scipy.special.zeta(s, q))
+        return np.where(np.isnan(s) | np.isnan(q) | np.isinf(s), np.nan, value)
+
+
+row("zeta", 2, in_double_precision(_zeta), domain=((1.0, np.inf), POSITIVE))
 row("betaln", 2, in_double_precision(betaln), domain=(POSITIVE, POSITIVE))
 row("gammainc", 2, special("gammainc"), domain=(POSITIVE, POSITIVE))
 row("gammaincc", 2, special("gammaincc"), domain=(POSITIVE, POSITIVE))

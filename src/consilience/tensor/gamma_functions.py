@@ -11,7 +11,7 @@ from typing import Final
 
 from consilience.ir import Node
 from consilience.ops.dtypes import kind_of
-from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.elementwise import TensorLike, apply, cast, promote
 from consilience.tensor.keywords import export
 
 _FAR: Final = 170.0  # gamma overflows beyond 171.6
@@ -24,10 +24,10 @@ _exp = functools.partial(apply, "exp")
 _both = functools.partial(apply, "logical_and")
 
 
-def _real(x: TensorLike) -> Node:
-    """A float; integers as float64."""
-    node = as_tensor(x)
-    return node if kind_of(node.dtype) == "float" else cast(node, "float64")
+def _real(*values: TensorLike) -> list[Node]:
+    """Floats of one dtype; integers as float64."""
+    nodes, dtype = promote(values)
+    return nodes if kind_of(dtype) == "float" else [cast(node, "float64") for node in nodes]
 
 
 def _whole(x: Node) -> Node:
@@ -36,7 +36,7 @@ def _whole(x: Node) -> Node:
 
 def _alternating(n: Node) -> Node:
     """(-1) ** n, for whole n."""
-    return _where(_whole(0.5 * n), 1.0, -1.0)
+    return cast(_where(_whole(0.5 * n), 1.0, -1.0), n.dtype)
 
 
 def _pole(x: Node) -> Node:
@@ -71,12 +71,12 @@ def zeta(x: TensorLike, q: TensorLike = 1.0) -> Node:
 
     As `scipy.special.zeta`. There is no derivative in x.
     """
-    return apply("zeta", _real(x), _real(q))
+    return apply("zeta", *_real(x, q))
 
 
 def polygamma(n: TensorLike, x: TensorLike) -> Node:
     """The n-th derivative of digamma at x, for whole n >= 0; NaN for other n. There is no derivative in n."""
-    order, at = _real(n), _real(x)
+    order, at = _real(n, x)
     least = order <= 0.0
     power = 1.0 + _where(least, 1.0, order)
     above = _alternating(power) * (_gamma(power) * apply("zeta", power, at))
@@ -86,7 +86,7 @@ def polygamma(n: TensorLike, x: TensorLike) -> Node:
 
 def beta(a: TensorLike, b: TensorLike) -> Node:
     """The beta function gamma(a) gamma(b) / gamma(a + b); NaN or infinite where a or b is 0, -1, …"""
-    x, y = _real(a), _real(b)
+    x, y = _real(a, b)
     near = _near(x, y, x + y)
     first, second = (_where(near, z, 1.0) for z in (apply("maximum", x, y), apply("minimum", x, y)))
     product = _gamma(first) * _reciprocal_gamma(first + second) * _gamma(second)
@@ -96,7 +96,7 @@ def beta(a: TensorLike, b: TensorLike) -> Node:
 
 def factorial(n: TensorLike) -> Node:
     """gamma(n + 1), which is n! for whole n; 0 below 0, as `scipy.special.factorial`."""
-    number = _real(n)
+    (number,) = _real(n)
     negative = number < 0.0
     return _where(negative, 0.0, _gamma(1.0 + _where(negative, 0.0, number)))
 
@@ -106,7 +106,7 @@ def poch(z: TensorLike, m: TensorLike) -> Node:
 
     NaN where z + m alone is at a pole, and far below 0.
     """
-    low, step = _real(z), _real(m)
+    low, step = _real(z, m)
     high = low + step
     near, poles = _near(low, high), _both(_pole(low), _pole(high))
     rising = _gamma(_where(near, high, 1.0)) * _reciprocal_gamma(_where(near, low, 1.0))
@@ -117,14 +117,14 @@ def poch(z: TensorLike, m: TensorLike) -> Node:
     far = _both(least > 0.0, size > 0.0)
     many, base = _where(far, size, 1.0), _where(far, least, 1.0)
     distant = _exp(apply("sign", step) * (_gammaln(many) - _betaln(base, many)))
-    none = _where(_both(_pole(low), high > 0.0), 0.0, math.nan)
+    none = cast(_where(_both(_pole(low), high > 0.0), 0.0, math.nan), step.dtype)
     distant = _where(far, distant, _where(apply("eq", step, 0.0), 1.0, none))
     return _where(near, _where(poles, falling, rising), distant)
 
 
 def binom(n: TensorLike, k: TensorLike) -> Node:
     """The binomial coefficient gamma(n + 1) / (gamma(k + 1) gamma(n - k + 1)) of real numbers; NaN for whole n < 0."""
-    top, taken = _real(n), _real(k)
+    top, taken = _real(n, k)
     rest = top - taken
     near = _near(top, taken, rest)
     number, first, second = (1.0 + _where(near, x, 0.0) for x in (top, taken, rest))
@@ -136,7 +136,7 @@ def binom(n: TensorLike, k: TensorLike) -> Node:
 
 def comb(N: TensorLike, k: TensorLike, *, repetition: bool = False) -> Node:
     """The number of ways to take k of N things, 0 unless 0 <= k <= N; with `repetition` things may be taken again."""
-    number, taken = _real(N), _real(k)
+    number, taken = _real(N, k)
     if repetition:
         none = _both(apply("eq", number, 0.0), apply("eq", taken, 0.0))
         return _where(none, 1.0, comb(number + taken - 1.0, taken))
@@ -146,19 +146,20 @@ def comb(N: TensorLike, k: TensorLike, *, repetition: bool = False) -> Node:
 
 def gammau(k: TensorLike, x: TensorLike) -> Node:
     """The upper incomplete gamma function, not regularised: gammaincc(k, x) gamma(k)."""
-    shape = _real(k)
-    return apply("gammaincc", shape, x) * _gamma(shape)
+    shape, at = _real(k, x)
+    return apply("gammaincc", shape, at) * _gamma(shape)
 
 
 def gammal(k: TensorLike, x: TensorLike) -> Node:
     """The lower incomplete gamma function, not regularised: gammainc(k, x) gamma(k)."""
-    shape = _real(k)
-    return apply("gammainc", shape, x) * _gamma(shape)
+    shape, at = _real(k, x)
+    return apply("gammainc", shape, at) * _gamma(shape)
 
 
 def chi2sf(x: TensorLike, k: TensorLike) -> Node:
     """The probability that a chi-squared variable with k degrees of freedom is above x."""
-    return apply("gammaincc", 0.5 * _real(k), 0.5 * _real(x))
+    at, shape = _real(x, k)
+    return apply("gammaincc", 0.5 * shape, 0.5 * at)
 
 
 def multigammaln(a: TensorLike, d: int) -> Node:
@@ -168,7 +169,7 @@ def multigammaln(a: TensorLike, d: int) -> Node:
     """
     if not isinstance(d, int) or d < 1:
         raise ValueError(f"`multigammaln` needs a whole number of dimensions d >= 1, got {d!r}.")
-    at = _real(a)
+    (at,) = _real(a)
     inside = at > 0.5 * (d - 1)
     safe = _where(inside, at, 0.5 * d)
     terms = functools.reduce(lambda x, y: x + y, [_gammaln(safe - 0.5 * j) for j in range(d)])

@@ -260,8 +260,9 @@ def _log_beta(a: Lanes, b: Lanes) -> Lanes:
         result.set(log_small_beta(small, large) - logarithm(small))
     with a.builder.else_():
         first, second, sum = (x.of(gammaln(x.builder, x.value, fused=x.fused)) for x in (a, b, a + b))
-        negative = first + second - sum
-        result.set(choose((small > 0.0) & large.equals(math.inf) & (small < math.inf), -math.inf, negative))
+        both = a.equals(0.0) & b.equals(0.0)
+        negative = choose(both, math.inf, first + second - sum)
+        result.set(choose((small > 0.0) & (a + b).equals(math.inf) & (small < math.inf), -math.inf, negative))
     return result.get()
 
 
