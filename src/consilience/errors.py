@@ -161,3 +161,4 @@ class Status(enum.IntFlag):
     FACTORISATION_FAILED = 1
     OUT_OF_BOUNDS = 2
     PYTHON_FAILED = 4
+    INTERRUPTED = 8

@@ -105,8 +105,27 @@ def _while(condition: Callable[..., Any], body: Callable[..., Any], initial: Any
     return values
 
 
+@pt.custom_vjp
+def _softened(x: Node) -> Node:
+    return pt.tanh(x)
+
+
+_softened.defvjp(lambda x: (pt.tanh(x), x), lambda x, g: (g / pt.cosh(x) ** 2,))
+_blended = pt.OpFromGraph(
+    [_one := pt.dscalar("one"), _other := pt.dscalar("other")],
+    [pt.sin(_one) * _other],
+    pullback=lambda inputs, outputs, seeds: (pt.cos(inputs[0]) * inputs[1] * seeds[0], pt.sin(inputs[0]) * seeds[0]),
+)
+
+
+def _switch(index: int, *branches: Any) -> Any:
+    return branches[min(max(int(index), 0), len(branches) - 1)]
+
+
 NUMPY: dict[str, Any] = {
-    **SHAPES, "tanh": np.tanh, "exp": np.exp, "maximum": np.maximum, "minimum": np.minimum, "lt": np.less,
+    **SHAPES, "softened": np.tanh, "blended": lambda a, b: np.sin(a) * b, "switch_case": _switch,
+    "vmap": lambda fn: lambda *given: np.stack([np.asarray(fn(*row)) for row in zip(*given, strict=True)]),
+    "tanh": np.tanh, "exp": np.exp, "maximum": np.maximum, "minimum": np.minimum, "lt": np.less,
     "eq": np.equal, "outer": np.outer, "ifelse": lambda c, a, b: a if c else b, "choose": np.where, "scan": _scan,
     "map": lambda fn, s: _scan(lambda *v: [fn(*v)], s)[0], "reduce": _reduce,
     "foldr": lambda fn, s, initial: _reduce(fn, s, initial, True), "while_loop": _while, "until": _Until,
@@ -122,7 +141,7 @@ OURS: dict[str, Any] = {
     "reduce": lambda *given: pt.reduce(*given, return_updates=False),
     "foldr": lambda *given: pt.foldr(*given, return_updates=False), "both": pt.and_, "fold_in": fold_in,
     "normal": lambda k: draw("random_normal", k, ()), "as_float": lambda x: pt.as_tensor(x).astype("float64"),
-    "solve": pt.linalg.solve,
+    "solve": pt.linalg.solve, "softened": _softened, "blended": _blended,
 }  # fmt: skip
 
 
@@ -195,7 +214,12 @@ class Writer:
         if self.likely(8 if depth > 1 else 0) and axes in STATES:
             return self.loop(axes, depth - 1)
         one = self.value(axes, depth - 1)
-        which = self.number(0, 13)
+        which = self.number(0, 15)
+        if which == 14:
+            return f"softened({one})"
+        if which == 15:
+            index = f"{self.integer(depth - 1)} - 1"
+            return f"switch_case({index}, {one}, {self.value(axes, depth - 1)}, {self.value(axes, depth - 1)})"
         if which <= 1:
             return f"({one} {self.one_of('+', '-', '*')} {self.value(axes, depth - 1)})"
         if which == 2:
@@ -231,6 +255,8 @@ class Writer:
             return f"as_float({self.integer(depth - 1)}) * 0.1"
         if which == 11:
             return f"matmul({v}, {self.value('d', depth - 1)})"
+        if which == 13:
+            return f"blended({one}, {self.value('', depth - 1)})"
         if which == 12:
             return f"normal({self.name('key', '') or f'key({self.number(0, 99)})'})"
         return one
@@ -249,6 +275,10 @@ class Writer:
             return f"sum({self.value('dd', depth - 1)}, {self.number(0, 1)})"
         if which == 11:
             return f"({self.value('dd', depth - 1)})[{self.one_of('0', '-1', ':, 0', ':, -1')}]"
+        if which == 13 and self.likely(50):
+            e = self.new("e")
+            body = self.inside({e: ("float64", "")}, lambda: self.value("", depth - 1))
+            return f"vmap(lambda {e}: {body} + {e})({one})"
         if which == 12:
             M, own = self.value("dd", 0), self.name("float64", "d")
             return f"solve(eye({own}.shape[0], {own}.shape[0]) * 3.0 + tanh({M}) * 0.5, {one})"

@@ -47,7 +47,7 @@ def run(f: Function, values: dict[str, Any]) -> Any:
 
 def stricter(error: ShapeError) -> bool:
     """Sequences too short for their taps are refused in bodies that are never run, too."""
-    return re.search("sequences of a loop .* is -[12],", str(error)) is not None
+    return re.search(r"sequences of a loop .* is -[12],|taps .* need at least \d+ elements", str(error)) is not None
 
 
 def tensors(lines: Sequence[Line], results: Sequence[Any]) -> list[Any]:
@@ -75,6 +75,8 @@ def check(seed: int, lines: int = 2) -> str:
         built = outcome(code, inputs, OURS)
     except MissingRuleError as error:
         return refused(error)
+    if isinstance(built, ShapeError) and stricter(built):
+        return "raises"
     if isinstance(built, Exception):
         for values in samples if fixed else ():
             if isinstance(outcome(code, values, NUMPY), Exception):
@@ -138,7 +140,7 @@ def check_slopes(
     ways = {name: generator.normal(size=np.shape(samples[0][name])) for name in FLOATS}
     slopes = pt.grad(cost, list(own.values()), disconnected_inputs="ignore")
     tangents = {name: pt.tensor(f"t{name}", shape=leaf.static_shape) for name, leaf in own.items()}
-    (moved,) = pushforward([cost], list(own.values()), list(tangents.values()))
+    (moved,) = pushforward([cost], list(own.values()), list(tangents.values()), "ignore")
     compared = False
     for backend in BACKENDS:
         values = samples[0]

@@ -27,6 +27,8 @@ V = np.array([[2.0, 0.6, -0.3], [0.6, 1.0, 0.2], [-0.3, 0.2, 0.7]])
 A = np.array([0.7, -1.2, 0.4])
 ROOT = np.sqrt(A @ V @ A)
 W = np.array([[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]])
+CHAIN = np.array([[0.9, 0.1], [0.35, 0.65]])
+T = np.array([[0.5, 0.2, 0.0], [-0.1, 0.3, 0.4], [0.0, 0.2, -0.6]])
 LAPLACIAN = np.diag(W.sum(1)) - W
 B = np.array([0.5, 1.0, -0.7, 0.2])
 P = np.array([0.1, 0.25, 0.4, 0.25])
@@ -98,10 +100,21 @@ ROWS: dict[str, Row] = {
         lambda x: x[:, -1],
         normal(0.729, 0.729**2 * 4.0 + 0.025 * (1.0 + 0.81 + 0.6561)),
     ),
+    "GARCH11": (
+        lambda: pd.GARCH11.dist(0.2, 0.3, 0.4, 1.4, steps=2),
+        lambda x: x[:, 2] / np.sqrt(0.2 + 0.3 * x[:, 1] ** 2 + 0.4 * (0.2 + 0.3 * x[:, 0] ** 2 + 0.4 * 1.4**2)),
+        st.norm.cdf,
+    ),
     "GaussianRandomWalk": (
         lambda: pd.GaussianRandomWalk.dist(0.3, 0.8, init_dist=pd.Normal.dist(1.0, 2.0), steps=5),
         lambda x: x[:, -1],
         normal(2.5, 4.0 + 5 * 0.64),
+    ),
+    "HiddenMarkov": (
+        # The third state has the probabilities (0.3, 0.7) P P.
+        lambda: pd.HiddenMarkov.dist([0.3, 0.7], CHAIN, pd.Normal.dist([0.0, 3.0], [1.0, 0.5]), steps=2),
+        lambda x: x[:, -1],
+        lambda x: np.stack([st.norm.cdf(x), st.norm.cdf(x, 3.0, 0.5)], -1) @ ([0.3, 0.7] @ CHAIN @ CHAIN),
     ),
     "HurdleGamma": (
         lambda: pd.HurdleGamma.dist(0.7, 2.0, 3.0),
@@ -135,6 +148,11 @@ ROWS: dict[str, Row] = {
             np.kron(A, [1.0, -0.5]) @ np.arange(6.0),
             (A @ V @ A) * (np.array([1.0, -0.5]) @ V[:2, :2] @ [1.0, -0.5]) + 0.16 * (A @ A) * 1.25,
         ),
+    ),
+    "LinearGaussianStateSpace": (
+        lambda: pd.LinearGaussianStateSpace.dist(MU, V, T, A[None], [[0.5]], np.eye(3), steps=1),
+        lambda x: x[:, -1, 0],
+        normal(A @ T @ MU, A @ (T @ V @ T.T + np.eye(3)) @ A + 0.5),
     ),
     "LKJCholeskyCov": (
         lambda: pd.LKJCholeskyCov.dist(eta=2.0, n=3, sd_dist=pd.HalfNormal.dist(1.5, size=3), compute_corr=False),

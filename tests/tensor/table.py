@@ -20,6 +20,15 @@ Array = npt.NDArray[Any]
 DTYPES = {"f": ("float64", "float32"), "i": ("int64", "int32"), "b": ("bool",)}
 
 
+_AS_INTEGERS = {"b": "int64"}  # NumPy refuses bool
+_AS_FLOATS = {"b": "float64", "i": "float64"}  # PyTensor's rule; NumPy keeps integers
+# Functions that compute integers (i) or bool (b) in another dtype than NumPy.
+DEVIATIONS = {
+    **dict.fromkeys(["neg", "negative", "sgn", "sign", "sub", "subtract"], _AS_INTEGERS),
+    "reciprocal": _AS_FLOATS,
+}
+
+
 class Row(NamedTuple):
     """One way to call a function; see functions.txt."""
 
@@ -35,6 +44,16 @@ class Row(NamedTuple):
     def dtypes(self) -> list[str]:
         """The dtypes to try."""
         return [dtype for kind in self.kinds for dtype in DTYPES[kind]]
+
+    def results(self, *arrays: Array) -> list[Array]:
+        """NumPy's results, in the dtypes of this library."""
+        meant_for = DEVIATIONS.get(self.text.removeprefix("pt."), {})
+        given = [a.astype(meant_for.get(a.dtype.kind, a.dtype)) for a in arrays]
+        with np.errstate(all="ignore"):
+            found = as_list(self.meaning(*given))
+            if given[:1] and given[0].dtype == bool and {str(f.dtype) for f in found} & {"float16", "float32"}:
+                found = as_list(self.meaning(*(a.astype("float64") if a.dtype == bool else a for a in given)))
+        return found
 
     def arrays(self, dtype: str, lengths: dict[str, int], rng: np.random.Generator) -> list[Array]:
         """Arguments of a dtype, with a length for each letter."""
@@ -53,6 +72,11 @@ class Row(NamedTuple):
         if dtype.startswith("int"):
             return np.asarray(rng.integers(int(np.ceil(low)), int(np.floor(high)) + 1, shape), dtype)
         return np.asarray(rng.uniform(low, high, shape), dtype)
+
+
+def as_list(results: Any) -> list[Array]:
+    """One result or several as a list of arrays."""
+    return [np.asarray(r) for r in (results if isinstance(results, list | tuple) else [results])]
 
 
 def regular(x: Any) -> Any:
@@ -183,6 +207,7 @@ ELSEWHERE = {
         "functions of graphs: test_tensor_names.py, tests/backends and tests/transforms": (
             "cond ifelse vectorize vmap broadcast_dynamic psum pmean pmax pmin axis_index"
         ),
+        "lazy branches: test_branches.py": "switch_case",
         "loops: test_loops.py": "scan map reduce foldl foldr until while_loop",
         "functions with rules of the user's: test_functions.py": "OpFromGraph as_op custom_vjp custom_vmap wrap_py",
         "writing graphs: tests/printing": "dprint",

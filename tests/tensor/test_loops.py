@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -444,6 +447,22 @@ def test_a_loop_in_a_model() -> None:
     wanted = stats.norm.logpdf(y, own, 0.5).sum() + stats.norm.logpdf(point["noise"]).sum()
     wanted += stats.beta(2, 2).logpdf(share) + np.log(share * (1 - share))
     assert logp(point) == pytest.approx(wanted)
+
+
+def test_a_loop_without_end_can_be_interrupted() -> None:
+    """Ctrl-C reaches machine code that is not done."""
+    last = pt.while_loop(lambda p: p > -1.0, lambda p: p * 0.5, 1.0)
+    f = pt.function([], last)
+    # A process that was started in the background ignores the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT])
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            f()
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
 
 
 class TestBadInput:

@@ -151,6 +151,8 @@ class BoundCode:
 
     def explain(self, status: int) -> None:
         """Raise what machine code knows of a failure; `function` finds the place."""
+        if status & Status.INTERRUPTED:
+            raise KeyboardInterrupt
         where = ", ".join(describe(o) for o in self.compiled.origins[:3])
         if status & Status.OUT_OF_BOUNDS:
             raise OutOfBoundsError(f"an index lies outside its axis in the computation of {where}.")

@@ -33,6 +33,7 @@ from consilience.lower.steps import (
     inner_steps,
 )
 from consilience.lower.views import Storage, View, gathered_lengths, proved_inside, static
+from consilience.native.interruption import interrupted
 from consilience.native.loops import Builder, Module, Type, Value, Variable, i64, ptr
 from consilience.native.target import Target
 from consilience.native.vectormath import FUNCTIONS, define
@@ -378,6 +379,10 @@ class Writer:
             if stop is not None:
                 with b.if_(stop):
                     b.break_()
+                if step.endless:
+                    with b.if_(interrupted(b, index)):
+                        b.set(frame.status, b.or_(b.get(frame.status), b.const(i64, int(Status.INTERRUPTED))))
+                        b.break_()
         b.store(b.get(done), self.pointer(frame, step.count))
         for number, register in zip(step.numbers, registers, strict=True):
             value = to_memory(b, number.leaf.dtype, b.get(register))

@@ -26,7 +26,7 @@ from consilience.lower.steps import (
     written,
 )
 from consilience.lower.views import IOTA, Storage, View, static, whole
-from consilience.ops.scan import LoopParts, parts
+from consilience.ops.scan import UNBOUNDED, LoopParts, parts
 
 if TYPE_CHECKING:
     from consilience.lower.program import Lowering
@@ -99,6 +99,7 @@ def loop(lowering: Lowering, forms: Forms, node: Node) -> list[Step]:
             count=count,
             stop=body[-1] if op.until else None,
             reverse=op.reverse,
+            endless=op.length == UNBOUNDED,
             numbers=[_settled(n, touched) for n in numbers],
             tensors=tensors,
             elements=[e if e.home is None or e.home.storage in touched else _homeless(e) for e in elements],

@@ -119,6 +119,7 @@ class LoopStep(Record):
     count    where the number of repetitions is written
     stop     bool that ends the loop after its step, if any
     reverse  repetition i reads and writes element `limit - 1 - i`
+    endless  whether nothing but its condition ends the loop
     buffers  places of the values that live inside the body only
     """
 
@@ -127,6 +128,7 @@ class LoopStep(Record):
     count: View
     stop: Node | None
     reverse: bool
+    endless: bool
     numbers: list[CarriedScalar]
     tensors: list[CarriedTensor]
     elements: list[Element]

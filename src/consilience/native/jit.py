@@ -317,11 +317,13 @@ def _provider(symbol: str, target: Target) -> Library | None:
 
 
 def _process_address(name: str) -> int | None:
-    """The address of a function of the C library, or of anything else visible in this process."""
-    try:
-        return ctypes.cast(getattr(_process(), name), ctypes.c_void_p).value
-    except AttributeError:
-        return None
+    """The address of a function of the C library, of CPython, or of anything else visible in this process."""
+    for library in (_process(), ctypes.pythonapi):
+        try:
+            return ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+        except AttributeError:
+            continue
+    return None
 
 
 @functools.cache
