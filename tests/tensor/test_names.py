@@ -164,8 +164,8 @@ def test_other_keywords_name_the_nearest(call: Any, message: str) -> None:
         ),
         (lambda: pt.vector("x").meen(), "did you mean 'mean'"),
         (lambda: pt.linalg.svd, "cholesky"),
-        (lambda: pm.math.gamma, "special functions"),
-        (lambda: pt.special.poch, "special functions"),
+        (lambda: pm.math.jv, "special functions"),
+        (lambda: pt.special.hyp2f1, "special functions"),
         (lambda: pm.Normall, "did you mean 'Normal'"),
     ],
 )

@@ -63,7 +63,7 @@ def _beta_density(a: Array, b: Array, x: Array, y: Array, offset: Array) -> Arra
     far = np.exp(exponent + rest) * np.sqrt(a * (b / n) / (2.0 * np.pi))
     log_x, log_y = np.where(x < y, np.log(x), np.log1p(-y)), np.where(x < y, np.log1p(-x), np.log(y))
     near = np.exp(a * log_x + b * log_y - betaln(a, b))
-    return np.where((a > SERIES_FROM) & (b > SERIES_FROM), far, near)
+    return np.asarray(np.where((a > SERIES_FROM) & (b > SERIES_FROM), far, near))
 
 
 def _integral(exponent: Callable[[Array], Array], weight: Callable[[Array], Array], slope: Array, bend: Array) -> Array:
@@ -117,7 +117,7 @@ def _fall(own: Array, other: Array, odds: Array, steepness: Array) -> Callable[[
         # Each is free of cancellation for its shapes.
         falling = -own * u + (other - 1.0) * np.log1p(rest)
         bending = growth * steepness - own * _excess(growth, np.exp(-u)) - (other - 1.0) * _excess(rest, 1.0 + rest)
-        return np.where(other < 1.0, falling, bending)
+        return np.asarray(np.where(other < 1.0, falling, bending))
 
     return exponent
 
@@ -161,7 +161,7 @@ def _first_slope(a: Array, b: Array, x: Array, y: Array) -> Array:
         np.minimum((y + offset) / x, b),
         (a - 1.0) / odds / x,
     )
-    return total + density * np.where(gap < 0.0, below / y, -above / x)
+    return np.asarray(total + density * np.where(gap < 0.0, below / y, -above / x))
 
 
 def _slope_of_beta(a: Array, b: Array, x: Array, first: bool) -> Array:
