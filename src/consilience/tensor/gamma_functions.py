@@ -44,10 +44,10 @@ def _pole(x: Node) -> Node:
     return _both(x <= 0.0, _whole(x))
 
 
-def _reciprocal_gamma(x: Node) -> Node:
-    """1 / gamma(x), which is 0 at the poles."""
+def _over_gamma(y: Node, x: Node) -> Node:
+    """y / gamma(x), which is 0 at the poles of gamma."""
     pole = _pole(x)
-    return _where(pole, 0.0, apply("reciprocal", _gamma(_where(pole, 1.0, x))))
+    return _where(pole, 0.0, y / _gamma(_where(pole, 1.0, x)))
 
 
 def _sign_of_gamma(x: Node) -> Node:
@@ -85,13 +85,9 @@ def polygamma(n: TensorLike, x: TensorLike) -> Node:
 
 
 def beta(a: TensorLike, b: TensorLike) -> Node:
-    """The beta function gamma(a) gamma(b) / gamma(a + b); NaN or infinite where a or b is 0, -1, …"""
+    """The beta function gamma(a) gamma(b) / gamma(a + b); infinite or NaN where a or b is 0, -1, …"""
     x, y = _real(a, b)
-    near = _near(x, y, x + y)
-    first, second = (_where(near, z, 1.0) for z in (apply("maximum", x, y), apply("minimum", x, y)))
-    product = _gamma(first) * _reciprocal_gamma(first + second) * _gamma(second)
-    first, second = (_where(near, 1.0, z) for z in (x, y))
-    return _where(near, product, _sign_of_beta(first, second) * _exp(_betaln(first, second)))
+    return _sign_of_beta(x, y) * _exp(_betaln(x, y))
 
 
 def factorial(n: TensorLike) -> Node:
@@ -109,10 +105,10 @@ def poch(z: TensorLike, m: TensorLike) -> Node:
     low, step = _real(z, m)
     high = low + step
     near, poles = _near(low, high), _both(_pole(low), _pole(high))
-    rising = _gamma(_where(near, high, 1.0)) * _reciprocal_gamma(_where(near, low, 1.0))
+    rising = _over_gamma(_gamma(_where(near, high, 1.0)), _where(near, low, 1.0))
     inside = _both(near, poles)
     falling = _alternating(step) * _gamma(1.0 - _where(inside, low, 0.0))
-    falling = falling * _reciprocal_gamma(1.0 - _where(inside, high, 0.0))
+    falling = _over_gamma(falling, 1.0 - _where(inside, high, 0.0))
     size, least = apply("abs", step), apply("minimum", low, high)
     far = _both(least > 0.0, size > 0.0)
     many, base = _where(far, size, 1.0), _where(far, least, 1.0)
@@ -128,10 +124,10 @@ def binom(n: TensorLike, k: TensorLike) -> Node:
     rest = top - taken
     near = _near(top, taken, rest)
     number, first, second = (1.0 + _where(near, x, 0.0) for x in (top, taken, rest))
-    product = _gamma(number) * _reciprocal_gamma(first) * _reciprocal_gamma(second)
+    quotient = _over_gamma(_over_gamma(_gamma(number), first), second)
     first, second = (1.0 + _where(near, 0.0, x) for x in (taken, rest))
     far = _sign_of_beta(first, second) * _exp(-_betaln(first, second)) / (1.0 + _where(near, 0.0, top))
-    return _where(near, product, far)
+    return _where(near, quotient, far)
 
 
 def comb(N: TensorLike, k: TensorLike, *, repetition: bool = False) -> Node:

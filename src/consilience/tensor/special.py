@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from consilience.ops.reductions import logsumexp as logsumexp
 from consilience.tensor import keywords as _keywords
 from consilience.tensor.elementwise import betainc as betainc
+from consilience.tensor.elementwise import betainccinv as betainccinv
 from consilience.tensor.elementwise import betaincinv as betaincinv
 from consilience.tensor.elementwise import betaln as betaln
 from consilience.tensor.elementwise import digamma as digamma

@@ -315,14 +315,23 @@ def _digamma(x: Node) -> Node:
     return apply("digamma", x)
 
 
+def _digamma_over(a: Node, b: Node) -> Node:
+    """digamma(a + b) - digamma(a): for b small beside a the integral of trigamma, by the rule of Gauss."""
+    close = apply("abs", b) < 2e-3 * a
+    step = where(close, b, 0.0)
+    middle, half = a + 0.5 * step, step * (0.5 / math.sqrt(3.0))
+    integral = 0.5 * step * (apply("trigamma", middle - half) + apply("trigamma", middle + half))
+    return where(close, integral, _digamma(a + b) - _digamma(a))
+
+
 derivative("gammaln", lambda g, y, x: g * apply("digamma", x))
 derivative("digamma", lambda g, y, x: g * apply("trigamma", x))
 derivative("trigamma", lambda g, y, x: g * (-2.0 * apply("zeta", 3.0, x)))
 derivative("gamma", lambda g, y, x: g * (y * _digamma(x)))
 derivative(
     "betaln",
-    lambda g, y, a, b: g * (_digamma(a) - _digamma(a + b)),
-    lambda g, y, a, b: g * (_digamma(b) - _digamma(a + b)),
+    lambda g, y, a, b: -g * _digamma_over(a, b),
+    lambda g, y, a, b: -g * _digamma_over(b, a),
 )
 derivative(
     "zeta",
