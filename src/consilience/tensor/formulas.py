@@ -102,7 +102,9 @@ def sinc(x: TensorLike) -> Node:
     angle = apply("mul", math.pi, x)
     near = apply("abs", angle) < 0.5  # by its series, whose slopes do not cancel
     square = apply("square", apply("where", near, angle, 0.0))
-    series = functools.reduce(lambda sum, k: 1.0 - square * sum / (2.0 * k * (2.0 * k + 1.0)), range(8, 0, -1), 1.0)
+    series = 1.0 - square / (16.0 * 17.0)
+    for k in range(7, 0, -1):
+        series = 1.0 - square * series / (2.0 * k * (2.0 * k + 1.0))
     safe = apply("where", near, 1.0, angle)
     return apply("where", near, series, apply("true_div", apply("sin", safe), safe))
 
