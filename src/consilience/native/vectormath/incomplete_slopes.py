@@ -7,6 +7,7 @@ NumPy.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Final
@@ -31,6 +32,7 @@ from consilience.native.vectormath.notation import Lanes, choose, fma, polynomia
 STEP: Final = 1 / 8
 FIRST: Final = -3.75
 NODES: Final = 68
+AT_ONCE: Final = 4
 CLOSE: Final = 2e-3  # relative distance of two arguments of digamma whose difference needs care
 GAUSS: Final = 0.5 / 3.0**0.5  # the nodes of the rule with two nodes, in lengths of the interval from its middle
 LEAST_SHAPE: Final = 1e-300  # in place of 0, where the slope has this limit
@@ -46,17 +48,31 @@ def _digamma_rest(x: Lanes) -> Lanes:
     return choose(large, series, digamma_of_positive(near) - logarithm(near))
 
 
+def _spread(*scalars: Lanes) -> tuple[Lanes, ...]:
+    """Each number in all of the lanes that an integrand is computed on."""
+    return tuple(x.of(x.builder.splat(x.value, AT_ONCE)) for x in scalars)
+
+
 def _integral(exponent: Callable[[Lanes], Lanes], weight: Callable[[Lanes], Lanes], slope: Lanes, bend: Lanes) -> Lanes:
-    """The integral of weight(u) exp(exponent(u)) over u > 0, where exponent(u) begins as -slope u - bend u**2 / 2."""
+    """The integral of weight(u) exp(exponent(u)) over u > 0, where exponent(u) begins as -slope u - bend u**2 / 2.
+
+    Several nodes are computed at once: u is a vector, with what the integrand needs `_spread` beside it.
+    """
     builder = slope.builder
     length = 2.0 / (slope + (slope * slope + 2.0 * choose(bend > 0.0, bend, 0.0)).sqrt())
-    sum = Cell(slope.constant(0.0))
-    with builder.for_(0, NODES) as node:
-        s = slope.of(builder.cast(node, f64)) * STEP + FIRST
+    (wide,) = _spread(length)
+    places = wide.constant(0.0).value
+    for k in range(1, AT_ONCE):
+        places = builder.insert(places, builder.const(f64, float(k)), k)
+    sum = Cell(wide.constant(0.0))
+    with builder.for_(0, NODES, AT_ONCE) as node:
+        (first,) = _spread(slope.of(builder.cast(node, f64)))
+        s = (first + wide.of(places)) * STEP + FIRST
         inverse = exponential(-s)
-        u = length * exponential(s - inverse)
+        u = wide * exponential(s - inverse)
         sum.set(sum.get() + weight(u) * exponential(exponent(u)) * (u * (1.0 + inverse)))
-    return STEP * sum.get()
+    parts = [slope.of(builder.extract(sum.get().value, k)) for k in range(AT_ONCE)]
+    return STEP * functools.reduce(lambda x, y: x + y, parts)
 
 
 def _logarithm_near_one(relative: Lanes, logarithm: Lanes) -> Lanes:
@@ -77,22 +93,24 @@ def _regular_gamma(shape: Lanes, x: Lanes) -> Lanes:
     density = gamma_density(a, x) * a
     gap = _logarithm_near_one((x - a) / a, log_x - logarithm(a)) - _digamma_rest(a)
 
+    at, shapes, gaps = _spread(x, a, gap)
     with builder.if_((gap < 0.0).value):  # t = x exp(-u)
 
         def below(u: Lanes) -> Lanes:
             growth = exponential_less_one(-u)
-            return (x - a) * u - x * excess_over_logarithm(growth, growth + 1.0)
+            return (at - shapes) * u - at * excess_over_logarithm(growth, growth + 1.0)
 
-        result.set(result.get() + density * _integral(below, lambda u: gap - u, a - x, x))
+        result.set(result.get() + density * _integral(below, lambda u: gaps - u, a - x, x))
     with builder.else_():  # t = x + u
         steepness = 1.0 - (a - 1.0) / x
+        (falls,) = _spread(steepness)
 
         def above(u: Lanes) -> Lanes:
-            return -(a - 1.0) * excess_over_logarithm(u / x, u / x + 1.0) - steepness * u
+            return -(shapes - 1.0) * excess_over_logarithm(u / at, u / at + 1.0) - falls * u
 
         tail = _integral(
             above,
-            lambda u: gap + logarithm_of_sum(u / x),
+            lambda u: gaps + logarithm_of_sum(u / at),
             choose(steepness < 1.0, steepness, 1.0),
             (a - 1.0) / x / x,
         )
@@ -110,6 +128,7 @@ def _gamma_slope(a: Lanes, x: Lanes) -> Lanes:
 
 def _fall(own: Lanes, other: Lanes, odds: Lanes, steepness: Lanes) -> Callable[[Lanes], Lanes]:
     """The fall of the logarithm of a beta density from x, where it has the slope `steepness`, to x exp(-u)."""
+    own, other, odds, steepness = _spread(own, other, odds, steepness)
 
     def exponent(u: Lanes) -> Lanes:
         growth = exponential_less_one(-u)
@@ -144,6 +163,7 @@ def _regular_beta(first_shape: Lanes, second_shape: Lanes, x: Lanes, y: Lanes) -
     short = 0.5 * second_shape * (trigamma_of_positive(middle - half) + trigamma_of_positive(middle + half))
     gap = choose(second_shape < CLOSE * a, log_x + short, wide)
     odds = x / y
+    (gaps,) = _spread(gap)
 
     with builder.if_((gap < 0.0).value):  # t = x exp(-u)
         steepness = (x - offset) / y
@@ -151,7 +171,7 @@ def _regular_beta(first_shape: Lanes, second_shape: Lanes, x: Lanes, y: Lanes) -
 
         part = _integral(
             below,
-            lambda u: gap - u,
+            lambda u: gaps - u,
             choose(steepness < a, steepness, a),
             (second_shape - 1.0) * odds / y,
         )
@@ -165,9 +185,10 @@ def _regular_beta(first_shape: Lanes, second_shape: Lanes, x: Lanes, y: Lanes) -
         beyond = choose(small, gap + 1.0 / n, gap)
         steepness = (y + choose(small, offset + x, offset)) / x
         above = _fall(b, a, 1.0 / odds, steepness)
+        offsets, ratio = _spread(beyond, odds)
         part = _integral(
             above,
-            lambda u: beyond + logarithm_of_sum(-exponential_less_one(-u) / odds),
+            lambda u: offsets + logarithm_of_sum(-exponential_less_one(-u) / ratio),
             choose(steepness < b, steepness, b),
             (a - 1.0) / odds / x,
         )
