@@ -18,11 +18,6 @@ _GROUPS: Final = {
     "Fourier transforms come later": "fft rfft irfft",
     "sparse matrices come later; index arrays and `.inc` do what sums by group need": "sparse",
     "convolutions come later; `pt.matmul` and slices are there": "convolve convolve1d convolve2d signal nnet",
-    """more special functions come later; gammaln, betaln, digamma, trigamma, gammainc, betainc and their inverses,
-    erf, erfinv, ndtri and their kin are there""": """
-        polygamma owens_t factorial poch beta gamma gammal gammau chi2sf
-        ndtri_exp xlogx
-    """,
     "the configuration is `pt.config`, with `floatX` and `change_flags`": "configdefaults configparser",
     "parts of unlike shapes are joined with `pt.concatenate([x.ravel(), …])` and cut with `pt.split`": "pack unpack",
     "`pt.take_along_axis` does this": "permute_row_elements",

@@ -60,8 +60,8 @@ ACCURACY = {
 CANCELLING = {"logaddexp", "logaddexp2"}
 TINY = 1e-307
 # The sign of a zero is open for extrema of two zeros; SciPy's erfinv drops it, ours is odd.
-EITHER_ZERO = {"minimum", "maximum", "fmin", "fmax", "erfinv", "i1", "i1e"}
-GAMMA_FAMILY = {"gammaln", "gammainc", "gammaincc", "betainc", "hyp1f1_slope_a", "hyp1f1_slope_b"}
+EITHER_ZERO = {"minimum", "maximum", "fmin", "fmax", "erfinv", "i1", "i1e", "owens_t"}
+GAMMA_FAMILY = {"gammaln", "betaln", "gammainc", "gammaincc", "betainc", "hyp1f1_slope_a", "hyp1f1_slope_b"}
 
 
 def reliable(name: str, grid: Sequence[Array]) -> Array:
@@ -84,6 +84,10 @@ def reliable(name: str, grid: Sequence[Array]) -> Array:
         for shape in grid[:-1]:
             good &= ((np.abs(shape) > 1e-10) & (np.abs(shape) < 1e10)) | np.isnan(shape)
         good &= (grid[-1] == 0) | (np.abs(grid[-1]) > 1e-100) | np.isnan(grid[-1])
+    if name.startswith("betainc_slope"):  # next to the shapes 0 and infinity both lose digits
+        for shape in grid[:2]:
+            good &= ((np.abs(shape) > 1e-100) & (np.abs(shape) < 1e10)) | ~np.isfinite(shape)
+        good &= (np.abs(grid[2]) > 1e-100) | np.isnan(grid[2])
     if name.startswith("beta_binomial"):  # the masses of subnormal shapes overflow in other orders
         for shape in grid[:2]:
             good &= (shape == 0) | (np.abs(shape) > TINY) | np.isnan(shape)

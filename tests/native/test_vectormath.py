@@ -17,7 +17,7 @@ from consilience.native.loops import Module
 from consilience.native.program import f64
 from consilience.native.target import CROSS, LANES, Target, host, runs_here
 from consilience.native.vectormath import FUNCTIONS, define, library, symbol
-from consilience.ops import TABLE, count_quantile, count_sums
+from consilience.ops import TABLE, count_quantile, count_sums, incomplete_slopes, log_beta
 from tests.native.vectormath_cases import CASES, Case, apply
 
 WITHOUT_FMA = Target(host().triple, "x86-64-v2", "", 2, False)
@@ -133,6 +133,7 @@ def at_an_end(shape: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
 
 
 BETTER = {
+    "owens_t": lambda h, a: (a == 0) & np.signbit(a),  # as odd
     "gammaln": lambda x: (np.abs(x) < 1e-306) & (x != 0),  # SciPy overflows; log|gamma(5e-324)| is 744.4
     "lgamma": lambda x: (np.abs(x) < 1e-306) & (x != 0),
     # So many masses take the sums in NumPy too long.
@@ -178,6 +179,9 @@ MEANING = {
     "tan": np.tan,
     "tanh": np.tanh,
     "betainc": scipy.special.betainc,
+    "betainc_slope_a": incomplete_slopes.betainc_slope_a,
+    "betainc_slope_b": incomplete_slopes.betainc_slope_b,
+    "gammainc_slope": incomplete_slopes.gammainc_slope,
     "betainccinv": scipy.special.betainccinv,
     "betaincinv": scipy.special.betaincinv,
     "beta_binomial_cdf": count_sums.beta_binomial_cdf,
@@ -194,7 +198,12 @@ MEANING = {
     "gammaincc": scipy.special.gammaincc,
     "gammainccinv": scipy.special.gammainccinv,
     "gammaincinv": scipy.special.gammaincinv,
+    "gamma": scipy.special.gamma,
     "gammaln": scipy.special.gammaln,
+    "betaln": log_beta.betaln,
+    "ndtri_exp": scipy.special.ndtri_exp,
+    "owens_t": scipy.special.owens_t,
+    "zeta": TABLE["zeta"].numpy,
     "i0e": scipy.special.i0e,
     "i1e": scipy.special.i1e,
     "lgamma": scipy.special.gammaln,
@@ -211,6 +220,7 @@ MEANING = {
 def test_extreme_arguments_mean_what_numpy_and_scipy_say(name: str) -> None:
     """NaN, infinities and zeros come back where NumPy or SciPy gives them, with the same sign."""
     families = ("betainc", "beta_binomial", "gammainc")
+    families = (*families, "zeta", "betaln")
     values = PARAMETERS if name.startswith(families) or name.endswith("_quantile") else EXTREMES
     if name.startswith("hyp"):
         values = PARAMETERS[np.abs(PARAMETERS) < 100.0]

@@ -10,6 +10,7 @@ import ctypes
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import mpmath as mp
@@ -211,6 +212,41 @@ def _betainc(a: mp.mpf, b: mp.mpf, x: mp.mpf) -> mp.mpf:
         return 1 - value if mirrored else value
 
 
+def _gammainc_slope(a: mp.mpf, x: mp.mpf) -> mp.mpf:
+    """The slope of P in its shape, of its series term by term."""
+    with mp.workdps(60 + int(x)):
+        term = total = mp.mpf(1)
+        logarithmic = slope = k = mp.mpf(0)
+        while k < x - a or term * (1 + logarithmic) > total * mp.mpf(10) ** -mp.mp.dps:
+            k += 1
+            term *= x / (a + k)
+            logarithmic += 1 / (a + k)
+            total += term
+            slope -= term * logarithmic
+        density = mp.exp(a * mp.log(x) - x - mp.loggamma(a + 1))
+        return density * ((mp.log(x) - mp.digamma(a + 1)) * total + slope)
+
+
+def _betainc_slope(a: mp.mpf, b: mp.mpf, x: mp.mpf) -> mp.mpf:
+    """The slope of I_x(a, b) in a, of the series of the smaller tail term by term (DLMF 8.17.8)."""
+    mirrored = x > max(a / (a + b), 0.3)
+    y = 1 - x
+    a, b, x, y = (b, a, y, x) if mirrored else (a, b, x, y)
+    with mp.workdps(130):
+        term = total = mp.mpf(1)
+        logarithmic = slope = k = mp.mpf(0)
+        while term * (1 + abs(logarithmic)) > total * mp.mpf(10) ** -125:
+            term *= (a + b + k) / (a + 1 + k) * x
+            logarithmic += 1 / (a + b + k) - (0 if mirrored else 1 / (a + 1 + k))
+            k += 1
+            total += term
+            slope += term * logarithmic
+        front = mp.log(y) - mp.digamma(b) if mirrored else mp.log(x) - mp.digamma(a + 1)
+        log_density = a * mp.log(x) + b * mp.log(y) - mp.loggamma(a + 1) - mp.loggamma(b) + mp.loggamma(a + b)
+        result = mp.exp(log_density) * ((front + mp.digamma(a + b)) * total + slope)
+        return -result if mirrored else result
+
+
 # A quantile is checked where it is: Newton's correction of the result itself is its error.
 
 
@@ -219,6 +255,35 @@ def _ndtri_error(p: mp.mpf, got: mp.mpf) -> mp.mpf:
     if got < 0:
         return (mp.erfc(-got / mp.sqrt(2)) / 2 - p) / density
     return ((1 - p) - mp.erfc(got / mp.sqrt(2)) / 2) / density
+
+
+def _ndtri_exp_error(y: mp.mpf, got: mp.mpf) -> mp.mpf:
+    """The difference of the logarithms over their slope, which is asymptotically -1 / got; of the smaller tail."""
+    if got > 5:
+        return (-mp.expm1(y) - mp.erfc(got / mp.sqrt(2)) / 2) / (mp.exp(-got * got / 2) / mp.sqrt(2 * mp.pi))
+    slope = mp.sqrt(2 / mp.pi) / _erfcx(-got / mp.sqrt(2))
+    return (_log_ndtr(got) - y) / slope
+
+
+def _owens_t(h: mp.mpf, a: mp.mpf) -> mp.mpf:
+    h, size = abs(h), abs(a)
+    if size > 1:  # the wedge beyond the line of slope a
+        q, r = mp.erfc(h / mp.sqrt(2)) / 2, mp.erfc(h * size / mp.sqrt(2)) / 2
+        return mp.sign(a) * ((q + r) / 2 - q * r - _owens_t(h * size, 1 / size))
+    end = min(size, 15 / max(h, mp.mpf("0.1")))
+    part = mp.quad(lambda x: mp.exp(-h * h * (1 + x * x) / 2) / (1 + x * x), mp.linspace(0, end, 4))
+    return mp.sign(a) * part / (2 * mp.pi)
+
+
+def _zeta(s: mp.mpf, q: mp.mpf) -> mp.mpf:
+    """The first terms, and the formula of Euler and Maclaurin for the rest."""
+    start = max(-mp.floor(q), 0) + 120
+    total = mp.fsum((q + k) ** -s for k in range(int(start)))
+    a = q + start
+    rest = a ** (1 - s) / (s - 1) + a**-s / 2
+    for k in range(1, 40):
+        rest += mp.bernoulli(2 * k) / mp.fac(2 * k) * mp.rf(s, 2 * k - 1) * a ** (1 - s - 2 * k)
+    return total + rest
 
 
 def _erfinv_error(x: mp.mpf, got: mp.mpf) -> mp.mpf:
@@ -589,6 +654,47 @@ CASES = [
         _gammaln,
     ),
     Case("gammaln", 20.0, (-join(uniform(0, 10), uniform(0, 170), powers(-300, 0, 100)),), _gammaln, "mixed"),
+    Case(
+        "gamma",
+        5.0,
+        (join(uniform(0, 10), uniform(0, 171.6), powers(-300, 0, 100), -uniform(0, 10), -uniform(0, 170, 300)),),
+        mp.gamma,
+    ),
+    Case(
+        "betaln",
+        10.0,
+        (join(powers(-6, 8), powers(-300, 0, 100)), join(powers(-6, 8)[::-1], powers(-3, 3, 100))),
+        lambda a, b: _gammaln(a) + _gammaln(b) - _gammaln(a + b),
+        "mixed",
+    ),
+    Case(
+        "zeta",
+        4.0,
+        (join(uniform(1, 20, 40), 1 + powers(-10, 0, 20)), join(powers(-5, 5, 40), uniform(0, 30, 20))),
+        _zeta,
+        "relative",
+    ),
+    Case(
+        "zeta",
+        40.0,
+        (np.floor(uniform(2, 100, 60)), join(powers(-3, 2, 30), -uniform(0, 20, 30))),
+        _zeta,
+        "relative",
+    ),
+    Case(
+        "ndtri_exp",
+        4.0,
+        (-join(powers(-300, 290), powers(-3, 4)),),
+        unit="mixed",
+        error=_ndtri_exp_error,
+    ),
+    Case(
+        "owens_t",
+        8.0,
+        (uniform(-7, 7, 120), signed(powers(-3, 3, 120))),
+        _owens_t,
+        "relative",
+    ),
     Case("lgamma", 5.0, (uniform(0, 20, 200),), _gammaln),
     Case(
         "digamma",
@@ -619,6 +725,27 @@ CASES = [
         "relative",
     ),
     Case("betainc", ONE_DIGIT_LESS, _several(_beta_points, (-2, 1), (0, 2), (1, 4)), _betainc, "relative"),
+    Case(
+        "gammainc_slope",
+        ONE_DIGIT_LESS,
+        _several(partial(_gamma_points, count=12), *_SHAPES[:3], (2.0, 2.5)),
+        _gammainc_slope,
+        "relative",
+    ),
+    Case(
+        "betainc_slope_a",
+        ONE_DIGIT_LESS,
+        _several(partial(_beta_points, count=9), (-6, 0), (-2, 1), (0, 2), (1, 2.7)),
+        _betainc_slope,
+        "relative",
+    ),
+    Case(
+        "betainc_slope_b",
+        ONE_DIGIT_LESS,
+        _several(partial(_beta_points, count=9), (-6, 0), (-2, 1), (0, 2), (1, 2.7)),
+        lambda a, b, x: -_betainc_slope(b, a, 1 - x),
+        "relative",
+    ),
     Case(
         "gammaincinv",
         ONE_DIGIT_LESS,

@@ -224,7 +224,7 @@ def elementwise(name: str) -> Row:
     meaning = _MEANINGS.get(name) or getattr(np, name, None) or getattr(sp, name)
     ranges = tuple((max(low + 0.01, -3.0), min(high - 0.01, 3.0)) for low, high in entry.domain)
     integers = all(np.ceil(low) <= np.floor(high) for low, high in ranges)
-    smooth = "float" in entry.accepts and entry.result != "bool" and name not in ("trigamma", "tri_gamma", "expn")
+    smooth = "float" in entry.accepts and entry.result != "bool" and name != "expn"
     kinds = "".join(k for k in "fib" if (k != "i" or integers) and (k != "f" or set(entry.accepts) & {"float", "bool"}))
     return Row(
         getattr(pt, name),

@@ -215,6 +215,8 @@ for _name in (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "log1mexp", "pow", "cbrt", "sin", "cos", "tan", "arcsin",
     "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "erf", "erfc", "erfcx",
     "erfinv", "ndtri", "log_ndtr", "i0e", "i1e", "gammaln", "digamma", "trigamma", "gammainc", "gammaincc", "betainc",
+    "gamma", "zeta", "betaln", "owens_t", "ndtri_exp",
+    "gammainc_slope", "betainc_slope_a", "betainc_slope_b",
     "gammaincinv", "gammainccinv", "betaincinv", "betainccinv",
     "poisson_quantile", "binomial_quantile", "negative_binomial_quantile",
     "beta_binomial_cdf", "beta_binomial_quantile",

@@ -50,9 +50,11 @@ WEIGHTS: Final = {
         eq neq lt le gt ge isnan isinf isfinite signbit logical_and logical_or logical_xor logical_not
     """,
     5.0: "true_div sqrt reciprocal floor_div mod fmod",
-    80.0: "gammaln digamma trigamma gammainc gammaincc betainc erfinv ndtri log_ndtr",
+    80.0: """
+        gamma gammaln betaln digamma trigamma zeta gammainc gammaincc betainc erfinv ndtri ndtri_exp log_ndtr owens_t
+    """,
     300.0: """
-        gammaincinv gammainccinv betaincinv betainccinv
+        gammaincinv gammainccinv betaincinv betainccinv gammainc_slope betainc_slope_a betainc_slope_b
         poisson_quantile binomial_quantile negative_binomial_quantile beta_binomial_cdf beta_binomial_quantile
     """,
 }

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.ops import count_quantile, count_sums, special_functions
+from consilience.ops import count_quantile, count_sums, incomplete_slopes, special_functions
+from consilience.ops.log_beta import betaln
 from consilience.record import Record
 
 Array = npt.NDArray[Any]
@@ -192,6 +193,8 @@ row("erf", 1, special("erf"))
 row("erfc", 1, special("erfc"))
 row("erfcx", 1, special("erfcx"))
 row("erfinv", 1, special("erfinv"), domain=(SIGNED_UNIT,))
+row("owens_t", 2, special("owens_t"))
+row("ndtri_exp", 1, special("ndtri_exp"), domain=((-np.inf, 0.0),))
 row("ndtri", 1, special("ndtri"), domain=(UNIT,))
 row("log_ndtr", 1, special("log_ndtr"))
 row("i0", 1, in_double_precision(special_functions.i0))
@@ -208,6 +211,7 @@ for _name in ("j0", "j1", "y0", "y1"):
     row(_name, 1, in_double_precision(special_functions.ordinary_bessel(_name)), domain=(interval,))
 for _name in ("jv", "yv"):
     row(_name, 2, special(_name), domain=(REAL, POSITIVE))
+row("gamma", 1, special("gamma"), domain=(POSITIVE,))
 row("gammaln", 1, special("gammaln"), domain=(POSITIVE,))
 row("digamma", 1, special("digamma"), domain=(POSITIVE,))
 
@@ -219,9 +223,25 @@ def _trigamma(x: Array) -> Array:
 
 
 row("trigamma", 1, _trigamma, domain=(POSITIVE,))
+
+
+def _zeta(s: Array, q: Array) -> Array:
+    import scipy.special
+
+    with np.errstate(all="ignore"):
+        power = np.power(q, -s)  # the first term is all there is where SciPy's sum is 0 times infinity
+        value = np.where((s > 1e5) & (q > 1.0), power, scipy.special.zeta(s, q))
+        return np.where(np.isnan(s) | np.isnan(q) | np.isinf(s), np.nan, value)
+
+
+row("zeta", 2, in_double_precision(_zeta), domain=((1.0, np.inf), POSITIVE))
+row("betaln", 2, in_double_precision(betaln), domain=(POSITIVE, POSITIVE))
 row("gammainc", 2, special("gammainc"), domain=(POSITIVE, POSITIVE))
 row("gammaincc", 2, special("gammaincc"), domain=(POSITIVE, POSITIVE))
 row("betainc", 3, special("betainc"), domain=(POSITIVE, POSITIVE, UNIT))
+row("gammainc_slope", 2, in_double_precision(incomplete_slopes.gammainc_slope), domain=(POSITIVE, POSITIVE))
+row("betainc_slope_a", 3, in_double_precision(incomplete_slopes.betainc_slope_a), domain=(POSITIVE, POSITIVE, UNIT))
+row("betainc_slope_b", 3, in_double_precision(incomplete_slopes.betainc_slope_b), domain=(POSITIVE, POSITIVE, UNIT))
 row("gammaincinv", 2, special("gammaincinv"), domain=(POSITIVE, UNIT))
 row("gammainccinv", 2, special("gammainccinv"), domain=(POSITIVE, UNIT))
 row("betaincinv", 3, special("betaincinv"), domain=(POSITIVE, POSITIVE, UNIT))

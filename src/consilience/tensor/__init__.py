@@ -97,6 +97,7 @@ from consilience.tensor.einstein import *
 from consilience.tensor.elementwise import *
 from consilience.tensor.formulas import *
 from consilience.tensor.functions import *
+from consilience.tensor.gamma_functions import *
 from consilience.tensor.inputs import *
 from consilience.tensor.linalg import cholesky as cholesky
 from consilience.tensor.linalg import det as det

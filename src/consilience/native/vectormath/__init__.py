@@ -26,6 +26,7 @@ from consilience.native.vectormath import (
     hyperbolic,
     hypergeometric,
     incomplete,
+    incomplete_slopes,
     integrals,
     inverse_incomplete,
     inverse_trigonometric,
@@ -34,8 +35,10 @@ from consilience.native.vectormath import (
     modified_bessel,
     normal,
     ordinary_bessel,
+    owens_t,
     power,
     trigonometric,
+    zeta,
 )
 from consilience.native.vectormath.notation import Elementary
 from consilience.native.vectormath.scipy_function import scipy_function
@@ -74,8 +77,11 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("beta_binomial_cdf", count_sums.beta_binomial_cdf, 4),
         _row("beta_binomial_quantile", count_sums.beta_binomial_quantile, 4),
         _row("betainc", incomplete.betainc, 3),
+        _row("betainc_slope_a", incomplete_slopes.betainc_slope_a, 3),
+        _row("betainc_slope_b", incomplete_slopes.betainc_slope_b, 3),
         _row("betainccinv", inverse_incomplete.betainccinv, 3),
         _row("betaincinv", inverse_incomplete.betaincinv, 3),
+        _row("betaln", incomplete.betaln, 2),
         _row("binomial_quantile", count_quantile.binomial_quantile, 3),
         _row("cbrt", power.cbrt),
         _row("cos", trigonometric.cos),
@@ -90,7 +96,9 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("exp2", exponential.exp2),
         _row("expm1", exponential.expm1),
         _row("expn", integrals.expn, 2),
+        _row("gamma", gamma.gamma),
         _row("gammainc", incomplete.gammainc, 2),
+        _row("gammainc_slope", incomplete_slopes.gammainc_slope, 2),
         _row("gammaincc", incomplete.gammaincc, 2),
         _row("gammainccinv", inverse_incomplete.gammainccinv, 2),
         _row("gammaincinv", inverse_incomplete.gammaincinv, 2),
@@ -122,7 +130,9 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("log2", logarithm.log2),
         _row("log_ndtr", normal.log_ndtr),
         _row("ndtri", normal.ndtri),
+        _row("ndtri_exp", normal.ndtri_exp),
         _row("negative_binomial_quantile", count_quantile.negative_binomial_quantile, 3),
+        _row("owens_t", owens_t.owens_t, 2),
         _row("poisson_quantile", count_quantile.poisson_quantile, 2),
         _row("pow", power.pow, 2),
         _row("sigmoid", logistic.sigmoid),
@@ -136,6 +146,7 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("y0", ordinary_bessel.y0),
         _row("y1", ordinary_bessel.y1),
         *(_row(name, scipy_function(name, arity), arity) for arity, names in SCIPYS.items() for name in names.split()),
+        _row("zeta", zeta.zeta, 2),
     ]
 )
 """All functions by name. Add a row to add a function; tests cover the table, not a list of their own."""
