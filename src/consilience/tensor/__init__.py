@@ -82,6 +82,7 @@ from consilience.printing import dprint as dprint
 from consilience.tensor import array_functions as array_functions
 from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
+from consilience.tensor import optimize as optimize
 from consilience.tensor import special as special
 from consilience.tensor.arrangement import *
 from consilience.tensor.branches import *
@@ -137,7 +138,7 @@ keywords.export(
     " ".join(
         name
         for name, thing in globals().items()
-        if not name.startswith("_") and (not isinstance(thing, _ModuleType) or name in ("linalg", "special"))
+        if not name.startswith("_") and (not isinstance(thing, _ModuleType) or name in ("linalg", "optimize", "special"))
     ),
     wrap=True,
 )
