@@ -75,12 +75,12 @@ def minimize(
     keywords = dict(optimizer_kwargs or {})
     kind = _known("minimize", method, ("bfgs", "l-bfgs-b"), _MINIMIZE)
     (value,) = of.expressions
-    slope = grad(value, of.leaf)
+    slope = grad(value, of.leaf, disconnected_inputs="ignore")
     native = kind in ("bfgs", "l-bfgs-b") and jac and not keywords.keys() & {"bounds", "constraints", "callback"}
     if not native:
         derivatives = [slope] if jac and kind not in _VALUES else []
         if derivatives and (hess or kind in _HESSIAN):
-            derivatives.append(hessian(value, of.leaf))
+            derivatives.append(hessian(value, of.leaf, disconnected_inputs="ignore"))
         solved = _by_scipy("minimize", kind, of, [value, *derivatives], keywords)
         fixed = None if keywords.get("bounds") is None else _at_bounds(keywords["bounds"])
         if keywords.get("constraints"):
@@ -132,7 +132,7 @@ def minimize_scalar(
         "minimize_scalar", method, keywords, {"xtol": None, "xatol": None, "maxiter": 500}, ("bracket", "bounds")
     )
     (value,) = of.expressions
-    slope = grad(value, of.leaf)
+    slope = grad(value, of.leaf, disconnected_inputs="ignore")
     default = math.sqrt(precision(of.leaf))
     relative = _first(options["xtol"], keywords.get("tol"), default)
     if kind == "bounded":
@@ -211,7 +211,7 @@ def root(
         raise ShapeError(f"`root` needs as many equations as variables, got {count} equations in {wanted} variables.")
     keywords = dict(optimizer_kwargs or {})
     kind = _known("root", method, ("hybr", "newton"), _ROOT)
-    slope = jacobian(value, of.leaf)
+    slope = jacobian(value, of.leaf, disconnected_inputs="ignore")
     if kind not in ("hybr", "newton"):
         solved = _by_scipy("root", kind, of, [value, slope] if jac and kind == "lm" else [value], keywords)
         parts, success = of.solution("root", solved, value)

@@ -32,7 +32,9 @@ def cotangents(
 
     They are NaN where the search had no success, and where the Jacobian is singular.
     """
-    slope, values = substitute([jacobian(equations, variables), equations], {variables: solution})
+    slope, values = substitute(
+        [jacobian(equations, variables, disconnected_inputs="ignore"), equations], {variables: solution}
+    )
     if not variables.ndim:
         regular = both(finite(slope), negated(eq(slope, 0.0)))
         weights = seed / slope

@@ -17,7 +17,7 @@ from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.reductions import all as _all
 from consilience.ops.reductions import max as _max
 from consilience.ops.reductions import sum as _sum
-from consilience.ops.shape import expand_dims, eye
+from consilience.ops.shape import concatenate, expand_dims, eye, full
 from consilience.tensor.loops import while_loop
 
 RUNNING: Final = 0
@@ -95,7 +95,10 @@ def norm(vector: Node) -> Node:
 
 def largest(vector: Node) -> Node:
     """The greatest absolute value; 0 of an empty vector."""
-    return _max(apply("abs", vector), initial=0.0)
+    length = vector.static_shape[0]
+    if not isinstance(length, int) or not length:
+        vector = concatenate([vector, full((1,), 0.0, vector.dtype)])
+    return _max(apply("abs", vector))
 
 
 def every(condition: Node) -> Node:

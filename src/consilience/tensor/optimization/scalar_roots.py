@@ -132,13 +132,16 @@ def _stepwise(
     maxiter: TensorLike,
     **more: TensorLike,
 ) -> tuple[Node, Node]:
-    """Steps from one point until one is small; `evaluate` gives the value there, the step, and what else changes."""
+    """Steps from one point until one is small; `evaluate` gives the value there, the step, and what else changes.
+
+    The first step is not looked at where `before`, the point before, is among what changes.
+    """
 
     def step(now: Any) -> dict[str, TensorLike]:
         value, onwards, changed = evaluate(now)
         there = finite(value, onwards)
         root = eq(value, 0.0)
-        small = both(there, apply("abs", onwards) <= _tolerance(now.x, xtol, rtol))
+        small = both(there, now.count >= ("before" in more), apply("abs", onwards) <= _tolerance(now.x, xtol, rtol))
         failed = either(negated(there), now.count >= maxiter)
         return {
             "status": status(either(root, small), failed),
