@@ -138,7 +138,8 @@ keywords.export(
     " ".join(
         name
         for name, thing in globals().items()
-        if not name.startswith("_") and (not isinstance(thing, _ModuleType) or name in ("linalg", "optimize", "special"))
+        if not name.startswith("_")
+        and (not isinstance(thing, _ModuleType) or name in ("linalg", "optimize", "special"))
     ),
     wrap=True,
 )

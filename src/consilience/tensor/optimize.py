@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from consilience.errors import ShapeError
-from consilience.ir import Node
+from consilience.ir import Node, ShapeConstraint
 from consilience.ir.side_tables import describe
+from consilience.ops.assertion import require
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.shape import concatenate, reshape
 from consilience.tensor.differentiation import grad, hessian, jacobian, undefined_grad
@@ -209,6 +210,7 @@ def root(
     count, wanted = value.static_shape[0], of.leaf.static_shape[0]
     if isinstance(count, int) and isinstance(wanted, int) and count != wanted:
         raise ShapeError(f"`root` needs as many equations as variables, got {count} equations in {wanted} variables.")
+    value = require([value], (ShapeConstraint(count, wanted, "`root` has as many equations as variables"),))[0]
     keywords = dict(optimizer_kwargs or {})
     kind = _known("root", method, ("hybr", "newton"), _ROOT)
     slope = jacobian(value, of.leaf, disconnected_inputs="ignore")
@@ -266,7 +268,9 @@ def root_scalar(
     if kind in bracketed and len(ends) != 2:
         raise ValueError(f"method {method!r} of `root_scalar` needs `optimizer_kwargs={{'bracket': (low, high)}}`.")
     if kind in _ROOT_SCALAR:
-        parts, success = of.solution("root_scalar", _by_scipy("root_scalar", kind, of, [value], keywords), value)
+        others = {word: given for word, given in keywords.items() if word != "bracket"}
+        solved = _by_scipy("root_scalar", kind, of, [value], others)
+        parts, success = of.solution("root_scalar", solved, value, _points(ends, of))
         return parts[0], success
     options = _options(
         "root_scalar", method, {}, {"xtol": None, "rtol": None, "maxiter": None}, given=keywords,
@@ -364,14 +368,15 @@ def _points(given: Sequence[TensorLike], of: Problem) -> list[Node]:
     return nodes
 
 
-def _by_scipy(
-    kind: str, method: str, of: Problem, expressions: Sequence[Node], keywords: Mapping[str, Any]
-) -> Method:
+def _by_scipy(kind: str, method: str, of: Problem, expressions: Sequence[Node], keywords: Mapping[str, Any]) -> Method:
     """A method of SciPy's."""
+    odd = next((word for word, given in keywords.items() if isinstance(given, Node)), None)
+    if odd is not None:
+        raise TypeError(f"SciPy's method {method!r} takes numbers in `optimizer_kwargs`, got an expression as {odd!r}.")
     search = Search(kind, method, of.leaf, of.inside, expressions, keywords)
 
-    def solved(start: Node, _: list[Node]) -> tuple[Node, Node]:
-        return searched(search, start, of.inside)
+    def solved(start: Node, points: list[Node]) -> tuple[Node, Node]:
+        return searched(search, start, [*points, *of.inside])
 
     return solved
 

@@ -39,11 +39,23 @@ class Search:
     ) -> None:
         self.kind, self.method, self.keywords = kind, method, dict(keywords)
         self.graph = [variables, *operands], list(expressions)
+        self.ends = 2 if kind == "root_scalar" else 0
         self.compiled: list[Any] = []
 
     def __call__(self, start: Array, *operands: Array) -> list[Any]:
+        """The solution, and whether it is one; the start where SciPy gives up because of overflow or a singular matrix.
+
+        A scalar equation has the ends of its bracket as first operands.
+        """
+        try:
+            return self._found(start, *operands)
+        except (ArithmeticError, np.linalg.LinAlgError):
+            return [start, np.bool_(False)]
+
+    def _found(self, start: Array, *operands: Array) -> list[Any]:
         from scipy import optimize
 
+        ends, operands = operands[: self.ends], operands[self.ends :]
         if not self.compiled:
             inputs, outputs = self.graph
             self.compiled = [function(inputs, [output], on_unused_input="ignore") for output in outputs]
@@ -60,10 +72,11 @@ class Search:
         slope = evaluate(1) if count > 1 else None
         if self.kind == "root_scalar":
             value = evaluate(0)
-            low, high = self.keywords["bracket"]
+            low, high = (float(end) for end in ends)
             if not value(low) * value(high) <= 0:
                 return [np.asarray(low, start.dtype), np.bool_(False)]
-            made = optimize.root_scalar(lambda x: float(value(x)), method=self.method, **self.keywords)
+            keywords = {**self.keywords, "bracket": (low, high)}
+            made = optimize.root_scalar(lambda x: float(value(x)), method=self.method, **keywords)
             return [np.asarray(made.root, start.dtype), np.bool_(made.converged)]
         if self.kind == "root":
             found = optimize.root(evaluate(0), start, method=self.method, jac=slope, **self.keywords)

@@ -126,9 +126,7 @@ def minimum(
         there = finite(value, gradient)
         slope = total(gradient * now.direction)
         lower = value <= now.value + DECREASE * now.length * now.slope
-        level = both(
-            value <= now.value + 1e3 * eps * apply("abs", now.value), slope <= (2 * DECREASE - 1) * now.slope
-        )
+        level = both(value <= now.value + 1e3 * eps * apply("abs", now.value), slope <= (2 * DECREASE - 1) * now.slope)
         down = both(there, either(lower, level))
         done = where(first, there, both(down, slope >= REMAINING * now.slope))
 

@@ -98,7 +98,9 @@ def brent(
         right = u >= now.x
         moved = negated(first)
         low = where(both(moved, better, right), now.x, where(both(moved, negated(better), negated(right)), u, now.low))
-        high = where(both(moved, better, negated(right)), now.x, where(both(moved, negated(better), right), u, now.high))
+        high = where(
+            both(moved, better, negated(right)), now.x, where(both(moved, negated(better), right), u, now.high)
+        )
         second = either(fu <= now.fw, eq(now.w, now.x))
         third = either(fu <= now.fv, eq(now.v, now.x), eq(now.v, now.w))
         v = where(better, now.w, where(second, now.w, where(third, u, now.v)))
@@ -177,8 +179,12 @@ def golden(
         better = either(first, value < now.fx)
         right = now.trial > now.x
         moved = negated(first)
-        low = where(both(moved, better, right), now.x, where(both(moved, negated(better), negated(right)), now.trial, now.low))
-        high = where(both(moved, better, negated(right)), now.x, where(both(moved, negated(better), right), now.trial, now.high))
+        low = where(
+            both(moved, better, right), now.x, where(both(moved, negated(better), negated(right)), now.trial, now.low)
+        )
+        high = where(
+            both(moved, better, negated(right)), now.x, where(both(moved, negated(better), right), now.trial, now.high)
+        )
         x, fx = where(better, now.trial, now.x), where(better, value, now.fx)
         found = both(there, high - low <= 2.0 * (xtol * apply("abs", x) + atol))
         side = where(high - x > x - low, high - x, low - x)

@@ -93,13 +93,9 @@ def brent(
         q = where(two, 1.0 - s, (q - 1.0) * (r - 1.0) * (s - 1.0))
         q, p = where(p > 0, -q, q), apply("abs", p)
         bound = apply("minimum", 3.0 * middle * q - apply("abs", tolerance * q), apply("abs", previous * q))
-        good = both(
-            apply("abs", previous) >= tolerance, apply("abs", at_a) > apply("abs", at_b), 2.0 * p < bound
-        )
+        good = both(apply("abs", previous) >= tolerance, apply("abs", at_a) > apply("abs", at_b), 2.0 * p < bound)
         move = where(good, p / q, middle)
-        onwards = where(
-            apply("abs", move) > tolerance, move, where(middle > 0, tolerance, -tolerance)
-        )
+        onwards = where(apply("abs", move) > tolerance, move, where(middle > 0, tolerance, -tolerance))
         begun = now.count > 0
         found = both(begun, there, either(eq(at_b, 0.0), apply("abs", middle) <= tolerance))
         wrong = both(second, negated(_unlike(now.at_a, value)))
@@ -118,9 +114,7 @@ def brent(
         }
 
     zero = low * 0.0
-    last = iterate(
-        step, a=low, at_a=zero, b=low, c=high, at_c=zero, last=zero, previous=zero, count=0
-    )
+    last = iterate(step, a=low, at_a=zero, b=low, c=high, at_c=zero, last=zero, previous=zero, count=0)
     return last.b, eq(last.status, CONVERGED)
 
 

@@ -39,9 +39,7 @@ def _near(step: Node, x: Node, xtol: TensorLike) -> Node:
     return every(apply("abs", step) <= xtol * (apply("abs", x) + 1e-4))
 
 
-def newton(
-    residual_and_jacobian: Function, start: Node, *, xtol: TensorLike, maxiter: TensorLike
-) -> tuple[Node, Node]:
+def newton(residual_and_jacobian: Function, start: Node, *, xtol: TensorLike, maxiter: TensorLike) -> tuple[Node, Node]:
     """Newton steps, halved until the residuals become smaller.
 
     xtol      the last whole Newton step changes each variable x by at most xtol * (|x| + 1e-4)
@@ -81,9 +79,7 @@ def newton(
     return last.x, eq(last.status, CONVERGED)
 
 
-def hybrid(
-    residual_and_jacobian: Function, start: Node, *, xtol: TensorLike, maxiter: TensorLike
-) -> tuple[Node, Node]:
+def hybrid(residual_and_jacobian: Function, start: Node, *, xtol: TensorLike, maxiter: TensorLike) -> tuple[Node, Node]:
     """Powell's dogleg steps within a region of trust, with the exact Jacobian at every point.
 
     xtol      the last whole Newton step changes each variable x by at most xtol * (|x| + 1e-4)
