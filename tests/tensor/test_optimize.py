@@ -42,7 +42,7 @@ def differences(f: Callable[[Array], Array], at: Array, size: float = 1e-5) -> A
 
 
 @functools.cache
-def bowl(method: str) -> pm.Function:
+def bowl(method: str) -> pt.Function:
     x, m, A, weights = pt.vectors("x", "m", "weights")[0], pt.vector("m"), pt.matrix("A"), pt.vector("weights")
     gap = x - m
     value = 0.5 * (gap @ (A @ gap)) + pt.log(pt.cosh(x)).sum()
@@ -84,7 +84,7 @@ def test_rosenbrock_takes_no_more_evaluations_than_scipy_allows(method: str) -> 
 
 
 @functools.cache
-def system(method: str) -> pm.Function:
+def system(method: str) -> pt.Function:
     x, c, B, weights = pt.vector("x"), pt.vector("c"), pt.matrix("B"), pt.vector("weights")
     solution, success = pt.optimize.root(x + 0.5 * pt.tanh(B @ x) - c, x, method=method)
     return pt.function([x, c, B, weights], [solution, success, *pt.grad((weights * solution).sum(), [c, B])])
@@ -99,9 +99,13 @@ def test_roots_of_random_systems(method: str, seed: int, size: int) -> None:
     B = rng.normal(size=(size, size))
     B /= np.linalg.norm(B, 2) * 1.01
     c, weights = rng.normal(size=size) * 3, rng.normal(size=size)
+
+    def residual(x: Array) -> Array:
+        return np.asarray(x + 0.5 * np.tanh(B @ x) - c)
+
     found, success, by_c, by_B = system(method)(rng.normal(size=size) * 3, c, B, weights)
     assert success
-    theirs = optimize.root(lambda x: x + 0.5 * np.tanh(B @ x) - c, c, tol=1e-13)
+    theirs: Any = optimize.root(residual, c, tol=1e-13)
     np.testing.assert_allclose(found, theirs.x, atol=1e-10)
     slope = 0.5 / np.cosh(B @ found) ** 2
     pulled = np.linalg.solve((np.eye(size) + slope[:, None] * B).T, weights)
@@ -113,7 +117,7 @@ def test_roots_of_random_systems(method: str, seed: int, size: int) -> None:
 
 
 @functools.cache
-def cubic(method: str) -> pm.Function:
+def cubic(method: str) -> pt.Function:
     y, a, b = pt.scalars("y", "a", "b")
     keywords = None if method in OPEN else {"bracket": (-10.0, 10.0 + 0 * b)}
     solution, success = pt.optimize.root_scalar(y**3 + a * y - b, y, method=method, optimizer_kwargs=keywords)
@@ -141,7 +145,7 @@ def test_roots_of_random_cubics(method: str, a: float, b: float) -> None:
 
 
 @functools.cache
-def well(method: str, keyword: str) -> pm.Function:
+def well(method: str, keyword: str) -> pt.Function:
     y, a = pt.scalars("y", "a")
     keywords = {"": None, "bracket": {"bracket": (-2.0, 0.0)}, "bounds": {"bounds": (-3.0, 1.0)}}[keyword]
     value = pt.exp(y) - a * y
@@ -267,7 +271,7 @@ class TestInsideOtherGraphs:
     @pytest.mark.parametrize("method", [*MINIMIZE, "newton", "Nelder-Mead"])
     def test_batches_keep_the_implicit_derivative(self, method: str) -> None:
         """Each position is as if alone; derivatives by shared operands are summed."""
-        x, a, b, many = pt.vector("x"), pt.scalar("a"), pt.scalar("b"), pt.vector("many")
+        x, b, many = pt.vector("x"), pt.scalar("b"), pt.vector("many")
 
         def solve(a: Node) -> Any:
             start = np.array([0.5, 0.5])
@@ -530,9 +534,9 @@ class TestBadInput:
             pt.optimize.root(x, x, method="BFGS")
         with pytest.raises(ValueError, match="no option 'step'; it has gtol, maxiter, maxcor, tol"):
             pt.optimize.minimize((x**2).sum(), x, optimizer_kwargs={"options": {"step": 1}})
-        with pytest.raises(ValueError, match="needs .*'bracket': \\(low, high\\)"):
+        with pytest.raises(ValueError, match="method 'brentq' of `root_scalar` needs"):
             pt.optimize.root_scalar(y, y, method="brentq")
-        with pytest.raises(ValueError, match="'bounds': \\(low, high\\)"):
+        with pytest.raises(ValueError, match="method 'bounded' of `minimize_scalar` needs"):
             pt.optimize.minimize_scalar(y**2, y, method="bounded")
         with pytest.raises(ValueError, match="two or three points, got 1"):
             pt.optimize.minimize_scalar(y**2, y, optimizer_kwargs={"bracket": (1.0,)})
@@ -543,14 +547,14 @@ class TestBadInput:
             pt.optimize.minimize(x, x)
         with pytest.raises(DisconnectedInputError, match="`minimize` does not depend on `y`"):
             pt.optimize.minimize((x**2).sum(), y)
-        with pytest.raises(ShapeError, match="`root_scalar` searches for a scalar, got `x` .*; `root` takes tensors"):
+        with pytest.raises(ShapeError, match="`root_scalar` searches for a scalar, got `x`"):
             pt.optimize.root_scalar(x.sum(), x)
         with pytest.raises(DtypeError, match="searches for floats, got `i`"):
             pt.optimize.root_scalar(i * 1.0, i)
         with pytest.raises(GraphError, match="give the constant as `x0`"):
             pt.optimize.minimize((pt.constant([1.0, 2.0]) ** 2).sum(), pt.constant([1.0, 2.0]))
         with pytest.raises(TypeError, match="searches for variables such as"):
-            pt.optimize.minimize((x**2).sum(), [1.0])
+            pt.optimize.minimize((x**2).sum(), [1.0])  # type: ignore[list-item]  # what is refused
         with pytest.raises(ShapeError, match="`x0` of `minimize` must have the shape"):
             pt.optimize.minimize((x**2).sum(), x, x0=1.0)
         short = pt.scalar("short", dtype="float32")

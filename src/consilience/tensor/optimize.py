@@ -29,13 +29,12 @@ Keywords = Mapping[str, Any] | None
 Method = Callable[[Node, list[Node]], tuple[Node, Node]]
 
 # SciPy's methods that are computed by SciPy, those of them that read no derivatives, and those that read second ones.
-_MINIMIZE = (
-    "nelder-mead powell cg newton-cg tnc cobyla cobyqa slsqp trust-constr dogleg trust-ncg trust-exact trust-krylov"
-).split()
 _VALUES = ("nelder-mead", "powell", "cobyla", "cobyqa")
 _HESSIAN = ("newton-cg", "dogleg", "trust-ncg", "trust-exact", "trust-krylov")
-_ROOT = "lm broyden1 broyden2 anderson linearmixing diagbroyden excitingmixing krylov df-sane".split()
-_ROOT_SCALAR = "brenth ridder toms748".split()
+_MINIMIZE = (*_VALUES, "cg", "tnc", "slsqp", "trust-constr", *_HESSIAN)
+_BROYDEN = ("broyden1", "broyden2", "diagbroyden")
+_ROOT = ("lm", *_BROYDEN, "anderson", "linearmixing", "excitingmixing", "krylov", "df-sane")
+_ROOT_SCALAR = ("brenth", "ridder", "toms748")
 
 
 def minimize(
@@ -196,14 +195,14 @@ def root(
                        and one)
     x0                 where the search begins, in place of the values of `variables`
 
-    Returns (solution, success), in the form of `variables`, and a bool scalar. Where `success` is False, the solution is
-    the last point of the search, which is no root, and its derivatives are NaN; so are they where the Jacobian is
+    Returns (solution, success), in the form of `variables`, and a bool scalar. Where `success` is False, the solution
+    is the last point of the search, which is no root, and its derivatives are NaN; so are they where the Jacobian is
     singular.
 
     Raises ValueError for an unknown method or option, ShapeError for another number of equations than of variables,
     DtypeError and DisconnectedInputError for equations that are no floats or do not depend on a variable.
     """
-    given = list(equations) if isinstance(equations, list | tuple) else [equations]
+    given: list[Any] = list(equations) if isinstance(equations, list | tuple) else [equations]
     of = problem("root", given, _listed(variables), _starts(variables, x0), scalar=False)
     flat = [reshape(e, (-1,)) for e in of.expressions]
     value = flat[0] if len(flat) == 1 else concatenate(flat)

@@ -1,1 +1,1 @@
-"""Methods that search minima and roots, each a loop of tensors; `tensor/optimize.py` gives them names and derivatives."""
+"""Methods that search minima and roots, each a loop of tensors; `tensor/optimize.py` gives them names."""

@@ -53,8 +53,9 @@ class Search:
             return [start, np.bool_(False)]
 
     def _found(self, start: Array, *operands: Array) -> list[Any]:
-        from scipy import optimize
+        from scipy import optimize as untyped
 
+        optimize: Any = untyped  # its types know methods as literals only
         ends, operands = operands[: self.ends], operands[self.ends :]
         if not self.compiled:
             inputs, outputs = self.graph

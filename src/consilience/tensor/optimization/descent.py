@@ -104,7 +104,7 @@ def _shifted(rows: Node, last: Node) -> Node:
 
 
 def minimum(
-    value_and_gradient: Function, start: Node, model: Dense | Limited, *, gtol: TensorLike, maxiter: TensorLike
+    value_and_gradient: Function, start: Node, model: Dense | Limited, *, gtol: TensorLike, maxiter: int | Node
 ) -> tuple[Node, Node]:
     """The last point, and whether it is a minimum.
 

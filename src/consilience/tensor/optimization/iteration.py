@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from consilience.ir import Node, numpy_dtype
+from consilience.ir import Node
 from consilience.ops import linalg
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.reductions import all as _all
@@ -131,4 +131,4 @@ def solved(matrix: Node, right: Node) -> tuple[Node, Node]:
 
 def precision(like: Node) -> float:
     """The relative distance of neighbouring numbers of a tensor's dtype."""
-    return float(np.finfo(numpy_dtype(like.dtype)).eps)
+    return float(np.finfo(like.dtype).eps)

@@ -144,8 +144,8 @@ def _check_variable(name: str, variable: Any, reached: set[Node], scalar: bool) 
         raise TypeError(f"`{name}` searches for variables such as `pt.vector('x')`, got {variable!r}.")
     if isinstance(variable.op, Constant):
         raise GraphError(
-            f"`{name}` cannot search for a constant, {describe(variable)}; write the expression with a variable such as "
-            "`pt.vector('x')`, and give the constant as `x0`."
+            f"`{name}` cannot search for a constant, {describe(variable)}; write the expression with a variable such "
+            "as `pt.vector('x')`, and give the constant as `x0`."
         )
     if variable.dtype not in FLOATS:
         raise DtypeError(f"`{name}` searches for floats, got {describe(variable)}.")

@@ -13,6 +13,8 @@ from consilience.ir import Node
 from consilience.ops.elementwise import TensorLike, apply
 from consilience.tensor.optimization.iteration import (
     CONVERGED,
+    FAILED,
+    RUNNING,
     Function,
     both,
     either,
@@ -80,7 +82,7 @@ def brent(
     *,
     xtol: TensorLike,
     atol: TensorLike,
-    maxiter: TensorLike,
+    maxiter: int | Node,
 ) -> tuple[Node, Node]:
     """Parabolas through the three best points within [low, high], golden sections where those do not help.
 
@@ -149,7 +151,7 @@ def brent(
     zero = start * 0.0
     last = iterate(
         step,
-        **{"status": where(valid, 0, 2)},
+        status=where(valid, RUNNING, FAILED),
         low=apply("minimum", low, high),
         high=apply("maximum", low, high),
         **dict.fromkeys(("x", "w", "v", "trial"), start),
@@ -168,7 +170,7 @@ def golden(
     *,
     xtol: TensorLike,
     atol: TensorLike,
-    maxiter: TensorLike,
+    maxiter: int | Node,
 ) -> tuple[Node, Node]:
     """Golden sections of [low, high]; arguments as those of `brent`."""
 
@@ -201,7 +203,7 @@ def golden(
 
     last = iterate(
         step,
-        **{"status": where(valid, 0, 2)},
+        status=where(valid, RUNNING, FAILED),
         low=apply("minimum", low, high),
         high=apply("maximum", low, high),
         x=start,

@@ -35,7 +35,7 @@ def _unlike(f: Node, g: Node) -> Node:
 
 
 def bisection(
-    function: Function, low: Node, high: Node, *, xtol: TensorLike, rtol: TensorLike, maxiter: TensorLike
+    function: Function, low: Node, high: Node, *, xtol: TensorLike, rtol: TensorLike, maxiter: int | Node
 ) -> tuple[Node, Node]:
     """Halves of an interval at whose ends the values have different signs; other intervals give their first end."""
 
@@ -65,7 +65,7 @@ def bisection(
 
 
 def brent(
-    function: Function, low: Node, high: Node, *, xtol: TensorLike, rtol: TensorLike, maxiter: TensorLike
+    function: Function, low: Node, high: Node, *, xtol: TensorLike, rtol: TensorLike, maxiter: int | Node
 ) -> tuple[Node, Node]:
     """Brent's method: interpolation within an interval at whose ends the values have different signs, else halving.
 
@@ -123,7 +123,7 @@ def _stepwise(
     start: Node,
     xtol: TensorLike,
     rtol: TensorLike,
-    maxiter: TensorLike,
+    maxiter: int | Node,
     **more: TensorLike,
 ) -> tuple[Node, Node]:
     """Steps from one point until one is small; `evaluate` gives the value there, the step, and what else changes.
@@ -149,7 +149,7 @@ def _stepwise(
 
 
 def newton(
-    function: Function, start: Node, *, xtol: TensorLike, rtol: TensorLike, maxiter: TensorLike
+    function: Function, start: Node, *, xtol: TensorLike, rtol: TensorLike, maxiter: int | Node
 ) -> tuple[Node, Node]:
     """Newton steps; `function` gives value and slope. A slope of zero and values that are not finite end the search."""
 
@@ -161,7 +161,7 @@ def newton(
 
 
 def halley(
-    function: Function, start: Node, *, xtol: TensorLike, rtol: TensorLike, maxiter: TensorLike
+    function: Function, start: Node, *, xtol: TensorLike, rtol: TensorLike, maxiter: int | Node
 ) -> tuple[Node, Node]:
     """Halley's steps; `function` gives value, slope and second derivative."""
 
@@ -176,7 +176,7 @@ def halley(
 
 
 def secant(
-    function: Function, start: Node, second: Node, *, xtol: TensorLike, rtol: TensorLike, maxiter: TensorLike
+    function: Function, start: Node, second: Node, *, xtol: TensorLike, rtol: TensorLike, maxiter: int | Node
 ) -> tuple[Node, Node]:
     """Secants through the last two points."""
 

@@ -1,8 +1,8 @@
 """Roots of systems of equations: damped Newton steps, and Powell's hybrid of Newton and steepest descent.
 
-A function that gives residuals and their Jacobian and a starting vector in; the last point and whether it is a root out.
-Each step of the loop evaluates once. Source: M. Powell (1970), "A hybrid method for nonlinear equations"; scaling of
-variables as in MINPACK (J. Moré, B. Garbow, K. Hillstrom 1980).
+A function that gives residuals and their Jacobian and a starting vector in; the last point and whether it is a root
+out. Each step of the loop evaluates once. Source: M. Powell (1970), "A hybrid method for nonlinear equations"; scaling
+of variables as in MINPACK (J. Moré, B. Garbow, K. Hillstrom 1980).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _near(step: Node, x: Node, xtol: TensorLike) -> Node:
     return every(apply("abs", step) <= xtol * (apply("abs", x) + 1e-4))
 
 
-def newton(residual_and_jacobian: Function, start: Node, *, xtol: TensorLike, maxiter: TensorLike) -> tuple[Node, Node]:
+def newton(residual_and_jacobian: Function, start: Node, *, xtol: TensorLike, maxiter: int | Node) -> tuple[Node, Node]:
     """Newton steps, halved until the residuals become smaller.
 
     xtol      the last whole Newton step changes each variable x by at most xtol * (|x| + 1e-4)
@@ -79,7 +79,7 @@ def newton(residual_and_jacobian: Function, start: Node, *, xtol: TensorLike, ma
     return last.x, eq(last.status, CONVERGED)
 
 
-def hybrid(residual_and_jacobian: Function, start: Node, *, xtol: TensorLike, maxiter: TensorLike) -> tuple[Node, Node]:
+def hybrid(residual_and_jacobian: Function, start: Node, *, xtol: TensorLike, maxiter: int | Node) -> tuple[Node, Node]:
     """Powell's dogleg steps within a region of trust, with the exact Jacobian at every point.
 
     xtol      the last whole Newton step changes each variable x by at most xtol * (|x| + 1e-4)
