@@ -188,6 +188,18 @@ class TestForms:
         far = differences(lambda v: f(v.reshape(20, 2))[3], y.ravel(), 1e-3).reshape(20, 2)
         np.testing.assert_allclose(slope, far, atol=1e-5)
 
+    @pytest.mark.parametrize("method", ["BFGS", "Nelder-Mead", "TNC"])
+    def test_variables_of_lengths_that_are_not_known(self, method: str) -> None:
+        v, u, M = pt.vector("v"), pt.scalar("u"), pt.matrix("M")
+        value = ((v - u) ** 2).sum() + (u - 1) ** 2 + ((M - v[:, None]) ** 2).sum()
+        found, success = pt.optimize.minimize(value, [v, u, M], method=method)
+        f = pt.function([v, u, M], [*found, success])
+        for size in (1, 2):
+            one, two, three, done = f(np.zeros(size), 0.0, np.zeros((size, 1)))
+            assert done
+            for part, shape in zip((one, two, three), ((size,), (), (size, 1)), strict=True):
+                np.testing.assert_allclose(part, np.ones(shape), atol=1e-3)
+
     def test_equations_in_a_list_and_variables_in_a_tuple(self) -> None:
         u, v, a = pt.scalar("u"), pt.vector("v"), pt.scalar("a")
         equations = [u - v.sum(), v * a - pt.constant([1.0, 2.0])]

@@ -17,6 +17,7 @@ from consilience.ir import Node, ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ops.assertion import require
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.scan import fresh
 from consilience.ops.shape import concatenate, reshape
 from consilience.tensor.differentiation import grad, hessian, jacobian, undefined_grad
 from consilience.tensor.keywords import export, missing
@@ -372,10 +373,12 @@ def _by_scipy(kind: str, method: str, of: Problem, expressions: Sequence[Node], 
     odd = next((word for word, given in keywords.items() if isinstance(given, Node)), None)
     if odd is not None:
         raise TypeError(f"SciPy's method {method!r} takes numbers in `optimizer_kwargs`, got an expression as {odd!r}.")
-    search = Search(kind, method, of.leaf, of.inside, expressions, keywords)
+    # The variables by themselves tell the lengths of which the packed one is made.
+    own = [] if of.shapes == (of.leaf.static_shape,) else [fresh(part) for part in of.parts(of.leaf)]
+    search = Search(kind, method, of.leaf, [*own, *of.inside], expressions, keywords)
 
     def solved(start: Node, points: list[Node]) -> tuple[Node, Node]:
-        return searched(search, start, [*points, *of.inside])
+        return searched(search, start, [*points, *(of.parts(start) if own else ()), *of.inside])
 
     return solved
 

@@ -51,6 +51,10 @@ class Problem(Record, eq=False):
 
         return evaluate
 
+    def parts(self, whole: Node) -> list[Node]:
+        """The variables that a vector holds."""
+        return _parts(whole, self.shapes)
+
     def solution(
         self,
         name: str,
@@ -81,7 +85,7 @@ class Problem(Record, eq=False):
 
         call = OpFromGraph([begin, *added, *self.inside], [found, success], pullback=pullback, name=name)
         whole, done = call(self.start, *more, *self.operands)
-        return _parts(whole, self.shapes), done
+        return self.parts(whole), done
 
 
 def problem(
