@@ -124,7 +124,8 @@ def _rooted(a: Node, b: Node, method: str) -> Node:
     z = pt.dscalar("z")
     keywords = {"bracket": (-4.0, 4.0), "xtol": 1e-14} if method == "brentq" else None
     equation = z + 0.5 * pt.sin(b) * pt.tanh(z) - 2 * pt.tanh(a)
-    return pt.optimize.root_scalar(equation, z, method=method, optimizer_kwargs=keywords, x0=a * 0.0)[0]
+    found, _ = pt.optimize.root_scalar(equation, z, method=method, optimizer_kwargs=keywords, x0=a * 0.0)
+    return found
 
 
 def _rooted_plain(a: Any, b: Any, method: str) -> Any:
@@ -134,7 +135,8 @@ def _rooted_plain(a: Any, b: Any, method: str) -> Any:
 def _settled(v: Node) -> Node:
     """x with x + tanh(reversed x) / 2 = v."""
     x = pt.dvector("x")
-    return pt.optimize.root(x + 0.5 * pt.tanh(x[::-1]) - v, x, x0=v)[0]
+    found: Node = pt.optimize.root(x + 0.5 * pt.tanh(x[::-1]) - v, x, x0=v)[0]
+    return found
 
 
 def _settled_plain(v: Any) -> Any:

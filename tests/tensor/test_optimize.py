@@ -459,6 +459,15 @@ class TestNoSolution:
         assert not done
         assert np.isnan(slope)
 
+    def test_another_value_may_take_the_place_of_no_solution(self) -> None:
+        """Its derivative is then that of the other value."""
+        y, b = pt.scalars("y", "b")
+        found, success = pt.optimize.root_scalar(y**2 - b, y, method="newton", x0=1.5)
+        value = pt.switch(success, found, 3 * b)
+        f = pt.function([b], [value, pt.grad(value, b)])
+        np.testing.assert_allclose(f(4.0), [2.0, 0.25])
+        np.testing.assert_allclose(f(-1.0), [-3.0, 3.0])
+
     def test_derivatives_at_a_singular_jacobian_are_nan(self) -> None:
         """There the implicit function theorem says nothing, though the root is one."""
         x, b = pt.vector("x"), pt.scalar("b")
@@ -478,7 +487,9 @@ class TestEndsAndBounds:
         f = pt.function([a, end], [found, success, *pt.grad(found, [a, end])])
         np.testing.assert_allclose(f(1.0, 3.0), [1.0, True, 1.0, 0.0], atol=1e-7)
         np.testing.assert_allclose(f(5.0, 3.0), [3.0, True, 0.0, 1.0], atol=1e-6)
-        assert not f(1.0, -3.0)[1]
+        _, done, by_a, by_end = f(1.0, -3.0)
+        assert not done
+        assert np.isnan([by_a, by_end]).all()
 
     def test_bounds_of_scipy(self) -> None:
         x, a = pt.vector("x"), pt.vector("a")

@@ -12,7 +12,7 @@ from consilience.ir.lengths import substitute
 from consilience.ops.linalg import matrix_transpose
 from consilience.ops.shape import expand_dims
 from consilience.tensor.differentiation import jacobian
-from consilience.tensor.optimization.iteration import both, either, eq, finite, identity, negated, solved, where
+from consilience.tensor.optimization.iteration import both, either, eq, every, finite, identity, negated, solved, where
 from consilience.transforms import gradient as calculus
 
 
@@ -30,11 +30,12 @@ def cotangents(
     equations   tensor of the shape of `variables`, a vector or a scalar; zero at the solution
     fixed       which variables do not move, being at bounds; their equations need not hold
 
-    They are NaN where the search had no success, and where the Jacobian is singular.
+    They are NaN where the search had no success, and where the Jacobian is singular, unless `seed` is zero.
     """
     slope, values = substitute(
         [jacobian(equations, variables, disconnected_inputs="ignore"), equations], {variables: solution}
     )
+    unread = every(eq(seed, 0.0))
     if not variables.ndim:
         regular = both(finite(slope), negated(eq(slope, 0.0)))
         weights = seed / slope
@@ -45,6 +46,7 @@ def cotangents(
             seed = where(fixed, 0.0, seed)
         weights, regular = solved(system, seed)
     weights = where(both(success, regular), weights, float("nan"))
+    weights = where(unread, 0.0, weights)
     if fixed is not None:
         weights = where(both(success, fixed), 0.0, weights)
     floats = [o for o in operands if o.dtype in FLOATS]

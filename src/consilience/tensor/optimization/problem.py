@@ -80,7 +80,7 @@ class Problem(Record, eq=False):
             masks = [] if fixed is None else fixed(solution, added)
             still = either(*masks) if masks else None
             slopes = cotangents(equations, self.leaf, self.inside, solution, done, seeds[0], still)
-            moved = [where(mask, seeds[0], 0.0) for mask in masks] if masks else [None] * len(added)
+            moved = [where(done, where(mask, seeds[0], 0.0), float("nan")) for mask in masks] or [None] * len(added)
             return [None, *moved[: len(added)], *slopes]
 
         call = OpFromGraph([begin, *added, *self.inside], [found, success], pullback=pullback, name=name)
