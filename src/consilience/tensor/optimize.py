@@ -65,8 +65,8 @@ def minimize(
     x0                 where the search begins, in place of the values of `x`
 
     Returns (solution, success), in the form of `x`, and a bool scalar. Where `success` is False, the solution is the
-    last point of the search, which is no minimum, and its derivatives are NaN; `pt.switch(success, solution, other)`
-    puts another value in its place. Derivatives are NaN, too, where the matrix of second derivatives is singular.
+    last point of the search, which is no minimum, and its derivatives are NaN; so are they where the matrix of
+    second derivatives is singular.
     Variables at `bounds` do not move with other values. With `constraints` the solution has no derivative:
     NullTypeGradError.
 

@@ -12,7 +12,7 @@ from consilience.ir.lengths import substitute
 from consilience.ops.linalg import matrix_transpose
 from consilience.ops.shape import expand_dims
 from consilience.tensor.differentiation import jacobian
-from consilience.tensor.optimization.iteration import both, either, eq, every, finite, identity, negated, solved, where
+from consilience.tensor.optimization.iteration import both, either, eq, finite, identity, negated, solved, where
 from consilience.transforms import gradient as calculus
 
 
@@ -30,12 +30,11 @@ def cotangents(
     equations   tensor of the shape of `variables`, a vector or a scalar; zero at the solution
     fixed       which variables do not move, being at bounds; their equations need not hold
 
-    They are NaN where the search had no success, and where the Jacobian is singular, unless `seed` is zero.
+    They are NaN where the search had no success, and where the Jacobian is singular.
     """
     slope, values = substitute(
         [jacobian(equations, variables, disconnected_inputs="ignore"), equations], {variables: solution}
     )
-    unread = every(eq(seed, 0.0))
     if not variables.ndim:
         regular = both(finite(slope), negated(eq(slope, 0.0)))
         weights = seed / slope
@@ -45,8 +44,8 @@ def cotangents(
             system = where(either(expand_dims(fixed, 1), expand_dims(fixed, 0)), identity(solution), system)
             seed = where(fixed, 0.0, seed)
         weights, regular = solved(system, seed)
-    weights = where(both(success, regular), weights, float("nan"))
-    weights = where(unread, 0.0, weights)
+    # A factor, so that cotangents are linear in the seed and pushforwards are NaN too.
+    weights = weights * where(both(success, regular), 1.0, float("nan")).astype(seed.dtype)
     if fixed is not None:
         weights = where(both(success, fixed), 0.0, weights)
     floats = [o for o in operands if o.dtype in FLOATS]

@@ -20,7 +20,7 @@ from consilience.ops.shape import concatenate, reshape
 from consilience.record import Record
 from consilience.tensor.functions import OpFromGraph
 from consilience.tensor.optimization.implicit import cotangents
-from consilience.tensor.optimization.iteration import both, either, eq, negated, where
+from consilience.tensor.optimization.iteration import either, where
 
 Method = Callable[[Node, list[Node]], tuple[Node, Node]]
 
@@ -80,8 +80,9 @@ class Problem(Record, eq=False):
             masks = [] if fixed is None else fixed(solution, added)
             still = either(*masks) if masks else None
             slopes = cotangents(equations, self.leaf, self.inside, solution, done, seeds[0], still)
-            lost = both(negated(done), negated(eq(seeds[0], 0.0)))
-            moved: list[Node | None] = [where(lost, float("nan"), where(mask, seeds[0], 0.0)) for mask in masks]
+            resting = [where(mask, seeds[0], 0.0) for mask in masks]
+            factor = where(done, 1.0, float("nan")).astype(solution.dtype)
+            moved: list[Node | None] = [slope * factor for slope in resting]
             moved = moved or [None] * len(added)
             return [None, *moved[: len(added)], *slopes]
 
