@@ -41,7 +41,7 @@ _GROUPS: Final = {
         Op wrap_jax as_symbolic
     """,
     "an inner part of PyTensor or PyMC; the public functions are in `consilience`, `pt`, `pt.linalg` and `pm.math`": """
-        basic blas blas_c blas_headers blockwise elemwise elemwise_cgen exceptions extra_ops functional math optimize
+        basic blas blas_c blas_headers blockwise elemwise elemwise_cgen exceptions extra_ops functional math
         pytensor rewriting sharedvar subtensor symbolic type type_other utils variable assumptions conditional
         link misc npy_2_compat values_eq_approx_always_true blocking data func_utils initial_point logging
         model_graph progress_bar pytensorf sampling smc stats step_methods tuning util variational vartypes

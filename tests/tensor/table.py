@@ -244,7 +244,7 @@ ELSEWHERE = {
     name: reason
     for reason, names in {
         "a class or a type": "Context Function TensorLike TensorType TensorVariable Variable",
-        "a module": "linalg nlinalg random slinalg special",
+        "a module": "linalg nlinalg optimize random slinalg special",
         "a number": "e euler_gamma inf nan newaxis pi",
         "the setting of floats: tests/dtypes/test_float_setting.py": "config floatX",
         "compiling and its inputs: tests/backends/test_function.py": "eval function shared key",

@@ -83,6 +83,7 @@ from consilience.tensor import array_functions as array_functions
 from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
 from consilience.tensor import nlinalg as nlinalg
+from consilience.tensor import optimize as optimize
 from consilience.tensor import slinalg as slinalg
 from consilience.tensor import special as special
 from consilience.tensor.arrangement import *
@@ -140,7 +141,8 @@ keywords.export(
     " ".join(
         name
         for name, thing in globals().items()
-        if not name.startswith("_") and (not isinstance(thing, _ModuleType) or name.endswith(("linalg", "special")))
+        if not name.startswith("_")
+        and (not isinstance(thing, _ModuleType) or name.endswith(("linalg", "optimize", "special")))
     ),
     wrap=True,
 )
