@@ -52,6 +52,11 @@ def _no_number(kind: str) -> str:
     )
 
 
+def _answers(other: object) -> bool:
+    """Whether an operand asks to be given the operator itself, in NumPy's way: sparse matrices do."""
+    return getattr(type(other), "__array_ufunc__", True) is None
+
+
 def _method(function: str) -> Callable[..., Node]:
     def call(self: Node) -> Node:
         return _meanings[function](self)
@@ -86,19 +91,19 @@ class Arithmetic:
         raise TypeError(_no_number("int"))
 
     def __add__(self, other: Operand) -> Node:
-        return _meanings["add"](self, other)
+        return NotImplemented if _answers(other) else _meanings["add"](self, other)
 
     def __radd__(self, other: Operand) -> Node:
         return _meanings["add"](other, self)
 
     def __sub__(self, other: Operand) -> Node:
-        return _meanings["sub"](self, other)
+        return NotImplemented if _answers(other) else _meanings["sub"](self, other)
 
     def __rsub__(self, other: Operand) -> Node:
         return _meanings["sub"](other, self)
 
     def __mul__(self, other: Operand) -> Node:
-        return _meanings["mul"](self, other)
+        return NotImplemented if _answers(other) else _meanings["mul"](self, other)
 
     def __rmul__(self, other: Operand) -> Node:
         return _meanings["mul"](other, self)
@@ -128,7 +133,7 @@ class Arithmetic:
         return _meanings["pow"](other, self)
 
     def __matmul__(self, other: Operand) -> Node:
-        return _meanings["matmul"](self, other)
+        return NotImplemented if _answers(other) else _meanings["matmul"](self, other)
 
     def __rmatmul__(self, other: Operand) -> Node:
         return _meanings["matmul"](other, self)

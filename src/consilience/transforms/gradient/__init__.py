@@ -1,6 +1,17 @@
 """Reverse-mode derivatives: a table of pullbacks, an engine that composes them, what follows from both."""
 
-from consilience.transforms.gradient import call, collective, control, index, linalg, reduce, scalar, scan, shape
+from consilience.transforms.gradient import (
+    call,
+    collective,
+    control,
+    index,
+    linalg,
+    reduce,
+    scalar,
+    scan,
+    shape,
+    sparse,
+)
 from consilience.transforms.gradient.derived import (
     connected,
     gradient,
@@ -16,5 +27,5 @@ from consilience.transforms.gradient.table import NO_DERIVATIVE, PULLBACKS, SCAL
 __all__ = [
     "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "call", "collective", "connected", "control", "gradient",
     "hessian", "hessian_vector_product", "index", "jacobian", "linalg", "missing", "pullback", "pushforward", "reduce",
-    "scalar", "scan", "shape", "value_and_gradient",
+    "scalar", "scan", "shape", "sparse", "value_and_gradient",
 ]  # fmt: skip

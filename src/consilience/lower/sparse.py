@@ -1,0 +1,137 @@
+"""Loops over the entries of sparse matrices.
+
+Entries are read in the order they lie in; sums are taken in the dtype of the entries. Columns and beginnings of rows
+that are not known to be right are compared with the lengths as they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from consilience.errors import Status
+from consilience.ir import Node
+from consilience.lower.routines import Argument, routine
+from consilience.lower.scalar_code import MEMORY
+from consilience.native.loops import Builder, Value, i32, i64, ptr
+from consilience.ops.sparse.products import SampledProduct, SparseProduct, TransposedSparseProduct, proved_compressed
+
+
+class _Entries:
+    """The places of the entries of a matrix, and the check of those that are not known to be right."""
+
+    def __init__(self, b: Builder, node: Node, arrays: Sequence[Argument], inputs: Sequence[Node], length: int) -> None:
+        self.b, self.columns, self.begins = b, *arrays
+        self.proved = proved_compressed(*inputs, length)
+        self.length = b.const(i64, length)
+        self.count = b.const(i64, self.columns.view.size)
+        self.rows = self.begins.view.size - 1
+
+    def begin(self, row: Value) -> Value:
+        """Where a row begins."""
+        memory = MEMORY[self.begins.view.storage.dtype]
+        return self.b.cast(self.b.load(memory, self.b.offset(self.begins.pointer, row, memory)), i64)
+
+    def column(self, entry: Value) -> Value:
+        """The column of an entry."""
+        b, memory = self.b, MEMORY[self.columns.view.storage.dtype]
+        column = b.cast(b.load(memory, b.offset(self.columns.pointer, entry, memory)), i64)
+        if not self.proved:
+            self._need(b.cmp("ult", column, self.length))
+        return column
+
+    @contextmanager
+    def all_rows(self) -> Iterator[tuple[Value, Value, Value]]:
+        """A loop over rows: the row, its first entry, and the first entry of the next row."""
+        b = self.b
+        start = b.variable(self.begin(b.const(i64, 0)))
+        if not self.proved:
+            self._need(b.cmp("eq", b.get(start), b.const(i64, 0)))
+        with b.for_(0, self.rows) as row:
+            first, last = b.get(start), self.begin(b.add(row, b.const(i64, 1)))
+            if not self.proved:
+                self._need(b.and_(b.cmp("le", first, last), b.cmp("le", last, self.count)))
+            yield row, first, last
+            b.set(start, last)
+        if not self.proved:
+            self._need(b.cmp("eq", b.get(start), self.count))
+
+    def _need(self, condition: Value) -> None:
+        with self.b.if_(self.b.not_(condition)):
+            self.b.ret(self.b.const(i64, int(Status.OUT_OF_BOUNDS)))
+
+
+def _clear(b: Builder, target: Argument) -> None:
+    size = 8 if target.view.storage.dtype == "float64" else 4
+    b.call("memset", ptr, target.pointer, b.const(i32, 0), b.const(i64, target.view.size * size))
+
+
+@routine(SparseProduct)
+def _product(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    """Row by row: the sum of the entries times the rows of x; a row of several columns is added to at once."""
+    entries, *arrays, x = sources
+    (result,) = targets
+    length, width = x.view.shape
+    memory = MEMORY[node.dtype]
+    matrix = _Entries(b, node, arrays, node.inputs[1:3], length)
+    if width > 1:
+        _clear(b, result)
+    with matrix.all_rows() as (row, first, last):
+        total = b.variable(b.const(memory, 0.0))
+        line = b.mul(row, b.const(i64, width))
+        with b.for_(first, last) as entry:
+            value = b.load(memory, b.offset(entries.pointer, entry, memory))
+            place = matrix.column(entry)
+            if width == 1:
+                b.set(total, b.fma(value, b.load(memory, b.offset(x.pointer, place, memory)), b.get(total)))
+            else:
+                _add(b, value, (x.pointer, b.mul(place, b.const(i64, width))), (result.pointer, line), width, memory)
+        if width == 1:
+            b.store(b.get(total), b.offset(result.pointer, row, memory))
+
+
+def _add(
+    b: Builder, factor: Value, source: tuple[Value, Value], target: tuple[Value, Value], width: int, memory: object
+) -> None:
+    """target += factor * source, for lines of `width` elements that begin at offsets from pointers."""
+    with b.for_(0, width) as j:
+        of = b.load(memory, b.offset(source[0], b.add(source[1], j), memory))  # type: ignore[arg-type]  # a float type
+        place = b.offset(target[0], b.add(target[1], j), memory)  # type: ignore[arg-type]  # as above
+        b.store(b.fma(factor, of, b.load(memory, place)), place)  # type: ignore[arg-type]  # as above
+
+
+@routine(TransposedSparseProduct)
+def _transposed(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    """Every entry adds a row of x to a row of the result."""
+    entries, *arrays, x = sources
+    (result,) = targets
+    length, width = result.view.shape
+    memory = MEMORY[node.dtype]
+    matrix = _Entries(b, node, arrays, node.inputs[1:3], length)
+    _clear(b, result)
+    with matrix.all_rows() as (row, first, last):
+        line = b.mul(row, b.const(i64, width))
+        with b.for_(first, last) as entry:
+            value = b.load(memory, b.offset(entries.pointer, entry, memory))
+            place = b.mul(matrix.column(entry), b.const(i64, width))
+            _add(b, value, (x.pointer, line), (result.pointer, place), width, memory)
+
+
+@routine(SampledProduct)
+def _sampled(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    """For every entry the inner product of a row of u and a row of v."""
+    u, v, *arrays = sources
+    (result,) = targets
+    length, width = v.view.shape
+    memory = MEMORY[node.dtype]
+    matrix = _Entries(b, node, arrays, node.inputs[2:4], length)
+    with matrix.all_rows() as (row, first, last):
+        line = b.mul(row, b.const(i64, width))
+        with b.for_(first, last) as entry:
+            other = b.mul(matrix.column(entry), b.const(i64, width))
+            total = b.variable(b.const(memory, 0.0))
+            with b.for_(0, width) as j:
+                left = b.load(memory, b.offset(u.pointer, b.add(line, j), memory))
+                right = b.load(memory, b.offset(v.pointer, b.add(other, j), memory))
+                b.set(total, b.fma(left, right, b.get(total)))
+            b.store(b.get(total), b.offset(result.pointer, entry, memory))
