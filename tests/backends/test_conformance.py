@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse
 import scipy.special
 
 from consilience.ir import Constant, Input, Node, Op, Parameter, ShapeConstraint, Shared, constant
@@ -58,6 +59,7 @@ from consilience.ops.python_call import PythonCall
 from consilience.ops.random import Key, draw, fold_in
 from consilience.ops.scan import Scan, fresh, scan
 from consilience.ops.shape import length_of
+from consilience.ops.sparse.products import SampledProduct, SparseProduct, TransposedSparseProduct
 from tests.backends.agreement import Array, agree, inputs_like, run_llvm, run_reference
 
 FLOATS = ("float64", "float32")
@@ -460,6 +462,28 @@ ELSEWHERE: dict[type[Op], str] = {
     ParameterCheck: "tests/distributions/test_densities.py: it raises what no other op does",
     type(length_of(inputs_like([np.zeros(3)], symbolic=True)[0].static_shape[0]).op): "test_lengths_as_values",
 }  # fmt: skip
+
+
+# ---- sparse matrices: a 4 x 5 matrix with 6 entries, an empty row and an empty column; and one without entries
+
+COLUMNS, BEGINS = np.array([0, 3, 1, 4, 0, 4]), np.array([0, 2, 2, 4, 6])
+for places, begins in ((COLUMNS, BEGINS), (COLUMNS[:0], 0 * BEGINS)):
+    for kind in ("int32", "int64"):
+        at = (constant(places.astype(kind)), constant(begins.astype(kind)))
+        count = len(places)
+
+        def sparse(data: Array, columns: Array = places, starts: Array = begins) -> Any:
+            return scipy.sparse.csr_matrix((data, columns, starts), shape=(4, 5))
+
+        for width in (0, 1, 3):
+            name = f"{count} {kind} {width}"
+            case(SparseProduct, name, lambda d, x, at=at: Node(SparseProduct(5), d, *at, x), (count,), (5, width),
+                 expected=lambda d, x, of=sparse: of(d) @ x)  # fmt: skip
+            case(TransposedSparseProduct, name, lambda d, x, at=at: Node(TransposedSparseProduct(5), d, *at, x),
+                 (count,), (4, width), expected=lambda d, x, of=sparse: of(d).T @ x)  # fmt: skip
+            case(SampledProduct, name, lambda u, v, at=at: Node(SampledProduct(), u, v, *at), (4, width), (5, width),
+                 expected=lambda u, v, of=sparse, n=count: of(np.ones(n)).multiply(u @ v.T).tocsr().data
+                 if u.size else np.zeros(n))  # fmt: skip
 
 
 def operands(row: Case, dtype: str, seed: int) -> list[Array]:

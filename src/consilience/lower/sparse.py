@@ -13,7 +13,7 @@ from consilience.errors import Status
 from consilience.ir import Node
 from consilience.lower.routines import Argument, routine
 from consilience.lower.scalar_code import MEMORY
-from consilience.native.loops import Builder, Value, i32, i64, ptr
+from consilience.native.loops import Builder, Type, Value, i32, i64, ptr
 from consilience.ops.sparse.products import SampledProduct, SparseProduct, TransposedSparseProduct, proved_compressed
 
 
@@ -22,7 +22,7 @@ class _Entries:
 
     def __init__(self, b: Builder, node: Node, arrays: Sequence[Argument], inputs: Sequence[Node], length: int) -> None:
         self.b, self.columns, self.begins = b, *arrays
-        self.proved = proved_compressed(*inputs, length)
+        self.proved = proved_compressed(inputs[0], inputs[1], length)
         self.length = b.const(i64, length)
         self.count = b.const(i64, self.columns.view.size)
         self.rows = self.begins.view.size - 1
@@ -91,13 +91,13 @@ def _product(b: Builder, node: Node, sources: Sequence[Argument], targets: Seque
 
 
 def _add(
-    b: Builder, factor: Value, source: tuple[Value, Value], target: tuple[Value, Value], width: int, memory: object
+    b: Builder, factor: Value, source: tuple[Value, Value], target: tuple[Value, Value], width: int, memory: Type
 ) -> None:
     """target += factor * source, for lines of `width` elements that begin at offsets from pointers."""
     with b.for_(0, width) as j:
-        of = b.load(memory, b.offset(source[0], b.add(source[1], j), memory))  # type: ignore[arg-type]  # a float type
-        place = b.offset(target[0], b.add(target[1], j), memory)  # type: ignore[arg-type]  # as above
-        b.store(b.fma(factor, of, b.load(memory, place)), place)  # type: ignore[arg-type]  # as above
+        of = b.load(memory, b.offset(source[0], b.add(source[1], j), memory))
+        place = b.offset(target[0], b.add(target[1], j), memory)
+        b.store(b.fma(factor, of, b.load(memory, place)), place)
 
 
 @routine(TransposedSparseProduct)

@@ -204,7 +204,7 @@ def square_diagonal(diagonal: Any) -> SparseVariable:
         raise ShapeError(f"a vector was needed, got {describe(node)}.")
     (length,) = node.static_shape
     places = cumulative("sum", full((length,), 1, "int64")) if not isinstance(length, int) else None
-    line = constant(np.arange(int(length))) if places is None else apply("sub", places, 1)  # type: ignore[arg-type]  # int
+    line = constant(np.arange(int(length))) if places is None else apply("sub", places, 1)
     return from_coordinates(line, line, node, (length, length), "csc", ordered=True)
 
 

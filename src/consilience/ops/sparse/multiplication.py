@@ -77,7 +77,7 @@ def _sparse_dense(x: SparseVariable, y: Node) -> Node:
     (data, columns), dtype = _computed(x.data, matrix_of(y))
     columns = Node(Require(needed), columns) if needed else columns
     if x.format == "csr":
-        result = sparse_product(data, x.indices, x.indptr, columns)
+        result = sparse_product(data, x.indices, x.indptr, x.static_shape[1], columns)
     else:
         result = transposed_sparse_product(data, x.indices, x.indptr, x.static_shape[0], columns)
     return cast(squeeze(result, 1) if y.ndim == 1 else result, dtype)

@@ -38,15 +38,20 @@ def _one_column_per_entry(entries: Node, columns: Node) -> tuple[ShapeConstraint
 class SparseProduct(Op):
     """A x for entries, columns and beginnings of the rows of A, and a matrix x.
 
-    A column that x has no row for, or rows that do not begin in order, make the function fail (OUT_OF_BOUNDS).
+    width   number of A's columns; a column beyond it, or rows that do not begin in order, make the function fail
+            (OUT_OF_BOUNDS)
     """
+
+    width: Dim
 
     def result_type(self, *inputs: Node) -> TensorType:
         _, _, begins, x = inputs
         return x.tensor_type.with_shape((begins.static_shape[0] - 1, x.static_shape[1]))
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
-        return _one_column_per_entry(inputs[0], inputs[1])
+        entries, columns, _, x = inputs
+        rows = _equal(x.static_shape[0], self.width, "a product needs as many rows as the matrix has columns")
+        return _one_column_per_entry(entries, columns) + rows
 
 
 class TransposedSparseProduct(Op):
@@ -89,10 +94,10 @@ def entry_rows(columns: Node, begins: Node) -> Node:
     return getitem(cumulative("sum", steps), slice(None, count))
 
 
-def sparse_product(entries: Node, columns: Node, begins: Node, x: Node) -> Node:
-    """A x, a matrix, for the compressed rows of A and a matrix x of the entries' dtype."""
+def sparse_product(entries: Node, columns: Node, begins: Node, width: Dim, x: Node) -> Node:
+    """A x, a matrix, for the compressed rows of A, the number of its columns, and a matrix x of the entries' dtype."""
     if x.dtype in COMPUTED:
-        return Node(SparseProduct(), entries, columns, begins, x)
+        return Node(SparseProduct(width), entries, columns, begins, x)
     terms = apply("mul", expand_dims(entries, 1), getitem(x, columns))
     zeros = full((begins.static_shape[0] - 1, x.static_shape[1]), 0, terms.dtype)
     return index_inc(getitem(zeros, entry_rows(columns, begins)), terms)
@@ -105,7 +110,7 @@ def transposed_sparse_product(entries: Node, columns: Node, begins: Node, length
     """
     turned = _transposed(entries, columns, begins, length)
     if turned is not None:
-        return sparse_product(*turned, x)
+        return sparse_product(*turned, begins.static_shape[0] - 1, x)
     if x.dtype in COMPUTED:
         return Node(TransposedSparseProduct(length), entries, columns, begins, x)
     terms = apply("mul", expand_dims(entries, 1), getitem(x, entry_rows(columns, begins)))

@@ -253,7 +253,7 @@ def as_sparse_variable(
             raise ShapeError(
                 "a sparse matrix from (data, indices, indptr) needs its shape: pass `shape=(rows, columns)`."
             )
-        result = compressed(*x[:3], given, format or "csr")
+        result = compressed(x[0], x[1], x[2], given, format or "csr")
     elif is_scipy_sparse(x):
         result = _from_scipy(x, format or ("csc" if x.format == "csc" else "csr"))
     else:

@@ -19,7 +19,8 @@ def _sparse_product(node: Node, g: Node, position: int) -> Node:
     entries, columns, begins, x = node.inputs
     if position == 0:
         return sampled_product(g, x, columns, begins)
-    return transposed_sparse_product(entries, columns, begins, x.static_shape[0], g)
+    assert isinstance(node.op, SparseProduct)
+    return transposed_sparse_product(entries, columns, begins, node.op.width, g)
 
 
 @partial_of(TransposedSparseProduct)
@@ -27,12 +28,13 @@ def _transposed_sparse_product(node: Node, g: Node, position: int) -> Node:
     entries, columns, begins, x = node.inputs
     if position == 0:
         return sampled_product(x, g, columns, begins)
-    return sparse_product(entries, columns, begins, g)
+    assert isinstance(node.op, TransposedSparseProduct)
+    return sparse_product(entries, columns, begins, node.op.length, g)
 
 
 @partial_of(SampledProduct)
 def _sampled_product(node: Node, g: Node, position: int) -> Node:
     u, v, columns, begins = node.inputs
     if position == 0:
-        return sparse_product(g, columns, begins, v)
+        return sparse_product(g, columns, begins, v.static_shape[0], v)
     return transposed_sparse_product(g, columns, begins, v.static_shape[0], u)

@@ -34,11 +34,12 @@ def _product(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
         result = Node(node.op, entries.value, columns.value, begins.value, wide)
         parts = reshape(result, (result.static_shape[0], *batch, width))
         return transpose(parts, (*range(1, rank + 1), 0, rank + 1))
-    transposed = isinstance(node.op, TransposedSparseProduct)
-    length = node.op.length if isinstance(node.op, TransposedSparseProduct) else x.core.static_shape[0]
+    assert isinstance(node.op, SparseProduct | TransposedSparseProduct)
+    length = node.op.width if isinstance(node.op, SparseProduct) else node.op.length
     shifted, starts = block_diagonal(_flat(columns, batch), _flat(begins, batch), length)
-    op = TransposedSparseProduct(product((*batch, length))) if transposed else node.op
-    result = Node(op, _stacked(entries, batch), shifted, starts, _stacked(x, batch))
+    result = Node(
+        type(node.op)(product((*batch, length))), _stacked(entries, batch), shifted, starts, _stacked(x, batch)
+    )
     return reshape(result, (*batch, *node.static_shape))
 
 
