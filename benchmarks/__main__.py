@@ -23,6 +23,7 @@ NAMES = [
     "monitor",
     "decisions",
     "predictive",
+    "sparse",
     "step_methods",
     "modes",
     "certificates",

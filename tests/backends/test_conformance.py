@@ -475,7 +475,7 @@ for places, begins in ((COLUMNS, BEGINS), (COLUMNS[:0], 0 * BEGINS)):
         def sparse(data: Array, columns: Array = places, starts: Array = begins) -> Any:
             return scipy.sparse.csr_matrix((data, columns, starts), shape=(4, 5))
 
-        for width in (0, 1, 3):
+        for width in (0, 1, 3, 11):
             name = f"{count} {kind} {width}"
             case(SparseProduct, name, lambda d, x, at=at: Node(SparseProduct(5), d, *at, x), (count,), (5, width),
                  expected=lambda d, x, of=sparse: of(d) @ x)  # fmt: skip

@@ -16,6 +16,9 @@ from consilience.lower.scalar_code import MEMORY
 from consilience.native.loops import Builder, Type, Value, i32, i64, ptr
 from consilience.ops.sparse.products import SampledProduct, SparseProduct, TransposedSparseProduct, proved_compressed
 
+# So many sums of one row are kept in registers.
+FEW_COLUMNS = 8
+
 
 class _Entries:
     """The places of the entries of a matrix, and the check of those that are not known to be right."""
@@ -68,26 +71,28 @@ def _clear(b: Builder, target: Argument) -> None:
 
 @routine(SparseProduct)
 def _product(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
-    """Row by row: the sum of the entries times the rows of x; a row of several columns is added to at once."""
+    """Row by row: the sum of the entries times the rows of x, in registers where x has few columns."""
     entries, *arrays, x = sources
     (result,) = targets
     length, width = x.view.shape
     memory = MEMORY[node.dtype]
     matrix = _Entries(b, node, arrays, node.inputs[1:3], length)
-    if width > 1:
+    few = width <= FEW_COLUMNS
+    if not few:
         _clear(b, result)
     with matrix.all_rows() as (row, first, last):
-        total = b.variable(b.const(memory, 0.0))
+        totals = [b.variable(b.const(memory, 0.0)) for _ in range(width if few else 0)]
         line = b.mul(row, b.const(i64, width))
         with b.for_(first, last) as entry:
             value = b.load(memory, b.offset(entries.pointer, entry, memory))
-            place = matrix.column(entry)
-            if width == 1:
-                b.set(total, b.fma(value, b.load(memory, b.offset(x.pointer, place, memory)), b.get(total)))
-            else:
-                _add(b, value, (x.pointer, b.mul(place, b.const(i64, width))), (result.pointer, line), width, memory)
-        if width == 1:
-            b.store(b.get(total), b.offset(result.pointer, row, memory))
+            source = b.mul(matrix.column(entry), b.const(i64, width))
+            for j, total in enumerate(totals):
+                element = b.load(memory, b.offset(x.pointer, b.add(source, b.const(i64, j)), memory))
+                b.set(total, b.fma(value, element, b.get(total)))
+            if not few:
+                _add(b, value, (x.pointer, source), (result.pointer, line), width, memory)
+        for j, total in enumerate(totals):
+            b.store(b.get(total), b.offset(result.pointer, b.add(line, b.const(i64, j)), memory))
 
 
 def _add(

@@ -20,7 +20,7 @@ from consilience.ops.assertion import Require
 from consilience.ops.elementwise import apply, as_tensor, cast, promote
 from consilience.ops.index import flatnonzero, getitem, index_inc, nonzero
 from consilience.ops.reduce import argsort, cumulative, reduce
-from consilience.ops.shape import concatenate, full, length_of
+from consilience.ops.shape import Iota, concatenate, full, length_of
 from consilience.ops.sparse.variable import OTHER, Format, SparseVariable, as_sparse_variable
 
 INT32 = 2**31 - 1
@@ -203,8 +203,7 @@ def square_diagonal(diagonal: Any) -> SparseVariable:
     if node.ndim != 1:
         raise ShapeError(f"a vector was needed, got {describe(node)}.")
     (length,) = node.static_shape
-    places = cumulative("sum", full((length,), 1, "int64")) if not isinstance(length, int) else None
-    line = constant(np.arange(int(length))) if places is None else apply("sub", places, 1)
+    line = constant(np.arange(length)) if isinstance(length, int) else Node(Iota(length))
     return from_coordinates(line, line, node, (length, length), "csc", ordered=True)
 
 
