@@ -14,7 +14,15 @@ import numpy as np
 from consilience.errors import ShapeError, VerificationError
 from consilience.ir import FLOATS, UNSIGNED, Node, constant, constant_value, rebuild, topological, with_regions
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
+from consilience.lower.primitives import (
+    CholeskyInverse,
+    LUFactor,
+    LUPivotSign,
+    LUSolve,
+    SortedOrder,
+    SparseCholeskyWithMemory,
+    SparsePullbackWithMemory,
+)
 from consilience.ops import (
     AlteredGradient,
     ArgSort,
@@ -58,6 +66,7 @@ from consilience.ops.shape import (
     squeeze,
     transpose,
 )
+from consilience.ops.sparse.factorisation import SparseCholesky, SparseCholeskyPullback
 from consilience.transforms.complex_pairs import without_complex
 
 # A product with at most this many columns becomes a sum of scaled columns inside the loop over rows.
@@ -423,6 +432,8 @@ NODES: dict[type, Callable[[Node], Node]] = {
     MatMul: _matmul,
     Softmax: _softmax,
     MaskPositions: _mask_positions,
+    SparseCholesky: lambda node: Node(Item(0), Node(SparseCholeskyWithMemory(), *node.inputs)),
+    SparseCholeskyPullback: lambda node: Node(Item(0), Node(SparsePullbackWithMemory(), *node.inputs)),
 }
 
 

@@ -1,4 +1,4 @@
-"""Loops over the entries of sparse matrices.
+"""Loops over the entries of sparse matrices, and calls of the routines that factorise them.
 
 Entries are read in the order they lie in; sums are taken in the dtype of the entries. Columns and beginnings of rows
 that are not known to be right are compared with the lengths as they are read.
@@ -6,14 +6,17 @@ that are not known to be right are compared with the lengths as they are read.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from consilience.errors import Status
 from consilience.ir import Node
+from consilience.lower.primitives import SparseCholeskyWithMemory, SparsePullbackWithMemory
 from consilience.lower.routines import Argument, routine
 from consilience.lower.scalar_code import MEMORY
-from consilience.native.loops import Builder, Type, Value, i32, i64, ptr
+from consilience.native.loops import Builder, Type, Value, f64, i32, i64, ptr
+from consilience.ops.sparse.factorisation import SparseTriangularSolve
 from consilience.ops.sparse.products import SampledProduct, SparseProduct, TransposedSparseProduct, proved_compressed
 
 # So many sums of one row are kept in registers.
@@ -140,3 +143,52 @@ def _sampled(b: Builder, node: Node, sources: Sequence[Argument], targets: Seque
                 right = b.load(memory, b.offset(v.pointer, b.add(other, j), memory))
                 b.set(total, b.fma(left, right, b.get(total)))
             b.store(b.get(total), b.offset(result.pointer, entry, memory))
+
+
+# ---- factors of symmetric positive definite matrices
+
+
+def _part(b: Builder, whole: Argument, number: Value, rank: int) -> Value:
+    """The address of one position of a batch, of which `rank` axes belong to each."""
+    size = math.prod(whole.view.shape[len(whole.view.shape) - rank :])
+    return b.offset(whole.pointer, b.mul(number, b.const(i64, size)), f64)
+
+
+@routine(SparseCholeskyWithMemory)
+def _cholesky(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    values, *pattern = sources
+    factor, column = targets
+    count = b.const(i64, pattern[1].view.size - 1)
+    places = [p.pointer for p in pattern]
+    with b.for_(0, math.prod(values.view.shape[:-1])) as number:
+        given = [_part(b, values, number, 1), *places, _part(b, factor, number, 1), column.pointer]
+        done = b.call("consilience_routine_sparse_cholesky", i64, *given, count)
+        with b.if_(b.cmp("eq", done, b.const(i64, 0))):
+            b.ret(b.const(i64, int(Status.FACTORISATION_FAILED)))
+
+
+@routine(SparsePullbackWithMemory)
+def _pullback(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    factor, cotangent, *pattern = sources
+    result, copy, column = targets
+    count = b.const(i64, pattern[1].view.size - 1)
+    places = [p.pointer for p in pattern]
+    with b.for_(0, math.prod(factor.view.shape[:-1])) as number:
+        b.call("memcpy", ptr, copy.pointer, _part(b, cotangent, number, 1), b.const(i64, 8 * copy.view.size))
+        given = [_part(b, factor, number, 1), copy.pointer, *places, _part(b, result, number, 1), column.pointer]
+        b.call("consilience_routine_sparse_cholesky_pullback", None, *given, count)
+
+
+@routine(SparseTriangularSolve)
+def _triangular_solve(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    op = node.op
+    assert isinstance(op, SparseTriangularSolve)
+    factor, right, rows, begins = sources
+    (solution,) = targets
+    *batch, count, width = right.view.shape
+    name = f"consilience_routine_sparse_{'upper' if op.transposed else 'lower'}_solve"
+    with b.for_(0, math.prod(batch)) as number:
+        target = _part(b, solution, number, 2)
+        b.call("memcpy", ptr, target, _part(b, right, number, 2), b.const(i64, 8 * count * width))
+        given = [_part(b, factor, number, 1), rows.pointer, begins.pointer, target]
+        b.call(name, None, *given, b.const(i64, count), b.const(i64, width))

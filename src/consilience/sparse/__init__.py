@@ -50,6 +50,10 @@ from consilience.ops.sparse.elementwise import tan as tan
 from consilience.ops.sparse.elementwise import tanh as tanh
 from consilience.ops.sparse.elementwise import true_div as true_div
 from consilience.ops.sparse.elementwise import trunc as trunc
+from consilience.ops.sparse.factorisation import SparseFactor as SparseFactor
+from consilience.ops.sparse.factorisation import cholesky as cholesky
+from consilience.ops.sparse.factorisation import logdet as logdet
+from consilience.ops.sparse.factorisation import solve as solve
 from consilience.ops.sparse.indexing import part as part
 from consilience.ops.sparse.multiplication import dot as dot
 from consilience.ops.sparse.multiplication import sampling_dot as sampling_dot

@@ -12,12 +12,25 @@ from consilience.native import jit
 from consilience.native.jit import Library
 from consilience.native.mathematics import LIBRARY
 from consilience.native.routines.sorting import argsort, ordered_key
+from consilience.native.routines.sparse_cholesky import (
+    sparse_cholesky,
+    sparse_cholesky_pullback,
+    sparse_lower_solve,
+    sparse_upper_solve,
+)
 from consilience.native.typed_python import NativeFunction
 from consilience.native.typed_python.translate import translate
 from consilience.native.typed_python.translations import written
 
 PREFIX: Final = "consilience_routine_"
-ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {"argsort": argsort, "ordered_key": ordered_key}
+ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
+    "argsort": argsort,
+    "ordered_key": ordered_key,
+    "sparse_cholesky": sparse_cholesky,
+    "sparse_cholesky_pullback": sparse_cholesky_pullback,
+    "sparse_lower_solve": sparse_lower_solve,
+    "sparse_upper_solve": sparse_upper_solve,
+}
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from consilience.ir import Node
 from consilience.ir.dimension import product
 from consilience.ir.types import Shape
 from consilience.ops.shape import reshape, transpose
+from consilience.ops.sparse.factorisation import SparseCholesky, SparseCholeskyPullback, SparseTriangularSolve
 from consilience.ops.sparse.products import SampledProduct, SparseProduct, TransposedSparseProduct, block_diagonal
 from consilience.transforms.vectorize.table import Operand, batched_form
 
@@ -50,3 +51,12 @@ def _sampled(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
     shifted, starts = block_diagonal(_flat(columns, batch), _flat(begins, batch), length)
     result = Node(node.op, _stacked(u, batch), _stacked(v, batch), shifted, starts)
     return reshape(result, (*batch, *node.static_shape))
+
+
+@batched_form(SparseCholesky)
+@batched_form(SparseCholeskyPullback)
+@batched_form(SparseTriangularSolve)
+def _factorisation(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
+    """Leading axes of entries and right sides are a batch; places are constants."""
+    values = 1 if isinstance(node.op, SparseCholesky) else 2
+    return Node(node.op, *(o.full(batch) for o in operands[:values]), *(o.core for o in operands[values:]))
