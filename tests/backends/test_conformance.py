@@ -510,7 +510,8 @@ for worst in (False, True):
         size = (*batch, len(inside[0]))
         case(SparseCholesky, f"{worst}{batch}", lambda v, p=pattern: Node(SparseCholesky(), v, *p), size, **more)
         case(SparseCholeskyPullback, f"{worst}{batch}",
-             lambda f, g, p=pattern: Node(SparseCholeskyPullback(), f, g, *p), size, size, rtol=1e-11, **more)  # fmt: skip
+             lambda f, g, p=pattern: Node(SparseCholeskyPullback(), f, g, *p), size, size,
+             rtol=1e-11, **more)  # fmt: skip
         for turned in (False, True):
             case(SparseTriangularSolve, f"{worst}{batch}{turned}",
                  lambda f, b, p=pattern, t=turned: Node(SparseTriangularSolve(t), f, b, *p[:2]), size, (*batch, 4, 2),

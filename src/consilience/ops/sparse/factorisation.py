@@ -33,8 +33,8 @@ class SparseCholesky(Op):
     """Entries of the lower factor from those of the lower triangle, on the last axis; leading axes are a batch.
 
     Both have the pattern of the factor, column by column. The other inputs are constants (int32): rows of entries and
-    beginnings of columns; for each row, beginnings, places and columns of its entries left of the diagonal. The function
-    fails with status FACTORISATION_FAILED where the matrix is not positive definite.
+    beginnings of columns; for each row, beginnings, places and columns of its entries left of the diagonal. Where the
+    matrix is not positive definite the function fails with status FACTORISATION_FAILED.
     """
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -146,7 +146,8 @@ def cholesky(A: Any) -> SparseFactor:
     if places is None or begins is None or not isinstance(rows, int):
         raise MissingRuleError(
             "a sparse Cholesky factor needs a matrix whose places are constants: write `sparse.CSR(data, indices, "
-            f"indptr, shape)` with arrays for the places, or factorise `A.toarray()` by `pt.linalg.cholesky`; got {matrix!r}."
+            "indptr, shape)` with arrays for the places, or factorise `A.toarray()` by `pt.linalg.cholesky`; "
+            f"got {matrix!r}."
         )
     pattern = _pattern(begins.tobytes(), begins.dtype.str, places.tobytes(), places.dtype.str)
     weights = np.where(np.isin(pattern.places, pattern.begins[:-1]), 1.0, 0.5)
@@ -179,8 +180,8 @@ def _pattern(begins: bytes, kind: str, places: bytes, other: str) -> Pattern:
     mirrored = np.sort(others * count + lines)
     if len(mirrored) != len(others) or (mirrored != lines * count + others).any():
         raise ShapeError(
-            "a Cholesky factor needs a matrix with a symmetric pattern: an entry at (j, i) for each at (i, j), zeros where "
-            "need be."
+            "a Cholesky factor needs a matrix with a symmetric pattern: an entry at (j, i) for each at (i, j), zeros "
+            "where need be."
         )
     order = _minimum_degree(starts, others)
     rank = np.argsort(order)
