@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+import scipy.sparse.linalg
 
 import consilience.sparse as sparse
 import consilience.tensor as pt
@@ -78,6 +79,36 @@ def products() -> list[Row]:
     ]
 
 
+def factors(side: int = 100) -> list[Row]:
+    """The precision of a field on a square grid, beside SuperLU with the same order."""
+    line = scipy.sparse.diags_array(np.ones(side - 1), offsets=1, shape=(side, side))
+    path, one = (line + line.T).tocsr(), scipy.sparse.eye_array(side)
+    W = scipy.sparse.kron(path, one) + scipy.sparse.kron(one, path)
+    Q = (scipy.sparse.diags_array(W.sum(axis=1)) - 0.9 * W).tocsr()
+    b, columns = np.random.default_rng(2).normal(size=side**2), Q.tocsc()
+    data = pt.dvector("data")
+    matrix = sparse.CSR(data, Q.indices, Q.indptr, Q.shape)
+    logdet = pt.function([data], sparse.logdet(matrix))
+    solution = pt.function([data], sparse.solve(matrix, b))
+    slope = pt.function([data], [sparse.logdet(matrix), pt.grad(sparse.logdet(matrix), data)])
+
+    def by_superlu() -> Any:
+        settings = {"SymmetricMode": True}
+        return scipy.sparse.linalg.splu(columns, "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=settings)
+
+    def determinant() -> Any:
+        return np.log(by_superlu().U.diagonal()).sum()
+
+    rows = [
+        row("log determinant", lambda: logdet(Q.data), determinant),
+        row("solution", lambda: solution(Q.data), lambda: by_superlu().solve(b)),
+    ]
+    slope(Q.data)
+    (seconds,) = best([lambda: slope(Q.data)])
+    return [*rows, Row("log determinant and derivative", 1e3 * seconds, "ms")]
+
+
 if __name__ == "__main__":
     one_core()
+    show("Cholesky factor, a grid of 100 x 100, over SuperLU", factors())
     show(f"sparse matrices, {ROWS:,} x {ROWS:,} with {ROWS * PER_ROW:,} entries, over SciPy", products())

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+import consilience as pm
 import consilience.sparse as sparse
 import consilience.tensor as pt
 from consilience.errors import DtypeError, GraphError, OutOfBoundsError, ShapeError
@@ -44,6 +45,10 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: S.sum(2), ShapeError, "axes 0 and 1, got axis 2"),
     (lambda: sparse.hstack([S, S.T]), ShapeError, "stacked matrices need one height"),
     (lambda: sparse.dot(np.eye(2), np.eye(2)), TypeError, "pt.dot"),
+    (lambda: pt.exp(A), DtypeError, "`.toarray\\(\\)` makes it dense"),
+    (lambda: pt.exp(S), DtypeError, "got a sparse matrix"),
+    (lambda: A @ pt.dvector("x"), TypeError, "pt.dot"),
+    (lambda: pm.Model().add_data("A", A), DtypeError, "`A` are a sparse matrix.*sparse.CSR"),
     (lambda: sparse.matrix("coo"), ValueError, "'csr' or 'csc'"),  # type: ignore[arg-type]  # what is refused
     (lambda: sparse.function([S], S.sum()), GraphError, "made by `sparse.csr_matrix`"),
     (lambda: sparse.structured_dotty, AttributeError, "structured_dot"),  # type: ignore[attr-defined]  # as above

@@ -81,6 +81,7 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         lambda A, B, x, y, D: entries(A.tocsr(), lambda d: d + 2.0),
     ),
     "sin": (lambda A, B, x, y, D: sparse.sin(A), lambda A, B, x, y, D: A.sin()),
+    "usmm": (lambda A, B, x, y, D: sparse.usmm(2.0, A.T, y, x), lambda A, B, x, y, D: 2.0 * (A.T @ y) + x),
     "clean": (lambda A, B, x, y, D: sparse.clean(A * (A * B)), lambda A, B, x, y, D: A.multiply(A.multiply(B))),
     "sampling_dot": (
         lambda A, B, x, y, D: sparse.sampling_dot(D, np.outer(x, D[0]), A) if len(D) else A,
@@ -147,6 +148,16 @@ def test_operations_at_places_given_at_the_call_are_those_of_scipy(name: str) ->
     compiled = sparse.function(inputs, ours(*inputs, *dense_ones))
     agree(compiled(A, B), theirs(A, B, *dense_ones))
     agree(ours(*map(sparse.as_sparse_variable, (A, B)), *dense_ones).eval(), theirs(A, B, *dense_ones))
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("shape", [(3, 2), (1, 1)])
+def test_matrices_without_entries_may_be_given_at_the_call(name: str, shape: tuple[int, int]) -> None:
+    ours, theirs = OPERATIONS[name]
+    A, B, *dense_ones = random_matrices(shape, 0.0, 7)
+    inputs = [sparse.csc_matrix("A"), sparse.csr_matrix("B")]
+    found = sparse.function(inputs, ours(*inputs, *dense_ones), backend="reference")(A, B)
+    agree(found, theirs(A, B, *dense_ones))
 
 
 @pytest.mark.parametrize("name", PICKS)

@@ -48,7 +48,8 @@ def known_meaning(name: str) -> Callable[..., Any] | None:
 def _no_number(kind: str) -> str:
     return (
         f"an expression has no value before it is computed, so it is no {kind}: compute it with `.eval()`, or use the "
-        "functions of `consilience.tensor`, which take expressions (`pt.dot(frame, x)` for `frame @ x` with pandas)."
+        "functions of `consilience.tensor`, which take expressions (`pt.dot(frame, x)` for `frame @ x` with pandas or "
+        "with a sparse matrix of SciPy)."
     )
 
 

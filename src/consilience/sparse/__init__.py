@@ -23,6 +23,7 @@ from consilience.ops.sparse.elementwise import arctan as arctan
 from consilience.ops.sparse.elementwise import arctanh as arctanh
 from consilience.ops.sparse.elementwise import ceil as ceil
 from consilience.ops.sparse.elementwise import col_scale as col_scale
+from consilience.ops.sparse.elementwise import conjugate as conjugate
 from consilience.ops.sparse.elementwise import deg2rad as deg2rad
 from consilience.ops.sparse.elementwise import expm1 as expm1
 from consilience.ops.sparse.elementwise import floor as floor
@@ -46,6 +47,7 @@ from consilience.ops.sparse.elementwise import structured_minimum as structured_
 from consilience.ops.sparse.elementwise import structured_pow as structured_pow
 from consilience.ops.sparse.elementwise import structured_sigmoid as structured_sigmoid
 from consilience.ops.sparse.elementwise import sub as sub
+from consilience.ops.sparse.elementwise import subtract as subtract
 from consilience.ops.sparse.elementwise import tan as tan
 from consilience.ops.sparse.elementwise import tanh as tanh
 from consilience.ops.sparse.elementwise import true_div as true_div
@@ -59,6 +61,7 @@ from consilience.ops.sparse.multiplication import dot as dot
 from consilience.ops.sparse.multiplication import sampling_dot as sampling_dot
 from consilience.ops.sparse.multiplication import structured_dot as structured_dot
 from consilience.ops.sparse.multiplication import true_dot as true_dot
+from consilience.ops.sparse.multiplication import usmm as usmm
 from consilience.ops.sparse.variable import SparseVariable as SparseVariable
 from consilience.ops.sparse.variable import as_sparse_variable as as_sparse_variable
 from consilience.sparse.construction import CSC as CSC
@@ -87,12 +90,14 @@ from consilience.sparse.functions import function as function
 from consilience.sparse.functions import grad as grad
 from consilience.tensor import keywords as _keywords
 
+as_sparse = as_sparse_variable
+matmul, power, remove0 = dot, structured_pow, clean
+
 __all__ = sorted(
     name
     for name in globals()
     if not name.startswith("_") and name not in ("annotations", "construction", "functions", "part", "typing")
 )
-as_sparse = as_sparse_variable
 
 if not typing.TYPE_CHECKING:  # type checkers know by themselves what is not there
 

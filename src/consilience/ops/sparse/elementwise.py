@@ -66,6 +66,7 @@ def mul(x: Any, y: Any) -> SparseVariable:
 
 
 multiply = mul
+subtract = sub
 
 
 @means("sparse_div")
@@ -177,6 +178,7 @@ def _of_entries(function: str, name: str | None = None) -> Callable[[Any], Spars
     return structured
 
 
+conjugate = _of_entries("conj", "conjugate")
 structured_exp = _of_entries("exp", "structured_exp")
 structured_log = _of_entries("log", "structured_log")
 structured_sigmoid = _of_entries("sigmoid", "structured_sigmoid")

@@ -56,6 +56,11 @@ def structured_dot(x: Any, y: Any) -> Any:
     return dot(x, y)
 
 
+def usmm(alpha: TensorLike, x: Any, y: Any, z: TensorLike) -> Node:
+    """alpha x y + z for a number, two matrices of which one is sparse, and a dense matrix."""
+    return apply("add", apply("mul", alpha, dot(x, y)), z)
+
+
 def _inner(have: Dim, want: Dim, x: object, y: object) -> tuple[ShapeConstraint, ...]:
     if isinstance(have, int) and isinstance(want, int) and have != want:
         raise ShapeError(f"cannot multiply: inner lengths {have} and {want} differ in\n  {x}\n  {y}")
