@@ -49,6 +49,10 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: pt.exp(S), DtypeError, "got a sparse matrix"),
     (lambda: A @ pt.dvector("x"), TypeError, "pt.dot"),
     (lambda: pm.Model().add_data("A", A), DtypeError, "`A` are a sparse matrix.*sparse.CSR"),
+    (lambda: list(S), TypeError, "its rows are `A\\[i\\]`"),
+    (lambda: pt.grad(S.sum(), S), TypeError, "`sparse.grad` take"),
+    (lambda: pt.function([S], S.sum()), GraphError, "`sparse.function` takes sparse inputs"),
+    (lambda: pt.function([], [S]), GraphError, "`sparse.function` gives sparse results"),
     (lambda: sparse.matrix("coo"), ValueError, "'csr' or 'csc'"),  # type: ignore[arg-type]  # what is refused
     (lambda: sparse.function([S], S.sum()), GraphError, "made by `sparse.csr_matrix`"),
     (lambda: sparse.structured_dotty, AttributeError, "structured_dot"),  # type: ignore[attr-defined]  # as above

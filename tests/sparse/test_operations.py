@@ -12,6 +12,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import consilience as pm
 import consilience.sparse as sparse
 import consilience.tensor as pt
 
@@ -171,6 +172,21 @@ def test_parts_are_those_of_scipy(name: str, format: str) -> None:
     agree(sparse.function([x], ours(x))(A), theirs(A))
 
 
+def test_positions_may_be_expressions() -> None:
+    """Integers and bounds of slices known only at the call."""
+    A = random_matrices((5, 4), 0.5, 8)[0]
+    S, i, k = sparse.as_sparse_variable(A), pt.lscalar("i"), pt.lscalar("k")
+    for ours, theirs in (
+        (S[i, 2], lambda i, k: A[i, 2]),
+        (S[i], lambda i, k: A[[i]]),
+        (S[1:k, ::2], lambda i, k: A[1:k, ::2]),
+        (S[-k:], lambda i, k: A[-k:]),
+    ):
+        f = sparse.function([i, k], ours, backend="reference", on_unused_input="ignore")
+        for point in ((0, 2), (3, 3), (-1, 4)):
+            agree(f(*point), theirs(*point))
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int32", "int8", "bool", "complex128"])
 @pytest.mark.parametrize("format", ["csr", "csc"])
 def test_products_have_the_dtype_of_numpy(dtype: str, format: str) -> None:
@@ -195,6 +211,14 @@ def test_dense_matrices_become_sparse() -> None:
         agree(make(D).eval(), D)
     agree(sparse.square_diagonal([1.0, 2.0]).eval(), np.diag([1.0, 2.0]))
     agree(sparse.square_diagonal(x[0]).sum(0).eval({x: D}), D[0])
+
+
+def test_blocks_along_the_diagonal_may_be_sparse() -> None:
+    """As PyMC's `block_diagonal`, of dense and sparse matrices."""
+    D, A = np.array([[1.0, 0.0], [2.0, 3.0]]), scipy.sparse.eye_array(2).tocsr()
+    found = pm.math.block_diagonal([D, A], sparse=True, format="csc")
+    assert isinstance(found, sparse.SparseVariable)
+    agree(found.eval(), scipy.sparse.block_diag([D, A]))
 
 
 def test_places_of_entries_stay_int32() -> None:

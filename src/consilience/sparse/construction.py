@@ -14,8 +14,7 @@ from consilience.ops.dtypes import named
 from consilience.ops.elementwise import TensorLike, apply, as_tensor
 from consilience.ops.index import flatnonzero, getitem
 from consilience.ops.shape import as_length, full
-from consilience.ops.sparse.coordinates import from_coordinates
-from consilience.ops.sparse.multiplication import taken
+from consilience.ops.sparse.coordinates import from_coordinates, taken
 from consilience.ops.sparse.variable import OTHER, Format, SparseVariable, as_sparse_variable, compressed, is_sparse
 
 

@@ -70,7 +70,7 @@ def _known(
         order = np.lexsort((two, one))
         one, two = one[order], two[order]
         if (order[1:] < order[:-1]).any():
-            values = getitem(values, order)
+            values = taken(values, constant(order))
         new = np.concatenate([[True], (np.diff(one) != 0) | (np.diff(two) != 0)])
         if not new.all():
             one, two = one[new], two[new]
@@ -78,16 +78,13 @@ def _known(
     begins = np.concatenate([[0], np.cumsum(np.bincount(one, minlength=lines))])
     kind = "int32" if max(len(two), max((int(n) for n in shape if isinstance(n, int)), default=0)) <= INT32 else "int64"
     places = constant(two.astype(kind)), constant(begins.astype(kind))
-    return SparseVariable(_folded(values), *places, shape, format)
+    return SparseVariable(values, *places, shape, format)
 
 
-def _folded(values: Node) -> Node:
-    """Constants at constant places as a constant: what later products are prepared for."""
-    op = values.op
-    arrays = [constant_value(i) for i in values.inputs]
-    if len(arrays) == 2 and arrays[0] is not None and arrays[1] is not None and type(op).__name__ == "Index":
-        return constant(arrays[0][arrays[1]])
-    return values
+def taken(vector: Node, places: Node) -> Node:
+    """Elements of a vector; of constants a constant."""
+    known, at = constant_value(vector), constant_value(places)
+    return getitem(vector, places) if known is None or at is None else constant(known[at])
 
 
 @means("sparse_format")

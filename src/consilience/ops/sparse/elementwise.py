@@ -20,8 +20,7 @@ from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, prom
 from consilience.ops.index import flatnonzero, getitem
 from consilience.ops.shape import concatenate, full, length_of
 from consilience.ops.sorting import searchsorted
-from consilience.ops.sparse.coordinates import added, dense_from_sparse, from_coordinates, same_shape
-from consilience.ops.sparse.multiplication import taken
+from consilience.ops.sparse.coordinates import added, dense_from_sparse, from_coordinates, same_shape, taken
 from consilience.ops.sparse.variable import SparseVariable, as_sparse_variable, is_sparse
 
 

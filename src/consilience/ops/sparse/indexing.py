@@ -18,7 +18,8 @@ from consilience.ops.elementwise import apply, as_tensor, cast
 from consilience.ops.index import getitem, index_inc
 from consilience.ops.reduce import cumulative
 from consilience.ops.shape import Iota, concatenate, expand_dims, full
-from consilience.ops.sparse.multiplication import line_bounds, ranges, taken
+from consilience.ops.sparse.coordinates import taken
+from consilience.ops.sparse.multiplication import line_bounds, ranges
 from consilience.ops.sparse.variable import SparseVariable
 
 
@@ -90,7 +91,7 @@ def _lines(x: SparseVariable, index: Any) -> SparseVariable:
     else:
         begins = cast(concatenate([full((1,), 0, "int64"), cumulative("sum", counts)]), "int32")
     shape = (wanted.static_shape[0], x.static_shape[1])
-    return SparseVariable(getitem(x.data, entries), taken(x.indices, entries), begins, shape, "csr")
+    return SparseVariable(taken(x.data, entries), taken(x.indices, entries), begins, shape, "csr")
 
 
 def _elements(x: SparseVariable, rows: Node, columns: Node) -> Node:

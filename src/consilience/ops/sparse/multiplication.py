@@ -17,7 +17,7 @@ from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, prom
 from consilience.ops.index import getitem
 from consilience.ops.reduce import cumulative
 from consilience.ops.shape import squeeze, transpose
-from consilience.ops.sparse.coordinates import from_coordinates
+from consilience.ops.sparse.coordinates import from_coordinates, taken
 from consilience.ops.sparse.products import (
     matrix_of,
     sampled_product,
@@ -100,12 +100,6 @@ def _sparse_sparse(x: SparseVariable, y: SparseVariable) -> SparseVariable:
     values = Node(Require(needed), values) if needed else values
     shape = (x.static_shape[0], y.static_shape[1])
     return from_coordinates(taken(rows, left), taken(right.indices, found), values, shape, x.format).astype(dtype)
-
-
-def taken(vector: Node, places: Node) -> Node:
-    """Elements of a vector of integers; of constants a constant."""
-    known, at = constant_value(vector), constant_value(places)
-    return getitem(vector, places) if known is None or at is None else constant(known[at])
 
 
 def line_bounds(x: SparseVariable, lines: Node) -> tuple[Node, Node]:

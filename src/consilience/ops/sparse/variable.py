@@ -7,7 +7,7 @@ operators of matrices. What they mean is in the files beside this one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -182,6 +182,11 @@ class SparseVariable:
 
     def __getitem__(self, index: Any) -> Any:
         return meaning("sparse_index")(self, index)
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError(
+            f"{self!r} is no list of tensors: its rows are `A[i]`; `sparse.function` and `sparse.grad` take it whole."
+        )
 
     def __matmul__(self, other: Any) -> Any:
         return meaning("sparse_dot")(self, other)
