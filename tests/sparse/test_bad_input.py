@@ -48,7 +48,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: pt.exp(A), DtypeError, "`.toarray\\(\\)` makes it dense"),
     (lambda: pt.exp(S), DtypeError, "got a sparse matrix"),
     (lambda: A @ pt.dvector("x"), TypeError, "pt.dot"),
-    (lambda: pm.Model().add_data("A", A), DtypeError, "`A` are a sparse matrix.*sparse.CSR"),
+    (lambda: pm.Model().add_data("A", A), DtypeError, "`A` are a sparse matrix.*pm.Data"),
     (lambda: list(S), TypeError, "its rows are `A\\[i\\]`"),
     (lambda: pt.grad(S.sum(), S), TypeError, "`sparse.grad` take"),
     (lambda: pt.function([S], S.sum()), GraphError, "`sparse.function` takes sparse inputs"),

@@ -11,6 +11,7 @@ import scipy.sparse
 import consilience as pm
 import consilience.sparse as sparse
 import consilience.tensor as pt
+from consilience.errors import ShapeError
 
 RNG = np.random.default_rng(11)
 X = scipy.sparse.random(60, 5, 0.3, format="csr", random_state=12)
@@ -54,6 +55,35 @@ def test_posteriors_are_those_of_the_dense_model(make: Any, given: Any, names: t
     for name in names:
         mean, deviation = (np.asarray(getattr(draws[1][name], k)(("chain", "draw"))) for k in ("mean", "std"))
         np.testing.assert_array_less(abs(np.asarray(draws[0][name].mean(("chain", "draw"))) - mean), 0.35 * deviation)
+
+
+def test_sparse_data_are_exchanged() -> None:
+    """By `set_data`, with another number of entries and rows; the number of columns stays."""
+    with pm.Model() as model:
+        design = pm.Data("X", X)
+        slopes = pm.Normal("slopes", 0, 1, shape=5)
+        pm.Normal("y", design @ slopes, 1.0, observed=pm.Data("seen", SEEN))
+    point = {"slopes": np.linspace(-1, 1, 5)}
+
+    def expected(matrix: Any, seen: Any) -> float:
+        with pm.Model() as fixed:
+            slopes = pm.Normal("slopes", 0, 1, shape=5)
+            pm.Normal("y", matrix.toarray() @ slopes, 1.0, observed=seen)
+        return float(fixed.compile_logp()(point))
+
+    assert np.isclose(model.compile_logp()(point), expected(X, SEEN))
+    other = scipy.sparse.random(20, 5, 0.5, format="csc", random_state=3)
+    pm.set_data({"X": other, "seen": SEEN[:20]}, model=model)
+    assert np.isclose(model.compile_logp()(point), expected(other, SEEN[:20]))
+    assert np.isclose(model.copy().compile_logp()(point), expected(other, SEEN[:20]))
+    slope = model.compile_dlogp()(point)
+    np.testing.assert_allclose(slope, other.T @ (SEEN[:20] - other @ point["slopes"]) - point["slopes"])
+    with pytest.raises(ShapeError, match="`X` have 5 columns, which stay; got a matrix with 4"):
+        pm.set_data({"X": other[:, :4]}, model=model)
+    with pytest.raises(ShapeError, match="a sparse matrix, whose axes have no dims"), model:
+        pm.Data("Z", X, dims=("row", "column"))
+    trace = pm.sample(draws=800, tune=300, chains=2, random_seed=1, model=model, progressbar=False)
+    assert trace.constant_data["X.shape"].values.tolist() == [20, 5]
 
 
 def test_sparse_variables_stand_in_models() -> None:

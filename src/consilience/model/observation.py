@@ -45,8 +45,8 @@ def as_array(name: str, value: Any) -> Array:
         raise DtypeError(f"the data `{name}` must be numbers, got an expression; use `pm.Deterministic` for those.")
     if hasattr(value, "tocsr"):
         raise DtypeError(
-            f"the data `{name}` are a sparse matrix, which is used as a constant: `pt.dot(A, x)`. Entries that are "
-            "exchanged are data: `sparse.CSR(pm.Data(name, A.data), A.indices, A.indptr, A.shape)`."
+            f"the data `{name}` are a sparse matrix, where a dense array was needed: `.toarray()`. Operands of "
+            "products may be sparse, as constants or as `pm.Data(name, A)`."
         )
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
