@@ -49,7 +49,13 @@ def from_coordinates(
         group = apply("sub", cumulative("sum", begins), 1)
         values = index_inc(getitem(full(starts.static_shape, 0, values.dtype), group), getitem(values, order))
         line, other = getitem(getitem(line, order), starts), getitem(getitem(other, order), starts)
-    return SparseVariable(values, cast(other, "int32"), cast(_begins(line, lines), "int32"), shape, format)
+    kind = _places_dtype(shape)
+    return SparseVariable(values, cast(other, kind), cast(_begins(line, lines), kind), shape, format)
+
+
+def _places_dtype(shape: tuple[Dim, Dim], count: int = 0) -> str:
+    """The dtype of the places of so many entries: int32 unless a known number is too large."""
+    return "int32" if max(count, *(n for n in shape if isinstance(n, int)), 0) <= INT32 else "int64"
 
 
 def _begins(line: Node, lines: Dim) -> Node:
@@ -76,7 +82,7 @@ def _known(
             one, two = one[new], two[new]
             values = index_inc(getitem(full((len(one),), 0, values.dtype), np.cumsum(new) - 1), values)
     begins = np.concatenate([[0], np.cumsum(np.bincount(one, minlength=lines))])
-    kind = "int32" if max(len(two), max((int(n) for n in shape if isinstance(n, int)), default=0)) <= INT32 else "int64"
+    kind = _places_dtype(shape, len(two))
     places = constant(two.astype(kind)), constant(begins.astype(kind))
     return SparseVariable(values, *places, shape, format)
 

@@ -94,11 +94,18 @@ def entry_rows(columns: Node, begins: Node) -> Node:
     return getitem(cumulative("sum", steps), slice(None, count))
 
 
+def never_negative(places: Node, length: Dim) -> Node:
+    """Places of entries; negative ones, unless constant, lead behind the end of an axis, where they are refused."""
+    if constant_value(places) is not None:
+        return places
+    return apply("where", apply("lt", places, 0), cast(length_of(length), places.dtype), places)
+
+
 def sparse_product(entries: Node, columns: Node, begins: Node, width: Dim, x: Node) -> Node:
     """A x, a matrix, for the compressed rows of A, the number of its columns, and a matrix x of the entries' dtype."""
     if x.dtype in COMPUTED:
         return Node(SparseProduct(width), entries, columns, begins, x)
-    terms = apply("mul", expand_dims(entries, 1), getitem(x, columns))
+    terms = apply("mul", expand_dims(entries, 1), getitem(x, never_negative(columns, width)))
     zeros = full((begins.static_shape[0] - 1, x.static_shape[1]), 0, terms.dtype)
     return index_inc(getitem(zeros, entry_rows(columns, begins)), terms)
 
@@ -114,14 +121,16 @@ def transposed_sparse_product(entries: Node, columns: Node, begins: Node, length
     if x.dtype in COMPUTED:
         return Node(TransposedSparseProduct(length), entries, columns, begins, x)
     terms = apply("mul", expand_dims(entries, 1), getitem(x, entry_rows(columns, begins)))
-    return index_inc(getitem(full((length, x.static_shape[1]), 0, terms.dtype), columns), terms)
+    zeros = full((length, x.static_shape[1]), 0, terms.dtype)
+    return index_inc(getitem(zeros, never_negative(columns, length)), terms)
 
 
 def sampled_product(u: Node, v: Node, columns: Node, begins: Node) -> Node:
     """The entries of u v' at the places of a sparse matrix, for matrices u and v of one dtype."""
     if u.dtype in COMPUTED:
         return Node(SampledProduct(), u, v, columns, begins)
-    terms = apply("mul", getitem(u, entry_rows(columns, begins)), getitem(v, columns))
+    places = never_negative(columns, v.static_shape[0])
+    terms = apply("mul", getitem(u, entry_rows(columns, begins)), getitem(v, places))
     return cast(reduce("sum", terms, -1), u.dtype)
 
 

@@ -19,7 +19,7 @@ from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.ir.types import INTEGERS, Shape
 from consilience.ops.elementwise import TensorLike, as_tensor, cast
 from consilience.ops.shape import as_length, length_of, lengths_listed
-from consilience.ops.sparse.products import entry_rows
+from consilience.ops.sparse.products import entry_rows, never_negative
 
 Format: TypeAlias = Literal["csr", "csc"]
 Array: TypeAlias = npt.NDArray[Any]
@@ -123,8 +123,8 @@ class SparseVariable:
     @property
     def coordinates(self) -> tuple[Node, Node]:
         """Row and column of each entry."""
-        lines = entry_rows(self.indices, self.indptr)
-        return (lines, self.indices) if self.format == "csr" else (self.indices, lines)
+        lines, places = entry_rows(self.indices, self.indptr), never_negative(self.indices, self.width)
+        return (lines, places) if self.format == "csr" else (places, lines)
 
     @property
     def known(self) -> bool:
