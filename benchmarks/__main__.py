@@ -25,6 +25,7 @@ NAMES = [
     "monitor",
     "decisions",
     "predictive",
+    "sparse",
     "step_methods",
     "modes",
     "certificates",

@@ -16,7 +16,6 @@ _GROUPS: Final = {
     """,
     "`pt.interp` is there, other interpolation comes later": "interpolate1d interpolate",
     "Fourier transforms come later": "fft rfft irfft",
-    "sparse matrices come later; index arrays and `.inc` do what sums by group need": "sparse",
     "convolutions come later; `pt.matmul` and slices are there": "convolve convolve1d convolve2d signal nnet",
     "the configuration is `pt.config`, with `floatX` and `change_flags`": "configdefaults configparser",
     "parts of unlike shapes are joined with `pt.concatenate([x.ravel(), …])` and cut with `pt.split`": "pack unpack",

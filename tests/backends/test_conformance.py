@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse
 import scipy.special
 
 from consilience.ir import Constant, Input, Node, Op, Parameter, ShapeConstraint, Shared, constant
@@ -67,6 +68,8 @@ from consilience.ops.python_call import PythonCall
 from consilience.ops.random import Key, draw, fold_in
 from consilience.ops.scan import Scan, fresh, scan
 from consilience.ops.shape import length_of
+from consilience.ops.sparse.factorisation import SparseCholesky, SparseCholeskyPullback, SparseTriangularSolve
+from consilience.ops.sparse.products import SampledProduct, SparseProduct, TransposedSparseProduct
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 from tests.backends.agreement import Array, agree, inputs_like, run_llvm, run_reference
 from tests.backends.test_factorisations import OPS as FACTORISATIONS
@@ -555,6 +558,59 @@ ELSEWHERE: dict[type[Op], str] = {
     ParameterCheck: "tests/distributions/test_densities.py: it raises what no other op does",
     type(length_of(inputs_like([np.zeros(3)], symbolic=True)[0].static_shape[0]).op): "test_lengths_as_values",
 }  # fmt: skip
+
+
+# ---- sparse matrices: a 4 x 5 matrix with 6 entries, an empty row and an empty column; and one without entries
+
+COLUMNS, BEGINS = np.array([0, 3, 1, 4, 0, 4]), np.array([0, 2, 2, 4, 6])
+for places, begins in ((COLUMNS, BEGINS), (COLUMNS[:0], 0 * BEGINS)):
+    for kind in ("int32", "int64"):
+        at = (constant(places.astype(kind)), constant(begins.astype(kind)))
+        count = len(places)
+
+        def sparse(data: Array, columns: Array = places, starts: Array = begins) -> Any:
+            return scipy.sparse.csr_matrix((data, columns, starts), shape=(4, 5))
+
+        for width in (0, 1, 3, 11):
+            name = f"{count} {kind} {width}"
+            case(SparseProduct, name, lambda d, x, at=at: Node(SparseProduct(5), d, *at, x), (count,), (5, width),
+                 expected=lambda d, x, of=sparse: of(d) @ x)  # fmt: skip
+            case(TransposedSparseProduct, name, lambda d, x, at=at: Node(TransposedSparseProduct(5), d, *at, x),
+                 (count,), (4, width), expected=lambda d, x, of=sparse: of(d).T @ x)  # fmt: skip
+            case(SampledProduct, name, lambda u, v, at=at: Node(SampledProduct(), u, v, *at), (4, width), (5, width),
+                 expected=lambda u, v, of=sparse, n=count: of(np.ones(n)).multiply(u @ v.T).tocsr().data
+                 if u.size else np.zeros(n))  # fmt: skip
+
+
+# Factors of a matrix that is 0 but for its diagonal, its first row and its first column, in the order in which nothing
+# is added, and in the worst order, in which everything is.
+
+for worst in (False, True):
+    few = np.eye(4) + np.outer(np.arange(4) == 3, np.ones(4)) + np.outer(np.ones(4), np.arange(4) == 3) > 0
+    low = np.tril(np.ones((4, 4)) > 0 if worst else few)
+    inside = np.nonzero(low.T)[::-1]  # column by column
+    left = np.flatnonzero(inside[0] > inside[1])
+    left = left[np.argsort(inside[0][left], kind="stable")]
+    ends = np.searchsorted(inside[1], np.arange(5))
+    line_ends = np.searchsorted(inside[0][left], np.arange(5))
+    pattern = [constant(a.astype("int32")) for a in (inside[0], ends, line_ends, left, inside[1][left])]
+
+    def lower(rng: np.random.Generator, shape: Shape, dtype: str, at: Any = inside) -> Array:
+        if shape[-1] != len(at[0]):
+            return uniform(rng, shape, dtype)
+        return np.asarray(rng.uniform(0.1, 1.0, shape) + 4.0 * (at[0] == at[1]))
+
+    for batch in ((), (3,), (2, 0)):
+        more: dict[str, Any] = {"make": lower, "dtypes": ("float64",)}
+        size = (*batch, len(inside[0]))
+        case(SparseCholesky, f"{worst}{batch}", lambda v, p=pattern: Node(SparseCholesky(), v, *p), size, **more)
+        case(SparseCholeskyPullback, f"{worst}{batch}",
+             lambda f, g, p=pattern: Node(SparseCholeskyPullback(), f, g, *p), size, size,
+             rtol=1e-11, **more)  # fmt: skip
+        for turned in (False, True):
+            case(SparseTriangularSolve, f"{worst}{batch}{turned}",
+                 lambda f, b, p=pattern, t=turned: Node(SparseTriangularSolve(t), f, b, *p[:2]), size, (*batch, 4, 2),
+                 rtol=1e-11, **more)  # fmt: skip
 
 
 def operands(row: Case, dtype: str, seed: int) -> list[Array]:

@@ -108,7 +108,7 @@ def test_listed_names_exist_and_nothing_public_is_unlisted() -> None:
     for place in (pt, pm.math):
         assert len(set(place.__all__)) == len(place.__all__)
         there = {
-            n for n, v in vars(place).items() if not n.startswith("_") and (not inspect.ismodule(v) or n in modules)
+            n for n, v in vars(place).items() if not n.startswith("_") and (not inspect.ismodule(v) or n in MODULES)
         }
         assert set(place.__all__) == there - {"Callable", "Sequence", "ShapeError", "describe"}
 

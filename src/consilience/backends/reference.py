@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from consilience.backends import factorisations as factorisations  # enters its rows
 from consilience.backends import matrix_equations as matrix_equations  # enters its rows
+from consilience.backends import sparse as sparse  # enters its rows
 from consilience.backends import structured as structured  # enters its rows
 from consilience.backends.callback import Callback
 from consilience.backends.meanings import MEANINGS, failed, means

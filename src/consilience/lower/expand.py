@@ -17,7 +17,16 @@ from consilience.ir.side_tables import describe, is_carrying, pass_on, without_s
 from consilience.lower.least_squares import expand_least_squares
 from consilience.lower.matrix_equations import expand_banded, expand_riccati, expand_sylvester
 from consilience.lower.matrix_functions import expand_derivative, expand_matrix_function
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SmallSolve, SortedOrder
+from consilience.lower.primitives import (
+    CholeskyInverse,
+    LUFactor,
+    LUPivotSign,
+    LUSolve,
+    SmallSolve,
+    SortedOrder,
+    SparseCholeskyWithMemory,
+    SparsePullbackWithMemory,
+)
 from consilience.lower.structured import expand_block_diagonal, expand_diagonal, expand_kronecker
 from consilience.native.routines import SMALL
 from consilience.ops import (
@@ -66,6 +75,7 @@ from consilience.ops.shape import (
     squeeze,
     transpose,
 )
+from consilience.ops.sparse.factorisation import SparseCholesky, SparseCholeskyPullback
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 from consilience.transforms.complex_pairs import without_complex
 
@@ -445,6 +455,8 @@ NODES: dict[type, Callable[[Node], Node]] = {
     Kronecker: expand_kronecker,
     BlockDiagonal: expand_block_diagonal,
     MatrixFunctionDerivative: expand_derivative,
+    SparseCholesky: lambda node: Node(Item(0), Node(SparseCholeskyWithMemory(), *node.inputs)),
+    SparseCholeskyPullback: lambda node: Node(Item(0), Node(SparsePullbackWithMemory(), *node.inputs)),
 }
 
 

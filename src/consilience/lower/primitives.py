@@ -44,6 +44,23 @@ class SortedOrder(Op):
         return TupleType((order, line, line))
 
 
+class SparseCholeskyWithMemory(Op):
+    """What `SparseCholesky` gives, and a column as scratch memory."""
+
+    def result_type(self, *inputs: Node) -> TupleType:
+        count = inputs[2].static_shape[0] - 1
+        return TupleType((inputs[0].tensor_type, TensorType("float64", (count,))))
+
+
+class SparsePullbackWithMemory(Op):
+    """What `SparseCholeskyPullback` gives, a copy of a cotangent, and a column as scratch memory."""
+
+    def result_type(self, *inputs: Node) -> TupleType:
+        count = inputs[3].static_shape[0] - 1
+        of = inputs[0].tensor_type
+        return TupleType((of, of.with_shape(of.shape[-1:]), TensorType("float64", (count,))))
+
+
 class CholeskyInverse(Op):
     """(L L')^-1 from the lower factor L, both triangles filled."""
 

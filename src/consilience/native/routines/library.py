@@ -32,6 +32,12 @@ from consilience.native.routines.roots import distance_from_identity, root_of_bl
 from consilience.native.routines.rotations import small_eigen
 from consilience.native.routines.small_systems import small_cholesky, small_solve
 from consilience.native.routines.sorting import argsort, ordered_key
+from consilience.native.routines.sparse_cholesky import (
+    sparse_cholesky,
+    sparse_cholesky_pullback,
+    sparse_lower_solve,
+    sparse_upper_solve,
+)
 from consilience.native.typed_python import NativeFunction
 from consilience.native.typed_python.translate import translate
 from consilience.native.typed_python.translations import written
@@ -60,6 +66,10 @@ ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
     "small_cholesky": small_cholesky,
     "small_eigen": small_eigen,
     "small_solve": small_solve,
+    "sparse_cholesky": sparse_cholesky,
+    "sparse_cholesky_pullback": sparse_cholesky_pullback,
+    "sparse_lower_solve": sparse_lower_solve,
+    "sparse_upper_solve": sparse_upper_solve,
 }
 
 

@@ -12,6 +12,7 @@ from consilience.transforms.gradient import (
     scalar,
     scan,
     shape,
+    sparse,
     special_functions,
     structured,
 )
@@ -30,6 +31,6 @@ from consilience.transforms.gradient.table import NO_DERIVATIVE, PULLBACKS, SCAL
 __all__ = [
     "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "call", "collective", "connected", "control", "factorisations",
     "gradient", "hessian", "hessian_vector_product", "index", "jacobian", "linalg", "matrix_equations", "missing",
-    "pullback", "pushforward", "reduce", "scalar", "scan", "shape", "special_functions", "structured",
+    "pullback", "pushforward", "reduce", "scalar", "scan", "shape", "sparse", "special_functions", "structured",
     "value_and_gradient",
 ]  # fmt: skip

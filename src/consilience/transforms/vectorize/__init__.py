@@ -11,6 +11,7 @@ from consilience.transforms.vectorize import (
     reduce,
     scan,
     shape,
+    sparse,
     structured,
 )
 from consilience.transforms.vectorize.engine import vectorize, vectorize_graph
@@ -21,6 +22,6 @@ from consilience.transforms.vectorize.table import BATCHED, NO_BATCHED, missing
 
 __all__ = [
     "BATCHED", "NO_BATCHED", "axis_index", "call", "control", "elementwise", "factorisations", "index", "linalg",
-    "matrix_equations", "missing", "pmax", "pmean", "pmin", "psum", "reduce", "scan", "shape", "structured",
+    "matrix_equations", "missing", "pmax", "pmean", "pmin", "psum", "reduce", "scan", "shape", "sparse", "structured",
     "vectorize", "vectorize_function", "vectorize_graph", "vmap",
 ]  # fmt: skip
