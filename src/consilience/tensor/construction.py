@@ -101,8 +101,8 @@ def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | N
 def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, Node]:
     """Rows and columns of the elements on and below diagonal `k` of n x m matrices (n x n for None)."""
     if isinstance(n, int) and isinstance(m, int | None):
-        rows, columns = np.tril_indices(n, k, m)
-        return _constant(rows), _constant(columns)
+        places = np.tril_indices(n, k, m)
+        return _constant(places[0]), _constant(places[1])
     rows, columns = nonzero(tri(n, m, k, "bool"))
     return rows, columns
 
@@ -110,8 +110,8 @@ def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
 def triu_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, Node]:
     """Rows and columns of the elements on and above diagonal `k` of n x m matrices (n x n for None)."""
     if isinstance(n, int) and isinstance(m, int | None):
-        rows, columns = np.triu_indices(n, k, m)
-        return _constant(rows), _constant(columns)
+        places = np.triu_indices(n, k, m)
+        return _constant(places[0]), _constant(places[1])
     rows, columns = nonzero(apply("logical_not", tri(n, m, k - 1, "bool")))
     return rows, columns
 
