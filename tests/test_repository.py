@@ -25,7 +25,7 @@ PROSE = sorted(
 COMPILER = [
     {"gp"},
     {"dims", "gradient", "graph", "ifelse", "math", "raise_op", "scan"},
-    {"xtensor"},
+    {"sparse", "xtensor"},
     {"tensor"},
     {"model"},
     {"logprob"},

@@ -3,6 +3,7 @@
 from consilience import dims as dims
 from consilience import distributions as distributions
 from consilience import errors as errors
+from consilience import gp as gp
 from consilience import gradient as gradient
 from consilience import graph as graph
 from consilience import ifelse as ifelse
@@ -11,6 +12,7 @@ from consilience import math as math
 from consilience import printing as printing
 from consilience import raise_op as raise_op
 from consilience import scan as scan
+from consilience import sparse as sparse
 from consilience import tensor as tensor
 from consilience import xtensor as xtensor
 from consilience.approximations import find_MAP as find_MAP
