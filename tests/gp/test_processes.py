@@ -273,6 +273,16 @@ class TestHilbertSpace:
         np.testing.assert_allclose(values[0][:4], values[1], atol=1e-12)
         assert np.isfinite(model.compile_dlogp()(point)).all()
 
+    def test_data_exchanged_later_keep_the_box(self) -> None:
+        with pm.Model() as model:
+            data = pm.Data("X", X)
+            f = pm.gp.HSGP(m=[12], c=2.0, cov_func=pm.gp.cov.Matern52(1, 1.0)).prior("f", data)
+            values = model.compile_fn(model.replace_rvs_by_values([f]), inputs=model.value_vars)
+            point = {"f_hsgp_coeffs": RNG.normal(size=12)}
+            before = values(point)[0]
+            pm.set_data({"X": X[5:7]})
+            np.testing.assert_allclose(values(point)[0], before[5:7], atol=1e-12)
+
     def test_a_function_is_found_again(self) -> None:
         with pm.Model():
             f = pm.gp.HSGP(m=[20], c=1.5, cov_func=pm.gp.cov.ExpQuad(1, 1.0)).prior("f", X)
@@ -299,6 +309,16 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: pm.gp.HSGP(m=20, c=1.5, cov_func=pm.gp.cov.ExpQuad(1, 1.0)), ParameterError, "one number per active"),
     (lambda: pm.gp.HSGP(m=[20], c=0.9, cov_func=pm.gp.cov.ExpQuad(1, 1.0)), ParameterError, "c must be above 1"),
     (lambda: pm.gp.HSGP(m=[20], cov_func=pm.gp.cov.ExpQuad(1, 1.0)), ParameterError, "one of `L`"),
+    (
+        lambda: pm.gp.HSGP(m=[9], c=1.5, cov_func=pm.gp.cov.ExpQuad(1, 1.0)).prior("f", pm.Normal("X", shape=(9, 1))),
+        ParameterError,
+        "X depends on variables",
+    ),
+    (
+        lambda: pm.gp.HSGP(m=[9], c=1.5, cov_func=pm.gp.cov.ExpQuad(1, 1.0)).prior("f", np.ones((4, 1))),
+        ParameterError,
+        "half of the range of X must be finite and above 0",
+    ),
     (lambda: pm.gp.HSGPPeriodic(m=0, cov_func=pm.gp.cov.Periodic(1, 1.0, ls=1.0)), ParameterError, "m must be"),
     (lambda: pm.gp.TP(scale_func=pm.gp.cov.ExpQuad(1, 1.0), nu=-1.0), ParameterError, "nu must be"),
     (

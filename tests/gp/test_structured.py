@@ -128,6 +128,30 @@ def test_predictions_from_a_grid_are_those_of_the_conditional_normal() -> None:
     np.testing.assert_allclose(gp.predict(PLACES, POINT, True, True, model)[1], np.diag(wanted) + 0.09, atol=1e-10)
 
 
+def test_the_mode_and_the_curvature_on_a_grid_are_found() -> None:
+    model, _ = on_grid()
+    mode = pm.find_MAP(model=model, starts=1)
+    slope, place = model.compile_dlogp(), {name: mode[name] for name in VALUES}
+    rows = [
+        (slope({**place, name: place[name] + 1e-5}) - slope({**place, name: place[name] - 1e-5})) / 2e-5
+        for name in VALUES
+    ]
+    found = model.compile_d2logp(negate_output=False)(place)
+    np.testing.assert_allclose(found, rows, rtol=1e-5, atol=1e-6)
+
+
+def test_equal_eigenvalues_leave_the_gradient_finite() -> None:
+    """All points of one axis are so far apart that its matrix is a multiple of the identity."""
+    far = 1e4 * np.arange(3.0)[:, None]
+    with pm.Model() as model:
+        ls = pm.Gamma("ls", 3.0, 2.0)
+        gp = pm.gp.MarginalKron(cov_funcs=[pm.gp.cov.ExpQuad(1, ls), pm.gp.cov.ExpQuad(1, ls)])
+        gp.marginal_likelihood("y", [far, AXES[0]], Z[:12], sigma=0.3)
+    values = {"ls_log__": np.log(0.8)}
+    up, down = (model.compile_logp()({"ls_log__": np.log(0.8) + d}) for d in (1e-5, -1e-5))
+    assert model.compile_dlogp()(values)[0] == pytest.approx((up - down) / 2e-5, rel=1e-6)
+
+
 def test_latent_values_on_a_grid_are_turned_by_the_product_of_factors_and_conditioned_on() -> None:
     with pm.Model() as model:
         gp = pm.gp.LatentKron(cov_funcs=kernels(0.8))

@@ -15,12 +15,13 @@ import numpy as np
 
 import consilience.tensor as pt
 from consilience.distributions import Normal
+from consilience.distributions.random_variable import RandomVariable
 from consilience.errors import ModelError, ParameterError, ShapeError
 from consilience.gp.covariance import BaseCovariance, points, positive
 from consilience.gp.mean import MeanFunction
 from consilience.gp.process import GaussianProcess
 from consilience.gp.stationary import Periodic
-from consilience.ir import Node
+from consilience.ir import Input, Node, topological
 from consilience.model import Deterministic
 from consilience.tensor import TensorLike
 
@@ -68,7 +69,7 @@ class HSGP(GaussianProcess):
             raise ParameterError(f"HSGP: parametrization must be 'noncentered' or 'centered', got {parametrization!r}.")
         self._L: list[Node] | None = None if L is None else [positive(one, "L", "HSGP") for one in L]
         self._c, self._drop_first, self._centered = c, drop_first, parametrization == "centered"
-        self._middle: list[Node] | None = None
+        self._middle: list[float] | None = None
         self._beta: Node | None = None
         self._sqrt_psd: Node | None = None
 
@@ -90,15 +91,16 @@ class HSGP(GaussianProcess):
     def prior_linearized(self, X: TensorLike) -> tuple[Node, Node]:
         """Basis functions at X, shape (n, m*), and the standard deviations of their coefficients, shape (m*,).
 
-        f(X) = mean(X) + phi @ (beta * sqrt_psd), beta standard normal. The box is that of the first X.
+        f(X) = mean(X) + phi @ (beta * sqrt_psd), beta standard normal. The box is that of the first X, by the values
+        that its data have now: data exchanged later keep it.
         """
         inputs = points(X)
         columns = _columns(self.cov_func, inputs)
         if self._middle is None:
-            self._middle = [0.5 * (pt.max(x) + pt.min(x)) for x in columns]
+            self._middle = [_middle(x) for x in columns]
         centred = [x - middle for x, middle in zip(columns, self._middle, strict=True)]
         if self._L is None:
-            self._L = [self._c * pt.max(pt.abs(x)) for x in centred]
+            self._L = [positive(self._c * _now(pt.max(pt.abs(x))), "half of the range of X", "HSGP") for x in centred]
         grids = np.meshgrid(*(np.arange(1.0, count + 1.0) for count in self.m), indexing="ij")
         harmonics = [grid.ravel()[int(self._drop_first) :] for grid in grids]
         omega = [0.5 * math.pi * j / half for j, half in zip(harmonics, self._L, strict=True)]
@@ -160,7 +162,7 @@ class HSGPPeriodic(GaussianProcess):
         super().__init__(mean_func=mean_func, cov_func=cov_func)
         self.m, self.periodic = int(m), cov_func
         self.scale = positive(scale, "scale", "HSGPPeriodic")
-        self._middle: Node | None = None
+        self._middle: float | None = None
         self._beta: Node | None = None
 
     def __add__(self, other: Any) -> Any:
@@ -174,7 +176,7 @@ class HSGPPeriodic(GaussianProcess):
         """
         (x,) = _columns(self.cov_func, points(X))
         if self._middle is None:
-            self._middle = 0.5 * (pt.max(x) + pt.min(x))
+            self._middle = _middle(x)
         harmonics = np.arange(float(self.m))
         angles = 2.0 * math.pi / self.periodic.period * (x - self._middle)[:, None] * harmonics[None, :]
         return (pt.cos(angles), pt.sin(angles)), pt.sqrt(self.periodic.power_spectral_density_approx(harmonics))
@@ -193,6 +195,17 @@ class HSGPPeriodic(GaussianProcess):
         even = pt.dot(cosines, spread * self._beta[: self.m])
         odd = pt.dot(sines[:, 1:], spread[1:] * self._beta[self.m :])
         return Deterministic(name, self.mean_func(Xnew) + self.scale * (even + odd), dims=dims)
+
+
+def _now(value: Node) -> float:
+    """The present value of a function of data. ParameterError where it depends on variables of a model."""
+    if any(isinstance(node.op, RandomVariable | Input) for node in topological([value])):
+        raise ParameterError("the box of a basis follows from data; X depends on variables: use `Latent`.")
+    return float(value.eval())
+
+
+def _middle(x: Node) -> float:
+    return _now(0.5 * (pt.max(x) + pt.min(x)))
 
 
 def _columns(cov_func: Any, X: Node) -> list[Node]:

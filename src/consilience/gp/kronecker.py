@@ -139,7 +139,7 @@ class MarginalKron(OnGrid):
         known = self.given_of(None, ("Xs", "y", "sigma"))
         axes, noise = known["Xs"], pt.square(known["sigma"])
         grid = cartesian(*axes)
-        spectra = [eigh(K) for K in self.matrices(axes, 0.0)]
+        spectra = [pt.linalg.eigh(K) for K in self.matrices(axes, 0.0)]
         spectrum = kron_diag(*(values for values, _ in spectra)) + noise
         turned = [pt.matrix_transpose(vectors) for _, vectors in spectra]
         across = kron_dot(turned, self.cov_func.full(grid, Xnew))
@@ -161,9 +161,9 @@ class MarginalKron(OnGrid):
         jitter: float = JITTER_DEFAULT,
         **kwargs: Any,
     ) -> Node:
-        """The variable f(Xnew), or y with `pred_noise`, for `pm.sample_posterior_predictive`.
+        """The variable f(Xnew), or y with `pred_noise`, given the observations.
 
-        Xnew has the shape (m, all columns). Its density has no gradient by the parameters of covariance functions.
+        Xnew has the shape (m, all columns).
         """
         mean, covariance = self._at(points(Xnew, "Xnew"), pred_noise, False)
         return MvNormal(name, mu=mean, cov=stabilize(covariance, jitter), **kwargs)
@@ -182,19 +182,6 @@ class MarginalKron(OnGrid):
         return mean, spread
 
 
-@pt.wrap_py(
-    [pt.dmatrix],
-    [pt.dvector, pt.dmatrix],
-    infer_shape=lambda shape: [(shape[0],), shape],
-)
-def eigh(matrix: npt.NDArray[np.float64]) -> Any:
-    """Eigenvalues and eigenvectors of a symmetric matrix, NaN where it has others than finite elements."""
-    if not np.isfinite(matrix).all():
-        return np.full(len(matrix), np.nan), np.full_like(matrix, np.nan)
-    values, vectors = np.linalg.eigh(matrix)
-    return values, np.ascontiguousarray(vectors)
-
-
 def log_density(residual: Node, variance: Node, *matrices: Node) -> Node:
     """Log density of one vector of covariance K_1 x K_2 x … + variance I."""
     found: Node = _density(residual, variance, *matrices)
@@ -203,7 +190,7 @@ def log_density(residual: Node, variance: Node, *matrices: Node) -> Node:
 
 def _solved(residual: Node, variance: Node, *matrices: Node) -> tuple[list[Any], Node, Node]:
     """Spectra of the matrices, the spectrum of the whole, and its inverse times the residual."""
-    spectra = [eigh(K) for K in matrices]
+    spectra = [pt.linalg.eigh(K) for K in matrices]
     spectrum = kron_diag(*(values for values, _ in spectra)) + variance
     turned = kron_dot([pt.matrix_transpose(vectors) for _, vectors in spectra], residual)[:, 0]
     return spectra, spectrum, kron_dot([vectors for _, vectors in spectra], turned / spectrum)[:, 0]
@@ -255,6 +242,6 @@ def _draw(mean: Node, sigma: Node, *matrices: Node, rng: Any, size: Any) -> Node
     normals = rng.normal(0.0, 1.0, size=size)
     if normals.ndim != 1:
         raise ShapeError("a process on a grid is drawn one at a time; leave `size` out.")
-    spectra = [eigh(K) for K in matrices]
+    spectra = [pt.linalg.eigh(K) for K in matrices]
     spectrum = pt.maximum(kron_diag(*(values for values, _ in spectra)), 0.0) + pt.square(sigma)
     return mean + kron_dot([vectors for _, vectors in spectra], pt.sqrt(spectrum) * normals)[:, 0]

@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 import consilience.tensor as pt
 from consilience.errors import ParameterError
 from consilience.gp.covariance import Covariance, positive, product, total
@@ -197,26 +195,13 @@ class Periodic(Stationary):
     def power_spectral_density_approx(self, J: TensorLike) -> Node:
         """Variances of the harmonics 0, 1, … m - 1: those of sine and cosine of j times the base frequency.
 
-        J   the harmonics, of which the first must be 0, each next one more; shape (m,)
+        J   the harmonics, shape (m,)
 
-        With a = 1 / (4 ls^2), they are exp(-a) I_0(a) and 2 exp(-a) I_j(a). The ratios of consecutive Bessel functions
-        follow from their continued fraction backwards, and the sum of all harmonics is 1.
+        With a = 1 / (4 ls^2), they are exp(-a) I_0(a) and 2 exp(-a) I_j(a), I the modified Bessel functions.
         """
-        harmonics = pt.as_tensor(J)
-        m = harmonics.static_shape[0]
-        if not isinstance(m, int):
-            raise ParameterError("the number of harmonics must be known when the process is written.")
-        a = 0.25 / pt.square(self.lengthscales[0])
-        orders = np.arange(m + 300, 0, -1, dtype="float64")
-        ratios = pt.scan(
-            lambda order, ratio: 1.0 / (2.0 * order / a + ratio),
-            sequences=orders,
-            outputs_info=pt.as_tensor(0.0),
-            return_updates=False,
-        )[::-1]
-        relative = pt.exp(pt.cumsum(pt.log(ratios)))
-        whole = 1.0 + 2.0 * pt.sum(relative)
-        return pt.concatenate([pt.ones((1,)), 2.0 * relative[: m - 1]]) / whole
+        orders = pt.as_tensor(J)
+        bessel = pt.special.ive(orders, 0.25 / pt.square(self.lengthscales[0]))
+        return pt.where(pt.gt(orders, 0), 2.0, 1.0) * bessel
 
 
 class WrappedPeriodic(Covariance):
