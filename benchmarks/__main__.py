@@ -27,6 +27,7 @@ NAMES = [
     "predictive",
     "sparse",
     "step_methods",
+    "gaussian_processes",
     "modes",
     "certificates",
     "convergence.table",

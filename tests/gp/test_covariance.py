@@ -21,7 +21,7 @@ LS = np.array([0.7, 1.3])
 PERIOD = np.array([1.1, 2.3])
 
 
-def scaled(a: Floats, b: Floats, ls: npt.ArrayLike = LS) -> Floats:
+def scaled(a: Floats, b: Floats, ls: Floats | float = LS) -> Floats:
     """Distances after division by lengthscales."""
     return np.asarray(np.sqrt((((a[:, None] - b[None]) / ls) ** 2).sum(-1)))
 

@@ -47,7 +47,7 @@ class HSGP(GaussianProcess):
         parametrization: str | None = "noncentered",
         *,
         mean_func: MeanFunction | None = None,
-        cov_func: BaseCovariance | None = None,
+        cov_func: Any = None,
     ) -> None:
         super().__init__(mean_func=mean_func, cov_func=cov_func)
         dims = getattr(self.cov_func, "n_dims", 0)
@@ -100,6 +100,7 @@ class HSGP(GaussianProcess):
             self._middle = [_middle(x) for x in columns]
         centred = [x - middle for x, middle in zip(columns, self._middle, strict=True)]
         if self._L is None:
+            assert self._c is not None
             self._L = [positive(self._c * _now(pt.max(pt.abs(x))), "half of the range of X", "HSGP") for x in centred]
         grids = np.meshgrid(*(np.arange(1.0, count + 1.0) for count in self.m), indexing="ij")
         harmonics = [grid.ravel()[int(self._drop_first) :] for grid in grids]

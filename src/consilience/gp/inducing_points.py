@@ -27,7 +27,7 @@ from consilience.tensor import TensorLike
 APPROXIMATIONS = ("DTC", "FITC", "VFE")
 
 
-class LowRank(Record, eq=False):
+class ByInducingPoints(Record, eq=False):
     """A covariance A' A + diag(variances), and what the log density loses beside.
 
     induced    lower Cholesky factor of the covariance of the inducing points, shape (u, u)
@@ -54,7 +54,7 @@ class MarginalApprox(GaussianProcess):
         approx: str = "VFE",
         *,
         mean_func: MeanFunction | None = None,
-        cov_func: BaseCovariance | None = None,
+        cov_func: Any = None,
     ) -> None:
         if approx not in APPROXIMATIONS:
             raise ParameterError(f"approx must be one of {', '.join(APPROXIMATIONS)}, got {approx!r}.")
@@ -106,15 +106,15 @@ class MarginalApprox(GaussianProcess):
             **({**kwargs, "observed": y} if is_observed else kwargs),
         )
 
-    def _low_rank(self, X: Node, Xu: Node, sigma: Node, jitter: float) -> LowRank:
+    def _low_rank(self, X: Node, Xu: Node, sigma: Node, jitter: float) -> ByInducingPoints:
         induced = pt.linalg.cholesky(stabilize(self.cov_func.full(Xu), jitter))
         weights = pt.linalg.solve_triangular(induced, self.cov_func.full(Xu, X), lower=True)
         unexplained = self.cov_func.diag(X) - pt.sum(pt.square(weights), axis=0)
         noise = pt.square(sigma)
         if self.approx == "FITC":
-            return LowRank(induced, weights, pt.maximum(unexplained, 0.0) + noise, pt.zeros(()))
+            return ByInducingPoints(induced, weights, pt.maximum(unexplained, 0.0) + noise, pt.zeros(()))
         lost = 0.5 * pt.sum(unexplained) / noise if self.approx == "VFE" else pt.zeros(())
-        return LowRank(induced, weights, noise + pt.zeros_like(unexplained), lost)
+        return ByInducingPoints(induced, weights, noise + pt.zeros_like(unexplained), lost)
 
     def _at(self, Xnew: Node, pred_noise: bool, given: Mapping[str, Any] | None, diag: bool, jitter: float) -> Any:
         known = self.given_of(given, ("X", "Xu", "y", "sigma"))
@@ -176,7 +176,7 @@ def log_density(residual: Node, weights: Node, variances: Node) -> Node:
     return -0.5 * (squares + determinant + pt.sum(pt.full_like(residual, math.log(2.0 * math.pi))))
 
 
-def _whitened(residual: Node, of: LowRank) -> tuple[Node, Node]:
+def _whitened(residual: Node, of: ByInducingPoints) -> tuple[Node, Node]:
     return _factored(residual, of.weights, of.variances)
 
 

@@ -92,8 +92,8 @@ class TP(GaussianProcess):
         self,
         *,
         mean_func: MeanFunction | None = None,
-        scale_func: BaseCovariance | None = None,
-        cov_func: BaseCovariance | None = None,
+        scale_func: Any = None,
+        cov_func: Any = None,
         nu: TensorLike | None = None,
     ) -> None:
         if (scale_func is None) == (cov_func is None) or nu is None:

@@ -33,10 +33,12 @@ JITTER_LIMIT = 1e-3
 class GaussianProcess:
     """Base of processes with a mean function and a covariance function.
 
+    cov_func   a covariance function; for type checkers anything, as `tensor * function` is a tensor to them
+
     `a + b` is the process of the sum, whose parts can be asked for afterwards with `given={"gp": a + b, …}`.
     """
 
-    def __init__(self, *, mean_func: MeanFunction | None = None, cov_func: BaseCovariance | None = None) -> None:
+    def __init__(self, *, mean_func: MeanFunction | None = None, cov_func: Any = None) -> None:
         if not isinstance(cov_func, BaseCovariance):
             raise ParameterError(
                 f"{type(self).__name__} needs `cov_func`, a covariance function of `pm.gp.cov`, got {cov_func!r}."
