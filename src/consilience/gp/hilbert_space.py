@@ -17,7 +17,7 @@ import consilience.tensor as pt
 from consilience.distributions import Normal
 from consilience.distributions.random_variable import RandomVariable
 from consilience.errors import ModelError, ParameterError, ShapeError
-from consilience.gp.covariance import BaseCovariance, points, positive
+from consilience.gp.covariance import points, positive
 from consilience.gp.mean import MeanFunction
 from consilience.gp.process import GaussianProcess
 from consilience.gp.stationary import Periodic

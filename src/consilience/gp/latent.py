@@ -11,7 +11,7 @@ from typing import Any
 import consilience.tensor as pt
 from consilience.distributions import ChiSquared, MvNormal, MvStudentT, Normal
 from consilience.errors import ParameterError
-from consilience.gp.covariance import BaseCovariance, points, positive
+from consilience.gp.covariance import points, positive
 from consilience.gp.mean import MeanFunction
 from consilience.gp.numerics import JITTER_DEFAULT, stabilize
 from consilience.gp.process import GaussianProcess, conditioned, vector
