@@ -98,6 +98,35 @@ def test_sums_of_matern_processes_with_duplicated_and_unsorted_inputs_have_a_sta
     assert density_of(model, values={}) == pytest.approx(wanted, rel=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["Matern12", "Matern32", "Matern52"])
+def test_a_thousand_points_have_the_density_of_their_matrix(kind: str) -> None:
+    """A product with a matrix of ones is no state space, and the same covariance."""
+    places = RNG.uniform(0.0, 30.0, size=(1_000, 1))
+    y = np.sin(places[:, 0])
+    function = 2.0 * getattr(pm.gp.cov, kind)(1, 1.7)
+    found = []
+    for one in (function, function * pm.gp.cov.Constant(1.0)):
+        with pm.Model() as model:
+            pm.gp.Marginal(cov_func=one).marginal_likelihood("y", places, y, sigma=0.2)
+        found.append(float(model.compile_logp()({})))
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
+
+
+def test_noise_may_have_a_covariance_function_of_its_own() -> None:
+    cov = pm.gp.cov
+    noise = cov.WhiteNoise(0.2) + 0.5 * cov.Matern12(1, 0.1)
+    with pm.Model() as model:
+        process = pm.gp.Marginal(cov_func=cov.Matern32(1, 1.5))
+        process.marginal_likelihood("y", X, Y, sigma=noise)
+    total = kernel("Matern32", X, X, 1.5, 1.0) + noise(X).eval() + JITTER * np.eye(N)
+    assert density_of(model, values={}) == pytest.approx(stats.multivariate_normal.logpdf(Y, np.zeros(N), total))
+    own = kernel("Matern32", NEW, NEW, 1.5, 1.0)
+    mean, covariance = normal_given(total, kernel("Matern32", X, NEW, 1.5, 1.0), own, Y)
+    found = process.predict(NEW, pred_noise=True, model=model)
+    np.testing.assert_allclose(found[0], mean, atol=1e-10)
+    np.testing.assert_allclose(found[1], covariance + noise(NEW).eval(), atol=1e-10)
+
+
 def test_draws_of_a_state_space_have_its_covariance() -> None:
     places = np.array([[2.0], [0.0], [0.5]])
     kernel_ = 1.5 * pm.gp.cov.Matern52(1, 0.9)
@@ -292,6 +321,7 @@ class TestHilbertSpace:
         assert np.sqrt(np.mean((mean - np.sin(PLACES)) ** 2)) < 0.15
 
     def test_the_rules_of_thumb_grow_with_rough_functions(self) -> None:
+        assert pm.gp.hsgp_approx.approx_hsgp_hyperparams is pm.gp.approx_hsgp_hyperparams
         m, c = pm.gp.approx_hsgp_hyperparams((0.0, 10.0), (0.5, 3.0), "matern52")
         assert (m, c) == (int(2.65 * 4.1 * 3.0 / 5.0 / 0.1), pytest.approx(4.1 * 3.0 / 5.0))
 

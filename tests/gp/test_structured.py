@@ -74,6 +74,18 @@ class TestInducingPoints:
         assert model.compile_logp(vars=model["y"])({"ls_log__": np.log(0.8)}) == pytest.approx(exact, abs=2e-3)
 
 
+def test_draws_through_inducing_points_have_their_covariance() -> None:
+    with pm.Model():
+        gp = pm.gp.MarginalApprox("FITC", cov_func=pm.gp.cov.ExpQuad(1, 0.8))
+        gp.marginal_likelihood("y", X[:3], X[1:3], Y[:3], sigma=0.4)
+        draws = pm.sample_prior_predictive(20_000, random_seed=2).prior_predictive["y"].values[0]
+    function = pm.gp.cov.ExpQuad(1, 0.8)
+    across = function(X[1:3], X[:3]).eval()
+    low = across.T @ np.linalg.solve(function(X[1:3]).eval(), across)
+    wanted = low + np.diag(np.diag(function(X[:3]).eval() - low)) + 0.16 * np.eye(3)
+    np.testing.assert_allclose(np.cov(draws.T), wanted, atol=0.05)
+
+
 AXES = [np.linspace(0.0, 2.0, 4)[:, None], RNG.normal(size=(3, 1)), np.array([[0.0], [1.0]])]
 GRID = np.array([[*a, *b, *c] for a in AXES[0] for b in AXES[1] for c in AXES[2]])
 Z = RNG.normal(size=24)
@@ -180,6 +192,15 @@ def test_a_grid_with_noise_is_sampled_on_threads_and_drawn() -> None:
         drawn = pm.sample_prior_predictive(20, random_seed=1)
     assert np.isfinite(posterior.posterior["ls"]).all()
     assert drawn.prior_predictive["y"].shape == (1, 20, 24)
+
+
+def test_draws_on_a_grid_have_its_covariance() -> None:
+    with pm.Model():
+        gp = pm.gp.MarginalKron(cov_funcs=kernels(0.8)[1:])
+        gp.marginal_likelihood("y", AXES[1:], np.zeros(6), sigma=0.4)
+        draws = pm.sample_prior_predictive(20_000, random_seed=2).prior_predictive["y"].values[0]
+    small = [k(x).eval() for k, x in zip(kernels(0.8)[1:], AXES[1:], strict=True)]
+    np.testing.assert_allclose(np.cov(draws.T), np.kron(*small) + 0.16 * np.eye(6), atol=0.06)
 
 
 def test_outputs_share_a_process_by_coregionalisation() -> None:

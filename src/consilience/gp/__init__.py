@@ -4,6 +4,7 @@ Inputs, covariance and mean functions in, variables of the model and their distr
 """
 
 from consilience.gp import cov as cov
+from consilience.gp import hilbert_space as hsgp_approx
 from consilience.gp import mean as mean
 from consilience.gp import numerics as util
 from consilience.gp.hilbert_space import HSGP, HSGPPeriodic, approx_hsgp_hyperparams
@@ -14,5 +15,5 @@ from consilience.gp.marginal import Marginal
 
 __all__ = [
     "HSGP", "TP", "HSGPPeriodic", "Latent", "LatentKron", "Marginal", "MarginalApprox", "MarginalKron",
-    "MarginalSparse", "approx_hsgp_hyperparams", "cov", "mean", "util",
+    "MarginalSparse", "approx_hsgp_hyperparams", "cov", "hsgp_approx", "mean", "util",
 ]  # fmt: skip
