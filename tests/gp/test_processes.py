@@ -390,10 +390,37 @@ def test_a_singular_covariance_gets_more_jitter_which_is_told_and_bounded() -> N
         broken.predict(NEW, given={"X": X, "y": Y, "sigma": 0.1}, model=model)
 
 
+def test_parameters_of_priors_are_not_asked_for() -> None:
+    with pm.Model() as model:
+        rate = pm.HalfNormal("rate", 1.0)
+        process = pm.gp.Marginal(cov_func=pm.gp.cov.ExpQuad(1, pm.Exponential("ls", rate)))
+        process.marginal_likelihood("y", X, Y, sigma=0.3)
+    with pm.Model() as fixed:
+        known = pm.gp.Marginal(cov_func=pm.gp.cov.ExpQuad(1, 0.8))
+        known.marginal_likelihood("y", X, Y, sigma=0.3)
+    found = process.predict(NEW, point={"ls": 0.8}, model=model)
+    np.testing.assert_allclose(found[0], known.predict(NEW, model=fixed)[0], atol=1e-12)
+
+
+def test_values_that_are_not_observed_are_conditioned_on_as_variables() -> None:
+    for kind in ("ExpQuad", "Matern32"):
+        with pm.Model() as model:
+            process = pm.gp.Marginal(cov_func=getattr(pm.gp.cov, kind)(1, 0.8))
+            process.marginal_likelihood("y", X, None, sigma=0.3, is_observed=False)
+        gain = np.linalg.solve(
+            kernel(kind, X, X, 0.8, 1.0) + (0.09 + JITTER) * np.eye(N), kernel(kind, X, NEW, 0.8, 1.0)
+        )
+        for diag in (False, True):
+            found = process.predict(NEW, point={"y": Y}, diag=diag, model=model)
+            np.testing.assert_allclose(found[0], gain.T @ Y, atol=1e-10)
+
+
 def test_a_point_without_a_needed_variable_is_refused() -> None:
     model, process = observed("ExpQuad")
     with pytest.raises(ModelError, match="lacks `ls`"):
         process.predict(NEW, point={"eta": 1.0, "s": 1.0}, model=model)
+    with pytest.raises(ShapeError, match=r"`ls` has the shape \(\), and the point gives it the shape \(2,\)"):
+        process.predict(NEW, point={**POINT, "ls": [1.0, 2.0]}, model=model)
     at_start = process.predict(NEW, model=model)
     own = {"ls": 1.5, "eta": 2.0, "s": 1.0}
     found = process.predict(NEW, point=own, model=model)

@@ -44,7 +44,7 @@ class Marginal(GaussianProcess):
         """The variable y of the model.
 
         X             inputs, shape (n, columns)
-        y             observations, n numbers
+        y             observations, n numbers; not read with is_observed=False
         sigma         standard deviation of the noise, one or n numbers, or a covariance function; PyMC's older name
                       is `noise`
         jitter        added to the diagonal of the covariance
@@ -63,9 +63,13 @@ class Marginal(GaussianProcess):
         observed: dict[str, Any] = {"observed": y} if is_observed else {}
         chain = state_space_of(self.cov_func, inputs) if isinstance(own, WhiteNoise) else None
         if chain is not None:
-            return markov_normal(name, chain, mean, own.diag(inputs), jitter, **observed, **kwargs)
-        covariance = stabilize(self.cov_func.full(inputs) + own.full(inputs), jitter)
-        return MvNormal(name, mu=mean, cov=covariance, **observed, **kwargs)
+            made = markov_normal(name, chain, mean, own.diag(inputs), jitter, **observed, **kwargs)
+        else:
+            covariance = stabilize(self.cov_func.full(inputs) + own.full(inputs), jitter)
+            made = MvNormal(name, mu=mean, cov=covariance, **observed, **kwargs)
+        if not is_observed:
+            self._given["y"] = made
+        return made
 
     def _at(self, Xnew: Node, pred_noise: bool, given: Mapping[str, Any] | None, diag: bool, jitter: float) -> Any:
         known = self.given_of(given, ("X", "y", "sigma"))

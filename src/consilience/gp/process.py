@@ -142,7 +142,8 @@ def evaluated(
 
 def at_point(graphs: Sequence[Node], point: Mapping[str, Any] | None, model: Model) -> list[npt.NDArray[np.float64]]:
     """Values of graphs with the free variables of the model at a point, by their names; at its start for None."""
-    needed = [node for node in topological(graphs) if isinstance(node.op, RandomVariable)]
+    reached = topological(graphs, stop=lambda node: isinstance(node.op, RandomVariable))
+    needed = [node for node in reached if isinstance(node.op, RandomVariable)]
     variables = {node: name for name, node in model.named_vars.items()}
     if point is None:
         expressions = model.replace_rvs_by_values(needed)
@@ -154,6 +155,10 @@ def at_point(graphs: Sequence[Node], point: Mapping[str, Any] | None, model: Mod
         if absent:
             raise ModelError(f"the point lacks `{absent[0]}`, which the process depends on; it has {sorted(point)}.")
         values = {node: np.asarray(point[name], node.dtype) for node, name in names.items()}
+    for node, value in values.items():
+        wanted = node.static_shape
+        if all(isinstance(length, int) for length in wanted) and value.shape != wanted:
+            raise ShapeError(f"`{node.name}` has the shape {wanted}, and the point gives it the shape {value.shape}.")
     slots = {node: tensor_input(node.dtype, value.shape) for node, value in values.items()}
     compiled = pt.function(list(slots.values()), substitute(list(graphs), slots), on_unused_input="ignore")
     return [np.asarray(found) for found in compiled(*values.values())]
