@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import factorisations as factorisations  # enters its rows
+from consilience.backends import fourier as fourier  # enters its rows
 from consilience.backends import matrix_equations as matrix_equations  # enters its rows
 from consilience.backends import sparse as sparse  # enters its rows
 from consilience.backends import structured as structured  # enters its rows

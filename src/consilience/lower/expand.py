@@ -14,6 +14,12 @@ import numpy as np
 from consilience.errors import ShapeError, VerificationError
 from consilience.ir import FLOATS, UNSIGNED, Node, constant, constant_value, rebuild, topological, with_regions
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
+from consilience.lower.fourier import (
+    expand_correlation,
+    expand_fourier,
+    expand_inverse_real_fourier,
+    expand_real_fourier,
+)
 from consilience.lower.least_squares import expand_least_squares
 from consilience.lower.matrix_equations import expand_banded, expand_riccati, expand_sylvester
 from consilience.lower.matrix_functions import expand_derivative, expand_matrix_function
@@ -56,7 +62,9 @@ from consilience.ops import (
     cast,
 )
 from consilience.ops.call import FunctionCall
+from consilience.ops.correlation import Correlate
 from consilience.ops.factorisations import LeastSquares, PseudoInverse
+from consilience.ops.fourier import FourierTransform, InverseRealFourier, RealFourier
 from consilience.ops.index import At, SliceIndex, index_set
 from consilience.ops.linalg import diagonal
 from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSylvester
@@ -445,6 +453,10 @@ NODES: dict[type, Callable[[Node], Node]] = {
     MatMul: _matmul,
     Softmax: _softmax,
     MaskPositions: _mask_positions,
+    FourierTransform: expand_fourier,
+    RealFourier: expand_real_fourier,
+    InverseRealFourier: expand_inverse_real_fourier,
+    Correlate: expand_correlation,
     PseudoInverse: expand_least_squares,
     LeastSquares: expand_least_squares,
     SolveSylvester: expand_sylvester,

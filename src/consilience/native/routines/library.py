@@ -11,6 +11,8 @@ from typing import Any, Final
 from consilience.native import jit
 from consilience.native.jit import Library
 from consilience.native.mathematics import LIBRARY
+from consilience.native.routines.correlation import correlate
+from consilience.native.routines.fourier import fourier, pack_real, unpack_real
 from consilience.native.routines.matrices import (
     all_finite,
     column_numbers,
@@ -47,6 +49,10 @@ ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
     "argsort": argsort,
     "ordered_key": ordered_key,
     "all_finite": all_finite,
+    "correlate": correlate,
+    "fourier": fourier,
+    "pack_real": pack_real,
+    "unpack_real": unpack_real,
     "column_numbers": column_numbers,
     "count_from_zero": count_from_zero,
     "distance_from_identity": distance_from_identity,
