@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from consilience.backends import order
 from consilience.backends.callback import Callback
 from consilience.backends.shapes import Lengths, bind_computed, bind_lengths, check_shape_constraints, static_shape
 from consilience.errors import LinearAlgebraError, MissingRuleError, OutOfBoundsError, ParameterError, ShapeError
@@ -21,7 +22,15 @@ from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
+from consilience.lower.primitives import (
+    CholeskyInverse,
+    LUFactor,
+    LUPivotSign,
+    LUSolve,
+    SelectedElements,
+    SortedLines,
+    SortedOrder,
+)
 from consilience.ops import (
     TABLE,
     AlteredGradient,
@@ -51,9 +60,11 @@ from consilience.ops import (
     Reduce,
     Require,
     Reshape,
+    SearchSorted,
     Softmax,
     Solve,
     SolveTriangular,
+    Sort,
     Squeeze,
     StopGradient,
     Transpose,
@@ -244,6 +255,16 @@ def _arg_reduce(node: Node, lengths: Lengths, x: Array) -> Array:
 @means(ArgSort)
 def _argsort(node: Node, lengths: Lengths, x: Array) -> Array:
     return np.argsort(x, axis=_op(node).axis, kind="stable")
+
+
+@means(Sort)
+def _sort(node: Node, lengths: Lengths, x: Array) -> Array:
+    return np.sort(x, axis=_op(node).axis, kind="stable")
+
+
+@means(SearchSorted)
+def _search_sorted(node: Node, lengths: Lengths, vectors: Array, values: Array) -> Array:
+    return order.places(_op(node).side, _op(node).batch, vectors, values)
 
 
 @means(Softmax)
@@ -466,8 +487,17 @@ def _det(node: Node, lengths: Lengths, x: Array) -> Array:
 
 @means(SortedOrder)
 def _sorted_order(node: Node, lengths: Lengths, x: Array) -> list[Array]:
-    scratch = np.zeros(x.shape[-1:], "int64")
-    return [np.argsort(x, axis=-1, kind="stable"), scratch, scratch]
+    return order.with_scratch(np.argsort(x, axis=-1, kind="stable"), x)
+
+
+@means(SortedLines)
+def _sorted_lines(node: Node, lengths: Lengths, x: Array) -> list[Array]:
+    return order.with_scratch(np.sort(x, axis=-1, kind="stable"), x)
+
+
+@means(SelectedElements)
+def _selected_elements(node: Node, lengths: Lengths, x: Array, positions: Array) -> list[Array]:
+    return order.with_scratch(order.selected(x, positions), x)
 
 
 @means(CholeskyInverse)

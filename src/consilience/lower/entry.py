@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from consilience.errors import Status
 from consilience.ir import Node, constant_value
 from consilience.lower import fusion, kernel_code, routines
+from consilience.lower import order as order  # enters its routines
 from consilience.lower.chunks import crossing, cut
 from consilience.lower.fusion import KernelStep
 from consilience.lower.kernel_code import combine, index_offset

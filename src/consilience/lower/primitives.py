@@ -32,9 +32,31 @@ class SortedOrder(Op):
     """Positions that put the last axis in ascending order, and two tables of integers as scratch memory."""
 
     def result_type(self, *inputs: Node) -> TupleType:
-        order = inputs[0].tensor_type.with_dtype("int64")
-        line = TensorType("int64", inputs[0].static_shape[-1:])
-        return TupleType((order, line, line))
+        return _with_scratch(inputs[0].tensor_type.with_dtype("int64"), inputs[0])
+
+
+class SortedLines(Op):
+    """The elements of the last axis in ascending order, and two tables of integers as scratch memory."""
+
+    def result_type(self, *inputs: Node) -> TupleType:
+        return _with_scratch(inputs[0].tensor_type, inputs[0])
+
+
+class SelectedElements(Op):
+    """Elements of the last axis at few positions (int64, a vector, from either end) in ascending order, and scratch.
+
+    A position outside the axis makes the function raise OutOfBoundsError.
+    """
+
+    def result_type(self, *inputs: Node) -> TupleType:
+        x, positions = inputs
+        found = x.tensor_type.with_shape((*x.static_shape[:-1], *positions.static_shape))
+        return _with_scratch(found, x)
+
+
+def _with_scratch(result: TensorType, x: Node) -> TupleType:
+    line = TensorType("int64", x.static_shape[-1:])
+    return TupleType((result, line, line))
 
 
 class CholeskyInverse(Op):

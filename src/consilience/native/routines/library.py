@@ -11,13 +11,20 @@ from typing import Any, Final
 from consilience.native import jit
 from consilience.native.jit import Library
 from consilience.native.mathematics import LIBRARY
-from consilience.native.routines.sorting import argsort, ordered_key
+from consilience.native.routines import sorting
 from consilience.native.typed_python import NativeFunction
 from consilience.native.typed_python.translate import translate
 from consilience.native.typed_python.translations import written
 
 PREFIX: Final = "consilience_routine_"
-ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {"argsort": argsort, "ordered_key": ordered_key}
+ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
+    function.name: function
+    for function in (
+        sorting.argsort, sorting.below, sorting.next_key, sorting.places_left_of_floats,
+        sorting.places_left_of_integers, sorting.places_right_of_floats, sorting.places_right_of_integers,
+        sorting.select, sorting.sort_keys,
+    )
+}  # fmt: skip
 
 
 @functools.cache

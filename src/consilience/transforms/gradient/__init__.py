@@ -1,6 +1,6 @@
 """Reverse-mode derivatives: a table of pullbacks, an engine that composes them, what follows from both."""
 
-from consilience.transforms.gradient import call, collective, control, index, linalg, reduce, scalar, scan, shape
+from consilience.transforms.gradient import call, collective, control, index, linalg, order, reduce, scalar, scan, shape
 from consilience.transforms.gradient.derived import (
     connected,
     gradient,
@@ -15,6 +15,6 @@ from consilience.transforms.gradient.table import NO_DERIVATIVE, PULLBACKS, SCAL
 
 __all__ = [
     "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "call", "collective", "connected", "control", "gradient",
-    "hessian", "hessian_vector_product", "index", "jacobian", "linalg", "missing", "pullback", "pushforward", "reduce",
-    "scalar", "scan", "shape", "value_and_gradient",
+    "hessian", "hessian_vector_product", "index", "jacobian", "linalg", "missing", "order", "pullback", "pushforward",
+    "reduce", "scalar", "scan", "shape", "value_and_gradient",
 ]  # fmt: skip
