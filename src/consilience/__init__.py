@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 # Public names by the module they come from. Type checkers and editors read `__init__.pyi`, which
 # `python tools/names.py` writes from this table.
 _NAMES: Final = {
+    "consilience.approximations": "find_MAP find_hessian fit_laplace fit_pathfinder",
     "consilience.backends.modes": "DebugMode Mode NanGuardMode",
     "consilience.backends.request": "In Out",
     "consilience.diagnostics": "summary",

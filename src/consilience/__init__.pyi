@@ -13,6 +13,10 @@ from consilience import raise_op as raise_op
 from consilience import scan as scan
 from consilience import tensor as tensor
 from consilience import xtensor as xtensor
+from consilience.approximations import find_MAP as find_MAP
+from consilience.approximations import find_hessian as find_hessian
+from consilience.approximations import fit_laplace as fit_laplace
+from consilience.approximations import fit_pathfinder as fit_pathfinder
 from consilience.backends.modes import DebugMode as DebugMode
 from consilience.backends.modes import Mode as Mode
 from consilience.backends.modes import NanGuardMode as NanGuardMode

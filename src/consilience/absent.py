@@ -75,7 +75,6 @@ _GROUPS: Final = {
         adamax apply_momentum apply_nesterov_momentum fit momentum nesterov_momentum norm_constraint rmsprop
         sample_approx sgd total_norm_constraint
     """,
-    "optimisation comes later; `pm.sample` is there": "find_MAP find_hessian",
     "example data of PyMC's package are not shipped": "get_data",
     "`pm.Data` is both: its values can be exchanged, and nothing is compiled anew while shapes stay": """
         ConstantData MutableData

@@ -474,12 +474,12 @@ def test_ctrl_c_at_any_early_moment(endless: Callable[..., Run]) -> None:
 
 
 def test_a_stop_among_threads_that_run_ahead_leaves_no_gap() -> None:
-    """At twenty moments: what is kept are the first draws of the sequence, jumps included."""
+    """At twenty moments and more: what is kept are the first draws of the sequence, jumps included."""
     target, start = two_modes(), points(4, 2)
     options, kernel = EarlyChecks(draws=2000, tune=50), NUTS(jumps=2)
     whole = run_chains(target, kernel, start, options, seed=2)
-    lengths = set()
-    for number in range(20):
+    lengths: set[int] = set()
+    for number in range(200):  # a busy machine needs later moments than a quiet one
         running = launch(target, sleepy(number, 0.003, kernel), start, options, seed=2, cores=4)
         running.start(background=True)
         time.sleep(0.003 * number)
@@ -487,6 +487,8 @@ def test_a_stop_among_threads_that_run_ahead_leaves_no_gap() -> None:
         cut = running.wait()
         check_begins(cut, whole)
         lengths.add(cut.draws.shape[1])
+        if number >= 20 and len(lengths) > 3:
+            break
     assert len(lengths) > 3
 
 

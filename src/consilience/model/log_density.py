@@ -223,13 +223,13 @@ class ModelDensity:
 class _Built:
     """What is compiled once per model and data shapes."""
 
-    def __init__(self, model: ModelVariables, slots: list[Node], lengths: Lengths, name: str) -> None:
+    def __init__(self, model: ModelVariables, slots: list[Node], lengths: Lengths, name: str, jacobian: bool) -> None:
         self._compile = find_backend(name)
         self.slots = slots
         self.lengths = lengths
         began = time.perf_counter()
         with without_sources(), collection_paused():
-            terms = terms_of(model)
+            terms = terms_of(model, jacobian)
             _check_closed(terms)
             check_shape_constraints(collect([*terms.all, *terms.deterministics]), lengths)
             (logp,) = simplify([total(terms.all)])
@@ -348,12 +348,13 @@ def kept(cache: dict[object, Any], kind: str, key: object, make: Callable[[], Ma
     return made
 
 
-def model_density(model: ModelVariables, backend: str = "llvm") -> ModelDensity:
+def model_density(model: ModelVariables, backend: str = "llvm", jacobian: bool = True) -> ModelDensity:
     """The model's density for its present data; compiled again only when shapes or the model changed.
 
-    backend  "llvm" (machine code) or "reference" (NumPy, slow)
-    raises   ModelError without free variables; ShapeError, ParameterError and
-             SupportError where the present data do not fit the model
+    backend   "llvm" (machine code) or "reference" (NumPy, slow)
+    jacobian  whether it is the density on the unconstrained scale, or that on the variables' own scales
+    raises    ModelError without free variables; ShapeError, ParameterError and
+              SupportError where the present data do not fit the model
     """
     if not model.free:
         raise ModelError(
@@ -368,13 +369,15 @@ def model_density(model: ModelVariables, backend: str = "llvm") -> ModelDensity:
         )
     slots, values, versions, lengths = slot_values(model)
     shapes = tuple(v.shape for v in values)
-    built = kept(model.cache, "density", (backend, shapes), lambda: _Built(model, slots, lengths, backend))
-    bound = model.cache.get(("bound", backend, shapes, *versions))
+    built = kept(
+        model.cache, "density", (backend, jacobian, shapes), lambda: _Built(model, slots, lengths, backend, jacobian)
+    )
+    bound = model.cache.get(("bound", backend, jacobian, shapes, *versions))
     if bound is None:
         check_data(model, dict(zip(slots, values, strict=True)))
-        for old in [k for k in list(model.cache) if isinstance(k, tuple) and k[0] == "bound"]:
+        for old in [k for k in list(model.cache) if isinstance(k, tuple) and k[0] == "bound" and k[2] is jacobian]:
             model.cache.pop(old, None)
-        bound = model.cache["bound", backend, shapes, *versions] = built.compiled.bind(values)
+        bound = model.cache["bound", backend, jacobian, shapes, *versions] = built.compiled.bind(values)
     return ModelDensity(model, built, bound, values)
 
 

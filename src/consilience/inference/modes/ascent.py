@@ -87,11 +87,11 @@ class Climber:
     slope: Array[f64]
 
 
-def new_climber(target: LogDensity, stop: NDArray[np.int64]) -> Climber:
-    """Fresh scratch memory; `stop` ends ascents early once it is not 0."""
+def new_climber(target: LogDensity, stop: NDArray[np.int64], position: NDArray[np.float64] | None = None) -> Climber:
+    """Fresh scratch memory; `stop` ends ascents early once it is not 0, `position` is that of `open_density`."""
     vectors = Vectors(target.dimension)
     return Climber(
-        density=open_density(target, stop),
+        density=open_density(target, stop, position),
         scaled=new_point(0, np.zeros(target.dimension), vectors),
         lbfgs=new_lbfgs(vectors),
         point=vectors.vector(),

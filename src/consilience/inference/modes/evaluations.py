@@ -130,20 +130,26 @@ class Evaluations:
     """What is asked of a log density, in batches; a context manager that owns its threads.
 
     spent    evaluations of the log density so far, with their gradients
+    position of all coordinates, for the density of some: see `open_density`
     budget   evaluations that may be made; whoever asks for more than `left` has to ask for less
 
     Batches raise Stopped if the stop flag is set, for then some of their rows are missing.
     """
 
     def __init__(
-        self, target: LogDensity, budget: int, threads: int = 1, stop: NDArray[np.int64] | None = None
+        self,
+        target: LogDensity,
+        budget: int,
+        threads: int = 1,
+        stop: NDArray[np.int64] | None = None,
+        position: Floats | None = None,
     ) -> None:
         self.target = target  # records hold addresses only, which are good as long as it is there
         self.dimension = target.dimension
         self.budget = budget
         self.threads = threads
         self._stop = np.zeros(1, np.int64) if stop is None else stop
-        self._climbers = [new_climber(target, self._stop) for _ in range(threads)]
+        self._climbers = [new_climber(target, self._stop, position) for _ in range(threads)]
         self._ascending, self._evaluating, self._lowest = preparing().result()
         # The caller's thread only waits, so that an interrupt reaches it.
         self._pool = ThreadPoolExecutor(threads, "consilience-modes")
@@ -185,7 +191,8 @@ class Evaluations:
     ) -> Ends:
         """Ascents from each row of `starts`, float64[rows, dimension]; see `Ascents`."""
         rows = len(starts)
-        points, logps, decrements = np.array(starts, np.float64), np.full(rows, -np.inf), np.full(rows, np.inf)
+        points = np.array(starts, np.float64, order="C")
+        logps, decrements = np.full(rows, -np.inf), np.full(rows, np.inf)
         batch = Ascents(
             points=points.reshape(-1),
             logps=logps,
