@@ -45,6 +45,6 @@ __all__ = [
     "Cond", "Cumulative", "Det", "DetSign", "Elementwise", "ExpandDims", "Index", "IndexUpdate", "Inverse",
     "InverseQuadratic", "Iota", "Item", "Key", "LengthOf", "LogAbsDet", "MaskPositions", "MatMul", "Reduce",
     "Require", "Reshape", "ScalarFunction", "SearchSorted", "Softmax", "Solve", "SolveTriangular", "Sort", "Squeeze",
-    "StopGradient", "TensorLike", "Transpose", "apply", "as_tensor", "cast", "complex_numbers", "cond", "getitem", "ifelse",
-    "notation", "reduce",
+    "StopGradient", "TensorLike", "Transpose", "apply", "as_tensor", "cast", "complex_numbers", "cond", "getitem",
+    "ifelse", "notation", "reduce",
 ]  # fmt: skip

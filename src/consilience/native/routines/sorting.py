@@ -36,7 +36,9 @@ def insert(words: Array[u64], count: i64) -> i64:
 
 
 @native
-def deal(source: Array[u64], target: Array[u64], count: i64, least: u64, shift: u64, width: u64, places: Array[i64]) -> None:
+def deal(
+    source: Array[u64], target: Array[u64], count: i64, least: u64, shift: u64, width: u64, places: Array[i64]
+) -> None:
     """One pass by the digit of `width` bits, `shift` bits up in the distances from `least`.
 
     places   how often each digit occurs
@@ -69,7 +71,9 @@ def count_digits(words: Array[u64], count: i64, least: u64, shift: u64, width: u
 
 
 @native
-def sort_digits(words: Array[u64], other: Array[u64], count: i64, least: u64, shift: u64, width: u64, bits: u64) -> None:
+def sort_digits(
+    words: Array[u64], other: Array[u64], count: i64, least: u64, shift: u64, width: u64, bits: u64
+) -> None:
     """Sort `words` by `bits` bits of their distances from `least`, `shift` bits up: three digits at most."""
     places = stack(i64, 6144)
     bins = i64(u64(1) << width)
@@ -145,7 +149,7 @@ def insert_positions(order: Array[u64], keys: Array[u64], count: i64) -> i64:
 
 @native
 def argsort(keys: Array[u64], order: Array[u64], other: Array[u64], count: i64) -> None:
-    """The positions of `count` < 2**32 keys in ascending order, ties by position; `other` is memory as large as `order`.
+    """The positions of `count` < 2**32 keys in ascending order, ties by position; `other` is memory for as many.
 
     Words of half a key and half a position are sorted.
     """
@@ -316,7 +320,9 @@ def places_left_of_floats(ordered: Array[f64], count: i64, values: Array[f64], n
 
 
 @native
-def places_right_of_floats(ordered: Array[f64], count: i64, values: Array[f64], number: i64, result: Array[i64]) -> None:
+def places_right_of_floats(
+    ordered: Array[f64], count: i64, values: Array[f64], number: i64, result: Array[i64]
+) -> None:
     """For each of `number` values how many of the ascending `ordered` are not greater than it; NaN comes last.
 
     The values of a block are searched for side by side, which hides the waiting for memory.
@@ -344,7 +350,9 @@ def places_right_of_floats(ordered: Array[f64], count: i64, values: Array[f64], 
 
 
 @native
-def places_left_of_integers(ordered: Array[i64], count: i64, values: Array[i64], number: i64, result: Array[i64]) -> None:
+def places_left_of_integers(
+    ordered: Array[i64], count: i64, values: Array[i64], number: i64, result: Array[i64]
+) -> None:
     """For each of `number` values how many of the ascending `ordered` are less than it.
 
     The values of a block are searched for side by side, which hides the waiting for memory.
@@ -369,7 +377,9 @@ def places_left_of_integers(ordered: Array[i64], count: i64, values: Array[i64],
 
 
 @native
-def places_right_of_integers(ordered: Array[i64], count: i64, values: Array[i64], number: i64, result: Array[i64]) -> None:
+def places_right_of_integers(
+    ordered: Array[i64], count: i64, values: Array[i64], number: i64, result: Array[i64]
+) -> None:
     """For each of `number` values how many of the ascending `ordered` are not greater than it.
 
     The values of a block are searched for side by side, which hides the waiting for memory.

@@ -9,5 +9,6 @@ from consilience.transforms.vectorize.table import BATCHED, NO_BATCHED, missing
 
 __all__ = [
     "BATCHED", "NO_BATCHED", "axis_index", "call", "control", "elementwise", "index", "linalg", "missing", "order",
-    "pmax", "pmean", "pmin", "psum", "reduce", "scan", "shape", "vectorize", "vectorize_function", "vectorize_graph", "vmap",
+    "pmax", "pmean", "pmin", "psum", "reduce", "scan", "shape", "vectorize", "vectorize_function", "vectorize_graph",
+    "vmap",
 ]  # fmt: skip
