@@ -41,9 +41,11 @@ from consilience.ops import (
     Reduce,
     Require,
     Reshape,
+    SearchSorted,
     Softmax,
     Solve,
     SolveTriangular,
+    Sort,
     Squeeze,
     StopGradient,
     Transpose,
@@ -183,6 +185,31 @@ for shape, axis in (((5,), 0), ((1,), 0), ((0,), 0), ((4, 7), 0), ((2, 3, 4), 1)
             ArgSort, f"{shape}{axis}{make is None}", one(ArgSort(axis)), shape, make=make, dtypes=ALL,
             expected=lambda x, a=axis: np.argsort(x, axis=a, kind="stable"),
         )  # fmt: skip
+        case(
+            Sort, f"{shape}{axis}{make is None}", one(Sort(axis)), shape, make=make, dtypes=ALL,
+            expected=lambda x, a=axis: np.sort(x, axis=a, kind="stable"),
+        )  # fmt: skip
+for side in ("left", "right"):
+    for shape, values in (((5,), (3,)), ((0,), (2,)), ((1,), ()), ((40,), (3, 11)), ((7,), (0,)), ((33,), (1, 1))):
+        for make in (None, with_ties):
+            case(
+                SearchSorted, f"{side}{shape}{values}{make is None}",
+                lambda x, v, s=side: Node(SearchSorted(s), Node(Sort(0), x), v), shape, values, make=make, dtypes=ALL,
+                expected=lambda x, v, s=side: np.searchsorted(np.sort(x), v, s),
+            )  # fmt: skip
+    case(
+        SearchSorted, f"{side} of a batch",
+        lambda x, v, s=side: Node(SearchSorted(s, 2), Node(Sort(2), x), v), (2, 3, 9), (2, 3, 4, 5), dtypes=ALL,
+    )  # fmt: skip
+for places in ([0], [-1, 0], [3, 4], [4, 3, 3, 2]):
+    case(
+        Sort, f"few places {places}", lambda x, p=places: Node(Sort(1), x)[:, np.array(p)], (4, 5), make=with_ties,
+        expected=lambda x, p=places: np.sort(x)[:, p], dtypes=ALL,
+    )  # fmt: skip
+    case(
+        Sort, f"few places of many {places}", lambda x, p=places: Node(Sort(0), x)[np.array(p)], (700,),
+        expected=lambda x, p=places: np.sort(x)[p], dtypes=ALL,
+    )  # fmt: skip
 for shape, axis in (
     ((5,), 0),
     ((1,), 0),

@@ -199,7 +199,7 @@ ELSEWHERE = {
     name: reason
     for reason, names in {
         "a class or a type": "Context Function TensorLike TensorType TensorVariable Variable",
-        "a module": "linalg random special",
+        "a module": "extra_ops linalg random special",
         "a number": "e euler_gamma inf nan newaxis pi",
         "the setting of floats: tests/dtypes/test_float_setting.py": "config floatX",
         "compiling and its inputs: tests/backends/test_function.py": "eval function shared key",

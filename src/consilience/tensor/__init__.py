@@ -76,6 +76,7 @@ from consilience.ops.shape import stack as stack
 from consilience.ops.shape import swapaxes as swapaxes
 from consilience.printing import dprint as dprint
 from consilience.tensor import array_functions as array_functions
+from consilience.tensor import extra_ops as extra_ops
 from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
 from consilience.tensor import special as special
@@ -139,7 +140,8 @@ keywords.export(
     " ".join(
         name
         for name, thing in globals().items()
-        if not name.startswith("_") and (not isinstance(thing, _ModuleType) or name in ("linalg", "special"))
+        if not name.startswith("_")
+        and (not isinstance(thing, _ModuleType) or name in ("extra_ops", "linalg", "special"))
     ),
     wrap=True,
 )

@@ -22,7 +22,6 @@ from consilience.ops.order import searchsorted
 from consilience.ops.parameter_check import Asserted
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import arange, as_length, concatenate, full, length_of, reshape
-from consilience.tensor.construction import linspace
 from consilience.tensor.keywords import export
 
 
@@ -64,12 +63,8 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Node:
     fits = apply("logical_not", apply("logical_and", down, up))
     down = Node(Asserted("`digitize` needs `bins` that ascend or descend."), down, fits)
     ascending = apply("where", down, getitem(ends, slice(None, None, -1)), ends)
-    # On descending ends the sides change their roles.
-    if right:
-        below, above = (searchsorted(ascending, node, side) for side in ("left", "right"))
-    else:
-        below, above = (searchsorted(ascending, node, side) for side in ("right", "left"))
-    return apply("where", down, apply("sub", length_of(ends.static_shape[0]), above), below)
+    found = searchsorted(ascending, node, "left" if right else "right")
+    return apply("where", down, apply("sub", length_of(ends.static_shape[0]), found), found)
 
 
 def histogram_bin_edges(
@@ -147,9 +142,11 @@ def _edges(x: Node, bins: Any, range: tuple[TensorLike, TensorLike] | None) -> t
     )
     flat = apply("eq", low, high)
     low, high = apply("where", flat, low - 0.5, low), apply("where", flat, high + 0.5, high)
-    edges = linspace(low, high, apply("add", given, 1))
-    assert isinstance(edges, Node)
-    return edges, True
+    places = arange(apply("add", given, 1))
+    step = apply("true_div", apply("sub", high, low), cast(given, own.dtype))
+    # The maximum has the product rounded before it is added, as NumPy does: elements may lie on an end.
+    distances = apply("maximum", apply("mul", cast(places, own.dtype), step), 0.0)
+    return apply("where", apply("eq", places, given), high, apply("add", distances, low)), True
 
 
 def _stand_in(x: Node, kind: str) -> Node:

@@ -6,7 +6,7 @@ In: tensors and positions. Out: expressions of `sort` and `argsort`. NaN comes l
 from __future__ import annotations
 
 from consilience.errors import DtypeError, OutOfBoundsError, ShapeError
-from consilience.ir import Dim, Node
+from consilience.ir import Node
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe
 from consilience.ir.types import FLOATS, INTEGERS
@@ -15,8 +15,9 @@ from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_
 from consilience.ops.index import flatnonzero, getitem, index_set
 from consilience.ops.order import argsort, sort
 from consilience.ops.reduce import cumulative
-from consilience.ops.shape import broadcast_to, concatenate, full, length_of, reshape
+from consilience.ops.shape import arange, broadcast_to, concatenate, expand_dims, full, length_of, reshape
 from consilience.tensor.keywords import export
+from consilience.tensor.loops import scan
 
 
 def partition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: int | None = -1) -> Node:
@@ -83,7 +84,7 @@ def unique(
     return_inverse   also the places in the result that make up the tensor again, in its shape
     return_counts    also how often each occurs
     axis             compare the parts along an axis in place of elements, in the order of their elements; a vector of
-                     places then makes up the axis again. The other axes need static lengths
+                     places then makes up the axis again
     """
     node = as_tensor(ar)
     if axis is None:
@@ -126,15 +127,18 @@ def _neighbours_differ(ordered: Node) -> Node:
 
 def _lexicographic(node: Node, axis: int) -> Node:
     """Positions that put the parts along an axis in the order of their first elements, then of their second ones, …"""
-    lengths: list[Dim] = [n for i, n in enumerate(node.static_shape) if i != axis]
-    size = dims.product(tuple(lengths))
-    if not isinstance(size, int):
-        raise ShapeError(f"`unique` along axis {axis} needs static lengths of the other axes, got {describe(node)}.")
-    parts = reshape(node.transpose(axis, *(i for i in range(node.ndim) if i != axis)), (node.static_shape[axis], size))
-    order = argsort(full((node.static_shape[axis],), 0))
-    for k in reversed(range(size)):
-        order = getitem(order, argsort(getitem(getitem(parts, (slice(None), k)), order)))
-    return order
+    others = [i for i in range(node.ndim) if i != axis]
+    size = dims.product(tuple(node.static_shape[i] for i in others))
+    columns = reshape(node.transpose(*others, axis), (size, node.static_shape[axis]))
+    # Sorting keeps the order of what is equal, so the last elements sort first.
+    found: Node = scan(
+        lambda column, order: getitem(order, argsort(getitem(column, order))),
+        sequences=[getitem(columns, slice(None, None, -1))],
+        outputs_info=[arange(length_of(node.static_shape[axis]))],
+        return_updates=False,
+    )
+    start = expand_dims(arange(length_of(node.static_shape[axis])), 0)
+    return getitem(concatenate([start, found]), -1)
 
 
 def _parts_differ(ordered: Node, axis: int) -> Node:
@@ -154,7 +158,7 @@ def permute_row_elements(x: TensorLike, y: TensorLike, inverse: bool = False) ->
     rows, orders = as_tensor(x), as_tensor(y)
     if orders.dtype not in INTEGERS or not rows.ndim or not orders.ndim:
         raise DtypeError(f"rows and integer positions were needed, got {describe(rows)} and {describe(orders)}.")
-    lead, _ = broadcast_shape([getitem(rows, (..., 0)), getitem(orders, (..., 0))])
+    lead, _ = broadcast_shape([rows.sum(-1), orders.sum(-1)])
     length = rows.static_shape[-1]
     orders = broadcast_to(orders, (*lead, length))
     return take_along_axis(broadcast_to(rows, (*lead, length)), argsort(orders) if inverse else orders, -1)

@@ -134,7 +134,7 @@ def _with_copies(node: Node, axis: int, before: Dim, after: Dim, mode: str, *, o
     read = take(node, apply("minimum", apply("where", back, mirrored, within), last), axis)
     if not odd:
         return read
-    first, end = (getitem(node, (*[slice(None)] * axis, slice(*ends))) for ends in ((None, 1), (-1, None)))
+    first, end = (expand_dims(getitem(node, (*[slice(None)] * axis, i)), axis) for i in (0, -1))
     aligned = tuple(range(1, node.ndim - axis))
     back = expand_dims(back, aligned)
     # Each full turn adds twice the way from the first to the last element.

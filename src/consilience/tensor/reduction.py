@@ -8,8 +8,10 @@ import functools
 from consilience.errors import ShapeError
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
+from consilience.ir.types import COMPLEXES
 from consilience.ops.arrangement import diagonal, one_axis
-from consilience.ops.elementwise import TensorLike, apply, as_tensor
+from consilience.ops.complex_numbers import conj, real
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.index import getitem
 from consilience.ops.linalg import matmul
 from consilience.ops.reduce import softmax as normalised
@@ -85,6 +87,8 @@ def cov(
 ) -> Node:
     """Covariances of variables, one per row of m and y (per column unless `rowvar`): shape (variables, variables).
 
+    They are computed and given in float64.
+
     bias, ddof           the sum of products is divided by (observations - ddof); ddof None is 0 with `bias`, else 1
     fweights, aweights   how often each observation counts, and how much: vectors >= 0
     """
@@ -93,6 +97,7 @@ def cov(
         raise ShapeError(f"`cov` needs vectors or matrices, got {', '.join(map(describe, variables))}.")
     rows = [v if v.ndim == 2 and rowvar else transpose(v) if v.ndim == 2 else expand_dims(v, 0) for v in variables]
     node = concatenate(rows, 0)
+    node = cast(node, "complex128" if node.dtype in COMPLEXES else "float64")
     less = (0 if bias else 1) if ddof is None else ddof
     shares = [_shares(node, w) for w in (fweights, aweights) if w is not None]
     if not shares:
@@ -108,7 +113,7 @@ def cov(
         if aweights is not None:
             taken = apply("mul", less, apply("true_div", sum(apply("mul", weights, shares[-1])), total))
         count = apply("sub", total, taken)
-    result = apply("true_div", matmul(deviation, transpose(weighted)), apply("maximum", count, 0))
+    result = apply("true_div", matmul(deviation, conj(transpose(weighted))), apply("maximum", count, 0))
     return result if result.static_shape != (1, 1) else getitem(result, (0, 0))
 
 
@@ -125,8 +130,10 @@ def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True) ->
     covariance = cov(x, y, rowvar)
     if not covariance.ndim:
         return apply("true_div", covariance, covariance)
-    scale = apply("sqrt", diagonal(covariance))
+    scale = apply("sqrt", real(diagonal(covariance)))
     result = apply("true_div", apply("true_div", covariance, expand_dims(scale, 1)), scale)
+    if result.dtype in COMPLEXES:
+        return result
     return apply("minimum", apply("maximum", result, -1.0), 1.0)
 
 
