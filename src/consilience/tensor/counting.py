@@ -143,9 +143,10 @@ def _edges(x: Node, bins: Any, range: tuple[TensorLike, TensorLike] | None) -> t
     flat = apply("eq", low, high)
     low, high = apply("where", flat, low - 0.5, low), apply("where", flat, high + 0.5, high)
     places = arange(apply("add", given, 1))
-    step = apply("true_div", apply("sub", high, low), cast(given, own.dtype))
-    # The maximum has the product rounded before it is added, as NumPy does: elements may lie on an end.
-    distances = apply("maximum", apply("mul", cast(places, own.dtype), step), 0.0)
+    whole = apply("sub", high, low)
+    # What enters a maximum or minimum is rounded by itself, as in NumPy: elements may lie on an end.
+    step = apply("maximum", apply("true_div", whole, cast(given, own.dtype)), 0.0)
+    distances = apply("minimum", apply("mul", cast(places, own.dtype), step), whole)
     return apply("where", apply("eq", places, given), high, apply("add", distances, low)), True
 
 

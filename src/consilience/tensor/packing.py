@@ -48,7 +48,8 @@ def unpack(packed_input: TensorLike, packed_shapes: Sequence[Any], keep_axes: Ax
     (axis,) = rest
     shapes = [as_shape(shape) for shape in packed_shapes]
     lengths = [product(shape) for shape in shapes]
-    parts = split(node, [n if isinstance(n, int) else length_of(n) for n in lengths], axis=axis)
+    sizes: Any = [n if isinstance(n, int) else length_of(n) for n in lengths]
+    parts = split(node, sizes, axis=axis)
     return [
         reshape(part, (*node.static_shape[:axis], *shape, *node.static_shape[axis + 1 :]))
         for part, shape in zip(parts, shapes, strict=True)

@@ -6,11 +6,11 @@ In: a tensor and numbers of elements. Out: joined or gathered parts, axis by axi
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from consilience.errors import ShapeError
-from consilience.ir import Dim, Node
+from consilience.ir import Dim, Node, constant_value
 from consilience.ir.side_tables import describe
 from consilience.ir.types import FLOATS, INTEGERS
 from consilience.ops import reductions
@@ -54,11 +54,13 @@ def pad(
         raise ValueError(f"mode must be one of {', '.join(_MODES)}; got {mode!r}.")
     if reflect_type not in ("even", "odd"):
         raise ValueError(f"reflect_type must be 'even' or 'odd', got {reflect_type!r}.")
+    if mode in _STATISTICS and stat_length is not None and any(n < 1 for n in _known(stat_length)):
+        raise ValueError(f"stat_length must be >= 1, got {stat_length}.")
+    if any(n < 0 for n in _known(pad_width)):
+        raise ValueError(f"pad_width must be >= 0, got {pad_width}.")
     widths, constants, ends = (_per_axis(v, node.ndim) for v in (pad_width, constant_values, end_values))
     lengths = None if stat_length is None else _per_axis(stat_length, node.ndim)
     for axis, (before, after) in enumerate(tuple(map(as_length, pair)) for pair in widths):
-        if any(isinstance(n, int) and n < 0 for n in (before, after)):
-            raise ValueError(f"numbers of added elements are >= 0, got {before} and {after} for axis {axis}.")
         if (before, after) == (0, 0):
             continue
         if node.static_shape[axis] == 0 and mode not in ("constant", "empty"):
@@ -71,9 +73,15 @@ def pad(
             own = None if lengths is None else lengths[axis]
             node = _joined(node, axis, (before, after), functools.partial(_statistic, kind=mode, lengths=own))
         else:
-            values = [0, 0] if mode == "empty" else constants[axis]
+            values: Sequence[TensorLike] = (0, 0) if mode == "empty" else constants[axis]
             node = _joined(node, axis, (before, after), functools.partial(_constant, values=values))
     return node
+
+
+def _known(value: Any) -> list[int]:
+    """The numbers of a constant."""
+    array = constant_value(as_tensor(value))
+    return [] if array is None else array.ravel().tolist()
 
 
 def _per_axis(value: Any, rank: int) -> list[list[Node]]:
@@ -88,7 +96,7 @@ def _joined(node: Node, axis: int, widths: tuple[Dim, Dim], part: Callable[[Node
     return concatenate([before, node, after], axis)
 
 
-def _constant(node: Node, axis: int, end: int, width: Dim, values: list[TensorLike]) -> Node:
+def _constant(node: Node, axis: int, end: int, width: Dim, values: Sequence[TensorLike]) -> Node:
     return full((*node.static_shape[:axis], width, *node.static_shape[axis + 1 :]), values[end], node.dtype)
 
 
@@ -104,9 +112,6 @@ def _statistic(node: Node, axis: int, end: int, width: Dim, kind: str, lengths: 
     """A statistic of the elements at an end, as often as asked; integers are rounded."""
     part = node
     if lengths is not None:
-        count = as_length(lengths[end])
-        if isinstance(count, int) and count < 1:
-            raise ValueError(f"stat_length must be >= 1, got {count}.")
         length = length_of(node.static_shape[axis])
         chosen = apply("minimum", lengths[end], length)
         bounds = slice(apply("sub", length, chosen), None) if end else slice(None, chosen)

@@ -30,11 +30,16 @@ Place = Callable[[Node, Node], Node]
 
 def _between(alpha: float, beta: float) -> Place:
     """The place (from 0) of a probability among n elements, by the two parameters of Hyndman and Fan."""
-    return lambda n, q: apply("sub", n * q + (alpha + q * (1 - alpha - beta)), 1)
+    return lambda n, q: _share(n, q) + (alpha + q * (1 - alpha - beta)) - 1.0
+
+
+def _share(n: Node, q: Node) -> Node:
+    """n q >= 0. What enters a maximum is rounded by itself: whether it is whole decides between methods."""
+    return apply("maximum", n * q, 0.0)
 
 
 def _linear(n: Node, q: Node) -> Node:
-    return (n - 1.0) * q
+    return _share(n - 1.0, q)
 
 
 def _whole(place: Node, odd_only: bool) -> Node:
@@ -48,15 +53,15 @@ def _whole(place: Node, odd_only: bool) -> Node:
 
 # A whole place, at which the element is the quantile.
 _WHOLE: Final[dict[str, Place]] = {
-    "inverted_cdf": lambda n, q: _whole(n * q - 1.0, False),
-    "closest_observation": lambda n, q: _whole(n * q - 1.5, True),
+    "inverted_cdf": lambda n, q: _whole(_share(n, q) - 1.0, False),
+    "closest_observation": lambda n, q: _whole(_share(n, q) - 1.5, True),
     "lower": lambda n, q: apply("floor", _linear(n, q)),
     "higher": lambda n, q: apply("ceil", _linear(n, q)),
     "nearest": lambda n, q: apply("round", _linear(n, q)),
 }
 # A place between two elements, whose distances weigh them but for two methods.
 _BETWEEN: Final[dict[str, Place]] = {
-    "averaged_inverted_cdf": lambda n, q: n * q - 1.0,
+    "averaged_inverted_cdf": lambda n, q: _share(n, q) - 1.0,
     "interpolated_inverted_cdf": _between(0, 1),
     "hazen": _between(0.5, 0.5),
     "weibull": _between(0, 0),
@@ -130,7 +135,10 @@ def quantile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "lin
 
 def percentile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "linear", keepdims: bool = False) -> Node:
     """`quantile` at probabilities in percent, from 0 to 100."""
-    share = q / 100 if isinstance(q, int | float) else apply("true_div", q, 100)
+    if isinstance(q, int | float):
+        return quantile(a, q / 100, axis, method, keepdims)
+    known = constant_value(as_tensor(q))
+    share = apply("true_div", q, 100) if known is None else known / 100
     return quantile(a, share, axis, method, keepdims)
 
 
