@@ -11,6 +11,7 @@ from consilience import math as math
 from consilience import printing as printing
 from consilience import raise_op as raise_op
 from consilience import scan as scan
+from consilience import sparse as sparse
 from consilience import tensor as tensor
 from consilience import xtensor as xtensor
 from consilience.approximations import find_MAP as find_MAP

@@ -47,6 +47,23 @@ class TestCustomDerivatives:
         share = 1 / (1 + np.exp(-0.4))
         assert pt.function([x], slope, mode=backend)(0.4) == pytest.approx(share * (1 - share))
 
+    def test_batches_keep_the_derivative(self, backend: str) -> None:
+        """That by what is shared is summed over the batch; second derivatives and batches of batches follow."""
+
+        @pt.custom_vjp
+        def f(x: Node, y: Node) -> Node:
+            return x * y
+
+        f.defvjp(lambda x, y: (f(x, y), (x, y)), lambda kept, g: (g * kept[1] * 10, g * kept[0] * kept[0]))
+        x, y = pt.matrix("x"), pt.scalar("y")
+        z = pt.vmap(pt.vmap(f, in_axes=(0, None)), in_axes=(0, None))(x, y)
+        at = np.array([[1.0, 2.0], [3.0, 4.0]])
+        by_x, by_y = pt.grad(z.sum(), [x, y])
+        twice = pt.grad(by_y, x)
+        found = pt.function([x, y], [z, by_x, by_y, twice], mode=backend)(at, 3.0)
+        for ours, wanted in zip(found, [at * 3, np.full((2, 2), 30.0), 30.0, 2 * at], strict=True):
+            np.testing.assert_allclose(ours, wanted)
+
     def test_wrong_derivatives_are_used_as_given(self, backend: str) -> None:
         """Nothing looks behind them."""
 

@@ -1,4 +1,4 @@
-"""What orders mean in NumPy: arrays in, arrays out."""
+"""Order in NumPy: sorting, places in what is ordered, selection; rows of the table of meanings."""
 
 from __future__ import annotations
 
@@ -7,28 +7,44 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from consilience.backends.meanings import means
+from consilience.backends.shapes import Lengths
 from consilience.errors import OutOfBoundsError
+from consilience.ir import Node
+from consilience.ir.side_tables import describe
+from consilience.lower.primitives import SelectedElements
+from consilience.ops import ArgSort, SearchSorted, Sort
 
 Array: TypeAlias = npt.NDArray[Any]
 
 
-def places(side: Any, batch: int, vectors: Array, values: Array) -> Array:
-    """Where values go into vectors, whose first `batch` axes are common."""
+@means(Sort)
+def _sort(node: Node, lengths: Lengths, x: Array) -> Array:
+    assert isinstance(node.op, Sort)
+    return np.sort(x, axis=node.op.axis, kind="stable")
+
+
+@means(ArgSort)
+def _argsort(node: Node, lengths: Lengths, x: Array) -> Array:
+    assert isinstance(node.op, ArgSort)
+    return np.argsort(x, axis=node.op.axis, kind="stable")
+
+
+@means(SearchSorted)
+def _search_sorted(node: Node, lengths: Lengths, vectors: Array, values: Array) -> Array:
+    """The first axes of both, as many as the batch has, are common."""
+    op = node.op
+    assert isinstance(op, SearchSorted)
+    side: Any = op.side
     result = np.empty(values.shape, "int64")
-    for place in np.ndindex(values.shape[:batch]):
+    for place in np.ndindex(values.shape[: op.batch]):
         result[place] = np.searchsorted(vectors[place], values[place], side)
     return result
 
 
-def with_scratch(result: Array, x: Array) -> list[Array]:
-    """A result, and memory that routines work in."""
-    scratch = np.zeros(x.shape[-1:], "int64")
-    return [result, scratch, scratch]
-
-
-def selected(x: Array, positions: Array) -> Array:
-    """Elements of the last axis in ascending order, at positions."""
+@means(SelectedElements)
+def _selected_elements(node: Node, lengths: Lengths, x: Array, positions: Array) -> Array:
     length = x.shape[-1]
     if not ((-length <= positions) & (positions < length)).all():
-        raise OutOfBoundsError(f"positions {positions} in an axis of length {length}.")
+        raise OutOfBoundsError(f"positions {positions} in an axis of length {length}: {describe(node)}.")
     return np.sort(x, -1, kind="stable")[..., positions]

@@ -14,15 +14,21 @@ import numpy as np
 from consilience.errors import ShapeError, VerificationError
 from consilience.ir import FLOATS, UNSIGNED, Node, constant, constant_value, rebuild, topological, with_regions
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
+from consilience.lower.least_squares import expand_least_squares
+from consilience.lower.matrix_equations import expand_banded, expand_riccati, expand_sylvester
+from consilience.lower.matrix_functions import expand_derivative, expand_matrix_function
 from consilience.lower.primitives import (
     CholeskyInverse,
     LUFactor,
     LUPivotSign,
     LUSolve,
     SelectedElements,
-    SortedLines,
-    SortedOrder,
+    SmallSolve,
+    SparseCholeskyWithMemory,
+    SparsePullbackWithMemory,
 )
+from consilience.lower.structured import expand_block_diagonal, expand_diagonal, expand_kronecker
+from consilience.native.routines import SMALL
 from consilience.ops import (
     AlteredGradient,
     ArgSort,
@@ -52,8 +58,11 @@ from consilience.ops import (
     cast,
 )
 from consilience.ops.call import FunctionCall
+from consilience.ops.factorisations import LeastSquares, PseudoInverse
 from consilience.ops.index import FULL, At, Gather, SliceIndex, index_set
 from consilience.ops.linalg import diagonal
+from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSylvester
+from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.reduce import reduce
 from consilience.ops.scalar import LARGE_SQUARE
@@ -68,6 +77,8 @@ from consilience.ops.shape import (
     squeeze,
     transpose,
 )
+from consilience.ops.sparse.factorisation import SparseCholesky, SparseCholeskyPullback
+from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 from consilience.transforms.complex_pairs import without_complex
 
 # A product with at most this many columns becomes a sum of scaled columns inside the loop over rows.
@@ -286,6 +297,9 @@ def _solve(node: Node) -> Node:
         factor = Node(Cholesky(), a)
         half = Node(SolveTriangular(lower=True, transposed=False), factor, b)
         return Node(SolveTriangular(lower=True, transposed=True), factor, half)
+    rows = a.static_shape[-1]
+    if a.ndim > 2 and isinstance(rows, int) and rows <= SMALL:
+        return Node(SmallSolve(), a, b)
     packed, pivots = _lu(a)
     return Node(LUSolve(), packed, pivots, b)
 
@@ -435,6 +449,18 @@ NODES: dict[type, Callable[[Node], Node]] = {
     MatMul: _matmul,
     Softmax: _softmax,
     MaskPositions: _mask_positions,
+    PseudoInverse: expand_least_squares,
+    LeastSquares: expand_least_squares,
+    SolveSylvester: expand_sylvester,
+    SolveBanded: expand_banded,
+    SolveRiccati: expand_riccati,
+    MatrixFunction: expand_matrix_function,
+    DiagonalMatrix: expand_diagonal,
+    Kronecker: expand_kronecker,
+    BlockDiagonal: expand_block_diagonal,
+    MatrixFunctionDerivative: expand_derivative,
+    SparseCholesky: lambda node: Node(Item(0), Node(SparseCholeskyWithMemory(), *node.inputs)),
+    SparseCholeskyPullback: lambda node: Node(Item(0), Node(SparsePullbackWithMemory(), *node.inputs)),
 }
 
 
@@ -475,15 +501,14 @@ def _in_words(node: Node) -> Node:
 def _selected(node: Node, op: Index) -> Node:
     """Few places of a sorted last axis are found without sorting."""
     source, *arrays = node.inputs
-    lines = source.inputs[0] if isinstance(source.op, Item) else None
     *lead, last = op.specification
-    if lines is None or not isinstance(lines.op, SortedLines) or any(entry != FULL for entry in lead):
+    if not isinstance(source.op, Sort) or source.op.axis != source.ndim - 1 or any(entry != FULL for entry in lead):
         return node
     if isinstance(last, At):
         positions = constant([last.position], "int64")
-        return squeeze(Node(Item(0), Node(SelectedElements(), lines.inputs[0], positions)), -1)
+        return squeeze(Node(SelectedElements(), source.inputs[0], positions), -1)
     if isinstance(last, Gather) and arrays[0].ndim <= 1 and arrays[0].tensor_type.size in range(1, FEW_PLACES + 1):
-        found = Node(Item(0), Node(SelectedElements(), lines.inputs[0], reshape(arrays[0], (-1,))))
+        found = Node(SelectedElements(), source.inputs[0], reshape(arrays[0], (-1,)))
         return reshape(found, node.static_shape)
     return node
 
@@ -503,9 +528,10 @@ def _step(node: Node) -> Node:
         return result if result.static_shape == node.static_shape else broadcast_to(result, node.static_shape)
     if isinstance(op, ArgSort | Sort):
         last = node.ndim - 1
+        if op.axis == last:
+            return node
         turn = (*(a for a in range(node.ndim) if a != op.axis), op.axis)
-        lines = SortedOrder() if isinstance(op, ArgSort) else SortedLines()
-        result = Node(Item(0), Node(lines, transpose(node.inputs[0], turn)))
+        result = Node(type(op)(last), transpose(node.inputs[0], turn))
         return transpose(result, tuple(last if a == op.axis else a - (a > op.axis) for a in range(node.ndim)))
     if isinstance(op, SearchSorted):
         return _in_words(node)

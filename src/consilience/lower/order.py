@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 from consilience.errors import MissingRuleError, Status
 from consilience.ir import FLOATS, UNSIGNED, Node
-from consilience.lower.primitives import SelectedElements, SortedLines, SortedOrder
-from consilience.lower.routines import Argument, routine
+from consilience.lower.fortran import Argument
+from consilience.lower.primitives import SelectedElements
+from consilience.lower.routines import routine
 from consilience.lower.scalar_code import MEMORY, from_memory, register_type, to_memory
 from consilience.native.loops import Builder, Value, f64, i64
-from consilience.ops import SearchSorted
+from consilience.ops import ArgSort, SearchSorted, Sort
 
 SIGN = -(1 << 63)
 
@@ -54,8 +55,15 @@ def _write_keys(b: Builder, dtype: str, x: Argument, start: Value, keys: Value) 
         b.store(_key(b, dtype, _element(b, dtype, x, b.add(start, i))), b.offset(keys, i, i64))
 
 
-@routine(SortedOrder)
-def _sorted_order(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+def _two_lines(node: Node) -> list[tuple[str, int]]:
+    """Memory for the keys of a line, and for what sorting them needs."""
+    length = node.inputs[0].static_shape[-1]
+    assert isinstance(length, int)
+    return [("int64", length)] * 2
+
+
+@routine(ArgSort, _two_lines)
+def _argsort(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
     (x,), (order, keys, other) = sources, targets
     *lines, length = x.view.shape
     if length >= 1 << 32:
@@ -68,8 +76,8 @@ def _sorted_order(b: Builder, node: Node, sources: Sequence[Argument], targets: 
         b.call("consilience_routine_argsort", None, keys.pointer, own, other.pointer, count)
 
 
-@routine(SortedLines)
-def _sorted_lines(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+@routine(Sort, _two_lines)
+def _sort(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
     (x,), (result, keys, other) = sources, targets
     *lines, length = x.view.shape
     dtype, count = node.inputs[0].dtype, b.const(i64, length)
@@ -92,7 +100,7 @@ def _sorted_lines(b: Builder, node: Node, sources: Sequence[Argument], targets: 
                     b.set(zeros, b.add(b.get(zeros), b.const(i64, 1)))
 
 
-@routine(SelectedElements)
+@routine(SelectedElements, _two_lines)
 def _selected_elements(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
     (x, positions), (result, keys, other) = sources, targets
     *lines, length = x.view.shape

@@ -28,35 +28,39 @@ class LUSolve(Op):
         return inputs[2].tensor_type
 
 
-class SortedOrder(Op):
-    """Positions that put the last axis in ascending order, and two tables of integers as scratch memory."""
+class SmallSolve(Op):
+    """y with A y = b for matrices of few rows and matrices b. A zero pivot fails."""
 
-    def result_type(self, *inputs: Node) -> TupleType:
-        return _with_scratch(inputs[0].tensor_type.with_dtype("int64"), inputs[0])
-
-
-class SortedLines(Op):
-    """The elements of the last axis in ascending order, and two tables of integers as scratch memory."""
-
-    def result_type(self, *inputs: Node) -> TupleType:
-        return _with_scratch(inputs[0].tensor_type, inputs[0])
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[1].tensor_type
 
 
 class SelectedElements(Op):
-    """Elements of the last axis at few positions (int64, a vector, from either end) in ascending order, and scratch.
+    """Elements of the last axis at few positions (int64, a vector, from either end) in ascending order.
 
     A position outside the axis makes the function raise OutOfBoundsError.
     """
 
-    def result_type(self, *inputs: Node) -> TupleType:
+    def result_type(self, *inputs: Node) -> TensorType:
         x, positions = inputs
-        found = x.tensor_type.with_shape((*x.static_shape[:-1], *positions.static_shape))
-        return _with_scratch(found, x)
+        return x.tensor_type.with_shape((*x.static_shape[:-1], *positions.static_shape))
 
 
-def _with_scratch(result: TensorType, x: Node) -> TupleType:
-    line = TensorType("int64", x.static_shape[-1:])
-    return TupleType((result, line, line))
+class SparseCholeskyWithMemory(Op):
+    """What `SparseCholesky` gives, and a column as scratch memory."""
+
+    def result_type(self, *inputs: Node) -> TupleType:
+        count = inputs[2].static_shape[0] - 1
+        return TupleType((inputs[0].tensor_type, TensorType("float64", (count,))))
+
+
+class SparsePullbackWithMemory(Op):
+    """What `SparseCholeskyPullback` gives, a copy of a cotangent, and a column as scratch memory."""
+
+    def result_type(self, *inputs: Node) -> TupleType:
+        count = inputs[3].static_shape[0] - 1
+        of = inputs[0].tensor_type
+        return TupleType((of, of.with_shape(of.shape[-1:]), TensorType("float64", (count,))))
 
 
 class CholeskyInverse(Op):

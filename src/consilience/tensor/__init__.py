@@ -79,6 +79,9 @@ from consilience.tensor import array_functions as array_functions
 from consilience.tensor import extra_ops as extra_ops
 from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
+from consilience.tensor import nlinalg as nlinalg
+from consilience.tensor import optimize as optimize
+from consilience.tensor import slinalg as slinalg
 from consilience.tensor import special as special
 from consilience.tensor.arrangement import *
 from consilience.tensor.branches import *
@@ -93,6 +96,7 @@ from consilience.tensor.einstein import *
 from consilience.tensor.elementwise import *
 from consilience.tensor.formulas import *
 from consilience.tensor.functions import *
+from consilience.tensor.gamma_functions import *
 from consilience.tensor.inputs import *
 from consilience.tensor.linalg import cholesky as cholesky
 from consilience.tensor.linalg import det as det
@@ -141,7 +145,7 @@ keywords.export(
         name
         for name, thing in globals().items()
         if not name.startswith("_")
-        and (not isinstance(thing, _ModuleType) or name in ("extra_ops", "linalg", "special"))
+        and (not isinstance(thing, _ModuleType) or name.endswith(("extra_ops", "linalg", "optimize", "special")))
     ),
     wrap=True,
 )

@@ -12,19 +12,72 @@ from consilience.native import jit
 from consilience.native.jit import Library
 from consilience.native.mathematics import LIBRARY
 from consilience.native.routines import sorting
+from consilience.native.routines.matrices import (
+    all_finite,
+    column_numbers,
+    count_from_zero,
+    eigenvectors,
+    identity,
+    join_complex,
+    mirror_lower,
+    orient_factors,
+    orient_rows,
+    permutation,
+    split_complex,
+    transpose,
+    triangle_finite,
+    unpack_ldl,
+    upper_rows,
+)
+from consilience.native.routines.roots import distance_from_identity, root_of_block
+from consilience.native.routines.rotations import small_eigen
+from consilience.native.routines.small_systems import small_cholesky, small_solve
+from consilience.native.routines.sparse_cholesky import (
+    sparse_cholesky,
+    sparse_cholesky_pullback,
+    sparse_lower_solve,
+    sparse_upper_solve,
+)
 from consilience.native.typed_python import NativeFunction
 from consilience.native.typed_python.translate import translate
 from consilience.native.typed_python.translations import written
 
 PREFIX: Final = "consilience_routine_"
 ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
-    function.name: function
-    for function in (
-        sorting.argsort, sorting.below, sorting.next_key, sorting.places_left_of_floats,
-        sorting.places_left_of_integers, sorting.places_right_of_floats, sorting.places_right_of_integers,
-        sorting.select, sorting.sort_keys,
-    )
-}  # fmt: skip
+    "all_finite": all_finite,
+    "column_numbers": column_numbers,
+    "count_from_zero": count_from_zero,
+    "distance_from_identity": distance_from_identity,
+    "eigenvectors": eigenvectors,
+    "identity": identity,
+    "join_complex": join_complex,
+    "mirror_lower": mirror_lower,
+    "orient_factors": orient_factors,
+    "orient_rows": orient_rows,
+    "permutation": permutation,
+    "root_of_block": root_of_block,
+    "split_complex": split_complex,
+    "transpose": transpose,
+    "triangle_finite": triangle_finite,
+    "unpack_ldl": unpack_ldl,
+    "upper_rows": upper_rows,
+    "small_cholesky": small_cholesky,
+    "small_eigen": small_eigen,
+    "small_solve": small_solve,
+    "sparse_cholesky": sparse_cholesky,
+    "sparse_cholesky_pullback": sparse_cholesky_pullback,
+    "sparse_lower_solve": sparse_lower_solve,
+    "sparse_upper_solve": sparse_upper_solve,
+    "argsort": sorting.argsort,
+    "below": sorting.below,
+    "next_key": sorting.next_key,
+    "places_left_of_floats": sorting.places_left_of_floats,
+    "places_left_of_integers": sorting.places_left_of_integers,
+    "places_right_of_floats": sorting.places_right_of_floats,
+    "places_right_of_integers": sorting.places_right_of_integers,
+    "select": sorting.select,
+    "sort_keys": sorting.sort_keys,
+}
 
 
 @functools.cache
