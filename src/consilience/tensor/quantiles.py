@@ -7,7 +7,7 @@ between two of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -102,7 +102,7 @@ def quantile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "lin
         raise ValueError(f"method must be one of {', '.join([*_BETWEEN, *_WHOLE])}; got {method!r}.")
     x, levels = as_tensor(a), _levels(q)
     rows, axes = _rows(x if x.dtype in FLOATS or method in _WHOLE else cast(x, "float64"), axis, "quantile")
-    weak = isinstance(q, int | float)
+    weak = type(q) in (int, float)
     flat = reshape(cast(levels, "float64"), (-1,))
     length = length_of(rows.static_shape[-1])
     count = cast(length, "float64")
@@ -135,8 +135,9 @@ def quantile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "lin
 
 def percentile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "linear", keepdims: bool = False) -> Node:
     """`quantile` at probabilities in percent, from 0 to 100."""
-    if isinstance(q, int | float):
-        return quantile(a, q / 100, axis, method, keepdims)
+    number: Any = q
+    if type(number) in (int, float):
+        return quantile(a, number / 100, axis, method, keepdims)
     known = constant_value(as_tensor(q))
     share = apply("true_div", q, 100) if known is None else known / 100
     return quantile(a, share, axis, method, keepdims)
