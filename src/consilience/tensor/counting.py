@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Node
+from consilience.ir import dimension as dims
 from consilience.ir.settings import config
 from consilience.ir.side_tables import describe
 from consilience.ir.types import COMPLEXES, FLOATS, INTEGERS
@@ -41,7 +42,7 @@ def bincount(
         raise ShapeError(f"a vector of integers >= 0 was needed, got {describe(node)}.")
     node = cast(node, "int64")
     least = apply("sub", 0 if minlength is None else minlength, 1)
-    greatest = reduce("max", concatenate([reshape(least, (1,)), node]))
+    greatest = apply("maximum", reduce("max", _or_one(node, -1)), least)
     # A negative integer leads behind the end, where an index is refused.
     length = as_length(apply("add", greatest, 1))
     places = apply("where", apply("lt", node, 0), length_of(length), node)
@@ -133,7 +134,7 @@ def _edges(x: Node, bins: Any, range: tuple[TensorLike, TensorLike] | None) -> t
     own = x if x.dtype in FLOATS else cast(x, "float64")
     if range is None:
         # No elements lie in [0, 1], as NumPy has it.
-        low, high = (reduce(kind, concatenate([own, _stand_in(own, kind)])) for kind in ("min", "max"))
+        low, high = (reduce(kind, _or_one(own, end)) for kind, end in (("min", 0), ("max", 1)))
     else:
         low, high = (cast(end, own.dtype) for end in map(as_tensor, range))
     fits = apply("logical_and", apply("le", low, high), apply("isfinite", apply("sub", high, low)))
@@ -150,10 +151,10 @@ def _edges(x: Node, bins: Any, range: tuple[TensorLike, TensorLike] | None) -> t
     return apply("where", apply("eq", places, given), high, apply("add", distances, low)), True
 
 
-def _stand_in(x: Node, kind: str) -> Node:
-    """Of an empty vector the least and greatest element that it is taken to have; nothing of other vectors."""
-    empty = as_length(apply("where", apply("eq", length_of(x.static_shape[0]), 0), 1, 0))
-    return full((empty,), 0 if kind == "min" else 1, x.dtype)
+def _or_one(x: Node, stand_in: TensorLike) -> Node:
+    """A vector itself, or where it is empty one of one element."""
+    missing = dims.maximum(1 - x.static_shape[0], 0)
+    return x if missing == 0 else concatenate([x, full((missing,), stand_in, x.dtype)])
 
 
 def _equal_interval(x: Node, edges: Node) -> tuple[Node, Node]:
