@@ -501,8 +501,10 @@ def _in_words(node: Node) -> Node:
 def _selected(node: Node, op: Index) -> Node:
     """Few places of a sorted last axis are found without sorting."""
     source, *arrays = node.inputs
+    if not isinstance(source.op, Sort) or source.op.axis != source.ndim - 1:
+        return node
     *lead, last = op.specification
-    if not isinstance(source.op, Sort) or source.op.axis != source.ndim - 1 or any(entry != FULL for entry in lead):
+    if any(entry != FULL for entry in lead):
         return node
     if isinstance(last, At):
         positions = constant([last.position], "int64")
