@@ -57,7 +57,7 @@ def topk_and_argtopk(x: TensorLike, kth: int, axis: int = -1) -> tuple[Node, Nod
     if not kth or (isinstance(length, int) and abs(kth) > length):
         raise ShapeError(f"kth must be from 1 to {length}, or negative for the least; got {kth} for {describe(node)}.")
     order = argsort(node, place, descending=kth > 0)
-    chosen = getitem(order, (*[slice(None)] * place, slice(None, abs(kth))))
+    chosen = getitem(order, (*[slice(None)] * place, arange(abs(kth))))
     return take_along_axis(node, chosen, place), chosen
 
 

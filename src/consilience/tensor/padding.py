@@ -9,6 +9,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from consilience.errors import ShapeError
 from consilience.ir import Dim, Node, constant_value
 from consilience.ir.side_tables import describe
@@ -54,12 +56,9 @@ def pad(
         raise ValueError(f"mode must be one of {', '.join(_MODES)}; got {mode!r}.")
     if reflect_type not in ("even", "odd"):
         raise ValueError(f"reflect_type must be 'even' or 'odd', got {reflect_type!r}.")
-    if mode in _STATISTICS and stat_length is not None and any(n < 1 for n in _known(stat_length)):
-        raise ValueError(f"stat_length must be >= 1, got {stat_length}.")
-    if any(n < 0 for n in _known(pad_width)):
-        raise ValueError(f"pad_width must be >= 0, got {pad_width}.")
-    widths, constants, ends = (_per_axis(v, node.ndim) for v in (pad_width, constant_values, end_values))
-    lengths = None if stat_length is None else _per_axis(stat_length, node.ndim)
+    widths = _per_axis(pad_width, node.ndim, "pad_width", 0)
+    constants, ends = (_per_axis(v, node.ndim) for v in (constant_values, end_values))
+    lengths = None if stat_length is None else _per_axis(stat_length, node.ndim, "stat_length", 1)
     for axis, (before, after) in enumerate(tuple(map(as_length, pair)) for pair in widths):
         if (before, after) == (0, 0):
             continue
@@ -78,16 +77,17 @@ def pad(
     return node
 
 
-def _known(value: Any) -> list[int]:
-    """The numbers of a constant."""
-    array = constant_value(as_tensor(value))
-    return [] if array is None else array.ravel().tolist()
-
-
-def _per_axis(value: Any, rank: int) -> list[list[Node]]:
-    """A pair per axis."""
-    pairs = broadcast_to(as_tensor(value), (rank, 2))
-    return [[getitem(pairs, (axis, end)) for end in (0, 1)] for axis in range(rank)]
+def _per_axis(value: Any, rank: int, name: str = "", least: int | None = None) -> list[list[Any]]:
+    """A pair per axis: of numbers where they are known, else of tensors. Known ones below `least` are refused."""
+    node = as_tensor(value)
+    known = constant_value(node)
+    if known is None:
+        pairs = broadcast_to(node, (rank, 2))
+        return [[getitem(pairs, (axis, end)) for end in (0, 1)] for axis in range(rank)]
+    if least is not None and (known < least).any():
+        raise ValueError(f"{name} must be >= {least}, got {known.tolist()}.")
+    result: list[list[Any]] = np.broadcast_to(known, (rank, 2)).tolist()
+    return result
 
 
 def _joined(node: Node, axis: int, widths: tuple[Dim, Dim], part: Callable[[Node, int, int, Dim], Node]) -> Node:
@@ -100,7 +100,7 @@ def _constant(node: Node, axis: int, end: int, width: Dim, values: Sequence[Tens
     return full((*node.static_shape[:axis], width, *node.static_shape[axis + 1 :]), values[end], node.dtype)
 
 
-def _ramp(node: Node, axis: int, end: int, width: Dim, ends: list[Node]) -> Node:
+def _ramp(node: Node, axis: int, end: int, width: Dim, ends: list[Any]) -> Node:
     """Evenly spaced numbers from the end value to the element at the end, without that element."""
     edge = getitem(node, (*[slice(None)] * axis, -1 if end else 0))
     numbers = linspace(ends[end], edge, length_of(width), endpoint=False, dtype=node.dtype, axis=axis)
@@ -108,7 +108,7 @@ def _ramp(node: Node, axis: int, end: int, width: Dim, ends: list[Node]) -> Node
     return getitem(numbers, (*[slice(None)] * axis, slice(None, None, -1 if end else 1)))
 
 
-def _statistic(node: Node, axis: int, end: int, width: Dim, kind: str, lengths: list[Node] | None) -> Node:
+def _statistic(node: Node, axis: int, end: int, width: Dim, kind: str, lengths: list[Any] | None) -> Node:
     """A statistic of the elements at an end, as often as asked; integers are rounded."""
     part = node
     if lengths is not None:
