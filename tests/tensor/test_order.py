@@ -22,7 +22,7 @@ EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
 DTYPES = (
     "float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool"
 )  # fmt: skip
-LENGTHS = (1, 2, 24, 25, 200, 2999, 3000, 5000)
+LENGTHS = (1, 2, 12, 13, 64, 65, 2999, 3000, 5000)
 
 
 def orders(length: int, rng: np.random.Generator) -> dict[str, Array]:
@@ -84,7 +84,7 @@ def descending_keys(array: Array) -> tuple[Array, ...]:
 @EXAMPLES
 def test_few_places_of_a_sorted_axis_are_selected(data: st.DataObject) -> None:
     """What is found without sorting is what sorting puts there."""
-    length = data.draw(st.sampled_from((1, 5, 24, 40, 3100)))
+    length = data.draw(st.sampled_from((1, 5, 12, 13, 40, 65, 3100)))
     array = data.draw(st.sampled_from(list(orders(length, np.random.default_rng(length)).values())))
     places = data.draw(st.lists(st.integers(-length, length - 1), min_size=1, max_size=4))
     x = pt.vector("x", shape=(length,))

@@ -10,7 +10,8 @@ from consilience.native.mathematics import isnan
 from consilience.native.typed_python import Array, f64, i64, native, stack, u64
 
 DIGITS = 3  # of one round: what they leave is put right by insertion, or by another round where it is much
-FEW = 24  # numbers that are sorted by insertion
+FEW = 12  # numbers that are sorted by insertion
+COMPARED = 64  # so many are compared with each other, side by side
 SMALL = 3000  # fewer numbers are sorted by digits of 8 bits, more by 11
 MOVES_PER_NUMBER = 4  # more insertions than that cost more than another round
 LOW_HALF = 0xFFFFFFFF
@@ -33,6 +34,18 @@ def insert(words: Array[u64], count: i64) -> i64:
             if count > FEW and moves > MOVES_PER_NUMBER * count:
                 break
     return moves
+
+
+@native
+def rank(words: Array[u64], count: i64, place: i64) -> i64:
+    """Where the word at `place` goes when all are sorted: behind smaller ones, and behind equal ones before it."""
+    word = u64(words[place])
+    found = 0
+    for k in range(place):
+        found += 1 if words[k] <= word else 0
+    for k in range(place + 1, count):
+        found += 1 if words[k] < word else 0
+    return found
 
 
 @native
@@ -105,6 +118,12 @@ def sort_keys(keys: Array[u64], other: Array[u64], count: i64) -> None:
     if count <= FEW:
         insert(keys, count)
         return
+    if count <= COMPARED:
+        for k in range(count):
+            other[rank(keys, count, k)] = keys[k]
+        for k in range(count):
+            keys[k] = other[k]
+        return
     least = u64(keys[0])
     greatest = least
     for k in range(count):
@@ -158,6 +177,10 @@ def argsort(keys: Array[u64], order: Array[u64], other: Array[u64], count: i64) 
             order[k] = u64(k)
             other[k] = u64(keys[k])
         insert_positions(order, other, count)
+        return
+    if count <= COMPARED:
+        for k in range(count):
+            order[rank(keys, count, k)] = u64(k)
         return
     least = u64(keys[0])
     greatest = least
