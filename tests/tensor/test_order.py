@@ -223,6 +223,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "pack, rank": (lambda: pt.pack(M, V, keep_axes=(0, -1)), ShapeError, "tensor 1"),
     "unpack": (lambda: pt.unpack(M, [(2,), (1,)]), ShapeError, "one axis"),
     "einsum, letter": (lambda: pt.einsum("ij,jk", M, M), ShapeError, "'j'"),
+    "einsum, repeated": (lambda: pt.einsum("ii", M), ShapeError, "'i' stands for lengths 2 and 3"),
+    "einsum, repeated, in the call": (lambda: pt.einsum("ii", pt.matrix("m")).eval({"m": M}), ShapeError, "letter 'i'"),
     "einsum, number": (lambda: pt.einsum("ij,jk", M), ShapeError, "for 2 tensors"),
 }
 

@@ -14,8 +14,10 @@ from collections.abc import Sequence
 from consilience.errors import ShapeError
 from consilience.ir import Dim, Node
 from consilience.ir.dimension import product
+from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ops.arrangement import diagonal
+from consilience.ops.assertion import Require
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
 from consilience.ops.linalg import matmul
 from consilience.ops.reductions import sum
@@ -79,9 +81,20 @@ def _without_repeats(word: str, node: Node) -> tuple[str, Node]:
     for letter in [letter for letter in dict.fromkeys(word) if word.count(letter) > 1]:
         while word.count(letter) > 1:
             first, second = [i for i, other in enumerate(word) if other == letter][:2]
+            node = _of_equal_lengths(node, letter, first, second)
             node = diagonal(node, 0, first, second)
             word = "".join(c for i, c in enumerate(word) if i not in (first, second)) + letter
     return word, node
+
+
+def _of_equal_lengths(node: Node, letter: str, first: int, second: int) -> Node:
+    """The tensor, whose axes of one letter must have one length."""
+    lengths = node.static_shape[first], node.static_shape[second]
+    if lengths[0] == lengths[1]:
+        return node
+    if all(isinstance(n, int) for n in lengths):
+        raise ShapeError(f"the letter {letter!r} stands for lengths {lengths[0]} and {lengths[1]} of {describe(node)}.")
+    return Node(Require((ShapeConstraint(*lengths, f"axes of the letter {letter!r} have equal lengths"),)), node)
 
 
 def _fitted(subscripts: str, pairs: list[tuple[str, Node]]) -> list[tuple[str, Node]]:
