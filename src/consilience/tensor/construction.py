@@ -268,7 +268,7 @@ class _Grid:
             raise ValueError(
                 "`mgrid` and `ogrid` of tensors need slices `start:stop:step` with a stop and a real step."
             )
-        axes = [arange(*(x if y is None else y for x, y in ((0, s.start), (0, s.stop), (1, s.step)))) for s in listed]
+        axes = [arange(0 if s.start is None else s.start, s.stop, 1 if s.step is None else s.step) for s in listed]
         return axes[0] if isinstance(slices, slice) else meshgrid(*axes, indexing="ij", sparse=self._sparse)
 
 
