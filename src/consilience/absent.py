@@ -45,7 +45,7 @@ _GROUPS: Final = {
     "this is in `pm.gradient`": "Lop Rop pullback pushforward",
     "`function(mode=…)` takes the names of modes": "get_mode",
     "this is in `pm.printing`": "pp pprint",
-    "this is a function of `pt` or `pt.linalg`, no method": "choose compress nonzero_values norm",
+    "this is a function of `pt.linalg`, no method": "norm",
     # Models.
     "`pm.Wishart` and `pm.LKJCholeskyCov` are there": "WishartBartlett",
     "`pm.distributions` has the base classes": "Continuous Discrete Distribution",

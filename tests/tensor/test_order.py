@@ -213,6 +213,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "one-hot, negative": (lambda: pt.to_one_hot(np.array([0, -1]), 3).eval(), OutOfBoundsError, "index"),
     "one-hot, floats": (lambda: pt.to_one_hot(V, 5), DtypeError, "integers"),
     "rows, floats": (lambda: pt.permute_row_elements(M, V), DtypeError, "integer"),
+    "choose, negative": (lambda: pt.choose(np.array([0, -1]), [[1, 2], [3, 4]]).eval(), OutOfBoundsError, "index"),
+    "choose, floats": (lambda: pt.choose([0.5], [[1], [2]]), DtypeError, "integers"),
     "unravel": (lambda: pt.unravel_index(np.array([12]), (3, 4))[0].eval(), AssertionError, "outside"),
     "ravel": (lambda: pt.ravel_multi_index(([3], [0]), (3, 4)).eval(), AssertionError, "outside"),
     "pad, mode": (lambda: pt.pad(V, 1, "mirror"), ValueError, "mirror"),

@@ -8,6 +8,7 @@ from typing import Any
 
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Dim, Dimension, Node
+from consilience.ir.arithmetic import means
 from consilience.ir.dimension import maximum, minimum, multiply, product
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
@@ -216,19 +217,26 @@ def roll(x: TensorLike, shift: int | Sequence[int], axis: int | Sequence[int] | 
     return node
 
 
+@means("choose")
 def choose(a: TensorLike, choices: Any, mode: str = "raise") -> Node:
     """For each element of a the element of the choice of that number; all broadcast. `mode` as in `take`."""
     options = list(choices if isinstance(choices, list | tuple) else as_tensor(choices))
     number, *rest = shape.broadcast_arrays(a, *options)
     if mode not in ("raise", "clip", "wrap"):
         raise ValueError(f"mode must be 'raise', 'clip' or 'wrap', got {mode!r}.")
+    if number.dtype not in ("bool", *INTEGERS):
+        raise DtypeError(f"`choose` needs numbers of choices, integers, got {describe(number)}.")
+    number = cast(number, "int64")
     if mode == "clip":
         number = apply("minimum", apply("maximum", number, 0), len(rest) - 1)
     elif mode == "wrap":
         number = apply("mod", number, len(rest))
+    else:  # NumPy counts none from the end; behind the end an index is refused
+        number = apply("where", apply("lt", number, 0), len(rest), number)
     return getitem(take_along_axis(stack(rest), expand_dims(number, 0), 0), 0)
 
 
+@means("compress")
 def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> Node:
     """The parts along `axis` (of the flattened tensor for None) where a vector is true."""
     node, mask = flatten(x) if axis is None else as_tensor(x), as_tensor(condition)
@@ -245,6 +253,7 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[Node, ...] | No
     return stack(positions) if return_matrix else positions
 
 
+@means("nonzero_values")
 def nonzero_values(a: TensorLike) -> Node:
     """The elements that are not zero, in row-major order."""
     node = flatten(a)
