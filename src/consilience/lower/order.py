@@ -131,11 +131,12 @@ def _search_sorted(b: Builder, node: Node, sources: Sequence[Argument], targets:
     assert isinstance(op, SearchSorted)
     (vectors, values), (result,) = sources, targets
     memory = MEMORY[node.inputs[0].dtype]
-    name = f"consilience_routine_places_{op.side}_of_{'floats' if memory is f64 else 'integers'}"
+    name = f"consilience_routine_places_of_{'floats' if memory is f64 else 'integers'}"
+    right = b.const(i64, int(op.side == "right"))
     length, number = vectors.view.shape[-1], math.prod(values.view.shape[op.batch :])
     count, each = b.const(i64, length), b.const(i64, number)
     with b.for_(0, math.prod(values.view.shape[: op.batch])) as line:
         own, start = b.mul(line, count), b.mul(line, each)
         ordered = b.offset(vectors.pointer, own, memory)
         wanted, found = b.offset(values.pointer, start, memory), b.offset(result.pointer, start, i64)
-        b.call(name, None, ordered, count, wanted, each, found)
+        b.call(name, None, ordered, count, wanted, each, right, found)

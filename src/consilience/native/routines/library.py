@@ -71,10 +71,8 @@ ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
     "argsort": sorting.argsort,
     "below": sorting.below,
     "next_key": sorting.next_key,
-    "places_left_of_floats": sorting.places_left_of_floats,
-    "places_left_of_integers": sorting.places_left_of_integers,
-    "places_right_of_floats": sorting.places_right_of_floats,
-    "places_right_of_integers": sorting.places_right_of_integers,
+    "places_of_floats": sorting.places_of_floats,
+    "places_of_integers": sorting.places_of_integers,
     "select": sorting.select,
     "sort_keys": sorting.sort_keys,
 }

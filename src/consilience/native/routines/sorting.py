@@ -315,10 +315,12 @@ def numbers_of(ordered: Array[f64], count: i64) -> i64:
 
 
 @native
-def places_left_of_floats(ordered: Array[f64], count: i64, values: Array[f64], number: i64, result: Array[i64]) -> None:
-    """For each of `number` values how many of the ascending `ordered` are less than it; NaN comes last.
+def places_of_floats(
+    ordered: Array[f64], count: i64, values: Array[f64], number: i64, right: i64, result: Array[i64]
+) -> None:
+    """How many of the ascending `ordered` are less than each of `number` values, or with `right` = 1 not greater.
 
-    The values of a block are searched for side by side, which hides the waiting for memory.
+    NaN comes last. The values of a block are searched for side by side, which hides the waiting for memory.
     """
     begin = 0
     while begin < number:
@@ -326,101 +328,43 @@ def places_left_of_floats(ordered: Array[f64], count: i64, values: Array[f64], n
         for k in range(begin, end):
             result[k] = 0
         rest = count
-        while rest > 1:
-            half = rest >> 1
-            for k in range(begin, end):
-                start = result[k]
-                result[k] = start + (half if ordered[start + half - 1] < values[k] else 0)
+        while rest > 0:
+            half = (rest + 1) >> 1
+            if right > 0:
+                for k in range(begin, end):
+                    start = result[k]
+                    result[k] = start + (half if ordered[start + half - 1] <= values[k] else 0)
+            else:
+                for k in range(begin, end):
+                    start = result[k]
+                    result[k] = start + (half if ordered[start + half - 1] < values[k] else 0)
             rest -= half
-        if rest == 1:
-            for k in range(begin, end):
-                start = result[k]
-                result[k] = start + (1 if ordered[start] < values[k] else 0)
         for k in range(begin, end):
             if isnan(values[k]):
-                result[k] = numbers_of(ordered, count)
+                result[k] = count if right > 0 else numbers_of(ordered, count)
         begin = end
 
 
 @native
-def places_right_of_floats(
-    ordered: Array[f64], count: i64, values: Array[f64], number: i64, result: Array[i64]
+def places_of_integers(
+    ordered: Array[i64], count: i64, values: Array[i64], number: i64, right: i64, result: Array[i64]
 ) -> None:
-    """For each of `number` values how many of the ascending `ordered` are not greater than it; NaN comes last.
-
-    The values of a block are searched for side by side, which hides the waiting for memory.
-    """
+    """`places_of_floats` for integers."""
     begin = 0
     while begin < number:
         end = min(begin + BLOCK, number)
         for k in range(begin, end):
             result[k] = 0
         rest = count
-        while rest > 1:
-            half = rest >> 1
-            for k in range(begin, end):
-                start = result[k]
-                result[k] = start + (half if ordered[start + half - 1] <= values[k] else 0)
+        while rest > 0:
+            half = (rest + 1) >> 1
+            if right > 0:
+                for k in range(begin, end):
+                    start = result[k]
+                    result[k] = start + (half if ordered[start + half - 1] <= values[k] else 0)
+            else:
+                for k in range(begin, end):
+                    start = result[k]
+                    result[k] = start + (half if ordered[start + half - 1] < values[k] else 0)
             rest -= half
-        if rest == 1:
-            for k in range(begin, end):
-                start = result[k]
-                result[k] = start + (1 if ordered[start] <= values[k] else 0)
-        for k in range(begin, end):
-            if isnan(values[k]):
-                result[k] = count
-        begin = end
-
-
-@native
-def places_left_of_integers(
-    ordered: Array[i64], count: i64, values: Array[i64], number: i64, result: Array[i64]
-) -> None:
-    """For each of `number` values how many of the ascending `ordered` are less than it.
-
-    The values of a block are searched for side by side, which hides the waiting for memory.
-    """
-    begin = 0
-    while begin < number:
-        end = min(begin + BLOCK, number)
-        for k in range(begin, end):
-            result[k] = 0
-        rest = count
-        while rest > 1:
-            half = rest >> 1
-            for k in range(begin, end):
-                start = result[k]
-                result[k] = start + (half if ordered[start + half - 1] < values[k] else 0)
-            rest -= half
-        if rest == 1:
-            for k in range(begin, end):
-                start = result[k]
-                result[k] = start + (1 if ordered[start] < values[k] else 0)
-        begin = end
-
-
-@native
-def places_right_of_integers(
-    ordered: Array[i64], count: i64, values: Array[i64], number: i64, result: Array[i64]
-) -> None:
-    """For each of `number` values how many of the ascending `ordered` are not greater than it.
-
-    The values of a block are searched for side by side, which hides the waiting for memory.
-    """
-    begin = 0
-    while begin < number:
-        end = min(begin + BLOCK, number)
-        for k in range(begin, end):
-            result[k] = 0
-        rest = count
-        while rest > 1:
-            half = rest >> 1
-            for k in range(begin, end):
-                start = result[k]
-                result[k] = start + (half if ordered[start + half - 1] <= values[k] else 0)
-            rest -= half
-        if rest == 1:
-            for k in range(begin, end):
-                start = result[k]
-                result[k] = start + (1 if ordered[start] <= values[k] else 0)
         begin = end
