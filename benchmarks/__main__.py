@@ -20,6 +20,7 @@ NAMES = [
     "threads",
     "memory",
     "vectormath",
+    "order",
     "structure",
     "linear_algebra",
     "monitor",

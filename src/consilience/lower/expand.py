@@ -17,12 +17,12 @@ from consilience.ir.side_tables import describe, is_carrying, pass_on, without_s
 from consilience.lower.least_squares import expand_least_squares
 from consilience.lower.matrix_equations import expand_banded, expand_riccati, expand_sylvester
 from consilience.lower.matrix_functions import expand_derivative, expand_matrix_function
+from consilience.lower.places import expand_order
 from consilience.lower.primitives import (
     CholeskyInverse,
     LUFactor,
     LUPivotSign,
     LUSolve,
-    SelectedElements,
     SmallSolve,
     SparseCholeskyWithMemory,
     SparsePullbackWithMemory,
@@ -59,7 +59,7 @@ from consilience.ops import (
 )
 from consilience.ops.call import FunctionCall
 from consilience.ops.factorisations import LeastSquares, PseudoInverse
-from consilience.ops.index import FULL, At, Gather, SliceIndex, index_set
+from consilience.ops.index import At, SliceIndex, index_set
 from consilience.ops.linalg import diagonal
 from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSylvester
 from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
@@ -84,8 +84,6 @@ from consilience.transforms.complex_pairs import without_complex
 # A product with at most this many columns becomes a sum of scaled columns inside the loop over rows.
 FEW_COLUMNS = 32
 MANY_OPERANDS = 64
-# So many places of a sorted axis are found one by one, more by sorting.
-FEW_PLACES = 4
 GROUP = 32
 
 Expansion = Callable[..., Node]
@@ -486,35 +484,6 @@ def _in_wider(node: Node) -> Node | None:
     return cast(result, node.dtype) if result.dtype == wide else result
 
 
-def _in_words(node: Node) -> Node:
-    """Places in vectors of float64 or int64."""
-    dtype = node.inputs[0].dtype
-    if dtype in ("float64", "int64"):
-        return node
-    if dtype == "uint64":  # the upper half becomes the negative numbers, which come first
-        operands = [cast(apply("bitwise_xor", x, constant(1 << 63, "uint64")), "int64") for x in node.inputs]
-    else:
-        operands = [cast(x, "float64" if dtype in FLOATS else "int64") for x in node.inputs]
-    return Node(node.op, *operands)
-
-
-def _selected(node: Node, op: Index) -> Node:
-    """Few places of a sorted last axis are found without sorting."""
-    source, *arrays = node.inputs
-    if not isinstance(source.op, Sort) or source.op.axis != source.ndim - 1:
-        return node
-    *lead, last = op.specification
-    if any(entry != FULL for entry in lead):
-        return node
-    if isinstance(last, At):
-        positions = constant([last.position], "int64")
-        return squeeze(Node(SelectedElements(), source.inputs[0], positions), -1)
-    if isinstance(last, Gather) and arrays[0].ndim <= 1 and arrays[0].tensor_type.size in range(1, FEW_PLACES + 1):
-        found = Node(SelectedElements(), source.inputs[0], reshape(arrays[0], (-1,)))
-        return reshape(found, node.static_shape)
-    return node
-
-
 def _step(node: Node) -> Node:
     """One expansion of one node, or the node itself."""
     op = node.op
@@ -528,17 +497,8 @@ def _step(node: Node) -> Node:
             return node
         result = rule(*node.inputs)
         return result if result.static_shape == node.static_shape else broadcast_to(result, node.static_shape)
-    if isinstance(op, ArgSort | Sort):
-        last = node.ndim - 1
-        if op.axis == last:
-            return node
-        turn = (*(a for a in range(node.ndim) if a != op.axis), op.axis)
-        result = Node(type(op)(last), transpose(node.inputs[0], turn))
-        return transpose(result, tuple(last if a == op.axis else a - (a > op.axis) for a in range(node.ndim)))
-    if isinstance(op, SearchSorted):
-        return _in_words(node)
-    if isinstance(op, Index):
-        return _selected(node, op)
+    if isinstance(op, ArgSort | Index | SearchSorted | Sort):
+        return expand_order(node)
     if isinstance(op, AlteredGradient | Assume | Require | StopGradient):
         return node.inputs[0]
     if isinstance(op, ParameterCheck | Asserted):

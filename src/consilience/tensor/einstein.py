@@ -24,6 +24,9 @@ from consilience.ops.reductions import sum
 from consilience.ops.shape import expand_dims, reshape, squeeze, transpose
 from consilience.tensor.keywords import export
 
+UNKNOWN = 32  # stands for a length that is known in the call, when products are compared
+FEW = 5  # so many tensors are multiplied in the best order of all
+
 
 def einsum(subscripts: str, *operands: TensorLike, optimize: object = None) -> Node:
     """Sums of products of tensors whose axes bear letters: axes of one letter run together.
@@ -114,10 +117,6 @@ def _fitted(subscripts: str, pairs: list[tuple[str, Node]]) -> list[tuple[str, N
         ones = [i for i, c in enumerate(word) if node.static_shape[i] == 1 and lengths[c] != 1]
         fitted.append(("".join(c for i, c in enumerate(word) if i not in ones), squeeze(node, ones) if ones else node))
     return fitted
-
-
-UNKNOWN = 32  # stands for a length that is known in the call, when products are compared
-FEW = 5  # so many tensors are multiplied in the best order of all
 
 
 def _next_pair(pairs: list[tuple[str, Node]], result: set[str]) -> tuple[int, int]:
