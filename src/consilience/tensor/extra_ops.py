@@ -24,4 +24,6 @@ from consilience.tensor.counting import to_one_hot as to_one_hot
 from consilience.tensor.ordering import unique as unique
 from consilience.tensor.reduction import diff as diff
 
-_keywords.export(globals(), " ".join(name for name in globals() if not name.startswith("_")), wrap=True)
+_names = [name for name in globals() if not name.startswith("_")]
+globals().update({name: _keywords.accept(globals()[name]) for name in _names})
+_keywords.export(globals(), " ".join(_names))
