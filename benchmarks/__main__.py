@@ -20,6 +20,8 @@ NAMES = [
     "threads",
     "memory",
     "vectormath",
+    "order",
+    "signal",
     "structure",
     "linear_algebra",
     "monitor",

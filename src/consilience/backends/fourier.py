@@ -32,51 +32,54 @@ def _transform(x: Array, inverse: bool) -> Array:
 
 
 @means(FourierTransform)
-def _fourier(node: Node, inputs: list[Array], lengths: Lengths) -> Array:
+def _fourier(node: Node, lengths: Lengths, *inputs: Array) -> Array:
     assert isinstance(node.op, FourierTransform)
     return _transform(inputs[0], node.op.inverse)
 
 
 @means(SmoothFourier)
-def _smooth(node: Node, inputs: list[Array], lengths: Lengths) -> Array:
+def _smooth(node: Node, lengths: Lengths, *inputs: Array) -> Array:
     assert isinstance(node.op, SmoothFourier)
     return _transform(inputs[0], node.op.inverse)
 
 
 @means(RealFourier)
-def _real(node: Node, inputs: list[Array], lengths: Lengths) -> Array:
+def _real(node: Node, lengths: Lengths, *inputs: Array) -> Array:
     if not inputs[0].size:
         return np.zeros((*inputs[0].shape[:-1], inputs[0].shape[-1] // 2 + 1, 2))
     return _pairs(np.fft.rfft(inputs[0]))
 
 
 @means(InverseRealFourier)
-def _inverse_real(node: Node, inputs: list[Array], lengths: Lengths) -> Array:
-    shape = static_shape(node, lengths)
+def _inverse_real(node: Node, lengths: Lengths, *inputs: Array) -> Array:
+    shape = static_shape(node.static_shape, lengths)
     if 0 in shape:
         return np.zeros(shape)
-    return np.fft.irfft(_complex(inputs[0]), shape[-1], norm="forward")
+    found: Array = np.fft.irfft(_complex(inputs[0]), shape[-1], norm="forward")
+    return found
 
 
 @means(UnpackReal)
-def _unpack(node: Node, inputs: list[Array], lengths: Lengths) -> Array:
+def _unpack(node: Node, lengths: Lengths, *inputs: Array) -> Array:
     numbers = _transform(inputs[0], True) / inputs[0].shape[-2]
     return _pairs(np.fft.rfft(numbers.reshape(*numbers.shape[:-2], -1)))
 
 
 @means(PackReal)
-def _pack(node: Node, inputs: list[Array], lengths: Lengths) -> Array:
+def _pack(node: Node, lengths: Lengths, *inputs: Array) -> Array:
     *batch, count, _ = inputs[0].shape
     numbers = np.fft.irfft(_complex(inputs[0]), 2 * (count - 1), norm="forward")
-    return _transform(numbers.reshape(*batch, count - 1, 2), False) / (count - 1)
+    found: Array = _transform(numbers.reshape(*batch, count - 1, 2), False) / (count - 1)
+    return found
 
 
 @means(Products)
 @means(Correlate)
-def _correlate(node: Node, inputs: list[Array], lengths: Lengths) -> Array:
+def _correlate(node: Node, lengths: Lengths, *inputs: Array) -> Array:
     x, h = inputs
-    shape = static_shape(node, lengths)
+    shape = static_shape(node.static_shape, lengths)
     if 0 in h.shape or 0 in shape:
         return np.zeros(shape)
     windows = np.lib.stride_tricks.sliding_window_view(x, h.shape[-2:], (-2, -1))
-    return np.einsum("...ijkl,...kl->...ij", windows, h)
+    found: Array = np.einsum("...ijkl,...kl->...ij", windows, h)
+    return found

@@ -23,13 +23,13 @@ from consilience.lower.fourier import (
 from consilience.lower.least_squares import expand_least_squares
 from consilience.lower.matrix_equations import expand_banded, expand_riccati, expand_sylvester
 from consilience.lower.matrix_functions import expand_derivative, expand_matrix_function
+from consilience.lower.places import expand_order
 from consilience.lower.primitives import (
     CholeskyInverse,
     LUFactor,
     LUPivotSign,
     LUSolve,
     SmallSolve,
-    SortedOrder,
     SparseCholeskyWithMemory,
     SparsePullbackWithMemory,
 )
@@ -54,9 +54,11 @@ from consilience.ops import (
     MatMul,
     Reduce,
     Require,
+    SearchSorted,
     Softmax,
     Solve,
     SolveTriangular,
+    Sort,
     StopGradient,
     apply,
     cast,
@@ -507,11 +509,8 @@ def _step(node: Node) -> Node:
             return node
         result = rule(*node.inputs)
         return result if result.static_shape == node.static_shape else broadcast_to(result, node.static_shape)
-    if isinstance(op, ArgSort):
-        last = node.ndim - 1
-        turn = (*(a for a in range(node.ndim) if a != op.axis), op.axis)
-        order = Node(Item(0), Node(SortedOrder(), transpose(node.inputs[0], turn)))
-        return transpose(order, tuple(last if a == op.axis else a - (a > op.axis) for a in range(node.ndim)))
+    if isinstance(op, ArgSort | Index | SearchSorted | Sort):
+        return expand_order(node)
     if isinstance(op, AlteredGradient | Assume | Require | StopGradient):
         return node.inputs[0]
     if isinstance(op, ParameterCheck | Asserted):

@@ -27,7 +27,7 @@ DEAR = 40
 
 
 class SmoothFourier(Op):
-    """`FourierTransform` of a length without prime factors above 13; the second input are powers, as `_powers` gives."""
+    """`FourierTransform` of a length without prime factors above 13; the second input are `_powers`."""
 
     inverse: bool
 

@@ -30,5 +30,5 @@ class Correlate(Op):
         x, h = inputs
         batch = zip(x.static_shape[:-2], h.static_shape[:-2], strict=True)
         equal = (ShapeConstraint(a, b, "batches have one shape") for a, b in batch if not (a is b or a == b))
-        room = at_least_zero(n - m for n, m in zip(x.static_shape[-2:], h.static_shape[-2:], strict=True))
-        return (*equal, *room, *at_least_zero(m - 1 for m in h.static_shape[-2:]))
+        room = at_least_zero(tuple(n - m for n, m in zip(x.static_shape[-2:], h.static_shape[-2:], strict=True)))
+        return (*equal, *room, *at_least_zero(tuple(m - 1 for m in h.static_shape[-2:])))

@@ -248,6 +248,7 @@ def unpack_real(z: Array[f64], y: Array[f64], w: Array[f64], count: i64, half: i
             di = 0.5 * (a[low + 1] + a[high + 1])
             b[2 * k] = sr + (di * w[2 * k] + dr * w[2 * k + 1])
             b[2 * k + 1] = si + (di * w[2 * k + 1] - dr * w[2 * k])
+        b[2 * half + 1] = 0.0
 
 
 @native

@@ -9,6 +9,7 @@ from consilience.transforms.gradient import (
     index,
     linalg,
     matrix_equations,
+    order,
     reduce,
     scalar,
     scan,
@@ -32,6 +33,6 @@ from consilience.transforms.gradient.table import NO_DERIVATIVE, PULLBACKS, SCAL
 __all__ = [
     "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "call", "collective", "connected", "control", "factorisations",
     "fourier", "gradient", "hessian", "hessian_vector_product", "index", "jacobian", "linalg", "matrix_equations",
-    "missing", "pullback", "pushforward", "reduce", "scalar", "scan", "shape", "sparse", "special_functions",
+    "missing", "order", "pullback", "pushforward", "reduce", "scalar", "scan", "shape", "sparse", "special_functions",
     "structured", "value_and_gradient",
 ]  # fmt: skip

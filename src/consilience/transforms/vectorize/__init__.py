@@ -9,6 +9,7 @@ from consilience.transforms.vectorize import (
     index,
     linalg,
     matrix_equations,
+    order,
     reduce,
     scan,
     shape,
@@ -23,6 +24,7 @@ from consilience.transforms.vectorize.table import BATCHED, NO_BATCHED, missing
 
 __all__ = [
     "BATCHED", "NO_BATCHED", "axis_index", "call", "control", "elementwise", "factorisations", "fourier", "index",
-    "linalg", "matrix_equations", "missing", "pmax", "pmean", "pmin", "psum", "reduce", "scan", "shape", "sparse",
+    "linalg", "matrix_equations", "missing", "order", "pmax", "pmean", "pmin", "psum", "reduce", "scan", "shape",
+    "sparse",
     "structured", "vectorize", "vectorize_function", "vectorize_graph", "vmap",
 ]  # fmt: skip
