@@ -232,19 +232,19 @@ def scan(
             own[position] = Node(Iota(length))
     leaves = [*states, *own]
     _check_lengths(wanted, leaves)
-    outside = _outside(wanted, leaves)
-    types = tuple(leaf.tensor_type for leaf in (*leaves, *outside))
-    inside = {leaf: Node(Parameter(i, types[i])) for i, leaf in enumerate((*leaves, *outside))}
+    around = outside(wanted, leaves)
+    types = tuple(leaf.tensor_type for leaf in (*leaves, *around))
+    inside = {leaf: Node(Parameter(i, types[i])) for i, leaf in enumerate((*leaves, *around))}
     # Lengths inside stay those of what lies outside: no step changes them.
     body = Region(types, tuple(substitute(wanted, inside)))
     op = Scan(body, length, len(states), len(own), stop is not None, reverse, truncate)
     begins = [first for first, _ in states.values()]
     steps = length_of(length) if limit is None else limit
-    loop = results(Node(op, steps, *begins, *own.values(), *outside))
+    loop = results(Node(op, steps, *begins, *own.values(), *around))
     return replace(loop, last=loop.last[: len(carried)])
 
 
-def _outside(wanted: Sequence[Node], leaves: Sequence[Node]) -> list[Node]:
+def outside(wanted: Sequence[Node], leaves: Sequence[Node]) -> list[Node]:
     """The greatest expressions that depend on no leaf, but for constants and lengths: they are computed before."""
     own = set(leaves)
     inner: set[Node] = set()

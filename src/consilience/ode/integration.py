@@ -1,0 +1,141 @@
+"""Adaptive integration: as many steps as the tolerance needs, recorded one by one.
+
+A right-hand side, a method and tolerances in; the times, states and lengths of all steps out. Nothing here is
+differentiated.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import consilience.tensor as pt
+from consilience.ir import Node, tensor_input
+from consilience.ode.right_hand_side import RightHandSide
+from consilience.ops.scan import scan
+from consilience.ops.shape import Iota
+from consilience.record import Record
+
+SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0
+NOT_FINITE = 0.1
+MOST_REJECTIONS = 30
+ROUNDING = 10 * 2.0**-52
+
+
+class Method(Protocol):
+    """A method of one step, with an error estimate and interpolation."""
+
+    @property
+    def order(self) -> int:
+        """Order of the state behind a step."""
+
+    def attempt(
+        self, f: RightHandSide, t: Node, y: Node, h: Node, first: Node, parameters: tuple[Node, ...]
+    ) -> tuple[Node, Node, Node]:
+        """State and derivative behind a step of length h, and the error; `first` is the derivative before it."""
+
+    def advance(self, f: RightHandSide, t: Node, y: Node, h: Node, parameters: tuple[Node, ...]) -> Node:
+        """The state behind a step of length h."""
+
+    def within(self, f: RightHandSide, t: Node, y: Node, h: Node, s: Node, parameters: tuple[Node, ...]) -> Node:
+        """The state at t + s h, 0 <= s <= 1."""
+
+
+class Tolerance(Record):
+    """An error e of a step to y is accepted if the root mean square of e / (absolute + relative |y|) is at most 1.
+
+    relative   a number
+    absolute   a number, or one for every element of the state
+    """
+
+    relative: float
+    absolute: Node
+
+    def measure(self, error: Node, before: Node, behind: Node) -> Node:
+        """The error of a step, in units of what is tolerated."""
+        scale = self.absolute + self.relative * pt.maximum(abs(before), abs(behind))
+        return pt.sqrt(pt.mean(pt.sqr(error / scale)))
+
+
+class Steps(Record, eq=False):
+    """All attempts at a step, in order; places behind the last attempt are zero.
+
+    times     time before each attempt, shape (max_steps,)
+    states    state before each attempt, shape (max_steps, n)
+    lengths   length of the step, 0 if it was rejected
+    count     number of attempts
+    reached   time behind the last step
+    finite    whether the last attempt gave a finite error
+    failed    whether the step became too small
+    """
+
+    times: Node
+    states: Node
+    lengths: Node
+    count: Node
+    reached: Node
+    finite: Node
+    failed: Node
+
+    @property
+    def ends(self) -> Node:
+        """Time behind each attempt, infinite behind the last one: a vector in ascending order."""
+        done = Node(Iota(self.times.static_shape[0])) < self.count
+        return pt.where(done, self.times + self.lengths, pt.inf)
+
+
+def integrate(
+    f: RightHandSide, method: Method, start: Node, initial: Node, end: Node, tolerance: Tolerance, max_steps: int
+) -> Steps:
+    """Steps from `start`, where the state is `initial`, to `end`.
+
+    A step whose error is not tolerated, or not finite, is tried again with a shorter length. It is given up after
+    MOST_REJECTIONS attempts, or when its length is lost in the rounding of the time.
+    """
+    own = f.parameters
+    t, h = tensor_input("float64", ()), tensor_input("float64", ())
+    y, first = (tensor_input("float64", initial.static_shape) for _ in range(2))
+    rejections, finite, stopped = (tensor_input(kind, ()) for kind in ("int64", "bool", "bool"))
+    last = t + h >= end
+    length = pt.where(last, end - t, h)
+    behind, slope, error = method.attempt(f, t, y, length, first, own)
+    size = tolerance.measure(error, y, behind)
+    good = pt.isfinite(size) & pt.isfinite(pt.sum(slope))
+    accepted = good & (size <= 1.0)
+    factor = SAFETY * pt.maximum(size, 1e-10) ** (-1.0 / method.order)
+    factor = pt.where(good, pt.clip(factor, SMALLEST, LARGEST), NOT_FINITE)
+    following = length * pt.where(accepted & (rejections > 0), pt.minimum(factor, 1.0), factor)
+    time = pt.where(accepted, pt.where(last, end, t + h), t)
+    again = pt.where(accepted, 0, rejections + 1)
+    arrived = accepted & last
+    lost = ~arrived & (~(following > ROUNDING * abs(time)) | (again > MOST_REJECTIONS))
+    derivative = f(start, initial, own)
+    loop = scan(
+        {
+            t: (start, time),
+            y: (initial, pt.where(accepted, behind, y)),
+            first: (derivative, pt.where(accepted, slope, first)),
+            h: (_first_length(f, method, start, initial, derivative, end, tolerance), following),
+            rejections: (pt.as_tensor(0), again),
+            finite: (pt.as_tensor(True), good),
+            stopped: (pt.as_tensor(False), lost),
+        },
+        {},
+        [t, y, pt.where(accepted, length, 0.0)],
+        length=max_steps,
+        stop=arrived | lost,
+    )
+    return Steps(*loop.traces, loop.steps, loop.last[0], *loop.last[-2:])
+
+
+def _first_length(
+    f: RightHandSide, method: Method, start: Node, y: Node, slope: Node, end: Node, tolerance: Tolerance
+) -> Node:
+    """E. Hairer, S. P. Norsett, G. Wanner: Solving ordinary differential equations I (1993), II.4."""
+    zero = pt.zeros_like(y)
+    d0, d1 = tolerance.measure(y, y, zero), tolerance.measure(slope, y, zero)
+    trial = pt.minimum(pt.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / d1), end - start)
+    after = f(start + trial, y + trial * slope, f.parameters)
+    d2 = tolerance.measure(after - slope, y, zero) / trial
+    steep = pt.maximum(d1, d2)
+    fitted = pt.where(steep <= 1e-15, pt.maximum(1e-6, 1e-3 * trial), (0.01 / steep) ** (1.0 / (method.order + 1)))
+    return pt.where(pt.isfinite(fitted), pt.minimum(100 * trial, fitted), trial)

@@ -1,0 +1,110 @@
+"""The right-hand side of dy/dt = f(y, t, theta) as a region of time, state and parameters.
+
+A Python function of tensors in; the region out, with the values of all it reads, those it takes from around included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import consilience.tensor as pt
+from consilience.errors import DtypeError, ShapeError
+from consilience.ir import FLOATS, INTEGERS, Node, Region, close, substitute, tensor_input
+from consilience.ir.side_tables import describe
+from consilience.ops.scan import outside
+from consilience.record import Record
+from consilience.tensor.differentiation import pushforward
+
+
+class RightHandSide(Record, eq=False):
+    """dy/dt for a state that is a vector.
+
+    body        region of time, state and parameters; gives the derivative of the state
+    slopes      region of the same; gives the Jacobian (of row derivative, column state) and the derivative by time
+    parameters  values of what the function reads besides time and state
+    """
+
+    body: Region
+    slopes: Region
+    parameters: tuple[Node, ...]
+
+    def __call__(self, t: Node, y: Node, parameters: tuple[Node, ...]) -> Node:
+        """The derivative of the state, for parameters that may differ from the own ones."""
+        result: Node = self.body.apply(t, y, *parameters)[0]
+        return result
+
+    def linearised(self, t: Node, y: Node, parameters: tuple[Node, ...]) -> tuple[Node, Node]:
+        """The Jacobian with respect to the state, and the derivative with respect to time."""
+        jacobian, by_time = self.slopes.apply(t, y, *parameters)
+        return jacobian, by_time
+
+    @property
+    def differentiable(self) -> tuple[int, ...]:
+        """Positions of the parameters that derivatives reach."""
+        return tuple(i for i, value in enumerate(self.parameters) if value.dtype in FLOATS)
+
+
+def right_hand_side(function: Callable[..., Any], like: Node, theta: Any) -> RightHandSide:
+    """What `function(y, t, theta)` computes.
+
+    function   gives the derivative: a tensor of the shape of y, or a list of numbers for a vector
+    like       a state of the user's shape, float64
+    theta      a tensor, or tuples, lists and dicts of them, handed on in the same form
+    raises     ShapeError and DtypeError for a derivative that does not fit the state
+    """
+    t, flat = tensor_input("float64", (), "t"), tensor_input("float64", (like.size,), "y")
+    state = flat if like.ndim == 1 else pt.reshape(flat, like.shape)
+    given = list(members(theta))
+    leaves = [tensor_input(value.dtype, value.static_shape) for value in given]
+    derivative = _derivative(function(state, t, with_members(theta, iter(leaves))), like)
+    derivative = derivative if like.ndim == 1 else pt.reshape(derivative, flat.shape)
+    own = [t, flat, *leaves]
+    around = outside([derivative], own)
+    inside = [tensor_input(value.dtype, value.static_shape) for value in around]
+    (derivative,) = substitute([derivative], dict(zip(around, inside, strict=True)))
+    parameters = [*own, *inside]
+    jacobian = pt.jacobian(derivative, flat, disconnected_inputs="ignore")
+    by_time = pushforward(derivative, t, 1.0, disconnected_outputs="ignore")
+    return RightHandSide(
+        close([derivative], parameters)[0], close([jacobian, by_time], parameters)[0], (*given, *around)
+    )
+
+
+def members(theta: Any) -> Iterator[Node]:
+    """The tensors in a tensor, or in tuples, lists and dicts of them."""
+    if isinstance(theta, Mapping):
+        theta = list(theta.values())
+    if isinstance(theta, tuple | list):
+        for member in theta:
+            yield from members(member)
+    else:
+        yield pt.as_tensor(theta)
+
+
+def with_members(theta: Any, values: Iterator[Node]) -> Any:
+    """The same form with other tensors."""
+    if isinstance(theta, Mapping):
+        return {key: with_members(member, values) for key, member in theta.items()}
+    if isinstance(theta, tuple | list):
+        made = [with_members(member, values) for member in theta]
+        return type(theta)(*made) if hasattr(theta, "_fields") else type(theta)(made)
+    return next(values)
+
+
+def _derivative(given: Any, like: Node) -> Node:
+    """What the user's function returned, as float64 tensor of the shape of the state."""
+    if isinstance(given, tuple | list):
+        given = pt.stack([pt.as_tensor(part) for part in given]) if given else pt.as_tensor([])
+    derivative = pt.as_tensor(given)
+    if derivative.dtype not in FLOATS and derivative.dtype not in INTEGERS:
+        raise DtypeError(f"the right-hand side of an equation must be real, got {describe(derivative)}.")
+    shapes = derivative.static_shape, like.static_shape
+    if len(shapes[0]) != len(shapes[1]) or any(
+        isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(*shapes, strict=True)
+    ):
+        raise ShapeError(
+            f"f(y, t, theta) must give one derivative for every element of y, a tensor of shape {shapes[1]}, got "
+            f"{describe(derivative)}."
+        )
+    return derivative if derivative.dtype == "float64" else derivative.astype("float64")
