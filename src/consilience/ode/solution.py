@@ -16,7 +16,6 @@ from consilience.ode.integration import Method, Tolerance, integrate
 from consilience.ode.right_hand_side import right_hand_side
 from consilience.ode.rosenbrock import RODAS5P
 from consilience.ode.runge_kutta import DORMAND_PRINCE, TSITOURAS
-from consilience.tensor.differentiation import zero_grad
 
 METHODS: Final[dict[str, Method]] = {"rk45": DORMAND_PRINCE, "tsit5": TSITOURAS, "stiff": RODAS5P}
 
@@ -41,12 +40,14 @@ def solve(
     of = METHODS[method]
     steps = integrate(rhs, of, start, flat, pt.max(times), Tolerance(rtol, pt.as_tensor(atol)), max_steps)
     recorded = differentiable(steps, rhs, of, start, flat)
-    place = pt.minimum(pt.searchsorted(zero_grad(steps.ends), times), steps.count - 1)
+    place = steps.place(times)
 
-    def at(time: Node, place: Node) -> Node:
-        begin, h = recorded.times[place], recorded.lengths[place]
-        s = pt.where(h > 0, (time - begin) / h, 0.0)
-        return of.within(rhs, begin, recorded.states[place], h, s, rhs.parameters)
+    def at(time: Node, begin: Node, h: Node, state: Node) -> Node:
+        return of.within(rhs, begin, state, h, pt.where(h > 0, (time - begin) / h, 0.0), rhs.parameters)
 
-    states = pt.vmap(at)(times, place)
+    states = pt.scan(
+        at,
+        sequences=[times, recorded.times[place], recorded.lengths[place], recorded.states[place]],
+        return_updates=False,
+    )
     return pt.where((times <= steps.reached)[:, None], states, pt.nan)
