@@ -13,7 +13,6 @@ from consilience.ir import Node, tensor_input
 from consilience.ode.right_hand_side import RightHandSide
 from consilience.ops.scan import scan
 from consilience.record import Record
-from consilience.tensor.differentiation import zero_grad
 
 SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0
 NOT_FINITE = 0.1
@@ -75,20 +74,6 @@ class Steps(Record, eq=False):
     reached: Node
     finite: Node
     failed: Node
-
-    def place(self, times: Node) -> Node:
-        """For each time the number of the accepted step in which, or at whose end, it lies; found by bisection."""
-        low, high = pt.zeros_like(times, dtype="int64"), pt.zeros_like(times, dtype="int64") + (self.count - 1)
-        begins, lengths = zero_grad(self.times), zero_grad(self.lengths)
-
-        def halve(low: Node, high: Node) -> tuple[Node, Node]:
-            middle = (low + high) // 2
-            later = begins[middle] + lengths[middle] < times
-            return pt.where(later, pt.minimum(middle + 1, high), low), pt.where(later, high, middle)
-
-        bits = int(self.times.static_shape[0]).bit_length()
-        low, _ = pt.scan(halve, outputs_info=[low, high], n_steps=bits, return_updates=False)
-        return low[-1]
 
 
 def integrate(

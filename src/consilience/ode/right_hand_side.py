@@ -29,6 +29,16 @@ class RightHandSide(Record, eq=False):
     slopes: Region
     parameters: tuple[Node, ...]
 
+    @classmethod
+    def of(
+        cls, derivative: Node, t: Node, y: Node, leaves: tuple[Node, ...], parameters: tuple[Node, ...]
+    ) -> RightHandSide:
+        """The equation that an expression of t, y and leaves means, with values for the leaves."""
+        inside = [t, y, *leaves]
+        jacobian = pt.jacobian(derivative, y, disconnected_inputs="ignore")
+        by_time = pushforward(derivative, t, 1.0, disconnected_outputs="ignore")
+        return cls(close([derivative], inside)[0], close([jacobian, by_time], inside)[0], parameters)
+
     def __call__(self, t: Node, y: Node, parameters: tuple[Node, ...]) -> Node:
         """The derivative of the state, for parameters that may differ from the own ones."""
         result: Node = self.body.apply(t, y, *parameters)[0]
@@ -63,12 +73,7 @@ def right_hand_side(function: Callable[..., Any], like: Node, theta: Any) -> Rig
     around = outside([derivative], own)
     inside = [tensor_input(value.dtype, value.static_shape) for value in around]
     (derivative,) = substitute([derivative], dict(zip(around, inside, strict=True)))
-    parameters = [*own, *inside]
-    jacobian = pt.jacobian(derivative, flat, disconnected_inputs="ignore")
-    by_time = pushforward(derivative, t, 1.0, disconnected_outputs="ignore")
-    return RightHandSide(
-        close([derivative], parameters)[0], close([jacobian, by_time], parameters)[0], (*given, *around)
-    )
+    return RightHandSide.of(derivative, t, flat, (*leaves, *inside), (*given, *around))
 
 
 def members(theta: Any) -> Iterator[Node]:

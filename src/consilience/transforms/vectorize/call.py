@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import GraphError
-from consilience.ir import Node, TensorType
+from consilience.ir import Node, Parameter, Region, TensorType, close, tensor_input
 from consilience.ir.types import Shape
-from consilience.ops import Item
+from consilience.ops import Item, reduce
 from consilience.ops.call import FunctionCall
 from consilience.ops.python_call import PythonCall, PythonFunction
 from consilience.ops.shape import broadcast_to
@@ -24,6 +24,8 @@ def _call(node: Node, operands: Sequence[Operand], batch: Shape) -> list[Node]:
     op = node.op
     assert isinstance(op, FunctionCall)
     if op.batched is None:
+        if op.pullback is not None:
+            return _with_pullback(op.name, op.body, op.pullback, operands, batch)
         known = {op.body.parameter(i): operand for i, operand in enumerate(operands)}
         return [result.full(batch) for result in propagate(op.body.results, known, batch)]
     found, flags = op.batched.rule(batch[0], [o.batched for o in operands], *(o.value for o in operands))
@@ -38,6 +40,27 @@ def _call(node: Node, operands: Sequence[Operand], batch: Shape) -> list[Node]:
         value if is_batched else broadcast_to(value, (*batch, *value.static_shape))
         for value, is_batched in zip(results, told, strict=True)
     ]
+
+
+def _with_pullback(
+    name: str, body: Region, pullback: Region, operands: Sequence[Operand], batch: Shape
+) -> list[Node]:
+    """A call with the batched forms of the function and of its derivative."""
+    inside = [tensor_input(o.value.dtype, o.value.static_shape) for o in operands]
+    own = [Operand(body.parameter(i), leaf, o.batched) for i, (leaf, o) in enumerate(zip(inside, operands, strict=True))]
+    results = [r.full(batch) for r in propagate(body.results, {o.core: o for o in own}, batch)]
+    others = [Node(Parameter(i, of)) for i, of in enumerate(pullback.parameters)][len(own) :]
+    more = [tensor_input(core.dtype, (*batch, *core.static_shape)) for core in others]
+    known = {o.core: o for o in own} | {
+        core: Operand(core, leaf, True) for core, leaf in zip(others, more, strict=True)
+    }
+    cotangents = [
+        found.full(batch) if o.batched else reduce("sum", found.full(batch), range(len(batch)))
+        for found, o in zip(propagate(pullback.results, known, batch), own, strict=True)
+    ]
+    call = FunctionCall(name, close(results, inside)[0], close(cotangents, [*inside, *more])[0])
+    node = Node(call, *(o.value for o in operands))
+    return [Node(Item(k), node) for k in range(len(results))]
 
 
 @batched_form(PythonCall)

@@ -1,0 +1,43 @@
+"""States at given times from recorded steps, by the interpolation that belongs to the method.
+
+Steps and times in; one state for every time out, NaN where the integration did not arrive.
+"""
+
+from __future__ import annotations
+
+import consilience.tensor as pt
+from consilience.ir import Node
+from consilience.ode.integration import Method, Steps
+from consilience.ode.right_hand_side import RightHandSide
+from consilience.tensor.differentiation import zero_grad
+
+
+def states_at(times: Node, steps: Steps, f: RightHandSide, method: Method) -> Node:
+    """The states at a vector of times, one row for each; the stages of the steps they lie in are computed again."""
+
+    def state(time: Node, begin: Node, h: Node, before: Node) -> Node:
+        return method.within(f, begin, before, h, pt.where(h > 0, (time - begin) / h, 0.0), f.parameters)
+
+    place = _place(times, steps)
+    found = pt.scan(
+        state,
+        sequences=[times, steps.times[place], steps.lengths[place], steps.states[place]],
+        return_updates=False,
+    )
+    known = (times >= steps.times[0]) & (times <= steps.reached)
+    return pt.where(known[:, None], found, pt.nan)
+
+
+def _place(times: Node, steps: Steps) -> Node:
+    """For each time the number of the accepted step in which, or at whose end, it lies; found by bisection."""
+    low = pt.zeros_like(times, dtype="int64")
+    begins, lengths = zero_grad(steps.times), zero_grad(steps.lengths)
+
+    def halve(low: Node, high: Node) -> tuple[Node, Node]:
+        middle = (low + high) // 2
+        later = begins[middle] + lengths[middle] < times
+        return pt.where(later, pt.minimum(middle + 1, high), low), pt.where(later, high, middle)
+
+    bits = int(steps.times.static_shape[0]).bit_length()
+    lows, _ = pt.scan(halve, outputs_info=[low, low + steps.count - 1], n_steps=bits, return_updates=False)
+    return lows[-1]
