@@ -9,7 +9,7 @@ from typing import Any
 
 import consilience.tensor as pt
 from consilience.errors import ShapeError
-from consilience.ir import Node, constant_value, tensor_input
+from consilience.ir import Node, tensor_input
 from consilience.ir.side_tables import describe
 from consilience.ode.dense_output import states_at
 from consilience.ode.integration import Method, Steps, Tolerance, integrate
@@ -36,18 +36,19 @@ def sensitivities(
 ) -> Sensitivities:
     """States at the times and their derivatives with respect to initial state and parameters.
 
-    Parameters that are constants are left out. A sensitivity enters the measure of the error multiplied by the size of
+    A sensitivity enters the measure of the error multiplied by the size of
     its parameter, so that all have the units of the state.
     """
     n = _length(initial, "the initial state")
-    chosen = [i for i in f.differentiable if constant_value(f.parameters[i]) is None]
-    wanted = [f.parameters[i] for i in chosen]
-    sizes = [_length(pt.reshape(w, (w.size,)), describe(w)) for w in wanted]
+    wanted = [f.parameters[i] for i in f.differentiable]
+    sizes = [_length(pt.reshape(w, (-1,)), describe(w)) for w in wanted]
     columns = n + sum(sizes)
-    scale = abs(pt.concatenate([initial, *(pt.reshape(w, (w.size,)) for w in wanted)]))
+    scale = abs(pt.concatenate([initial, *(pt.reshape(w, (-1,)) for w in wanted)]))
     scale = zero_grad(pt.where(scale > 0, scale, 1.0))
-    together = _together(f, chosen, n, columns, scale)
-    begins = pt.concatenate([initial, pt.reshape(pt.concatenate([pt.eye(n), pt.zeros((n, columns - n))], 1) * scale, (-1,))])
+    together = _together(f, n, columns, scale)
+    begins = pt.concatenate(
+        [initial, pt.reshape(pt.concatenate([pt.eye(n), pt.zeros((n, columns - n))], 1) * scale, (-1,))]
+    )
     absolute = pt.zeros((n,)) + tolerance.absolute
     every = pt.concatenate([absolute, pt.reshape(pt.zeros((n, columns)) + absolute[:, None], (-1,))])
     steps = integrate(together, method, start, begins, pt.max(times), Tolerance(tolerance.relative, every), max_steps)
@@ -70,7 +71,7 @@ def sensitivities(
         ends = [n + sum(sizes[:k]) for k in range(len(sizes) + 1)]
         by_parameter = {
             i: pt.reshape(total[a:b], parameters[i].shape)
-            for i, a, b in zip(chosen, ends, ends[1:], strict=False)
+            for i, a, b in zip(f.differentiable, ends, ends[1:], strict=False)
         }
         by_start = -pt.sum(total[:n] * f(start, initial, own))
         return [by_start, total[:n], by_time, None, None, *(by_parameter.get(i) for i in range(len(parameters)))]
@@ -80,7 +81,7 @@ def sensitivities(
     return Sensitivities(steps, states, undefined_grad(slopes))
 
 
-def _together(f: RightHandSide, chosen: list[int], n: int, columns: int, scale: Node) -> RightHandSide:
+def _together(f: RightHandSide, n: int, columns: int, scale: Node) -> RightHandSide:
     """dy/dt = f and dS/dt = J S + df/dtheta as one equation; S in units of `scale`, one further parameter."""
     t, whole = tensor_input("float64", ()), tensor_input("float64", (n + n * columns,))
     inside = tuple(tensor_input(p.dtype, p.static_shape) for p in f.parameters)
@@ -89,7 +90,7 @@ def _together(f: RightHandSide, chosen: list[int], n: int, columns: int, scale: 
     derivative = f(t, y, inside)
     jacobian, _ = f.linearised(t, y, inside)
     direct = [
-        pt.reshape(pt.jacobian(derivative, inside[i], disconnected_inputs="ignore"), (n, -1)) for i in chosen
+        pt.reshape(pt.jacobian(derivative, inside[i], disconnected_inputs="ignore"), (n, -1)) for i in f.differentiable
     ]
     change = pt.matmul(jacobian, moved) + pt.concatenate([pt.zeros((n, n)), *direct], 1) * units
     result = pt.concatenate([derivative, pt.reshape(change, (-1,))])

@@ -55,19 +55,19 @@ class RightHandSide(Record, eq=False):
         return tuple(i for i, value in enumerate(self.parameters) if value.dtype in FLOATS)
 
 
-def right_hand_side(function: Callable[..., Any], like: Node, theta: Any) -> RightHandSide:
-    """What `function(y, t, theta)` computes.
+def right_hand_side(function: Callable[..., Any], like: Node, theta: Any, name: str = "f") -> RightHandSide:
+    """What `function(y, t, theta)` computes; `name` is what messages call it.
 
     function   gives the derivative: a tensor of the shape of y, or a list of numbers for a vector
     like       a state of the user's shape, float64
     theta      a tensor, or tuples, lists and dicts of them, handed on in the same form
     raises     ShapeError and DtypeError for a derivative that does not fit the state
     """
-    t, flat = tensor_input("float64", (), "t"), tensor_input("float64", (like.size,), "y")
+    t, flat = tensor_input("float64", (), "t"), tensor_input("float64", pt.reshape(like, (-1,)).static_shape, "y")
     state = flat if like.ndim == 1 else pt.reshape(flat, like.shape)
     given = list(members(theta))
     leaves = [tensor_input(value.dtype, value.static_shape) for value in given]
-    derivative = _derivative(function(state, t, with_members(theta, iter(leaves))), like)
+    derivative = _derivative(function(state, t, with_members(theta, iter(leaves))), like, name)
     derivative = derivative if like.ndim == 1 else pt.reshape(derivative, flat.shape)
     own = [t, flat, *leaves]
     around = outside([derivative], own)
@@ -97,19 +97,19 @@ def with_members(theta: Any, values: Iterator[Node]) -> Any:
     return next(values)
 
 
-def _derivative(given: Any, like: Node) -> Node:
+def _derivative(given: Any, like: Node, name: str) -> Node:
     """What the user's function returned, as float64 tensor of the shape of the state."""
     if isinstance(given, tuple | list):
         given = pt.stack([pt.as_tensor(part) for part in given]) if given else pt.as_tensor([])
     derivative = pt.as_tensor(given)
     if derivative.dtype not in FLOATS and derivative.dtype not in INTEGERS:
-        raise DtypeError(f"the right-hand side of an equation must be real, got {describe(derivative)}.")
+        raise DtypeError(f"{name}(y, t, theta) must be real, got {describe(derivative)}.")
     shapes = derivative.static_shape, like.static_shape
     if len(shapes[0]) != len(shapes[1]) or any(
         isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(*shapes, strict=True)
     ):
         raise ShapeError(
-            f"f(y, t, theta) must give one derivative for every element of y, a tensor of shape {shapes[1]}, got "
+            f"{name}(y, t, theta) must give one number for every element of y, a tensor of shape {shapes[1]}, got "
             f"{describe(derivative)}."
         )
     return derivative if derivative.dtype == "float64" else derivative.astype("float64")

@@ -6,20 +6,17 @@ the tensor language, so it is compiled with what stands around it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, Final, Literal, overload
 
-import numpy as np
-
 import consilience.tensor as pt
-from consilience.errors import DtypeError, ParameterError, ShapeError
-from consilience.ir import FLOATS, INTEGERS, Node, constant_value
-from consilience.ir.side_tables import describe
+from consilience.errors import ParameterError
+from consilience.ir import Node
 from consilience.ode.adjoint import differentiable
+from consilience.ode.arguments import check_shapes, check_times, either, real, tolerance_of
 from consilience.ode.dense_output import states_at
 from consilience.ode.forward import sensitivities
-from consilience.ode.integration import Method, Steps, Tolerance, integrate
+from consilience.ode.integration import Method, integrate
 from consilience.ode.right_hand_side import right_hand_side
 from consilience.ode.rosenbrock import RODAS5P
 from consilience.ode.runge_kutta import DORMAND_PRINCE, TSITOURAS
@@ -38,11 +35,13 @@ REASONS: Final = (
 class Solution(Record, eq=False):
     """A solution and how it was found.
 
-    states    the states, shape (times, *y0.shape); NaN behind the time that was reached
-    status    int64: 0 if the last time was reached, otherwise why not, as `REASONS` says
-    steps     int64: number of steps tried
-    rejected  int64: number of those whose error was not tolerated
-    reached   float64: the last time that was reached
+    states         the states, shape (times, *y0.shape); NaN behind the time that was reached
+    status         int64: 0 if the last time was reached, otherwise why not, as `REASONS` says
+    steps          int64: number of steps tried
+    rejected       int64: number of those whose error was not tolerated
+    reached        float64: the last time that was reached
+    sensitivities  with sensitivity="forward" the derivatives of the states, shape (times, *y0.shape, p): by the
+                   elements of y0, of the parameters in theta, and of what f uses besides
     """
 
     states: Node
@@ -50,6 +49,7 @@ class Solution(Record, eq=False):
     steps: Node
     rejected: Node
     reached: Node
+    sensitivities: Node | None = None
 
 
 @overload
@@ -110,8 +110,8 @@ def solve(
     t0           time of the initial state; the first of t if not given
     method       "rk45" (Dormand and Prince) or "tsit5" (Tsitouras), explicit of order 5, for smooth equations;
                  "stiff" (Rodas5P), implicit of order 5, where fast and slow changes meet
-    rtol, atol   an error e of a step is tolerated if the root mean square of e / (atol + rtol |y|) is at most 1; numbers
-                 > 0, atol perhaps one for every element of y0
+    rtol, atol   an error e of a step is tolerated if the root mean square of e / (atol + rtol |y|) is at most 1;
+                 numbers > 0, atol perhaps one for every element of y0
     max_steps    most steps that are tried; memory is used for so many
     sensitivity  how derivatives are computed. "adjoint": the recorded steps backwards, at a cost that hardly grows with
                  the number of parameters. "forward": derivatives by all parameters are integrated with the state and
@@ -127,23 +127,25 @@ def solve(
     """
     if not callable(f):
         raise TypeError(f"`f` must be a function of (y, t, theta), got {f!r}.")
-    initial, times = _real(y0, "y0"), _real(t, "t")
-    start = None if t0 is None else _real(t0, "t0")
-    _check_shapes(initial, times, start)
+    initial, times = real(y0, "y0"), real(t, "t")
+    start = None if t0 is None else real(t0, "t0")
+    check_shapes(initial, times, start)
     start = times[0] if start is None else start
-    _check_times(times, start)
+    check_times(times, start)
     if method not in METHODS:
-        raise ParameterError(f"`method` must be {_either(METHODS)}, got {method!r}.")
+        raise ParameterError(f"`method` must be {either(METHODS)}, got {method!r}.")
     if sensitivity not in ("adjoint", "forward"):
         raise ParameterError(f"`sensitivity` must be 'adjoint' or 'forward', got {sensitivity!r}.")
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
         raise ParameterError(f"`max_steps` must be an integer >= 1, got {max_steps!r}.")
-    tolerance = _tolerance(rtol, atol, initial)
+    tolerance = tolerance_of(rtol, atol, initial)
     rhs, of = right_hand_side(f, initial, theta), METHODS[method]
-    flat = pt.reshape(initial, (initial.size,))
+    flat = pt.reshape(initial, (-1,))
+    slopes: Node | None = None
     if sensitivity == "forward":
         both = sensitivities(rhs, of, start, flat, times, tolerance, max_steps)
         steps, states = both.steps, both.states
+        slopes = pt.reshape(both.slopes, (times.shape[0], *initial.shape, both.slopes.shape[2]))
     else:
         steps = integrate(rhs, of, start, flat, pt.max(times), tolerance, max_steps)
         states = states_at(times, differentiable(steps, rhs, of, start, flat), rhs, of)
@@ -153,62 +155,4 @@ def solve(
     status = pt.where(steps.failed, pt.where(steps.finite, 2, 1), pt.where(steps.reached < pt.max(times), 3, 0))
     tried = pt.arange(max_steps) < steps.count
     rejected = pt.sum(tried & pt.eq(steps.lengths, 0.0))
-    return Solution(states, status, steps.count, rejected, steps.reached)
-
-
-def _either(names: Any) -> str:
-    *first, last = (repr(name) for name in names)
-    return f"{', '.join(first)} or {last}"
-
-
-def _real(given: Any, name: str) -> Node:
-    """A float64 tensor; lists may hold scalars."""
-    node = pt.stack([pt.as_tensor(v) for v in given]) if isinstance(given, list | tuple) and given else pt.as_tensor(given)
-    if node.dtype not in FLOATS and node.dtype not in INTEGERS:
-        raise DtypeError(f"`{name}` must be real, got {describe(node)}.")
-    return node if node.dtype == "float64" else node.astype("float64")
-
-
-def _check_shapes(initial: Node, times: Node, start: Node | None) -> None:
-    if 0 in initial.static_shape:
-        raise ShapeError(f"`y0` must have at least one element, got {describe(initial)}.")
-    if times.ndim != 1 or times.static_shape[0] == 0:
-        raise ShapeError(f"`t` must be a vector of at least one time, got {describe(times)}.")
-    if start is not None and start.ndim:
-        raise ShapeError(f"`t0` must be a scalar, got {describe(start)}.")
-
-
-def _check_times(times: Node, start: Node) -> None:
-    """Refuse known times that are out of order; unknown ones give NaN where they lie before the start."""
-    known, begin = constant_value(times), constant_value(start)
-    if known is not None:
-        if not np.isfinite(known).all():
-            raise ParameterError(f"the times `t` must be finite, got {known}.")
-        falls = np.flatnonzero(np.diff(known) < 0)
-        if len(falls):
-            k = int(falls[0])
-            raise ParameterError(
-                f"the times `t` must ascend, but t[{k}] = {known[k]:g} is followed by {known[k + 1]:g}; sort them, and "
-                "the data with them."
-            )
-    if begin is not None and not np.isfinite(begin):
-        raise ParameterError(f"`t0` must be finite, got {begin}.")
-    if known is not None and begin is not None and known[0] < begin:
-        raise ParameterError(
-            f"no time of `t` may lie before `t0` = {float(begin):g}, got {known[0]:g}; an equation is solved backwards "
-            "by solving dy/ds = -f(y, -s, theta) for s = -t."
-        )
-
-
-def _tolerance(rtol: float, atol: Any, initial: Node) -> Tolerance:
-    if isinstance(rtol, bool) or not isinstance(rtol, int | float | np.number) or not 0 < rtol < math.inf:
-        raise ParameterError(f"`rtol` must be a number > 0, got {rtol!r}.")
-    absolute = _real(atol, "atol")
-    known = constant_value(absolute)
-    if known is None or not ((known > 0) & np.isfinite(known)).all():
-        raise ParameterError(f"`atol` must be one number > 0, or one for every element of y0, got {atol!r}.")
-    if absolute.ndim and absolute.static_shape != initial.static_shape:
-        raise ShapeError(
-            f"`atol` must be one number, or have the shape {initial.static_shape} of y0, got {describe(absolute)}."
-        )
-    return Tolerance(float(rtol), pt.reshape(absolute, (-1,)) if absolute.ndim else absolute)
+    return Solution(states, status, steps.count, rejected, steps.reached, slopes)
