@@ -62,6 +62,7 @@ class Steps(Record, eq=False):
     states    state before each attempt, shape (max_steps, n)
     lengths   length of the step, 0 if it was rejected
     count     number of attempts
+    refused   number of those whose error was not tolerated
     reached   time behind the last step
     finite    whether the last attempt gave a finite error
     failed    whether the step became too small
@@ -71,6 +72,7 @@ class Steps(Record, eq=False):
     states: Node
     lengths: Node
     count: Node
+    refused: Node
     reached: Node
     finite: Node
     failed: Node
@@ -87,7 +89,8 @@ def integrate(
     own = f.parameters
     t, h = tensor_input("float64", ()), tensor_input("float64", ())
     y, first = (tensor_input("float64", initial.static_shape) for _ in range(2))
-    rejections, finite, stopped = (tensor_input(kind, ()) for kind in ("int64", "bool", "bool"))
+    rejections, refused = tensor_input("int64", ()), tensor_input("int64", ())
+    finite, stopped = tensor_input("bool", ()), tensor_input("bool", ())
     last = t + h >= end
     length = pt.where(last, end - t, h)
     behind, slope, error = method.attempt(f, t, y, length, first, own)
@@ -109,6 +112,7 @@ def integrate(
             first: (derivative, pt.where(accepted, slope, first)),
             h: (_first_length(f, method, start, initial, derivative, end, tolerance), following),
             rejections: (pt.as_tensor(0), again),
+            refused: (pt.as_tensor(0), refused + pt.where(accepted, 0, 1)),
             finite: (pt.as_tensor(True), good),
             stopped: (pt.as_tensor(False), lost),
         },
@@ -117,7 +121,7 @@ def integrate(
         length=max_steps,
         stop=arrived | lost,
     )
-    return Steps(*loop.traces, loop.steps, loop.last[0], *loop.last[-2:])
+    return Steps(*loop.traces, loop.steps, loop.last[5], loop.last[0], *loop.last[6:])
 
 
 def _first_length(

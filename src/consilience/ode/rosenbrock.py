@@ -10,6 +10,7 @@ from typing import Final
 
 import consilience.tensor as pt
 from consilience.ir import Node
+from consilience.ode.elimination import solver
 from consilience.ode.right_hand_side import RightHandSide
 from consilience.record import Record
 
@@ -65,12 +66,12 @@ class Rosenbrock(Record):
         """The increments u_i of all stages."""
         jacobian, by_time = f.linearised(t, y, parameters)
         scale = self.gamma * h
-        matrix = pt.eye(y.shape[0]) - scale * jacobian
+        solve = solver(pt.eye(y.shape[0]) - scale * jacobian)
         found: list[Node] = []
         for node, stage, coupling, slope in zip(self.nodes, self.stages, self.couplings, self.by_time, strict=True):
             derivative = f(t + node * h, _sum(y, stage, found), parameters) if found else first
             right = scale * (derivative + (slope * h) * by_time if slope else derivative)
-            found.append(pt.linalg.solve(matrix, _sum(right, tuple(self.gamma * c for c in coupling), found)))
+            found.append(solve(_sum(right, tuple(self.gamma * c for c in coupling), found)))
         return found
 
 

@@ -153,6 +153,4 @@ def solve(
     if not full_output:
         return states
     status = pt.where(steps.failed, pt.where(steps.finite, 2, 1), pt.where(steps.reached < pt.max(times), 3, 0))
-    tried = pt.arange(max_steps) < steps.count
-    rejected = pt.sum(tried & pt.eq(steps.lengths, 0.0))
-    return Solution(states, status, steps.count, rejected, steps.reached, slopes)
+    return Solution(states, status, steps.count, steps.refused, steps.reached, slopes)
