@@ -27,9 +27,8 @@ def either(names: Iterable[str]) -> str:
 
 def real(given: Any, name: str) -> Node:
     """What a user gave as float64 tensor; lists may hold scalar tensors. Raises DtypeError for what is not real."""
-    node = (
-        pt.stack([pt.as_tensor(v) for v in given]) if isinstance(given, list | tuple) and given else pt.as_tensor(given)
-    )
+    symbolic = isinstance(given, list | tuple) and any(isinstance(part, Node) for part in given)
+    node = pt.stack([pt.as_tensor(part) for part in given]) if symbolic else pt.as_tensor(given)
     if node.dtype not in FLOATS and node.dtype not in INTEGERS:
         raise DtypeError(f"`{name}` must be real, got {describe(node)}.")
     return node if node.dtype == "float64" else node.astype("float64")

@@ -18,7 +18,7 @@ Rows: TypeAlias = list[list[Node]]
 
 
 def solver(matrix: Node) -> Callable[[Node], Node]:
-    """The function b -> x with matrix x = b, for vectors b; matrices of more than SMALL rows are given to the library."""
+    """The function b -> x with matrix x = b, for vectors b; the library solves for more than SMALL rows."""
     n = matrix.static_shape[0]
     if not isinstance(n, int) or n > SMALL:
         return lambda right: pt.linalg.solve(matrix, right)

@@ -6,6 +6,7 @@ A Python function of tensors in; the region out, with the values of all it reads
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import consilience.tensor as pt
@@ -21,12 +22,10 @@ class RightHandSide(Record, eq=False):
     """dy/dt for a state that is a vector.
 
     body        region of time, state and parameters; gives the derivative of the state
-    slopes      region of the same; gives the Jacobian (of row derivative, column state) and the derivative by time
     parameters  values of what the function reads besides time and state
     """
 
     body: Region
-    slopes: Region
     parameters: tuple[Node, ...]
 
     @classmethod
@@ -34,10 +33,7 @@ class RightHandSide(Record, eq=False):
         cls, derivative: Node, t: Node, y: Node, leaves: tuple[Node, ...], parameters: tuple[Node, ...]
     ) -> RightHandSide:
         """The equation that an expression of t, y and leaves means, with values for the leaves."""
-        inside = [t, y, *leaves]
-        jacobian = pt.jacobian(derivative, y, disconnected_inputs="ignore")
-        by_time = pushforward(derivative, t, 1.0, disconnected_outputs="ignore")
-        return cls(close([derivative], inside)[0], close([jacobian, by_time], inside)[0], parameters)
+        return cls(close([derivative], [t, y, *leaves])[0], parameters)
 
     def __call__(self, t: Node, y: Node, parameters: tuple[Node, ...]) -> Node:
         """The derivative of the state, for parameters that may differ from the own ones."""
@@ -45,9 +41,18 @@ class RightHandSide(Record, eq=False):
         return result
 
     def linearised(self, t: Node, y: Node, parameters: tuple[Node, ...]) -> tuple[Node, Node]:
-        """The Jacobian with respect to the state, and the derivative with respect to time."""
-        jacobian, by_time = self.slopes.apply(t, y, *parameters)
+        """The Jacobian with respect to the state, row derivative and column state; the derivative by time."""
+        jacobian, by_time = self._slopes.apply(t, y, *parameters)
         return jacobian, by_time
+
+    @cached_property
+    def _slopes(self) -> Region:
+        """Region of the same parameters that gives both derivatives."""
+        leaves = [tensor_input(of.dtype, of.shape) for of in self.body.parameters]
+        (derivative,) = self.body.apply(*leaves)
+        jacobian = pt.jacobian(derivative, leaves[1], disconnected_inputs="ignore")
+        by_time = pushforward(derivative, leaves[0], 1.0, disconnected_outputs="ignore")
+        return close([jacobian, by_time], leaves)[0]
 
     @property
     def differentiable(self) -> tuple[int, ...]:
