@@ -39,10 +39,12 @@ LYNX_START = np.array([33.0, 6.0])
 RATES = np.array([0.04, 3e7, 1e4])
 
 
-def reference(f: Any, y0: Any, times: Any, p: Any, method: str = "DOP853", atol: float = 1e-13) -> np.ndarray:
+def reference(
+    f: Any, y0: Any, times: Any, p: Any, method: str = "DOP853", atol: float = 1e-13, rtol: float = 3e-14
+) -> np.ndarray:
     """SciPy's solution at tight tolerances, shape (times, states)."""
     found = solve_ivp(
-        lambda t, y: np.asarray(f(y, t, p)), (times[0], times[-1]), y0, method, times, rtol=3e-14, atol=atol
+        lambda t, y: np.asarray(f(y, t, p)), (times[0], times[-1]), y0, method, times, rtol=rtol, atol=atol
     )
     assert found.success, found.message
     return found.y.T

@@ -53,15 +53,13 @@ def test_robertson_to_1e8() -> None:
     states = pm.ode.solve(
         robertson, [1, 0, 0], times, RATES, method="stiff", rtol=1e-9, atol=[1e-12, 1e-16, 1e-12], max_steps=3000
     ).eval()
-    exact = reference(robertson, [1.0, 0.0, 0.0], times, RATES, "Radau", 1e-20)
+    exact = reference(robertson, [1.0, 0.0, 0.0], times, RATES, "Radau", 1e-17, 1e-11)
     assert_allclose(states, exact, atol=1e-8)
-    assert_allclose(states[:, 1], exact[:, 1], rtol=1e-6, atol=1e-16)
+    assert_allclose(states[:, 1], exact[:, 1], rtol=1e-6, atol=1e-15)
     assert_allclose(states.sum(axis=1), 1.0, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("method", "mu", "end"), [("rk45", 2.0, 10.0), ("tsit5", 2.0, 10.0), ("stiff", 100.0, 150.0)]
-)
+@pytest.mark.parametrize(("method", "mu", "end"), [("rk45", 2.0, 10.0), ("tsit5", 2.0, 10.0), ("stiff", 100.0, 150.0)])
 def test_van_der_pol(method: str, mu: float, end: float) -> None:
     times = np.linspace(0, end, 6)
     states = pm.ode.solve(van_der_pol, [2.0, 0.0], times, mu, method=method, rtol=1e-9, atol=1e-9).eval()

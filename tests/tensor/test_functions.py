@@ -47,6 +47,21 @@ class TestCustomDerivatives:
         share = 1 / (1 + np.exp(-0.4))
         assert pt.function([x], slope, mode=backend)(0.4) == pytest.approx(share * (1 - share))
 
+    def test_batches_keep_the_derivative(self, backend: str) -> None:
+        """By inputs that are batched, and summed over the batch by those that are not."""
+
+        @pt.custom_vjp
+        def f(x: Node, y: Node) -> Node:
+            return x * y
+
+        f.defvjp(lambda x, y: (f(x, y), (x, y)), lambda kept, g: (10 * g * kept[1], 100 * g * kept[0]))
+        x, y = pt.vector("x"), pt.scalar("y")
+        product = pt.vmap(f, in_axes=(0, None))(x, y)
+        found = pt.function([x, y], [product, *pt.grad((product * X).sum(), [x, y])], mode=backend)(X + 1, 3.0)
+        np.testing.assert_allclose(found[0], 3 * (X + 1))
+        np.testing.assert_allclose(found[1], 30 * X)
+        np.testing.assert_allclose(found[2], 100 * ((X + 1) * X).sum())
+
     def test_wrong_derivatives_are_used_as_given(self, backend: str) -> None:
         """Nothing looks behind them."""
 
