@@ -27,6 +27,9 @@ REPETITIONS = 20
 TYPICAL: dict[str, tuple[tuple[float, float], ...]] = {
     "arccos": ((-1, 1),), "arccosh": ((1, 20),), "arcsin": ((-1, 1),), "arctanh": ((-1, 1),),
     "arctan2": ((-5, 5), (-5, 5)), "betainc": ((0.5, 20), (0.5, 20), (0, 1)), "digamma": ((0.1, 20),),
+    "betainc_slope_a": ((0.5, 20), (0.5, 20), (0, 1)), "betainc_slope_b": ((0.5, 20), (0.5, 20), (0, 1)),
+    "betaln": ((0.5, 20), (0.5, 20)), "gamma": ((0.1, 20),), "gammainc_slope": ((0.5, 20), (0.5, 20)),
+    "ndtri_exp": ((-20, -0.1),), "owens_t": ((-4, 4), (-4, 4)), "zeta": ((1.5, 20), (0.5, 20)),
     "betainccinv": ((0.5, 20), (0.5, 20), (0, 1)), "betaincinv": ((0.5, 20), (0.5, 20), (0, 1)),
     "binomial_quantile": ((1, 100), (0, 1), (0, 1)), "poisson_quantile": ((0.1, 100), (0, 1)),
     "negative_binomial_quantile": ((0.1, 100), (0.5, 20), (0, 1)),

@@ -60,8 +60,11 @@ DIFFERENT = {
     },
     "pytensor.tensor.linalg": {
         "cholesky": "a matrix without a factor raises LinearAlgebraError; PyTensor gives NaN",
-        "norm": "no spectral and nuclear norms",
-        "solve": "every matrix but positive definite and triangular ones is solved as a general one",
+        "eigh": "the first element of a vector that is about as large as its largest is positive",
+        "pinv": "singular values up to machine precision times the larger length count as 0, as in SciPy",
+        "qr": '"raw" gives LAPACK\'s matrix in the shape of the operand',
+        "svd": "the first element of a column of U that is about as large as its largest is positive",
+        "solve": "symmetric and banded matrices are solved as general ones; `solve_banded` is there",
     },
     "pytensor": {
         "function": "results are NumPy arrays; the graph is compiled for the lengths that come",

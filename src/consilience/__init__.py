@@ -77,6 +77,7 @@ _MODULES: Final = {
     "printing": "consilience.printing",
     "raise_op": "consilience.raise_op",
     "scan": "consilience.scan",
+    "sparse": "consilience.sparse",
     "tensor": "consilience.tensor",
     "xtensor": "consilience.xtensor",
 }

@@ -16,20 +16,7 @@ _GROUPS: Final = {
     """,
     "`pt.interp` is there, other interpolation comes later": "interpolate1d interpolate",
     "Fourier transforms come later": "fft rfft irfft",
-    "sparse matrices come later; index arrays and `.inc` do what sums by group need": "sparse",
     "convolutions come later; `pt.matmul` and slices are there": "convolve convolve1d convolve2d signal nnet",
-    """further factorisations come later; `pt.linalg` has cholesky, cho_solve, solve, solve_triangular, inv, det,
-    slogdet, norm and matrix_power""": """
-        eig eigh eigvalsh expm lstsq lu lu_factor lu_solve ordqz pinv pivot_to_permutation qr qr_full qz schur
-        solve_continuous_lyapunov solve_discrete_are solve_discrete_lyapunov solve_lyapunov solve_sylvester svd
-        tridiagonal_lu_factor tridiagonal_lu_solve cho_factor
-    """,
-    "all of linear algebra is in `pt.linalg`": "nlinalg slinalg",
-    """more special functions come later; gammaln, betaln, digamma, trigamma, gammainc, betainc and their inverses,
-    erf, erfinv, ndtri and their kin are there""": """
-        polygamma iv ive i0 i1 j0 j1 jv kv kve kn hyp2f1 owens_t factorial poch beta gamma gammal gammau chi2sf
-        ndtri_exp xlogx
-    """,
     "the configuration is `pt.config`, with `floatX` and `change_flags`": "configdefaults configparser",
     "parts of unlike shapes are joined with `pt.concatenate([x.ravel(), …])` and cut with `pt.split`": "pack unpack",
     "`pt.take_along_axis` does this": "permute_row_elements",
@@ -53,7 +40,7 @@ _GROUPS: Final = {
         Op wrap_jax as_symbolic
     """,
     "an inner part of PyTensor or PyMC; the public functions are in `consilience`, `pt`, `pt.linalg` and `pm.math`": """
-        basic blas blas_c blas_headers blockwise elemwise elemwise_cgen exceptions extra_ops functional math optimize
+        basic blas blas_c blas_headers blockwise elemwise elemwise_cgen exceptions extra_ops functional math
         pytensor rewriting sharedvar subtensor symbolic type type_other utils variable assumptions conditional
         link misc npy_2_compat values_eq_approx_always_true blocking data func_utils initial_point logging
         model_graph progress_bar pytensorf sampling smc stats step_methods tuning util variational vartypes

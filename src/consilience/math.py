@@ -12,10 +12,16 @@ import numpy as np
 from consilience import tensor as pt
 from consilience.errors import ShapeError
 from consilience.ir.side_tables import describe
+from consilience.ops.sparse.coordinates import block_diag as _sparse_block_diag
+from consilience.ops.sparse.coordinates import csr_from_dense as _csr_from_dense
+from consilience.ops.sparse.variable import Format as _Format
+from consilience.ops.sparse.variable import SparseVariable as _SparseVariable
+from consilience.ops.sparse.variable import is_sparse as _is_sparse
 from consilience.tensor import *
 from consilience.tensor import TensorLike, TensorVariable
 from consilience.tensor import keywords as _keywords
 from consilience.tensor.linalg import cho_solve as cho_solve
+from consilience.tensor.linalg import eigh as eigh
 from consilience.tensor.linalg import logdet as logdet
 from consilience.tensor.linalg import matrix_inverse as matrix_inverse
 from consilience.tensor.linalg import norm as norm
@@ -85,10 +91,12 @@ def batched_diag(C: TensorLike) -> TensorVariable:
     return where(on_diagonal, expand_dims(node, -1), as_tensor(np.zeros((), node.dtype)))
 
 
-def block_diagonal(matrices: Sequence[TensorLike], sparse: bool = False, format: str = "csr") -> TensorVariable:
-    """Matrices along the diagonal of one. `sparse` results are not offered; `format` is that of sparse ones."""
+def block_diagonal(
+    matrices: Sequence[typing.Any], sparse: bool = False, format: _Format = "csr"
+) -> TensorVariable | _SparseVariable:
+    """Matrices along the diagonal of one; a sparse variable of a `format`, "csr" or "csc", if `sparse`."""
     if sparse:
-        raise ValueError("sparse matrices are not offered; leave `sparse` out.")
+        return _sparse_block_diag(*(m if _is_sparse(m) else _csr_from_dense(m) for m in matrices), format=format)
     return block_diag(*matrices)
 
 
@@ -124,6 +132,6 @@ if not typing.TYPE_CHECKING:  # type checkers take `kron` from above, and know b
 
 _keywords.export(
     globals(),
-    " ".join([*vars(pt)["__all__"], "cho_solve logdet matrix_inverse norm"]),
+    " ".join([*vars(pt)["__all__"], "cho_solve eigh logdet matrix_inverse norm"]),
     wrap=True,
 )

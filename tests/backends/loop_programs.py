@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy import optimize
 
 import consilience  # noqa: F401  # random variables have keys that a step makes anew
 import consilience.tensor as pt
@@ -118,12 +119,40 @@ _blended = pt.OpFromGraph(
 )
 
 
+def _rooted(a: Node, b: Node, method: str) -> Node:
+    """z with z + sin(b) tanh(z) / 2 = 2 tanh(a)."""
+    z = pt.dscalar("z")
+    keywords = {"bracket": (-4.0, 4.0), "xtol": 1e-14} if method == "brentq" else None
+    equation = z + 0.5 * pt.sin(b) * pt.tanh(z) - 2 * pt.tanh(a)
+    found, _ = pt.optimize.root_scalar(equation, z, method=method, optimizer_kwargs=keywords, x0=a * 0.0)
+    return found
+
+
+def _rooted_plain(a: Any, b: Any, method: str) -> Any:
+    return np.asarray(optimize.brentq(lambda z: z + 0.5 * np.sin(b) * np.tanh(z) - 2 * np.tanh(a), -4, 4, xtol=1e-14))
+
+
+def _settled(v: Node) -> Node:
+    """x with x + tanh(reversed x) / 2 = v."""
+    x = pt.dvector("x")
+    found: Node = pt.optimize.root(x + 0.5 * pt.tanh(x[::-1]) - v, x, x0=v)[0]
+    return found
+
+
+def _settled_plain(v: Any) -> Any:
+    x = np.asarray(v)
+    for _ in range(200):
+        x = v - 0.5 * np.tanh(x[::-1])
+    return x
+
+
 def _switch(index: int, *branches: Any) -> Any:
     return branches[min(max(int(index), 0), len(branches) - 1)]
 
 
 NUMPY: dict[str, Any] = {
-    **SHAPES, "softened": np.tanh, "blended": lambda a, b: np.sin(a) * b, "switch_case": _switch,
+    **SHAPES, "softened": np.tanh, "blended": lambda a, b: np.sin(a) * b,
+    "rooted": _rooted_plain, "settled": _settled_plain, "switch_case": _switch,
     "vmap": lambda fn: lambda *given: np.stack([np.asarray(fn(*row)) for row in zip(*given, strict=True)]),
     "tanh": np.tanh, "exp": np.exp, "maximum": np.maximum, "minimum": np.minimum, "lt": np.less,
     "eq": np.equal, "outer": np.outer, "ifelse": lambda c, a, b: a if c else b, "choose": np.where, "scan": _scan,
@@ -142,6 +171,7 @@ OURS: dict[str, Any] = {
     "foldr": lambda *given: pt.foldr(*given, return_updates=False), "both": pt.and_, "fold_in": fold_in,
     "normal": lambda k: draw("random_normal", k, ()), "as_float": lambda x: pt.as_tensor(x).astype("float64"),
     "solve": pt.linalg.solve, "softened": _softened, "blended": _blended,
+    "rooted": _rooted, "settled": _settled,
 }  # fmt: skip
 
 
@@ -256,7 +286,10 @@ class Writer:
         if which == 11:
             return f"matmul({v}, {self.value('d', depth - 1)})"
         if which == 13:
-            return f"blended({one}, {self.value('', depth - 1)})"
+            other = self.value("", depth - 1)
+            if self.likely(50):
+                return f"blended({one}, {other})"
+            return f"rooted({one}, {other}, {self.one_of(repr('brentq'), repr('newton'), repr('halley'))})"
         if which == 12:
             return f"normal({self.name('key', '') or f'key({self.number(0, 99)})'})"
         return one
@@ -279,6 +312,8 @@ class Writer:
             e = self.new("e")
             body = self.inside({e: ("float64", "")}, lambda: self.value("", depth - 1))
             return f"vmap(lambda {e}: {body} + {e})({one})"
+        if which == 12 and self.likely(50):
+            return f"settled({one})"
         if which == 12:
             M, own = self.value("dd", 0), self.name("float64", "d")
             return f"solve(eye({own}.shape[0], {own}.shape[0]) * 3.0 + tanh({M}) * 0.5, {one})"

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse
 import scipy.special
 
 from consilience.ir import Constant, Input, Node, Op, Parameter, ShapeConstraint, Shared, constant
@@ -35,6 +36,7 @@ from consilience.ops import (
     Inverse,
     InverseQuadratic,
     Iota,
+    Item,
     LogAbsDet,
     MaskPositions,
     MatMul,
@@ -53,12 +55,24 @@ from consilience.ops import (
 from consilience.ops.call import FunctionCall
 from consilience.ops.collective import Collective
 from consilience.ops.index import At, Gather, NewAxis, SliceIndex, mask_positions
+from consilience.ops.matrix_equations import (
+    SolveBanded,
+    SolveRiccati,
+    SolveSylvester,
+    TridiagonalLU,
+    TridiagonalLUSolve,
+)
+from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.python_call import PythonCall
 from consilience.ops.random import Key, draw, fold_in
 from consilience.ops.scan import Scan, fresh, scan
 from consilience.ops.shape import length_of
+from consilience.ops.sparse.factorisation import SparseCholesky, SparseCholeskyPullback, SparseTriangularSolve
+from consilience.ops.sparse.products import SampledProduct, SparseProduct, TransposedSparseProduct
+from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 from tests.backends.agreement import Array, agree, inputs_like, run_llvm, run_reference
+from tests.backends.test_factorisations import OPS as FACTORISATIONS
 
 FLOATS = ("float64", "float32")
 NUMBERS = (*FLOATS, "int64", "int32")
@@ -407,6 +421,89 @@ for shape in MATRICES:
                     **LINEAR,
                 )  # fmt: skip
 
+
+def banded(bands: Array, b: Array, below: int, above: int) -> Array:
+    """SciPy's, one matrix after the other."""
+    places = np.ndindex(b.shape[:-2])
+    found = [scipy.linalg.solve_banded((below, above), bands[place], b[place]) for place in places]
+    return np.array(found).reshape(b.shape)
+
+
+def dominant(generator: np.random.Generator, shape: Shape, dtype: str) -> Array:
+    """Diagonals the second of which dominates."""
+    x = uniform(generator, shape, "float64")
+    if len(shape) > 1 and shape[-2] > 1:
+        x[..., 1, :] += 9.0
+    return np.asarray(x.astype(dtype))
+
+
+for shape in MATRICES:
+    full = all(shape)
+    wide = (*shape[:-2], 7, 7)
+    for kind, make in (("expm", uniform), ("logm", definite), ("sqrtm", definite)):
+        case(
+            MatrixFunction, f"{kind}{shape}", one(MatrixFunction(kind)), shape, make=make,
+            expected=None if shape[:-2] else getattr(scipy.linalg, kind) if full else lambda x: x,
+            dtypes=("float64",), **LINEAR,
+        )  # fmt: skip
+        case(
+            MatrixFunctionDerivative, f"{kind}{shape}", one(MatrixFunctionDerivative(kind)), shape, shape,
+            make=definite, dtypes=("float64",), **LINEAR,
+        )  # fmt: skip
+    case(
+        SolveRiccati, f"{shape}", one(SolveRiccati()), shape, shape, shape, make=definite, dtypes=("float64",), **LINEAR
+    )
+    for transposed in (False, True):
+        case(
+            SolveSylvester, f"{transposed}{shape}", one(SolveSylvester(transposed)), shape, wide, (*shape[:-1], 7),
+            make=definite, dtypes=("float64",), **LINEAR,
+        )  # fmt: skip
+
+
+def by_factors(bands: Node, b: Node, transposed: bool) -> list[Node]:
+    """A tridiagonal system by way of the factors, and these."""
+    factors = Node(TridiagonalLU(), bands)
+    packed, exchanged = Node(Item(0), factors), Node(Item(1), factors)
+    return [Node(TridiagonalLUSolve(transposed), packed, exchanged, b), packed, exchanged]
+
+
+for shape in ((7,), (3, 7), (1,), (2,), (0,), (0, 4)):
+    for op, turned in ((TridiagonalLU, False), (TridiagonalLUSolve, True)):
+        case(
+            op, f"{shape}", lambda x, b, turned=turned: by_factors(x, b, turned),
+            (*shape[:-1], 3, shape[-1]), (*shape, 2),
+            dtypes=("float64",), **LINEAR,
+        )  # fmt: skip
+for shape in ((7,), (3, 7), (1,), (0,), (0, 4)):
+    for below, above in ((0, 1), (1, 1), (2, 1), (3, 1)):
+        for columns in (1, 4, 0):
+            bands, side = (*shape[:-1], below + above + 1, shape[-1]), (*shape, columns)
+            case(
+                SolveBanded, f"{below}{above}{shape}{columns}", one(SolveBanded(below, above)), bands, side,
+                make=dominant,
+                expected=(lambda x, b, low=below, up=above: banded(x, b, low, up))
+                if columns and all(shape) and shape[-1] > below
+                else None,
+                dtypes=("float64",), **LINEAR,
+            )  # fmt: skip
+
+# ---- structured matrices
+
+for shape in ((5,), (1,), (0,), (2, 3)):
+    case(
+        DiagonalMatrix, f"{shape}", one(DiagonalMatrix()), shape, dtypes=ALL,
+        expected=np.diag if len(shape) == 1 else None,
+    )  # fmt: skip
+for left, right in (((2, 3), (4, 5)), ((1, 1), (3, 2)), ((0, 2), (2, 2)), ((3, 2, 2), (3, 1, 4))):
+    case(
+        Kronecker, f"{left}{right}", one(Kronecker()), left, right,
+        expected=np.kron if len(left) == 2 and all(left) else None,
+    )  # fmt: skip
+    case(
+        BlockDiagonal, f"{left}{right}", one(BlockDiagonal()), left, right, left, dtypes=NUMBERS,
+        expected=scipy.linalg.block_diag if len(left) == 2 else None,
+    )  # fmt: skip
+
 # ---- branches
 
 for shape in ((), (0,), (3,), (2, 17)):
@@ -448,6 +545,7 @@ for shape in ((), (1,), (3,), (5, 4)):
     )  # fmt: skip
 
 ELSEWHERE: dict[type[Op], str] = {
+    **dict.fromkeys(FACTORISATIONS, "test_factorisations.py: factors are compared as far as they are unique"),
     Asserted: "tests/test_modules_of_graphs.py: it raises what no other op does",
     FunctionCall: "tests/tensor/test_functions.py: written out before any backend sees it",
     PythonCall: "tests/tensor/test_functions.py: computed by the user's function",
@@ -460,6 +558,59 @@ ELSEWHERE: dict[type[Op], str] = {
     ParameterCheck: "tests/distributions/test_densities.py: it raises what no other op does",
     type(length_of(inputs_like([np.zeros(3)], symbolic=True)[0].static_shape[0]).op): "test_lengths_as_values",
 }  # fmt: skip
+
+
+# ---- sparse matrices: a 4 x 5 matrix with 6 entries, an empty row and an empty column; and one without entries
+
+COLUMNS, BEGINS = np.array([0, 3, 1, 4, 0, 4]), np.array([0, 2, 2, 4, 6])
+for places, begins in ((COLUMNS, BEGINS), (COLUMNS[:0], 0 * BEGINS)):
+    for kind in ("int32", "int64"):
+        at = (constant(places.astype(kind)), constant(begins.astype(kind)))
+        count = len(places)
+
+        def sparse(data: Array, columns: Array = places, starts: Array = begins) -> Any:
+            return scipy.sparse.csr_matrix((data, columns, starts), shape=(4, 5))
+
+        for width in (0, 1, 3, 11):
+            name = f"{count} {kind} {width}"
+            case(SparseProduct, name, lambda d, x, at=at: Node(SparseProduct(5), d, *at, x), (count,), (5, width),
+                 expected=lambda d, x, of=sparse: of(d) @ x)  # fmt: skip
+            case(TransposedSparseProduct, name, lambda d, x, at=at: Node(TransposedSparseProduct(5), d, *at, x),
+                 (count,), (4, width), expected=lambda d, x, of=sparse: of(d).T @ x)  # fmt: skip
+            case(SampledProduct, name, lambda u, v, at=at: Node(SampledProduct(), u, v, *at), (4, width), (5, width),
+                 expected=lambda u, v, of=sparse, n=count: of(np.ones(n)).multiply(u @ v.T).tocsr().data
+                 if u.size else np.zeros(n))  # fmt: skip
+
+
+# Factors of a matrix that is 0 but for its diagonal, its first row and its first column, in the order in which nothing
+# is added, and in the worst order, in which everything is.
+
+for worst in (False, True):
+    few = np.eye(4) + np.outer(np.arange(4) == 3, np.ones(4)) + np.outer(np.ones(4), np.arange(4) == 3) > 0
+    low = np.tril(np.ones((4, 4)) > 0 if worst else few)
+    inside = np.nonzero(low.T)[::-1]  # column by column
+    left = np.flatnonzero(inside[0] > inside[1])
+    left = left[np.argsort(inside[0][left], kind="stable")]
+    ends = np.searchsorted(inside[1], np.arange(5))
+    line_ends = np.searchsorted(inside[0][left], np.arange(5))
+    pattern = [constant(a.astype("int32")) for a in (inside[0], ends, line_ends, left, inside[1][left])]
+
+    def lower(rng: np.random.Generator, shape: Shape, dtype: str, at: Any = inside) -> Array:
+        if shape[-1] != len(at[0]):
+            return uniform(rng, shape, dtype)
+        return np.asarray(rng.uniform(0.1, 1.0, shape) + 4.0 * (at[0] == at[1]))
+
+    for batch in ((), (3,), (2, 0)):
+        more: dict[str, Any] = {"make": lower, "dtypes": ("float64",)}
+        size = (*batch, len(inside[0]))
+        case(SparseCholesky, f"{worst}{batch}", lambda v, p=pattern: Node(SparseCholesky(), v, *p), size, **more)
+        case(SparseCholeskyPullback, f"{worst}{batch}",
+             lambda f, g, p=pattern: Node(SparseCholeskyPullback(), f, g, *p), size, size,
+             rtol=1e-11, **more)  # fmt: skip
+        for turned in (False, True):
+            case(SparseTriangularSolve, f"{worst}{batch}{turned}",
+                 lambda f, b, p=pattern, t=turned: Node(SparseTriangularSolve(t), f, b, *p[:2]), size, (*batch, 4, 2),
+                 rtol=1e-11, **more)  # fmt: skip
 
 
 def operands(row: Case, dtype: str, seed: int) -> list[Array]:
@@ -515,7 +666,7 @@ def test_every_op_has_a_case() -> None:
     known = {row.op for row in CASES} | set(ELSEWHERE)
     below = ("consilience.ir.", "consilience.ops.")  # what lowering makes itself is tested through these
     found = {name for name, op in Op.classes.items() if op not in known and op.__module__.startswith(below)}
-    assert found == {"_Square"}, "these have no case; _Square is a base class only"
+    assert {name for name in found if not name.startswith("_")} == set(), "these have no case"
 
 
 @pytest.mark.parametrize("dtype", ALL)

@@ -23,7 +23,10 @@ from consilience.ops.elementwise import broadcast_shape
 from consilience.ops.index import index_inc, index_set
 from consilience.ops.linalg import matmul
 from consilience.ops.reduce import arg_reduce, reduce
-from consilience.ops.shape import broadcast_to, concatenate, expand_dims, reshape, squeeze, stack, transpose
+from consilience.ops.shape import broadcast_to, concatenate, expand_dims, full, reshape, squeeze, stack, transpose
+from consilience.ops.sparse.coordinates import hstack
+from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
+from consilience.sparse import CSR
 from tests.backends.agreement import Array, inputs_like, run_llvm, run_reference
 
 EXAMPLES = settings(
@@ -217,6 +220,60 @@ class Growing:
         ]  # fmt: skip
         return self.small(matmul(x, fitting[self.number(0, len(fitting) - 1)])) if fitting else None
 
+    def structured(self) -> Node | None:
+        """Matrices with zeros and repetitions, often times another value."""
+        x = self.pick("float64", "float32", "int64")
+        if x is None or not x.ndim:
+            return None
+        kind = self.one_of("diagonal", "blocks", "kronecker")
+        same = [v for v in self.values if v.dtype == x.dtype and v.ndim == 2]
+        if kind == "diagonal":
+            if x.tensor_type.size * x.static_shape[-1] > LARGEST:  # type: ignore[operator]  # static
+                return None
+            found = Node(DiagonalMatrix(), x)
+        elif not same or x.ndim != 2:
+            return None
+        else:
+            y = same[self.number(0, len(same) - 1)]
+            found = Node(BlockDiagonal() if kind == "blocks" else Kronecker(), x, y)
+        if found.tensor_type.size > LARGEST:  # type: ignore[operator]  # static
+            return None
+        fitting = [v for v in self.values if 0 < v.ndim < 3 and v.dtype != "bool"]
+        left = [v for v in fitting if v.static_shape[-1] == found.static_shape[-2]]
+        right = [v for v in fitting if v.static_shape[0] == found.static_shape[-1]]
+        if right and self.number(0, 1):
+            return self.small(matmul(found, right[self.number(0, len(right) - 1)]))
+        if left and self.number(0, 1):
+            return self.small(matmul(left[self.number(0, len(left) - 1)], found))
+        return self.small(transpose(found) if found.ndim == 2 and self.number(0, 1) else found)
+
+    def sparse(self) -> Node | None:
+        """Products, sums, parts and other formats of a sparse matrix with random places, its entries from a value."""
+        x = self.pick("float64", "float32", "int64", "int32")
+        if x is None or x.ndim not in (1, 2) or 0 in x.static_shape:
+            return None
+        height, width = self.number(0, 4), int(str(x.static_shape[0]))
+        places = self.generator.uniform(size=(height, width)) < self.generator.choice([0.2, 0.5, 1.0])
+        rows, columns = np.nonzero(places)
+        entries = reshape(x, (-1,))[self.generator.integers(0, int(str(x.tensor_type.size)), len(rows))]
+        begins = np.searchsorted(rows, np.arange(height + 1))
+        kind = self.one_of("int32", "int64")
+        A = CSR(entries, columns.astype(kind), begins.astype(kind), (height, width))
+        if self.number(0, 1):
+            A = A.tocsc()
+        B = A.astype("float64" if x.dtype == "float32" else x.dtype)
+        results = [
+            lambda: A @ x,
+            lambda: transpose(x) @ A.T,
+            lambda: (A @ A.T).toarray(),
+            lambda: (A + B * 2).sum(self.number(0, 1)),
+            lambda: (A * B)[self.number(0, 1) :, ::2].toarray(),
+            lambda: A.diagonal(),
+            lambda: hstack([A, B]).tocsr() @ concatenate([x, x]),
+            lambda: (A * 3).tocsr().T @ full((height,), 2, x.dtype),
+        ]
+        return self.small(results[self.number(0, len(results) - 1)]())
+
     def branch(self) -> Node | None:
         """One of two values, chosen by a scalar."""
         x = self.pick("float64", "int64")
@@ -233,7 +290,8 @@ class Growing:
         """Add values; returns some of them as outputs."""
         kinds = [
             self.elementwise, self.elementwise, self.unary, self.convert, self.reduction, self.order, self.view,
-            self.view, self.join, self.gather, self.product, self.branch,
+            self.view, self.join, self.gather, self.product, self.sparse, self.branch,
+            self.structured,
         ]  # fmt: skip
         for _ in range(steps):
             new = kinds[self.number(0, len(kinds) - 1)]()

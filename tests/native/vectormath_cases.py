@@ -10,6 +10,7 @@ import ctypes
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import mpmath as mp
@@ -100,6 +101,58 @@ def _bessel(order: int) -> Callable[[mp.mpf], mp.mpf]:
     return scaled
 
 
+def _unscaled(order: int) -> Callable[[mp.mpf], mp.mpf]:
+    return lambda x: _bessel(order)(x) * mp.exp(abs(x))
+
+
+def _of_first_kind(scaled: bool) -> Callable[[mp.mpf, mp.mpf], mp.mpf]:
+    return lambda v, x: mp.besseli(v, x) * (mp.exp(-abs(x)) if scaled else 1)
+
+
+def _of_second_kind(scaled: bool) -> Callable[[mp.mpf, mp.mpf], mp.mpf]:
+    return lambda v, x: mp.besselk(v, x) * (mp.exp(x) if scaled else 1)
+
+
+def _slope_of_first_kind(v: mp.mpf, x: mp.mpf) -> mp.mpf:
+    with mp.workdps(60):
+        return ((mp.besseli(v - 1, x) + mp.besseli(v + 1, x)) / 2 - mp.besseli(v, x)) * mp.exp(-x)
+
+
+def _slope_of_i0e(x: mp.mpf) -> mp.mpf:
+    if abs(x) > 200:
+        u = 1 / x
+        return (
+            -(x ** mp.mpf(-1.5))
+            / mp.sqrt(2 * mp.pi)
+            * sum(
+                mp.rf(mp.mpf(1) / 2, k) ** 2 / (mp.factorial(k) * 2**k) * (k + mp.mpf(1) / 2) * u**k for k in range(40)
+            )
+        )
+    return mp.sign(x) * _slope_of_first_kind(mp.mpf(0), abs(x))
+
+
+def _slope_of_second_kind(v: mp.mpf, x: mp.mpf) -> mp.mpf:
+    with mp.workdps(60):
+        return (mp.besselk(v, x) - (mp.besselk(v - 1, x) + mp.besselk(v + 1, x)) / 2) * mp.exp(x)
+
+
+def _exponential_integral(n: mp.mpf, x: mp.mpf) -> mp.mpf:
+    with mp.workdps(120):
+        return mp.expint(n, x)
+
+
+def _slope(function: Callable[..., mp.mpf], place: int) -> Callable[..., mp.mpf]:
+    """The derivative in one argument, by a central difference in many digits."""
+
+    def difference(*x: mp.mpf) -> mp.mpf:
+        with mp.workdps(90):
+            h = mp.mpf(10) ** -30
+            ends = [function(*x[:place], x[place] + step, *x[place + 1 :]) for step in (h, -h)]
+            return (ends[0] - ends[1]) / (2 * h)
+
+    return difference
+
+
 def _log1mexp(x: mp.mpf) -> mp.mpf:
     return mp.log(-mp.expm1(x)) if x > -1 else mp.log1p(-mp.exp(x))
 
@@ -159,6 +212,41 @@ def _betainc(a: mp.mpf, b: mp.mpf, x: mp.mpf) -> mp.mpf:
         return 1 - value if mirrored else value
 
 
+def _gammainc_slope(a: mp.mpf, x: mp.mpf) -> mp.mpf:
+    """The slope of P in its shape, of its series term by term."""
+    with mp.workdps(60 + int(x)):
+        term = total = mp.mpf(1)
+        logarithmic = slope = k = mp.mpf(0)
+        while k < x - a or term * (1 + logarithmic) > total * mp.mpf(10) ** -mp.mp.dps:
+            k += 1
+            term *= x / (a + k)
+            logarithmic += 1 / (a + k)
+            total += term
+            slope -= term * logarithmic
+        density = mp.exp(a * mp.log(x) - x - mp.loggamma(a + 1))
+        return density * ((mp.log(x) - mp.digamma(a + 1)) * total + slope)
+
+
+def _betainc_slope(a: mp.mpf, b: mp.mpf, x: mp.mpf) -> mp.mpf:
+    """The slope of I_x(a, b) in a, of the series of the smaller tail term by term (DLMF 8.17.8)."""
+    mirrored = x > max(a / (a + b), 0.3)
+    y = 1 - x
+    a, b, x, y = (b, a, y, x) if mirrored else (a, b, x, y)
+    with mp.workdps(130):
+        term = total = mp.mpf(1)
+        logarithmic = slope = k = mp.mpf(0)
+        while term * (1 + abs(logarithmic)) > total * mp.mpf(10) ** -125:
+            term *= (a + b + k) / (a + 1 + k) * x
+            logarithmic += 1 / (a + b + k) - (0 if mirrored else 1 / (a + 1 + k))
+            k += 1
+            total += term
+            slope += term * logarithmic
+        front = mp.log(y) - mp.digamma(b) if mirrored else mp.log(x) - mp.digamma(a + 1)
+        log_density = a * mp.log(x) + b * mp.log(y) - mp.loggamma(a + 1) - mp.loggamma(b) + mp.loggamma(a + b)
+        result = mp.exp(log_density) * ((front + mp.digamma(a + b)) * total + slope)
+        return -result if mirrored else result
+
+
 # A quantile is checked where it is: Newton's correction of the result itself is its error.
 
 
@@ -167,6 +255,35 @@ def _ndtri_error(p: mp.mpf, got: mp.mpf) -> mp.mpf:
     if got < 0:
         return (mp.erfc(-got / mp.sqrt(2)) / 2 - p) / density
     return ((1 - p) - mp.erfc(got / mp.sqrt(2)) / 2) / density
+
+
+def _ndtri_exp_error(y: mp.mpf, got: mp.mpf) -> mp.mpf:
+    """The difference of the logarithms over their slope, which is asymptotically -1 / got; of the smaller tail."""
+    if got > 5:
+        return (-mp.expm1(y) - mp.erfc(got / mp.sqrt(2)) / 2) / (mp.exp(-got * got / 2) / mp.sqrt(2 * mp.pi))
+    slope = mp.sqrt(2 / mp.pi) / _erfcx(-got / mp.sqrt(2))
+    return (_log_ndtr(got) - y) / slope
+
+
+def _owens_t(h: mp.mpf, a: mp.mpf) -> mp.mpf:
+    h, size = abs(h), abs(a)
+    if size > 1:  # the wedge beyond the line of slope a
+        q, r = mp.erfc(h / mp.sqrt(2)) / 2, mp.erfc(h * size / mp.sqrt(2)) / 2
+        return mp.sign(a) * ((q + r) / 2 - q * r - _owens_t(h * size, 1 / size))
+    end = min(size, 15 / max(h, mp.mpf("0.1")))
+    part = mp.quad(lambda x: mp.exp(-h * h * (1 + x * x) / 2) / (1 + x * x), mp.linspace(0, end, 4))
+    return mp.sign(a) * part / (2 * mp.pi)
+
+
+def _zeta(s: mp.mpf, q: mp.mpf) -> mp.mpf:
+    """The first terms, and the formula of Euler and Maclaurin for the rest."""
+    start = max(-mp.floor(q), 0) + 120
+    total = mp.fsum((q + k) ** -s for k in range(int(start)))
+    a = q + start
+    rest = a ** (1 - s) / (s - 1) + a**-s / 2
+    for k in range(1, 40):
+        rest += mp.bernoulli(2 * k) / mp.fac(2 * k) * mp.rf(s, 2 * k - 1) * a ** (1 - s - 2 * k)
+    return total + rest
 
 
 def _erfinv_error(x: mp.mpf, got: mp.mpf) -> mp.mpf:
@@ -385,6 +502,42 @@ def _trials(low: float, high: float) -> tuple[Array, Array, Array]:
     return np.ceil(n), np.random.default_rng(5).uniform(0, 1, n.size), p
 
 
+def _second(order: int, scaled: bool) -> Callable[[mp.mpf], mp.mpf]:
+    return lambda x: _of_second_kind(scaled)(mp.mpf(order), x)
+
+
+def _dawson(x: mp.mpf) -> mp.mpf:
+    return mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
+
+
+def _orders(largest: float = 3000.0) -> tuple[Array, Array]:
+    """Whole orders, ordinary, small and large ones, and arguments such that no result leaves float64."""
+    rng = _generator()
+    v = join(rng.uniform(0, 5, 40), rng.integers(0, 20, 6).astype(float), rng.uniform(5, 60, 40))
+    v = join(v, 10.0 ** rng.uniform(-8, 0, 10))
+    return v, np.minimum(10.0 ** rng.uniform(-3.0, 3.5, v.size) + 0.01 * v**1.5, largest)
+
+
+def _whole_orders() -> tuple[Array, Array]:
+    rng = _generator()
+    return rng.integers(0, 60, 60).astype(float), np.minimum(10.0 ** rng.uniform(-5, 2.8, 60), 600.0)
+
+
+def _kummer_points() -> tuple[Array, Array, Array]:
+    """0 < a < b, as in characteristic functions of beta variables."""
+    rng = _generator()
+    a = rng.uniform(0, 20, 50)
+    return a, a + rng.uniform(0, 20, 50), rng.uniform(-100, 100, 50)
+
+
+def _gauss_points() -> tuple[Array, Array, Array, Array]:
+    """Positive parameters; below 0 with c > b, where all terms of the transformed series are positive."""
+    rng = _generator()
+    a, b = rng.uniform(0, 30, 60), rng.uniform(0, 30, 60)
+    z = np.where(np.arange(60) % 2, rng.uniform(0, 0.97, 60), -(10.0 ** rng.uniform(-3, 2, 60)))
+    return a, b, np.where(z < 0, np.maximum(a, b), 0.1) + rng.uniform(0, 30, 60), z
+
+
 def _several(points: Callable[[float, float], tuple[Array, ...]], *ranges: tuple[float, float]) -> tuple[Array, ...]:
     return tuple(map(np.concatenate, zip(*(points(*r) for r in ranges), strict=True)))
 
@@ -439,6 +592,40 @@ CASES = [
     Case("erfcx", 3.0, (join(uniform(-26.6, 27), SMALL, uniform(-1.5, 1.5), powers(0, 300)),), _erfcx),
     Case("i0e", 4.0, (join(uniform(-8, 8), LINE, uniform(-40, 40), signed(powers(-300, 300))),), _bessel(0)),
     Case("i1e", 4.0, (join(uniform(-8, 8), LINE, uniform(-40, 40), signed(powers(-300, 300))),), _bessel(1)),
+    Case("i0", 4.0, (join(uniform(-8, 8, 200), uniform(-40, 40, 100), uniform(-713, 713, 100)),), _unscaled(0)),
+    Case("i1", 4.0, (join(uniform(-8, 8, 200), uniform(-40, 40, 100), uniform(-713, 713, 100)),), _unscaled(1)),
+    Case("ive", ONE_DIGIT_LESS, _orders(), _of_first_kind(True), "relative"),
+    Case("i0e_slope", 200.0, (join(uniform(-8, 8, 100), uniform(-100, 100, 100), powers(1, 300, 60)),), _slope_of_i0e),
+    Case("iv", ONE_DIGIT_LESS, _orders(600.0), _of_first_kind(False), "relative"),
+    Case("kve", ONE_DIGIT_LESS, _orders(), _of_second_kind(True), "relative"),
+    Case("kv", ONE_DIGIT_LESS, _orders(600.0), _of_second_kind(False), "relative"),
+    Case("ive_slope", ONE_DIGIT_LESS, _orders(), _slope_of_first_kind, "relative"),
+    Case("kve_slope", ONE_DIGIT_LESS, _orders(), _slope_of_second_kind, "relative"),
+    *(Case(f"k{n}", 8.0, (join(uniform(0, 8, 60), powers(-300, 2.8, 60)),), _second(n, False)) for n in (0, 1)),
+    *(Case(f"k{n}e", 8.0, (join(uniform(0, 8, 60), powers(-300, 4, 60)),), _second(n, True)) for n in (0, 1)),
+    Case("j0", 8.0, (join(uniform(-30, 30, 300), SMALL[::3]),), lambda x: mp.besselj(0, x), "mixed"),
+    Case("j0", ONE_DIGIT_LESS, (powers(1, 8, 60),), lambda x: mp.besselj(0, x), "relative"),
+    Case("j1", 8.0, (join(uniform(-30, 30, 300), SMALL[::3]),), lambda x: mp.besselj(1, x), "mixed"),
+    Case("j1", ONE_DIGIT_LESS, (powers(1, 8, 60),), lambda x: mp.besselj(1, x), "relative"),
+    Case("y0", 8.0, (uniform(0.1, 30, 100),), lambda x: mp.bessely(0, x), "mixed"),
+    Case("y1", 8.0, (uniform(0.1, 30, 100),), lambda x: mp.bessely(1, x), "mixed"),
+    Case("jv", ONE_DIGIT_LESS, _orders(100.0), mp.besselj, "mixed"),
+    Case("yv", ONE_DIGIT_LESS, _orders(100.0), mp.bessely, "mixed"),
+    Case("exp1", 8.0, (join(uniform(0, 10, 300), powers(-300, 2.8, 300)),), mp.e1),
+    Case("expi", 200.0, (join(uniform(-10, 10, 300), uniform(-700, 700, 300), SMALL[::3]),), mp.ei, "mixed"),
+    Case("expn", 100.0, _whole_orders(), _exponential_integral, "relative"),
+    Case("sine_integral", 4.0, (join(uniform(-30, 30, 300), SMALL[::3], uniform(-1e4, 1e4, 100)),), mp.si),
+    Case("cosine_integral", 20.0, (join(uniform(0, 30, 300), powers(-300, 4, 300)),), mp.ci, "mixed"),
+    Case("dawsn", ONE_DIGIT_LESS, (join(uniform(-6, 6, 300), signed(powers(-300, 1.5, 300))),), _dawson),
+    Case("spence", 40.0, (join(uniform(0, 3, 200), powers(-20, 0, 100)),), lambda x: mp.polylog(2, 1 - x), "mixed"),
+    Case("ellipk", 4.0, (join(uniform(-1, 1, 200), -powers(-5, 8, 100), 1 - powers(-15, 0, 100)),), mp.ellipk),
+    Case("ellipe", 4.0, (join(uniform(-1, 1, 200), -powers(-5, 8, 100), 1 - powers(-15, 0, 100)),), mp.ellipe),
+    Case("hyp1f1", ONE_DIGIT_LESS, _kummer_points(), mp.hyp1f1, "relative"),
+    Case("hyp1f1_slope_a", ONE_DIGIT_LESS, _kummer_points(), _slope(mp.hyp1f1, 0), "relative"),
+    Case("hyp1f1_slope_b", ONE_DIGIT_LESS, _kummer_points(), _slope(mp.hyp1f1, 1), "relative"),
+    Case("hyp2f1", ONE_DIGIT_LESS, _gauss_points(), mp.hyp2f1, "relative"),
+    Case("hyp2f1_slope_a", ONE_DIGIT_LESS, _gauss_points(), _slope(mp.hyp2f1, 0), "relative"),
+    Case("hyp2f1_slope_c", ONE_DIGIT_LESS, _gauss_points(), _slope(mp.hyp2f1, 2), "relative"),
     Case("erfinv", 4.0, (UNIT_INTERVAL,), error=_erfinv_error),
     Case(
         "ndtri",
@@ -467,6 +654,47 @@ CASES = [
         _gammaln,
     ),
     Case("gammaln", 20.0, (-join(uniform(0, 10), uniform(0, 170), powers(-300, 0, 100)),), _gammaln, "mixed"),
+    Case(
+        "gamma",
+        5.0,
+        (join(uniform(0, 10), uniform(0, 171.6), powers(-300, 0, 100), -uniform(0, 10), -uniform(0, 170, 300)),),
+        mp.gamma,
+    ),
+    Case(
+        "betaln",
+        10.0,
+        (join(powers(-6, 8), powers(-300, 0, 100)), join(powers(-6, 8)[::-1], powers(-3, 3, 100))),
+        lambda a, b: _gammaln(a) + _gammaln(b) - _gammaln(a + b),
+        "mixed",
+    ),
+    Case(
+        "zeta",
+        4.0,
+        (join(uniform(1, 20, 40), 1 + powers(-10, 0, 20)), join(powers(-5, 5, 40), uniform(0, 30, 20))),
+        _zeta,
+        "relative",
+    ),
+    Case(
+        "zeta",
+        40.0,
+        (np.floor(uniform(2, 100, 60)), join(powers(-3, 2, 30), -uniform(0, 20, 30))),
+        _zeta,
+        "relative",
+    ),
+    Case(
+        "ndtri_exp",
+        4.0,
+        (-join(powers(-300, 290), powers(-3, 4)),),
+        unit="mixed",
+        error=_ndtri_exp_error,
+    ),
+    Case(
+        "owens_t",
+        8.0,
+        (uniform(-7, 7, 120), signed(powers(-3, 3, 120))),
+        _owens_t,
+        "relative",
+    ),
     Case("lgamma", 5.0, (uniform(0, 20, 200),), _gammaln),
     Case(
         "digamma",
@@ -497,6 +725,27 @@ CASES = [
         "relative",
     ),
     Case("betainc", ONE_DIGIT_LESS, _several(_beta_points, (-2, 1), (0, 2), (1, 4)), _betainc, "relative"),
+    Case(
+        "gammainc_slope",
+        ONE_DIGIT_LESS,
+        _several(partial(_gamma_points, count=12), *_SHAPES[:3], (2.0, 2.5)),
+        _gammainc_slope,
+        "relative",
+    ),
+    Case(
+        "betainc_slope_a",
+        ONE_DIGIT_LESS,
+        _several(partial(_beta_points, count=9), (-6, 0), (-2, 1), (0, 2), (1, 2.7)),
+        _betainc_slope,
+        "relative",
+    ),
+    Case(
+        "betainc_slope_b",
+        ONE_DIGIT_LESS,
+        _several(partial(_beta_points, count=9), (-6, 0), (-2, 1), (0, 2), (1, 2.7)),
+        lambda a, b, x: -_betainc_slope(b, a, 1 - x),
+        "relative",
+    ),
     Case(
         "gammaincinv",
         ONE_DIGIT_LESS,

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.ir import Node, constant, tensor_input
-from consilience.ops import TABLE, apply, linalg, reduce, shape
+from consilience.ops import TABLE, Iota, apply, linalg, reduce, shape
 from consilience.ops.index import index_inc
 from consilience.ops.reduce import softmax
+from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 from consilience.record import Record
 from consilience.rewrite.facts import assume
 
@@ -95,6 +96,20 @@ INPUTS: dict[str, Kind] = {
     "flag": Kind("bool", (5,), _flag),
     "places": Kind("int64", (2,), _places),
     "square_matrix": Kind("float64", (3, 3), _invertible, real=False),
+    "square_matrix_b": Kind("float64", (2, 2), _invertible, real=False),
+    "definite": Kind("float64", (3, 3), _definite, real=False),
+    "definite_b": Kind("float64", (2, 2), _definite, ("positive_definite",), real=False),
+    "numbers3": Kind("float64", (3,), _normal, real=False),
+    "number": Kind("float64", (), _normal, real=False),
+    "weight": Kind("float64", (), _positive, ("positive",), real=False),
+    "weights": Kind("float64", (5,), _positive, ("positive",), real=False),
+    "tall": Kind("float64", (5, 2), _normal, real=False),
+    "column5": Kind("float64", (5, 1), _normal, real=False),
+    "row5": Kind("float64", (1, 5), _normal, real=False),
+    "right3": Kind("float64", (3, 4), _normal, real=False),
+    "right9": Kind("float64", (9, 2), _normal, real=False),
+    "right6": Kind("float64", (6, 2), _normal, real=False),
+    "right8": Kind("float64", (8, 3), _normal, real=False),
     "lower": Kind("float64", (3, 3), _lower, ("lower", "positive_diagonal"), real=False),
     "positive_definite": Kind("float64", (3, 3), _definite, ("positive_definite",), real=False),
     "diagonal_matrix": Kind("float64", (3, 3), _diagonal, ("diagonal", "positive_diagonal"), real=False),
@@ -106,7 +121,21 @@ def _increment(part: int | slice, values: Node) -> Node:
     return index_inc(shape.full((5,), 0.0)[part], values)
 
 
+def _triangle(x: Node, lower: bool) -> Node:
+    """One triangle of a square matrix, zeros elsewhere."""
+    n = Node(Iota(x.static_shape[-1]))
+    return apply(
+        "where", apply("ge", shape.expand_dims(n, 1), n if lower else n + 1), *((x, 0.0) if lower else (0.0, x))
+    )
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "block_diagonal": lambda *blocks: Node(BlockDiagonal(), *blocks),
+    "diag": lambda d: Node(DiagonalMatrix(), d),
+    "eye": shape.eye,
+    "kron": lambda a, b: Node(Kronecker(), a, b),
+    "tril": partial(_triangle, lower=True),
+    "triu": partial(_triangle, lower=False),
     "broadcast_to": shape.broadcast_to,
     "cholesky": linalg.cholesky,
     "concatenate": shape.concatenate,

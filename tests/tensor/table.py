@@ -89,6 +89,39 @@ def symmetric(x: Any) -> Any:
     return x @ x.mT + 3.0 * np.eye(3, dtype=x.dtype)
 
 
+# What is the same for factors that may be turned, here and in NumPy.
+
+
+def projected(u: Any, s: Any, v: Any) -> Any:
+    """Products of left and right singular vectors, weighted by their numbers."""
+    return (u * np.arange(1, u.shape[-1] + 1, dtype=u.dtype)) @ v
+
+
+def spectral(values: Any, vectors: Any) -> Any:
+    """Products of eigenvectors with themselves, weighted by their numbers."""
+    return (vectors * np.arange(1, vectors.shape[-1] + 1, dtype=vectors.dtype)) @ vectors.mT
+
+
+def directions(values: Any, vectors: Any) -> Any:
+    """Squares of the sizes of elements of eigenvectors, weighted by eigenvalues in any order."""
+    return (abs(vectors) ** 2 * values.real[..., None, :]).sum(-1)
+
+
+def powers(values: Any) -> Any:
+    """Sums of the first powers of complex numbers in any order."""
+    return [values.real.sum(-1), (values * values).real.sum(-1), (values * values * values).real.sum(-1)]
+
+
+def rebuilt(form: Any, basis: Any) -> Any:
+    """The matrix of a Schur form."""
+    return (basis @ form @ basis.conj().mT).real
+
+
+def rebuilt_pair(first: Any, second: Any, left: Any, right: Any) -> Any:
+    """The matrices of a generalised Schur form."""
+    return [(left @ form @ right.conj().mT).real for form in (first, second)]
+
+
 def replaced(x: Array, index: Any, values: Any, add: bool = False) -> Array:
     """A copy with other values at `index`."""
     result = x.copy()
@@ -104,7 +137,17 @@ def half_away(x: Array) -> Array:
     return np.asarray(np.copysign(np.floor(np.abs(x) + 0.5), x), x.dtype)
 
 
-_SHARED = {"np": np, "regular": regular, "symmetric": symmetric}
+_SHARED = {
+    "np": np,
+    "regular": regular,
+    "symmetric": symmetric,
+    "projected": projected,
+    "spectral": spectral,
+    "directions": directions,
+    "powers": powers,
+    "rebuilt": rebuilt,
+    "rebuilt_pair": rebuilt_pair,
+}
 OURS = _SHARED | {"pt": pt, "la": pt.linalg, "pm": pm.math}
 NUMPYS = _SHARED | {
     "pt": np,
@@ -145,11 +188,13 @@ def read() -> dict[str, list[Row]]:
 _MEANINGS: dict[str, Callable[..., Any]] = {
     "and_": np.bitwise_and,
     "eq": np.equal,
+    "expn": lambda n, x: TABLE["expn"].numpy(*(np.asarray(a, np.result_type(n, x, np.float32)) for a in (n, x))),
     "floor_div": np.floor_divide,
     "ge": np.greater_equal,
     "gt": np.greater,
     "int_div": np.floor_divide,
     "invlogit": sp.expit,
+    "kn": sp.kv,
     "le": np.less_equal,
     "log1mexp": lambda x: np.log(-np.expm1(x)),
     "log1pexp": lambda x: np.logaddexp(0, x),
@@ -179,13 +224,13 @@ def elementwise(name: str) -> Row:
     meaning = _MEANINGS.get(name) or getattr(np, name, None) or getattr(sp, name)
     ranges = tuple((max(low + 0.01, -3.0), min(high - 0.01, 3.0)) for low, high in entry.domain)
     integers = all(np.ceil(low) <= np.floor(high) for low, high in ranges)
-    smooth = "float" in entry.accepts and entry.result != "bool" and name not in ("trigamma", "tri_gamma")
+    smooth = "float" in entry.accepts and entry.result != "bool" and name != "expn"
     kinds = "".join(k for k in "fib" if (k != "i" or integers) and (k != "f" or set(entry.accepts) & {"float", "bool"}))
     return Row(
         getattr(pt, name),
         meaning,
         f"pt.{name}",
-        ("nm", "m", ".")[:arity],
+        ("nm", "m", ".", "m")[:arity],
         kinds,
         ranges,
         frozenset() if smooth else frozenset({"flat"}),
@@ -199,7 +244,7 @@ ELSEWHERE = {
     name: reason
     for reason, names in {
         "a class or a type": "Context Function TensorLike TensorType TensorVariable Variable",
-        "a module": "linalg random special",
+        "a module": "linalg nlinalg optimize random slinalg special",
         "a number": "e euler_gamma inf nan newaxis pi",
         "the setting of floats: tests/dtypes/test_float_setting.py": "config floatX",
         "compiling and its inputs: tests/backends/test_function.py": "eval function shared key",

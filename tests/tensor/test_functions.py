@@ -48,19 +48,21 @@ class TestCustomDerivatives:
         assert pt.function([x], slope, mode=backend)(0.4) == pytest.approx(share * (1 - share))
 
     def test_batches_keep_the_derivative(self, backend: str) -> None:
-        """By inputs that are batched, and summed over the batch by those that are not."""
+        """That by what is shared is summed over the batch; second derivatives and batches of batches follow."""
 
         @pt.custom_vjp
         def f(x: Node, y: Node) -> Node:
             return x * y
 
-        f.defvjp(lambda x, y: (f(x, y), (x, y)), lambda kept, g: (10 * g * kept[1], 100 * g * kept[0]))
-        x, y = pt.vector("x"), pt.scalar("y")
-        product = pt.vmap(f, in_axes=(0, None))(x, y)
-        found = pt.function([x, y], [product, *pt.grad((product * X).sum(), [x, y])], mode=backend)(X + 1, 3.0)
-        np.testing.assert_allclose(found[0], 3 * (X + 1))
-        np.testing.assert_allclose(found[1], 30 * X)
-        np.testing.assert_allclose(found[2], 100 * ((X + 1) * X).sum())
+        f.defvjp(lambda x, y: (f(x, y), (x, y)), lambda kept, g: (g * kept[1] * 10, g * kept[0] * kept[0]))
+        x, y = pt.matrix("x"), pt.scalar("y")
+        z = pt.vmap(pt.vmap(f, in_axes=(0, None)), in_axes=(0, None))(x, y)
+        at = np.array([[1.0, 2.0], [3.0, 4.0]])
+        by_x, by_y = pt.grad(z.sum(), [x, y])
+        twice = pt.grad(by_y, x)
+        found = pt.function([x, y], [z, by_x, by_y, twice], mode=backend)(at, 3.0)
+        for ours, wanted in zip(found, [at * 3, np.full((2, 2), 30.0), 30.0, 2 * at], strict=True):
+            np.testing.assert_allclose(ours, wanted)
 
     def test_wrong_derivatives_are_used_as_given(self, backend: str) -> None:
         """Nothing looks behind them."""

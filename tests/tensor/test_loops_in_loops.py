@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from consilience.errors import DtypeError, GraphError, MissingRuleError, OutOfBo
 from consilience.ir import Node
 from consilience.ir.leaves import Parameter
 from consilience.ir.lengths import sources_of
+from consilience.lower import specialise
 from consilience.lower.steps import Program
 from consilience.ops.random import draw, fold_in
 
@@ -123,6 +125,28 @@ def test_last_values_need_no_trace_at_any_length(monkeypatch: pytest.MonkeyPatch
     assert "writes" not in text
     with pytest.raises(OutOfBoundsError):
         f(np.zeros((2, 0)), 0.5)
+
+
+def test_lengths_are_put_into_a_body_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for each of its results, which would be a power of the depth of loops in loops."""
+    visits = []
+    whole = specialise._specialised
+
+    def counted(*given: Any) -> Any:
+        visits.append(given)
+        return whole(*given)
+
+    monkeypatch.setattr(specialise, "_specialised", counted)
+    x = pt.vector("x")
+
+    def inside(depth: int, values: Sequence[Node]) -> list[Node]:
+        if not depth:
+            return [value * 0.5 for value in values]
+        return [trace[-1] for trace in scan(lambda *v: inside(depth - 1, v), outputs_info=list(values), n_steps=1)]
+
+    f = pt.function([x], inside(4, [x, x + 1, x + 2, x + 3]))
+    np.testing.assert_allclose(f(np.ones(3)), np.outer([0.5, 1.0, 1.5, 2.0], np.ones(3)))
+    assert len(visits) <= 10
 
 
 def test_sums_over_no_steps_keep_their_shape() -> None:

@@ -1,4 +1,4 @@
-"""docs/tensor-loops.md runs, and prints what it says."""
+"""The pages on tensors run, and print what they say."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "tensor-loops.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
-def test_the_page_on_loops_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("page", ["tensor-loops", "optimize"])
+def test_a_page_runs(page: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As one script, from top to bottom."""
-    text = PAGE.read_text(encoding="utf-8")
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
     script = tmp_path / "page.py"
     script.write_text(
         "\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)), encoding="utf-8"

@@ -99,7 +99,7 @@ def check(seed: int, names: list[str] | None = None) -> str:
 
 def refused(error: MissingRuleError) -> str:
     """Why something is not computed: derivatives that nobody has, lengths that differ within a batch."""
-    if not re.search("is not known|differs from one batch position to another", str(error)):
+    if not re.search("is not known|no derivative|differs from one batch position to another", str(error)):
         raise error
     return "refused"
 

@@ -76,14 +76,7 @@ def check(
 TOLERANCE = {"float64": 1e-10, "float32": 3e-5, "int64": 1e-10, "int32": 1e-10, "bool": 1e-10}
 
 # Arguments for which a function has no derivative yet, by their places.
-NO_DERIVATIVE = {
-    name: places
-    for places, names in {
-        (0,): "trigamma tri_gamma gammainc gammaincc gammaincinv gammainccinv",
-        (0, 1): "betainc betaincinv betainccinv",
-    }.items()
-    for name in names.split()
-}
+NO_DERIVATIVE = dict.fromkeys(["iv", "ive", "jv", "kn", "kv", "kve", "yv", "expn", "zeta"], (0,))
 
 
 @EVERY_CASE
@@ -161,7 +154,7 @@ def _difference(
 @pytest.mark.parametrize("name", NO_DERIVATIVE)
 def test_derivatives_that_are_not_there_say_so(name: str) -> None:
     """An argument without a derivative is refused by name."""
-    (row,) = FUNCTIONS[name]
+    row = FUNCTIONS[name][0]
     nodes = inputs_like(row.arrays("float64", lengths(generator(row)), generator(row)))
     for place in NO_DERIVATIVE[name]:
         with pytest.raises(MissingRuleError, match="is not known"):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
+import consilience.tensor as pt
 from consilience.backends.reference import evaluate
 from consilience.errors import DtypeError, MissingRuleError, ShapeError
 from consilience.ir import Node, constant, shared_slot, tensor_input, topological
@@ -31,8 +32,11 @@ from consilience.ops import (
     linalg,
     reduce,
 )
+from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
+from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
 from consilience.ops.reduce import arg_reduce, cumulative
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, length_of, reshape, stack, transpose
+from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 from consilience.transforms.gradient import gradient, pullback
 from consilience.transforms.vectorize import missing, vectorize, vectorize_function
 from tests.transforms.laws import Array, listed
@@ -278,6 +282,25 @@ def test_matrices() -> None:
     batch = np.stack([regular, regular * 2.0])
     check_all(linalg.solve, [batch, draw((2, 3, 2), 1)])
     check_all(linalg.diagonal, [regular])
+
+
+def test_equations_and_functions_of_matrices() -> None:
+    regular = draw((3, 3)) + 4.0 * np.eye(3)
+    for kind in ("expm", "logm", "sqrtm"):
+        check_all(lambda a, kind=kind: Node(MatrixFunction(kind), a), [regular / 2.0])
+    check_all(lambda a, e: Node(MatrixFunctionDerivative("expm"), a, e), [regular / 4.0, draw((3, 3), 1)])
+    check_all(lambda a, b, q: Node(SolveSylvester(), a, b, q), [regular, regular, draw((3, 3), 1)])
+    check_all(
+        lambda x, b: pt.linalg.tridiagonal_lu_solve(pt.linalg.tridiagonal_lu_factor(x), b),
+        [regular, draw((3, 2), 1)],
+    )
+    check_all(lambda x, b: Node(SolveBanded(1, 0), x, b), [draw((2, 4)) + np.array([[3.0], [0.0]]), draw((4, 2), 1)])
+
+
+def test_structured_matrices() -> None:
+    check_all(lambda d: Node(DiagonalMatrix(), d), [draw((3,))])
+    check_all(lambda a, b: Node(Kronecker(), a, b), [draw((2, 3)), draw((3, 1), 1)])
+    check_all(lambda a, b: Node(BlockDiagonal(), a, b), [draw((2, 3)), draw((3, 1), 1)])
 
 
 def test_one_matrix_for_many_right_sides_is_factorised_once() -> None:

@@ -20,7 +20,19 @@ from consilience.errors import DebugModeError
 from consilience.ir import Constant, Node, Parameter, TensorType, is_leaf, topological
 from consilience.ir.region import regions_of
 from consilience.ir.side_tables import describe
-from consilience.ops import Elementwise
+from consilience.ops import Elementwise, Item
+from consilience.ops.factorisations import (
+    LDL,
+    LU,
+    QR,
+    SVD,
+    Eig,
+    Eigh,
+    Eigvals,
+    Householder,
+    LeastSquares,
+    PseudoInverse,
+)
 from consilience.ops.linalg import Cholesky, Det, Inverse, InverseQuadratic, LogAbsDet, Solve, SolveTriangular
 from consilience.printing.infix import term
 
@@ -28,7 +40,10 @@ Array = npt.NDArray[Any]
 # Differences up to so much of a value and of what it is made of are rounding.
 ROUNDING: Final = {2: 2e-2, 4: 1e-4, 8: 1e-8, 16: 1e-8}
 # Errors of these grow with the condition of the matrix.
-CONDITIONED: Final = (Cholesky, Det, Inverse, InverseQuadratic, LogAbsDet, Solve, SolveTriangular)
+CONDITIONED: Final = (
+    Cholesky, Det, Inverse, InverseQuadratic, LogAbsDet, Solve, SolveTriangular,
+    LDL, LU, QR, SVD, Eig, Eigh, Eigvals, Householder, LeastSquares, PseudoInverse,
+)  # fmt: skip
 CONDITION: Final = 1e4
 # Runs of an inner graph that are looked at.
 INNER_RUNS: Final = 100
@@ -120,9 +135,10 @@ def _differs(
         wrong = one != other
     else:
         rounding = ROUNDING[other.real.dtype.itemsize] * slack
-        if isinstance(node.op, CONDITIONED):
+        op = node.inputs[0].op if isinstance(node.op, Item) else node.op
+        if isinstance(op, CONDITIONED):
             rounding *= CONDITION
-        scale = _size(other) if isinstance(node.op, CONDITIONED) else max(map(_size, operands), default=0.0)
+        scale = _size(other) if isinstance(op, CONDITIONED) else max(map(_size, operands), default=0.0)
         if not isinstance(node.op, Elementwise):  # sums of many terms
             scale *= max(1, max((o.size for o in map(np.asarray, operands)), default=1))
         with np.errstate(all="ignore"):

@@ -404,7 +404,8 @@ def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] 
     given = dict(inputs_to_values or {})
     wrong = next((key for key in given if not isinstance(key, Node | str)), None)
     if wrong is not None or None in given:
-        raise TypeError(f"`eval` takes values by variable or name, got the key {wrong!r}.")
+        hint = "; `sparse.function` takes sparse inputs" if hasattr(wrong, "tocsr") else ""
+        raise TypeError(f"`eval` takes values by variable or name, got the key {wrong!r}{hint}.")
     order = order_of([expression])
     values = {_named(expression, order, key) if isinstance(key, str) else key: value for key, value in given.items()}
     needed = topological([expression, *sources_of([expression])], stop=values.__contains__)

@@ -37,6 +37,7 @@ from consilience.native.operation_count import operations
 from consilience.native.program import Statement, Value
 from consilience.native.target import Target
 from consilience.ops import Elementwise, MatMul
+from consilience.ops.sparse.products import SparseProduct, TransposedSparseProduct
 from consilience.record import Record, replace
 
 NOTES: Final = timed.NOTE // 8
@@ -322,6 +323,8 @@ def _library_operations(step: CallStep) -> float | None:
     node = step.node
     if isinstance(node.op, MatMul) and isinstance(node.type, TensorType):
         return 2.0 * step.targets[0].size * int(str(node.inputs[0].static_shape[-1]))
+    if isinstance(node.op, SparseProduct | TransposedSparseProduct):
+        return 2.0 * step.sources[0].size * step.targets[0].shape[1]
     return None
 
 

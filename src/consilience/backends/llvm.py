@@ -288,7 +288,8 @@ class _Staged:
         self._scalars = {atom: source for atom, source in ready.items() if atom not in self._masks}
         first = [*self._scalars.values(), *(nodes[0].inputs[0] for nodes in self._masks.values())]
         self._fixed = {n for n in topological(first) if is_leaf(n)} <= set(data)
-        self._first = make([] if self._fixed else inputs, first, data, level=level, origins=origins)
+        given = [] if self._fixed else inputs
+        self._first = _executable(given, first, data, level=level, origins=origins, make=make)
         self._rests: OrderedDict[tuple[int, ...], Executable] = OrderedDict()
         self._lock = threading.Lock()
 

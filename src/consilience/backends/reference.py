@@ -13,15 +13,20 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from consilience.backends import factorisations as factorisations  # enters its rows
+from consilience.backends import matrix_equations as matrix_equations  # enters its rows
+from consilience.backends import sparse as sparse  # enters its rows
+from consilience.backends import structured as structured  # enters its rows
 from consilience.backends.callback import Callback
+from consilience.backends.meanings import MEANINGS, failed, means
 from consilience.backends.shapes import Lengths, bind_computed, bind_lengths, check_shape_constraints, static_shape
-from consilience.errors import LinearAlgebraError, MissingRuleError, OutOfBoundsError, ParameterError, ShapeError
+from consilience.errors import MissingRuleError, OutOfBoundsError, ParameterError, ShapeError
 from consilience.ir import Constant, Dim, Node, TensorType, computed_atoms, is_leaf, numpy_dtype, topological
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SmallSolve, SortedOrder
 from consilience.ops import (
     TABLE,
     AlteredGradient,
@@ -67,27 +72,14 @@ from consilience.ops.random import Key
 from consilience.ops.scan import Scan
 
 Array: TypeAlias = npt.NDArray[Any]
-Meaning: TypeAlias = Callable[..., Any]
-
 Observer: TypeAlias = Callable[[Sequence[Node], Mapping[Node, Any]], None]
 
-MEANINGS: dict[type, Meaning] = {}
 _state = threading.local()
 
 
 def _op(node: Node) -> Any:
     """The op with its own attributes; which class it is follows from the table."""
     return node.op
-
-
-def means(op: type) -> Callable[[Meaning], Meaning]:
-    """Register `(node, lengths, *arrays) -> array` for an op class."""
-
-    def register(function: Meaning) -> Meaning:
-        MEANINGS[op] = function
-        return function
-
-    return register
 
 
 def evaluate(
@@ -367,10 +359,6 @@ def _matmul(node: Node, lengths: Lengths, a: Array, b: Array) -> Array:
     return np.asarray(np.matmul(a, b))
 
 
-def _failed(node: Node, why: str) -> LinearAlgebraError:
-    return LinearAlgebraError(f"{why}, in {describe(node)}.")
-
-
 def _lower_symmetric(x: Array) -> Array:
     low = np.tril(x)
     return low + np.swapaxes(np.tril(x, -1), -1, -2)
@@ -381,11 +369,11 @@ def _cholesky(node: Node, lengths: Lengths, x: Array) -> Array:
     if x.size == 0:
         return x
     if np.isnan(np.tril(x)).any():
-        raise _failed(node, "the matrix holds NaN")
+        raise failed(node, "the matrix holds NaN")
     try:
         return np.asarray(np.linalg.cholesky(_lower_symmetric(x)))
     except np.linalg.LinAlgError:
-        raise _failed(node, "the matrix is not positive definite") from None
+        raise failed(node, "the matrix is not positive definite") from None
 
 
 def _batched(function: Callable[..., Array], a: Array, b: Array) -> Array:
@@ -402,24 +390,25 @@ def _solve_triangular(node: Node, lengths: Lengths, a: Array, b: Array) -> Array
     if b.size == 0:
         return b
     if (np.diagonal(a, axis1=-2, axis2=-1) == 0).any():
-        raise _failed(node, "the triangular matrix is singular")
+        raise failed(node, "the triangular matrix is singular")
     lower, transposed = _op(node).lower, _op(node).transposed
     solve: Callable[..., Array] = scipy.linalg.solve_triangular
     return _batched(lambda m, r: solve(m, r, lower=lower, trans=int(transposed), check_finite=False), a, b)
 
 
 @means(Solve)
+@means(SmallSolve)
 def _solve(node: Node, lengths: Lengths, a: Array, b: Array) -> Array:
     if b.size == 0:
         return b
-    if _op(node).assume == "positive definite":
+    if isinstance(node.op, Solve) and node.op.assume == "positive definite":
         factor = _cholesky(node, lengths, a)
         half = np.linalg.solve(factor, b)
         return np.asarray(np.linalg.solve(np.swapaxes(factor, -1, -2), half))
     try:
         return np.asarray(np.linalg.solve(a, b))
     except np.linalg.LinAlgError:
-        raise _failed(node, "the matrix is singular") from None
+        raise failed(node, "the matrix is singular") from None
 
 
 @means(InverseQuadratic)
@@ -440,7 +429,7 @@ def _inverse(node: Node, lengths: Lengths, x: Array) -> Array:
     try:
         return np.asarray(np.linalg.inv(x))
     except np.linalg.LinAlgError:
-        raise _failed(node, "the matrix is singular") from None
+        raise failed(node, "the matrix is singular") from None
 
 
 @means(LogAbsDet)
@@ -502,7 +491,7 @@ def _lu_solve(node: Node, lengths: Lengths, packed: Array, exchanged: Array, b: 
     import scipy.linalg.lapack
 
     if (np.diagonal(packed, axis1=-2, axis2=-1) == 0).any():
-        raise _failed(node, "the matrix is singular")
+        raise failed(node, "the matrix is singular")
     result = np.empty_like(b)
     for place in np.ndindex(b.shape[:-2] if b.size else 0):
         result[place] = scipy.linalg.lapack.dgetrs(packed[place].T, exchanged[place] - 1, b[place], trans=1)[0]

@@ -30,7 +30,8 @@ class CAR(Continuous):
     """Conditional autoregression: normal vectors of precision tau (D - alpha W); D holds the sums of W's rows.
 
     mu      mean, shape (..., n); a number stands for equal means
-    W       weights between neighbours, n x n: symmetric, zero on the diagonal; usually 1 for neighbours, else 0
+    W       weights between neighbours, n x n: symmetric, zero on the diagonal; usually 1 for neighbours, else 0. May be
+            a sparse matrix of SciPy. For known W a density costs as much as the neighbours are many
     alpha   between -1 and 1: how far an element follows the mean of its neighbours
     tau     scale of the precision > 0
     """

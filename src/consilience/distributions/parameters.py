@@ -28,6 +28,7 @@ from consilience.ir.side_tables import describe, name_of, without_sources
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, as_tensor, cast, promote
 from consilience.ops.shape import LengthOf, as_length, expand_dims
+from consilience.ops.sparse.variable import is_sparse
 from consilience.record import Record
 
 Conversion: TypeAlias = Callable[..., "TensorLike | tuple[TensorLike, ...]"]
@@ -355,8 +356,8 @@ def canonical_values(title: str, signature: Signature, given: Mapping[str, Any])
 
 
 def _common(values: Sequence[Any]) -> list[Node]:
-    """Nodes; floats of one dtype, by NumPy's promotion with weak Python numbers. Integers stay integers."""
-    nodes = [v if _weak(v) else as_tensor(v) for v in values]
+    """Dense nodes; floats of one dtype, by NumPy's promotion with weak Python numbers. Integers stay integers."""
+    nodes = [v if _weak(v) else as_tensor(v.toarray() if is_sparse(v) else v) for v in values]
     floats = [n for n in nodes if isinstance(n, Node) and n.dtype in FLOATS]
     dtype = widened(promote(floats)[1]) if floats else "float64"
     result = []

@@ -151,7 +151,7 @@ class HalfStudentT(Continuous):
     def _inner(self, value: Node) -> tuple[Node, Node]:
         """Whether z is below 1, and the probability of smaller values where it is."""
         near = less(value, self.sigma)
-        power = square(where(near, value / self.sigma, 0.0))
+        power = square(where(near, value / self.sigma, 0.5))  # where betainc has slopes
         return near, betainc(0.5, 0.5 * self.nu, power / (self.nu + power))
 
     def icdf(self, q: Node) -> Node:

@@ -48,8 +48,14 @@ def known_meaning(name: str) -> Callable[..., Any] | None:
 def _no_number(kind: str) -> str:
     return (
         f"an expression has no value before it is computed, so it is no {kind}: compute it with `.eval()`, or use the "
-        "functions of `consilience.tensor`, which take expressions (`pt.dot(frame, x)` for `frame @ x` with pandas)."
+        "functions of `consilience.tensor`, which take expressions (`pt.dot(frame, x)` for `frame @ x` with pandas or "
+        "with a sparse matrix of SciPy)."
     )
+
+
+def _answers(other: object) -> bool:
+    """Whether an operand asks to be given the operator itself, in NumPy's way: sparse matrices do."""
+    return getattr(type(other), "__array_ufunc__", True) is None
 
 
 def _method(function: str) -> Callable[..., Node]:
@@ -86,19 +92,19 @@ class Arithmetic:
         raise TypeError(_no_number("int"))
 
     def __add__(self, other: Operand) -> Node:
-        return _meanings["add"](self, other)
+        return NotImplemented if _answers(other) else _meanings["add"](self, other)
 
     def __radd__(self, other: Operand) -> Node:
         return _meanings["add"](other, self)
 
     def __sub__(self, other: Operand) -> Node:
-        return _meanings["sub"](self, other)
+        return NotImplemented if _answers(other) else _meanings["sub"](self, other)
 
     def __rsub__(self, other: Operand) -> Node:
         return _meanings["sub"](other, self)
 
     def __mul__(self, other: Operand) -> Node:
-        return _meanings["mul"](self, other)
+        return NotImplemented if _answers(other) else _meanings["mul"](self, other)
 
     def __rmul__(self, other: Operand) -> Node:
         return _meanings["mul"](other, self)
@@ -128,7 +134,7 @@ class Arithmetic:
         return _meanings["pow"](other, self)
 
     def __matmul__(self, other: Operand) -> Node:
-        return _meanings["matmul"](self, other)
+        return NotImplemented if _answers(other) else _meanings["matmul"](self, other)
 
     def __rmatmul__(self, other: Operand) -> Node:
         return _meanings["matmul"](other, self)

@@ -155,6 +155,11 @@ def _as_array(value: npt.ArrayLike) -> npt.NDArray[Any]:
     except ValueError as error:
         raise ShapeError(f"the rows of a nested list must have equal lengths: {error}") from None
     if array.dtype.kind not in "biufc":
+        if hasattr(value, "tocsr"):
+            raise DtypeError(
+                "a dense tensor was needed, got a sparse matrix: `pt.dot` and the functions of `consilience.sparse` "
+                "take it, `.toarray()` makes it dense."
+            )
         odd = next((x for x in array.flat if not isinstance(x, bool | int | float | np.number)), value)
         raise DtypeError(
             f"values such as {odd!r} ({type(odd).__name__}, dtype {array.dtype}) have no meaning here; tensors hold "

@@ -12,8 +12,11 @@ from collections.abc import Mapping, Sequence
 
 from consilience.errors import Status
 from consilience.ir import Node, constant_value
+from consilience.lower import factorisations as factorisations  # enters its routines
 from consilience.lower import fusion, kernel_code, routines
+from consilience.lower import sparse as sparse  # enters its routines
 from consilience.lower.chunks import crossing, cut
+from consilience.lower.fortran import Argument
 from consilience.lower.fusion import KernelStep
 from consilience.lower.kernel_code import combine, index_offset
 from consilience.lower.loop_kernel import LoopKernel
@@ -201,8 +204,8 @@ class Writer:
         elif isinstance(step, KernelStep):
             self._kernel(frame, step)
         elif isinstance(step, CallStep):
-            sources = [routines.Argument(v, self.pointer(frame, v)) for v in step.sources]
-            targets = [routines.Argument(v, self.pointer(frame, v)) for v in step.targets]
+            sources = [Argument(v, self.pointer(frame, v)) for v in step.sources]
+            targets = [Argument(v, self.pointer(frame, v)) for v in step.targets]
             routines.write(frame.b, step.node, sources, targets)
         elif isinstance(step, ScatterStep):
             self._scatter(frame, step)

@@ -14,7 +14,21 @@ import numpy as np
 from consilience.errors import ShapeError, VerificationError
 from consilience.ir import FLOATS, UNSIGNED, Node, constant, constant_value, rebuild, topological, with_regions
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
+from consilience.lower.least_squares import expand_least_squares
+from consilience.lower.matrix_equations import expand_banded, expand_riccati, expand_sylvester
+from consilience.lower.matrix_functions import expand_derivative, expand_matrix_function
+from consilience.lower.primitives import (
+    CholeskyInverse,
+    LUFactor,
+    LUPivotSign,
+    LUSolve,
+    SmallSolve,
+    SortedOrder,
+    SparseCholeskyWithMemory,
+    SparsePullbackWithMemory,
+)
+from consilience.lower.structured import expand_block_diagonal, expand_diagonal, expand_kronecker
+from consilience.native.routines import SMALL
 from consilience.ops import (
     AlteredGradient,
     ArgSort,
@@ -42,8 +56,11 @@ from consilience.ops import (
     cast,
 )
 from consilience.ops.call import FunctionCall
+from consilience.ops.factorisations import LeastSquares, PseudoInverse
 from consilience.ops.index import At, SliceIndex, index_set
 from consilience.ops.linalg import diagonal
+from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSylvester
+from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.reduce import reduce
 from consilience.ops.scalar import LARGE_SQUARE
@@ -58,6 +75,8 @@ from consilience.ops.shape import (
     squeeze,
     transpose,
 )
+from consilience.ops.sparse.factorisation import SparseCholesky, SparseCholeskyPullback
+from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 from consilience.transforms.complex_pairs import without_complex
 
 # A product with at most this many columns becomes a sum of scaled columns inside the loop over rows.
@@ -274,6 +293,9 @@ def _solve(node: Node) -> Node:
         factor = Node(Cholesky(), a)
         half = Node(SolveTriangular(lower=True, transposed=False), factor, b)
         return Node(SolveTriangular(lower=True, transposed=True), factor, half)
+    rows = a.static_shape[-1]
+    if a.ndim > 2 and isinstance(rows, int) and rows <= SMALL:
+        return Node(SmallSolve(), a, b)
     packed, pivots = _lu(a)
     return Node(LUSolve(), packed, pivots, b)
 
@@ -423,6 +445,18 @@ NODES: dict[type, Callable[[Node], Node]] = {
     MatMul: _matmul,
     Softmax: _softmax,
     MaskPositions: _mask_positions,
+    PseudoInverse: expand_least_squares,
+    LeastSquares: expand_least_squares,
+    SolveSylvester: expand_sylvester,
+    SolveBanded: expand_banded,
+    SolveRiccati: expand_riccati,
+    MatrixFunction: expand_matrix_function,
+    DiagonalMatrix: expand_diagonal,
+    Kronecker: expand_kronecker,
+    BlockDiagonal: expand_block_diagonal,
+    MatrixFunctionDerivative: expand_derivative,
+    SparseCholesky: lambda node: Node(Item(0), Node(SparseCholeskyWithMemory(), *node.inputs)),
+    SparseCholeskyPullback: lambda node: Node(Item(0), Node(SparsePullbackWithMemory(), *node.inputs)),
 }
 
 

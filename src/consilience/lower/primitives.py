@@ -28,6 +28,13 @@ class LUSolve(Op):
         return inputs[2].tensor_type
 
 
+class SmallSolve(Op):
+    """y with A y = b for matrices of few rows and matrices b. A zero pivot fails."""
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[1].tensor_type
+
+
 class SortedOrder(Op):
     """Positions that put the last axis in ascending order, and two tables of integers as scratch memory."""
 
@@ -35,6 +42,23 @@ class SortedOrder(Op):
         order = inputs[0].tensor_type.with_dtype("int64")
         line = TensorType("int64", inputs[0].static_shape[-1:])
         return TupleType((order, line, line))
+
+
+class SparseCholeskyWithMemory(Op):
+    """What `SparseCholesky` gives, and a column as scratch memory."""
+
+    def result_type(self, *inputs: Node) -> TupleType:
+        count = inputs[2].static_shape[0] - 1
+        return TupleType((inputs[0].tensor_type, TensorType("float64", (count,))))
+
+
+class SparsePullbackWithMemory(Op):
+    """What `SparseCholeskyPullback` gives, a copy of a cotangent, and a column as scratch memory."""
+
+    def result_type(self, *inputs: Node) -> TupleType:
+        count = inputs[3].static_shape[0] - 1
+        of = inputs[0].tensor_type
+        return TupleType((of, of.with_shape(of.shape[-1:]), TensorType("float64", (count,))))
 
 
 class CholeskyInverse(Op):

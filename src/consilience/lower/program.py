@@ -29,6 +29,7 @@ from consilience.lower.forms import (
 )
 from consilience.lower.kernel_code import identity
 from consilience.lower.repetition import loop, read_in_memory
+from consilience.lower.routines import scratch
 from consilience.lower.steps import (
     BranchStep,
     CallStep,
@@ -279,8 +280,9 @@ class Lowering:
             targets = [self.buffers[node]]
         steps: list[Step] = []
         sources = [self._contiguous(operand, steps) for operand in node.inputs]
-        if targets[0].size:
-            steps.append(CallStep(node, sources, targets))
+        if any(target.size for target in targets):
+            own = [self.block(dtype, (length,)) for dtype, length in scratch(node)]
+            steps.append(CallStep(node, sources, [*targets, *own]))
         return steps
 
     def _contiguous(self, node: Node, steps: list[Step]) -> View:

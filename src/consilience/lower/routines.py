@@ -9,36 +9,50 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from consilience.errors import MissingRuleError, Status
+from consilience.errors import MissingRuleError
 from consilience.ir import FLOATS, UNSIGNED, Node
+from consilience.lower.fortran import (
+    Argument,
+    at,
+    batch_loop,
+    copy,
+    fail_unless,
+    fortran_char,
+    fortran_double,
+    fortran_int,
+    succeeded,
+)
 from consilience.lower.kernel_code import combine, identity
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SortedOrder
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SmallSolve, SortedOrder
 from consilience.lower.scalar_code import MEMORY, from_memory, register_type, to_memory
 from consilience.lower.views import View, row_major
-from consilience.native.loops import Builder, Value, f64, i8, i32, i64, ptr
+from consilience.native.loops import Builder, Value, f64, i32, i64, ptr
+from consilience.native.routines import SMALL
 from consilience.ops import ArgReduce, Cholesky, Cumulative, MatMul, SolveTriangular
-from consilience.record import Record
-
-
-class Argument(Record):
-    """A contiguous view and the address of its first element."""
-
-    view: View
-    pointer: Value
-
 
 Routine = Callable[[Builder, Node, Sequence[Argument], Sequence[Argument]], None]
+# The dtype and length of every vector of memory that the code of a node works in.
+Scratch = Callable[[Node], Sequence[tuple[str, int]]]
 ROUTINES: dict[type, Routine] = {}
+SCRATCH: dict[type, Scratch] = {}
 
 
-def routine(op: type) -> Callable[[Routine], Routine]:
-    """Register the code of an op."""
+def routine(op: type, scratch: Scratch | None = None) -> Callable[[Routine], Routine]:
+    """Register the code of an op, and what it needs: memory for its own use comes behind the targets."""
 
     def register(function: Routine) -> Routine:
         ROUTINES[op] = function
+        if scratch is not None:
+            SCRATCH[op] = scratch
         return function
 
     return register
+
+
+def scratch(node: Node) -> Sequence[tuple[str, int]]:
+    """Dtype and length of the memory that the code of a node works in."""
+    needed = SCRATCH.get(type(node.op))
+    return () if needed is None else needed(node)
 
 
 def write(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
@@ -52,77 +66,34 @@ def write(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence
     rule(b, node, sources, targets)
 
 
-# ---- helpers
-
-
-def _int(b: Builder, value: int) -> Value:
-    """An int32 in memory, as Fortran wants its arguments."""
-    place = b.stack(i32, 1)
-    b.store(b.const(i32, value), place)
-    return place
-
-
-def _char(b: Builder, letter: str) -> Value:
-    place = b.stack(i8, 1)
-    b.store(b.const(i8, ord(letter)), place)
-    return place
-
-
-def _double(b: Builder, value: float) -> Value:
-    place = b.stack(f64, 1)
-    b.store(b.const(f64, value), place)
-    return place
-
-
-def _at(b: Builder, pointer: Value, offset: Value | int) -> Value:
-    index = b.const(i64, offset) if isinstance(offset, int) else offset
-    return b.offset(pointer, index, f64)
-
-
-def _copy(b: Builder, source: Argument, target: Argument, start: Value, count: int) -> None:
-    """float64 from `start` on, unless the result overwrites its operand."""
-    if source.view != target.view:
-        size = b.const(i64, 8 * count)
-        b.call("memcpy", ptr, _at(b, target.pointer, start), _at(b, source.pointer, start), size)
-
-
-def _fail_unless(b: Builder, good: Value) -> None:
-    with b.if_(b.not_(good)):
-        b.ret(b.const(i64, int(Status.FACTORISATION_FAILED)))
-
-
-def _batch(b: Builder, loops: ExitStack, shape: Sequence[int]) -> Value:
-    """Number of the current matrix in a batch."""
-    return loops.enter_context(b.for_(0, math.prod(shape)))
-
-
-def _succeeded(b: Builder, info: Value) -> Value:
-    return b.cmp("eq", b.load(i32, info), b.const(i32, 0))
-
-
 # ---- factorisations
 
 
 @routine(Cholesky)
 def _cholesky(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
-    """Row-major lower is column-major upper: dpotrf with 'U' on the same memory."""
+    """Row-major lower is column-major upper: dpotrf with 'U' on the same memory. Small matrices need no library."""
     (x,), (factor,) = sources, targets
     *batch, n, _ = x.view.shape
+    if n <= SMALL:
+        lengths = (b.const(i64, length) for length in (math.prod(batch), n))
+        good = b.call("consilience_routine_small_cholesky", i64, x.pointer, factor.pointer, *lengths)
+        fail_unless(b, b.cmp("eq", good, b.const(i64, 1)))
+        return
     info = b.stack(i32, 1)
-    size, letter = _int(b, n), _char(b, "U")
+    size, letter = fortran_int(b, n), fortran_char(b, "U")
     with ExitStack() as loops:
-        offset = b.mul(_batch(b, loops, batch), b.const(i64, n * n))
-        _copy(b, x, factor, offset, n * n)
-        target = _at(b, factor.pointer, offset)
+        offset = b.mul(batch_loop(b, loops, batch), b.const(i64, n * n))
+        copy(b, x, factor, offset, n * n)
+        target = at(b, factor.pointer, offset)
         zero = b.const(f64, 0.0)
         with b.for_(0, n - 1) as i:  # nothing above the diagonal
             above = b.add(b.mul(i, b.const(i64, n + 1)), b.const(i64, 1))
             bytes_ = b.mul(b.sub(b.const(i64, n - 1), i), b.const(i64, 8))
-            b.call("memset", ptr, _at(b, target, above), b.const(i32, 0), bytes_)
+            b.call("memset", ptr, at(b, target, above), b.const(i32, 0), bytes_)
         b.call("blas_dpotrf", None, letter, size, target, size, info)
         # LAPACK does not notice every NaN: the last pivot carries it.
-        last = b.load(f64, _at(b, target, n * n - 1))
-        _fail_unless(b, b.and_(_succeeded(b, info), b.cmp("gt", last, zero)))
+        last = b.load(f64, at(b, target, n * n - 1))
+        fail_unless(b, b.and_(succeeded(b, info), b.cmp("gt", last, zero)))
 
 
 @routine(CholeskyInverse)
@@ -130,18 +101,18 @@ def _cholesky_inverse(b: Builder, node: Node, sources: Sequence[Argument], targe
     (factor,), (inverse,) = sources, targets
     *batch, n, _ = factor.view.shape
     info = b.stack(i32, 1)
-    size, letter = _int(b, n), _char(b, "U")
+    size, letter = fortran_int(b, n), fortran_char(b, "U")
     with ExitStack() as loops:
-        offset = b.mul(_batch(b, loops, batch), b.const(i64, n * n))
-        _copy(b, factor, inverse, offset, n * n)
-        target = _at(b, inverse.pointer, offset)
+        offset = b.mul(batch_loop(b, loops, batch), b.const(i64, n * n))
+        copy(b, factor, inverse, offset, n * n)
+        target = at(b, inverse.pointer, offset)
         b.call("blas_dpotri", None, letter, size, target, size, info)
-        _fail_unless(b, _succeeded(b, info))
+        fail_unless(b, succeeded(b, info))
         with b.for_(0, n) as i:  # the lower triangle is filled; mirror it
             with b.for_(0, i) as j:
                 low = b.add(b.mul(i, b.const(i64, n)), j)
                 high = b.add(b.mul(j, b.const(i64, n)), i)
-                b.store(b.load(f64, _at(b, target, low)), _at(b, target, high))
+                b.store(b.load(f64, at(b, target, low)), at(b, target, high))
 
 
 @routine(SolveTriangular)
@@ -151,23 +122,23 @@ def _solve_triangular(b: Builder, node: Node, sources: Sequence[Argument], targe
     assert isinstance(op, SolveTriangular)
     (a, right), (solution,) = sources, targets
     *batch, n, columns = right.view.shape
-    letter, size, unit = _char(b, "U" if op.lower else "L"), _int(b, n), _char(b, "N")
+    letter, size, unit = fortran_char(b, "U" if op.lower else "L"), fortran_int(b, n), fortran_char(b, "N")
     # As columns the matrix is A': a single solution asks for its transpose, several are solved for from the right.
-    form = _char(b, "N" if op.transposed == (columns == 1) else "T")
+    form = fortran_char(b, "N" if op.transposed == (columns == 1) else "T")
     if columns == 1:
-        step = _int(b, 1)
+        step = fortran_int(b, 1)
     else:
-        side, count, one = _char(b, "R"), _int(b, columns), _double(b, 1.0)
+        side, count, one = fortran_char(b, "R"), fortran_int(b, columns), fortran_double(b, 1.0)
     with ExitStack() as loops:
-        number = _batch(b, loops, batch)
-        matrix = _at(b, a.pointer, b.mul(number, b.const(i64, n * n)))
+        number = batch_loop(b, loops, batch)
+        matrix = at(b, a.pointer, b.mul(number, b.const(i64, n * n)))
         offset = b.mul(number, b.const(i64, n * columns))
-        target = _at(b, solution.pointer, offset)
-        _copy(b, right, solution, offset, n * columns)
+        target = at(b, solution.pointer, offset)
+        copy(b, right, solution, offset, n * columns)
         if not isinstance(node.inputs[0].op, Cholesky):  # whose diagonal is positive, or it has failed
             with b.for_(0, n) as i:
-                pivot = b.load(f64, _at(b, matrix, b.mul(i, b.const(i64, n + 1))))
-                _fail_unless(b, b.cmp("ne", pivot, b.const(f64, 0.0)))
+                pivot = b.load(f64, at(b, matrix, b.mul(i, b.const(i64, n + 1))))
+                fail_unless(b, b.cmp("ne", pivot, b.const(f64, 0.0)))
         if columns == 1:
             b.call("blas_dtrsv", None, letter, form, unit, size, matrix, size, target, step)
         else:
@@ -179,12 +150,12 @@ def _lu_factor(b: Builder, node: Node, sources: Sequence[Argument], targets: Seq
     """Factors of the transpose (what the library sees); `LUSolve` asks for the transposed solution."""
     (x,), (packed, pivots) = sources, targets
     *batch, n, _ = x.view.shape
-    info, size = b.stack(i32, 1), _int(b, n)
+    info, size = b.stack(i32, 1), fortran_int(b, n)
     with ExitStack() as loops:
-        number = _batch(b, loops, batch)
+        number = batch_loop(b, loops, batch)
         offset = b.mul(number, b.const(i64, n * n))
-        target = _at(b, packed.pointer, offset)
-        _copy(b, x, packed, offset, n * n)
+        target = at(b, packed.pointer, offset)
+        copy(b, x, packed, offset, n * n)
         exchanged = b.offset(pivots.pointer, b.mul(number, b.const(i64, n)), i32)
         b.call("blas_dgetrf", None, size, size, target, size, exchanged, info)
 
@@ -194,39 +165,48 @@ def _lu_pivot_sign(b: Builder, node: Node, sources: Sequence[Argument], targets:
     (pivots,), (sign,) = sources, targets
     *batch, n = pivots.view.shape
     with ExitStack() as loops:
-        number = _batch(b, loops, batch)
+        number = batch_loop(b, loops, batch)
         total = b.variable(b.const(f64, 1.0))
         with b.for_(0, n) as i:
             place = b.add(b.mul(number, b.const(i64, n)), i)
             exchanged = b.cast(b.load(i32, b.offset(pivots.pointer, place, i32)), i64)
             same = b.cmp("eq", exchanged, b.add(i, b.const(i64, 1)))
             b.set(total, b.select(same, b.get(total), b.neg(b.get(total))))
-        b.store(b.get(total), _at(b, sign.pointer, number))
+        b.store(b.get(total), at(b, sign.pointer, number))
 
 
 @routine(LUSolve)
 def _lu_solve(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
     (packed, pivots, right), (solution,) = sources, targets
     *batch, n, columns = right.view.shape
-    info, size, one, letter = b.stack(i32, 1), _int(b, n), _int(b, 1), _char(b, "T")
+    info, size, one, letter = b.stack(i32, 1), fortran_int(b, n), fortran_int(b, 1), fortran_char(b, "T")
     column = b.stack(f64, n)
     with ExitStack() as loops:
-        number = _batch(b, loops, batch)
-        matrix = _at(b, packed.pointer, b.mul(number, b.const(i64, n * n)))
+        number = batch_loop(b, loops, batch)
+        matrix = at(b, packed.pointer, b.mul(number, b.const(i64, n * n)))
         exchanged = b.offset(pivots.pointer, b.mul(number, b.const(i64, n)), i32)
         offset = b.mul(number, b.const(i64, n * columns))
-        source, target = _at(b, right.pointer, offset), _at(b, solution.pointer, offset)
+        source, target = at(b, right.pointer, offset), at(b, solution.pointer, offset)
         with b.for_(0, n) as i:
-            pivot = b.load(f64, _at(b, matrix, b.mul(i, b.const(i64, n + 1))))
-            _fail_unless(b, b.cmp("ne", pivot, b.const(f64, 0.0)))
+            pivot = b.load(f64, at(b, matrix, b.mul(i, b.const(i64, n + 1))))
+            fail_unless(b, b.cmp("ne", pivot, b.const(f64, 0.0)))
         with b.for_(0, columns) as j:  # one column at a time: the library wants them contiguous
             with b.for_(0, n) as i:
                 place = b.add(b.mul(i, b.const(i64, columns)), j)
-                b.store(b.load(f64, _at(b, source, place)), _at(b, column, i))
+                b.store(b.load(f64, at(b, source, place)), at(b, column, i))
             b.call("blas_dgetrs", None, letter, size, one, matrix, size, exchanged, column, size, info)
             with b.for_(0, n) as i:
                 place = b.add(b.mul(i, b.const(i64, columns)), j)
-                b.store(b.load(f64, _at(b, column, i)), _at(b, target, place))
+                b.store(b.load(f64, at(b, column, i)), at(b, target, place))
+
+
+@routine(SmallSolve)
+def _small_solve(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    (a, right), (solution,) = sources, targets
+    *batch, n, columns = right.view.shape
+    lengths = (b.const(i64, length) for length in (math.prod(batch), n, columns))
+    good = b.call("consilience_routine_small_solve", i64, a.pointer, right.pointer, solution.pointer, *lengths)
+    fail_unless(b, b.cmp("eq", good, b.const(i64, 1)))
 
 
 # ---- products
@@ -238,18 +218,18 @@ def _matmul(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequen
     (left, right), (result,) = sources, targets
     *batch, rows, columns = result.view.shape
     inner = left.view.shape[-1]
-    one, zero, plain = _double(b, 1.0), _double(b, 0.0), _char(b, "N")
-    m, n, k = _int(b, columns), _int(b, rows), _int(b, inner)
+    one, zero, plain = fortran_double(b, 1.0), fortran_double(b, 0.0), fortran_char(b, "N")
+    m, n, k = fortran_int(b, columns), fortran_int(b, rows), fortran_int(b, inner)
     with ExitStack() as loops:
         position = [loops.enter_context(b.for_(0, length)) for length in batch]
-        a = _at(b, left.pointer, _batch_offset(b, left.view, position, len(batch)))
-        c = _at(b, right.pointer, _batch_offset(b, right.view, position, len(batch)))
-        target = _at(b, result.pointer, _batch_offset(b, result.view, position, len(batch)))
+        a = at(b, left.pointer, _batch_offset(b, left.view, position, len(batch)))
+        c = at(b, right.pointer, _batch_offset(b, right.view, position, len(batch)))
+        target = at(b, result.pointer, _batch_offset(b, result.view, position, len(batch)))
         if columns == 1:
-            step, letter = _int(b, 1), _char(b, "T")
+            step, letter = fortran_int(b, 1), fortran_char(b, "T")
             b.call("blas_dgemv", None, letter, k, n, one, a, k, c, step, zero, target, step)
         elif rows == 1:
-            step = _int(b, 1)
+            step = fortran_int(b, 1)
             b.call("blas_dgemv", None, plain, m, k, one, c, m, a, step, zero, target, step)
         else:
             b.call("blas_dgemm", None, plain, plain, m, n, k, one, c, m, a, k, zero, target, m)

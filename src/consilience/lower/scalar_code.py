@@ -215,9 +215,14 @@ for _name in (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "log1mexp", "pow", "cbrt", "sin", "cos", "tan", "arcsin",
     "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "erf", "erfc", "erfcx",
     "erfinv", "ndtri", "log_ndtr", "i0e", "i1e", "gammaln", "digamma", "trigamma", "gammainc", "gammaincc", "betainc",
+    "gamma", "zeta", "betaln", "owens_t", "ndtri_exp",
+    "gammainc_slope", "betainc_slope_a", "betainc_slope_b",
     "gammaincinv", "gammainccinv", "betaincinv", "betainccinv",
     "poisson_quantile", "binomial_quantile", "negative_binomial_quantile",
     "beta_binomial_cdf", "beta_binomial_quantile",
+    "i0", "i0e_slope", "i1", "iv", "ive", "ive_slope", "j0", "j1", "jv", "k0", "k0e", "k1", "k1e", "kv", "kve",
+    "kve_slope", "y0", "y1", "yv", "exp1", "expi", "expn", "sine_integral", "cosine_integral", "dawsn", "spence",
+    "ellipk", "ellipe", "hyp1f1", "hyp1f1_slope_a", "hyp1f1_slope_b", "hyp2f1", "hyp2f1_slope_a", "hyp2f1_slope_c",
 ):  # fmt: skip
     CODE[_name] = _math(_name)
 

@@ -34,8 +34,13 @@ def specialise(outputs: Sequence[Node], lengths: Mapping[dims.Atom, Dim]) -> tup
 
 def _specialised(outputs: Sequence[Node], lengths: Mapping[dims.Atom, Dim]) -> dict[Node, Node]:
     memo: dict[Node, Node] = {}
+
+    def region(results: Sequence[Node]) -> list[Node]:
+        inside = _specialised(results, lengths)
+        return [inside[result] for result in results]
+
     for node in topological(outputs):
-        op = replaced(node.op, lengths, lambda results: [_specialised(results, lengths)[result] for result in results])
+        op = replaced(node.op, lengths, region)
         inputs = tuple(memo[i] for i in node.inputs)
         if isinstance(op, LengthOf) and not isinstance(op.length, Dimension):
             memo[node] = constant(op.length, "int64")

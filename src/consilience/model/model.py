@@ -14,9 +14,9 @@ from consilience.distributions import context
 from consilience.distributions.random_variable import variable_of
 from consilience.distributions.transforms import Transform
 from consilience.distributions.transforms.registry import requested_transform
-from consilience.errors import ModelError
+from consilience.errors import ModelError, ShapeError
 from consilience.ir import FLOATS, Node, constant
-from consilience.model import functions, model_graph, observation, printing
+from consilience.model import functions, model_graph, observation, printing, sparse_data
 from consilience.model.blocks import total
 from consilience.model.coordinates import Labels
 from consilience.model.keywords import check_compile_kwargs
@@ -32,6 +32,7 @@ from consilience.model.value_graphs import (
 )
 from consilience.model.variables import DimensionNames, ModelVariables
 from consilience.ops.elementwise import TensorLike, as_tensor
+from consilience.ops.sparse.variable import is_scipy_sparse
 from consilience.record import replace
 
 # What PyMC's models have and ours have not, with what to use in its place.
@@ -486,6 +487,8 @@ def Data(
 ) -> Node:
     """Data under a name that can be exchanged later with `set_data`.
 
+    value                   an array; a sparse matrix of SciPy gives a sparse variable. Its parts are data "name.data",
+                            "name.indices", "name.indptr" and "name.shape"; its number of columns stays
     dims                    names of the axes; a length that has no labels yet is the data's
     coords                  labels of dimensions
     infer_dims_and_coords   take both from the named axes of a `DataArray`, `DataFrame` or `Series`
@@ -493,6 +496,12 @@ def Data(
     """
     del mutable
     owner = modelcontext(model)
+    if is_scipy_sparse(value):
+        if dims is not None or coords or infer_dims_and_coords:
+            raise ShapeError(f"the data `{name}` are a sparse matrix, whose axes have no dims; leave them out.")
+        made: Any = sparse_data.variable(name, value, owner.add_data)
+        matrix: Node = made  # as far as type checkers know, SciPy's matrices being unknown to them
+        return matrix
     if infer_dims_and_coords:
         axes = observation.labelled_axes(value)
         dims = dims if dims is not None else tuple(axes)

@@ -43,6 +43,11 @@ def as_array(name: str, value: Any) -> Array:
     """The user's data as a NumPy array: short and unsigned integers as int64, float16 as float32, objects by value."""
     if isinstance(value, Node):
         raise DtypeError(f"the data `{name}` must be numbers, got an expression; use `pm.Deterministic` for those.")
+    if hasattr(value, "tocsr"):
+        raise DtypeError(
+            f"the data `{name}` are a sparse matrix, where a dense array was needed: `.toarray()`. Operands of "
+            "products may be sparse, as constants or as `pm.Data(name, A)`."
+        )
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
     if is_masked(value) and np.ma.getmaskarray(value).any():

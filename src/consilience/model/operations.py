@@ -13,6 +13,23 @@ from consilience.ir import Node, topological
 from consilience.ir.types import TensorType
 from consilience.ops import Elementwise
 from consilience.ops.control import Cond
+from consilience.ops.factorisations import (
+    LDL,
+    LU,
+    QR,
+    SVD,
+    ColumnOrder,
+    ComplexSchur,
+    Eig,
+    Eigh,
+    Eigvals,
+    Eigvalsh,
+    Householder,
+    LeastSquares,
+    PseudoInverse,
+    Schur,
+    SingularValues,
+)
 from consilience.ops.linalg import (
     Cholesky,
     Det,
@@ -33,9 +50,11 @@ WEIGHTS: Final = {
         eq neq lt le gt ge isnan isinf isfinite signbit logical_and logical_or logical_xor logical_not
     """,
     5.0: "true_div sqrt reciprocal floor_div mod fmod",
-    80.0: "gammaln digamma trigamma gammainc gammaincc betainc erfinv ndtri log_ndtr",
+    80.0: """
+        gamma gammaln betaln digamma trigamma zeta gammainc gammaincc betainc erfinv ndtri ndtri_exp log_ndtr owens_t
+    """,
     300.0: """
-        gammaincinv gammainccinv betaincinv betainccinv
+        gammaincinv gammainccinv betaincinv betainccinv gammainc_slope betainc_slope_a betainc_slope_b
         poisson_quantile binomial_quantile negative_binomial_quantile beta_binomial_cdf beta_binomial_quantile
     """,
 }
@@ -64,6 +83,12 @@ def _of(node: Node) -> float:
             return _size(node) * _length(node.inputs[0])
         case Solve() | Inverse() | InverseQuadratic() | LogAbsDet() | DetSign() | Det():
             return 2.0 * _size(node.inputs[0]) * _length(node.inputs[0])
+        case LU() | QR() | Householder() | LDL() | ColumnOrder():
+            return 2.0 * _size(node.inputs[0]) * _shorter(node.inputs[0])
+        case Eigh() | Eigvalsh() | SVD() | SingularValues() | PseudoInverse() | LeastSquares():
+            return 15.0 * _size(node.inputs[0]) * _shorter(node.inputs[0])
+        case Eig() | Eigvals() | Schur() | ComplexSchur():
+            return 25.0 * _size(node.inputs[0]) * _shorter(node.inputs[0])
         case Cond() as op:
             return max(operations(op.then.results), operations(op.otherwise.results))
         case _:
@@ -74,6 +99,11 @@ def _size(node: Node) -> float:
     if not isinstance(node.type, TensorType):
         return 0.0
     return float(math.prod(n if isinstance(n, int) else 1 for n in node.static_shape))
+
+
+def _shorter(node: Node) -> int:
+    """The smaller length of a matrix."""
+    return min((n for n in node.static_shape[-2:] if isinstance(n, int)), default=1)
 
 
 def _length(node: Node) -> int:

@@ -22,7 +22,7 @@ from consilience.errors import DtypeError, ImputationWarning, ModelError, ShapeE
 from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_input
 from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import describe, name_of, set_name
-from consilience.model import missing, observation
+from consilience.model import missing, observation, sparse_data
 from consilience.model.coordinates import Coordinates, Labels
 from consilience.ops.elementwise import TensorLike
 from consilience.record import Record
@@ -466,7 +466,8 @@ class ModelVariables(metaclass=Declaring):
         labels = {dim: self.coordinates.new_labels(dim, new) for dim, new in (coords or {}).items()}
         arrays: dict[Node, npt.NDArray[Any]] = {}
         lengths: dict[str, int] = {}
-        for name, value in values.items():
+        known = sparse_data.taken_apart(values, lambda name: self.data.get(name, self.data.get(self.name_for(name))))
+        for name, value in known.items():
             full = name if name in self.data else self.name_for(name)
             if full not in self.data:
                 raise KeyError(f"the model has no data `{name}`; it has {', '.join(self.data) or 'none'}.")

@@ -7,7 +7,6 @@ between a routine and a loop of our own, stay outside.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import importlib
 import importlib.util
@@ -21,6 +20,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from consilience.errors import NativeError
+from consilience.native.capsule import capsule_name as _capsule_name
+from consilience.native.capsule import capsule_pointer as _capsule_pointer
 
 if TYPE_CHECKING:
     from threadpoolctl import LibController, ThreadpoolController
@@ -193,17 +194,3 @@ def _c_type(spelled: str, name: str, text: str) -> str:
     if key not in _SCALARS:
         raise NativeError(f"the routine {name!r} has the unexpected type {spelled!r} in its signature {text}")
     return _SCALARS[key] + " *" * spelled.endswith("*")
-
-
-def _capsule_name(capsule: object) -> bytes:
-    function = ctypes.pythonapi.PyCapsule_GetName
-    function.restype, function.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    text: bytes = function(capsule)
-    return text
-
-
-def _capsule_pointer(capsule: object, name: bytes) -> int:
-    function = ctypes.pythonapi.PyCapsule_GetPointer
-    function.restype, function.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    pointer: int = function(capsule, name)
-    return pointer

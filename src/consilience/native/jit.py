@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from consilience.errors import NativeError
-from consilience.native import blas, cache
+from consilience.native import blas, cache, scipy_special
 from consilience.native.beside import Beside, hand_over
 from consilience.native.target import Target, host, llvm, new_machine, runs_here
 
@@ -33,6 +33,7 @@ Passes: TypeAlias = Literal["light", "full"]
 # new just-in-time compiler starts after this many; an old one goes with the last of its libraries.
 _LIBRARIES_PER_JIT = 64
 
+_SCIPY = (blas.PREFIX, scipy_special.PREFIX)
 _DECLARED = re.compile(r'^\s*declare\b[^@\n]*@(?:"([^"\n]+)"|([\w.$-]+))', re.MULTILINE)
 _PARSE_ERROR = re.compile(r"<string>:(\d+):(\d+): error: (.*)")
 
@@ -113,7 +114,7 @@ def load(
     `source` is LLVM text or a loop program. `exports` are the functions to be called from outside,
     `imports` the addresses of symbols the program declares. Other declared symbols are looked up in the
     vector math library (names that start with "consilience_"), in SciPy's BLAS and LAPACK ("blas_" before the
-    routine's name) and in this process (the C library).
+    routine's name), in its special functions ("special_") and in this process (the C library).
     `level` is that of the code generator, 0 to 3. `passes` is "light" (inlining where asked for, SROA,
     instcombine, simplifycfg), enough for code that is already vectors, or "full" (LLVM's O1, with vectors
     for loops). `target` must be one that this machine can execute.
@@ -275,12 +276,12 @@ def _resolve(text: str, imports: Mapping[str, int], target: Target) -> tuple[dic
     missing: list[str] = []
     providers: list[Library] = []
     declared = [quoted or plain for quoted, plain in _DECLARED.findall(text)]
-    routines = [n.removeprefix(blas.PREFIX) for n in declared if n.startswith(blas.PREFIX) and n not in imports]
-    loading = Beside(lambda: blas.imports(routines)) if routines else None  # a library of 20 MB when first used
+    wanted = [n for n in declared if n.startswith(_SCIPY) and n not in imports]
+    loading = Beside(lambda: _scipy_addresses(wanted)) if wanted else None  # libraries of 20 MB when first used
     for name in declared:
         if name in imports:
             symbols[name] = imports[name]
-        elif name.startswith(blas.PREFIX):
+        elif name.startswith(_SCIPY):
             continue
         elif name.startswith("consilience_"):
             provider = _provider(name, target)
@@ -303,6 +304,14 @@ def _resolve(text: str, imports: Mapping[str, int], target: Target) -> tuple[dic
             "pass addresses as `imports`"
         )
     return symbols, providers
+
+
+def _scipy_addresses(symbols: Iterable[str]) -> dict[str, int]:
+    """Addresses of SciPy's routines and special functions, each library loaded only if it is asked for."""
+    found: dict[str, int] = {}
+    for library in (blas, scipy_special):
+        found |= library.imports(s.removeprefix(library.PREFIX) for s in symbols if s.startswith(library.PREFIX))
+    return found
 
 
 def _provider(symbol: str, target: Target) -> Library | None:

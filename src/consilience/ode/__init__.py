@@ -5,7 +5,7 @@ is one native function.
 """
 
 from consilience.ode.differential_equation import DifferentialEquation
-from consilience.ode.solution import REASONS, Solution, solve
+from consilience.ode.solution import REASONS, OdeResult, solve
 from consilience.ode.stochastic import sde
 
-__all__ = ["REASONS", "DifferentialEquation", "Solution", "sde", "solve"]
+__all__ = ["REASONS", "DifferentialEquation", "OdeResult", "sde", "solve"]

@@ -39,5 +39,6 @@ def _place(times: Node, steps: Steps) -> Node:
         return pt.where(later, pt.minimum(middle + 1, high), low), pt.where(later, high, middle)
 
     bits = int(steps.times.static_shape[0]).bit_length()
-    lows, _ = pt.scan(halve, outputs_info=[low, low + steps.count - 1], n_steps=bits, return_updates=False)
-    return lows[-1]
+    found = pt.scan(halve, outputs_info=[low, low + steps.count - 1], n_steps=bits, return_updates=False)
+    last: Node = found[0][-1]
+    return last

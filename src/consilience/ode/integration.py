@@ -121,7 +121,9 @@ def integrate(
         length=max_steps,
         stop=arrived | lost,
     )
-    return Steps(*loop.traces, loop.steps, loop.last[5], loop.last[0], *loop.last[6:])
+    times, states, lengths = loop.traces
+    reached, *_, refused_in_all, finite_at_last, given_up = loop.last
+    return Steps(times, states, lengths, loop.steps, refused_in_all, reached, finite_at_last, given_up)
 
 
 def _first_length(

@@ -29,10 +29,10 @@ REASONS: Final = (
     "the tolerance was not met: the step became too small",
     "`max_steps` were not enough",
 )
-"""What the numbers of `Solution.status` mean."""
+"""What the numbers of `OdeResult.status` mean."""
 
 
-class Solution(Record, eq=False):
+class OdeResult(Record, eq=False):
     """A solution and how it was found.
 
     states         the states, shape (times, *y0.shape); NaN behind the time that was reached
@@ -83,7 +83,7 @@ def solve(
     max_steps: int = ...,
     sensitivity: str = ...,
     full_output: Literal[True],
-) -> Solution: ...
+) -> OdeResult: ...
 
 
 def solve(
@@ -99,7 +99,7 @@ def solve(
     max_steps: int = 1000,
     sensitivity: str = "adjoint",
     full_output: bool = False,
-) -> Node | Solution:
+) -> Node | OdeResult:
     """Solution of dy/dt = f(y, t, theta) with y(t0) = y0 at the times t, shape (times, *y0.shape).
 
     f            function (y, t, theta) -> dy/dt, written with tensors: y has the shape of y0, t is a scalar; it gives a
@@ -116,7 +116,7 @@ def solve(
     sensitivity  how derivatives are computed. "adjoint": the recorded steps backwards, at a cost that hardly grows with
                  the number of parameters. "forward": derivatives by all parameters are integrated with the state and
                  their error is held to the tolerance too, also where no derivative is asked for.
-    full_output  whether to give a `Solution`, which says how the states were found
+    full_output  whether to give an `OdeResult`, which says how the states were found
 
     Derivatives reach y0, theta, t0, t, and what f uses from around it. Where the solution cannot be continued to a time
     (f not finite, tolerance not met, too many steps) the state is NaN: a sampler takes that for a divergence. Integers
@@ -153,4 +153,4 @@ def solve(
     if not full_output:
         return states
     status = pt.where(steps.failed, pt.where(steps.finite, 2, 1), pt.where(steps.reached < pt.max(times), 3, 0))
-    return Solution(states, status, steps.count, steps.refused, steps.reached, slopes)
+    return OdeResult(states, status, steps.count, steps.refused, steps.reached, slopes)

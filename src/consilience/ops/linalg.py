@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Dim, Node, Op, TensorType
+from consilience.ir.arithmetic import meaning
 from consilience.ir.dimension import maximum, minimum
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
@@ -16,6 +17,8 @@ from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, prom
 from consilience.ops.index import getitem
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import Iota, broadcast_to, expand_dims, reshape, squeeze, transpose
+from consilience.ops.sparse.variable import is_sparse
+from consilience.ops.structured import DiagonalMatrix
 
 
 def _pair(a: Dim, b: Dim, reason: str) -> tuple[ShapeConstraint, ...]:
@@ -193,7 +196,10 @@ def _float(value: TensorLike) -> Node:
 
 
 def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
-    """NumPy's matmul, in `dtype` if one is given; rank 0 is an error."""
+    """NumPy's matmul, in `dtype` if one is given; rank 0 is an error. Operands may be sparse, as in `sparse.dot`."""
+    if is_sparse(x1) or is_sparse(x2):
+        product: Node = meaning("sparse_dot")(x1, x2)
+        return product if dtype is None else product.astype(dtype)
     (a, b), _ = promote([x1, x2] if dtype is None else [cast(x1, dtype), cast(x2, dtype)])
     if not a.ndim or not b.ndim:
         raise ShapeError("matmul needs vectors or matrices; multiply by a number with `*`.")
@@ -205,7 +211,13 @@ def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
 
 
 def dot(l: TensorLike, r: TensorLike) -> Node:  # noqa: E741 - PyTensor's names
-    """NumPy's dot: product with numbers, inner product of vectors, sum over the last and second last axis."""
+    """NumPy's dot: product with numbers, inner product of vectors, sum over the last and second last axis.
+
+    Operands may be sparse, as in `sparse.dot`.
+    """
+    if is_sparse(l) or is_sparse(r):
+        product: Node = meaning("sparse_dot")(l, r)
+        return product
     (a, b), _ = promote([l, r])
     if not a.ndim or not b.ndim:
         return apply("mul", a, b)
@@ -342,6 +354,8 @@ def diagonal(value: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -
         raise ShapeError(f"`diagonal` needs two different axes, got {axis1} and {axis2} of {describe(x)}.")
     x = transpose(x, [*(i for i in range(x.ndim) if i not in (first, second)), first, second])
     *lead, rows, columns = x.static_shape
+    if not offset and isinstance(x.op, DiagonalMatrix):
+        return x.inputs[0]
     below, right = max(-offset, 0), max(offset, 0)
     length = maximum(minimum(rows - below, columns - right), 0)
     if isinstance(rows, int) and isinstance(columns, int) and rows and columns:  # every (columns + 1)st element

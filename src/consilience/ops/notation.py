@@ -13,6 +13,8 @@ from consilience.ops import arrangement, index, linalg, reductions, shape, sorti
 from consilience.ops.dtypes import kind_of, weak_type
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.scalar import TABLE
+from consilience.ops.sparse import elementwise as elementwise  # enters operators of sparse matrices
+from consilience.ops.sparse import indexing as indexing  # as above
 
 for _name, _row in TABLE.items():
     if _row.accepts == ("complex",):  # of real tensors too, they are in ops/complex_numbers

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.ops import count_quantile, count_sums
+from consilience.ops import count_quantile, count_sums, incomplete_slopes, special_functions
+from consilience.ops.log_beta import betaln
 from consilience.record import Record
 
 Array = npt.NDArray[Any]
@@ -192,10 +193,25 @@ row("erf", 1, special("erf"))
 row("erfc", 1, special("erfc"))
 row("erfcx", 1, special("erfcx"))
 row("erfinv", 1, special("erfinv"), domain=(SIGNED_UNIT,))
+row("owens_t", 2, special("owens_t"))
+row("ndtri_exp", 1, special("ndtri_exp"), domain=((-np.inf, 0.0),))
 row("ndtri", 1, special("ndtri"), domain=(UNIT,))
 row("log_ndtr", 1, special("log_ndtr"))
+row("i0", 1, in_double_precision(special_functions.i0))
 row("i0e", 1, special("i0e"))
+row("i0e_slope", 1, in_double_precision(special_functions.i0e_slope))
+row("i1", 1, in_double_precision(special_functions.i1))
 row("i1e", 1, special("i1e"))
+for _name in ("iv", "ive", "ive_slope", "kv", "kve", "kve_slope"):
+    row(_name, 2, in_double_precision(special_functions.modified_bessel(_name)), domain=(REAL, POSITIVE))
+for _name in ("k0", "k0e", "k1", "k1e"):
+    row(_name, 1, special(_name), domain=(POSITIVE,))
+for _name in ("j0", "j1", "y0", "y1"):
+    interval = REAL if _name[0] == "j" else POSITIVE
+    row(_name, 1, in_double_precision(special_functions.ordinary_bessel(_name)), domain=(interval,))
+for _name in ("jv", "yv"):
+    row(_name, 2, special(_name), domain=(REAL, POSITIVE))
+row("gamma", 1, special("gamma"), domain=(POSITIVE,))
 row("gammaln", 1, special("gammaln"), domain=(POSITIVE,))
 row("digamma", 1, special("digamma"), domain=(POSITIVE,))
 
@@ -207,13 +223,48 @@ def _trigamma(x: Array) -> Array:
 
 
 row("trigamma", 1, _trigamma, domain=(POSITIVE,))
+
+
+def _zeta(s: Array, q: Array) -> Array:
+    import scipy.special
+
+    with np.errstate(all="ignore"):
+        power = np.power(q, -s)  # the first term is all there is where SciPy's sum is 0 times infinity
+        value = np.where((s > 1e5) & (q > 1.0), power, scipy.special.zeta(s, q))
+        return np.where(np.isnan(s) | np.isnan(q) | np.isinf(s), np.nan, value)
+
+
+row("zeta", 2, in_double_precision(_zeta), domain=((1.0, np.inf), POSITIVE))
+row("betaln", 2, in_double_precision(betaln), domain=(POSITIVE, POSITIVE))
 row("gammainc", 2, special("gammainc"), domain=(POSITIVE, POSITIVE))
 row("gammaincc", 2, special("gammaincc"), domain=(POSITIVE, POSITIVE))
 row("betainc", 3, special("betainc"), domain=(POSITIVE, POSITIVE, UNIT))
+row("gammainc_slope", 2, in_double_precision(incomplete_slopes.gammainc_slope), domain=(POSITIVE, POSITIVE))
+row("betainc_slope_a", 3, in_double_precision(incomplete_slopes.betainc_slope_a), domain=(POSITIVE, POSITIVE, UNIT))
+row("betainc_slope_b", 3, in_double_precision(incomplete_slopes.betainc_slope_b), domain=(POSITIVE, POSITIVE, UNIT))
 row("gammaincinv", 2, special("gammaincinv"), domain=(POSITIVE, UNIT))
 row("gammainccinv", 2, special("gammainccinv"), domain=(POSITIVE, UNIT))
 row("betaincinv", 3, special("betaincinv"), domain=(POSITIVE, POSITIVE, UNIT))
 row("betainccinv", 3, special("betainccinv"), domain=(POSITIVE, POSITIVE, UNIT))
+
+# Functions defined by integrals, and hypergeometric ones. Slopes in parameters are functions of their own.
+row("exp1", 1, special("exp1"), domain=(POSITIVE,))
+row("expi", 1, special("expi"))
+row("expn", 2, in_double_precision(special_functions.expn), domain=(POSITIVE, POSITIVE))
+row("sine_integral", 1, in_double_precision(special_functions.sine_integral))
+row("cosine_integral", 1, in_double_precision(special_functions.cosine_integral))
+row("dawsn", 1, special("dawsn"))
+row("spence", 1, special("spence"), domain=(POSITIVE,))
+row("ellipk", 1, special("ellipk"), domain=((-np.inf, 1.0),))
+row("ellipe", 1, special("ellipe"), domain=((-np.inf, 1.0),))
+row("hyp1f1", 3, in_double_precision(special_functions.hyp1f1), domain=(REAL, POSITIVE, REAL))
+row("hyp2f1", 4, in_double_precision(special_functions.hyp2f1), domain=(REAL, REAL, POSITIVE, SIGNED_UNIT))
+for _name in ("a", "b"):
+    slope = in_double_precision(special_functions.hyp1f1_slope(_name))
+    row(f"hyp1f1_slope_{_name}", 3, slope, domain=(REAL, POSITIVE, REAL))
+for _name in ("a", "c"):
+    slope = in_double_precision(special_functions.hyp2f1_slope(_name))
+    row(f"hyp2f1_slope_{_name}", 4, slope, domain=(REAL, REAL, POSITIVE, SIGNED_UNIT))
 
 # Quantiles of counts, which no closed form leads to.
 row("poisson_quantile", 2, in_double_precision(count_quantile.poisson_quantile), domain=(POSITIVE, UNIT))

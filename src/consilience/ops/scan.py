@@ -232,15 +232,15 @@ def scan(
             own[position] = Node(Iota(length))
     leaves = [*states, *own]
     _check_lengths(wanted, leaves)
-    around = outside(wanted, leaves)
-    types = tuple(leaf.tensor_type for leaf in (*leaves, *around))
-    inside = {leaf: Node(Parameter(i, types[i])) for i, leaf in enumerate((*leaves, *around))}
+    constants = outside(wanted, leaves)
+    types = tuple(leaf.tensor_type for leaf in (*leaves, *constants))
+    inside = {leaf: Node(Parameter(i, types[i])) for i, leaf in enumerate((*leaves, *constants))}
     # Lengths inside stay those of what lies outside: no step changes them.
     body = Region(types, tuple(substitute(wanted, inside)))
     op = Scan(body, length, len(states), len(own), stop is not None, reverse, truncate)
     begins = [first for first, _ in states.values()]
     steps = length_of(length) if limit is None else limit
-    loop = results(Node(op, steps, *begins, *own.values(), *around))
+    loop = results(Node(op, steps, *begins, *own.values(), *constants))
     return replace(loop, last=loop.last[: len(carried)])
 
 

@@ -41,7 +41,7 @@ def assume(x: Node, **facts: bool | float) -> Node:
 
     Scalar facts: positive, non_negative, negative, non_positive, nonzero, finite, not_nan, whole,
     probability (between 0 and 1); at_least and at_most take a number. Matrix facts: lower, upper,
-    diagonal, symmetric, positive_definite, positive_diagonal. Index facts: unique,
+    diagonal, symmetric, positive_definite, positive_semidefinite, positive_diagonal, orthogonal. Index facts: unique,
     increasing. A false assertion gives wrong results.
     """
     if isinstance(x.op, Assume):

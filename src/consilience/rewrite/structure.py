@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.ir import Constant, Node, TensorType, constant_value
+from consilience.ir import Constant, Node, Op, TensorType, constant_value
 from consilience.ops import (
     AlteredGradient,
     Assume,
@@ -23,6 +23,7 @@ from consilience.ops import (
     ExpandDims,
     Inverse,
     Iota,
+    Item,
     MaskPositions,
     MatMul,
     Require,
@@ -30,8 +31,13 @@ from consilience.ops import (
     StopGradient,
     Transpose,
 )
+from consilience.ops.factorisations import QR, SVD, Eigh, Schur
+from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 
-MATRIX = ("lower", "upper", "diagonal", "symmetric", "positive_definite", "positive_diagonal")
+MATRIX = (
+    "lower", "upper", "diagonal", "symmetric", "positive_definite", "positive_semidefinite", "positive_diagonal",
+    "orthogonal",
+)  # fmt: skip
 VECTOR = ("unique", "increasing")
 STRUCTURES = (*MATRIX, *VECTOR)
 DEPTH = 8
@@ -41,17 +47,28 @@ _SUFFICIENT: dict[str, tuple[tuple[str, ...], ...]] = {
     "lower": (("lower",), ("diagonal",)),
     "upper": (("upper",), ("diagonal",)),
     "diagonal": (("diagonal",), ("lower", "upper")),
-    "symmetric": (("symmetric",), ("positive_definite",), ("diagonal",), ("lower", "upper")),
+    "symmetric": (
+        ("symmetric",),
+        ("positive_definite",),
+        ("positive_semidefinite",),
+        ("diagonal",),
+        ("lower", "upper"),
+    ),
     "positive_definite": (
         ("positive_definite",),
         ("diagonal", "positive_diagonal"),
         ("lower", "upper", "positive_diagonal"),
     ),
+    "positive_semidefinite": (("positive_semidefinite",), ("positive_definite",), ("diagonal", "positive_diagonal")),
     "positive_diagonal": (("positive_diagonal",), ("positive_definite",)),
+    "orthogonal": (("orthogonal",),),
     "unique": (("unique",), ("increasing",)),
     "increasing": (("increasing",),),
 }
 _MIRRORED = {"lower": "upper", "upper": "lower"}
+
+# Factors that are orthogonal where they are square, by their places.
+_ORTHOGONAL: dict[type[Op], tuple[int, ...]] = {QR: (0,), SVD: (0, 2), Eigh: (1,), Schur: (1,)}
 
 Asserted = Callable[[Node], frozenset[str]]
 Sign = Callable[[Node], bool | None]
@@ -95,6 +112,14 @@ def _matrix(x: Node, name: str, holds: Callable[[Node, str], bool], positive: Si
         return _constant_matrix(op.array, name)
     if isinstance(op, Cholesky):
         return name in ("lower", "positive_diagonal")
+    if isinstance(op, Item):
+        return name == "orthogonal" and is_square(x) and op.position in _ORTHOGONAL.get(type(x.inputs[0].op), ())
+    if isinstance(op, DiagonalMatrix):
+        return name in ("lower", "upper", "diagonal", "symmetric") or (
+            name == "positive_diagonal" and positive(x.inputs[0]) is True
+        )
+    if isinstance(op, Kronecker | BlockDiagonal):
+        return all(is_square(i) and holds(i, name) for i in x.inputs)
     if isinstance(op, Inverse):
         return holds(x.inputs[0], name) and (name != "positive_diagonal" or _triangular(x.inputs[0], holds))
     if isinstance(op, Transpose):
@@ -115,10 +140,16 @@ def _matrix(x: Node, name: str, holds: Callable[[Node, str], bool], positive: Si
     if isinstance(op, Cast):
         return is_identity(x) or holds(x.inputs[0], name)
     if isinstance(op, MatMul):
-        return _product(x, name, holds)
+        return _product(x, name, holds, positive)
     if isinstance(op, Elementwise):
         return _elementwise(x, op.function, name, holds, positive)
     return False
+
+
+def is_square(x: Node) -> bool:
+    """Whether a matrix is known to have as many rows as columns."""
+    rows, columns = x.static_shape[-2:]
+    return rows is columns or rows == columns
 
 
 def _triangular(x: Node, holds: Callable[[Node, str], bool]) -> bool:
@@ -143,29 +174,60 @@ def is_identity(x: Node) -> bool:
     return places == {(0,), (1,)}
 
 
-def _product(x: Node, name: str, holds: Callable[[Node, str], bool]) -> bool:
+def _product(x: Node, name: str, holds: Callable[[Node, str], bool], positive: Sign) -> bool:
     a, b = x.inputs
     if a.ndim < 2 or b.ndim < 2:
         return False
-    if name in ("lower", "upper", "diagonal"):
-        return holds(a, name) and holds(b, name)
+    if name in ("lower", "upper", "diagonal", "orthogonal"):
+        return holds(a, name) and holds(b, name) and is_square(a)
     if name == "positive_diagonal":
         return holds(a, name) and holds(b, name) and any(holds(a, t) and holds(b, t) for t in ("lower", "upper"))
-    if name in ("symmetric", "positive_definite"):
-        mirrored = isinstance(b.op, Transpose) and b.inputs[0] is a and b.op.axes[-2:] == (a.ndim - 1, a.ndim - 2)
-        mirrored = mirrored or (
-            isinstance(a.op, Transpose) and a.inputs[0] is b and a.op.axes[-2:] == (b.ndim - 1, b.ndim - 2)
-        )
-        return mirrored and (name == "symmetric" or (_triangular(a, holds) and holds(a, "positive_diagonal")))
+    if name in ("symmetric", "positive_definite", "positive_semidefinite"):
+        if mirrored(a, b):
+            definite = name == "positive_definite"
+            return not definite or (_triangular(a, holds) and holds(a, "positive_diagonal"))
+        if name == "positive_definite":
+            return False
+        # B C B' and, for a vector c of numbers, (B c) B'.
+        if isinstance(a.op, MatMul) and a.inputs[0].ndim >= 2 and mirrored(a.inputs[0], b):
+            return holds(a.inputs[1], name)
+        if isinstance(b.op, MatMul) and b.inputs[1].ndim >= 2 and mirrored(a, b.inputs[1]):
+            return holds(b.inputs[0], name)
+        return _weighted(a, b, name, positive)
     return False
 
 
+def _weighted(a: Node, b: Node, name: str, positive: Sign) -> bool:
+    """Whether a is B c and b is B' for one positive number c per column of B."""
+    if not (isinstance(a.op, Elementwise) and a.op.function == "mul"):
+        return False
+    whole = [i for i in a.inputs if i.ndim >= 2 and i.static_shape[-2] != 1]
+    weights = [i for i in a.inputs if i.ndim < 2 or i.static_shape[-2] == 1]
+    if len(whole) != 1 or not mirrored(whole[0], b):
+        return False
+    return name == "symmetric" or all(positive(i) is True for i in weights)
+
+
+def mirrored(a: Node, b: Node) -> bool:
+    """Whether one of two matrices is the other with the last two axes exchanged."""
+    return any(
+        isinstance(y.op, Transpose) and y.inputs[0] is x and y.op.axes == (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
+        for x, y in ((a, b), (b, a))
+    )
+
+
 def _elementwise(x: Node, function: str, name: str, holds: Callable[[Node, str], bool], positive: Sign) -> bool:
+    if function == "mul" and name in ("symmetric", "positive_semidefinite") and _square_of_vector(x, positive):
+        return True
+    if name == "orthogonal":
+        return function == "neg" and holds(x.inputs[0], name)
     full = [i for i in x.inputs if i.ndim >= 2 and i.static_shape[-2:] == x.static_shape[-2:]]
     scalars = [i for i in x.inputs if all(n == 1 for n in i.static_shape[-2:])]
     if function in ("add", "sub") and len(full) == len(x.inputs):
-        if function == "sub" and name in ("positive_definite", "positive_diagonal"):
+        if function == "sub" and name in ("positive_definite", "positive_semidefinite", "positive_diagonal"):
             return False
+        if name == "positive_definite":
+            return all(holds(i, "positive_semidefinite") for i in full) and any(holds(i, name) for i in full)
         return all(holds(i, name) for i in full)
     if function == "neg" and name in ("lower", "upper", "diagonal", "symmetric"):
         return holds(x.inputs[0], name)
@@ -175,7 +237,62 @@ def _elementwise(x: Node, function: str, name: str, holds: Callable[[Node, str],
         if name == "symmetric":
             return all(holds(i, name) for i in full)
         return all(holds(i, name) for i in full) and all(positive(s) is True for s in scalars)
+    if function == "where":
+        return _masked(x) == name
     return False
+
+
+def _square_of_vector(x: Node, positive: Sign) -> bool:
+    """Whether a product is that of a vector's elements with each other, times positive numbers."""
+    vectors = [i for i in x.inputs if any(n != 1 for n in i.static_shape)]
+    if len(vectors) != 2 or not all(positive(i) is True for i in x.inputs if i not in vectors):
+        return False
+    if mirrored(*vectors):
+        return vectors[0].ndim == 2 and 1 in vectors[0].static_shape
+    # A vector along the rows, which may have no axis for them, and along the columns.
+    for row, column in (vectors, vectors[::-1]):
+        if isinstance(row.op, ExpandDims) and row.op.axes == (0,):
+            row = row.inputs[0]
+        if isinstance(column.op, ExpandDims) and column.op.axes == (1,) and column.inputs[0] is row and row.ndim == 1:
+            return True
+    return False
+
+
+def _masked(x: Node) -> str:
+    """The triangle outside of which `where` has zeros, by a comparison of the row with the column; or nothing."""
+    mask, then, otherwise = x.inputs
+    if not (isinstance(mask.op, Elementwise) and mask.op.function == "ge"):
+        return ""
+    row, column = (_position(operand) for operand in mask.inputs)
+    if row is None or column is None or row[0] != (1,) or column[0] not in ((), (0,)):
+        return ""
+    offset = row[1] - column[1]
+    if offset <= 0 and _zero(otherwise):  # where row + offset >= column
+        return "lower"
+    return "upper" if offset >= -1 and _zero(then) else ""
+
+
+def _position(x: Node) -> tuple[tuple[int, ...], int] | None:
+    """The new axes of 0, 1, 2, ..., and the number added to it."""
+    axes: tuple[int, ...] = ()
+    offset = 0
+    while not isinstance(x.op, Iota):
+        if isinstance(x.op, ExpandDims) and not axes:
+            axes, x = x.op.axes, x.inputs[0]
+        elif isinstance(x.op, Elementwise) and x.op.function == "add" and len(x.inputs) == 2:
+            numbers = [constant_value(i) for i in x.inputs]
+            found = [(n, i) for n, i in zip(numbers, x.inputs[::-1], strict=True) if n is not None and n.ndim == 0]
+            if len(found) != 1:
+                return None
+            offset, x = offset + int(found[0][0].item()), found[0][1]
+        else:
+            return None
+    return axes, offset
+
+
+def _zero(x: Node) -> bool:
+    value = constant_value(x)
+    return value is not None and value.ndim == 0 and value.dtype.kind in "fi" and value.item() == 0
 
 
 def _constant_matrix(array: npt.NDArray[Any], name: str) -> bool:

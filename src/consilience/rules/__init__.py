@@ -18,8 +18,12 @@ from consilience.rewrite.rule import Rule, RuleTable
 from consilience.rules import (
     algebra,
     constant_folding,
+    diagonal_matrices,
     index,
     linear_algebra,
+    low_rank,
+    matrices_of_parts,
+    orthogonal,
     partial_sums,
     powers,
     products,
@@ -41,6 +45,10 @@ ALWAYS = RuleTable(
         *shape.RULES,
         *reduction.RULES,
         *index.RULES,
+        *diagonal_matrices.RULES,
+        *matrices_of_parts.RULES,
+        *low_rank.RULES,
+        *orthogonal.RULES,
         *linear_algebra.RULES,
         *partial_sums.RULES,
     )

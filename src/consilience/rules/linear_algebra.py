@@ -26,7 +26,8 @@ from consilience.ops.linalg import diagonal, matrix_transpose
 from consilience.ops.shape import expand_dims, eye, squeeze
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, rewrites
-from consilience.rewrite.structure import is_identity
+from consilience.rewrite.structure import is_identity, mirrored
+from consilience.rules.diagonal_matrices import diagonal_of
 from consilience.rules.operands import MUL, function_of, number, split_coefficient
 
 
@@ -36,11 +37,6 @@ def transposed(x: Node) -> Node | None:
     if isinstance(x.op, Transpose) and x.op.axes == (*range(rank - 2), rank - 1, rank - 2):
         return x.inputs[0]
     return None
-
-
-def _divides(a: Node, facts: Facts) -> bool:
-    """A diagonal matrix that cannot be singular."""
-    return facts.structure(a, "diagonal") and facts.structure(a, "positive_diagonal")
 
 
 def _turned(x: Node) -> Node:
@@ -92,37 +88,46 @@ def inverse_times(node: Node, facts: Facts) -> Node | None:
         lambda t: t.solve(t.lower, t.matrix),
         lambda t: t.solve(t.transpose(t.lower), t.matrix),
         lambda t: t.solve(t.positive_definite, t.matrix),
-        lambda t: t.solve(t.diagonal_matrix, t.matrix),
     ],
 )
 def structured_solve(node: Node, facts: Facts) -> Node | None:
-    """Diagonal systems divide, triangular ones substitute, positive definite ones use Cholesky."""
+    """Triangular systems substitute, positive definite ones use Cholesky."""
     a, b = node.inputs
     assert isinstance(node.op, Solve)
-    if _divides(a, facts):
-        return apply("true_div", b, expand_dims(diagonal(a), a.ndim - 1))
+    if node.op.assume != "general":
+        return None  # it fails where a triangular matrix has numbers below 0 on its diagonal
     for name in ("lower", "upper"):
         if facts.structure(a, name):
             return Node(SolveTriangular(name == "lower"), a, b)
-    if node.op.assume == "general" and facts.structure(a, "positive_definite"):
+    if facts.structure(a, "positive_definite"):
         return Node(Solve("positive definite"), a, b)
     return None
 
 
 @rewrites(
     Solve,
-    name="systems with a known Cholesky factor",
+    name="systems of products of triangular matrices",
     operands=[MatMul],
-    examples=[lambda t: t.solve(t.lower @ t.transpose(t.lower), t.matrix, "pos")],
+    examples=[
+        lambda t: t.solve(t.lower @ t.transpose(t.lower), t.right3, "pos"),
+        lambda t: t.solve(t.tril(t.square_matrix) @ t.transpose(t.tril(t.square_matrix)), t.right3),
+        lambda t: t.solve(t.lower @ t.transpose(t.tril(t.square_matrix)), t.right3),
+        lambda t: t.solve(t.triu(t.square_matrix) @ t.lower, t.right3),
+    ],
 )
 def factored_solve(node: Node, facts: Facts) -> Node | None:
-    """L L' y = b by two substitutions."""
+    """L U y = b by two substitutions; L L' is positive definite unless it is singular, which they find."""
     a, b = node.inputs
-    factor = _factor(a, facts)
-    if factor is None or factor.static_shape != a.static_shape:
+    assert isinstance(node.op, Solve)
+    if not isinstance(a.op, MatMul) or any(i.static_shape != a.static_shape for i in a.inputs):
         return None
-    half = Node(SolveTriangular(True, False), factor, b)
-    return Node(SolveTriangular(True, True), factor, half)
+    if node.op.assume != "general" and not mirrored(*a.inputs):
+        return None
+    sides = [next((name for name in ("lower", "upper") if facts.structure(i, name)), None) for i in a.inputs]
+    if None in sides:
+        return None
+    half = Node(SolveTriangular(sides[0] == "lower"), a.inputs[0], b)
+    return Node(SolveTriangular(sides[1] == "lower"), a.inputs[1], half)
 
 
 def _factor(a: Node, facts: Facts) -> Node | None:
@@ -152,19 +157,6 @@ def triangular_transposed(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
-    SolveTriangular,
-    name="triangular systems that are diagonal",
-    examples=[lambda t: t.solve_triangular(t.diagonal_matrix, t.matrix, lower=True)],
-)
-def triangular_diagonal(node: Node, facts: Facts) -> Node | None:
-    """A diagonal system divides."""
-    a, b = node.inputs
-    if not _divides(a, facts):
-        return None
-    return apply("true_div", b, expand_dims(diagonal(a), a.ndim - 1))
-
-
-@rewrites(
     Inverse,
     name="inverses with structure",
     examples=[
@@ -190,16 +182,12 @@ def structured_inverse(node: Node, facts: Facts) -> Node | None:
 @rewrites(
     Cholesky,
     name="factors that are known",
-    operands=None,
-    examples=[lambda t: t.cholesky(t.lower @ t.transpose(t.lower)), lambda t: t.cholesky(t.diagonal_matrix)],
+    operands=[MatMul],
+    examples=[lambda t: t.cholesky(t.lower @ t.transpose(t.lower))],
 )
 def known_factor(node: Node, facts: Facts) -> Node | None:
-    """The Cholesky factor of L L' is L, that of a diagonal matrix its square root."""
-    x = node.inputs[0]
-    factor = _factor(x, facts)
-    if factor is not None:
-        return factor
-    return apply("sqrt", x) if _divides(x, facts) else None
+    """The Cholesky factor of L L' is L."""
+    return _factor(node.inputs[0], facts)
 
 
 @rewrites(
@@ -245,7 +233,8 @@ def structured_determinant(node: Node, facts: Facts) -> Node | None:
         if isinstance(op, LogAbsDet):
             return apply("neg", value)
         return value if isinstance(op, DetSign) else apply("reciprocal", value)
-    if facts.structure(x, "lower") or facts.structure(x, "upper"):
+    general = not isinstance(op, LogAbsDet) or op.assume == "general" or facts.structure(x, "positive_diagonal")
+    if general and (facts.structure(x, "lower") or facts.structure(x, "upper")):
         return _from_diagonal(node, x, facts)
     if isinstance(x.op, MatMul) and all(i.static_shape == x.static_shape for i in x.inputs):
         together = "add" if isinstance(op, LogAbsDet) else "mul"
@@ -259,7 +248,7 @@ def structured_determinant(node: Node, facts: Facts) -> Node | None:
 
 
 def _from_diagonal(node: Node, x: Node, facts: Facts) -> Node:
-    entries = diagonal(x)
+    entries = diagonal_of(x, facts)
     axis = (entries.ndim - 1,)
     if isinstance(node.op, Det):
         return Node(Reduce("prod", axis), entries)
@@ -395,7 +384,6 @@ RULES: tuple[Rule, ...] = (
     structured_solve,
     factored_solve,
     triangular_transposed,
-    triangular_diagonal,
     structured_inverse,
     known_factor,
     log_of_determinant,

@@ -82,6 +82,9 @@ from consilience.printing import dprint as dprint
 from consilience.tensor import array_functions as array_functions
 from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
+from consilience.tensor import nlinalg as nlinalg
+from consilience.tensor import optimize as optimize
+from consilience.tensor import slinalg as slinalg
 from consilience.tensor import special as special
 from consilience.tensor.arrangement import *
 from consilience.tensor.branches import *
@@ -95,6 +98,7 @@ from consilience.tensor.einstein import *
 from consilience.tensor.elementwise import *
 from consilience.tensor.formulas import *
 from consilience.tensor.functions import *
+from consilience.tensor.gamma_functions import *
 from consilience.tensor.inputs import *
 from consilience.tensor.linalg import cholesky as cholesky
 from consilience.tensor.linalg import det as det
@@ -137,7 +141,8 @@ keywords.export(
     " ".join(
         name
         for name, thing in globals().items()
-        if not name.startswith("_") and (not isinstance(thing, _ModuleType) or name in ("linalg", "special"))
+        if not name.startswith("_")
+        and (not isinstance(thing, _ModuleType) or name.endswith(("linalg", "optimize", "special")))
     ),
     wrap=True,
 )

@@ -41,6 +41,7 @@ from consilience.ops.shape import (
     reshape,
     stack,
 )
+from consilience.ops.structured import DiagonalMatrix
 from consilience.tensor.keywords import export
 
 
@@ -426,6 +427,8 @@ def diag(v: TensorLike, k: int = 0) -> Node:
         return diagonal(node, k)
     if node.ndim != 1:
         raise ShapeError(f"`diag` needs a vector or a matrix, got {describe(node)}.")
+    if not k:
+        return Node(DiagonalMatrix(), node)
     size = node.static_shape[0] + abs(k)
     return index_set(getitem(full((size, size), 0, node.dtype), diagonal_positions(size, size, k)), node)
 

@@ -17,6 +17,7 @@ from consilience.ir.arithmetic import means
 from consilience.ops import index, reductions
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.notation import clip, round_to
+from consilience.tensor.triangular_factors import qr
 
 # Functions of NumPy whose namesakes here take other arguments, and some that have none.
 OWN: dict[str, Callable[..., Any]] = {
@@ -26,6 +27,7 @@ OWN: dict[str, Callable[..., Any]] = {
         a, a_min if min is None else min, a_max if max is None else max
     ),
     "copy": as_tensor,
+    "qr": lambda a, mode="reduced": qr(a, mode),
     "ndim": lambda a: as_tensor(a).ndim,
     "round": lambda a, decimals=0: round_to(a, decimals=decimals),
     "shape": lambda a: as_tensor(a).shape,

@@ -17,6 +17,7 @@ from consilience.ir.types import FLOATS, INTEGERS
 from consilience.ops.arrangement import full_like
 from consilience.ops.dtypes import named
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
+from consilience.ops.index import nonzero
 from consilience.ops.random import Key
 from consilience.ops.shape import arange, as_length, broadcast_arrays, broadcast_to, expand_dims, eye, full, length_of
 from consilience.tensor.keywords import export
@@ -97,35 +98,41 @@ def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | N
     return cast(apply("ge", apply("add", expand_dims(row, 1), k), column), dtype)
 
 
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Node, Node]:
+def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, Node]:
     """Rows and columns of the elements on and below diagonal `k` of n x m matrices (n x n for None)."""
-    rows, columns = np.tril_indices(n, k, m)
-    return _constant(rows), _constant(columns)
+    if isinstance(n, int) and isinstance(m, int | None):
+        places = np.tril_indices(n, k, m)
+        return _constant(places[0]), _constant(places[1])
+    rows, columns = nonzero(tri(n, m, k, "bool"))
+    return rows, columns
 
 
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Node, Node]:
+def triu_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, Node]:
     """Rows and columns of the elements on and above diagonal `k` of n x m matrices (n x n for None)."""
-    rows, columns = np.triu_indices(n, k, m)
-    return _constant(rows), _constant(columns)
+    if isinstance(n, int) and isinstance(m, int | None):
+        places = np.triu_indices(n, k, m)
+        return _constant(places[0]), _constant(places[1])
+    rows, columns = nonzero(apply("logical_not", tri(n, m, k - 1, "bool")))
+    return rows, columns
 
 
 def tril_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
-    """`tril_indices` for the shape of a matrix, which must be static."""
-    rows, columns = _static_lengths(a, "tril_indices_from")
+    """`tril_indices` for the shape of a matrix."""
+    rows, columns = _lengths(a, "tril_indices_from")
     return tril_indices(rows, k, columns)
 
 
 def triu_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
-    """`triu_indices` for the shape of a matrix, which must be static."""
-    rows, columns = _static_lengths(a, "triu_indices_from")
+    """`triu_indices` for the shape of a matrix."""
+    rows, columns = _lengths(a, "triu_indices_from")
     return triu_indices(rows, k, columns)
 
 
-def _static_lengths(a: TensorLike, name: str) -> tuple[int, int]:
-    shape = as_tensor(a).static_shape
-    if len(shape) != 2 or not isinstance(shape[0], int) or not isinstance(shape[1], int):
-        raise ShapeError(f"`{name}` needs a matrix of static shape, got {describe(as_tensor(a))}.")
-    return shape[0], shape[1]
+def _lengths(a: TensorLike, name: str) -> tuple[object, object]:
+    node = as_tensor(a)
+    if node.ndim != 2:
+        raise ShapeError(f"`{name}` needs a matrix, got {describe(node)}.")
+    return node.static_shape[0], node.static_shape[1]
 
 
 def linspace(

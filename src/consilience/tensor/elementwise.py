@@ -18,7 +18,9 @@ from consilience.ops.scalar import DRAWS, TABLE
 # parameters, the parts of complex numbers, and what distributions and `pt.random` are made of.
 _ELSEWHERE: Final = {
     "pow", "round", "where", "logaddexp", "fold_in", "poisson_quantile", "binomial_quantile",
-    "negative_binomial_quantile", "beta_binomial_cdf", "beta_binomial_quantile", "log1p_square",
+    "negative_binomial_quantile", "beta_binomial_cdf", "beta_binomial_quantile", "log1p_square", "gammainc_slope",
+    "betainc_slope_a", "betainc_slope_b", "zeta", "i0e_slope", "ive_slope", "kve_slope", "sine_integral",
+    "cosine_integral", "hyp1f1_slope_a", "hyp1f1_slope_b", "hyp2f1_slope_a", "hyp2f1_slope_c",
     "complex", "modulus", "real", "imag", "angle", "conj", *DRAWS,
 }  # fmt: skip
 
@@ -43,6 +45,7 @@ _SPELLINGS: Final = {
     "gt": "greater",
     "invert": "bitwise_invert bitwise_not",
     "le": "less_equal",
+    "kv": "kn",
     "left_shift": "bitwise_left_shift",
     "lt": "less",
     "mod": "remainder",

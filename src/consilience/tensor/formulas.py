@@ -81,10 +81,15 @@ def erfcinv(x: TensorLike) -> Node:
     return apply("true_div", apply("ndtri", apply("mul", 0.5, x)), -_SQRT2)
 
 
-def betaln(a: TensorLike, b: TensorLike) -> Node:
-    """Logarithm of the beta function, for positive arguments, by log gamma functions."""
-    both = apply("gammaln", apply("add", a, b))
-    return apply("sub", apply("add", apply("gammaln", a), apply("gammaln", b)), both)
+def xlogx(c: TensorLike) -> Node:
+    """x log(x), which is 0 at 0."""
+    return apply("xlogy", c, c)
+
+
+def xlogy0(x: TensorLike, y: TensorLike) -> Node:
+    """x log(y), which is 0 at x = 0 whatever y, NaN included."""
+    nothing = apply("logical_and", apply("eq", x, 0), apply("isnan", y))
+    return apply("xlogy", x, apply("where", nothing, 1.0, y))
 
 
 def float_power(x: TensorLike, y: TensorLike) -> Node:
@@ -95,9 +100,18 @@ def float_power(x: TensorLike, y: TensorLike) -> Node:
 def sinc(x: TensorLike) -> Node:
     """sin(pi x) / (pi x), which is 1 at 0."""
     angle = apply("mul", math.pi, x)
-    at_zero = apply("eq", angle, 0)
-    safe = apply("where", at_zero, 1.0, angle)
-    return apply("where", at_zero, 1.0, apply("true_div", apply("sin", safe), safe))
+    near = apply("abs", angle) < 0.5  # by its series, whose slopes do not cancel
+    square = apply("square", apply("where", near, angle, 0.0))
+    series = 1.0 - square / (16.0 * 17.0)
+    for k in range(7, 0, -1):
+        series = 1.0 - square * series / (2.0 * k * (2.0 * k + 1.0))
+    safe = apply("where", near, 1.0, angle)
+    return apply("where", near, series, apply("true_div", apply("sin", safe), safe))
+
+
+def sici(x: TensorLike) -> tuple[Node, Node]:
+    """The sine integral Si(x) and the cosine integral Ci(|x|); the second is -inf at 0."""
+    return apply("sine_integral", x), apply("cosine_integral", x)
 
 
 def divmod(x: TensorLike, y: TensorLike) -> tuple[Node, Node]:

@@ -4,7 +4,6 @@ A matrix without a factorisation or inverse makes the function raise LinearAlgeb
 (`overwrite_a`, `overwrite_b`, `check_finite`) are taken and change nothing: the compiler decides about memory.
 """
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -23,20 +22,61 @@ from consilience.ops.linalg import outer as outer
 from consilience.ops.linalg import slogdet as slogdet
 from consilience.ops.linalg import tensordot as tensordot
 from consilience.ops.linalg import trace as trace
-from consilience.ops.reductions import Axis, max, min, sum
 from consilience.ops.shape import expand_dims, eye, reshape, squeeze
 from consilience.tensor.keywords import export, missing
+from consilience.tensor.matrix_equations import solve_banded as solve_banded
+from consilience.tensor.matrix_equations import solve_by_diagonals
+from consilience.tensor.matrix_equations import solve_continuous_are as solve_continuous_are
+from consilience.tensor.matrix_equations import solve_continuous_lyapunov as solve_continuous_lyapunov
+from consilience.tensor.matrix_equations import solve_discrete_are as solve_discrete_are
+from consilience.tensor.matrix_equations import solve_discrete_lyapunov as solve_discrete_lyapunov
+from consilience.tensor.matrix_equations import solve_lyapunov as solve_lyapunov
+from consilience.tensor.matrix_equations import solve_sylvester as solve_sylvester
+from consilience.tensor.matrix_equations import solve_toeplitz as solve_toeplitz
+from consilience.tensor.matrix_equations import tridiagonal_lu_factor as tridiagonal_lu_factor
+from consilience.tensor.matrix_equations import tridiagonal_lu_solve as tridiagonal_lu_solve
+from consilience.tensor.matrix_functions import expm as expm
+from consilience.tensor.matrix_functions import logm as logm
+from consilience.tensor.matrix_functions import sqrtm as sqrtm
 from consilience.tensor.products import block_diag as block_diag
 from consilience.tensor.products import kron as kron
 from consilience.tensor.products import matrix_dot as matrix_dot
+from consilience.tensor.products import matvec as matvec
+from consilience.tensor.products import multi_dot as multi_dot
 from consilience.tensor.products import vecdot as vecdot
+from consilience.tensor.products import vecmat as vecmat
+from consilience.tensor.singular_values import cond as cond
+from consilience.tensor.singular_values import lstsq as lstsq
+from consilience.tensor.singular_values import matrix_rank as matrix_rank
+from consilience.tensor.singular_values import norm as norm
+from consilience.tensor.singular_values import pinv as pinv
+from consilience.tensor.singular_values import svd as svd
+from consilience.tensor.singular_values import svdvals as svdvals
+from consilience.tensor.special_matrices import circulant as circulant
+from consilience.tensor.special_matrices import hankel as hankel
+from consilience.tensor.special_matrices import toeplitz as toeplitz
+from consilience.tensor.spectra import eig as eig
+from consilience.tensor.spectra import eigh as eigh
+from consilience.tensor.spectra import eigvals as eigvals
+from consilience.tensor.spectra import eigvalsh as eigvalsh
+from consilience.tensor.spectra import ordqz as ordqz
+from consilience.tensor.spectra import qz as qz
+from consilience.tensor.spectra import schur as schur
+from consilience.tensor.triangular_factors import cho_factor as cho_factor
+from consilience.tensor.triangular_factors import ldl as ldl
+from consilience.tensor.triangular_factors import lu as lu
+from consilience.tensor.triangular_factors import lu_factor as lu_factor
+from consilience.tensor.triangular_factors import lu_solve as lu_solve
+from consilience.tensor.triangular_factors import pivot_to_permutation as pivot_to_permutation
+from consilience.tensor.triangular_factors import qr as qr
+from consilience.tensor.triangular_factors import qr_full as qr_full
 
 matrix_inverse = inv
 
 _ASSUMPTIONS = {
     "pos": "pos", "positive definite": "pos", "lower triangular": "lower", "upper triangular": "upper", "gen": "gen",
-    "general": "gen", "sym": "gen", "symmetric": "gen", "her": "gen", "hermitian": "gen", "diagonal": "gen",
-    "tridiagonal": "gen", "banded": "gen",
+    "general": "gen", "sym": "gen", "symmetric": "gen", "her": "gen", "hermitian": "gen", "diagonal": "diagonal",
+    "tridiagonal": "tridiagonal", "banded": "gen",
 }  # fmt: skip
 
 
@@ -71,7 +111,9 @@ def solve(
 ) -> Node:
     """y with a y = b, or a' y = b where `transposed`.
 
-    assume_a   what a is: "pos" and triangular matrices are solved as such, any other as general ones
+    assume_a   what a is. "pos", "lower triangular", "upper triangular", "diagonal" and "tridiagonal" matrices are
+               solved as such; of the last four only these elements are read. Others ("gen", "sym", "her", and "banded",
+               for which `solve_banded` is there) are read whole, whatever `lower` says
     b_ndim     rank of one right side: 1 a vector, 2 a matrix; None takes b's own rank, up to 2
     """
     if assume_a not in _ASSUMPTIONS:
@@ -81,8 +123,17 @@ def solve(
         return solve_triangular(a, b, trans=int(transposed), lower=kind == "lower", b_ndim=b_ndim)
     matrix = linalg.matrix_transpose(a) if transposed and kind == "gen" else a
     right, vectors = _columns(b, b_ndim)
+    if kind in ("diagonal", "tridiagonal"):
+        return _solve_by_diagonals(as_tensor(matrix), right, kind == "tridiagonal", transposed, vectors)
     result = linalg.solve(matrix, right, kind)
     return squeeze(result, -1) if vectors else result
+
+
+def _solve_by_diagonals(a: Node, b: Node, tridiagonal: bool, transposed: bool, vectors: bool) -> Node:
+    flat = b.ndim == 1
+    turned = linalg.matrix_transpose(a) if transposed else a
+    result = solve_by_diagonals(turned, expand_dims(b, 1) if flat else b, tridiagonal)
+    return squeeze(result, -1) if vectors or flat else result
 
 
 def solve_triangular(
@@ -150,49 +201,6 @@ def matrix_power(M: TensorLike, n: int) -> Node:
     return apply("add", unit, apply("mul", base, 0)) if base.ndim > 2 else unit
 
 
-def norm(
-    x: TensorLike, ord: float | str | None = None, axis: int | tuple[int, int] | None = None, keepdims: bool = False
-) -> Node:
-    """Norms of vectors along one axis, or of matrices over two.
-
-    ord    None is the square root of the sum of squares. Vectors: any number, with inf and -inf the extremes of the
-           absolute values and 0 the count of those not zero. Matrices: "fro", 1, -1, inf and -inf
-    axis   None with `ord` None takes all elements, otherwise all axes of a vector or matrix
-    """
-    node = as_tensor(x)
-    node = node if node.dtype in ("float64", "float32") else node.astype("float64")
-    if axis is None and ord is None:
-        return apply("sqrt", sum(apply("square", node), None, None, keepdims))
-    axes = tuple(range(node.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
-    size = apply("abs", node)
-    if len(axes) == 1:
-        return _vector_norm(size, ord, axes[0], keepdims)
-    if len(axes) != 2:
-        raise ShapeError(f"a norm goes over one axis or two, got {axes} for {describe(node)}.")
-    if ord in (None, "fro", "f"):
-        return apply("sqrt", sum(apply("square", node), axes, None, keepdims))
-    if ord not in (1, -1, math.inf, -math.inf):
-        raise ValueError(f"a matrix norm has ord None, 'fro', 1, -1, inf or -inf, got {ord!r}.")
-    inner, outside = axes if ord in (1, -1) else axes[::-1]
-    totals = sum(size, inner, None, keepdims=True)
-    result = (max if ord in (1, math.inf) else min)(totals, outside, keepdims=True)
-    return result if keepdims else squeeze(result, axes)
-
-
-def _vector_norm(size: Node, ord: float | str | None, axis: Axis, keepdims: bool) -> Node:
-    if isinstance(ord, str):
-        raise ValueError(f"a vector norm has a number as ord, got {ord!r}.")
-    if ord is None or ord == 2:
-        return apply("sqrt", sum(apply("square", size), axis, None, keepdims))
-    if math.isinf(ord):
-        return (max if ord > 0 else min)(size, axis, keepdims)
-    if ord == 0:
-        return sum(apply("neq", size, 0), axis, size.dtype, keepdims)
-    if ord == 1:
-        return sum(size, axis, None, keepdims)
-    return apply("pow", sum(apply("pow", size, float(ord)), axis, None, keepdims), 1.0 / ord)
-
-
 def tensorinv(a: TensorLike, ind: int = 2) -> Node:
     """The inverse of a tensor for `tensordot(…, ind)`: its first `ind` axes against the others."""
     node = as_tensor(a)
@@ -219,7 +227,11 @@ if not TYPE_CHECKING:  # type checkers know by themselves what is not there
 
 export(
     globals(),
-    "block_diag det diagonal inv kron matmul matrix_dot matrix_inverse matrix_transpose outer slogdet tensordot trace "
-    "vecdot",
+    "block_diag cho_factor circulant cond det diagonal eig eigh eigvals eigvalsh expm hankel inv kron ldl logm "
+    "lstsq lu lu_factor lu_solve matmul matrix_dot matrix_inverse matrix_rank matrix_transpose matvec multi_dot "
+    "norm ordqz outer pinv pivot_to_permutation qr qr_full qz schur slogdet solve_banded solve_continuous_are "
+    "solve_continuous_lyapunov solve_discrete_are solve_discrete_lyapunov solve_lyapunov solve_sylvester "
+    "solve_toeplitz sqrtm svd svdvals tensordot toeplitz trace tridiagonal_lu_factor tridiagonal_lu_solve vecdot "
+    "vecmat",
     wrap=True,
 )

@@ -11,9 +11,10 @@ from consilience.errors import ShapeError
 from consilience.ir import Dim, Node
 from consilience.ir.side_tables import describe
 from consilience.ops.arrangement import flatten
-from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.linalg import batch_shape, dot, matmul, tensordot
-from consilience.ops.shape import broadcast_to, concatenate, expand_dims, full, reshape, squeeze
+from consilience.ops.shape import broadcast_to, expand_dims, reshape, squeeze
+from consilience.ops.structured import BlockDiagonal, Kronecker
 from consilience.tensor.keywords import export
 from consilience.transforms.vectorize import vectorize_function
 
@@ -103,10 +104,15 @@ def batched_tensordot(x: TensorLike, y: TensorLike, axes: int | Sequence[Sequenc
 
 
 def kron(a: TensorLike, b: TensorLike) -> Node:
-    """Kronecker product: every element of a times all of b, of lengths the products of lengths, axis by axis."""
-    left, right = as_tensor(a), as_tensor(b)
+    """Kronecker product: every element of a times all of b, of lengths the products of lengths, axis by axis.
+
+    Determinants, inverses, systems and products of Kronecker products of matrices are computed from their parts.
+    """
+    (left, right), dtype = promote([a, b])
     rank = max(left.ndim, right.ndim)
     left, right = (expand_dims(n, tuple(range(rank - n.ndim))) if n.ndim < rank else n for n in (left, right))
+    if rank == 2 and dtype in ("float64", "float32"):
+        return Node(Kronecker(), left, right)
     wide = expand_dims(left, tuple(range(1, 2 * rank, 2)))
     tall = expand_dims(right, tuple(range(0, 2 * rank, 2)))
     lengths = [p * q for p, q in zip(left.static_shape, right.static_shape, strict=True)]
@@ -114,29 +120,62 @@ def kron(a: TensorLike, b: TensorLike) -> Node:
 
 
 def block_diag(*matrices: TensorLike) -> Node:
-    """Matrices along the diagonal of one, zeros elsewhere; leading axes broadcast."""
-    nodes = [expand_dims(n, tuple(range(2 - n.ndim))) if n.ndim < 2 else n for n in map(as_tensor, matrices)]
-    if not nodes:
+    """Matrices along the diagonal of one, zeros elsewhere; leading axes broadcast.
+
+    Determinants, inverses, systems and products of block diagonal matrices are computed block by block.
+    """
+    if not matrices:
         raise ShapeError("`block_diag` needs a matrix at least.")
-    from_left: Dim = 0
+    nodes, _ = promote(list(matrices))
+    nodes = [expand_dims(n, tuple(range(2 - n.ndim))) if n.ndim < 2 else n for n in nodes]
     lead = functools.reduce(lambda a, b: batch_shape(a, b)[0], (n.static_shape[:-2] for n in nodes))
-    width: Dim = sum((n.static_shape[-1] for n in nodes), start=0)
-    rows = []
-    for node in nodes:
-        height, own = node.static_shape[-2:]
-        parts = [
-            full((*lead, height, from_left), 0, node.dtype),
-            broadcast_to(node, (*lead, height, own)),
-            full((*lead, height, width - from_left - own), 0, node.dtype),
-        ]
-        rows.append(concatenate([part for part in parts if part.static_shape[-1] != 0] or parts[:1], -1))
-        from_left = from_left + own
-    return concatenate(rows, -2)
+    return Node(BlockDiagonal(), *(broadcast_to(n, (*lead, *n.static_shape[-2:])) for n in nodes))
 
 
 def matrix_dot(*args: TensorLike) -> Node:
     """The product of several matrices, from left to right."""
     return functools.reduce(lambda a, b: matmul(a, b), args[1:], as_tensor(args[0]))
+
+
+def multi_dot(arrays: Sequence[TensorLike]) -> Node:
+    """The product of several matrices in the order of multiplication that takes the fewest; the ends may be vectors.
+
+    Where lengths are not static the order is from left to right.
+    """
+    nodes = [as_tensor(array) for array in arrays]
+    if len(nodes) < 2:
+        raise ShapeError(f"`multi_dot` needs two matrices or more, got {len(nodes)}.")
+    for place, node in enumerate(nodes):
+        if node.ndim != 2 and not (node.ndim == 1 and place in (0, len(nodes) - 1)):
+            raise ShapeError(f"`multi_dot` needs matrices, and vectors only at the ends, got {describe(node)}.")
+    lengths: list[Dim] = [1 if nodes[0].ndim == 1 else nodes[0].static_shape[0]]
+    lengths += [node.static_shape[-1] for node in nodes[:-1]]
+    lengths.append(1 if nodes[-1].ndim == 1 else nodes[-1].static_shape[1])
+    known = [n for n in lengths if isinstance(n, int)]
+    return _product(nodes, _cheapest(known)) if len(known) == len(lengths) else matrix_dot(*nodes)
+
+
+def _cheapest(lengths: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to cut every run of matrices of lengths[i] rows and lengths[i + 1] columns: the least products first."""
+    count = len(lengths) - 1
+    cost = {(i, i): 0 for i in range(count)}
+    cuts: dict[tuple[int, int], int] = {}
+    for width in range(1, count):
+        for i in range(count - width):
+            j = i + width
+            options = {
+                k: cost[i, k] + cost[k + 1, j] + lengths[i] * lengths[k + 1] * lengths[j + 1] for k in range(i, j)
+            }
+            cuts[i, j] = min(options, key=options.__getitem__)
+            cost[i, j] = options[cuts[i, j]]
+    return cuts
+
+
+def _product(nodes: Sequence[Node], cuts: dict[tuple[int, int], int]) -> Node:
+    def part(i: int, j: int) -> Node:
+        return nodes[i] if i == j else matmul(part(i, cuts[i, j]), part(cuts[i, j] + 1, j))
+
+    return part(0, len(nodes) - 1)
 
 
 export(globals())

@@ -50,11 +50,13 @@ from consilience.ops.index import getitem
 from consilience.ops.scan import Scan, fresh, scan
 from consilience.ops.scan import parts as parts_of_loop
 from consilience.ops.shape import broadcast_to, concatenate
+from consilience.ops.structured import BlockDiagonal, DiagonalMatrix
 
 Pair: TypeAlias = tuple[Node, Node]
 # Ops that treat the parts alike.
 PARTWISE = (
-    BroadcastTo, Concatenate, ExpandDims, Index, IndexUpdate, Reshape, Squeeze, StopGradient, Transpose,
+    BlockDiagonal, BroadcastTo, Concatenate, DiagonalMatrix, ExpandDims, Index, IndexUpdate, Reshape, Squeeze,
+    StopGradient, Transpose,
 )  # fmt: skip
 
 

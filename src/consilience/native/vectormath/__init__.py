@@ -24,16 +24,24 @@ from consilience.native.vectormath import (
     exponential,
     gamma,
     hyperbolic,
+    hypergeometric,
     incomplete,
+    incomplete_slopes,
+    integrals,
     inverse_incomplete,
     inverse_trigonometric,
     logarithm,
     logistic,
+    modified_bessel,
     normal,
+    ordinary_bessel,
+    owens_t,
     power,
     trigonometric,
+    zeta,
 )
 from consilience.native.vectormath.notation import Elementary
+from consilience.native.vectormath.scipy_function import scipy_function
 from consilience.record import Record
 
 __all__ = ["FUNCTIONS", "VectorFunction", "VectorLibrary", "define", "library", "symbol", "symbols"]
@@ -51,6 +59,12 @@ def _row(name: str, write: Elementary, arity: int = 1) -> tuple[str, VectorFunct
     return name, VectorFunction(name, arity, write)
 
 
+SCIPYS: Final = {
+    1: "dawsn ellipe ellipk exp1 expi k0 k0e k1 k1e spence",
+    2: "jv yv",
+}
+"""Functions of which SciPy's own code is best, by their number of arguments."""
+
 FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
     [
         _row("arccos", inverse_trigonometric.arccos),
@@ -63,11 +77,15 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("beta_binomial_cdf", count_sums.beta_binomial_cdf, 4),
         _row("beta_binomial_quantile", count_sums.beta_binomial_quantile, 4),
         _row("betainc", incomplete.betainc, 3),
+        _row("betainc_slope_a", incomplete_slopes.betainc_slope_a, 3),
+        _row("betainc_slope_b", incomplete_slopes.betainc_slope_b, 3),
         _row("betainccinv", inverse_incomplete.betainccinv, 3),
         _row("betaincinv", inverse_incomplete.betaincinv, 3),
+        _row("betaln", incomplete.betaln, 2),
         _row("binomial_quantile", count_quantile.binomial_quantile, 3),
         _row("cbrt", power.cbrt),
         _row("cos", trigonometric.cos),
+        _row("cosine_integral", integrals.cosine_integral),
         _row("cosh", hyperbolic.cosh),
         _row("digamma", gamma.digamma),
         _row("erf", error_function.erf),
@@ -77,13 +95,33 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("exp", exponential.exp),
         _row("exp2", exponential.exp2),
         _row("expm1", exponential.expm1),
+        _row("expn", integrals.expn, 2),
+        _row("gamma", gamma.gamma),
         _row("gammainc", incomplete.gammainc, 2),
+        _row("gammainc_slope", incomplete_slopes.gammainc_slope, 2),
         _row("gammaincc", incomplete.gammaincc, 2),
         _row("gammainccinv", inverse_incomplete.gammainccinv, 2),
         _row("gammaincinv", inverse_incomplete.gammaincinv, 2),
         _row("gammaln", gamma.gammaln),
+        _row("hyp1f1", hypergeometric.hyp1f1, 3),
+        _row("hyp1f1_slope_a", hypergeometric.hyp1f1_slope_a, 3),
+        _row("hyp1f1_slope_b", hypergeometric.hyp1f1_slope_b, 3),
+        _row("hyp2f1", hypergeometric.hyp2f1, 4),
+        _row("hyp2f1_slope_a", hypergeometric.hyp2f1_slope_a, 4),
+        _row("hyp2f1_slope_c", hypergeometric.hyp2f1_slope_c, 4),
+        _row("i0", bessel.i0),
         _row("i0e", bessel.i0e),
+        _row("i0e_slope", bessel.i0e_slope),
+        _row("i1", bessel.i1),
         _row("i1e", bessel.i1e),
+        _row("iv", modified_bessel.iv, 2),
+        _row("ive", modified_bessel.ive, 2),
+        _row("ive_slope", modified_bessel.ive_slope, 2),
+        _row("j0", ordinary_bessel.j0),
+        _row("j1", ordinary_bessel.j1),
+        _row("kv", modified_bessel.kv, 2),
+        _row("kve", modified_bessel.kve, 2),
+        _row("kve_slope", modified_bessel.kve_slope, 2),
         _row("lgamma", gamma.gammaln),  # C's name
         _row("log", logarithm.log),
         _row("log10", logarithm.log10),
@@ -92,16 +130,23 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("log2", logarithm.log2),
         _row("log_ndtr", normal.log_ndtr),
         _row("ndtri", normal.ndtri),
+        _row("ndtri_exp", normal.ndtri_exp),
         _row("negative_binomial_quantile", count_quantile.negative_binomial_quantile, 3),
+        _row("owens_t", owens_t.owens_t, 2),
         _row("poisson_quantile", count_quantile.poisson_quantile, 2),
         _row("pow", power.pow, 2),
         _row("sigmoid", logistic.sigmoid),
         _row("sin", trigonometric.sin),
+        _row("sine_integral", integrals.sine_integral),
         _row("sinh", hyperbolic.sinh),
         _row("softplus", logistic.softplus),
         _row("tan", trigonometric.tan),
         _row("tanh", hyperbolic.tanh),
         _row("trigamma", gamma.trigamma),
+        _row("y0", ordinary_bessel.y0),
+        _row("y1", ordinary_bessel.y1),
+        *(_row(name, scipy_function(name, arity), arity) for arity, names in SCIPYS.items() for name in names.split()),
+        _row("zeta", zeta.zeta, 2),
     ]
 )
 """All functions by name. Add a row to add a function; tests cover the table, not a list of their own."""

@@ -15,7 +15,7 @@ from consilience.native.program import Type, Value, Variable, f64, i64
 from consilience.native.vectormath.coefficients import LOG_ODD, STIRLING, TEMME
 from consilience.native.vectormath.error_function import complement_of_positive
 from consilience.native.vectormath.exponential import exponential, exponential_less_one
-from consilience.native.vectormath.gamma import gammaln_of_one_plus, gammaln_of_positive
+from consilience.native.vectormath.gamma import gammaln, gammaln_of_one_plus, gammaln_of_positive
 from consilience.native.vectormath.logarithm import logarithm, logarithm_of_sum
 from consilience.native.vectormath.notation import (
     Elementary,
@@ -252,19 +252,38 @@ def log_small_beta(small: Lanes, large: Lanes) -> Lanes:
     return gammaln_of_positive(small + 1.0) - ratio
 
 
+def _log_beta(a: Lanes, b: Lanes) -> Lanes:
+    """log|gamma(a) gamma(b) / gamma(a + b)|, without cancellation for a, b > 0; infinite at one pole, NaN at two."""
+    small, large = choose(a < b, a, b), choose(a < b, b, a)
+    result = Cell(a.constant(-math.inf))
+    with a.builder.if_(((small > 0.0) & (a + b < math.inf)).value):
+        result.set(log_small_beta(small, large) - logarithm(small))
+    with a.builder.else_():
+        first, second, sum = (x.of(gammaln(x.builder, x.value, fused=x.fused)) for x in (a, b, a + b))
+        both = a.equals(0.0) & b.equals(0.0)
+        negative = choose(both, math.inf, first + second - sum)
+        result.set(choose((small > 0.0) & (a + b).equals(math.inf) & (small < math.inf), -math.inf, negative))
+    return result.get()
+
+
+def excess_over_mean(a: Lanes, b: Lanes, x: Lanes, y: Lanes) -> Lanes:
+    """(a + b) x - a with its rounding errors, x + y = 1; x and y may be rounded, the smaller one is exact."""
+    smaller_first = x <= y
+    n, n_low = total(a, b)
+    share, exact = choose(smaller_first, a, b), choose(smaller_first, x, y)
+    leading, error = product(exact, n)
+    signed = (leading - share) + fma(exact, n_low, error)
+    return choose(smaller_first, signed, -signed)
+
+
 def beta_density(a: Lanes, b: Lanes, x: Lanes, y: Lanes) -> Lanes:
     """x**a y**b / B(a, b), x + y = 1; x and y may be rounded, the smaller one is exact."""
     builder = x.builder
     result = Cell(x.constant(0.0))
     both_large = (a >= STIRLING_FROM) & (b >= STIRLING_FROM)
     with builder.if_(both_large.value):
-        # The exponents' excess over their maximum at x = a / (a + b): b x - a y with its rounding error.
-        smaller_first = x <= y
-        n, n_low = total(a, b)
-        share, exact = choose(smaller_first, a, b), choose(smaller_first, x, y)
-        leading, error = product(exact, n)
-        signed = (leading - share) + fma(exact, n_low, error)
-        offset = choose(smaller_first, signed, -signed)  # (a + b) x - a
+        # The exponents' excess over their maximum at x = a / (a + b).
+        n, offset = a + b, excess_over_mean(a, b, x, y)
         first = excess_over_logarithm(offset / a, x * (n / a))
         second = excess_over_logarithm(-offset / b, y * (n / b))
         exponent = -(a * first) - b * second
@@ -338,4 +357,5 @@ def _beta(a: Lanes, b: Lanes, x: Lanes) -> Lanes:
 
 gammainc: Final = lane_by_lane("gammainc", 2, _lower)
 gammaincc: Final = lane_by_lane("gammaincc", 2, _upper)
+betaln: Final = lane_by_lane("betaln", 2, _log_beta)
 betainc: Final = lane_by_lane("betainc", 3, _beta)

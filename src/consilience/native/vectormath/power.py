@@ -55,8 +55,7 @@ def logarithm_in_two(x: Lanes, shift: Lanes) -> tuple[Lanes, Lanes]:
     return total_ordered(whole, rest + fma(n, LN2_LOW, low))
 
 
-@elementary
-def pow(x: Lanes, y: Lanes) -> Lanes:
+def power(x: Lanes, y: Lanes) -> Lanes:
     """x**y with the special values of C99: 1 for y = 0 and for x = 1, NaN for x < 0 and y not whole.
 
     A base that is positive, normal and finite with an exponent of ordinary size is the usual case; the others
@@ -83,6 +82,9 @@ def pow(x: Lanes, y: Lanes) -> Lanes:
         special = _special_power(x, y, x.of(builder.get(result)))
         builder.set(result, choose(unusual, special, x.of(builder.get(result))).value)
     return x.of(builder.get(result))
+
+
+pow: Final = elementary(power)
 
 
 def _special_power(x: Lanes, y: Lanes, result: Lanes) -> Lanes:

@@ -1,6 +1,21 @@
 """Reverse-mode derivatives: a table of pullbacks, an engine that composes them, what follows from both."""
 
-from consilience.transforms.gradient import call, collective, control, index, linalg, reduce, scalar, scan, shape
+from consilience.transforms.gradient import (
+    call,
+    collective,
+    control,
+    factorisations,
+    index,
+    linalg,
+    matrix_equations,
+    reduce,
+    scalar,
+    scan,
+    shape,
+    sparse,
+    special_functions,
+    structured,
+)
 from consilience.transforms.gradient.derived import (
     connected,
     gradient,
@@ -14,7 +29,8 @@ from consilience.transforms.gradient.derived import (
 from consilience.transforms.gradient.table import NO_DERIVATIVE, PULLBACKS, SCALAR_PULLBACKS, missing
 
 __all__ = [
-    "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "call", "collective", "connected", "control", "gradient",
-    "hessian", "hessian_vector_product", "index", "jacobian", "linalg", "missing", "pullback", "pushforward", "reduce",
-    "scalar", "scan", "shape", "value_and_gradient",
+    "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "call", "collective", "connected", "control", "factorisations",
+    "gradient", "hessian", "hessian_vector_product", "index", "jacobian", "linalg", "matrix_equations", "missing",
+    "pullback", "pushforward", "reduce", "scalar", "scan", "shape", "sparse", "special_functions", "structured",
+    "value_and_gradient",
 ]  # fmt: skip

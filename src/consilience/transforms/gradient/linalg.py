@@ -60,13 +60,14 @@ def symmetric(x: Node) -> Node:
     return 0.5 * (x + x.mT)
 
 
-def _triangle(x: Node, lower: bool) -> Node:
+def triangle(x: Node, lower: bool) -> Node:
     """x with zeros outside of one triangle."""
-    i, j = _positions(x)
+    i, j = positions(x)
     return where(i >= j if lower else i <= j, x, 0.0)
 
 
-def _positions(x: Node) -> tuple[Node, Node]:
+def positions(x: Node) -> tuple[Node, Node]:
+    """Numbers of the rows, as a column, and of the columns of square matrices."""
     n = Node(Iota(x.static_shape[-1]))
     return expand_dims(n, 1), expand_dims(n, 0)
 
@@ -74,7 +75,7 @@ def _positions(x: Node) -> tuple[Node, Node]:
 @partial_of(Cholesky)
 def _cholesky(node: Node, g: Node, position: int) -> Node:
     # S = L^-T phi(L' g) L^-1 with phi: the lower triangle, its diagonal halved.
-    i, j = _positions(node)
+    i, j = positions(node)
     inner = node.mT @ g
     phi = where(i > j, inner, where(eq(i, j), 0.5 * inner, 0.0))
     solve = SolveTriangular(lower=True, transposed=True)
@@ -89,7 +90,7 @@ def _solve_triangular(node: Node, g: Node, position: int) -> Node:
     right = Node(SolveTriangular(lower, not transposed), node.inputs[0], g)
     if position == 1:
         return right
-    return _triangle(-(node @ right.mT) if transposed else -(right @ node.mT), lower)
+    return triangle(-(node @ right.mT) if transposed else -(right @ node.mT), lower)
 
 
 @partial_of(Solve)

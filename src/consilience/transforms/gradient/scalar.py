@@ -265,26 +265,32 @@ derivative("arctanh", lambda g, y, x: g / ((1.0 - x) * (1.0 + x)))
 derivative("deg2rad", lambda g, y, x: DEGREE * g)
 derivative("rad2deg", lambda g, y, x: g / DEGREE)
 
+
+def _slope_of_erfcx(y: Node, x: Node) -> Node:
+    """2 x erfcx(x) - 2 / sqrt(pi), for large x by the asymptotic series of both."""
+    far = apply("gt", x, 25.0)
+    z = apply("square", apply("reciprocal", where(far, x, 25.0)))
+    series = z * (1.0 - z * (1.5 - z * (3.75 - z * (13.125 - z * (59.0625 - z * 324.84375)))))
+    return where(far, series / -SQRT_PI, 2.0 * (where(far, 0.0, x) * y) - 2.0 / SQRT_PI)
+
+
 # Error function, normal distribution. The density over the distribution function of a normal is
 # sqrt(2 / pi) / erfcx(-x / sqrt(2)), without cancellation in either tail.
 derivative("erf", lambda g, y, x: g * (2.0 / SQRT_PI * exp(-x * x)))
 derivative("erfc", lambda g, y, x: -g * (2.0 / SQRT_PI * exp(-x * x)))
-derivative("erfcx", lambda g, y, x: g * (2.0 * (x * y) - 2.0 / SQRT_PI))
+derivative("erfcx", lambda g, y, x: g * _slope_of_erfcx(y, x))
 derivative("erfinv", lambda g, y, x: g * (SQRT_PI / 2.0 * exp(y * y)))
 derivative("ndtri", lambda g, y, x: g * (SQRT_2_PI * exp(0.5 * (y * y))))
+derivative("ndtri_exp", lambda g, y, x: g * (SQRT_2_PI / 2.0 * apply("erfcx", y / -SQRT_2)))
+derivative(
+    "owens_t",
+    lambda g, y, h, a: g * (-0.5 / SQRT_2_PI * exp(-0.5 * (h * h)) * apply("erf", a * h / SQRT_2)),
+    lambda g, y, h, a: g * (0.5 / math.pi * exp(-0.5 * (h * h) * (1.0 + a * a)) / (1.0 + a * a)),
+)
 derivative("log_ndtr", lambda g, y, x: g * (2.0 / SQRT_2_PI / apply("erfcx", x / -SQRT_2)))
 
-# Modified Bessel functions over exp(|x|); I_1(x) / x is 1/2 at 0.
-derivative("i0e", lambda g, y, x: g * (apply("i1e", x) - apply("sign", x) * y))
-derivative(
-    "i1e",
-    lambda g, y, x: (
-        g * (apply("i0e", x) - apply("sign", x) * y - where(eq(x, 0.0), 0.5, y / where(eq(x, 0.0), 1.0, x)))
-    ),
-)
-
-# Gamma and beta families. Slopes in the shape parameters of the incomplete functions have no closed form.
-_INTEGRATE = "treat the parameter as data, or write the integral with a quadrature of your own."
+# Gamma and beta families. Slopes of the incomplete functions in their shapes are functions of their own.
+_TWICE = "take the derivative with respect to it once only."
 
 
 def _gamma_density(x: Node, shape: Node) -> Node:
@@ -296,52 +302,101 @@ def _beta_density(x: Node, a: Node, b: Node) -> Node:
     return exp(apply("xlogy", a - 1.0, x) + apply("xlog1py", b - 1.0, -x) - log_beta)
 
 
+def _digamma(x: Node) -> Node:
+    return apply("digamma", x)
+
+
+def _digamma_over(a: Node, b: Node) -> Node:
+    """digamma(a + b) - digamma(a): for b small beside a the integral of trigamma, by the rule of Gauss."""
+    close = apply("abs", b) < 2e-3 * a
+    step = where(close, b, 0.0)
+    middle, half = a + 0.5 * step, step * (0.5 / math.sqrt(3.0))
+    integral = 0.5 * step * (apply("trigamma", middle - half) + apply("trigamma", middle + half))
+    return where(close, integral, _digamma(a + b) - _digamma(a))
+
+
 derivative("gammaln", lambda g, y, x: g * apply("digamma", x))
 derivative("digamma", lambda g, y, x: g * apply("trigamma", x))
-derivative("trigamma", unknown("trigamma (polygamma of order 2)", "only digamma and trigamma exist here."))
+derivative("trigamma", lambda g, y, x: g * (-2.0 * apply("zeta", 3.0, x)))
+derivative("gamma", lambda g, y, x: g * (y * _digamma(x)))
+derivative(
+    "betaln",
+    lambda g, y, a, b: -g * _digamma_over(a, b),
+    lambda g, y, a, b: -g * _digamma_over(b, a),
+)
+derivative(
+    "zeta",
+    unknown("zeta with respect to its exponent", "treat the exponent as data."),
+    lambda g, y, s, q: g * (-s * apply("zeta", s + 1.0, q)),
+)
+
+
+def _over(slope: Node, density: Node) -> Node:
+    """The quotient, and 0 where the slope is, at the ends of probabilities."""
+    none = eq(slope, 0.0)
+    return where(none, 0.0, slope / where(none, 1.0, density))
+
+
+_gamma_slope = partial(apply, "gammainc_slope")
+_first_slope = partial(apply, "betainc_slope_a")
+_second_slope = partial(apply, "betainc_slope_b")
 derivative(
     "gammainc",
-    unknown("gammainc with respect to its shape parameter", _INTEGRATE),
+    lambda g, y, a, x: g * _gamma_slope(a, x),
     lambda g, y, a, x: g * _gamma_density(x, a),
 )
 derivative(
     "gammaincc",
-    unknown("gammaincc with respect to its shape parameter", _INTEGRATE),
+    lambda g, y, a, x: -g * _gamma_slope(a, x),
     lambda g, y, a, x: -g * _gamma_density(x, a),
 )
 derivative(
     "betainc",
-    unknown("betainc with respect to its first shape parameter", _INTEGRATE),
-    unknown("betainc with respect to its second shape parameter", _INTEGRATE),
+    lambda g, y, a, b, x: g * _first_slope(a, b, x),
+    lambda g, y, a, b, x: g * _second_slope(a, b, x),
     lambda g, y, a, b, x: g * _beta_density(x, a, b),
 )
-# The slope of an inverse is one over the slope of the function, which is the density at the result.
+# In x they have the slope of the density in the shape.
+derivative(
+    "gammainc_slope",
+    unknown("gammainc_slope, which is that of gammainc in its shape, with respect to that shape", _TWICE),
+    lambda g, y, a, x: g * (_gamma_density(x, a) * (log(x) - _digamma(a))),
+)
+derivative(
+    "betainc_slope_a",
+    unknown("betainc_slope_a, which is that of betainc in its first shape, with respect to a shape", _TWICE),
+    unknown("betainc_slope_a, which is that of betainc in its first shape, with respect to a shape", _TWICE),
+    lambda g, y, a, b, x: g * (_beta_density(x, a, b) * (log(x) - (_digamma(a) - _digamma(a + b)))),
+)
+derivative(
+    "betainc_slope_b",
+    unknown("betainc_slope_b, which is that of betainc in its second shape, with respect to a shape", _TWICE),
+    unknown("betainc_slope_b, which is that of betainc in its second shape, with respect to a shape", _TWICE),
+    lambda g, y, a, b, x: g * (_beta_density(x, a, b) * (apply("log1p", -x) - (_digamma(b) - _digamma(a + b)))),
+)
+# The slope of an inverse is one over the slope of the function, which is the density at the result; in a shape the
+# slopes of the function in shape and argument cancel.
 derivative(
     "gammaincinv",
-    unknown("gammaincinv with respect to its shape parameter", _INTEGRATE),
+    lambda g, x, a, p: -g * _over(_gamma_slope(a, x), _gamma_density(x, a)),
     lambda g, x, a, p: g / _gamma_density(x, a),
 )
 derivative(
     "gammainccinv",
-    unknown("gammainccinv with respect to its shape parameter", _INTEGRATE),
+    lambda g, x, a, q: -g * _over(_gamma_slope(a, x), _gamma_density(x, a)),
     lambda g, x, a, q: -g / _gamma_density(x, a),
 )
-derivative(
-    "betaincinv",
-    unknown("betaincinv with respect to its first shape parameter", _INTEGRATE),
-    unknown("betaincinv with respect to its second shape parameter", _INTEGRATE),
-    lambda g, x, a, b, p: g / _beta_density(x, a, b),
-)
-derivative(
-    "betainccinv",
-    unknown("betainccinv with respect to its first shape parameter", _INTEGRATE),
-    unknown("betainccinv with respect to its second shape parameter", _INTEGRATE),
-    lambda g, x, a, b, q: -g / _beta_density(x, a, b),
-)
+for _name, _sign in (("betaincinv", 1.0), ("betainccinv", -1.0)):
+    derivative(
+        _name,
+        lambda g, x, a, b, p: -g * _over(_first_slope(a, b, x), _beta_density(x, a, b)),
+        lambda g, x, a, b, p: -g * _over(_second_slope(a, b, x), _beta_density(x, a, b)),
+        lambda g, x, a, b, p, _sign=_sign: _sign * g / _beta_density(x, a, b),
+    )
 derivative(
     "beta_binomial_cdf",
-    unknown("beta_binomial_cdf with respect to its first shape parameter", _INTEGRATE),
-    unknown("beta_binomial_cdf with respect to its second shape parameter", _INTEGRATE),
+    unknown("beta_binomial_cdf with respect to its first shape parameter", "treat the parameter as data."),
+    unknown("beta_binomial_cdf with respect to its second shape parameter", "treat the parameter as data."),
     None,
     None,
 )

@@ -9,12 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import GraphError
-from consilience.ir import Node, Parameter, Region, TensorType, close, tensor_input
+from consilience.ir import FLOATS, Node, Region, TensorType, close, tensor_input
 from consilience.ir.types import Shape
 from consilience.ops import Item, reduce
 from consilience.ops.call import FunctionCall
 from consilience.ops.python_call import PythonCall, PythonFunction
+from consilience.ops.scan import fresh
 from consilience.ops.shape import broadcast_to
+from consilience.record import replace
 from consilience.transforms.vectorize.engine import propagate
 from consilience.transforms.vectorize.table import Operand, batched_form
 
@@ -25,7 +27,7 @@ def _call(node: Node, operands: Sequence[Operand], batch: Shape) -> list[Node]:
     assert isinstance(op, FunctionCall)
     if op.batched is None:
         if op.pullback is not None:
-            return _with_pullback(op.name, op.body, op.pullback, operands, batch)
+            return _with_derivative(op, op.pullback, operands, batch)
         known = {op.body.parameter(i): operand for i, operand in enumerate(operands)}
         return [result.full(batch) for result in propagate(op.body.results, known, batch)]
     found, flags = op.batched.rule(batch[0], [o.batched for o in operands], *(o.value for o in operands))
@@ -42,25 +44,28 @@ def _call(node: Node, operands: Sequence[Operand], batch: Shape) -> list[Node]:
     ]
 
 
-def _with_pullback(
-    name: str, body: Region, pullback: Region, operands: Sequence[Operand], batch: Shape
-) -> list[Node]:
-    """A call with the batched forms of the function and of its derivative."""
-    inside = [tensor_input(o.value.dtype, o.value.static_shape) for o in operands]
-    own = [Operand(body.parameter(i), leaf, o.batched) for i, (leaf, o) in enumerate(zip(inside, operands, strict=True))]
-    results = [r.full(batch) for r in propagate(body.results, {o.core: o for o in own}, batch)]
-    others = [Node(Parameter(i, of)) for i, of in enumerate(pullback.parameters)][len(own) :]
-    more = [tensor_input(core.dtype, (*batch, *core.static_shape)) for core in others]
-    known = {o.core: o for o in own} | {
-        core: Operand(core, leaf, True) for core, leaf in zip(others, more, strict=True)
-    }
-    cotangents = [
-        found.full(batch) if o.batched else reduce("sum", found.full(batch), range(len(batch)))
-        for found, o in zip(propagate(pullback.results, known, batch), own, strict=True)
+def _with_derivative(op: FunctionCall, pullback: Region, operands: Sequence[Operand], batch: Shape) -> list[Node]:
+    """The call for the whole batch, with the user's derivative for every position of it."""
+    inputs = [fresh(o.value) for o in operands]
+    known = [Operand(o.core, leaf, o.batched) for o, leaf in zip(operands, inputs, strict=True)]
+    results = _region(op.body, known, batch)
+    made = [[tensor_input(r.dtype, r.static_shape) for r in results] for _ in range(2)]
+    types = op.body.results
+    cores = [Operand(core, leaf, True) for leaves in made for core, leaf in zip(types, leaves, strict=True)]
+    slopes = [
+        slope if o.batched or slope.dtype not in FLOATS else reduce("sum", slope, tuple(range(len(batch))))
+        for o, slope in zip(operands, _region(pullback, [*known, *cores], batch), strict=False)
     ]
-    call = FunctionCall(name, close(results, inside)[0], close(cotangents, [*inside, *more])[0])
-    node = Node(call, *(o.value for o in operands))
-    return [Node(Item(k), node) for k in range(len(results))]
+    slopes = [slope if slope.dtype in FLOATS else leaf for leaf, slope in zip(inputs, slopes, strict=True)]
+    whole = replace(op, body=close(results, inputs)[0], pullback=close(slopes, [*inputs, *made[0], *made[1]])[0])
+    call = Node(whole, *(o.value for o in operands))
+    return [Node(Item(k), call) for k in range(len(results))]
+
+
+def _region(region: Region, operands: Sequence[Operand], batch: Shape) -> list[Node]:
+    """The results of a region for the whole batch."""
+    known = {region.parameter(i): operand for i, operand in enumerate(operands)}
+    return [result.full(batch) for result in propagate(region.results, known, batch)]
 
 
 @batched_form(PythonCall)

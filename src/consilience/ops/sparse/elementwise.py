@@ -1,0 +1,203 @@
+"""Sparse variables element by element: sums, products with numbers, dense and sparse matrices, functions of entries.
+
+What keeps zeros zero gives a sparse variable with the same places; a sum with a dense matrix is dense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from consilience.errors import ShapeError
+from consilience.ir import Node, constant_value
+from consilience.ir.arithmetic import means
+from consilience.ir.shape_constraints import ShapeConstraint
+from consilience.ir.side_tables import describe
+from consilience.ops.assertion import Require
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
+from consilience.ops.index import flatnonzero, getitem
+from consilience.ops.shape import concatenate, full, length_of
+from consilience.ops.sorting import searchsorted
+from consilience.ops.sparse.coordinates import added, dense_from_sparse, from_coordinates, same_shape, taken
+from consilience.ops.sparse.variable import SparseVariable, as_sparse_variable, is_sparse
+
+
+@means("sparse_add")
+def add(x: Any, y: Any) -> Any:
+    """The sum: sparse if both are, else dense. A number is added to all elements by `A.toarray() + number` only."""
+    if is_sparse(x) and is_sparse(y):
+        return added(as_sparse_variable(x), as_sparse_variable(y))
+    return apply("add", *(_dense(v, "add") for v in (x, y)))
+
+
+@means("sparse_sub")
+def sub(x: Any, y: Any) -> Any:
+    """The difference: sparse if both are, else dense."""
+    if is_sparse(x) and is_sparse(y):
+        return added(as_sparse_variable(x), -as_sparse_variable(y))
+    return apply("sub", *(_dense(v, "sub") for v in (x, y)))
+
+
+def _dense(value: Any, what: str) -> Node:
+    if is_sparse(value):
+        return dense_from_sparse(value)
+    node = as_tensor(value)
+    if not node.ndim:
+        raise TypeError(
+            f"`{what}` of a sparse matrix and a number is dense; write `A.toarray() + number` for all elements, or "
+            "`sparse.structured_add(A, number)` for the stored ones."
+        )
+    return node
+
+
+@means("sparse_mul")
+def mul(x: Any, y: Any) -> SparseVariable:
+    """The product element by element, sparse: of two sparse matrices, or of one and a number, a dense vector or matrix.
+
+    A vector has an element per column, a matrix of one column or row is repeated, as NumPy broadcasts.
+    """
+    if is_sparse(x) and is_sparse(y):
+        return _both_sparse(as_sparse_variable(x), as_sparse_variable(y))
+    matrix, other = (x, y) if is_sparse(x) else (y, x)
+    return _with_dense("mul", as_sparse_variable(matrix), other)
+
+
+multiply = mul
+subtract = sub
+
+
+@means("sparse_div")
+def true_div(x: Any, y: TensorLike) -> SparseVariable:
+    """A sparse matrix divided by a number, a dense vector (an element per column) or matrix; zeros stay zeros."""
+    return _with_dense("true_div", as_sparse_variable(x), y)
+
+
+def _with_dense(function: str, x: SparseVariable, other: TensorLike) -> SparseVariable:
+    """Each entry with the element of a broadcast dense tensor at its place."""
+    node = as_tensor(other)
+    if node.ndim > 2:
+        raise ShapeError(f"a sparse matrix multiplies numbers, vectors and matrices, got {describe(node)}.")
+    if not node.ndim:
+        return x.with_data(apply(function, x.data, other))
+    needed = []
+    index: list[Any] = []
+    for axis in range(2 - node.ndim, 2):
+        have, want = node.static_shape[axis + node.ndim - 2], x.static_shape[axis]
+        if have == 1:
+            index.append(0)
+            continue
+        if isinstance(have, int) and isinstance(want, int) and have != want:
+            raise ShapeError(f"a tensor of shape {node.static_shape} does not fit {x!r}: {describe(node)}.")
+        if have is not want and have != want:
+            needed.append(ShapeConstraint(have, want, "an operand has the lengths of the sparse matrix"))
+        index.append(x.coordinates[axis])
+    elements = getitem(node, tuple(index))
+    elements = Node(Require(tuple(needed)), elements) if needed else elements
+    return x.with_data(apply(function, x.data, elements))
+
+
+def _both_sparse(x: SparseVariable, y: SparseVariable) -> SparseVariable:
+    """Entries at places that both have."""
+    y = same_shape(x, y, "mul")
+    y = y.tocsr() if x.format == "csr" else y.tocsc()
+    (a, b), _ = promote([x.data, y.data])
+    if x.indices is y.indices and x.indptr is y.indptr:
+        return x.with_data(apply("mul", a, b))
+    own, others = _keys(x), _keys(y)
+    first, second = constant_value(own), constant_value(others)
+    if first is not None and second is not None:
+        _, left, right = np.intersect1d(first, second, assume_unique=True, return_indices=True)
+        at, found = as_tensor(left), as_tensor(right)
+    else:
+        place = searchsorted(others, own)
+        padded = concatenate([others, full((1,), -1, "int64")])
+        at = flatnonzero(apply("eq", getitem(padded, place), own))
+        found = getitem(place, at)
+    rows, columns = (taken(c, at) for c in x.coordinates)
+    values = apply("mul", getitem(a, at), getitem(b, found))
+    return from_coordinates(rows, columns, values, x.static_shape, x.format, ordered=True)
+
+
+def _keys(x: SparseVariable) -> Node:
+    """The places of entries as ascending integers."""
+    line, other = x.coordinates if x.format == "csr" else x.coordinates[::-1]
+    one, two = constant_value(line), constant_value(other)
+    if one is not None and two is not None and isinstance(x.width, int):
+        return as_tensor(one.astype("int64") * x.width + two)
+    return apply("add", apply("mul", cast(line, "int64"), length_of(x.width)), cast(other, "int64"))
+
+
+def col_scale(x: Any, s: TensorLike) -> SparseVariable:
+    """Each column times an element of a vector."""
+    return _with_dense("mul", as_sparse_variable(x), _vector(s))
+
+
+def row_scale(x: Any, s: TensorLike) -> SparseVariable:
+    """Each row times an element of a vector."""
+    return _with_dense("mul", as_sparse_variable(x).T, _vector(s)).T
+
+
+def _vector(value: TensorLike) -> Node:
+    node = as_tensor(value)
+    if node.ndim != 1:
+        raise ShapeError(f"a vector was needed, got {describe(node)}.")
+    return node
+
+
+def structured_add(x: Any, y: TensorLike) -> SparseVariable:
+    """A number, or an element of a vector per column, added to the stored entries only."""
+    return _with_dense("add", as_sparse_variable(x), y)
+
+
+def structured_minimum(x: Any, y: TensorLike) -> SparseVariable:
+    """The smaller of each stored entry and a number."""
+    return _with_dense("minimum", as_sparse_variable(x), y)
+
+
+def structured_maximum(x: Any, y: TensorLike) -> SparseVariable:
+    """The greater of each stored entry and a number."""
+    return _with_dense("maximum", as_sparse_variable(x), y)
+
+
+def structured_pow(x: Any, y: TensorLike) -> SparseVariable:
+    """Each stored entry to a power."""
+    matrix = as_sparse_variable(x)
+    return matrix.with_data(matrix.data**y)
+
+
+def _of_entries(function: str, name: str | None = None) -> Callable[[Any], SparseVariable]:
+    def structured(x: Any) -> SparseVariable:
+        matrix = as_sparse_variable(x)
+        return matrix.with_data(apply(function, matrix.data))
+
+    structured.__doc__ = f"`{function}` of the stored entries."
+    structured.__name__ = structured.__qualname__ = name or function
+    return structured
+
+
+conjugate = _of_entries("conj", "conjugate")
+structured_exp = _of_entries("exp", "structured_exp")
+structured_log = _of_entries("log", "structured_log")
+structured_sigmoid = _of_entries("sigmoid", "structured_sigmoid")
+structured_abs = _of_entries("abs", "structured_abs")
+sqr = _of_entries("square", "sqr")
+sgn = _of_entries("sign", "sgn")
+rint = _of_entries("round", "rint")
+sqrt = _of_entries("sqrt")
+sin = _of_entries("sin")
+sinh = _of_entries("sinh")
+tan = _of_entries("tan")
+tanh = _of_entries("tanh")
+arcsin = _of_entries("arcsin")
+arcsinh = _of_entries("arcsinh")
+arctan = _of_entries("arctan")
+arctanh = _of_entries("arctanh")
+ceil = _of_entries("ceil")
+floor = _of_entries("floor")
+trunc = _of_entries("trunc")
+deg2rad = _of_entries("deg2rad")
+rad2deg = _of_entries("rad2deg")
+expm1 = _of_entries("expm1")
+log1p = _of_entries("log1p")

@@ -1,0 +1,173 @@
+"""Sparse variables as function inputs and from vectors, their parts, and equal matrices with other entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.ir import Dim, Node, tensor_input
+from consilience.ir.settings import config
+from consilience.ops.dtypes import named
+from consilience.ops.elementwise import TensorLike, apply, as_tensor
+from consilience.ops.index import flatnonzero, getitem
+from consilience.ops.shape import as_length, full
+from consilience.ops.sparse.coordinates import from_coordinates, taken
+from consilience.ops.sparse.variable import OTHER, Format, SparseVariable, as_sparse_variable, compressed, is_sparse
+
+
+def matrix(
+    format: Format,
+    name: str | None = None,
+    dtype: npt.DTypeLike | None = None,
+    shape: Sequence[int | None] | None = None,
+) -> SparseVariable:
+    """A sparse function input of a format, "csr" or "csc"; `sparse.function` takes SciPy's matrices for it.
+
+    dtype   of the entries, `config.floatX` if None; the places of entries are int32
+    shape   numbers of rows and columns, None where they are known only at the call; known ones make faster programs
+    """
+    if format not in OTHER:
+        raise ValueError(f"format must be 'csr' or 'csc', got {format!r}.")
+    given = (None, None) if shape is None else tuple(shape)
+    lines, width = given if format == "csr" else given[::-1]
+
+    def part(kind: str, what: str, lengths: Sequence[int | None]) -> Node:
+        return tensor_input(kind, lengths, None if name is None else f"{name}.{what}")
+
+    data = part(named(config.floatX if dtype is None else dtype), "data", (None,))
+    indices = tensor_input("int32", data.static_shape, None if name is None else f"{name}.indices")
+    indptr = part("int32", "indptr", (None if lines is None else lines + 1,))
+    height: Dim = indptr.static_shape[0] - 1
+    other: Dim = as_length(part("int64", "columns" if format == "csr" else "rows", ())) if width is None else width
+    both = (height, other) if format == "csr" else (other, height)
+    return SparseVariable(data, indices, indptr, both, format)
+
+
+def csr_matrix(
+    name: str | None = None, dtype: npt.DTypeLike | None = None, shape: Sequence[int | None] | None = None
+) -> SparseVariable:
+    """A sparse function input, row by row; see `matrix`."""
+    return matrix("csr", name, dtype, shape)
+
+
+def csc_matrix(
+    name: str | None = None, dtype: npt.DTypeLike | None = None, shape: Sequence[int | None] | None = None
+) -> SparseVariable:
+    """A sparse function input, column by column; see `matrix`."""
+    return matrix("csc", name, dtype, shape)
+
+
+def csr_dmatrix(name: str | None = None) -> SparseVariable:
+    """A sparse function input of float64, row by row."""
+    return matrix("csr", name, "float64")
+
+
+def csr_fmatrix(name: str | None = None) -> SparseVariable:
+    """A sparse function input of float32, row by row."""
+    return matrix("csr", name, "float32")
+
+
+def csc_dmatrix(name: str | None = None) -> SparseVariable:
+    """A sparse function input of float64, column by column."""
+    return matrix("csc", name, "float64")
+
+
+def csc_fmatrix(name: str | None = None) -> SparseVariable:
+    """A sparse function input of float32, column by column."""
+    return matrix("csc", name, "float32")
+
+
+def CSR(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any) -> SparseVariable:
+    """A sparse matrix, row by row, from vectors.
+
+    data      the entries
+    indices   the column of each: ascending within a row, none twice. This is checked where they are constants; of other
+              indices the program checks only that they are inside the matrix
+    indptr    where each row begins, and the number of entries at the end
+    shape     numbers of rows and columns
+    raises    ShapeError where these do not fit, DtypeError for places that are no integers
+    """
+    return compressed(data, indices, indptr, shape, "csr")
+
+
+def CSC(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any) -> SparseVariable:
+    """A sparse matrix, column by column, from vectors; as `CSR` with rows and columns exchanged."""
+    return compressed(data, indices, indptr, shape, "csc")
+
+
+def csm_properties(csm: Any) -> tuple[Node, Node, Node, tuple[int | Node, int | Node]]:
+    """Entries, their places, where rows (columns) begin, and the shape."""
+    x = as_sparse_variable(csm)
+    return x.data, x.indices, x.indptr, x.shape
+
+
+def csm_data(csm: Any) -> Node:
+    """The entries, a vector."""
+    return as_sparse_variable(csm).data
+
+
+def csm_indices(csm: Any) -> Node:
+    """The column (of "csc" the row) of each entry."""
+    return as_sparse_variable(csm).indices
+
+
+def csm_indptr(csm: Any) -> Node:
+    """Where each row (of "csc" each column) begins, and the number of entries."""
+    return as_sparse_variable(csm).indptr
+
+
+def csm_shape(csm: Any) -> tuple[int | Node, int | Node]:
+    """Numbers of rows and columns."""
+    return as_sparse_variable(csm).shape
+
+
+def as_sparse_or_tensor_variable(x: Any, name: str | None = None) -> SparseVariable | Node:
+    """A sparse variable of what is sparse, a tensor of all else."""
+    return as_sparse_variable(x, name) if is_sparse(x) else as_tensor(x)
+
+
+def transpose(x: Any) -> SparseVariable:
+    """Rows and columns exchanged: the same entries in the other format."""
+    return as_sparse_variable(x).T
+
+
+def neg(x: Any) -> SparseVariable:
+    """The negative matrix."""
+    return -as_sparse_variable(x)
+
+
+def cast(variable: Any, dtype: npt.DTypeLike) -> SparseVariable:
+    """Entries of another type."""
+    return as_sparse_variable(variable).astype(dtype)
+
+
+def sp_ones_like(x: Any) -> SparseVariable:
+    """Ones at the places of the entries."""
+    own = as_sparse_variable(x)
+    return own.with_data(full(own.data.static_shape, 1, own.dtype))
+
+
+def sp_zeros_like(x: Any) -> SparseVariable:
+    """A matrix of the same shape without entries."""
+    own = as_sparse_variable(x)
+    nothing = as_tensor(np.empty(0, "int64"))
+    return from_coordinates(
+        nothing, nothing, as_tensor(np.empty(0, own.dtype)), own.static_shape, own.format, ordered=True
+    )
+
+
+def ensure_sorted_indices(x: Any) -> SparseVariable:
+    """The same matrix with entries in order, one per place: for vectors that are inputs and come in any order."""
+    own = as_sparse_variable(x)
+    return from_coordinates(*own.coordinates, own.data, own.static_shape, own.format)
+
+
+def clean(x: Any) -> SparseVariable:
+    """The same matrix without entries that are zero; their number may be known only when the function runs."""
+    own = as_sparse_variable(x)
+    kept = flatnonzero(apply("neq", own.data, 0))
+    rows, columns = (taken(c, kept) for c in own.coordinates)
+    return from_coordinates(rows, columns, getitem(own.data, kept), own.static_shape, own.format, ordered=True)
