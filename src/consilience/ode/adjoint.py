@@ -15,7 +15,7 @@ from consilience.ode.integration import Method, Steps
 from consilience.ode.right_hand_side import RightHandSide
 from consilience.ops.scan import fresh, scan
 from consilience.record import replace
-from consilience.tensor.differentiation import pullback, zero_grad
+from consilience.tensor.differentiation import pullback
 
 
 def differentiable(steps: Steps, f: RightHandSide, method: Method, start: Node, initial: Node) -> Steps:
@@ -36,7 +36,7 @@ def differentiable(steps: Steps, f: RightHandSide, method: Method, start: Node, 
         return [*found[:2], None, None, None, None, *(by_parameter.get(i) for i in range(len(parameters)))]
 
     recorded.defvjp(forward, backward)
-    fixed = [zero_grad(value) for value in (steps.times, steps.states, steps.lengths)]
+    fixed = [pt.stop_gradient(value) for value in (steps.times, steps.states, steps.lengths)]
     times, states = recorded(start, initial, *fixed, steps.count, *f.parameters)
     return replace(steps, times=times, states=states, lengths=fixed[2])
 

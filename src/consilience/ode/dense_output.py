@@ -9,7 +9,6 @@ import consilience.tensor as pt
 from consilience.ir import Node
 from consilience.ode.integration import Method, Steps
 from consilience.ode.right_hand_side import RightHandSide
-from consilience.tensor.differentiation import zero_grad
 
 
 def states_at(times: Node, steps: Steps, f: RightHandSide, method: Method) -> Node:
@@ -31,7 +30,7 @@ def states_at(times: Node, steps: Steps, f: RightHandSide, method: Method) -> No
 def _place(times: Node, steps: Steps) -> Node:
     """For each time the number of the accepted step in which, or at whose end, it lies; found by bisection."""
     low = pt.zeros_like(times, dtype="int64")
-    begins, lengths = zero_grad(steps.times), zero_grad(steps.lengths)
+    begins, lengths = pt.stop_gradient(steps.times), pt.stop_gradient(steps.lengths)
 
     def halve(low: Node, high: Node) -> tuple[Node, Node]:
         middle = (low + high) // 2

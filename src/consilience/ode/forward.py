@@ -15,7 +15,7 @@ from consilience.ode.dense_output import states_at
 from consilience.ode.integration import Method, Steps, Tolerance, integrate
 from consilience.ode.right_hand_side import RightHandSide
 from consilience.record import Record
-from consilience.tensor.differentiation import undefined_grad, zero_grad
+from consilience.tensor.differentiation import undefined_grad
 
 
 class Sensitivities(Record, eq=False):
@@ -44,7 +44,7 @@ def sensitivities(
     sizes = [_length(pt.reshape(w, (-1,)), describe(w)) for w in wanted]
     columns = n + sum(sizes)
     scale = abs(pt.concatenate([initial, *(pt.reshape(w, (-1,)) for w in wanted)]))
-    scale = zero_grad(pt.where(scale > 0, scale, 1.0))
+    scale = pt.stop_gradient(pt.where(scale > 0, scale, 1.0))
     together = _together(f, n, columns, scale)
     begins = pt.concatenate(
         [initial, pt.reshape(pt.concatenate([pt.eye(n), pt.zeros((n, columns - n))], 1) * scale, (-1,))]
@@ -77,7 +77,7 @@ def sensitivities(
         return [by_start, total[:n], by_time, None, None, *(by_parameter.get(i) for i in range(len(parameters)))]
 
     solved.defvjp(forward, backward)
-    states = solved(start, initial, times, zero_grad(found[:, :n]), zero_grad(slopes), *f.parameters)
+    states = solved(start, initial, times, pt.stop_gradient(found[:, :n]), pt.stop_gradient(slopes), *f.parameters)
     return Sensitivities(steps, states, undefined_grad(slopes))
 
 
