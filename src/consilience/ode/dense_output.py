@@ -5,10 +5,13 @@ Steps and times in; one state for every time out, NaN where the integration did 
 
 from __future__ import annotations
 
+import numpy as np
+
 import consilience.tensor as pt
-from consilience.ir import Node
+from consilience.ir import Node, tensor_input
 from consilience.ode.integration import Method, Steps
 from consilience.ode.right_hand_side import RightHandSide
+from consilience.ops.scan import scan
 
 
 def states_at(times: Node, steps: Steps, f: RightHandSide, method: Method) -> Node:
@@ -29,15 +32,20 @@ def states_at(times: Node, steps: Steps, f: RightHandSide, method: Method) -> No
 
 def _place(times: Node, steps: Steps) -> Node:
     """For each time the number of the accepted step in which, or at whose end, it lies; found by bisection."""
-    low = pt.zeros_like(times, dtype="int64")
+    low, high = (tensor_input("int64", times.static_shape) for _ in range(2))
     begins, lengths = pt.stop_gradient(steps.times), pt.stop_gradient(steps.lengths)
-
-    def halve(low: Node, high: Node) -> tuple[Node, Node]:
-        middle = (low + high) // 2
-        later = begins[middle] + lengths[middle] < times
-        return pt.where(later, pt.minimum(middle + 1, high), low), pt.where(later, high, middle)
-
-    bits = int(steps.times.static_shape[0]).bit_length()
-    found = pt.scan(halve, outputs_info=[low, low + steps.count - 1], n_steps=bits, return_updates=False)
-    last: Node = found[0][-1]
-    return last
+    middle = (low + high) // 2
+    later = begins[middle] + lengths[middle] < times
+    first = pt.zeros_like(times, dtype="int64")
+    powers = 2 ** np.arange(int(steps.times.static_shape[0]).bit_length())
+    loop = scan(
+        {
+            low: (first, pt.where(later, pt.minimum(middle + 1, high), low)),
+            high: (first + steps.count - 1, pt.where(later, high, middle)),
+        },
+        {},
+        [],
+        length=len(powers),
+        limit=pt.sum(steps.count > powers),
+    )
+    return loop.last[0]

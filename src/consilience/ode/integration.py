@@ -49,10 +49,10 @@ class Tolerance(Record):
     relative: float
     absolute: Node
 
-    def measure(self, error: Node, before: Node, behind: Node) -> Node:
-        """The error of a step, in units of what is tolerated."""
+    def square(self, error: Node, before: Node, behind: Node) -> Node:
+        """The mean square of the error of a step, in units of what is tolerated."""
         scale = self.absolute + self.relative * pt.maximum(abs(before), abs(behind))
-        return pt.sqrt(pt.mean(pt.sqr(error / scale)))
+        return pt.mean(pt.sqr(error / scale))
 
 
 class Steps(Record, eq=False):
@@ -94,10 +94,10 @@ def integrate(
     last = t + h >= end
     length = pt.where(last, end - t, h)
     behind, slope, error = method.attempt(f, t, y, length, first, own)
-    size = tolerance.measure(error, y, behind)
-    good = pt.isfinite(size) & pt.isfinite(pt.sum(slope))
-    accepted = good & (size <= 1.0)
-    factor = SAFETY * pt.maximum(size, 1e-10) ** (-1.0 / method.order)
+    square = tolerance.square(error, y, behind)
+    good = pt.isfinite(square + pt.sum(slope))
+    accepted = good & (square <= 1.0)
+    factor = SAFETY * pt.exp(-0.5 / method.order * pt.log(pt.maximum(square, 1e-20)))
     factor = pt.where(good, pt.clip(factor, SMALLEST, LARGEST), NOT_FINITE)
     following = length * pt.where(accepted & (rejections > 0), pt.minimum(factor, 1.0), factor)
     time = pt.where(accepted, pt.where(last, end, t + h), t)
@@ -131,10 +131,10 @@ def _first_length(
 ) -> Node:
     """E. Hairer, S. P. Norsett, G. Wanner: Solving ordinary differential equations I (1993), II.4."""
     zero = pt.zeros_like(y)
-    d0, d1 = tolerance.measure(y, y, zero), tolerance.measure(slope, y, zero)
+    d0, d1 = (pt.sqrt(tolerance.square(x, y, zero)) for x in (y, slope))
     trial = pt.minimum(pt.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / d1), end - start)
     after = f(start + trial, y + trial * slope, f.parameters)
-    d2 = tolerance.measure(after - slope, y, zero) / trial
+    d2 = pt.sqrt(tolerance.square(after - slope, y, zero)) / trial
     steep = pt.maximum(d1, d2)
     fitted = pt.where(steep <= 1e-15, pt.maximum(1e-6, 1e-3 * trial), (0.01 / steep) ** (1.0 / (method.order + 1)))
     return pt.where(pt.isfinite(fitted), pt.minimum(100 * trial, fitted), trial)

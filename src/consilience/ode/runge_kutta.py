@@ -36,12 +36,12 @@ class ExplicitPair(Record):
     ) -> tuple[Node, Node, Node]:
         """State and derivative behind a step of length h, and the error; `first` is the derivative before it."""
         slopes, state = self._slopes(f, t, y, h, first, parameters, len(self.nodes))
-        return state, slopes[-1], h * _weighted(self.error, slopes)
+        return state, slopes[-1], _moved(None, h, self.error, slopes)
 
     def advance(self, f: RightHandSide, t: Node, y: Node, h: Node, parameters: Parameters) -> Node:
         """The state behind a step of length h."""
         slopes, _ = self._slopes(f, t, y, h, f(t, y, parameters), parameters, len(self.nodes) - 1)
-        return y + h * _weighted(self.stages[-1], slopes)
+        return _moved(y, h, self.stages[-1], slopes)
 
     def within(self, f: RightHandSide, t: Node, y: Node, h: Node, s: Node, parameters: Parameters) -> Node:
         """The state at t + s h, 0 <= s <= 1."""
@@ -58,17 +58,21 @@ class ExplicitPair(Record):
         """The derivatives of `count` stages, and the state of the last one."""
         slopes, state = [first], y
         for node, row in zip(self.nodes[1:count], self.stages[1:count], strict=True):
-            state = y + h * _weighted(row, slopes)
+            state = _moved(y, h, row, slopes)
             slopes.append(f(t + node * h, state, parameters))
         return slopes, state
 
 
-def _weighted(weights: tuple[float, ...], slopes: list[Node]) -> Node:
-    terms = [weight * slope for weight, slope in zip(weights, slopes, strict=True) if weight]
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return total
+def _moved(y: Node | None, h: Node, weights: tuple[float, ...], slopes: list[Node]) -> Node:
+    """y + h times the weighted sum of slopes; the last slope, which is known last, is added last."""
+    *earlier, (weight, slope) = [(w, k) for w, k in zip(weights, slopes, strict=True) if w]
+    state = y
+    if earlier:
+        total = earlier[0][0] * earlier[0][1]
+        for w, k in earlier[1:]:
+            total = total + w * k
+        state = h * total if y is None else y + h * total
+    return (h * weight) * slope if state is None else state + (h * weight) * slope
 
 
 def _polynomial(coefficients: tuple[float, ...], s: Node) -> Node:
