@@ -27,8 +27,8 @@ from benchmarks.native import GeneratedDensity, PlainDensity, one_core, race
 from benchmarks.problems import Problem
 from benchmarks.report import Row, show
 from benchmarks.run_time import microseconds
-from consilience.ode.right_hand_side import right_hand_side
 from consilience.ode.runge_kutta import DORMAND_PRINCE
+from consilience.ode.state_function import right_hand_side
 
 LIMIT, LIMIT_PEER = 2.0, 50.0
 YEARS = 20

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.ode.right_hand_side import right_hand_side
 from consilience.ode.solution import METHODS as TABLEAUS
+from consilience.ode.state_function import right_hand_side
 from tests.ode.equations import (
     LYNX,
     LYNX_START,

@@ -12,13 +12,13 @@ from typing import Any
 import consilience.tensor as pt
 from consilience.ir import Node, tensor_input
 from consilience.ode.integration import Method, Steps
-from consilience.ode.right_hand_side import RightHandSide
+from consilience.ode.state_function import StateFunction
 from consilience.ops.scan import fresh, scan
 from consilience.record import replace
 from consilience.tensor.differentiation import pullback
 
 
-def differentiable(steps: Steps, f: RightHandSide, method: Method, start: Node, initial: Node) -> Steps:
+def differentiable(steps: Steps, f: StateFunction, method: Method, start: Node, initial: Node) -> Steps:
     """The same steps, whose times and states have derivatives with respect to start, initial state and parameters."""
 
     @pt.custom_vjp
@@ -42,7 +42,7 @@ def differentiable(steps: Steps, f: RightHandSide, method: Method, start: Node, 
 
 
 def _backwards(
-    f: RightHandSide,
+    f: StateFunction,
     method: Method,
     times: Node,
     states: Node,

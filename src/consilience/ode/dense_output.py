@@ -10,11 +10,11 @@ import numpy as np
 import consilience.tensor as pt
 from consilience.ir import Node, tensor_input
 from consilience.ode.integration import Method, Steps
-from consilience.ode.right_hand_side import RightHandSide
+from consilience.ode.state_function import StateFunction
 from consilience.ops.scan import scan
 
 
-def states_at(times: Node, steps: Steps, f: RightHandSide, method: Method) -> Node:
+def states_at(times: Node, steps: Steps, f: StateFunction, method: Method) -> Node:
     """The states at a vector of times, one row for each; the stages of the steps they lie in are computed again."""
 
     def state(time: Node, begin: Node, h: Node, before: Node) -> Node:

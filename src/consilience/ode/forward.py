@@ -13,7 +13,7 @@ from consilience.ir import Node, tensor_input
 from consilience.ir.side_tables import describe
 from consilience.ode.dense_output import states_at
 from consilience.ode.integration import Method, Steps, Tolerance, integrate
-from consilience.ode.right_hand_side import RightHandSide
+from consilience.ode.state_function import StateFunction
 from consilience.record import Record
 from consilience.tensor.differentiation import undefined_grad
 
@@ -32,7 +32,7 @@ class Sensitivities(Record, eq=False):
 
 
 def sensitivities(
-    f: RightHandSide, method: Method, start: Node, initial: Node, times: Node, tolerance: Tolerance, max_steps: int
+    f: StateFunction, method: Method, start: Node, initial: Node, times: Node, tolerance: Tolerance, max_steps: int
 ) -> Sensitivities:
     """States at the times and their derivatives with respect to initial state and parameters.
 
@@ -66,7 +66,9 @@ def sensitivities(
     def backward(kept: tuple[Node, ...], cotangent: Node) -> list[Node | None]:
         states, start, initial, times, _, slopes, *parameters = kept
         own = tuple(parameters)
-        total = pt.sum(cotangent[:, :, None] * undefined_grad(slopes), axis=(0, 1))  # second derivatives are not known
+        # How slopes change is not known: what is made of them depends on all, and has no derivative.
+        all_of = pt.sum(initial) + sum(pt.sum(own[i]) for i in f.differentiable)
+        total = undefined_grad(pt.sum(cotangent[:, :, None] * slopes, axis=(0, 1)) + 0.0 * all_of)
         by_time = pt.vmap(lambda t, y, g: pt.sum(g * f(t, y, own)))(times, states, cotangent)
         ends = [n + sum(sizes[:k]) for k in range(len(sizes) + 1)]
         by_parameter = {
@@ -81,7 +83,7 @@ def sensitivities(
     return Sensitivities(steps, states, undefined_grad(slopes))
 
 
-def _together(f: RightHandSide, n: int, columns: int, scale: Node) -> RightHandSide:
+def _together(f: StateFunction, n: int, columns: int, scale: Node) -> StateFunction:
     """dy/dt = f and dS/dt = J S + df/dtheta as one equation; S in units of `scale`, one further parameter."""
     t, whole = tensor_input("float64", ()), tensor_input("float64", (n + n * columns,))
     inside = tuple(tensor_input(p.dtype, p.static_shape) for p in f.parameters)
@@ -94,7 +96,7 @@ def _together(f: RightHandSide, n: int, columns: int, scale: Node) -> RightHandS
     ]
     change = pt.matmul(jacobian, moved) + pt.concatenate([pt.zeros((n, n)), *direct], 1) * units
     result = pt.concatenate([derivative, pt.reshape(change, (-1,))])
-    return RightHandSide.of(result, t, whole, (*inside, units), (*f.parameters, scale))
+    return StateFunction.of(result, t, whole, (*inside, units), (*f.parameters, scale))
 
 
 def _length(vector: Node, what: str) -> int:

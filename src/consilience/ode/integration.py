@@ -10,7 +10,7 @@ from typing import Protocol
 
 import consilience.tensor as pt
 from consilience.ir import Node, tensor_input
-from consilience.ode.right_hand_side import RightHandSide
+from consilience.ode.state_function import StateFunction
 from consilience.ops.scan import scan
 from consilience.record import Record
 
@@ -28,14 +28,14 @@ class Method(Protocol):
         """Order of the state behind a step."""
 
     def attempt(
-        self, f: RightHandSide, t: Node, y: Node, h: Node, first: Node, parameters: tuple[Node, ...]
+        self, f: StateFunction, t: Node, y: Node, h: Node, first: Node, parameters: tuple[Node, ...]
     ) -> tuple[Node, Node, Node]:
         """State and derivative behind a step of length h, and the error; `first` is the derivative before it."""
 
-    def advance(self, f: RightHandSide, t: Node, y: Node, h: Node, parameters: tuple[Node, ...]) -> Node:
+    def advance(self, f: StateFunction, t: Node, y: Node, h: Node, parameters: tuple[Node, ...]) -> Node:
         """The state behind a step of length h."""
 
-    def within(self, f: RightHandSide, t: Node, y: Node, h: Node, s: Node, parameters: tuple[Node, ...]) -> Node:
+    def within(self, f: StateFunction, t: Node, y: Node, h: Node, s: Node, parameters: tuple[Node, ...]) -> Node:
         """The state at t + s h, 0 <= s <= 1."""
 
 
@@ -66,6 +66,7 @@ class Steps(Record, eq=False):
     reached   time behind the last step
     finite    whether the last attempt gave a finite error
     failed    whether the step became too small
+    ended     whether an event happened in the last step
     """
 
     times: Node
@@ -76,21 +77,31 @@ class Steps(Record, eq=False):
     reached: Node
     finite: Node
     failed: Node
+    ended: Node
 
 
 def integrate(
-    f: RightHandSide, method: Method, start: Node, initial: Node, end: Node, tolerance: Tolerance, max_steps: int
+    f: StateFunction,
+    method: Method,
+    start: Node,
+    initial: Node,
+    end: Node,
+    tolerance: Tolerance,
+    max_steps: int,
+    event: StateFunction | None = None,
 ) -> Steps:
     """Steps from `start`, where the state is `initial`, to `end`.
 
     A step whose error is not tolerated, or not finite, is tried again with a shorter length. It is given up after
-    MOST_REJECTIONS attempts, or when its length is lost in the rounding of the time.
+    MOST_REJECTIONS attempts, or when its length is lost in the rounding of the time. The step in which the value of
+    `event` changes its sign is the last one.
     """
     own = f.parameters
     t, h = tensor_input("float64", ()), tensor_input("float64", ())
     y, first = (tensor_input("float64", initial.static_shape) for _ in range(2))
     rejections, refused = tensor_input("int64", ()), tensor_input("int64", ())
-    finite, stopped = tensor_input("bool", ()), tensor_input("bool", ())
+    finite, stopped, ended = (tensor_input("bool", ()) for _ in range(3))
+    level = tensor_input("float64", ())
     last = t + h >= end
     length = pt.where(last, end - t, h)
     behind, slope, error = method.attempt(f, t, y, length, first, own)
@@ -104,6 +115,12 @@ def integrate(
     again = pt.where(accepted, 0, rejections + 1)
     arrived = accepted & last
     lost = ~arrived & (~(following > ROUNDING * abs(time)) | (again > MOST_REJECTIONS))
+    crossed, levels = pt.as_tensor(False), {}
+    if event is not None:
+        reached_level = event(time, behind, event.parameters)
+        crossed = accepted & (((level < 0) & (reached_level >= 0)) | ((level > 0) & (reached_level <= 0)))
+        first_level = event(start, initial, event.parameters)
+        levels = {level: (first_level, pt.where(accepted, reached_level, level))}
     derivative = f(start, initial, own)
     loop = scan(
         {
@@ -115,19 +132,21 @@ def integrate(
             refused: (pt.as_tensor(0), refused + pt.where(accepted, 0, 1)),
             finite: (pt.as_tensor(True), good),
             stopped: (pt.as_tensor(False), lost),
+            ended: (pt.as_tensor(False), crossed),
+            **levels,
         },
         {},
         [t, y, pt.where(accepted, length, 0.0)],
         length=max_steps,
-        stop=arrived | lost,
+        stop=arrived | lost | crossed,
     )
     times, states, lengths = loop.traces
-    reached, *_, refused_in_all, finite_at_last, given_up = loop.last
-    return Steps(times, states, lengths, loop.steps, refused_in_all, reached, finite_at_last, given_up)
+    reached, refused_in_all, (at_last, given_up, at_event) = loop.last[0], loop.last[5], loop.last[6:9]
+    return Steps(times, states, lengths, loop.steps, refused_in_all, reached, at_last, given_up, at_event)
 
 
 def _first_length(
-    f: RightHandSide, method: Method, start: Node, y: Node, slope: Node, end: Node, tolerance: Tolerance
+    f: StateFunction, method: Method, start: Node, y: Node, slope: Node, end: Node, tolerance: Tolerance
 ) -> Node:
     """E. Hairer, S. P. Norsett, G. Wanner: Solving ordinary differential equations I (1993), II.4."""
     zero = pt.zeros_like(y)

@@ -11,7 +11,7 @@ from typing import Final
 import consilience.tensor as pt
 from consilience.ir import Node
 from consilience.ode.elimination import solver
-from consilience.ode.right_hand_side import RightHandSide
+from consilience.ode.state_function import StateFunction
 from consilience.record import Record
 
 Parameters = tuple[Node, ...]
@@ -39,19 +39,19 @@ class Rosenbrock(Record):
     order: int
 
     def attempt(
-        self, f: RightHandSide, t: Node, y: Node, h: Node, first: Node, parameters: Parameters
+        self, f: StateFunction, t: Node, y: Node, h: Node, first: Node, parameters: Parameters
     ) -> tuple[Node, Node, Node]:
         """State and derivative behind a step of length h, and the error; `first` is the derivative before it."""
         increments = self._increments(f, t, y, h, first, parameters)
         state = _sum(y, (*self.stages[-1], 1.0), increments)
         return state, f(t + h, state, parameters), increments[-1]
 
-    def advance(self, f: RightHandSide, t: Node, y: Node, h: Node, parameters: Parameters) -> Node:
+    def advance(self, f: StateFunction, t: Node, y: Node, h: Node, parameters: Parameters) -> Node:
         """The state behind a step of length h."""
         increments = self._increments(f, t, y, h, f(t, y, parameters), parameters)
         return _sum(y, (*self.stages[-1], 1.0), increments)
 
-    def within(self, f: RightHandSide, t: Node, y: Node, h: Node, s: Node, parameters: Parameters) -> Node:
+    def within(self, f: StateFunction, t: Node, y: Node, h: Node, s: Node, parameters: Parameters) -> Node:
         """The state at t + s h, 0 <= s <= 1: linear between the ends, plus s (1 - s) times a polynomial."""
         increments = self._increments(f, t, y, h, f(t, y, parameters), parameters)
         behind = _sum(y, (*self.stages[-1], 1.0), increments)
@@ -61,7 +61,7 @@ class Rosenbrock(Record):
         return (1 - s) * y + s * (behind + (1 - s) * curved)
 
     def _increments(
-        self, f: RightHandSide, t: Node, y: Node, h: Node, first: Node, parameters: Parameters
+        self, f: StateFunction, t: Node, y: Node, h: Node, first: Node, parameters: Parameters
     ) -> list[Node]:
         """The increments u_i of all stages."""
         jacobian, by_time = f.linearised(t, y, parameters)

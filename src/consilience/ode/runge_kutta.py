@@ -9,7 +9,7 @@ from typing import Final
 
 import consilience.tensor as pt
 from consilience.ir import Node
-from consilience.ode.right_hand_side import RightHandSide
+from consilience.ode.state_function import StateFunction
 from consilience.record import Record
 
 Parameters = tuple[Node, ...]
@@ -32,18 +32,18 @@ class ExplicitPair(Record):
     order: int
 
     def attempt(
-        self, f: RightHandSide, t: Node, y: Node, h: Node, first: Node, parameters: Parameters
+        self, f: StateFunction, t: Node, y: Node, h: Node, first: Node, parameters: Parameters
     ) -> tuple[Node, Node, Node]:
         """State and derivative behind a step of length h, and the error; `first` is the derivative before it."""
         slopes, state = self._slopes(f, t, y, h, first, parameters, len(self.nodes))
         return state, slopes[-1], _moved(None, h, self.error, slopes)
 
-    def advance(self, f: RightHandSide, t: Node, y: Node, h: Node, parameters: Parameters) -> Node:
+    def advance(self, f: StateFunction, t: Node, y: Node, h: Node, parameters: Parameters) -> Node:
         """The state behind a step of length h."""
         slopes, _ = self._slopes(f, t, y, h, f(t, y, parameters), parameters, len(self.nodes) - 1)
         return _moved(y, h, self.stages[-1], slopes)
 
-    def within(self, f: RightHandSide, t: Node, y: Node, h: Node, s: Node, parameters: Parameters) -> Node:
+    def within(self, f: StateFunction, t: Node, y: Node, h: Node, s: Node, parameters: Parameters) -> Node:
         """The state at t + s h, 0 <= s <= 1."""
         slopes, _ = self._slopes(f, t, y, h, f(t, y, parameters), parameters, len(self.nodes))
         total = pt.zeros_like(y)
@@ -53,7 +53,7 @@ class ExplicitPair(Record):
         return y + h * total
 
     def _slopes(
-        self, f: RightHandSide, t: Node, y: Node, h: Node, first: Node, parameters: Parameters, count: int
+        self, f: StateFunction, t: Node, y: Node, h: Node, first: Node, parameters: Parameters, count: int
     ) -> tuple[list[Node], Node]:
         """The derivatives of `count` stages, and the state of the last one."""
         slopes, state = [first], y

@@ -15,12 +15,13 @@ from consilience.ir import Node
 from consilience.ode.adjoint import differentiable
 from consilience.ode.arguments import check_shapes, check_times, either, real, tolerance_of
 from consilience.ode.dense_output import states_at
+from consilience.ode.events import event_of
 from consilience.ode.forward import sensitivities
 from consilience.ode.integration import Method, integrate
-from consilience.ode.right_hand_side import right_hand_side
 from consilience.ode.rosenbrock import RODAS5P
 from consilience.ode.runge_kutta import DORMAND_PRINCE, TSITOURAS
-from consilience.record import Record
+from consilience.ode.state_function import event_function, right_hand_side
+from consilience.record import Record, replace
 
 METHODS: Final[dict[str, Method]] = {"rk45": DORMAND_PRINCE, "tsit5": TSITOURAS, "stiff": RODAS5P}
 REASONS: Final = (
@@ -28,6 +29,7 @@ REASONS: Final = (
     "the right-hand side was not finite",
     "the tolerance was not met: the step became too small",
     "`max_steps` were not enough",
+    "the event happened",
 )
 """What the numbers of `OdeResult.status` mean."""
 
@@ -42,6 +44,8 @@ class OdeResult(Record, eq=False):
     reached        float64: the last time that was reached
     sensitivities  with sensitivity="forward" the derivatives of the states, shape (times, *y0.shape, p): by the
                    elements of y0, of the parameters in theta, and of what f uses besides
+    event_time     with `event` the time at which it happened, NaN if it did not
+    event_state    with `event` the state at this time, shape y0.shape
     """
 
     states: Node
@@ -50,6 +54,8 @@ class OdeResult(Record, eq=False):
     rejected: Node
     reached: Node
     sensitivities: Node | None = None
+    event_time: Node | None = None
+    event_state: Node | None = None
 
 
 @overload
@@ -65,6 +71,7 @@ def solve(
     atol: Any = ...,
     max_steps: int = ...,
     sensitivity: str = ...,
+    event: Callable[..., Any] | None = ...,
     full_output: Literal[False] = ...,
 ) -> Node: ...
 
@@ -82,6 +89,7 @@ def solve(
     atol: Any = ...,
     max_steps: int = ...,
     sensitivity: str = ...,
+    event: Callable[..., Any] | None = ...,
     full_output: Literal[True],
 ) -> OdeResult: ...
 
@@ -98,6 +106,7 @@ def solve(
     atol: Any = 1e-8,
     max_steps: int = 1000,
     sensitivity: str = "adjoint",
+    event: Callable[..., Any] | None = None,
     full_output: bool = False,
 ) -> Node | OdeResult:
     """Solution of dy/dt = f(y, t, theta) with y(t0) = y0 at the times t, shape (times, *y0.shape).
@@ -116,6 +125,9 @@ def solve(
     sensitivity  how derivatives are computed. "adjoint": the recorded steps backwards, at a cost that hardly grows with
                  the number of parameters. "forward": derivatives by all parameters are integrated with the state and
                  their error is held to the tolerance too, also where no derivative is asked for.
+    event        function (y, t, theta) -> number: the integration ends where it changes its sign, at a time and state
+                 that `full_output` gives, with derivatives; later states are NaN. Two changes within one step are
+                 not seen.
     full_output  whether to give an `OdeResult`, which says how the states were found
 
     Derivatives reach y0, theta, t0, t, and what f uses from around it. Where the solution cannot be continued to a time
@@ -138,19 +150,32 @@ def solve(
         raise ParameterError(f"`sensitivity` must be 'adjoint' or 'forward', got {sensitivity!r}.")
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
         raise ParameterError(f"`max_steps` must be an integer >= 1, got {max_steps!r}.")
+    if event is not None and (not callable(event) or sensitivity == "forward"):
+        raise ParameterError(
+            f"`event` must be a function of (y, t, theta), and needs `sensitivity='adjoint'`; got {event!r} with "
+            f"{sensitivity!r}."
+        )
     tolerance = tolerance_of(rtol, atol, initial)
     rhs, of = right_hand_side(f, initial, theta), METHODS[method]
     flat = pt.reshape(initial, (-1,))
     slopes: Node | None = None
+    found: tuple[Node | None, Node | None] = None, None
     if sensitivity == "forward":
         both = sensitivities(rhs, of, start, flat, times, tolerance, max_steps)
         steps, states = both.steps, both.states
         slopes = pt.reshape(both.slopes, (times.shape[0], *initial.shape, both.slopes.shape[2]))
     else:
-        steps = integrate(rhs, of, start, flat, pt.max(times), tolerance, max_steps)
-        states = states_at(times, differentiable(steps, rhs, of, start, flat), rhs, of)
+        crossing = None if event is None else event_function(event, initial, theta)
+        steps = integrate(rhs, of, start, flat, pt.max(times), tolerance, max_steps, crossing)
+        steps = differentiable(steps, rhs, of, start, flat)
+        if crossing is not None:
+            when, there = event_of(crossing, steps, rhs, of)
+            steps = replace(steps, reached=pt.where(steps.ended, pt.stop_gradient(when), steps.reached))
+            found = when, pt.reshape(there, initial.shape)
+        states = states_at(times, steps, rhs, of)
     states = pt.reshape(states, (times.shape[0], *initial.shape))
     if not full_output:
         return states
     status = pt.where(steps.failed, pt.where(steps.finite, 2, 1), pt.where(steps.reached < pt.max(times), 3, 0))
-    return OdeResult(states, status, steps.count, steps.refused, steps.reached, slopes)
+    status = pt.where(steps.ended, 4, status)
+    return OdeResult(states, status, steps.count, steps.refused, steps.reached, slopes, *found)

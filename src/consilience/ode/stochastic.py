@@ -14,7 +14,7 @@ from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
 from consilience.ode.arguments import check_shapes, check_times, real
-from consilience.ode.right_hand_side import right_hand_side
+from consilience.ode.state_function import right_hand_side
 from consilience.tensor.differentiation import pushforward
 
 

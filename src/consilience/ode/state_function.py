@@ -1,4 +1,4 @@
-"""The right-hand side of dy/dt = f(y, t, theta) as a region of time, state and parameters.
+"""Functions of state, time and parameters as regions: right-hand sides of equations, and events.
 
 A Python function of tensors in; the region out, with the values of all it reads, those it takes from around included.
 """
@@ -18,10 +18,10 @@ from consilience.record import Record
 from consilience.tensor.differentiation import pushforward
 
 
-class RightHandSide(Record, eq=False):
-    """dy/dt for a state that is a vector.
+class StateFunction(Record, eq=False):
+    """A function of a time, a state that is a vector, and parameters.
 
-    body        region of time, state and parameters; gives the derivative of the state
+    body        region of time, state and parameters; gives dy/dt, a vector like the state, or the number of an event
     parameters  values of what the function reads besides time and state
     """
 
@@ -29,19 +29,17 @@ class RightHandSide(Record, eq=False):
     parameters: tuple[Node, ...]
 
     @classmethod
-    def of(
-        cls, derivative: Node, t: Node, y: Node, leaves: tuple[Node, ...], parameters: tuple[Node, ...]
-    ) -> RightHandSide:
-        """The equation that an expression of t, y and leaves means, with values for the leaves."""
-        return cls(close([derivative], [t, y, *leaves])[0], parameters)
+    def of(cls, value: Node, t: Node, y: Node, leaves: tuple[Node, ...], parameters: tuple[Node, ...]) -> StateFunction:
+        """The function that an expression of t, y and leaves means, with values for the leaves."""
+        return cls(close([value], [t, y, *leaves])[0], parameters)
 
     def __call__(self, t: Node, y: Node, parameters: tuple[Node, ...]) -> Node:
-        """The derivative of the state, for parameters that may differ from the own ones."""
+        """Its value, for parameters that may differ from the own ones."""
         result: Node = self.body.apply(t, y, *parameters)[0]
         return result
 
     def linearised(self, t: Node, y: Node, parameters: tuple[Node, ...]) -> tuple[Node, Node]:
-        """The Jacobian with respect to the state, row derivative and column state; the derivative by time."""
+        """Derivatives of the value: with respect to the state, along a last axis, and with respect to time."""
         jacobian, by_time = self._slopes.apply(t, y, *parameters)
         return jacobian, by_time
 
@@ -49,9 +47,9 @@ class RightHandSide(Record, eq=False):
     def _slopes(self) -> Region:
         """Region of the same parameters that gives both derivatives."""
         leaves = [tensor_input(of.dtype, of.shape) for of in self.body.parameters]
-        (derivative,) = self.body.apply(*leaves)
-        jacobian = pt.jacobian(derivative, leaves[1], disconnected_inputs="ignore")
-        by_time = pushforward(derivative, leaves[0], 1.0, disconnected_outputs="ignore")
+        (value,) = self.body.apply(*leaves)
+        jacobian = pt.jacobian(value, leaves[1], disconnected_inputs="ignore")
+        by_time = pushforward(value, leaves[0], 1.0, disconnected_outputs="ignore")
         return close([jacobian, by_time], leaves)[0]
 
     @property
@@ -60,7 +58,7 @@ class RightHandSide(Record, eq=False):
         return tuple(i for i, value in enumerate(self.parameters) if value.dtype in FLOATS)
 
 
-def right_hand_side(function: Callable[..., Any], like: Node, theta: Any, name: str = "f") -> RightHandSide:
+def right_hand_side(function: Callable[..., Any], like: Node, theta: Any, name: str = "f") -> StateFunction:
     """What `function(y, t, theta)` computes; `name` is what messages call it.
 
     function   gives the derivative: a tensor of the shape of y, or a list of numbers for a vector
@@ -68,17 +66,40 @@ def right_hand_side(function: Callable[..., Any], like: Node, theta: Any, name: 
     theta      a tensor, or tuples, lists and dicts of them, handed on in the same form
     raises     ShapeError and DtypeError for a derivative that does not fit the state
     """
+    return _traced(function, like, theta, lambda given: pt.reshape(_derivative(given, like, name), (-1,)))
+
+
+def event_function(function: Callable[..., Any], like: Node, theta: Any) -> StateFunction:
+    """The number that `function(y, t, theta)` gives; raises ShapeError and DtypeError for what is no real number."""
+
+    def number(given: Any) -> Node:
+        value = pt.as_tensor(given)
+        if value.ndim:
+            raise ShapeError(f"event(y, t, theta) must give a number, got {describe(value)}.")
+        return _real(value, "event")
+
+    return _traced(function, like, theta, number)
+
+
+def _traced(function: Callable[..., Any], like: Node, theta: Any, fitted: Callable[[Any], Node]) -> StateFunction:
+    """What a function computes, once its result was made fit."""
     t, flat = tensor_input("float64", (), "t"), tensor_input("float64", pt.reshape(like, (-1,)).static_shape, "y")
     state = flat if like.ndim == 1 else pt.reshape(flat, like.shape)
     given = list(members(theta))
     leaves = [tensor_input(value.dtype, value.static_shape) for value in given]
-    derivative = _derivative(function(state, t, with_members(theta, iter(leaves))), like, name)
-    derivative = derivative if like.ndim == 1 else pt.reshape(derivative, flat.shape)
+    value = fitted(function(state, t, with_members(theta, iter(leaves))))
     own = [t, flat, *leaves]
-    around = outside([derivative], own)
-    inside = [tensor_input(value.dtype, value.static_shape) for value in around]
-    (derivative,) = substitute([derivative], dict(zip(around, inside, strict=True)))
-    return RightHandSide.of(derivative, t, flat, (*leaves, *inside), (*given, *around))
+    around = outside([value], own)
+    inside = [tensor_input(node.dtype, node.static_shape) for node in around]
+    (value,) = substitute([value], dict(zip(around, inside, strict=True)))
+    return StateFunction.of(value, t, flat, (*leaves, *inside), (*given, *around))
+
+
+def _real(value: Node, name: str) -> Node:
+    """As float64."""
+    if value.dtype not in FLOATS and value.dtype not in INTEGERS:
+        raise DtypeError(f"{name}(y, t, theta) must be real, got {describe(value)}.")
+    return value if value.dtype == "float64" else value.astype("float64")
 
 
 def members(theta: Any) -> Iterator[Node]:
@@ -106,9 +127,7 @@ def _derivative(given: Any, like: Node, name: str) -> Node:
     """What the user's function returned, as float64 tensor of the shape of the state."""
     if isinstance(given, tuple | list):
         given = pt.stack([pt.as_tensor(part) for part in given]) if given else pt.as_tensor([])
-    derivative = pt.as_tensor(given)
-    if derivative.dtype not in FLOATS and derivative.dtype not in INTEGERS:
-        raise DtypeError(f"{name}(y, t, theta) must be real, got {describe(derivative)}.")
+    derivative = _real(pt.as_tensor(given), name)
     shapes = derivative.static_shape, like.static_shape
     if len(shapes[0]) != len(shapes[1]) or any(
         isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(*shapes, strict=True)
@@ -117,4 +136,4 @@ def _derivative(given: Any, like: Node, name: str) -> Node:
             f"{name}(y, t, theta) must give one number for every element of y, a tensor of shape {shapes[1]}, got "
             f"{describe(derivative)}."
         )
-    return derivative if derivative.dtype == "float64" else derivative.astype("float64")
+    return derivative
