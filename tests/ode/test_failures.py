@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.errors import DtypeError, ParameterError, ShapeError
+from consilience.errors import DtypeError, GraphError, ParameterError, ShapeError
 from tests.ode.equations import LYNX, LYNX_START, METHODS, lotka_volterra
 
 FINITE, SMALL, MANY = 1, 2, 3
@@ -89,6 +89,12 @@ BAD: dict[str, tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = {
     "no derivatives": ((lambda y, t, p: [], [1.0, 2.0], TIMES), {}, ShapeError, r"tensor of shape \(2,\)"),
     "a derivative of another rank": ((lambda y, t, p: y[None], [1.0], TIMES), {}, ShapeError, r"shape \(1,\)"),
     "a complex derivative": ((lambda y, t, p: y * 1j, [1.0], TIMES), {}, DtypeError, "f.y, t, theta. must be real"),
+    "random numbers in a step": (
+        (lambda y, t, p: y + pm.Normal.dist(), 1.0, TIMES),
+        {},
+        GraphError,
+        "f.y, t, theta. draws random numbers",
+    ),
     "no function": ((3, 1.0, TIMES), {}, TypeError, "`f` must be a function"),
     "another method": ((decay, 1.0, TIMES), {"method": "euler"}, ParameterError, "'rk45', 'tsit5' or 'stiff'"),
     "another sensitivity": ((decay, 1.0, TIMES), {"sensitivity": "no"}, ParameterError, "'adjoint' or 'forward'"),
@@ -106,6 +112,13 @@ def test_what_cannot_be_meant_is_refused(name: str) -> None:
     arguments, settings, error, message = BAD[name]
     with pytest.raises(error, match=message):
         pm.ode.solve(*arguments, **settings)
+
+
+def test_another_order_of_arguments_is_told_with_the_right_one() -> None:
+    """As SciPy has it: t first."""
+    with pytest.raises(ShapeError) as caught:
+        pm.ode.solve(lambda t, y, p: [-y[0]], [1.0], TIMES)
+    assert "called as f(y, t, theta): state, time and parameters" in caught.value.__notes__[0]
 
 
 def test_forward_sensitivities_ask_for_known_lengths() -> None:

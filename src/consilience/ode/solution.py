@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Literal, overload
 
+import numpy as np
+
 import consilience.tensor as pt
 from consilience.errors import ParameterError
 from consilience.ir import Node
@@ -148,13 +150,14 @@ def solve(
         raise ParameterError(f"`method` must be {either(METHODS)}, got {method!r}.")
     if sensitivity not in ("adjoint", "forward"):
         raise ParameterError(f"`sensitivity` must be 'adjoint' or 'forward', got {sensitivity!r}.")
-    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
+    if isinstance(max_steps, bool) or not isinstance(max_steps, int | np.integer) or max_steps < 1:
         raise ParameterError(f"`max_steps` must be an integer >= 1, got {max_steps!r}.")
     if event is not None and (not callable(event) or sensitivity == "forward"):
         raise ParameterError(
             f"`event` must be a function of (y, t, theta), and needs `sensitivity='adjoint'`; got {event!r} with "
             f"{sensitivity!r}."
         )
+    max_steps = int(max_steps)
     tolerance = tolerance_of(rtol, atol, initial)
     rhs, of = right_hand_side(f, initial, theta), METHODS[method]
     flat = pt.reshape(initial, (-1,))

@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import Any
 
 import consilience.tensor as pt
-from consilience.errors import DtypeError, ShapeError
+from consilience.errors import DtypeError, GraphError, ShapeError
 from consilience.ir import FLOATS, INTEGERS, Node, Region, close, substitute, tensor_input
+from consilience.ir.arithmetic import known_meaning
 from consilience.ir.side_tables import describe
 from consilience.ops.scan import outside
 from consilience.record import Record
@@ -66,7 +67,7 @@ def right_hand_side(function: Callable[..., Any], like: Node, theta: Any, name: 
     theta      a tensor, or tuples, lists and dicts of them, handed on in the same form
     raises     ShapeError and DtypeError for a derivative that does not fit the state
     """
-    return _traced(function, like, theta, lambda given: pt.reshape(_derivative(given, like, name), (-1,)))
+    return _traced(function, like, theta, name, lambda given: pt.reshape(_derivative(given, like, name), (-1,)))
 
 
 def event_function(function: Callable[..., Any], like: Node, theta: Any) -> StateFunction:
@@ -78,21 +79,39 @@ def event_function(function: Callable[..., Any], like: Node, theta: Any) -> Stat
             raise ShapeError(f"event(y, t, theta) must give a number, got {describe(value)}.")
         return _real(value, "event")
 
-    return _traced(function, like, theta, number)
+    return _traced(function, like, theta, "event", number)
 
 
-def _traced(function: Callable[..., Any], like: Node, theta: Any, fitted: Callable[[Any], Node]) -> StateFunction:
+def _traced(
+    function: Callable[..., Any], like: Node, theta: Any, name: str, fitted: Callable[[Any], Node]
+) -> StateFunction:
     """What a function computes, once its result was made fit."""
     t, flat = tensor_input("float64", (), "t"), tensor_input("float64", pt.reshape(like, (-1,)).static_shape, "y")
     state = flat if like.ndim == 1 else pt.reshape(flat, like.shape)
     given = list(members(theta))
     leaves = [tensor_input(value.dtype, value.static_shape) for value in given]
-    value = fitted(function(state, t, with_members(theta, iter(leaves))))
+    try:
+        value = fitted(function(state, t, with_members(theta, iter(leaves))))
+    except Exception as error:
+        error.add_note(f"`{name}` is called as {name}(y, t, theta): state, time and parameters, all of them tensors.")
+        raise
+    _refuse_draws(value, t, name)
     own = [t, flat, *leaves]
     around = outside([value], own)
     inside = [tensor_input(node.dtype, node.static_shape) for node in around]
     (value,) = substitute([value], dict(zip(around, inside, strict=True)))
     return StateFunction.of(value, t, flat, (*leaves, *inside), (*given, *around))
+
+
+def _refuse_draws(value: Node, t: Node, name: str) -> None:
+    """Refuse random variables that the function made: they would be the same in all steps."""
+    keys = known_meaning("fresh_keys")  # not known as long as there is no random variable
+    drawn = [] if keys is None else [key for key in keys([value]) if key.op.serial > t.op.serial]  # type: ignore[attr-defined]  # Input
+    if drawn:
+        raise GraphError(
+            f"{name}(y, t, theta) draws random numbers, and an equation is solved for a function that does not change; "
+            "draw them before, or solve a stochastic equation by `pm.ode.sde`."
+        )
 
 
 def _real(value: Node, name: str) -> Node:
