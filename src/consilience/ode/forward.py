@@ -36,8 +36,8 @@ def sensitivities(
 ) -> Sensitivities:
     """States at the times and their derivatives with respect to initial state and parameters.
 
-    A sensitivity enters the measure of the error multiplied by the size of
-    its parameter, so that all have the units of the state.
+    A sensitivity enters the measure of the error multiplied by the size of its parameter, so that all have the units of
+    the state.
     """
     n = _length(initial, "the initial state")
     wanted = [f.parameters[i] for i in f.differentiable]
