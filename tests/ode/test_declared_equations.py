@@ -34,9 +34,7 @@ class TestDifferentialEquation:
 
     def test_states_and_their_derivatives(self) -> None:
         y0, theta = pt.vector("y0"), pt.vector("theta")
-        equation = pm.ode.DifferentialEquation(
-            lambda y, t, p: [logistic(y, t, p)], TIMES, n_states=1, n_theta=1, rtol=1e-8, atol=1e-10
-        )
+        equation = pm.ode.DifferentialEquation(logistic, TIMES, n_states=1, n_theta=1, rtol=1e-8, atol=1e-10)
         states, slopes = equation(y0=y0, theta=theta, return_sens=True)
         plain = equation([y0[0]], [theta[0]])
         f = pt.function([y0, theta], [states, slopes, plain, *pt.grad(plain.sum(), [y0, theta])])

@@ -21,7 +21,8 @@ from consilience.ode.solution import solve
 class DifferentialEquation:
     """dy/dt = func(y, t, p) from t0 on, to be called with y0 and theta as in PyMC.
 
-    func       function of the state (n_states,), the time and the parameters (n_theta,); gives n_states derivatives
+    func       function of the state (n_states,), the time and the parameters (n_theta,); gives n_states derivatives,
+               for one state perhaps as a scalar
     times      times of the wanted states, ascending, none before t0; t0 itself is not added
     n_states   number of states, >= 1
     n_theta    number of parameters, >= 1
@@ -64,10 +65,18 @@ class DifferentialEquation:
         """
         initial, parameters = self._vector(y0, "y0", self.n_states), self._vector(theta, "theta", self.n_theta)
         if not return_sens:
-            return solve(self.func, initial, self.times, parameters, t0=self.t0, **self.settings)
+            return solve(self._derivatives, initial, self.times, parameters, t0=self.t0, **self.settings)
         settings = self.settings | {"sensitivity": "forward", "full_output": True}
-        found = solve(self.func, initial, self.times, parameters, t0=self.t0, **settings)
+        found = solve(self._derivatives, initial, self.times, parameters, t0=self.t0, **settings)
         return found.states, found.sensitivities[..., : self.n_states + self.n_theta]
+
+    def _derivatives(self, y: Node, t: Node, p: Node) -> Any:
+        """What the user's function gives, a scalar as a vector of one element."""
+        given = self.func(y, t, p)
+        if isinstance(given, list | tuple):
+            return given
+        derivative = pt.as_tensor(given)
+        return derivative if derivative.ndim else derivative[None]
 
     def _vector(self, given: Any, name: str, length: int) -> Node:
         node = real(given, name)
