@@ -16,6 +16,7 @@ NAMES = [
     "startup",
     "compile_time",
     "run_time",
+    "ode",
     "overhead",
     "threads",
     "memory",

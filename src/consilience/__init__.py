@@ -73,6 +73,7 @@ _MODULES: Final = {
     "ifelse": "consilience.ifelse",
     "logprob": "consilience.logprob",
     "math": "consilience.math",
+    "ode": "consilience.ode",
     "printing": "consilience.printing",
     "raise_op": "consilience.raise_op",
     "scan": "consilience.scan",

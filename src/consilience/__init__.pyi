@@ -8,6 +8,7 @@ from consilience import graph as graph
 from consilience import ifelse as ifelse
 from consilience import logprob as logprob
 from consilience import math as math
+from consilience import ode as ode
 from consilience import printing as printing
 from consilience import raise_op as raise_op
 from consilience import scan as scan

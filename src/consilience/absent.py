@@ -50,7 +50,7 @@ _GROUPS: Final = {
     "`pm.Wishart` and `pm.LKJCholeskyCov` are there": "WishartBartlett",
     "`pm.distributions` has the base classes": "Continuous Discrete Distribution",
     "Gaussian processes come later; `pm.MvNormal` with a covariance written in `pm.math` is there": "gp",
-    "simulators and differential equations come later": "Simulator sample_smc ode",
+    "simulators come later": "Simulator sample_smc",
     "PyMC's helper of its own samplers; step methods are written with `pm.Kernel`": "logbern",
     "variational inference comes later; `pm.sample` is there": """
         ADVI ASVGD Empirical FullRank FullRankADVI Group MeanField SVGD adadelta adagrad adagrad_window adam
