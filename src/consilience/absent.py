@@ -57,10 +57,9 @@ _GROUPS: Final = {
     "Gaussian processes come later; `pm.MvNormal` with a covariance written in `pm.math` is there": "gp",
     "simulators and differential equations come later": "Simulator sample_smc ode",
     "PyMC's helper of its own samplers; step methods are written with `pm.Kernel`": "logbern",
-    "variational inference comes later; `pm.sample` is there": """
-        ADVI ASVGD Empirical FullRank FullRankADVI Group MeanField SVGD adadelta adagrad adagrad_window adam
-        adamax apply_momentum apply_nesterov_momentum fit momentum nesterov_momentum norm_constraint rmsprop
-        sample_approx sgd total_norm_constraint
+    "an approximation has all variables of a model; of some alone, `pm.fit_laplace` has `vars=`": "Group",
+    "an optimizer of `pm.fit` has its momentum, and `pm.fit` has `total_grad_norm_constraint`": """
+        apply_momentum apply_nesterov_momentum norm_constraint total_norm_constraint
     """,
     "example data of PyMC's package are not shipped": "get_data",
     "`pm.Data` is both: its values can be exchanged, and nothing is compiled anew while shapes stay": """

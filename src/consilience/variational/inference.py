@@ -1,0 +1,546 @@
+"""Fits of approximations to posteriors: variational inference by stochastic ascent in machine code.
+
+A model, a family of approximations and a rule for steps in; the approximation where the ascent has arrived, with what
+tells how far it can be relied on, out.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from consilience.approximations.importance import LARGEST, weighted
+from consilience.approximations.target import Floats, TargetDensity
+from consilience.distributions.seeds import seed_from
+from consilience.errors import ConsilienceWarning, ConvergenceWarning, ModelError, SamplingError, ShapeError
+from consilience.inference.density import open_density
+from consilience.inference.streams import chain_key
+from consilience.model.model import Model
+from consilience.native.typed_python import address
+from consilience.variational.approximation import Approximation, Empirical, FullRank, MeanField
+from consilience.variational.ascent import FULL_RANK, MEAN_FIELD, PARTICLES, Ascent, preparing
+from consilience.variational.convergence import BLOCK, Arrival
+from consilience.variational.optimizers import NATURAL, Optimizer, optimizer_of
+
+SCATTER: Final = 1.0  # of the starting points of restarts, on the unconstrained scale
+START_SIGMA: Final = 1.0
+MOST_FAILURES: Final = 200  # steps in a row without a draw of finite density
+CHECKED: Final = 1000  # draws whose importance ratios are looked at
+CHECKED_IN_BATCHES: Final = 400
+DEVIATION: Final = 0.3  # standard deviations between means and importance-weighted means that are told
+DRAWS: Final = 8  # per step
+FEWEST_PARTICLES: Final = 2
+
+Callbacks = Sequence[Callable[[Approximation, Sequence[float] | None, int], Any]]
+
+
+class Inference:
+    """One method of variational inference for one model.
+
+    model         the model around by default
+    random_seed   as in `pm.sample`
+    start         where to begin, values by name, as `initvals` of `pm.sample`
+    start_sigma   standard deviations to begin with by name, on the unconstrained scale; 1 where nothing is said
+
+    Raises ModelError for discrete variables, InitialPointError where the density is not finite at the start.
+    """
+
+    kind: ClassVar[type[Approximation]]
+    stein: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        *,
+        model: Model | None = None,
+        random_seed: Any = None,
+        start: Mapping[str, Any] | None = None,
+        start_sigma: Mapping[str, Any] | None = None,
+    ) -> None:
+        preparing()
+        self.seed = seed_from(random_seed)
+        self.target = TargetDensity(model, None, start, jacobian=True, seed=self.seed, batches=True)
+        _check_scaling(self.target)
+        self._sigma = self._sigmas(start_sigma or {})
+        self._starts = self.target.starts(1, SCATTER)
+        self._taken = 0
+        self.approx = self.kind(self.target, self._begin(self._starts[0]))
+
+    @property
+    def hist(self) -> Floats:
+        """Negative evidence lower bound at every step so far."""
+        return self.approx.hist
+
+    def _sigmas(self, given: Mapping[str, Any]) -> Floats:
+        result = np.full(self.target.dimension, START_SIGMA)
+        stretches = {key: s for s in self.target.density.layout.stretches for key in (s.variable.name, s.key)}
+        for name, value in given.items():
+            if name not in stretches:
+                raise ModelError(f"`start_sigma` names `{name}`; the free variables are {self.target.names}.")
+            s = stretches[name]
+            sigma = np.asarray(value, float)
+            if not (np.isfinite(sigma).all() and (sigma > 0).all()):
+                raise ValueError(f"`start_sigma` of `{name}` must be numbers > 0, got {value!r}.")
+            try:
+                result[s.slice] = np.broadcast_to(sigma, s.shape).ravel()
+            except ValueError:
+                raise ShapeError(
+                    f"`start_sigma` of `{name}` has shape {sigma.shape}; on the unconstrained scale it is {s.shape}."
+                ) from None
+        return result
+
+    def _begin(self, position: Floats) -> Floats:
+        """Parameters around a position."""
+        if self.kind.family == FULL_RANK:
+            return np.concatenate([position, np.diag(np.log(self._sigma)).ravel()])
+        return np.concatenate([position, np.log(self._sigma)])
+
+    def _draws(self, obj_n_mc: int | None) -> int:
+        """Draws per step."""
+        found = DRAWS if obj_n_mc is None else obj_n_mc
+        if isinstance(found, bool) or not isinstance(found, int | np.integer) or found < 1:
+            raise ValueError(f"`obj_n_mc` must be a whole number > 0, got {obj_n_mc!r}.")
+        return int(found)
+
+    def fit(
+        self,
+        n: int = 10_000,
+        score: Any = None,
+        callbacks: Callbacks | Callable[..., Any] | None = None,
+        progressbar: bool = True,
+        *,
+        obj_n_mc: int | None = None,
+        obj_optimizer: Optimizer | Callable[[], Optimizer] | None = None,
+        total_grad_norm_constraint: float | None = None,
+        restarts: int = 1,
+        converge: bool = True,
+    ) -> Approximation:
+        """Ascend the evidence lower bound, from where the last call ended.
+
+        n              steps at most
+        score          accepted: `hist` always has the bounds
+        callbacks      called between steps, as `pm.callbacks` has them
+        progressbar    accepted; nothing is shown
+        obj_n_mc       draws per step, in pairs of opposite ones; 8 by default
+        obj_optimizer  rule of the steps, as `pm.adam(learning_rate=0.01)`; the natural gradient by default
+        total_grad_norm_constraint   greatest norm of a gradient
+        restarts       ascents from scattered points on as many threads, of which the highest bound counts
+        converge       whether to stop when the bound has stopped rising and averages of parameters stay where they
+                       are, and to return these averages; else all `n` steps are taken and the last parameters returned
+        returns        the approximation, `self.approx`
+        raises         SamplingError where no draw has a finite log density
+        warns          ConvergenceWarning where the rule did not find it to have arrived within `n` steps;
+                       ConsilienceWarning where importance ratios say that the approximation is far off
+        """
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+            raise ValueError(f"`n` must be a whole number > 0, got {n!r}.")
+        if restarts < 1:
+            raise ValueError(f"`restarts` must be at least 1, got {restarts!r}.")
+        called = [callbacks] if callable(callbacks) else list(callbacks or ())
+        if called and restarts > 1:
+            raise ValueError("`callbacks` see one ascent; leave out `restarts`.")
+        if total_grad_norm_constraint is not None and not total_grad_norm_constraint > 0:
+            raise ValueError(f"`total_grad_norm_constraint` must be > 0, got {total_grad_norm_constraint!r}.")
+        optimizer = optimizer_of(obj_optimizer)
+        draws, most = self._draws(obj_n_mc), float(total_grad_norm_constraint or 0.0)
+        begins = [self.approx.parameters]
+        if restarts > 1:
+            begins += [self._begin(p) for p in self.target.starts(restarts, SCATTER)[1:]]
+        stop = np.zeros(1, np.int64)
+        runs = [
+            _Run(self, self.kind(self.target, begin), optimizer, draws, most, chain_key(self.seed, k), self._taken, stop)
+            for k, begin in enumerate(begins)
+        ]
+        runs[0].approx = self.approx
+        self._ascend(runs, int(n), called, converge, stop)
+        best = max(runs, key=lambda run: run.level)
+        self._taken += best.taken
+        if best is not runs[0]:
+            self.approx.take(best.approx.parameters)
+        self.approx.hist = np.concatenate([self.approx.hist, -best.bounds])
+        self.approx.elbo, self.approx.converged = best.level, best.arrived
+        self._examine(best, converge and not best.ended)
+        return self.approx
+
+    def refine(self, n: int, progressbar: bool = True, **options: Any) -> Approximation:
+        """Further steps, all of them; options are those of `fit`."""
+        return self.fit(n, progressbar=progressbar, converge=False, **options)
+
+    def _ascend(self, runs: list[_Run], n: int, called: Callbacks, converge: bool, stop: Any) -> None:
+        if len(runs) == 1:
+            runs[0].ascend(n, called, converge)
+            return
+        with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1), "consilience-fit") as pool:
+            work = [pool.submit(run.ascend, n, (), converge) for run in runs]
+            try:
+                for one in work:
+                    one.result()
+            except BaseException:
+                stop[0] = 1
+                raise
+
+    def _examine(self, run: _Run, told: bool) -> None:
+        """How far the approximation is from the posterior, by importance ratios."""
+        approx = self.approx
+        if told and not run.arrived:
+            warnings.warn(
+                f"the fit had not converged after {run.taken} steps: its bound was rising, or its parameters moved by "
+                "more than the noise. Take more steps (`n`), another `obj_optimizer`, or go on with `.refine`.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        if approx.family == PARTICLES:
+            return
+        generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), 4]))
+        batches = self.target.density.batches
+        points, logq = approx.points(CHECKED_IN_BATCHES if batches else CHECKED, generator)
+        logp = self._log_densities(run, points)
+        if logp is None:
+            return
+        ratios = logp - logq
+        finite = np.isfinite(ratios)
+        if finite.all() and np.ptp(ratios) < 1e-6:
+            approx.pareto_k, approx.deviation = -np.inf, 0.0
+            return
+        found = weighted(points, logp, logq)
+        approx.pareto_k = found.pareto_k
+        mean, std = approx.moments()
+        shift = (found.weights @ points - points.mean(0)) / std
+        worst = int(np.argmax(np.abs(shift)))
+        approx.deviation = float(np.abs(shift[worst]))
+        spread = np.sqrt(found.weights @ ((points - found.weights @ points) ** 2)) / points.std(0)
+        wrong = int(np.argmax(np.abs(np.log(np.maximum(spread, 1e-300)))))
+        name = type(self).__name__
+        end = "neither its draws nor bounds made of them can be relied on; use `pm.sample`."
+        if approx.pareto_k > LARGEST or np.isnan(approx.pareto_k) or not finite.any():
+            text = f"the Pareto tail index of the importance ratios is {approx.pareto_k:.2f}, above {LARGEST}, so {end}"
+        elif approx.deviation > DEVIATION:
+            text = (
+                f"importance sampling puts the mean of `{self.target.coordinate(worst)}` "
+                f"{approx.deviation:.2f} standard deviations from that of the approximation; {end}"
+            )
+        elif not 1.0 - DEVIATION < spread[wrong] < 1.0 + DEVIATION:
+            text = (
+                f"importance sampling finds the standard deviation of `{self.target.coordinate(wrong)}` to be "
+                f"{spread[wrong]:.2f} times that of the approximation; {end}"
+            )
+        else:
+            return
+        warnings.warn(f"the {name} approximation is far from the posterior: {text}", ConsilienceWarning, stacklevel=4)
+
+    def _log_densities(self, run: _Run, points: Floats) -> Floats | None:
+        """Log densities of all data; None for batches of several lengths, whose sum is not known."""
+        batches = self.target.density.batches
+        if not batches:
+            with self.target.evaluations(len(points)) as evaluations:
+                return evaluations.at(points)
+        if len({(b.length, b.data) for b in batches}) > 1:
+            return None
+        logps = np.empty(len(points))
+        flat = np.ascontiguousarray(points).ravel()
+        _, evaluate = preparing().result()
+        evaluate(address(run.ascent), flat.ctypes.data, logps.ctypes.data, len(points))
+        return logps
+
+
+class _Run:
+    """One ascent: its memory, and how far it has come."""
+
+    def __init__(
+        self,
+        owner: Inference,
+        approx: Approximation,
+        optimizer: Optimizer,
+        draws: int,
+        most: float,
+        key: int,
+        taken: int,
+        stop: Any,
+    ) -> None:
+        target = owner.target
+        n, family = target.dimension, approx.family
+        draws = len(approx.parameters) // n if family == PARTICLES else draws
+        count = len(approx.parameters)
+        batches = target.density.batches
+        rows = np.zeros(max(1, sum(b.length for b in batches)))
+        self.approx, self.optimizer = approx, optimizer
+        self.particles, self.stein = family == PARTICLES, owner.stein
+        self.rate = optimizer.learning_rate
+        if optimizer.rule == NATURAL and family == FULL_RANK:
+            self.rate *= min(1.0, 2.0 * draws / (draws + n))  # the noise of the covariance grows with the dimension
+        self.taken, self.arrived, self.ended = 0, False, False
+        self.bounds: Floats = np.zeros(0)
+        self.level = -math.inf
+        self.ascent = Ascent(
+            density=open_density(target.local, stop, rows),
+            family=family,
+            stein=owner.stein,
+            dimension=n,
+            draws=draws,
+            count=count,
+            parameters=approx.parameters.copy(),
+            gradient=np.zeros(count),
+            sums=np.zeros(count),
+            memory=np.zeros(optimizer.memory(count)),
+            factor=np.zeros(n * n if family == FULL_RANK else 1),
+            normals=np.zeros(draws * n),
+            points=np.zeros(draws * n),
+            slopes=np.zeros(draws * n),
+            turned=np.zeros(draws * n if owner.stein else 1),
+            logps=np.zeros(draws),
+            vector=np.zeros(n),
+            scales=np.ones(n),
+            bandwidth=1.0,
+            rule=optimizer.rule,
+            rate=self.rate,
+            first=optimizer.first,
+            second=optimizer.second,
+            epsilon=optimizer.epsilon,
+            window=optimizer.window,
+            most=most,
+            key=key,
+            step=taken,
+            bounds=np.zeros(BLOCK),
+            failures=0,
+            batch=rows,
+            batch_lengths=np.array([b.length for b in batches] or [0], np.int64),
+            data_lengths=np.array([b.data for b in batches] or [0], np.int64),
+            batches=len(batches),
+        )
+        self._call, _ = preparing().result()
+
+    @property
+    def parameters(self) -> Floats:
+        """Where the ascent is."""
+        return np.array(self.ascent.parameters)
+
+    def steps(self, count: int) -> Floats:
+        """So many steps; their bounds."""
+        ascent = self.ascent
+        if self.stein:
+            self._measure()
+        before = ascent.step
+        self._call(address(ascent), count)
+        made = ascent.step - before
+        self.taken += made
+        if ascent.failures >= MOST_FAILURES:
+            raise SamplingError(
+                f"no draw of the approximation had a finite log density and gradient in {ascent.failures} steps in a "
+                "row; give a start inside the support with `start=`, a smaller `start_sigma=`, or check the model with "
+                "`model.point_logps()`."
+            )
+        if not np.isfinite(np.array(ascent.parameters)).all():
+            raise SamplingError(
+                f"the parameters of the approximation are no numbers after {self.taken} steps; the steps are too long: "
+                "give `obj_optimizer` a smaller `learning_rate`, or limit `total_grad_norm_constraint`."
+            )
+        return np.array(ascent.bounds[:made])
+
+    def _measure(self) -> None:
+        """Scales and bandwidth of Stein's kernel: of the particles now, the latter by the median of their distances."""
+        own = self.parameters.reshape(-1, self.ascent.dimension) if self.particles else None
+        if own is None:
+            self.approx.parameters = self.parameters
+            generator = np.random.Generator(np.random.Philox(key=[self.ascent.key & (2**64 - 1), self.ascent.step]))
+            own, _ = self.approx.points(self.ascent.draws, generator)
+        scales = np.ones(own.shape[1])
+        if self.optimizer.rule == NATURAL:
+            scales = np.maximum(own.std(0), 1e-8)
+        scaled = own / scales
+        squares = (scaled**2).sum(1)
+        distances = np.maximum(squares[:, None] + squares - 2.0 * scaled @ scaled.T, 0.0)
+        apart = distances[np.triu_indices(len(own), 1)]
+        self.ascent.scales[:] = scales
+        self.ascent.bandwidth = max(float(np.median(apart)) / np.log(len(own) + 1.0), 1e-12)
+
+    def ascend(self, n: int, called: Callbacks, converge: bool) -> None:
+        """Up to `n` steps, and fewer where the rule or a callback ends them."""
+        natural = self.optimizer.rule == NATURAL
+        rule = Arrival(self._moved, decays=natural)
+        chunk = BLOCK if not called else math.gcd(BLOCK, *(int(getattr(c, "every", 1)) for c in called))
+        bounds: list[Floats] = []
+        block: list[Floats] = []
+        try:
+            while self.taken < n and not self.arrived and not self.ended:
+                if not block:
+                    self.ascent.sums[:] = 0.0
+                block.append(self.steps(min(chunk, n - self.taken)))
+                bounds.append(block[-1])
+                if called:
+                    self._show(called, np.concatenate(bounds))
+                if converge and sum(map(len, block)) >= BLOCK:
+                    whole = np.concatenate(block)
+                    verdict = rule.block(whole, np.array(self.ascent.sums) / len(whole))
+                    self.ascent.rate = self.rate * verdict.rate
+                    self.arrived = verdict.arrived
+                    block = []
+        except KeyboardInterrupt:
+            warnings.warn(
+                f"the fit was interrupted after {self.taken} steps; this is how far it got.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+            self.ended = True
+        self.bounds = np.concatenate(bounds) if bounds else np.zeros(0)
+        last = self.bounds[-2 * BLOCK :]
+        self.level = float(np.mean(last)) if np.isfinite(last).all() and len(last) else -math.inf
+        average = rule.average if converge and not self.ended else None
+        self.approx.take(self.parameters if average is None else average)
+
+    def _show(self, called: Callbacks, bounds: Floats) -> None:
+        self.approx.take(self.parameters)
+        try:
+            for callback in called:
+                callback(self.approx, -bounds, self.taken)  # type: ignore[arg-type]  # an array is a sequence of numbers
+        except StopIteration:
+            self.ended = True
+
+    def _moved(self, before: Floats, after: Floats) -> float:
+        """Largest distance of means, and of logs of standard deviations, in standard deviations."""
+        kind, target = type(self.approx), self.approx.target
+        (a, s), (b, t) = (kind(target, p).moments() for p in (before, after))
+        return float(max(np.abs((b - a) / np.maximum(t, 1e-300)).max(), np.abs(np.log(t / s)).max()))
+
+
+def _check_scaling(target: TargetDensity) -> None:
+    """Raise where observations of a batch count as if they were all data."""
+    from consilience.model.minibatch import has_batches
+
+    if not target.density.batches:
+        return
+    for v in target.model.observed:
+        if v.weight is None and has_batches([v.node, v.data]):
+            raise ModelError(
+                f"`{v.name}` observes a minibatch, which would count as all the data there are; give its distribution "
+                "`total_size=`, the length of all data."
+            )
+
+
+class ADVI(Inference):
+    """Automatic differentiation variational inference with independent coordinates.
+
+    Source: Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Automatic differentiation variational inference.
+    """
+
+    kind = MeanField
+
+
+class FullRankADVI(Inference):
+    """Automatic differentiation variational inference with a full covariance matrix.
+
+    Source: that of `ADVI`.
+    """
+
+    kind = FullRank
+
+
+class SVGD(Inference):
+    """Stein variational gradient descent: particles that are drawn uphill and repel each other.
+
+    n_particles   how many
+    jitter        standard deviation of their starting points, on the unconstrained scale
+    others        as of `Inference`
+
+    Source: Liu and Wang (2016), Stein variational gradient descent. Spreads come out too small where the dimension is
+    not small against the number of particles.
+    """
+
+    kind = Empirical
+    stein = True
+
+    def __init__(
+        self,
+        n_particles: int = 100,
+        jitter: float = 1.0,
+        *,
+        model: Model | None = None,
+        random_seed: Any = None,
+        start: Mapping[str, Any] | None = None,
+    ) -> None:
+        if isinstance(n_particles, bool) or not isinstance(n_particles, int) or n_particles < FEWEST_PARTICLES:
+            raise ValueError(f"`n_particles` must be a whole number of at least 2, got {n_particles!r}.")
+        if not (np.isfinite(jitter) and jitter > 0):
+            raise ValueError(f"`jitter` must be a number > 0, got {jitter!r}.")
+        self.n_particles, self.jitter = n_particles, jitter
+        super().__init__(model=model, random_seed=random_seed, start=start)
+
+    def _begin(self, position: Floats) -> Floats:
+        generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), 5]))
+        scattered = position + self.jitter * generator.standard_normal((self.n_particles, len(position)))
+        return scattered.ravel()
+
+    def _draws(self, obj_n_mc: int | None) -> int:
+        if obj_n_mc is not None:
+            raise TypeError("the draws of SVGD are its particles: give `n_particles` in place of `obj_n_mc`.")
+        return self.n_particles
+
+
+class ASVGD(Inference):
+    """Amortized Stein variational gradient descent: a normal that moves as Stein's direction moves its draws.
+
+    approx   the family: `FullRank` or `MeanField`
+    others   as of `Inference`
+
+    Source: Feng, Wang, Liu (2017), Learning to draw samples with amortized Stein variational gradient descent.
+    """
+
+    kind = FullRank
+    stein = True
+
+    def _draws(self, obj_n_mc: int | None) -> int:
+        """Draws per step; more than elsewhere, for they have to repel each other."""
+        return super()._draws(100 if obj_n_mc is None else max(FEWEST_PARTICLES, obj_n_mc))
+
+
+METHODS: Final[dict[str, type[Inference]]] = {
+    "advi": ADVI,
+    "fullrank_advi": FullRankADVI,
+    "svgd": SVGD,
+    "asvgd": ASVGD,
+}
+
+
+def fit(
+    n: int = 10_000,
+    method: str | Inference | type[Inference] = "advi",
+    model: Model | None = None,
+    random_seed: Any = None,
+    start: Mapping[str, Any] | None = None,
+    start_sigma: Mapping[str, Any] | None = None,
+    inf_kwargs: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> Approximation:
+    """Approximate the posterior of a model by a simpler distribution.
+
+    n                    steps at most; a fit ends earlier once it has converged
+    method               "advi", "fullrank_advi", "svgd", "asvgd", or one of the classes, or an instance
+    model, random_seed, start, start_sigma   see `Inference`
+    inf_kwargs           further settings of the method, as `n_particles` of SVGD
+    kwargs               settings of `Inference.fit`, as `callbacks`, `obj_optimizer`, `obj_n_mc`, `restarts`
+    returns              an approximation: `.sample(1000)` gives draws, `.hist` the negative bounds, `.pareto_k` tells how
+                         far it can be relied on
+    raises, warns        as `Inference.fit`
+    """
+    if isinstance(method, Inference):
+        given = {"model": model, "random_seed": random_seed, "start": start, "start_sigma": start_sigma}
+        taken = [name for name, value in {**given, "inf_kwargs": inf_kwargs}.items() if value is not None]
+        if taken:
+            raise TypeError(f"an instance of {type(method).__name__} has its settings already; leave out {taken}.")
+        return method.fit(n, **kwargs)
+    kind = METHODS.get(method.lower()) if isinstance(method, str) else method
+    if not (isinstance(kind, type) and issubclass(kind, Inference)):
+        raise ValueError(f"`method` must be one of {', '.join(map(repr, METHODS))}, or a class, got {method!r}.")
+    settings = dict(inf_kwargs or {})
+    if start_sigma is not None:
+        settings["start_sigma"] = start_sigma
+    return kind(model=model, random_seed=random_seed, start=start, **settings).fit(n, **kwargs)
+
+
+def sample_approx(approx: Approximation, draws: int = 100, **options: Any) -> Any:
+    """Draws of an approximation: the same as `approx.sample(draws)`, with its options."""
+    return approx.sample(draws, **options)
