@@ -51,6 +51,8 @@ class Ascent:
     count        of the parameters: for MEAN_FIELD means and logs of standard deviations; for FULL_RANK means and the
                  lower factor by rows, its diagonal as logs; the particles by rows
     parameters, gradient, sums   f64[count]; `sums` adds up the parameters of all steps
+    pulls        adds up how far the gradient says means and logs of standard deviations are from the optimum, in standard
+                 deviations, f64[2 dimension]; for PARTICLES the mean direction instead
     memory       of the rule
     factor       lower factor, f64[dimension, dimension] for FULL_RANK
     normals, points, slopes, turned   f64[draws, dimension]; `turned` is scratch memory
@@ -76,6 +78,7 @@ class Ascent:
     parameters: Array[f64]
     gradient: Array[f64]
     sums: Array[f64]
+    pulls: Array[f64]
     memory: Array[f64]
     factor: Array[f64]
     normals: Array[f64]
@@ -271,6 +274,7 @@ def gather_gradient(ascent: Ascent, good: i64) -> None:
     if ascent.family == PARTICLES:
         for i in range(ascent.count):
             ascent.gradient[i] = ascent.slopes[i]
+            ascent.pulls[i % n] += ascent.slopes[i] / float(ascent.draws)
         return
     share = 1.0 / float(good)
     wide = ascent.gradient[n:]
@@ -278,6 +282,9 @@ def gather_gradient(ascent: Ascent, good: i64) -> None:
         if isfinite(ascent.logps[k]):
             normals = ascent.normals[k * n :]
             whiten(ascent, k)
+            for i in range(n):
+                ascent.pulls[i] += share * ascent.vector[i]
+                ascent.pulls[n + i] += 0.5 * share * ascent.vector[i] * normals[i]
             if not natural:
                 unwhiten(ascent)
             for i in range(n):

@@ -18,6 +18,7 @@ BLOCK: Final = 25  # steps
 SIGNIFICANT: Final = 2.0  # standard errors by which the bound has to rise for the ascent to be under way
 FEWEST: Final = 2  # blocks of the first window
 STILL: Final = 0.05  # standard deviations, by which the average may move between two windows
+NEAR: Final = 0.1  # standard deviations to the optimum, by the mean gradient of a window
 
 
 class Verdict(Record):
@@ -33,7 +34,8 @@ class Verdict(Record):
 
 class Arrival:
     """First the bound has to stop rising by more than its Monte Carlo error between blocks; from then on the steps get
-    shorter and parameters are averaged over windows of doubling length, until two of them agree.
+    shorter and parameters are averaged over windows of doubling length, until two of them agree and the mean gradient
+    of the latest says that the optimum is near.
 
     moved     largest distance between parameters, in standard deviations
     average   of the latest window; None before there is one
@@ -49,6 +51,7 @@ class Arrival:
         self._settled = 0  # blocks since the bound stopped to rise
         self._window, self._blocks = FEWEST, 0
         self._sum: Floats | None = None
+        self._pull: Floats | float = 0.0
         self._last: Floats | None = None
 
     @property
@@ -56,8 +59,13 @@ class Arrival:
         """Mean parameters of the latest window."""
         return self._last if self._sum is None or self._last is not None else self._sum / self._blocks
 
-    def block(self, bounds: Floats, mean: Floats) -> Verdict:
-        """One block more: bounds of its steps, float64[steps], and its mean parameters."""
+    def block(self, bounds: Floats, mean: Floats, pull: Floats) -> Verdict:
+        """One block more.
+
+        bounds   of its steps, float64[steps]
+        mean     its mean parameters
+        pull     how far its mean gradient says the optimum is, by coordinate, in standard deviations
+        """
         finite = bounds[np.isfinite(bounds)]
         if len(finite) < len(bounds) or len(bounds) < 2:
             self._begin_again()
@@ -72,20 +80,23 @@ class Arrival:
             return Verdict(self._rate, False)
         if change < -SIGNIFICANT * error and self._decays:
             self._rate *= 0.5
-        return self._settle(mean)
+        return self._settle(mean, pull)
 
     def _begin_again(self) -> None:
         self._settled, self._window, self._blocks = 0, FEWEST, 0
         self._sum = self._last = None
+        self._pull = 0.0
 
-    def _settle(self, mean: Floats) -> Verdict:
+    def _settle(self, mean: Floats, pull: Floats) -> Verdict:
         self._settled += 1
         self._sum = mean.copy() if self._sum is None else self._sum + mean
+        self._pull = self._pull + pull
         self._blocks += 1
         if self._blocks == self._window:
             average = self._sum / self._blocks
             still = self._last is not None and self._moved(self._last, average) <= STILL
-            self._last, self._sum = average, None
+            still = still and float(np.abs(self._pull / self._blocks).max()) <= NEAR
+            self._last, self._sum, self._pull = average, None, 0.0
             self._window, self._blocks = 2 * self._window, 0
             if still:
                 return Verdict(0.0, True)

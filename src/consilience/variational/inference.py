@@ -286,6 +286,7 @@ class _Run:
             parameters=approx.parameters.copy(),
             gradient=np.zeros(count),
             sums=np.zeros(count),
+            pulls=np.zeros(2 * n),
             memory=np.zeros(optimizer.memory(count)),
             factor=np.zeros(n * n if family == FULL_RANK else 1),
             normals=np.zeros(draws * n),
@@ -369,13 +370,14 @@ class _Run:
             while self.taken < n and not self.arrived and not self.ended:
                 if not block:
                     self.ascent.sums[:] = 0.0
+                    self.ascent.pulls[:] = 0.0
                 block.append(self.steps(min(chunk, n - self.taken)))
                 bounds.append(block[-1])
                 if called:
                     self._show(called, np.concatenate(bounds))
                 if converge and sum(map(len, block)) >= BLOCK:
                     whole = np.concatenate(block)
-                    verdict = rule.block(whole, np.array(self.ascent.sums) / len(whole))
+                    verdict = rule.block(whole, np.array(self.ascent.sums) / len(whole), self._pull(len(whole)))
                     self.ascent.rate = self.rate * verdict.rate
                     self.arrived = verdict.arrived
                     block = []
@@ -399,6 +401,13 @@ class _Run:
                 callback(self.approx, -bounds, self.taken)  # type: ignore[arg-type]  # an array is a sequence of numbers
         except StopIteration:
             self.ended = True
+
+    def _pull(self, steps: int) -> Floats:
+        """How far the gradient says the optimum is, by coordinate, in standard deviations."""
+        pulls = np.array(self.ascent.pulls) / steps
+        if self.particles:
+            pulls[: self.ascent.dimension] *= self.parameters.reshape(-1, self.ascent.dimension).std(0)
+        return pulls
 
     def _moved(self, before: Floats, after: Floats) -> float:
         """Largest distance of means, and of logs of standard deviations, in standard deviations."""
