@@ -150,8 +150,8 @@ class ModelDensity:
     without_gradient               why there is no gradient, which then is NaN; empty where there is one
     lengths                        values of the symbolic lengths that the data decide
     graph_seconds, compile_seconds time that went into building its graph, and in all
-    batches                        of rows drawn at random. If there are any, the entry takes a second input: their rows,
-                                   float64, one batch after the other; here they are the first ones
+    batches                        of rows drawn at random. If there are any, the entry takes a second input: their
+                                   rows, float64, one batch after the other; here they are the first ones
     """
 
     def __init__(self, model: ModelVariables, built: _Built, bound: Bound, values: list[Array]) -> None:

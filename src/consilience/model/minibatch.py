@@ -34,8 +34,8 @@ def Minibatch(variable: Any, *variables: Any, batch_size: int) -> Any:
     variable, variables   arrays or `pm.Data` with first axes of one length
     batch_size            number of rows
     returns               an expression, or a list of them for several arrays
-    raises                ModelError for random variables and for batches longer than the data; ShapeError for first axes
-                          of different lengths
+    raises                ModelError for random variables and for batches longer than the data; ShapeError for first
+                          axes of different lengths
     """
     from consilience.distributions.whole_intervals import DiscreteUniform
 
@@ -75,8 +75,8 @@ def check_length(batch: int, data: int) -> None:
     """Raise ModelError for a batch that is longer than the data."""
     if batch > data:
         raise ModelError(
-            f"a batch of {batch} rows of data that have {data} costs more than all data and is less exact; use a smaller "
-            "`batch_size`, or the data themselves."
+            f"a batch of {batch} rows of data that have {data} costs more than all data and is less exact; use a "
+            "smaller `batch_size`, or the data themselves."
         )
 
 

@@ -42,7 +42,8 @@ class Approximation:
     elbo         mean of the bound over the last steps
     converged    whether the rule of the fit found it to have arrived
     pareto_k     tail index of the importance ratios; NaN where there is none (particles), -inf where they do not vary
-    deviation    largest difference between its means and those of importance sampling, in standard deviations
+    deviation    largest distance between its means and those of the posterior, by importance ratios and by slopes, in
+                 standard deviations
     """
 
     family: ClassVar[int]
@@ -280,30 +281,32 @@ class Empirical(Approximation):
         rows = DiscreteUniform.dist(0, len(self.particles()) - 1, shape=() if size is None else (size,))
         return getitem(self._follow("particles"), rows)
 
+    @classmethod
+    def of(cls, trace: Any, model: Model | None = None) -> Empirical:
+        """The draws of a result as particles, chains one after the other.
 
-def empirical(trace: Any, model: Model | None = None) -> Empirical:
-    """The draws of a result as particles, chains one after the other.
-
-    trace    a tree with the group `posterior`, as `pm.sample` returns it
-    raises   ModelError where a free variable is missing; ShapeError where its shape differs
-    """
-    target = TargetDensity(model, None, None, jacobian=True, seed=0)
-    posterior = trace.posterior if hasattr(trace, "posterior") else trace["posterior"]
-    layout = target.density.layout
-    rows: Floats | None = None
-    for s in layout.stretches:
-        name = s.variable.name
-        if name not in posterior:
-            raise ModelError(f"the draws have no `{name}`; they have {', '.join(map(str, posterior.data_vars))}.")
-        draws = np.asarray(posterior[name].transpose("chain", "draw", ...))
-        flat = draws.reshape(-1, *draws.shape[2:])
-        transform = s.variable.transform
-        node = as_tensor(flat.astype(float))
-        free = node if transform is None else transform.forward(node)
-        values = np.asarray(free.eval()).reshape(len(flat), -1)
-        if values.shape[1] != s.size:
-            raise ShapeError(f"the draws of `{name}` have shape {draws.shape[2:]}, which is not that of the variable.")
-        rows = np.empty((len(flat), layout.dimension)) if rows is None else rows
-        rows[:, s.slice] = values
-    assert rows is not None
-    return Empirical(target, rows.ravel())
+        trace    a tree with the group `posterior`, as `pm.sample` returns it
+        raises   ModelError where a free variable is missing; ShapeError where its shape differs
+        """
+        target = TargetDensity(model, None, None, jacobian=True, seed=0)
+        posterior = trace.posterior if hasattr(trace, "posterior") else trace["posterior"]
+        layout = target.density.layout
+        rows: Floats | None = None
+        for s in layout.stretches:
+            name = s.variable.name
+            if name not in posterior:
+                raise ModelError(f"the draws have no `{name}`; they have {', '.join(map(str, posterior.data_vars))}.")
+            draws = np.asarray(posterior[name].transpose("chain", "draw", ...))
+            flat = draws.reshape(-1, *draws.shape[2:])
+            transform = s.variable.transform
+            node = as_tensor(flat.astype(float))
+            free = node if transform is None else transform.forward(node)
+            values = np.asarray(free.eval()).reshape(len(flat), -1)
+            if values.shape[1] != s.size:
+                raise ShapeError(
+                    f"the draws of `{name}` have shape {draws.shape[2:]}, which is not that of the variable."
+                )
+            rows = np.empty((len(flat), layout.dimension)) if rows is None else rows
+            rows[:, s.slice] = values
+        assert rows is not None
+        return cls(target, rows.ravel())

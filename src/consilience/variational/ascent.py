@@ -26,7 +26,6 @@ from consilience.variational.optimizers import (
     NATURAL,
     NESTEROV,
     RMSPROP,
-    SGD,
     WINDOW,
 )
 
@@ -51,8 +50,8 @@ class Ascent:
     count        of the parameters: for MEAN_FIELD means and logs of standard deviations; for FULL_RANK means and the
                  lower factor by rows, its diagonal as logs; the particles by rows
     parameters, gradient, sums   f64[count]; `sums` adds up the parameters of all steps
-    pulls        adds up how far the gradient says means and logs of standard deviations are from the optimum, in standard
-                 deviations, f64[2 dimension]; for PARTICLES the mean direction instead
+    pulls        adds up how far the gradient says means and logs of standard deviations are from the optimum, in
+                 standard deviations, f64[2 dimension]; for PARTICLES the mean direction instead
     memory       of the rule
     factor       lower factor, f64[dimension, dimension] for FULL_RANK
     normals, points, slopes, turned   f64[draws, dimension]; `turned` is scratch memory
@@ -107,14 +106,15 @@ class Ascent:
 
 
 @native
-def choose_rows(ascent: Ascent) -> None:
-    """Other rows of every minibatch."""
+def choose_rows(ascent: Ascent, draw: i64) -> None:
+    """Other rows of every minibatch, for every draw."""
     key = fold_in(ascent.key, ROWS)
+    first = ((ascent.step * PER_STEP + draw) * PER_STEP) * 2
     place = 0
     for b in range(ascent.batches):
         length = float(ascent.data_lengths[b])
         for _ in range(ascent.batch_lengths[b]):
-            u = random_uniform(key, 2 * (ascent.step * PER_STEP + place))
+            u = random_uniform(key, first + 2 * place)
             ascent.batch[place] = float(min(int(u * length), ascent.data_lengths[b] - 1))
             place += 1
 
@@ -172,6 +172,8 @@ def evaluate_draws(ascent: Ascent, logdet: f64) -> i64:
     total = 0.0
     for k in range(ascent.draws):
         slope = ascent.slopes[k * n :]
+        if ascent.batches > 0:
+            choose_rows(ascent, k)
         logp = evaluate(ascent.density, ascent.points[k * n :], slope)
         if isfinite(logp) and finite(slope, n):
             ascent.logps[k] = logp
@@ -367,7 +369,7 @@ def step_by_rule(ascent: Ascent) -> None:
     for i in range(count):
         g = ascent.gradient[i]
         step = rate * g
-        if rule == MOMENTUM or rule == NESTEROV:
+        if rule == MOMENTUM or rule == NESTEROV:  # noqa: SIM109 - machine code has no tuples of constants
             older[i] = a * older[i] + step
             step = older[i] if rule == MOMENTUM else a * older[i] + step
         elif rule == ADAGRAD:
@@ -432,8 +434,6 @@ def ascend_steps(ascent: Ascent, steps: i64) -> None:
     first = ascent.bounds
     while taken < steps and not stopped(ascent.density):
         ascent.bounds = first[taken:]
-        if ascent.batches > 0:
-            choose_rows(ascent)
         logdet = place_draws(ascent)
         good = evaluate_draws(ascent, logdet)
         if good == 0:

@@ -16,9 +16,11 @@ from consilience.record import Record
 
 BLOCK: Final = 25  # steps
 SIGNIFICANT: Final = 2.0  # standard errors by which the bound has to rise for the ascent to be under way
-FEWEST: Final = 2  # blocks of the first window
+FEWEST: Final = 1  # blocks of the first window
 STILL: Final = 0.05  # standard deviations, by which the average may move between two windows
 NEAR: Final = 0.1  # standard deviations to the optimum, by the mean gradient of a window
+NOISE: Final = 3.0  # standard errors of that mean which are allowed where they are more
+FAR: Final = 0.5  # but no more than this
 
 
 class Verdict(Record):
@@ -48,16 +50,21 @@ class Arrival:
         self._moved, self._decays = moved, decays
         self._before: tuple[float, float] | None = None
         self._rate = 1.0
+        self._begin_again()
+
+    def _begin_again(self) -> None:
         self._settled = 0  # blocks since the bound stopped to rise
-        self._window, self._blocks = FEWEST, 0
-        self._sum: Floats | None = None
-        self._pull: Floats | float = 0.0
-        self._last: Floats | None = None
+        self._length = FEWEST  # of the window, in blocks
+        self._own: list[Floats] = []
+        self._sum: Floats | float = 0.0
+        self._last: tuple[Floats, int] | None = None  # sum over the window before, and its length
 
     @property
     def average(self) -> Floats | None:
-        """Mean parameters of the latest window."""
-        return self._last if self._sum is None or self._last is not None else self._sum / self._blocks
+        """Mean parameters of this window and the one before; None before the bound has stopped to rise."""
+        total, blocks = self._last or (0.0, 0)
+        count = blocks + len(self._own)
+        return np.asarray((total + self._sum) / count) if count else None
 
     def block(self, bounds: Floats, mean: Floats, pull: Floats) -> Verdict:
         """One block more.
@@ -82,22 +89,23 @@ class Arrival:
             self._rate *= 0.5
         return self._settle(mean, pull)
 
-    def _begin_again(self) -> None:
-        self._settled, self._window, self._blocks = 0, FEWEST, 0
-        self._sum = self._last = None
-        self._pull = 0.0
-
     def _settle(self, mean: Floats, pull: Floats) -> Verdict:
         self._settled += 1
-        self._sum = mean.copy() if self._sum is None else self._sum + mean
-        self._pull = self._pull + pull
-        self._blocks += 1
-        if self._blocks == self._window:
-            average = self._sum / self._blocks
-            still = self._last is not None and self._moved(self._last, average) <= STILL
-            still = still and float(np.abs(self._pull / self._blocks).max()) <= NEAR
-            self._last, self._sum, self._pull = average, None, 0.0
-            self._window, self._blocks = 2 * self._window, 0
-            if still:
-                return Verdict(0.0, True)
+        self._sum = self._sum + mean
+        self._own.append(pull)
+        if len(self._own) == self._length:
+            if self._last is not None:
+                before, blocks = self._last
+                still = self._moved(before / blocks, np.asarray(self._sum / self._length)) <= STILL
+                if still and self._near():
+                    return Verdict(0.0, True)
+            self._last = np.asarray(self._sum), self._length
+            self._own, self._sum, self._length = [], 0.0, 2 * self._length
         return Verdict(self._rate / np.sqrt(1.0 + self._settled) if self._decays else 1.0, False)
+
+    def _near(self) -> bool:
+        """Whether the mean gradient of the window says so, as far as its noise lets it."""
+        pulls = np.array(self._own)
+        error = pulls.std(0, ddof=1) / np.sqrt(len(pulls))
+        allowed = np.clip(NOISE * error, NEAR, FAR)
+        return bool((np.abs(pulls.mean(0)) <= allowed).all())

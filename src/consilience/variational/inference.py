@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from consilience.approximations.importance import LARGEST, weighted
 from consilience.approximations.target import Floats, TargetDensity
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ConvergenceWarning, ModelError, SamplingError, ShapeError
@@ -24,16 +23,18 @@ from consilience.inference.streams import chain_key
 from consilience.model.model import Model
 from consilience.native.typed_python import address
 from consilience.variational.approximation import Approximation, Empirical, FullRank, MeanField
-from consilience.variational.ascent import FULL_RANK, MEAN_FIELD, PARTICLES, Ascent, preparing
+from consilience.variational.ascent import FULL_RANK, PARTICLES, Ascent, preparing
 from consilience.variational.convergence import BLOCK, Arrival
 from consilience.variational.optimizers import NATURAL, Optimizer, optimizer_of
+from consilience.variational.reliability import examined
 
 SCATTER: Final = 1.0  # of the starting points of restarts, on the unconstrained scale
 START_SIGMA: Final = 1.0
 MOST_FAILURES: Final = 200  # steps in a row without a draw of finite density
-CHECKED: Final = 1000  # draws whose importance ratios are looked at
-CHECKED_IN_BATCHES: Final = 400
-DEVIATION: Final = 0.3  # standard deviations between means and importance-weighted means that are told
+FEWEST_CHECKED: Final = 500  # draws whose importance ratios are looked at
+MOST_CHECKED: Final = 4000
+CHECKING: Final = 2e9  # floating-point operations that this may take, from the fewest on
+SLOPES: Final = 4  # draws per coordinate at which slopes are looked at, beside 50
 DRAWS: Final = 8  # per step
 FEWEST_PARTICLES: Final = 2
 
@@ -47,6 +48,8 @@ class Inference:
     random_seed   as in `pm.sample`
     start         where to begin, values by name, as `initvals` of `pm.sample`
     start_sigma   standard deviations to begin with by name, on the unconstrained scale; 1 where nothing is said
+
+    taken         steps so far
 
     Raises ModelError for discrete variables, InitialPointError where the density is not finite at the start.
     """
@@ -68,7 +71,7 @@ class Inference:
         _check_scaling(self.target)
         self._sigma = self._sigmas(start_sigma or {})
         self._starts = self.target.starts(1, SCATTER)
-        self._taken = 0
+        self.taken = 0
         self.approx = self.kind(self.target, self._begin(self._starts[0]))
 
     @property
@@ -152,20 +155,25 @@ class Inference:
         if restarts > 1:
             begins += [self._begin(p) for p in self.target.starts(restarts, SCATTER)[1:]]
         stop = np.zeros(1, np.int64)
-        runs = [
-            _Run(self, self.kind(self.target, begin), optimizer, draws, most, chain_key(self.seed, k), self._taken, stop)
-            for k, begin in enumerate(begins)
-        ]
+        runs = [self.run(optimizer, draws, most, k, begin, stop) for k, begin in enumerate(begins)]
         runs[0].approx = self.approx
         self._ascend(runs, int(n), called, converge, stop)
         best = max(runs, key=lambda run: run.level)
-        self._taken += best.taken
+        self.taken += best.taken
         if best is not runs[0]:
             self.approx.take(best.approx.parameters)
         self.approx.hist = np.concatenate([self.approx.hist, -best.bounds])
         self.approx.elbo, self.approx.converged = best.level, best.arrived
         self._examine(best, converge and not best.ended)
         return self.approx
+
+    def run(
+        self, optimizer: Optimizer, draws: int, most: float = 0.0, number: int = 0, begin: Any = None, stop: Any = None
+    ) -> _Run:
+        """One ascent with random numbers of its own."""
+        approx = self.kind(self.target, self.approx.parameters if begin is None else begin)
+        stopping = np.zeros(1, np.int64) if stop is None else stop
+        return _Run(self, approx, optimizer, draws, most, chain_key(self.seed, number), stopping)
 
     def refine(self, n: int, progressbar: bool = True, **options: Any) -> Approximation:
         """Further steps, all of them; options are those of `fit`."""
@@ -197,43 +205,36 @@ class Inference:
         if approx.family == PARTICLES:
             return
         generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), 4]))
-        batches = self.target.density.batches
-        points, logq = approx.points(CHECKED_IN_BATCHES if batches else CHECKED, generator)
-        logp = self._log_densities(run, points)
+        points, logq = approx.points(self._checked(), generator)
+        logp = self.log_densities(run, points)
         if logp is None:
             return
-        ratios = logp - logq
-        finite = np.isfinite(ratios)
-        if finite.all() and np.ptp(ratios) < 1e-6:
-            approx.pareto_k, approx.deviation = -np.inf, 0.0
-            return
-        found = weighted(points, logp, logq)
-        approx.pareto_k = found.pareto_k
-        mean, std = approx.moments()
-        shift = (found.weights @ points - points.mean(0)) / std
-        worst = int(np.argmax(np.abs(shift)))
-        approx.deviation = float(np.abs(shift[worst]))
-        spread = np.sqrt(found.weights @ ((points - found.weights @ points) ** 2)) / points.std(0)
-        wrong = int(np.argmax(np.abs(np.log(np.maximum(spread, 1e-300)))))
-        name = type(self).__name__
-        end = "neither its draws nor bounds made of them can be relied on; use `pm.sample`."
-        if approx.pareto_k > LARGEST or np.isnan(approx.pareto_k) or not finite.any():
-            text = f"the Pareto tail index of the importance ratios is {approx.pareto_k:.2f}, above {LARGEST}, so {end}"
-        elif approx.deviation > DEVIATION:
-            text = (
-                f"importance sampling puts the mean of `{self.target.coordinate(worst)}` "
-                f"{approx.deviation:.2f} standard deviations from that of the approximation; {end}"
+        found = examined(approx, points, logp, logq, self._slopes(points))
+        approx.pareto_k, approx.deviation = found.pareto_k, found.deviation
+        if found.warning:
+            warnings.warn(
+                f"the {type(self).__name__} approximation may be far from the posterior: {found.warning}. Compare with "
+                "`pm.sample`.",
+                ConsilienceWarning,
+                stacklevel=4,
             )
-        elif not 1.0 - DEVIATION < spread[wrong] < 1.0 + DEVIATION:
-            text = (
-                f"importance sampling finds the standard deviation of `{self.target.coordinate(wrong)}` to be "
-                f"{spread[wrong]:.2f} times that of the approximation; {end}"
-            )
-        else:
-            return
-        warnings.warn(f"the {name} approximation is far from the posterior: {text}", ConsilienceWarning, stacklevel=4)
 
-    def _log_densities(self, run: _Run, points: Floats) -> Floats | None:
+    def _checked(self) -> int:
+        """How many draws are looked at: more where they cost little."""
+        density = self.target.density
+        batches = density.batches[0].data / density.batches[0].length if density.batches else 1.0
+        affordable = CHECKING / max(1.0, density.operations * batches)
+        return int(np.clip(affordable, FEWEST_CHECKED, MOST_CHECKED))
+
+    def _slopes(self, points: Floats) -> Floats | None:
+        """Of the log density at some of the points; None for batches."""
+        count = SLOPES * self.target.dimension + 50
+        if self.target.density.batches or count > len(points):
+            return None
+        with self.target.evaluations(count) as evaluations:
+            return evaluations.gradients(points[:count])
+
+    def log_densities(self, run: _Run, points: Floats) -> Floats | None:
         """Log densities of all data; None for batches of several lengths, whose sum is not known."""
         batches = self.target.density.batches
         if not batches:
@@ -259,7 +260,6 @@ class _Run:
         draws: int,
         most: float,
         key: int,
-        taken: int,
         stop: Any,
     ) -> None:
         target = owner.target
@@ -305,7 +305,7 @@ class _Run:
             window=optimizer.window,
             most=most,
             key=key,
-            step=taken,
+            step=owner.taken,
             bounds=np.zeros(BLOCK),
             failures=0,
             batch=rows,
@@ -531,8 +531,8 @@ def fit(
     model, random_seed, start, start_sigma   see `Inference`
     inf_kwargs           further settings of the method, as `n_particles` of SVGD
     kwargs               settings of `Inference.fit`, as `callbacks`, `obj_optimizer`, `obj_n_mc`, `restarts`
-    returns              an approximation: `.sample(1000)` gives draws, `.hist` the negative bounds, `.pareto_k` tells how
-                         far it can be relied on
+    returns              an approximation: `.sample(1000)` gives draws, `.hist` the negative bounds, `.pareto_k` tells
+                         how far it can be relied on
     raises, warns        as `Inference.fit`
     """
     if isinstance(method, Inference):

@@ -103,9 +103,7 @@ def adadelta(*, learning_rate: float = 1.0, rho: float = 0.95, epsilon: float = 
     return _made("adadelta", ADADELTA, learning_rate, first=rho, epsilon=epsilon)
 
 
-def adam(
-    *, learning_rate: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8
-) -> Optimizer:
+def adam(*, learning_rate: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> Optimizer:
     """Moving averages of gradients over those of their squares (Kingma and Ba 2015)."""
     return _made("adam", ADAM, learning_rate, first=beta1, second=beta2, epsilon=epsilon)
 
