@@ -53,7 +53,7 @@ def memory(size: int) -> Memory:
 
 
 PYTHONS = {name: row.numpy for name, row in TABLE.items()} | {
-    "memory": memory, "f64": np.float64, "i64": int, "i32": int, "i8": int, "i1": bool, "abs": abs,
+    "memory": memory, "f64": np.float64, "i64": int, "i32": int, "i8": int, "abs": abs,
     "maximum": np.maximum, "minimum": np.minimum, "isnan": np.isnan, "round_even": np.rint,
     "fmod": np.fmod, "copysign": np.copysign, "f32": lambda x: float(np.float32(x)), "fma": lambda a, b, c: a * b + c,
 }  # fmt: skip

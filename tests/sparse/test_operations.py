@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -146,7 +147,7 @@ def test_operations_at_places_given_at_the_call_are_those_of_scipy(name: str) ->
     ours, theirs = OPERATIONS[name]
     A, B, *dense_ones = random_matrices((5, 4), 0.5, 7)
     inputs = [sparse.csr_matrix("A"), sparse.csc_matrix("B")]
-    compiled = sparse.function(inputs, ours(*inputs, *dense_ones))
+    compiled = pt.function(inputs, ours(*inputs, *dense_ones))
     agree(compiled(A, B), theirs(A, B, *dense_ones))
     agree(ours(*map(sparse.as_sparse_variable, (A, B)), *dense_ones).eval(), theirs(A, B, *dense_ones))
 
@@ -157,7 +158,7 @@ def test_matrices_without_entries_may_be_given_at_the_call(name: str, shape: tup
     ours, theirs = OPERATIONS[name]
     A, B, *dense_ones = random_matrices(shape, 0.0, 7)
     inputs = [sparse.csc_matrix("A"), sparse.csr_matrix("B")]
-    found = sparse.function(inputs, ours(*inputs, *dense_ones), backend="reference")(A, B)
+    found = pt.function(inputs, ours(*inputs, *dense_ones), backend="reference")(A, B)
     agree(found, theirs(A, B, *dense_ones))
 
 
@@ -169,7 +170,7 @@ def test_parts_are_those_of_scipy(name: str, format: str) -> None:
     A = A.asformat(format)
     agree(ours(sparse.as_sparse_variable(A)).eval(backend="reference"), theirs(A))
     x = sparse.matrix(format, "A", shape=(None, 4))  # type: ignore[arg-type]  # one of the formats
-    agree(sparse.function([x], ours(x))(A), theirs(A))
+    agree(pt.function([x], ours(x))(A), theirs(A))
 
 
 def test_positions_may_be_expressions() -> None:
@@ -182,7 +183,7 @@ def test_positions_may_be_expressions() -> None:
         (S[1:k, ::2], lambda i, k: A[1:k, ::2]),
         (S[-k:], lambda i, k: A[-k:]),
     ):
-        f = sparse.function([i, k], ours, backend="reference", on_unused_input="ignore")
+        f = pt.function([i, k], ours, backend="reference", on_unused_input="ignore")
         for point in ((0, 2), (3, 3), (-1, 4)):
             agree(f(*point), theirs(*point))
 
@@ -207,7 +208,7 @@ def test_dense_matrices_become_sparse() -> None:
     D = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]])
     x = pt.dmatrix("x")
     for make in (sparse.csr_from_dense, sparse.csc_from_dense):
-        agree(sparse.function([x], make(x))(D), D)
+        agree(pt.function([x], make(x))(D), D)
         agree(make(D).eval(), D)
     agree(sparse.square_diagonal([1.0, 2.0]).eval(), np.diag([1.0, 2.0]))
     agree(sparse.square_diagonal(x[0]).sum(0).eval({x: D}), D[0])
@@ -236,4 +237,22 @@ def test_entries_of_scipy_in_any_order_are_put_in_order() -> None:
     agree(sparse.as_sparse_variable(A).eval(), [[2.0, 0.0, 5.0], [0.0, 0.0, 0.0]])
     assert A.nnz == 3
     x = sparse.csr_matrix("x", shape=(2, 3))
-    agree(sparse.function([x], x * x)(A), [[4.0, 0.0, 25.0], [0.0, 0.0, 0.0]])
+    agree(pt.function([x], x * x)(A), [[4.0, 0.0, 25.0], [0.0, 0.0, 0.0]])
+
+
+def test_functions_take_sparse_arguments_in_every_form() -> None:
+    """By place, by name, in a dict of results, in `eval`, and after pickling."""
+    x, v = sparse.csr_matrix("X"), pt.dvector("v")
+    matrix, vector = scipy.sparse.random(5, 4, 0.5, "csr", random_state=1), np.arange(4.0)
+    f = pt.function([x, v], {"product": x @ v, "twice": x * 2.0})
+    for found in (
+        f(matrix, vector),
+        f(matrix, v=vector),
+        f(v=vector, X=matrix),
+        pickle.loads(pickle.dumps(f))(matrix, vector),
+    ):
+        np.testing.assert_allclose(found["product"], matrix @ vector)
+        agree(found["twice"], matrix * 2.0)
+    np.testing.assert_allclose((x @ v).eval({x: matrix, v: vector}), matrix @ vector)
+    slope = pt.grad((x @ v).sum(), x)
+    agree(pt.function([x, v], slope)(matrix, vector), (matrix != 0).multiply(vector).tocsr())

@@ -62,11 +62,11 @@ def check(seed: int, known: bool, backend: str) -> None:
     weights = rng.normal(size=(4, 4))
     cost, plain = ((ours[-1] * weights).sum(), (theirs[-1] * weights).sum())
     settings = {"disconnected_inputs": "ignore"}
-    slopes = sparse.grad(cost, [*made, c, v], **settings)
+    slopes = pt.grad(cost, [*made, c, v], **settings)
     results = [ours[-1].toarray(), cost, *(s.toarray() if i < 2 else s for i, s in enumerate(slopes))]
     point = [rng.normal(), rng.normal(size=4)]
     options = {"backend": backend, "on_unused_input": "ignore"}
-    found = sparse.function([*given, c, v], results, **options)(*values, *point)
+    found = pt.function([*given, c, v], results, **options)(*values, *point)
     wanted = pt.function([*dense, c, v], [theirs[-1], plain, *pt.grad(plain, [*dense, c, v], **settings)], **options)
     expected = wanted(*(m.toarray() for m in matrices), *point)
     for place, m in ((2, matrices[0]), (3, matrices[1])):

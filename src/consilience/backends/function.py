@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from consilience.backends import comparison, contexts, nan_guard, reference
+from consilience.backends import comparison, contexts, nan_guard, reference, sparse_arguments
 from consilience.backends.contexts import Context, slots_of
 from consilience.backends.inspection import Inspected
 from consilience.backends.modes import DebugMode, Mode, NanGuardMode, mode_named
@@ -33,6 +33,7 @@ from consilience.ir.lengths import sources_of
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe, name_of
 from consilience.ops.assertion import require
+from consilience.ops.sparse.variable import SparseVariable
 from consilience.rules import simplify
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -349,9 +350,10 @@ def function(
     """Compile expressions.
 
     inputs                symbolic variables in the order of the call; other expressions too, whose values are then
-                          given; `In` for a default value or a name
-    outputs               an expression, a list or a dict of expressions; results come in the same form. None: the
-                          function is called for its updates and returns None
+                          given; `In` for a default value or a name; sparse variables, for which SciPy's sparse
+                          matrices are given
+    outputs               an expression, a list or a dict of expressions; results come in the same form, SciPy's
+                          matrices for sparse ones. None: the function is called for its updates and returns None
     mode                  "FAST_RUN" (the default; also "NUMBA", "C"): machine code of the simplified graph.
                           "FAST_COMPILE": the graph as written, computed by NumPy. "PY": simplified, by NumPy.
                           "nan_guard": results with NaN or infinity raise NotFiniteError, which names where they come
@@ -373,23 +375,29 @@ def function(
                           place, and values are always checked
     raises                GraphError for inputs, updates and givens that do not fit; UnusedInputError
     """
+    sparse = sparse_arguments.has_sparse(inputs, outputs)
+    taken, given = sparse_arguments.tensors(inputs, outputs) if sparse else (inputs, outputs)
     request = requested(
-        inputs,
-        outputs,
+        taken,
+        given,
         name=name or "function",
         updates=updates,
         givens=givens,
         strict=rebuild_strict,
-        on_unused_input=on_unused_input,
+        # no product reads all parts of a sparse matrix
+        on_unused_input="ignore" if sparse and on_unused_input is None else on_unused_input,
         random_key=random_key,
     )
-    return Function(
+    compiled = Function(
         request,
         mode=mode_named(mode, backend),
         context=context,
         allow_downcast=allow_input_downcast,
         profile=profile if isinstance(profile, FunctionProfile) else FunctionProfile() if profile else None,
     )
+    around: Any = sparse_arguments.SparseFunction(inputs, outputs, compiled) if sparse else compiled
+    found: Function = around
+    return found
 
 
 def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] | None = None, **options: Any) -> Array:
@@ -401,19 +409,26 @@ def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] 
     """
     if not isinstance(inputs_to_values, Mapping | None):
         raise TypeError(f"`eval` takes a dict of values by variable or name, got {inputs_to_values!r}.")
-    given = dict(inputs_to_values or {})
-    wrong = next((key for key in given if not isinstance(key, Node | str)), None)
+    given: dict[Any, Any] = dict(inputs_to_values or {})
+    wrong = next((key for key in given if not isinstance(key, Node | SparseVariable | str)), None)
     if wrong is not None or None in given:
-        hint = "; `sparse.function` takes sparse inputs" if hasattr(wrong, "tocsr") else ""
-        raise TypeError(f"`eval` takes values by variable or name, got the key {wrong!r}{hint}.")
+        raise TypeError(f"`eval` takes values by variable or name, got the key {wrong!r}.")
     order = order_of([expression])
     values = {_named(expression, order, key) if isinstance(key, str) else key: value for key, value in given.items()}
-    needed = topological([expression, *sources_of([expression])], stop=values.__contains__)
-    absent = next((n for n in needed if isinstance(n.op, Input) and n not in values and n.dtype != "key"), None)
+    known = set(sparse_arguments.tensors(list(values), None)[0])
+    needed = topological([expression, *sources_of([expression])], stop=known.__contains__)
+    absent = next((n for n in needed if isinstance(n.op, Input) and n not in known and n.dtype != "key"), None)
     if absent is not None:
         raise GraphError(f"`eval` needs a value for {describe(absent)}; pass it as `.eval({{x: value}})`.")
     result: Array = function(list(values), expression, **options)(*values.values())
     return result
+
+
+@means("sparse_eval")
+def _sparse_eval(x: Any, inputs_to_values: Mapping[Any, Any] | None = None, **options: Any) -> Any:
+    """SciPy's matrix of a sparse variable, given the values of inputs."""
+    given = dict(inputs_to_values or {})
+    return function(list(given), x, **options)(*given.values())
 
 
 def _named(expression: Node, order: Sequence[Node], name: str) -> Node:

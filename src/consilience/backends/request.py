@@ -175,8 +175,7 @@ def _form(outputs: Outputs) -> tuple[str, tuple[str, ...], list[Node]]:
     nodes = [item.variable if isinstance(item, Out) else item for item in listed]
     for output in nodes:
         if not isinstance(output, Node) or not isinstance(output.type, TensorType):
-            hint = "; `sparse.function` gives sparse results" if hasattr(output, "tocsr") else ""
-            raise GraphError(f"an output must be a tensor expression, got {output!r}{hint}.")
+            raise GraphError(f"an output must be a tensor expression, got {output!r}.")
     return form, keys, nodes
 
 
@@ -185,8 +184,7 @@ def _check_inputs(name: str, inputs: Sequence[In]) -> None:
     for item in inputs:
         node = item.variable
         if not isinstance(node, Node) or not isinstance(node.type, TensorType):
-            hint = "; `sparse.function` takes sparse inputs" if hasattr(node, "tocsr") else ""
-            raise GraphError(f"an input must be a symbolic variable such as `pt.vector('x')`, got {node!r}{hint}.")
+            raise GraphError(f"an input must be a symbolic variable such as `pt.vector('x')`, got {node!r}.")
         if isinstance(node.op, Shared):
             raise GraphError(
                 f"{describe(node)} is shared: its value lives in a context and is no input. To give another value at "

@@ -339,7 +339,7 @@ class _FunctionText:
                 assert isinstance(v.detail, tuple)
                 return f"memory({v.detail[0]})", _ATOM
             case "cast" | "cast_unsigned":
-                return f"{v.type}({self._text(args[0])})", _ATOM
+                return f"{'bool' if v.type.kind == 'i1' else v.type}({self._text(args[0])})", _ATOM
             case "bitcast":
                 if args[0].op == "const":
                     return "None", _ATOM

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from consilience.ir import Node, Op, ShapeConstraint, TensorType, topological
+from consilience.ir.side_tables import describe
+from consilience.record import replace
 
 Fact = tuple[str, bool | float]
 
@@ -50,4 +52,9 @@ def require(outputs: Sequence[Node], lengths: tuple[ShapeConstraint, ...]) -> li
 
 def required(outputs: Iterable[Node]) -> list[ShapeConstraint]:
     """What `require` put into a graph; other shape constraints of a rewritten graph may be settled already."""
-    return [o for node in topological(outputs) if isinstance(node.op, Require) for o in node.op.lengths]
+    return [
+        o if o.where else replace(o, where=describe(node.inputs[0]))
+        for node in topological(outputs)
+        if isinstance(node.op, Require)
+        for o in node.op.lengths
+    ]

@@ -86,8 +86,6 @@ from consilience.sparse.construction import neg as neg
 from consilience.sparse.construction import sp_ones_like as sp_ones_like
 from consilience.sparse.construction import sp_zeros_like as sp_zeros_like
 from consilience.sparse.construction import transpose as transpose
-from consilience.sparse.functions import function as function
-from consilience.sparse.functions import grad as grad
 from consilience.tensor import keywords as _keywords
 
 as_sparse = as_sparse_variable
@@ -96,7 +94,7 @@ matmul, power, remove0 = dot, structured_pow, clean
 __all__ = sorted(
     name
     for name in globals()
-    if not name.startswith("_") and name not in ("annotations", "construction", "functions", "part", "typing")
+    if not name.startswith("_") and name not in ("annotations", "construction", "part", "typing")
 )
 
 if not typing.TYPE_CHECKING:  # type checkers know by themselves what is not there

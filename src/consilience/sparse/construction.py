@@ -24,7 +24,7 @@ def matrix(
     dtype: npt.DTypeLike | None = None,
     shape: Sequence[int | None] | None = None,
 ) -> SparseVariable:
-    """A sparse function input of a format, "csr" or "csc"; `sparse.function` takes SciPy's matrices for it.
+    """A sparse function input of a format, "csr" or "csc"; `pt.function` takes SciPy's matrices for it.
 
     dtype   of the entries, `config.floatX` if None; the places of entries are int32
     shape   numbers of rows and columns, None where they are known only at the call; known ones make faster programs

@@ -15,6 +15,7 @@ from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import add_origins, describe, name_of, set_name
 from consilience.ops.assertion import require
 from consilience.ops.elementwise import AlteredGradient, TensorLike, as_tensor
+from consilience.ops.sparse.variable import SparseVariable
 from consilience.rules import simplify
 from consilience.transforms import gradient as calculus
 
@@ -43,14 +44,16 @@ def grad(
     known_grads          expression -> derivative with respect to it, which counts in place of the cost's
     return_disconnected  what stands for those: "zero", or "none" for None
     null_gradients       "raise": NullTypeGradError where a derivative was declared undefined
-    returns              an expression, or a list (for a tuple: a tuple) of them
+    returns              an expression, or a list (for a tuple: a tuple) of them; for a sparse variable a sparse one, of
+                         the derivatives with respect to its entries
     """
     if null_gradients != "raise":
         raise ValueError(
             f"`null_gradients` must be 'raise', got {null_gradients!r}: an undefined derivative has no value here."
         )
     absent = _absent_value(return_disconnected)
-    wanted, constants = _listed(wrt, "wrt"), _listed(consider_constant, "consider_constant")
+    several: Any = wrt if isinstance(wrt, Node | tuple) else [wrt] if isinstance(wrt, SparseVariable) else list(wrt)
+    wanted, constants = _listed(_entries(several), "wrt"), _listed(consider_constant, "consider_constant")
     known = _known(known_grads)
     if cost is None and not known:
         raise GraphError("`grad` needs a cost, or `known_grads` to begin with.")
@@ -66,7 +69,23 @@ def grad(
     if add_names and cost is not None and name_of(cost) is not None:
         _name(found, cost, wanted)
     results = [slope if here or absent else None for slope, here in zip(found, there, strict=True)]
-    return _as(wrt, results)
+    slopes = _with_places(several, _as(several, results))
+    return slopes[0] if isinstance(wrt, SparseVariable) else slopes
+
+
+def _entries(wrt: Any) -> Any:
+    """What derivatives are taken with respect to: for sparse variables their entries."""
+    if isinstance(wrt, Node) or not any(isinstance(x, SparseVariable) for x in wrt):
+        return wrt
+    return [x.data if isinstance(x, SparseVariable) else x for x in wrt]
+
+
+def _with_places(wrt: Any, results: Any) -> Any:
+    """Derivatives with respect to sparse variables at the places of these."""
+    if isinstance(wrt, Node):
+        return results
+    made = [x.with_data(g) if isinstance(x, SparseVariable) else g for x, g in zip(wrt, results, strict=True)]
+    return tuple(made) if isinstance(wrt, tuple) else made
 
 
 def _absent_value(return_disconnected: str | None) -> bool:
@@ -154,7 +173,8 @@ def _prepared(
     outputs: Sequence[Node], wrt: Nodes, consider_constant: Nodes | None, on_disconnected: str
 ) -> tuple[list[Node], list[Node], list[Node]]:
     """Simplified outputs, what to differentiate by, and what derivatives do not pass."""
-    wanted, constants = _listed(wrt, "wrt"), _listed(consider_constant, "consider_constant")
+    several: Any = wrt if isinstance(wrt, Node | tuple) else [wrt] if isinstance(wrt, SparseVariable) else list(wrt)
+    wanted, constants = _listed(_entries(several), "wrt"), _listed(consider_constant, "consider_constant")
     _connected(outputs, wanted, constants, on_disconnected)
     return simplify(list(outputs), keep=[*wanted, *constants]), wanted, constants
 

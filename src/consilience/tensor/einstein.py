@@ -58,8 +58,12 @@ def _letters(subscripts: str, nodes: Sequence[Node]) -> tuple[list[str], str]:
         if count < 0 or len(words[i]) != node.ndim:
             raise ShapeError(f"the subscripts {subscripts!r} do not fit the axes of {describe(node)}.")
     result = result.replace("...", lead)
-    if len(set(result)) != len(result) or not set(result) <= set("".join(words)):
-        raise ShapeError(f"each letter of the result of {subscripts!r} must be one of the tensors', and occur once.")
+    odd = next((c for c in result if c not in "".join(words) or result.count(c) > 1), None)
+    if odd is not None:
+        what = "there twice" if result.count(odd) > 1 else "in none of the tensors"
+        raise ShapeError(
+            f"each letter of the result of {subscripts!r} is one of the tensors' and occurs once; {odd!r} is {what}."
+        )
     return words, result
 
 

@@ -185,7 +185,7 @@ class SparseVariable:
 
     def __iter__(self) -> NoReturn:
         raise TypeError(
-            f"{self!r} is no list of tensors: its rows are `A[i]`; `sparse.function` and `sparse.grad` take it whole."
+            f"{self!r} is no list of tensors: its rows are `A[i]`; `pt.function` and `pt.grad` take it in a list."
         )
 
     def __matmul__(self, other: Any) -> Any:
