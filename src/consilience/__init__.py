@@ -69,7 +69,7 @@ _NAMES: Final = {
     "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX",
 }
 _MODULES: Final = {
-    "callbacks": "consilience.variational.callbacks",
+    "callbacks": "consilience.callbacks",
     "dims": "consilience.dims",
     "distributions": "consilience.distributions",
     "errors": "consilience.errors",

@@ -242,7 +242,7 @@ class _Built:
             if self.batches:
                 groups = (terms.priors, terms.likelihoods, terms.potentials)
                 done = [chosen_by(group, self.batches, rows[0]) for group in groups]
-                terms = Terms(terms.values, terms.constrained, *done, terms.deterministics)
+                terms = Terms(terms.values, terms.constrained, done[0], done[1], done[2], terms.deterministics)
             _check_closed([*terms.all, *([] if self.batches else terms.deterministics)])
             check_shape_constraints(collect([*terms.all, *terms.deterministics]), lengths)
             (logp,) = simplify([total(terms.all)])

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from consilience.backends import reference
 from consilience.backends.shapes import Lengths
-from consilience.distributions.random_variable import distribution_of, random_variables
+from consilience.distributions.random_variable import random_variables
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, substitute
 from consilience.ir.side_tables import name_of, set_name
@@ -98,7 +98,7 @@ def batches_of(outputs: Iterable[Node], lengths: Lengths) -> list[Batch]:
     found = [node for node in random_variables(list(outputs)) if is_rows(node)]
     result = []
     for node in found:
-        (last,), _ = specialise(simplify([as_tensor(distribution_of(node).upper)]), lengths)
+        (last,), _ = specialise(simplify([node.inputs[2]]), lengths)
         (value,) = reference.evaluate([last], {})
         batch = Batch(node, int(node.static_shape[0]), int(value) + 1)
         check_length(batch.length, batch.data)

@@ -111,16 +111,15 @@ class Approximation:
 
         own = self.model.dims_of
         kept = {}
+        labels = {d: list(c) for d, c in self.model.coords.items() if c is not None}
         for name, value in values.items():
             dims = own.get(name) or ()
-            named = len(dims) == value.ndim and all(d is not None for d in dims)
-            fits = named and all(
-                d not in self.model.coords or self.model.coords[d] is None or len(self.model.coords[d]) == n
-                for d, n in zip(dims, value.shape, strict=True)
+            fits = len(dims) == value.ndim and all(
+                d is not None and len(labels.get(d, range(n))) == n for d, n in zip(dims, value.shape, strict=True)
             )
             kept[name] = (dims if fits else [f"{name}_dim_{k}" for k in range(value.ndim)], value)
         used = {d for dims, _ in kept.values() for d in dims}
-        return xarray.Dataset(kept, {d: list(c) for d, c in self.model.coords.items() if d in used and c is not None})
+        return xarray.Dataset(kept, {d: c for d, c in labels.items() if d in used})
 
     @property
     def mean_data(self) -> xarray.Dataset:

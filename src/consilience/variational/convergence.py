@@ -23,8 +23,8 @@ NOISE: Final = 3.0  # standard errors of that mean which are allowed where they 
 FAR: Final = 0.5  # but no more than this
 
 
-class Verdict(Record):
-    """What one more block says.
+class Pace(Record):
+    """How to go on after one more block.
 
     rate        factor on the learning rate from here on
     arrived     whether the average counts
@@ -66,7 +66,7 @@ class Arrival:
         count = blocks + len(self._own)
         return np.asarray((total + self._sum) / count) if count else None
 
-    def block(self, bounds: Floats, mean: Floats, pull: Floats) -> Verdict:
+    def block(self, bounds: Floats, mean: Floats, pull: Floats) -> Pace:
         """One block more.
 
         bounds   of its steps, float64[steps]
@@ -77,19 +77,19 @@ class Arrival:
         if len(finite) < len(bounds) or len(bounds) < 2:
             self._begin_again()
             self._before = None
-            return Verdict(self._rate, False)
+            return Pace(self._rate, False)
         now = float(finite.mean()), float(finite.var(ddof=1) / len(finite))
         change = np.inf if self._before is None else now[0] - self._before[0]
         error = np.sqrt(now[1] + (0.0 if self._before is None else self._before[1])) + 1e-10 * abs(now[0])
         self._before = now
         if change > SIGNIFICANT * error:
             self._begin_again()
-            return Verdict(self._rate, False)
+            return Pace(self._rate, False)
         if change < -SIGNIFICANT * error and self._decays:
             self._rate *= 0.5
         return self._settle(mean, pull)
 
-    def _settle(self, mean: Floats, pull: Floats) -> Verdict:
+    def _settle(self, mean: Floats, pull: Floats) -> Pace:
         self._settled += 1
         self._sum = self._sum + mean
         self._own.append(pull)
@@ -98,10 +98,10 @@ class Arrival:
                 before, blocks = self._last
                 still = self._moved(before / blocks, np.asarray(self._sum / self._length)) <= STILL
                 if still and self._near():
-                    return Verdict(0.0, True)
+                    return Pace(0.0, True)
             self._last = np.asarray(self._sum), self._length
             self._own, self._sum, self._length = [], 0.0, 2 * self._length
-        return Verdict(self._rate / np.sqrt(1.0 + self._settled) if self._decays else 1.0, False)
+        return Pace(self._rate / np.sqrt(1.0 + self._settled) if self._decays else 1.0, False)
 
     def _near(self) -> bool:
         """Whether the mean gradient of the window says so, as far as its noise lets it."""

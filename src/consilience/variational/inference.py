@@ -276,6 +276,7 @@ class _Run:
         self.taken, self.arrived, self.ended = 0, False, False
         self.bounds: Floats = np.zeros(0)
         self.level = -math.inf
+        self._sums, self._pulls, self._scales = np.zeros(count), np.zeros(2 * n), np.ones(n)
         self.ascent = Ascent(
             density=open_density(target.local, stop, rows),
             family=family,
@@ -285,8 +286,8 @@ class _Run:
             count=count,
             parameters=approx.parameters.copy(),
             gradient=np.zeros(count),
-            sums=np.zeros(count),
-            pulls=np.zeros(2 * n),
+            sums=self._sums,
+            pulls=self._pulls,
             memory=np.zeros(optimizer.memory(count)),
             factor=np.zeros(n * n if family == FULL_RANK else 1),
             normals=np.zeros(draws * n),
@@ -295,7 +296,7 @@ class _Run:
             turned=np.zeros(draws * n if owner.stein else 1),
             logps=np.zeros(draws),
             vector=np.zeros(n),
-            scales=np.ones(n),
+            scales=self._scales,
             bandwidth=1.0,
             rule=optimizer.rule,
             rate=self.rate,
@@ -356,7 +357,7 @@ class _Run:
         squares = (scaled**2).sum(1)
         distances = np.maximum(squares[:, None] + squares - 2.0 * scaled @ scaled.T, 0.0)
         apart = distances[np.triu_indices(len(own), 1)]
-        self.ascent.scales[:] = scales
+        self._scales[:] = scales
         self.ascent.bandwidth = max(float(np.median(apart)) / np.log(len(own) + 1.0), 1e-12)
 
     def ascend(self, n: int, called: Callbacks, converge: bool) -> None:
@@ -369,17 +370,17 @@ class _Run:
         try:
             while self.taken < n and not self.arrived and not self.ended:
                 if not block:
-                    self.ascent.sums[:] = 0.0
-                    self.ascent.pulls[:] = 0.0
+                    self._sums[:] = 0.0
+                    self._pulls[:] = 0.0
                 block.append(self.steps(min(chunk, n - self.taken)))
                 bounds.append(block[-1])
                 if called:
                     self._show(called, np.concatenate(bounds))
                 if converge and sum(map(len, block)) >= BLOCK:
                     whole = np.concatenate(block)
-                    verdict = rule.block(whole, np.array(self.ascent.sums) / len(whole), self._pull(len(whole)))
-                    self.ascent.rate = self.rate * verdict.rate
-                    self.arrived = verdict.arrived
+                    pace = rule.block(whole, self._sums / len(whole), self._pull(len(whole)))
+                    self.ascent.rate = self.rate * pace.rate
+                    self.arrived = pace.arrived
                     block = []
         except KeyboardInterrupt:
             warnings.warn(
@@ -404,7 +405,7 @@ class _Run:
 
     def _pull(self, steps: int) -> Floats:
         """How far the gradient says the optimum is, by coordinate, in standard deviations."""
-        pulls = np.array(self.ascent.pulls) / steps
+        pulls = self._pulls / steps
         if self.particles:
             pulls[: self.ascent.dimension] *= self.parameters.reshape(-1, self.ascent.dimension).std(0)
         return pulls

@@ -1,4 +1,7 @@
-"""What is called between the steps of a fit, under the names of `pymc.callbacks`."""
+"""What is called between the steps of a fit, under the names of `pymc.callbacks`.
+
+Any callable serves: it is called as `callback(approximation, losses, step)` and ends the fit by StopIteration.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 
-class Callback:
-    """Called as `callback(approximation, losses, step)`; StopIteration ends the fit."""
-
-    def __call__(self, approx: Any, loss: Sequence[float] | None, i: int) -> None:
-        """`i` steps are over, of which the negative evidence lower bounds are `loss`."""
-        raise NotImplementedError(f"{type(self).__name__} needs a method `__call__(self, approx, loss, i)`.")
-
-
-class CheckParametersConvergence(Callback):
+class CheckParametersConvergence:
     """Ends a fit when the parameters hardly change.
 
     every       steps between two looks
@@ -58,7 +53,7 @@ class CheckParametersConvergence(Callback):
         self._before = now
 
 
-class Tracker(Callback):
+class Tracker:
     """Keeps what functions return during a fit.
 
     every       steps between two looks
