@@ -25,6 +25,7 @@ NAMES = [
     "monitor",
     "decisions",
     "predictive",
+    "variational",
     "sparse",
     "step_methods",
     "modes",

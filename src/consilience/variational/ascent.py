@@ -36,7 +36,8 @@ HALF_LOG_TURN = 0.9189385332046727  # log(2 pi) / 2
 ROWS = 1  # purpose of the random numbers that choose rows of a minibatch
 PER_STEP = 1 << 20  # draws of one step, and numbers of one draw
 LONGEST = 1.0  # standard deviations that a natural step moves a coordinate
-WIDEST = 0.7  # by which it changes the log of one
+WIDEST = 0.7  # by which it changes the log of one, or relatively the scale in any direction
+POWERS = 6  # iterations for the greatest singular value of a step
 
 
 @record
@@ -52,6 +53,8 @@ class Ascent:
     parameters, gradient, sums   f64[count]; `sums` adds up the parameters of all steps
     pulls        adds up how far the gradient says means and logs of standard deviations are from the optimum, in
                  standard deviations, f64[2 dimension]; for PARTICLES the mean direction instead
+    turns        adds up products of the gradient by the means with the one before, and with itself, f64[2]
+    before       the gradient before, f64[dimension]
     memory       of the rule
     factor       lower factor, f64[dimension, dimension] for FULL_RANK
     normals, points, slopes, turned   f64[draws, dimension]; `turned` is scratch memory
@@ -78,6 +81,8 @@ class Ascent:
     gradient: Array[f64]
     sums: Array[f64]
     pulls: Array[f64]
+    turns: Array[f64]
+    before: Array[f64]
     memory: Array[f64]
     factor: Array[f64]
     normals: Array[f64]
@@ -313,6 +318,39 @@ def limited(x: f64, most: f64) -> f64:
 
 
 @native
+def singular_value(ascent: Ascent) -> f64:
+    """Greatest singular value of the gradient by the lower factor, by the power method, from below."""
+    n = ascent.dimension
+    wide = ascent.gradient[n:]
+    x = ascent.vector
+    y = ascent.turned
+    norm = 0.0
+    for i in range(n):
+        x[i] = 1.0
+    for _ in range(POWERS):
+        for i in range(n):
+            y[i] = 0.0
+            for j in range(i + 1):
+                y[i] += wide[i * n + j] * x[j]
+        total = 0.0
+        for j in range(n):
+            x[j] = 0.0
+        for i in range(n):
+            for j in range(i + 1):
+                x[j] += wide[i * n + j] * y[i]
+            total += y[i] * y[i]
+        length = 0.0
+        for j in range(n):
+            length += x[j] * x[j]
+        if total == 0.0 or length == 0.0:
+            return norm
+        norm = sqrt(length / total)
+        for j in range(n):
+            x[j] /= sqrt(length)
+    return norm
+
+
+@native
 def step_naturally(ascent: Ascent) -> None:
     """Against the Fisher information, which is the identity in the approximation's scale, and 2 along its diagonal."""
     n = ascent.dimension
@@ -324,32 +362,35 @@ def step_naturally(ascent: Ascent) -> None:
                 step = limited(rate * scale * ascent.gradient[k * n + i], LONGEST)
                 ascent.parameters[k * n + i] += scale * step
         return
-    for i in range(n):
-        ascent.vector[i] = limited(rate * ascent.gradient[i], LONGEST)
     wide = ascent.gradient[n:]
     packed = ascent.parameters[n:]
     if ascent.family == MEAN_FIELD:
         for i in range(n):
-            ascent.parameters[i] += exp(packed[i]) * ascent.vector[i]
+            ascent.parameters[i] += exp(packed[i]) * limited(rate * ascent.gradient[i], LONGEST)
             packed[i] += limited(0.5 * rate * wide[i], WIDEST)
         return
+    length = 0.0
+    for i in range(n):
+        length += ascent.gradient[i] * ascent.gradient[i]
+    length = max(1.0, rate * sqrt(length / float(n)) / LONGEST)
     for i in range(n):
         row = ascent.factor[i * n :]
         for j in range(i + 1):
-            ascent.parameters[i] += row[j] * ascent.vector[j]
-    across = WIDEST / sqrt(float(n))
+            ascent.parameters[i] += row[j] * ascent.gradient[j] * rate / length
+    size = rate * singular_value(ascent)
+    rate *= min(1.0, WIDEST / size) if size > 0.0 else 1.0
     # The factor times (identity + step), the diagonal by its exponential; columns from the left need those right of
     # them as they were.
     for i in range(n):
         row = ascent.factor[i * n :]
         for j in range(i + 1):
-            grown = limited(0.5 * rate * wide[j * n + j], WIDEST)
+            grown = 0.5 * rate * wide[j * n + j]
             if i == j:
                 packed[i * n + i] += grown
             else:
                 total = row[j] * exp(grown)
                 for k in range(j + 1, i + 1):
-                    total += row[k] * limited(rate * wide[k * n + j], across)
+                    total += row[k] * rate * wide[k * n + j]
                 packed[i * n + j] = total
 
 
@@ -445,6 +486,10 @@ def ascend_steps(ascent: Ascent, steps: i64) -> None:
             if ascent.stein:
                 point_by_stein(ascent)
             gather_gradient(ascent, good)
+            for i in range(ascent.dimension):
+                ascent.turns[0] += ascent.gradient[i] * ascent.before[i]
+                ascent.turns[1] += ascent.gradient[i] * ascent.gradient[i]
+                ascent.before[i] = ascent.gradient[i]
             if ascent.most > 0.0:
                 limit_norm(ascent)
             if ascent.rule == NATURAL:

@@ -20,6 +20,9 @@ FEWEST: Final = 1  # blocks of the first window
 STILL: Final = 0.05  # standard deviations, by which the average may move between two windows
 NEAR: Final = 0.1  # standard deviations to the optimum, by the mean gradient of a window
 NOISE: Final = 3.0  # standard errors of that mean which are allowed where they are more
+BACK: Final = -0.6  # mean cosine between gradients of steps that leap to and fro over the optimum
+AHEAD: Final = 0.5  # the same of steps that still lead one way
+FASTER: Final = 1.2  # times the size of these
 FAR: Final = 0.5  # but no more than this
 
 
@@ -66,13 +69,19 @@ class Arrival:
         count = blocks + len(self._own)
         return np.asarray((total + self._sum) / count) if count else None
 
-    def block(self, bounds: Floats, mean: Floats, pull: Floats) -> Pace:
+    def block(self, bounds: Floats, mean: Floats, pull: Floats, turn: float) -> Pace:
         """One block more.
 
         bounds   of its steps, float64[steps]
         mean     its mean parameters
         pull     how far its mean gradient says the optimum is, by coordinate, in standard deviations
+        turn     mean cosine between the gradients of one step and the next, by the means
         """
+        if self._decays and turn < BACK:
+            self._rate *= 0.5
+            self._begin_again()
+            self._before = None
+            return Pace(self._rate, False)
         finite = bounds[np.isfinite(bounds)]
         if len(finite) < len(bounds) or len(bounds) < 2:
             self._begin_again()
@@ -82,7 +91,10 @@ class Arrival:
         change = np.inf if self._before is None else now[0] - self._before[0]
         error = np.sqrt(now[1] + (0.0 if self._before is None else self._before[1])) + 1e-10 * abs(now[0])
         self._before = now
-        if change > SIGNIFICANT * error:
+        one_way = turn > AHEAD and float(np.abs(pull).max()) > NEAR
+        if one_way or change > SIGNIFICANT * error:
+            if one_way and self._decays:
+                self._rate = min(1.0, FASTER * self._rate)
             self._begin_again()
             return Pace(self._rate, False)
         if change < -SIGNIFICANT * error and self._decays:

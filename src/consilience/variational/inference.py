@@ -272,11 +272,12 @@ class _Run:
         self.particles, self.stein = family == PARTICLES, owner.stein
         self.rate = optimizer.learning_rate
         if optimizer.rule == NATURAL and family == FULL_RANK:
-            self.rate *= min(1.0, 2.0 * draws / (draws + n))  # the noise of the covariance grows with the dimension
+            self.rate *= draws / (draws + 4.0 * n)  # the noise of the covariance grows with the dimension
         self.taken, self.arrived, self.ended = 0, False, False
         self.bounds: Floats = np.zeros(0)
         self.level = -math.inf
-        self._sums, self._pulls, self._scales = np.zeros(count), np.zeros(2 * n), np.ones(n)
+        self._sums, self._pulls, self._turns = np.zeros(count), np.zeros(2 * n), np.zeros(2)
+        self._scales = np.ones(n)
         self.ascent = Ascent(
             density=open_density(target.local, stop, rows),
             family=family,
@@ -288,12 +289,14 @@ class _Run:
             gradient=np.zeros(count),
             sums=self._sums,
             pulls=self._pulls,
+            turns=self._turns,
+            before=np.zeros(n),
             memory=np.zeros(optimizer.memory(count)),
             factor=np.zeros(n * n if family == FULL_RANK else 1),
             normals=np.zeros(draws * n),
             points=np.zeros(draws * n),
             slopes=np.zeros(draws * n),
-            turned=np.zeros(draws * n if owner.stein else 1),
+            turned=np.zeros(draws * n),
             logps=np.zeros(draws),
             vector=np.zeros(n),
             scales=self._scales,
@@ -336,7 +339,7 @@ class _Run:
                 "row; give a start inside the support with `start=`, a smaller `start_sigma=`, or check the model with "
                 "`model.point_logps()`."
             )
-        if not np.isfinite(np.array(ascent.parameters)).all():
+        if not np.isfinite(np.concatenate(type(self.approx)(self.approx.target, self.parameters).moments())).all():
             raise SamplingError(
                 f"the parameters of the approximation are no numbers after {self.taken} steps; the steps are too long: "
                 "give `obj_optimizer` a smaller `learning_rate`, or limit `total_grad_norm_constraint`."
@@ -371,14 +374,15 @@ class _Run:
             while self.taken < n and not self.arrived and not self.ended:
                 if not block:
                     self._sums[:] = 0.0
-                    self._pulls[:] = 0.0
+                    self._pulls[:] = self._turns[:] = 0.0
                 block.append(self.steps(min(chunk, n - self.taken)))
                 bounds.append(block[-1])
                 if called:
                     self._show(called, np.concatenate(bounds))
                 if converge and sum(map(len, block)) >= BLOCK:
                     whole = np.concatenate(block)
-                    pace = rule.block(whole, self._sums / len(whole), self._pull(len(whole)))
+                    turn = self._turns[0] / self._turns[1] if self._turns[1] > 0 and not self.particles else 0.0
+                    pace = rule.block(whole, self._sums / len(whole), self._pull(len(whole)), float(turn))
                     self.ascent.rate = self.rate * pace.rate
                     self.arrived = pace.arrived
                     block = []
