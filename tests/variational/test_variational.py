@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -333,12 +334,16 @@ def test_callbacks_change_nothing_and_see_every_step() -> None:
     np.testing.assert_array_equal(plain.parameters, watched.parameters)
 
 
-def test_a_fit_goes_on_where_it_ended() -> None:
+@pytest.mark.parametrize("optimizer", [pm.natural_gradient(), pm.adam(learning_rate=0.1), pm.adagrad_window()], ids=str)
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
+def test_a_fit_goes_on_where_it_ended_also_in_another_process(optimizer: Optimizer) -> None:
     whole = pm.ADVI(model=regression(), random_seed=1)
-    whole.fit(100, converge=False)
+    whole.fit(100, converge=False, obj_optimizer=optimizer)
     parts = pm.ADVI(model=regression(), random_seed=1)
-    parts.fit(50, converge=False)
-    parts.refine(50)
+    parts.fit(50, converge=False, obj_optimizer=optimizer)
+    parts = pickle.loads(pickle.dumps(parts))
+    parts.refine(50, obj_optimizer=optimizer)
+    np.testing.assert_array_equal(parts.approx.mean.eval(), whole.approx.mean.eval())
     np.testing.assert_array_equal(whole.approx.parameters, parts.approx.parameters)
     np.testing.assert_array_equal(whole.hist, parts.hist)
 
@@ -427,5 +432,9 @@ def test_densities_that_are_no_numbers_end_a_fit() -> None:
 
 
 def test_steps_that_are_too_long_end_in_words() -> None:
+    with pm.Model() as improper:
+        pm.Flat("x")
+    with pytest.raises(SamplingError, match=r"ran off along `x`.*improper"):
+        pm.fit(model=improper, random_seed=1)
     with pytest.raises(SamplingError, match=r"smaller `learning_rate`|finite log density"):
         pm.fit(model=regression(), random_seed=1, obj_optimizer=pm.sgd(learning_rate=1e300))

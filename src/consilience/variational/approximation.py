@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 HALF_LOG_TURN: Final = 0.5 * np.log(2 * np.pi)
 
 
+def target_of(model: Model | None, start: Mapping[str, Any] | None, seed: int) -> TargetDensity:
+    """The log density of a model with its Jacobian, batches of rows allowed."""
+    return TargetDensity(model, None, start, jacobian=True, seed=seed, batches=True)
+
+
 class Approximation:
     """A distribution over the unconstrained values of a model's variables.
 
@@ -55,6 +60,17 @@ class Approximation:
         self.elbo = self.pareto_k = self.deviation = np.nan
         self.converged = False
         self._shared: dict[str, Node] = {}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.ndim} coordinates, elbo {self.elbo:.2f}, pareto_k {self.pareto_k:.2f}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Compiled code does not leave the process.
+        return {**self.__dict__, "target": (self.model, self.target.initvals, self.target.seed), "_shared": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        model, start, seed = state["target"]
+        self.__dict__.update(state, target=target_of(model, start, seed))
 
     @property
     def model(self) -> Model:
@@ -287,7 +303,7 @@ class Empirical(Approximation):
         trace    a tree with the group `posterior`, as `pm.sample` returns it
         raises   ModelError where a free variable is missing; ShapeError where its shape differs
         """
-        target = TargetDensity(model, None, None, jacobian=True, seed=0)
+        target = target_of(model, None, 0)
         posterior = trace.posterior if hasattr(trace, "posterior") else trace["posterior"]
         layout = target.density.layout
         rows: Floats | None = None

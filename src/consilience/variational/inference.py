@@ -22,7 +22,7 @@ from consilience.inference.density import open_density
 from consilience.inference.streams import chain_key
 from consilience.model.model import Model
 from consilience.native.typed_python import address
-from consilience.variational.approximation import Approximation, Empirical, FullRank, MeanField
+from consilience.variational.approximation import Approximation, Empirical, FullRank, MeanField, target_of
 from consilience.variational.ascent import FULL_RANK, PARTICLES, Ascent, preparing
 from consilience.variational.convergence import BLOCK, Arrival
 from consilience.variational.optimizers import NATURAL, Optimizer, optimizer_of
@@ -30,6 +30,7 @@ from consilience.variational.reliability import examined
 
 SCATTER: Final = 1.0  # of the starting points of restarts, on the unconstrained scale
 START_SIGMA: Final = 1.0
+ENDLESS: Final = 1e100  # means and standard deviations that are taken for infinite
 MOST_FAILURES: Final = 200  # steps in a row without a draw of finite density
 FEWEST_CHECKED: Final = 500  # draws whose importance ratios are looked at
 MOST_CHECKED: Final = 4000
@@ -67,12 +68,19 @@ class Inference:
     ) -> None:
         preparing()
         self.seed = seed_from(random_seed)
-        self.target = TargetDensity(model, None, start, jacobian=True, seed=self.seed, batches=True)
+        self.target = target_of(model, start, self.seed)
         _check_scaling(self.target)
         self._sigma = self._sigmas(start_sigma or {})
         self._starts = self.target.starts(1, SCATTER)
         self.taken = 0
+        self._memory: tuple[Optimizer, Floats] | None = None  # of the rule that was used last
         self.approx = self.kind(self.target, self._begin(self._starts[0]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "target"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, target=state["approx"].target)
 
     @property
     def hist(self) -> Floats:
@@ -151,7 +159,7 @@ class Inference:
             raise ValueError(f"`total_grad_norm_constraint` must be > 0, got {total_grad_norm_constraint!r}.")
         optimizer = optimizer_of(obj_optimizer)
         draws, most = self._draws(obj_n_mc), float(total_grad_norm_constraint or 0.0)
-        begins = [self.approx.parameters]
+        begins: list[Floats | None] = [None]
         if restarts > 1:
             begins += [self._begin(p) for p in self.target.starts(restarts, SCATTER)[1:]]
         stop = np.zeros(1, np.int64)
@@ -160,6 +168,7 @@ class Inference:
         self._ascend(runs, int(n), called, converge, stop)
         best = max(runs, key=lambda run: run.level)
         self.taken += best.taken
+        self._memory = optimizer, best.memory
         if best is not runs[0]:
             self.approx.take(best.approx.parameters)
         self.approx.hist = np.concatenate([self.approx.hist, -best.bounds])
@@ -173,7 +182,10 @@ class Inference:
         """One ascent with random numbers of its own."""
         approx = self.kind(self.target, self.approx.parameters if begin is None else begin)
         stopping = np.zeros(1, np.int64) if stop is None else stop
-        return _Run(self, approx, optimizer, draws, most, chain_key(self.seed, number), stopping)
+        run = _Run(self, approx, optimizer, draws, most, chain_key(self.seed, number), stopping)
+        if begin is None and self._memory is not None and self._memory[0] == optimizer:
+            run.memory[:] = self._memory[1]
+        return run
 
     def refine(self, n: int, progressbar: bool = True, **options: Any) -> Approximation:
         """Further steps, all of them; options are those of `fit`."""
@@ -278,6 +290,7 @@ class _Run:
         self.level = -math.inf
         self._sums, self._pulls, self._turns = np.zeros(count), np.zeros(2 * n), np.zeros(2)
         self._scales = np.ones(n)
+        self.memory = np.zeros(optimizer.memory(count))
         self.ascent = Ascent(
             density=open_density(target.local, stop, rows),
             family=family,
@@ -291,7 +304,7 @@ class _Run:
             pulls=self._pulls,
             turns=self._turns,
             before=np.zeros(n),
-            memory=np.zeros(optimizer.memory(count)),
+            memory=self.memory,
             factor=np.zeros(n * n if family == FULL_RANK else 1),
             normals=np.zeros(draws * n),
             points=np.zeros(draws * n),
@@ -339,10 +352,14 @@ class _Run:
                 "row; give a start inside the support with `start=`, a smaller `start_sigma=`, or check the model with "
                 "`model.point_logps()`."
             )
-        if not np.isfinite(np.concatenate(type(self.approx)(self.approx.target, self.parameters).moments())).all():
+        with np.errstate(over="ignore", invalid="ignore"):
+            moments = np.array(type(self.approx)(self.approx.target, self.parameters).moments())
+        off = np.flatnonzero(~(np.abs(moments) < ENDLESS).all(0))
+        if len(off):
             raise SamplingError(
-                f"the parameters of the approximation are no numbers after {self.taken} steps; the steps are too long: "
-                "give `obj_optimizer` a smaller `learning_rate`, or limit `total_grad_norm_constraint`."
+                f"the approximation ran off along `{self.approx.target.coordinate(int(off[0]))}` within {self.taken} "
+                "steps: the density is improper or has no upper bound there, or the steps are too long. Give it a proper "
+                "prior; or give `obj_optimizer` a smaller `learning_rate`, or limit `total_grad_norm_constraint`."
             )
         return np.array(ascent.bounds[:made])
 
