@@ -63,8 +63,9 @@ _NAMES: Final = {
         OpFromGraph as_op config floatX function grad hessian jacobian shared value_and_grad wrap_py
     """,
     "consilience.variational": """
-        ADVI ASVGD Approximation Empirical FullRank FullRankADVI Inference MeanField SVGD adadelta adagrad
-        adagrad_window adam adamax fit momentum natural_gradient nesterov_momentum rmsprop sample_approx sgd
+        ADVI ASVGD Approximation Empirical FullRank FullRankADVI Inference LowRank LowRankADVI MeanField SVGD
+        adadelta adagrad adagrad_window adam adamax fit momentum natural_gradient nesterov_momentum
+        rmsprop sample_approx sgd
     """,
     "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX",
 }

@@ -55,6 +55,24 @@ def test_mean_field_has_the_means_and_the_conditional_deviations() -> None:
     np.testing.assert_allclose(approx.cov.eval(), np.diag(approx.std.eval() ** 2))
 
 
+def test_low_rank_is_exact_where_the_covariance_is_a_diagonal_and_a_matrix_of_its_rank() -> None:
+    loadings = np.random.default_rng(3).normal(size=(12, 2))
+    covariance = np.diag(np.linspace(0.5, 2.0, 12)) + loadings @ loadings.T
+    with pm.Model() as model:
+        pm.MvNormal("x", np.arange(12.0), covariance)
+    approx = pm.fit(20_000, "lowrank", model, random_seed=1, inf_kwargs={"rank": 2}, start={"x": np.zeros(12)})
+    assert isinstance(approx, pm.LowRank)
+    assert approx.converged
+    std = np.sqrt(np.diag(covariance))
+    np.testing.assert_allclose(approx.mean.eval(), np.arange(12.0), atol=0.05 * std.min())
+    np.testing.assert_allclose(approx.cov.eval() / np.outer(std, std), covariance / np.outer(std, std), atol=0.1)
+    points, logq = approx.points(5, np.random.default_rng(1))
+    from scipy import stats
+
+    np.testing.assert_allclose(logq, stats.multivariate_normal(approx.moments()[0], approx.covariance()).logpdf(points))
+    assert approx.elbo == pytest.approx(0.0, abs=0.1), "the density is normalised"
+
+
 @pytest.mark.parametrize("method", ["svgd", "asvgd"])
 def test_steins_particles_have_the_mean_and_nearly_the_spread(method: str) -> None:
     approx = pm.fit(method=method, model=regression(), random_seed=1)
@@ -121,7 +139,7 @@ def test_draws_are_labelled_and_have_the_moments() -> None:
     assert approx.std_data["b"].dims == ("feature",)
 
 
-@pytest.mark.parametrize("method", ["advi", "fullrank_advi", "svgd"])
+@pytest.mark.parametrize("method", ["advi", "fullrank_advi", "lowrank", "svgd"])
 def test_expressions_take_draws_in_place_of_variables(method: str) -> None:
     with pm.Model() as model:
         rate = pm.Gamma("rate", 3.0, 2.0)
@@ -374,6 +392,7 @@ def nothing(model: pm.Model) -> None:
         ({"start": {"y": 1.0}}, ModelError, "names"),
         ({"method": "svgd", "inf_kwargs": {"n_particles": 1}}, ValueError, "`n_particles` must be a whole number"),
         ({"method": "svgd", "inf_kwargs": {"jitter": 0.0}}, ValueError, "`jitter` must be a number > 0"),
+        ({"method": "lowrank", "inf_kwargs": {"rank": 0}}, ValueError, "`rank` must be a whole number > 0"),
         ({"method": "svgd", "obj_n_mc": 5}, TypeError, "give `n_particles` in place of `obj_n_mc`"),
     ],
     ids=str,

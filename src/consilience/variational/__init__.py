@@ -3,13 +3,14 @@
 A model in; approximations out, which are sampled from like chains.
 """
 
-from consilience.variational.approximation import Approximation, Empirical, FullRank, MeanField
+from consilience.variational.approximation import Approximation, Empirical, FullRank, LowRank, MeanField
 from consilience.variational.inference import (
     ADVI,
     ASVGD,
     SVGD,
     FullRankADVI,
     Inference,
+    LowRankADVI,
     fit,
     sample_approx,
 )
@@ -35,6 +36,8 @@ __all__ = [
     "FullRank",
     "FullRankADVI",
     "Inference",
+    "LowRank",
+    "LowRankADVI",
     "MeanField",
     "adadelta",
     "adagrad",

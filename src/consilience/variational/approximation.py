@@ -25,7 +25,7 @@ from consilience.ops.reduce import reduce
 from consilience.ops.shape import reshape
 from consilience.sample.inference_data import to_inference_data
 from consilience.transforms.vectorize import vectorize
-from consilience.variational.ascent import FULL_RANK, MEAN_FIELD, PARTICLES
+from consilience.variational.state import FULL_RANK, LOW_RANK, MEAN_FIELD, PARTICLES
 
 if TYPE_CHECKING:
     import xarray
@@ -264,6 +264,52 @@ class FullRank(Approximation):
         normals = Normal.dist(0.0, 1.0, shape=shape)
         turned = self._follow("factor") * reshape(normals, (*shape[:-1], 1, self.ndim))
         return self.mean + reduce("sum", turned, (-1,))
+
+
+class LowRank(Approximation):
+    """A normal with covariance S (1 + U U') S; parameters are its means, logs of the scales S and the loadings U."""
+
+    family = LOW_RANK
+
+    def scales(self) -> Floats:
+        """float64[dimension]."""
+        return np.exp(self.parameters[self.ndim : 2 * self.ndim])
+
+    def loadings(self) -> Floats:
+        """float64[dimension, rank], in units of the scales."""
+        return self.parameters[2 * self.ndim :].reshape(self.ndim, -1)
+
+    def moments(self) -> tuple[Floats, Floats]:
+        """Mean and standard deviations."""
+        return self.parameters[: self.ndim].copy(), self.scales() * np.sqrt(1.0 + (self.loadings() ** 2).sum(1))
+
+    def covariance(self) -> Floats:
+        """Of the unconstrained values."""
+        scaled = self.scales()[:, None] * self.loadings()
+        return np.asarray(np.diag(self.scales() ** 2) + scaled @ scaled.T)
+
+    def points(self, draws: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
+        """Draws and their log densities."""
+        scales, loadings = self.scales(), self.loadings()
+        rank = loadings.shape[1]
+        normals = generator.standard_normal((draws, self.ndim + rank))
+        y = normals[:, : self.ndim] + normals[:, self.ndim :] @ loadings.T
+        inner = np.eye(rank) + loadings.T @ loadings
+        across = y @ loadings
+        squares = (y**2).sum(1) - (across * np.linalg.solve(inner, across.T).T).sum(1)
+        constant = np.log(scales).sum() + 0.5 * np.linalg.slogdet(inner)[1] + self.ndim * HALF_LOG_TURN
+        return self.parameters[: self.ndim] + scales * y, -0.5 * squares - constant
+
+    def _moment(self, name: str) -> Floats:
+        if name == "scales":
+            return self.scales()
+        return self.loadings() if name == "loadings" else super()._moment(name)
+
+    def _drawn(self, size: int | None) -> Node:
+        before = () if size is None else (size,)
+        own = Normal.dist(0.0, 1.0, shape=(*before, self.ndim))
+        loads = Normal.dist(0.0, 1.0, shape=(*before, 1, self.loadings().shape[1]))
+        return self.mean + self._follow("scales") * (own + reduce("sum", self._follow("loadings") * loads, (-1,)))
 
 
 class Empirical(Approximation):

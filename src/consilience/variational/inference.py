@@ -22,11 +22,19 @@ from consilience.inference.density import open_density
 from consilience.inference.streams import chain_key
 from consilience.model.model import Model
 from consilience.native.typed_python import address
-from consilience.variational.approximation import Approximation, Empirical, FullRank, MeanField, target_of
-from consilience.variational.ascent import FULL_RANK, PARTICLES, Ascent, preparing
+from consilience.variational.approximation import (
+    Approximation,
+    Empirical,
+    FullRank,
+    LowRank,
+    MeanField,
+    target_of,
+)
+from consilience.variational.ascent import preparing
 from consilience.variational.convergence import BLOCK, Arrival
 from consilience.variational.optimizers import NATURAL, Optimizer, optimizer_of
 from consilience.variational.reliability import examined
+from consilience.variational.state import FULL_RANK, LOW_RANK, PARTICLES, Ascent
 
 SCATTER: Final = 1.0  # of the starting points of restarts, on the unconstrained scale
 START_SIGMA: Final = 1.0
@@ -278,6 +286,7 @@ class _Run:
         n, family = target.dimension, approx.family
         draws = len(approx.parameters) // n if family == PARTICLES else draws
         count = len(approx.parameters)
+        rank = count // n - 2 if family == LOW_RANK else 0
         batches = target.density.batches
         rows = np.zeros(max(1, sum(b.length for b in batches)))
         self.approx, self.optimizer = approx, optimizer
@@ -305,7 +314,10 @@ class _Run:
             turns=self._turns,
             before=np.zeros(n),
             memory=self.memory,
-            factor=np.zeros(n * n if family == FULL_RANK else 1),
+            rank=rank,
+            factor=np.zeros(n * n if family == FULL_RANK else max(1, rank * rank)),
+            loads=np.zeros(max(1, draws * rank)),
+            short=np.zeros(max(1, rank)),
             normals=np.zeros(draws * n),
             points=np.zeros(draws * n),
             slopes=np.zeros(draws * n),
@@ -358,8 +370,8 @@ class _Run:
         if len(off):
             raise SamplingError(
                 f"the approximation ran off along `{self.approx.target.coordinate(int(off[0]))}` within {self.taken} "
-                "steps: the density is improper or has no upper bound there, or the steps are too long. Give it a proper "
-                "prior; or give `obj_optimizer` a smaller `learning_rate`, or limit `total_grad_norm_constraint`."
+                "steps: the density is improper or has no upper bound there, or the steps are too long. Give it "
+                "a proper prior; or give `obj_optimizer` a smaller `learning_rate`, or a `total_grad_norm_constraint`."
             )
         return np.array(ascent.bounds[:made])
 
@@ -470,6 +482,39 @@ class FullRankADVI(Inference):
     kind = FullRank
 
 
+class LowRankADVI(Inference):
+    """Automatic differentiation variational inference with a diagonal and a matrix of low rank as covariance.
+
+    rank     of the latter; the cost of a step is the dimension times it
+    others   as of `Inference`
+
+    Source: Ong, Nott, Smith (2018), Gaussian variational approximation with a factor covariance structure.
+    """
+
+    kind = LowRank
+
+    def __init__(
+        self,
+        rank: int = 5,
+        *,
+        model: Model | None = None,
+        random_seed: Any = None,
+        start: Mapping[str, Any] | None = None,
+        start_sigma: Mapping[str, Any] | None = None,
+    ) -> None:
+        if isinstance(rank, bool) or not isinstance(rank, int) or rank < 1:
+            raise ValueError(f"`rank` must be a whole number > 0, got {rank!r}.")
+        self.rank = rank
+        super().__init__(model=model, random_seed=random_seed, start=start, start_sigma=start_sigma)
+
+    def _begin(self, position: Floats) -> Floats:
+        # Loadings of 0 would stay there.
+        rank = min(self.rank, len(position))
+        generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), 6]))
+        loadings = 0.1 * generator.standard_normal(len(position) * rank)
+        return np.concatenate([super()._begin(position), loadings])
+
+
 class SVGD(Inference):
     """Stein variational gradient descent: particles that are drawn uphill and repel each other.
 
@@ -533,6 +578,7 @@ METHODS: Final[dict[str, type[Inference]]] = {
     "fullrank_advi": FullRankADVI,
     "svgd": SVGD,
     "asvgd": ASVGD,
+    "lowrank": LowRankADVI,
 }
 
 
@@ -549,7 +595,7 @@ def fit(
     """Approximate the posterior of a model by a simpler distribution.
 
     n                    steps at most; a fit ends earlier once it has converged
-    method               "advi", "fullrank_advi", "svgd", "asvgd", or one of the classes, or an instance
+    method               "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", or one of the classes, or an instance
     model, random_seed, start, start_sigma   see `Inference`
     inf_kwargs           further settings of the method, as `n_particles` of SVGD
     kwargs               settings of `Inference.fit`, as `callbacks`, `obj_optimizer`, `obj_n_mc`, `restarts`
