@@ -196,6 +196,18 @@ def test_the_highest_of_several_ascents_is_kept() -> None:
     assert several.elbo > one.elbo + 5.0
 
 
+def test_ascents_that_run_off_are_left_out_of_several() -> None:
+    """Far to the left the density rises without end."""
+    with pm.Model() as model:
+        x = pm.Normal("x", 0.0, 1.0, shape=1)
+        pm.Potential("p", pm.math.switch(x < -20.0, x**4, 0.0))
+    sigma = {"x": 0.01}
+    found = pm.fit(model=model, random_seed=1, restarts=6, start={"x": -19.8}, start_sigma=sigma)
+    assert found.mean.eval() == pytest.approx(0.0, abs=0.05)
+    with pytest.raises(SamplingError, match="ran off along"):
+        pm.fit(model=model, start={"x": -25.0}, start_sigma=sigma, restarts=2, random_seed=1)
+
+
 # ---- how far a fit can be relied on
 
 
@@ -251,7 +263,7 @@ def test_sums_over_batches_are_those_over_all_data(size: int) -> None:
     method = pm.ADVI(model=batches(size), random_seed=1)
     whole = model_density(regression())
     points = RNG.normal(size=(5, 3))
-    run = method.run(pm.natural_gradient(), 2)
+    run = method.course(pm.natural_gradient(), 2)
     expected = [whole(point)[0] for point in points]
     found = method.log_densities(run, points)
     assert found is not None

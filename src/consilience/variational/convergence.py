@@ -20,6 +20,7 @@ FEWEST: Final = 1  # blocks of the first window
 STILL: Final = 0.05  # standard deviations, by which the average may move between two windows
 NEAR: Final = 0.1  # standard deviations to the optimum, by the mean gradient of a window
 NOISE: Final = 3.0  # standard errors of that mean which are allowed where they are more
+BOUNDLESS: Final = 1e100  # of the bound: what ascends so far has no end
 BACK: Final = -0.6  # mean cosine between gradients of steps that leap to and fro over the optimum
 AHEAD: Final = 0.5  # the same of steps that still lead one way
 FASTER: Final = 1.2  # times the size of these
@@ -82,7 +83,7 @@ class Arrival:
             self._begin_again()
             self._before = None
             return Pace(self._rate, False)
-        finite = bounds[np.isfinite(bounds)]
+        finite = bounds[np.abs(bounds) < BOUNDLESS]
         if len(finite) < len(bounds) or len(bounds) < 2:
             self._begin_again()
             self._before = None

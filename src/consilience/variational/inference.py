@@ -6,10 +6,9 @@ tells how far it can be relied on, out.
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Final
 
@@ -18,7 +17,6 @@ import numpy as np
 from consilience.approximations.target import Floats, TargetDensity
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ConvergenceWarning, ModelError, SamplingError, ShapeError
-from consilience.inference.density import open_density
 from consilience.inference.streams import chain_key
 from consilience.model.model import Model
 from consilience.native.typed_python import address
@@ -31,23 +29,19 @@ from consilience.variational.approximation import (
     target_of,
 )
 from consilience.variational.ascent import preparing
-from consilience.variational.convergence import BLOCK, Arrival
-from consilience.variational.optimizers import NATURAL, Optimizer, optimizer_of
+from consilience.variational.course import Callbacks, Course
+from consilience.variational.optimizers import Optimizer, optimizer_of
 from consilience.variational.reliability import examined
-from consilience.variational.state import FULL_RANK, LOW_RANK, PARTICLES, Ascent
+from consilience.variational.state import FULL_RANK, PARTICLES
 
 SCATTER: Final = 1.0  # of the starting points of restarts, on the unconstrained scale
 START_SIGMA: Final = 1.0
-ENDLESS: Final = 1e100  # means and standard deviations that are taken for infinite
-MOST_FAILURES: Final = 200  # steps in a row without a draw of finite density
 FEWEST_CHECKED: Final = 500  # draws whose importance ratios are looked at
 MOST_CHECKED: Final = 4000
 CHECKING: Final = 2e9  # floating-point operations that this may take, from the fewest on
 SLOPES: Final = 4  # draws per coordinate at which slopes are looked at, beside 50
 DRAWS: Final = 8  # per step
 FEWEST_PARTICLES: Final = 2
-
-Callbacks = Sequence[Callable[[Approximation, Sequence[float] | None, int], Any]]
 
 
 class Inference:
@@ -148,7 +142,8 @@ class Inference:
         obj_n_mc       draws per step, in pairs of opposite ones; 8 by default
         obj_optimizer  rule of the steps, as `pm.adam(learning_rate=0.01)`; the natural gradient by default
         total_grad_norm_constraint   greatest norm of a gradient
-        restarts       ascents from scattered points on as many threads, of which the highest bound counts
+        restarts       ascents from scattered points on as many threads, of which the highest bound counts; those that
+                       find no finite density are left out, unless all do
         converge       whether to stop when the bound has stopped rising and averages of parameters stay where they
                        are, and to return these averages; else all `n` steps are taken and the last parameters returned
         returns        the approximation, `self.approx`
@@ -171,7 +166,7 @@ class Inference:
         if restarts > 1:
             begins += [self._begin(p) for p in self.target.starts(restarts, SCATTER)[1:]]
         stop = np.zeros(1, np.int64)
-        runs = [self.run(optimizer, draws, most, k, begin, stop) for k, begin in enumerate(begins)]
+        runs = [self.course(optimizer, draws, most, k, begin, stop) for k, begin in enumerate(begins)]
         runs[0].approx = self.approx
         self._ascend(runs, int(n), called, converge, stop)
         best = max(runs, key=lambda run: run.level)
@@ -184,35 +179,37 @@ class Inference:
         self._examine(best, converge and not best.ended)
         return self.approx
 
-    def run(
+    def course(
         self, optimizer: Optimizer, draws: int, most: float = 0.0, number: int = 0, begin: Any = None, stop: Any = None
-    ) -> _Run:
+    ) -> Course:
         """One ascent with random numbers of its own."""
         approx = self.kind(self.target, self.approx.parameters if begin is None else begin)
         stopping = np.zeros(1, np.int64) if stop is None else stop
-        run = _Run(self, approx, optimizer, draws, most, chain_key(self.seed, number), stopping)
+        course = Course(approx, self.stein, optimizer, draws, most, chain_key(self.seed, number), self.taken, stopping)
         if begin is None and self._memory is not None and self._memory[0] == optimizer:
-            run.memory[:] = self._memory[1]
-        return run
+            course.memory[:] = self._memory[1]
+        return course
 
     def refine(self, n: int, progressbar: bool = True, **options: Any) -> Approximation:
         """Further steps, all of them; options are those of `fit`."""
         return self.fit(n, progressbar=progressbar, converge=False, **options)
 
-    def _ascend(self, runs: list[_Run], n: int, called: Callbacks, converge: bool, stop: Any) -> None:
+    def _ascend(self, runs: list[Course], n: int, called: Callbacks, converge: bool, stop: Any) -> None:
         if len(runs) == 1:
             runs[0].ascend(n, called, converge)
             return
         with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1), "consilience-fit") as pool:
             work = [pool.submit(run.ascend, n, (), converge) for run in runs]
             try:
-                for one in work:
-                    one.result()
+                errors = [one.exception() for one in work]
             except BaseException:
                 stop[0] = 1
                 raise
+        for error in errors:
+            if error is not None and not (isinstance(error, SamplingError) and None in errors):
+                raise error
 
-    def _examine(self, run: _Run, told: bool) -> None:
+    def _examine(self, run: Course, told: bool) -> None:
         """How far the approximation is from the posterior, by importance ratios."""
         approx = self.approx
         if told and not run.arrived:
@@ -254,7 +251,7 @@ class Inference:
         with self.target.evaluations(count) as evaluations:
             return evaluations.gradients(points[:count])
 
-    def log_densities(self, run: _Run, points: Floats) -> Floats | None:
+    def log_densities(self, run: Course, points: Floats) -> Floats | None:
         """Log densities of all data; None for batches of several lengths, whose sum is not known."""
         batches = self.target.density.batches
         if not batches:
@@ -267,187 +264,6 @@ class Inference:
         _, evaluate = preparing().result()
         evaluate(address(run.ascent), flat.ctypes.data, logps.ctypes.data, len(points))
         return logps
-
-
-class _Run:
-    """One ascent: its memory, and how far it has come."""
-
-    def __init__(
-        self,
-        owner: Inference,
-        approx: Approximation,
-        optimizer: Optimizer,
-        draws: int,
-        most: float,
-        key: int,
-        stop: Any,
-    ) -> None:
-        target = owner.target
-        n, family = target.dimension, approx.family
-        draws = len(approx.parameters) // n if family == PARTICLES else draws
-        count = len(approx.parameters)
-        rank = count // n - 2 if family == LOW_RANK else 0
-        batches = target.density.batches
-        rows = np.zeros(max(1, sum(b.length for b in batches)))
-        self.approx, self.optimizer = approx, optimizer
-        self.particles, self.stein = family == PARTICLES, owner.stein
-        self.rate = optimizer.learning_rate
-        if optimizer.rule == NATURAL and family == FULL_RANK:
-            self.rate *= draws / (draws + 4.0 * n)  # the noise of the covariance grows with the dimension
-        self.taken, self.arrived, self.ended = 0, False, False
-        self.bounds: Floats = np.zeros(0)
-        self.level = -math.inf
-        self._sums, self._pulls, self._turns = np.zeros(count), np.zeros(2 * n), np.zeros(2)
-        self._scales = np.ones(n)
-        self.memory = np.zeros(optimizer.memory(count))
-        self.ascent = Ascent(
-            density=open_density(target.local, stop, rows),
-            family=family,
-            stein=owner.stein,
-            dimension=n,
-            draws=draws,
-            count=count,
-            parameters=approx.parameters.copy(),
-            gradient=np.zeros(count),
-            sums=self._sums,
-            pulls=self._pulls,
-            turns=self._turns,
-            before=np.zeros(n),
-            memory=self.memory,
-            rank=rank,
-            factor=np.zeros(n * n if family == FULL_RANK else max(1, rank * rank)),
-            loads=np.zeros(max(1, draws * rank)),
-            short=np.zeros(max(1, rank)),
-            normals=np.zeros(draws * n),
-            points=np.zeros(draws * n),
-            slopes=np.zeros(draws * n),
-            turned=np.zeros(draws * n),
-            logps=np.zeros(draws),
-            vector=np.zeros(n),
-            scales=self._scales,
-            bandwidth=1.0,
-            rule=optimizer.rule,
-            rate=self.rate,
-            first=optimizer.first,
-            second=optimizer.second,
-            epsilon=optimizer.epsilon,
-            window=optimizer.window,
-            most=most,
-            key=key,
-            step=owner.taken,
-            bounds=np.zeros(BLOCK),
-            failures=0,
-            batch=rows,
-            batch_lengths=np.array([b.length for b in batches] or [0], np.int64),
-            data_lengths=np.array([b.data for b in batches] or [0], np.int64),
-            batches=len(batches),
-        )
-        self._call, _ = preparing().result()
-
-    @property
-    def parameters(self) -> Floats:
-        """Where the ascent is."""
-        return np.array(self.ascent.parameters)
-
-    def steps(self, count: int) -> Floats:
-        """So many steps; their bounds."""
-        ascent = self.ascent
-        if self.stein:
-            self._measure()
-        before = ascent.step
-        self._call(address(ascent), count)
-        made = ascent.step - before
-        self.taken += made
-        if ascent.failures >= MOST_FAILURES:
-            raise SamplingError(
-                f"no draw of the approximation had a finite log density and gradient in {ascent.failures} steps in a "
-                "row; give a start inside the support with `start=`, a smaller `start_sigma=`, or check the model with "
-                "`model.point_logps()`."
-            )
-        with np.errstate(over="ignore", invalid="ignore"):
-            moments = np.array(type(self.approx)(self.approx.target, self.parameters).moments())
-        off = np.flatnonzero(~(np.abs(moments) < ENDLESS).all(0))
-        if len(off):
-            raise SamplingError(
-                f"the approximation ran off along `{self.approx.target.coordinate(int(off[0]))}` within {self.taken} "
-                "steps: the density is improper or has no upper bound there, or the steps are too long. Give it "
-                "a proper prior; or give `obj_optimizer` a smaller `learning_rate`, or a `total_grad_norm_constraint`."
-            )
-        return np.array(ascent.bounds[:made])
-
-    def _measure(self) -> None:
-        """Scales and bandwidth of Stein's kernel: of the particles now, the latter by the median of their distances."""
-        own = self.parameters.reshape(-1, self.ascent.dimension) if self.particles else None
-        if own is None:
-            self.approx.parameters = self.parameters
-            generator = np.random.Generator(np.random.Philox(key=[self.ascent.key & (2**64 - 1), self.ascent.step]))
-            own, _ = self.approx.points(self.ascent.draws, generator)
-        scales = np.ones(own.shape[1])
-        if self.optimizer.rule == NATURAL:
-            scales = np.maximum(own.std(0), 1e-8)
-        scaled = own / scales
-        squares = (scaled**2).sum(1)
-        distances = np.maximum(squares[:, None] + squares - 2.0 * scaled @ scaled.T, 0.0)
-        apart = distances[np.triu_indices(len(own), 1)]
-        self._scales[:] = scales
-        self.ascent.bandwidth = max(float(np.median(apart)) / np.log(len(own) + 1.0), 1e-12)
-
-    def ascend(self, n: int, called: Callbacks, converge: bool) -> None:
-        """Up to `n` steps, and fewer where the rule or a callback ends them."""
-        natural = self.optimizer.rule == NATURAL
-        rule = Arrival(self._moved, decays=natural)
-        chunk = BLOCK if not called else math.gcd(BLOCK, *(int(getattr(c, "every", 1)) for c in called))
-        bounds: list[Floats] = []
-        block: list[Floats] = []
-        try:
-            while self.taken < n and not self.arrived and not self.ended:
-                if not block:
-                    self._sums[:] = 0.0
-                    self._pulls[:] = self._turns[:] = 0.0
-                block.append(self.steps(min(chunk, n - self.taken)))
-                bounds.append(block[-1])
-                if called:
-                    self._show(called, np.concatenate(bounds))
-                if converge and sum(map(len, block)) >= BLOCK:
-                    whole = np.concatenate(block)
-                    turn = self._turns[0] / self._turns[1] if self._turns[1] > 0 and not self.particles else 0.0
-                    pace = rule.block(whole, self._sums / len(whole), self._pull(len(whole)), float(turn))
-                    self.ascent.rate = self.rate * pace.rate
-                    self.arrived = pace.arrived
-                    block = []
-        except KeyboardInterrupt:
-            warnings.warn(
-                f"the fit was interrupted after {self.taken} steps; this is how far it got.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-            self.ended = True
-        self.bounds = np.concatenate(bounds) if bounds else np.zeros(0)
-        last = self.bounds[-2 * BLOCK :]
-        self.level = float(np.mean(last)) if np.isfinite(last).all() and len(last) else -math.inf
-        average = rule.average if converge and not self.ended else None
-        self.approx.take(self.parameters if average is None else average)
-
-    def _show(self, called: Callbacks, bounds: Floats) -> None:
-        self.approx.take(self.parameters)
-        try:
-            for callback in called:
-                callback(self.approx, -bounds, self.taken)  # type: ignore[arg-type]  # an array is a sequence of numbers
-        except StopIteration:
-            self.ended = True
-
-    def _pull(self, steps: int) -> Floats:
-        """How far the gradient says the optimum is, by coordinate, in standard deviations."""
-        pulls = self._pulls / steps
-        if self.particles:
-            pulls[: self.ascent.dimension] *= self.parameters.reshape(-1, self.ascent.dimension).std(0)
-        return pulls
-
-    def _moved(self, before: Floats, after: Floats) -> float:
-        """Largest distance of means, and of logs of standard deviations, in standard deviations."""
-        kind, target = type(self.approx), self.approx.target
-        (a, s), (b, t) = (kind(target, p).moments() for p in (before, after))
-        return float(max(np.abs((b - a) / np.maximum(t, 1e-300)).max(), np.abs(np.log(t / s)).max()))
 
 
 def _check_scaling(target: TargetDensity) -> None:
