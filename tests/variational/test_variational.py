@@ -263,9 +263,8 @@ def test_sums_over_batches_are_those_over_all_data(size: int) -> None:
     method = pm.ADVI(model=batches(size), random_seed=1)
     whole = model_density(regression())
     points = RNG.normal(size=(5, 3))
-    run = method.course(pm.natural_gradient(), 2)
     expected = [whole(point)[0] for point in points]
-    found = method.log_densities(run, points)
+    found = method.log_densities(points)
     assert found is not None
     np.testing.assert_allclose(found, np.array(expected), rtol=1e-10)
 
@@ -317,6 +316,21 @@ def test_batches_of_data_that_are_exchanged() -> None:
     assert approx.std.eval()[0] == pytest.approx(40**-0.5, rel=0.05)
     model.set_data("data", np.full(4, 3.0))
     with pytest.raises(ModelError, match="a batch of 10 rows of data that have 4"):
+        pm.fit(model=model)
+
+
+def test_batches_of_several_data_have_rows_of_each() -> None:
+    with pm.Model() as model:
+        seen = 2.0 * X[:, 0] + NOISE * np.cos(np.arange(60.0))
+        x, y = pm.Minibatch(pm.Data("x", X[:, 0]), pm.Data("y", seen), batch_size=30)
+        b = pm.Normal("b", 0.0, 2.0)
+        pm.Normal("out", x * b, NOISE, observed=y, total_size=60)
+    approx = pm.fit(10_000, model=model, random_seed=1)
+    precision = 0.25 + X[:, 0] @ X[:, 0] / NOISE**2
+    expected = X[:, 0] @ seen / NOISE**2 / precision
+    assert approx.mean.eval()[0] == pytest.approx(expected, abs=0.5 * precision**-0.5)
+    model.set_data("x", X[:30, 0])
+    with pytest.raises(pm.ShapeError, match="`Minibatch` needs as many rows of each; got 30 and 60"):
         pm.fit(model=model)
 
 

@@ -12,7 +12,8 @@ from consilience.backends import reference
 from consilience.backends.shapes import Lengths
 from consilience.distributions.random_variable import random_variables
 from consilience.errors import ModelError, ShapeError
-from consilience.ir import Node, substitute
+from consilience.ir import Node, substitute, topological
+from consilience.ir import dimension as dims
 from consilience.ir.side_tables import name_of, set_name
 from consilience.lower.specialise import specialise
 from consilience.ops import cast
@@ -49,8 +50,9 @@ def Minibatch(variable: Any, *variables: Any, batch_size: int) -> Any:
             raise ShapeError("`Minibatch` takes rows of data; got a scalar.")
     length = tensors[0].static_shape[0]
     for tensor in tensors[1:]:
-        if tensor.static_shape[0] != length:
-            raise ShapeError(f"`Minibatch` needs as many rows of each; got {length} and {tensor.static_shape[0]}.")
+        other = tensor.static_shape[0]
+        if isinstance(other, int) and isinstance(length, int) and other != length:
+            raise ShapeError(f"`Minibatch` needs as many rows of each; got {length} and {other}.")
     if isinstance(length, int):
         check_length(batch_size, length)
     rows = DiscreteUniform.dist(0, length_of(length) - 1, shape=batch_size)
@@ -94,14 +96,22 @@ class Batch(Record):
 
 
 def batches_of(outputs: Iterable[Node], lengths: Lengths) -> list[Batch]:
-    """All batches that expressions depend on; ModelError where one is longer than the data at these lengths."""
-    found = [node for node in random_variables(list(outputs)) if is_rows(node)]
+    """All batches that expressions depend on, at these lengths.
+
+    raises   ModelError where one is longer than the data; ShapeError where its data have several lengths
+    """
+    outputs = list(outputs)
+    found = [node for node in random_variables(outputs) if is_rows(node)]
     result = []
     for node in found:
         (last,), _ = specialise(simplify([node.inputs[2]]), lengths)
         (value,) = reference.evaluate([last], {})
         batch = Batch(node, int(node.static_shape[0]), int(value) + 1)
         check_length(batch.length, batch.data)
+        for taking in (n for n in topological(outputs) if node in n.inputs[1:]):
+            rows = dims.substitute(taking.inputs[0].static_shape[0], lengths)
+            if rows != batch.data:
+                raise ShapeError(f"`Minibatch` needs as many rows of each; got {batch.data} and {rows}.")
         result.append(batch)
     return result
 

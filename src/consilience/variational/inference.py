@@ -30,13 +30,13 @@ from consilience.variational.approximation import (
 )
 from consilience.variational.ascent import preparing
 from consilience.variational.course import Callbacks, Course
-from consilience.variational.optimizers import Optimizer, optimizer_of
+from consilience.variational.optimizers import Optimizer, natural_gradient, optimizer_of
 from consilience.variational.reliability import examined
 from consilience.variational.state import FULL_RANK, PARTICLES
 
 SCATTER: Final = 1.0  # of the starting points of restarts, on the unconstrained scale
 START_SIGMA: Final = 1.0
-FEWEST_CHECKED: Final = 500  # draws whose importance ratios are looked at
+FEWEST_CHECKED: Final = 300  # draws whose importance ratios are looked at
 MOST_CHECKED: Final = 4000
 CHECKING: Final = 2e9  # floating-point operations that this may take, from the fewest on
 SLOPES: Final = 4  # draws per coordinate at which slopes are looked at, beside 50
@@ -132,6 +132,7 @@ class Inference:
         total_grad_norm_constraint: float | None = None,
         restarts: int = 1,
         converge: bool = True,
+        check: bool = True,
     ) -> Approximation:
         """Ascend the evidence lower bound, from where the last call ended.
 
@@ -146,6 +147,8 @@ class Inference:
                        find no finite density are left out, unless all do
         converge       whether to stop when the bound has stopped rising and averages of parameters stay where they
                        are, and to return these averages; else all `n` steps are taken and the last parameters returned
+        check          whether to look how far the approximation is from the posterior: 300 to 4,000 evaluations of the
+                       density of all data
         returns        the approximation, `self.approx`
         raises         SamplingError where no draw has a finite log density
         warns          ConvergenceWarning where the rule did not find it to have arrived within `n` steps;
@@ -176,7 +179,15 @@ class Inference:
             self.approx.take(best.approx.parameters)
         self.approx.hist = np.concatenate([self.approx.hist, -best.bounds])
         self.approx.elbo, self.approx.converged = best.level, best.arrived
-        self._examine(best, converge and not best.ended)
+        if converge and not (best.arrived or best.ended):
+            warnings.warn(
+                f"the fit had not converged after {best.taken} steps: its bound was rising, or its parameters moved by "
+                "more than the noise. Take more steps (`n`), another `obj_optimizer`, or go on with `.refine`.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if check and self.approx.family != PARTICLES:
+            self._examine()
         return self.approx
 
     def course(
@@ -209,21 +220,12 @@ class Inference:
             if error is not None and not (isinstance(error, SamplingError) and None in errors):
                 raise error
 
-    def _examine(self, run: Course, told: bool) -> None:
-        """How far the approximation is from the posterior, by importance ratios."""
+    def _examine(self) -> None:
+        """How far the approximation is from the posterior, by importance ratios and slopes."""
         approx = self.approx
-        if told and not run.arrived:
-            warnings.warn(
-                f"the fit had not converged after {run.taken} steps: its bound was rising, or its parameters moved by "
-                "more than the noise. Take more steps (`n`), another `obj_optimizer`, or go on with `.refine`.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        if approx.family == PARTICLES:
-            return
         generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), 4]))
         points, logq = approx.points(self._checked(), generator)
-        logp = self.log_densities(run, points)
+        logp = self.log_densities(points)
         if logp is None:
             return
         found = examined(approx, points, logp, logq, self._slopes(points))
@@ -251,7 +253,7 @@ class Inference:
         with self.target.evaluations(count) as evaluations:
             return evaluations.gradients(points[:count])
 
-    def log_densities(self, run: Course, points: Floats) -> Floats | None:
+    def log_densities(self, points: Floats) -> Floats | None:
         """Log densities of all data; None for batches of several lengths, whose sum is not known."""
         batches = self.target.density.batches
         if not batches:
@@ -260,9 +262,18 @@ class Inference:
         if len({(b.length, b.data) for b in batches}) > 1:
             return None
         logps = np.empty(len(points))
-        flat = np.ascontiguousarray(points).ravel()
+        flat = np.ascontiguousarray(points)
         _, evaluate = preparing().result()
-        evaluate(address(run.ascent), flat.ctypes.data, logps.ctypes.data, len(points))
+        threads = max(1, min(len(points), os.cpu_count() or 1))
+        courses = [self.course(natural_gradient(), 1) for _ in range(threads)]
+        edges = np.linspace(0, len(points), threads + 1).astype(int)
+        with ThreadPoolExecutor(threads, "consilience-fit") as pool:
+            work = [
+                pool.submit(evaluate, address(c.ascent), flat[a:].ctypes.data, logps[a:].ctypes.data, int(b - a))
+                for c, a, b in zip(courses, edges, edges[1:], strict=False)
+            ]
+            for one in work:
+                one.result()
         return logps
 
 
