@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray
+from scipy import special, stats
 
 import consilience as pm
 from consilience.errors import ConsilienceWarning, ConvergenceWarning, InitialPointError, ModelError, SamplingError
@@ -67,8 +68,6 @@ def test_low_rank_is_exact_where_the_covariance_is_a_diagonal_and_a_matrix_of_it
     np.testing.assert_allclose(approx.mean.eval(), np.arange(12.0), atol=0.05 * std.min())
     np.testing.assert_allclose(approx.cov.eval() / np.outer(std, std), covariance / np.outer(std, std), atol=0.1)
     points, logq = approx.points(5, np.random.default_rng(1))
-    from scipy import stats
-
     np.testing.assert_allclose(logq, stats.multivariate_normal(approx.moments()[0], approx.covariance()).logpdf(points))
     assert approx.elbo == pytest.approx(0.0, abs=0.1), "the density is normalised"
 
@@ -232,6 +231,22 @@ def test_moments_off_by_more_than_a_third_of_a_deviation_are_told(wrong: tuple[s
     method = pm.ADVI(model=model, start={"x": start}, start_sigma={"x": sigma}, random_seed=1)
     with pytest.warns(ConsilienceWarning, match="may be far from the posterior"):
         method.fit(1, converge=False, obj_optimizer=pm.sgd(learning_rate=1e-12))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("shape", [0.2, 0.35, 0.5, 0.75, 1.0])
+@pytest.mark.parametrize("method", ["advi", "fullrank_advi"])
+def test_every_fit_wrong_by_a_third_of_a_deviation_is_told(shape: float, seed: int, method: str) -> None:
+    """The logarithm of a gamma variable has known moments, and a tail to the left that a normal lacks."""
+    mean, std = special.digamma(shape), np.sqrt(special.polygamma(1, shape))
+    with pm.Model() as model:
+        pm.Gamma("g", shape, 1.0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        approx = pm.fit(method=method, model=model, random_seed=seed)
+    own_mean, own_std = approx.moments()
+    off = max(abs(own_mean[0] - mean) / std, abs(own_std[0] / std - 1.0))
+    assert told or off <= 0.3
 
 
 def test_a_fit_that_is_right_is_not_warned_of() -> None:

@@ -14,7 +14,8 @@ from consilience.approximations.target import Floats
 from consilience.record import Record
 from consilience.variational.approximation import Approximation
 
-DEVIATION: Final = 0.3  # of means and of standard deviations, in standard deviations
+DEVIATION: Final = 0.3  # of means, in standard deviations
+SPREAD: Final = 0.2  # of standard deviations; less, for importance ratios find but a part of what tails lack
 UNVARIED: Final = 1e-6  # range of log ratios below which they are equal
 
 
@@ -44,13 +45,13 @@ class Moments(Record, eq=False):
     spread: Floats
 
     def warning(self, approx: Approximation) -> str:
-        """What is off by more than `DEVIATION`, or nothing."""
+        """What is off by more than `DEVIATION` or `SPREAD`, or nothing."""
         far, wide = int(np.argmax(np.abs(self.shift))), int(np.argmax(np.abs(self.spread - 1.0)))
         coordinate = approx.target.coordinate
         if abs(self.shift[far]) > DEVIATION:
             off = f"the mean of `{coordinate(far)}` {abs(self.shift[far]):.2f} standard deviations from its own"
             return f"{self.method} put {off}"
-        if abs(self.spread[wide] - 1.0) > DEVIATION:
+        if abs(self.spread[wide] - 1.0) > SPREAD:
             off = f"the standard deviation of `{coordinate(wide)}` at {self.spread[wide]:.2f} times its own"
             return f"{self.method} put {off}"
         return ""
