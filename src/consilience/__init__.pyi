@@ -280,8 +280,8 @@ from consilience.variational import Empirical as Empirical
 from consilience.variational import FullRank as FullRank
 from consilience.variational import FullRankADVI as FullRankADVI
 from consilience.variational import Inference as Inference
-from consilience.variational import LowRank as LowRank
 from consilience.variational import LowRankADVI as LowRankADVI
+from consilience.variational import LowRankNormal as LowRankNormal
 from consilience.variational import MeanField as MeanField
 from consilience.variational import SVGD as SVGD
 from consilience.variational import adadelta as adadelta

@@ -43,7 +43,7 @@ _GROUPS: Final = {
         basic blas blas_c blas_headers blockwise elemwise elemwise_cgen exceptions extra_ops functional math
         pytensor rewriting sharedvar subtensor symbolic type type_other utils variable assumptions conditional
         link misc npy_2_compat values_eq_approx_always_true blocking data func_utils initial_point logging
-        model_graph progress_bar pytensorf sampling smc stats step_methods tuning util variational vartypes
+        model_graph progress_bar pytensorf sampling smc stats step_methods tuning util vartypes
         BaseModel FrozenModel compile_forward_sampling_function compile_fn init_nuts SymbolicRandomVariable
         Sequence TYPE_CHECKING Union singledispatch Any Optional Callable NoReturn
     """,

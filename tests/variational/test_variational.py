@@ -62,7 +62,7 @@ def test_low_rank_is_exact_where_the_covariance_is_a_diagonal_and_a_matrix_of_it
     with pm.Model() as model:
         pm.MvNormal("x", np.arange(12.0), covariance)
     approx = pm.fit(20_000, "lowrank", model, random_seed=1, inf_kwargs={"rank": 2}, start={"x": np.zeros(12)})
-    assert isinstance(approx, pm.LowRank)
+    assert isinstance(approx, pm.LowRankNormal)
     assert approx.converged
     std = np.sqrt(np.diag(covariance))
     np.testing.assert_allclose(approx.mean.eval(), np.arange(12.0), atol=0.05 * std.min())

@@ -3,7 +3,7 @@
 A model in; approximations out, which are sampled from like chains.
 """
 
-from consilience.variational.approximation import Approximation, Empirical, FullRank, LowRank, MeanField
+from consilience.variational.approximation import Approximation, Empirical, FullRank, LowRankNormal, MeanField
 from consilience.variational.inference import (
     ADVI,
     ASVGD,
@@ -36,8 +36,8 @@ __all__ = [
     "FullRank",
     "FullRankADVI",
     "Inference",
-    "LowRank",
     "LowRankADVI",
+    "LowRankNormal",
     "MeanField",
     "adadelta",
     "adagrad",

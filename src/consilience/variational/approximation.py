@@ -266,7 +266,7 @@ class FullRank(Approximation):
         return self.mean + reduce("sum", turned, (-1,))
 
 
-class LowRank(Approximation):
+class LowRankNormal(Approximation):
     """A normal with covariance S (1 + U U') S; parameters are its means, logs of the scales S and the loadings U."""
 
     family = LOW_RANK

@@ -24,7 +24,7 @@ from consilience.variational.approximation import (
     Approximation,
     Empirical,
     FullRank,
-    LowRank,
+    LowRankNormal,
     MeanField,
     target_of,
 )
@@ -318,7 +318,7 @@ class LowRankADVI(Inference):
     Source: Ong, Nott, Smith (2018), Gaussian variational approximation with a factor covariance structure.
     """
 
-    kind = LowRank
+    kind = LowRankNormal
 
     def __init__(
         self,
