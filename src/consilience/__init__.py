@@ -84,6 +84,7 @@ _MODULES: Final = {
     "scan": "consilience.scan",
     "sparse": "consilience.sparse",
     "tensor": "consilience.tensor",
+    "variational": "consilience.variational",
     "xtensor": "consilience.xtensor",
 }
 _HOME: Final = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -14,6 +14,7 @@ from consilience import raise_op as raise_op
 from consilience import scan as scan
 from consilience import sparse as sparse
 from consilience import tensor as tensor
+from consilience import variational as variational
 from consilience import xtensor as xtensor
 from consilience.approximations import find_MAP as find_MAP
 from consilience.approximations import find_hessian as find_hessian
