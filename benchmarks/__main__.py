@@ -28,6 +28,7 @@ NAMES = [
     "monitor",
     "decisions",
     "predictive",
+    "variational",
     "sparse",
     "step_methods",
     "modes",

@@ -37,7 +37,7 @@ COMPILER = [
     {"ir"},
 ]
 SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
-ENTRY_POINTS = [{"", "__main__"}, {"doctor", "plots"}, {"approximations"}, {"sample"}]
+ENTRY_POINTS = [{"", "__main__"}, {"callbacks", "doctor", "plots"}, {"variational"}, {"approximations"}, {"sample"}]
 GROUND = [{"native"}, {"absent", "errors", "record", "collection"}]
 
 WORDS_OF_UNFINISHED_WORK = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|WIP)\b")

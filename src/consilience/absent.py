@@ -38,7 +38,7 @@ _GROUPS: Final = {
         basic blas blas_c blas_headers blockwise elemwise elemwise_cgen exceptions functional math
         pytensor rewriting sharedvar subtensor symbolic type type_other utils variable assumptions conditional
         link misc npy_2_compat values_eq_approx_always_true blocking data func_utils initial_point logging
-        model_graph progress_bar pytensorf sampling smc stats step_methods tuning util variational vartypes
+        model_graph progress_bar pytensorf sampling smc stats step_methods tuning util vartypes
         BaseModel FrozenModel compile_forward_sampling_function compile_fn init_nuts SymbolicRandomVariable
         Sequence TYPE_CHECKING Union singledispatch Any Optional Callable NoReturn
     """,
@@ -52,10 +52,9 @@ _GROUPS: Final = {
     "Gaussian processes come later; `pm.MvNormal` with a covariance written in `pm.math` is there": "gp",
     "simulators come later": "Simulator sample_smc",
     "PyMC's helper of its own samplers; step methods are written with `pm.Kernel`": "logbern",
-    "variational inference comes later; `pm.sample` is there": """
-        ADVI ASVGD Empirical FullRank FullRankADVI Group MeanField SVGD adadelta adagrad adagrad_window adam
-        adamax apply_momentum apply_nesterov_momentum fit momentum nesterov_momentum norm_constraint rmsprop
-        sample_approx sgd total_norm_constraint
+    "an approximation has all variables of a model; of some alone, `pm.fit_laplace` has `vars=`": "Group",
+    "an optimizer of `pm.fit` has its momentum, and `pm.fit` has `total_grad_norm_constraint`": """
+        apply_momentum apply_nesterov_momentum norm_constraint total_norm_constraint
     """,
     "example data of PyMC's package are not shipped": "get_data",
     "`pm.Data` is both: its values can be exchanged, and nothing is compiled anew while shapes stay": """
