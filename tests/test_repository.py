@@ -24,7 +24,7 @@ PROSE = sorted(
 # Rows of the ladder from top to bottom; neither members of one row nor of the two trunks know each other.
 COMPILER = [
     {"gp"},
-    {"dims", "gradient", "graph", "ifelse", "math", "raise_op", "scan"},
+    {"dims", "gradient", "graph", "ifelse", "math", "ode", "raise_op", "scan"},
     {"sparse", "xtensor"},
     {"tensor"},
     {"model"},
@@ -38,7 +38,7 @@ COMPILER = [
     {"ir"},
 ]
 SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
-ENTRY_POINTS = [{"", "__main__"}, {"doctor", "plots"}, {"approximations"}, {"sample"}]
+ENTRY_POINTS = [{"", "__main__"}, {"callbacks", "doctor", "plots"}, {"variational"}, {"approximations"}, {"sample"}]
 GROUND = [{"native"}, {"absent", "errors", "record", "collection"}]
 
 WORDS_OF_UNFINISHED_WORK = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|WIP)\b")

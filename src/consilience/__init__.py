@@ -62,9 +62,15 @@ _NAMES: Final = {
     "consilience.tensor": """
         OpFromGraph as_op config floatX function grad hessian jacobian shared value_and_grad wrap_py
     """,
+    "consilience.variational": """
+        ADVI ASVGD Approximation Empirical FullRank FullRankADVI Inference LowRankNormal LowRankADVI MeanField SVGD
+        adadelta adagrad adagrad_window adam adamax fit momentum natural_gradient nesterov_momentum
+        rmsprop sample_approx sgd
+    """,
     "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX",
 }
 _MODULES: Final = {
+    "callbacks": "consilience.callbacks",
     "dims": "consilience.dims",
     "distributions": "consilience.distributions",
     "errors": "consilience.errors",
@@ -74,11 +80,13 @@ _MODULES: Final = {
     "ifelse": "consilience.ifelse",
     "logprob": "consilience.logprob",
     "math": "consilience.math",
+    "ode": "consilience.ode",
     "printing": "consilience.printing",
     "raise_op": "consilience.raise_op",
     "scan": "consilience.scan",
     "sparse": "consilience.sparse",
     "tensor": "consilience.tensor",
+    "variational": "consilience.variational",
     "xtensor": "consilience.xtensor",
 }
 _HOME: Final = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -1,5 +1,6 @@
 """Written by `python tools/names.py` from the table of __init__.py; not to be edited."""
 
+from consilience import callbacks as callbacks
 from consilience import dims as dims
 from consilience import distributions as distributions
 from consilience import errors as errors
@@ -9,11 +10,13 @@ from consilience import graph as graph
 from consilience import ifelse as ifelse
 from consilience import logprob as logprob
 from consilience import math as math
+from consilience import ode as ode
 from consilience import printing as printing
 from consilience import raise_op as raise_op
 from consilience import scan as scan
 from consilience import sparse as sparse
 from consilience import tensor as tensor
+from consilience import variational as variational
 from consilience import xtensor as xtensor
 from consilience.approximations import find_MAP as find_MAP
 from consilience.approximations import find_hessian as find_hessian
@@ -273,6 +276,29 @@ from consilience.tensor import jacobian as jacobian
 from consilience.tensor import shared as shared
 from consilience.tensor import value_and_grad as value_and_grad
 from consilience.tensor import wrap_py as wrap_py
+from consilience.variational import ADVI as ADVI
+from consilience.variational import ASVGD as ASVGD
+from consilience.variational import Approximation as Approximation
+from consilience.variational import Empirical as Empirical
+from consilience.variational import FullRank as FullRank
+from consilience.variational import FullRankADVI as FullRankADVI
+from consilience.variational import Inference as Inference
+from consilience.variational import LowRankADVI as LowRankADVI
+from consilience.variational import LowRankNormal as LowRankNormal
+from consilience.variational import MeanField as MeanField
+from consilience.variational import SVGD as SVGD
+from consilience.variational import adadelta as adadelta
+from consilience.variational import adagrad as adagrad
+from consilience.variational import adagrad_window as adagrad_window
+from consilience.variational import adam as adam
+from consilience.variational import adamax as adamax
+from consilience.variational import fit as fit
+from consilience.variational import momentum as momentum
+from consilience.variational import natural_gradient as natural_gradient
+from consilience.variational import nesterov_momentum as nesterov_momentum
+from consilience.variational import rmsprop as rmsprop
+from consilience.variational import sample_approx as sample_approx
+from consilience.variational import sgd as sgd
 from consilience.tensor.flattened import cont_inputs as cont_inputs
 from consilience.tensor.flattened import hessian_diag as hessian_diag
 from consilience.tensor.flattened import inputvars as inputvars

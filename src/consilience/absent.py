@@ -11,15 +11,10 @@ from typing import Final
 _GROUPS: Final = {
     # Tensors.
     "loops are in `pm.scan`, which is function and module, and in `pt`": "map",
-    "`pt.sort`, `pt.argsort`, `pt.median` and `pt.searchsorted` are there, other orders come later": """
-        argpartition partition topk percentile quantile digitize histogram
-    """,
-    "`pt.interp` is there, other interpolation comes later": "interpolate1d interpolate",
-    "Fourier transforms come later": "fft rfft irfft",
-    "convolutions come later; `pt.matmul` and slices are there": "convolve convolve1d convolve2d signal nnet",
+    "interpolation is in `pt.interpolate`": "interpolate1d",
+    "Fourier transforms are in `pt.fft`": "rfft irfft",
+    "convolutions are in `pt.signal`": "convolve convolve1d convolve2d",
     "the configuration is `pt.config`, with `floatX` and `change_flags`": "configdefaults configparser",
-    "parts of unlike shapes are joined with `pt.concatenate([x.ravel(), …])` and cut with `pt.split`": "pack unpack",
-    "`pt.take_along_axis` does this": "permute_row_elements",
     "`pt.dot` and `pt.matmul` do this": "dense_dot",
     "random numbers are in `pt.random`, with explicit keys": "RandomStream random_stream",
     "there is one kind of node: constants, inputs and results are `TensorVariable`": """
@@ -40,26 +35,25 @@ _GROUPS: Final = {
         Op wrap_jax as_symbolic
     """,
     "an inner part of PyTensor or PyMC; the public functions are in `consilience`, `pt`, `pt.linalg` and `pm.math`": """
-        basic blas blas_c blas_headers blockwise elemwise elemwise_cgen exceptions extra_ops functional math
+        basic blas blas_c blas_headers blockwise elemwise elemwise_cgen exceptions functional math
         pytensor rewriting sharedvar subtensor symbolic type type_other utils variable assumptions conditional
         link misc npy_2_compat values_eq_approx_always_true blocking data func_utils initial_point logging
-        model_graph progress_bar pytensorf sampling smc stats step_methods tuning util variational vartypes
+        model_graph progress_bar pytensorf sampling smc stats step_methods tuning util vartypes
         BaseModel FrozenModel compile_forward_sampling_function compile_fn init_nuts SymbolicRandomVariable
         Sequence TYPE_CHECKING Union singledispatch Any Optional Callable NoReturn
     """,
     "this is in `pm.gradient`": "Lop Rop pullback pushforward",
     "`function(mode=…)` takes the names of modes": "get_mode",
     "this is in `pm.printing`": "pp pprint",
-    "this is a function of `pt` or `pt.linalg`, no method": "choose compress nonzero_values norm",
+    "this is a function of `pt.linalg`, no method": "norm",
     # Models.
     "`pm.Wishart` and `pm.LKJCholeskyCov` are there": "WishartBartlett",
     "`pm.distributions` has the base classes": "Continuous Discrete Distribution",
-    "simulators and differential equations come later": "Simulator sample_smc ode",
+    "simulators come later": "Simulator sample_smc",
     "PyMC's helper of its own samplers; step methods are written with `pm.Kernel`": "logbern",
-    "variational inference comes later; `pm.sample` is there": """
-        ADVI ASVGD Empirical FullRank FullRankADVI Group MeanField SVGD adadelta adagrad adagrad_window adam
-        adamax apply_momentum apply_nesterov_momentum fit momentum nesterov_momentum norm_constraint rmsprop
-        sample_approx sgd total_norm_constraint
+    "an approximation has all variables of a model; of some alone, `pm.fit_laplace` has `vars=`": "Group",
+    "an optimizer of `pm.fit` has its momentum, and `pm.fit` has `total_grad_norm_constraint`": """
+        apply_momentum apply_nesterov_momentum norm_constraint total_norm_constraint
     """,
     "example data of PyMC's package are not shipped": "get_data",
     "`pm.Data` is both: its values can be exchanged, and nothing is compiled anew while shapes stay": """

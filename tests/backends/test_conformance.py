@@ -43,9 +43,11 @@ from consilience.ops import (
     Reduce,
     Require,
     Reshape,
+    SearchSorted,
     Softmax,
     Solve,
     SolveTriangular,
+    Sort,
     Squeeze,
     StopGradient,
     Transpose,
@@ -54,6 +56,8 @@ from consilience.ops import (
 )
 from consilience.ops.call import FunctionCall
 from consilience.ops.collective import Collective
+from consilience.ops.correlation import Correlate
+from consilience.ops.fourier import FourierTransform, InverseRealFourier, RealFourier
 from consilience.ops.index import At, Gather, NewAxis, SliceIndex, mask_positions
 from consilience.ops.matrix_equations import (
     SolveBanded,
@@ -67,7 +71,7 @@ from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.python_call import PythonCall
 from consilience.ops.random import Key, draw, fold_in
 from consilience.ops.scan import Scan, fresh, scan
-from consilience.ops.shape import length_of
+from consilience.ops.shape import length_of, stack
 from consilience.ops.sparse.factorisation import SparseCholesky, SparseCholeskyPullback, SparseTriangularSolve
 from consilience.ops.sparse.products import SampledProduct, SparseProduct, TransposedSparseProduct
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
@@ -197,6 +201,31 @@ for shape, axis in (((5,), 0), ((1,), 0), ((0,), 0), ((4, 7), 0), ((2, 3, 4), 1)
             ArgSort, f"{shape}{axis}{make is None}", one(ArgSort(axis)), shape, make=make, dtypes=ALL,
             expected=lambda x, a=axis: np.argsort(x, axis=a, kind="stable"),
         )  # fmt: skip
+        case(
+            Sort, f"{shape}{axis}{make is None}", one(Sort(axis)), shape, make=make, dtypes=ALL,
+            expected=lambda x, a=axis: np.sort(x, axis=a, kind="stable"),
+        )  # fmt: skip
+for side in ("left", "right"):
+    for shape, values in (((5,), (3,)), ((0,), (2,)), ((1,), ()), ((40,), (3, 11)), ((7,), (0,)), ((33,), (1, 1))):
+        for make in (None, with_ties):
+            case(
+                SearchSorted, f"{side}{shape}{values}{make is None}",
+                lambda x, v, s=side: Node(SearchSorted(s), Node(Sort(0), x), v), shape, values, make=make, dtypes=ALL,
+                expected=lambda x, v, s=side: np.searchsorted(np.sort(x), v, s),
+            )  # fmt: skip
+    case(
+        SearchSorted, f"{side} of a batch",
+        lambda x, v, s=side: Node(SearchSorted(s, 2), Node(Sort(2), x), v), (2, 3, 9), (2, 3, 4, 5), dtypes=ALL,
+    )  # fmt: skip
+for places in ([0], [-1, 0], [3, 4], [4, 3, 3, 2]):
+    case(
+        Sort, f"few places {places}", lambda x, p=places: Node(Sort(1), x)[:, np.array(p)], (4, 5), make=with_ties,
+        expected=lambda x, p=places: np.sort(x)[:, p], dtypes=ALL,
+    )  # fmt: skip
+    case(
+        Sort, f"few places of many {places}", lambda x, p=places: Node(Sort(0), x)[np.array(p)], (700,),
+        expected=lambda x, p=places: np.sort(x)[p], dtypes=ALL,
+    )  # fmt: skip
 for shape, axis in (
     ((5,), 0),
     ((1,), 0),
@@ -460,6 +489,32 @@ for shape in MATRICES:
         )  # fmt: skip
 
 
+def of_pairs(op: Op) -> Callable[[Node], Node]:
+    """An op of complex numbers, whose last axis has length 2 however they are given."""
+    return lambda x: Node(op, stack([x[..., 0], x[..., 1]], -1))
+
+
+for shape in ((8,), (3, 6), (7,), (1,), (34,), (2, 17), (0, 4), (0,)):
+    n = shape[-1]
+    case(RealFourier, f"{shape}", one(RealFourier()), shape, dtypes=("float64",), **LINEAR)
+    case(
+        InverseRealFourier, f"{shape}", of_pairs(InverseRealFourier(n)), (*shape[:-1], n // 2 + 1, 2),
+        dtypes=("float64",), **LINEAR,
+    )  # fmt: skip
+    for inverse in (False, True):
+        case(
+            FourierTransform, f"{inverse}{shape}", of_pairs(FourierTransform(inverse)), (*shape, 2),
+            dtypes=("float64",), **LINEAR,
+        )  # fmt: skip
+for large, small in (
+    ((1, 9), (1, 4)),
+    ((5, 9), (5, 9)),
+    ((2, 6, 7), (2, 2, 3)),
+    ((1, 3000), (1, 900)),
+):
+    case(Correlate, f"{large}{small}", one(Correlate()), large, small, dtypes=("float64",), **LINEAR)
+
+
 def by_factors(bands: Node, b: Node, transposed: bool) -> list[Node]:
     """A tridiagonal system by way of the factors, and these."""
     factors = Node(TridiagonalLU(), bands)
@@ -643,6 +698,10 @@ def scale_of(row: Case, arrays: Sequence[Array]) -> float:
         SolveTriangular,
         Inverse,
         InverseQuadratic,
+        FourierTransform,
+        RealFourier,
+        InverseRealFourier,
+        Correlate,
     ):
         return float(max([1.0, *(np.abs(a.astype("float64")).max() for a in arrays if a.size)])) ** 2
     return 0.0

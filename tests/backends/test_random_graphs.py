@@ -22,6 +22,7 @@ from consilience.ops import Cumulative, Iota, apply, as_tensor, cast, cond
 from consilience.ops.elementwise import broadcast_shape
 from consilience.ops.index import index_inc, index_set
 from consilience.ops.linalg import matmul
+from consilience.ops.order import argsort, searchsorted, sort
 from consilience.ops.reduce import arg_reduce, reduce
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, full, reshape, squeeze, stack, transpose
 from consilience.ops.sparse.coordinates import hstack
@@ -208,6 +209,26 @@ class Growing:
             return index_set(part, self.number(-3, 3))
         return part
 
+    def sorted(self) -> Node | None:
+        """Elements or positions in order, few or all of them, and places in what is ordered."""
+        x = self.pick()
+        assert x is not None
+        if not x.ndim:
+            return None
+        axis, kind = self.axis(x), self.number(0, 4)
+        n = x.static_shape[axis]
+        assert isinstance(n, int)
+        if kind == 0:
+            return argsort(x, axis, descending=bool(self.number(0, 1)))
+        ordered = sort(x, axis, descending=kind == 1)
+        if kind == 2 and n:
+            chosen = [self.number(-n, n - 1) for _ in range(self.number(1, 4))]
+            return ordered[(slice(None),) * axis + (chosen if self.number(0, 1) else chosen[0],)]
+        if kind == 3:
+            v = self.pick()
+            return searchsorted(sort(reshape(x, (-1,))), v, self.one_of("left", "right")) if v is not None else None
+        return ordered
+
     def product(self) -> Node | None:
         """Matrix products."""
         x = self.pick("float64", "float32", "int64")
@@ -291,7 +312,7 @@ class Growing:
         kinds = [
             self.elementwise, self.elementwise, self.unary, self.convert, self.reduction, self.order, self.view,
             self.view, self.join, self.gather, self.product, self.sparse, self.branch,
-            self.structured,
+            self.structured, self.sorted,
         ]  # fmt: skip
         for _ in range(steps):
             new = kinds[self.number(0, len(kinds) - 1)]()

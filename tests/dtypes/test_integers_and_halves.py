@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import consilience.tensor as pt
 from consilience.errors import DtypeError, OutOfBoundsError, RangeError
 from consilience.ir import Node
-from consilience.ops.reduce import argsort
+from consilience.ops.order import argsort
 from tests.dtypes.numbers import (
     DTYPES,
     FLOATS,

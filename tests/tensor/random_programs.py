@@ -83,7 +83,7 @@ def run(line: Line, known: dict[str, Any], rng: np.random.Generator | None = Non
     """NumPy's results of one line."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        given = [shaken(np.asarray(fitted(known[s.name], s)), rng) for s in line.sources]
+        given = [shaken(np.asarray(fitted(shaken(known[s.name], rng), s)), rng) for s in line.sources]
         return line.row.results(*given)
 
 

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.interpolate
 import scipy.linalg
+import scipy.signal
 import scipy.special as sp
 
 import consilience as pm
@@ -137,6 +139,11 @@ def half_away(x: Array) -> Array:
     return np.asarray(np.copysign(np.floor(np.abs(x) + 0.5), x), x.dtype)
 
 
+def pairs(numbers: Array) -> Array:
+    """Real and imaginary parts on a last axis."""
+    return np.stack([numbers.real, numbers.imag], -1)
+
+
 _SHARED = {
     "np": np,
     "regular": regular,
@@ -156,6 +163,9 @@ NUMPYS = _SHARED | {
     "sp": sp,
     "replaced": replaced,
     "half_away": half_away,
+    "pairs": pairs,
+    "si": scipy.interpolate,
+    "ss": scipy.signal,
 }
 
 
@@ -244,7 +254,7 @@ ELSEWHERE = {
     name: reason
     for reason, names in {
         "a class or a type": "Context Function TensorLike TensorType TensorVariable Variable",
-        "a module": "linalg nlinalg optimize random slinalg special",
+        "a module": "extra_ops fft interpolate linalg nlinalg optimize random signal slinalg special",
         "a number": "e euler_gamma inf nan newaxis pi",
         "the setting of floats: tests/dtypes/test_float_setting.py": "config floatX",
         "compiling and its inputs: tests/backends/test_function.py": "eval function shared key",

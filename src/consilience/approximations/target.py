@@ -43,10 +43,11 @@ class TargetDensity:
         *,
         jacobian: bool,
         seed: int,
+        batches: bool = False,
     ) -> None:
         owner = modelcontext(model)
         self.model = owner
-        self.density: ModelDensity = model_density(owner, jacobian=jacobian)
+        self.density: ModelDensity = model_density(owner, jacobian=jacobian, batches=batches)
         self.seed, self.initvals = seed, initvals
         chosen = _chosen(owner, variables)
         whole = [v for v in chosen if not v.continuous]

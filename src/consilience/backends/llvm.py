@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import math
 import os
 import threading
@@ -51,7 +52,7 @@ from consilience.lower.views import gathered_lengths, proved_inside, static
 from consilience.native import jit, target
 from consilience.native.batch import run_batch
 from consilience.native.emit import emit
-from consilience.ops import Elementwise, Index, IndexUpdate, MaskPositions, apply
+from consilience.ops import ArgSort, Elementwise, Index, IndexUpdate, MaskPositions, Sort, apply
 from consilience.ops.assertion import required
 from consilience.ops.complex_numbers import imag, real
 from consilience.ops.dtypes import part_of
@@ -287,6 +288,10 @@ class _Staged:
                 self._masks.setdefault(_count(node), []).append(node)
         self._scalars = {atom: source for atom, source in ready.items() if atom not in self._masks}
         first = [*self._scalars.values(), *(nodes[0].inputs[0] for nodes in self._masks.values())]
+        # What is sorted for the lengths and read behind them too is not sorted again.
+        behind = _reached(outputs, {*self._scalars.values(), *itertools.chain(*self._masks.values())})
+        self._sorted = [n for n in topological(first) if isinstance(n.op, ArgSort | Sort) and n in behind]
+        first += self._sorted
         self._fixed = {n for n in topological(first) if is_leaf(n)} <= set(data)
         given = [] if self._fixed else inputs
         self._first = _executable(given, first, data, level=level, origins=origins, make=make)
@@ -298,13 +303,14 @@ class _Staged:
         first = self._first.bind(values)
         if not self._fixed:
             return _StagedBound(self, first, values)
-        rest, positions = self.rest(first([]))
-        return rest.bind([*values, *positions])
+        rest, further = self.rest(first([]))
+        return rest.bind([*values, *further])
 
     def rest(self, found: Sequence[Array]) -> tuple[Executable, list[Array]]:
-        """The program behind the first stage and the positions of true entries: its last inputs, or its last data."""
-        numbers = [int(number) for number in found[: len(self._scalars)]]
-        positions = [np.flatnonzero(mask).astype("int64") for mask in found[len(self._scalars) :]]
+        """The program behind the first stage; its last inputs or data: positions of true entries, sorted tensors."""
+        scalars, masks = len(self._scalars), len(self._masks)
+        numbers = [int(number) for number in found[:scalars]]
+        positions = [np.flatnonzero(mask).astype("int64") for mask in found[scalars : scalars + masks]]
         lengths = (*numbers, *map(len, positions))
         with self._lock:
             known = self._rests.pop(lengths, None)
@@ -313,7 +319,7 @@ class _Staged:
             self._rests[lengths] = known
             while len(self._rests) > KEPT_LENGTHS:
                 self._rests.popitem(last=False)
-        return known, positions
+        return known, [*positions, *found[scalars + masks :]]
 
     def _compile(self, numbers: Sequence[int], counts: Sequence[int]) -> Executable:
         lengths: Lengths = {}
@@ -325,12 +331,27 @@ class _Staged:
         for (atom, nodes), count, leaf in zip(self._masks.items(), counts, placed, strict=True):
             bind_computed(atom, count, lengths)
             known.update((node, leaf) for node in nodes)
+        leaves = [tensor_input(node.dtype, node.static_shape, "sorted") for node in self._sorted]
+        known.update(zip(self._sorted, leaves, strict=True))
+        placed += leaves
         check_shape_constraints(required(self.outputs), lengths)
         with without_sources():
             static, memo = specialise([*self.outputs, *known], lengths)
             replaced = substitute(static[: len(self.outputs)], {memo[old]: new for old, new in known.items()})
         inputs, data = (self.inputs, [*self._data, *placed]) if self._fixed else ([*self.inputs, *placed], self._data)
         return _executable(inputs, replaced, data, level=self._level, origins=self.origins, make=self._make)
+
+
+def _reached(outputs: Sequence[Node], cut: set[Node]) -> set[Node]:
+    """The nodes that outputs depend on other than through nodes of `cut`."""
+    found: set[Node] = set()
+    waiting = list(outputs)
+    while waiting:
+        node = waiting.pop()
+        if node not in found and node not in cut:
+            found.add(node)
+            waiting += node.inputs
+    return found
 
 
 def _count(positions: Node) -> dims.Atom:
@@ -351,11 +372,11 @@ class _StagedBound(Callback):
         self._latest: tuple[Executable, Bound] | None = None
 
     def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
-        rest, positions = self._staged.rest(self._first(arrays))
+        rest, further = self._staged.rest(self._first(arrays))
         latest = self._latest
         if latest is None or latest[0] is not rest:
             latest = self._latest = (rest, rest.bind(self._values))
-        return latest[1]([*arrays, *positions])
+        return latest[1]([*arrays, *further])
 
 
 def _executable(

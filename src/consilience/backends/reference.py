@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import factorisations as factorisations  # enters its rows
+from consilience.backends import fourier as fourier  # enters its rows
 from consilience.backends import matrix_equations as matrix_equations  # enters its rows
+from consilience.backends import order as order  # enters its rows
 from consilience.backends import sparse as sparse  # enters its rows
 from consilience.backends import structured as structured  # enters its rows
 from consilience.backends.callback import Callback
@@ -26,12 +28,11 @@ from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SmallSolve, SortedOrder
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SmallSolve
 from consilience.ops import (
     TABLE,
     AlteredGradient,
     ArgReduce,
-    ArgSort,
     Assume,
     BroadcastTo,
     Cast,
@@ -231,11 +232,6 @@ def _arg_reduce(node: Node, lengths: Lengths, x: Array) -> Array:
         raise ShapeError(f"`arg{_op(node).kind}` of an empty axis has no value: {describe(node)}.")
     function = np.argmax if _op(node).kind == "max" else np.argmin
     return np.asarray(function(x, axis=_op(node).axis))
-
-
-@means(ArgSort)
-def _argsort(node: Node, lengths: Lengths, x: Array) -> Array:
-    return np.argsort(x, axis=_op(node).axis, kind="stable")
 
 
 @means(Softmax)
@@ -451,12 +447,6 @@ def _det(node: Node, lengths: Lengths, x: Array) -> Array:
 
 
 # What only lowering makes: machine code folds and prepares constants with these.
-
-
-@means(SortedOrder)
-def _sorted_order(node: Node, lengths: Lengths, x: Array) -> list[Array]:
-    scratch = np.zeros(x.shape[-1:], "int64")
-    return [np.argsort(x, axis=-1, kind="stable"), scratch, scratch]
 
 
 @means(CholeskyInverse)

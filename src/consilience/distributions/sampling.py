@@ -13,9 +13,9 @@ from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Node, constant_value
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.index import getitem
+from consilience.ops.order import argsort
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import length_of, reshape, stack
-from consilience.ops.sorting import argsort
 
 
 def permutation(x: Any, axis: int = 0) -> Node:

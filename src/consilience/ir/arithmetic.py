@@ -329,6 +329,18 @@ class Arithmetic:
     def take(self, indices: Operand, axis: int | None = None, mode: str = "raise") -> Node:
         return _meanings["take"](self, indices, axis, mode)
 
+    def choose(self, choices: Operand, mode: str = "raise") -> Node:
+        """For each element the element of the choice of that number."""
+        return _meanings["choose"](self, choices, mode)
+
+    def compress(self, a: Operand, axis: int | None = None) -> Node:
+        """The parts of a along an axis where this vector is true."""
+        return _meanings["compress"](self, a, axis)
+
+    def nonzero_values(self) -> Node:
+        """The elements that are not zero, in row-major order."""
+        return _meanings["nonzero_values"](self)
+
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
         return _meanings["diagonal"](self, offset, axis1, axis2)
 

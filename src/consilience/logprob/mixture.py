@@ -18,7 +18,8 @@ from consilience.logprob.variables import Dirac
 from consilience.ops.control import Cond, Item
 from consilience.ops.elementwise import apply, as_tensor
 from consilience.ops.index import Gather, Index, NewAxis
-from consilience.ops.reduce import ArgSort, reduce
+from consilience.ops.order import ArgSort
+from consilience.ops.reduce import reduce
 from consilience.ops.shape import full
 
 # How many components are written out one by one.

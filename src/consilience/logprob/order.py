@@ -14,7 +14,8 @@ from consilience.logprob.extremes import identical
 from consilience.logprob.measure import EVERYWHERE, Ends, Measure, log_difference, refusal
 from consilience.ops.elementwise import apply, cast
 from consilience.ops.index import FULL, At, Gather, Index, getitem
-from consilience.ops.reduce import ArgSort, reduce
+from consilience.ops.order import ArgSort, Sort
+from consilience.ops.reduce import reduce
 from consilience.ops.shape import concatenate, expand_dims, full
 
 # Different distributions are counted one by one.
@@ -151,6 +152,8 @@ def _known_ends(ends: Ends) -> Ends:
 
 def sorted_vector(node: Node) -> Node | None:
     """The random vectors that a node is in ascending order along the last axis; None if it is no such thing."""
+    if isinstance(node.op, Sort):
+        return node.inputs[0] if node.op.axis == node.ndim - 1 and is_measurable(node.inputs[0]) else None
     if not isinstance(node.op, Index):
         return None
     x, *arrays = node.inputs
@@ -162,7 +165,7 @@ def sorted_vector(node: Node) -> Node | None:
     return x if found and not any(is_measurable(a) for a in others) and is_measurable(x) else None
 
 
-@rule(Index)
+@rule(Sort, Index)
 def ordered(node: Node) -> Measure | None:
     """`sort` of equal ones along the last axis."""
     x = sorted_vector(node)

@@ -14,16 +14,22 @@ import numpy as np
 from consilience.errors import ShapeError, VerificationError
 from consilience.ir import FLOATS, UNSIGNED, Node, constant, constant_value, rebuild, topological, with_regions
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
+from consilience.lower.fourier import (
+    expand_correlation,
+    expand_fourier,
+    expand_inverse_real_fourier,
+    expand_real_fourier,
+)
 from consilience.lower.least_squares import expand_least_squares
 from consilience.lower.matrix_equations import expand_banded, expand_riccati, expand_sylvester
 from consilience.lower.matrix_functions import expand_derivative, expand_matrix_function
+from consilience.lower.places import expand_order
 from consilience.lower.primitives import (
     CholeskyInverse,
     LUFactor,
     LUPivotSign,
     LUSolve,
     SmallSolve,
-    SortedOrder,
     SparseCholeskyWithMemory,
     SparsePullbackWithMemory,
 )
@@ -48,15 +54,19 @@ from consilience.ops import (
     MatMul,
     Reduce,
     Require,
+    SearchSorted,
     Softmax,
     Solve,
     SolveTriangular,
+    Sort,
     StopGradient,
     apply,
     cast,
 )
 from consilience.ops.call import FunctionCall
+from consilience.ops.correlation import Correlate
 from consilience.ops.factorisations import LeastSquares, PseudoInverse
+from consilience.ops.fourier import FourierTransform, InverseRealFourier, RealFourier
 from consilience.ops.index import At, SliceIndex, index_set
 from consilience.ops.linalg import diagonal
 from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSylvester
@@ -445,6 +455,10 @@ NODES: dict[type, Callable[[Node], Node]] = {
     MatMul: _matmul,
     Softmax: _softmax,
     MaskPositions: _mask_positions,
+    FourierTransform: expand_fourier,
+    RealFourier: expand_real_fourier,
+    InverseRealFourier: expand_inverse_real_fourier,
+    Correlate: expand_correlation,
     PseudoInverse: expand_least_squares,
     LeastSquares: expand_least_squares,
     SolveSylvester: expand_sylvester,
@@ -495,11 +509,8 @@ def _step(node: Node) -> Node:
             return node
         result = rule(*node.inputs)
         return result if result.static_shape == node.static_shape else broadcast_to(result, node.static_shape)
-    if isinstance(op, ArgSort):
-        last = node.ndim - 1
-        turn = (*(a for a in range(node.ndim) if a != op.axis), op.axis)
-        order = Node(Item(0), Node(SortedOrder(), transpose(node.inputs[0], turn)))
-        return transpose(order, tuple(last if a == op.axis else a - (a > op.axis) for a in range(node.ndim)))
+    if isinstance(op, ArgSort | Index | SearchSorted | Sort):
+        return expand_order(node)
     if isinstance(op, AlteredGradient | Assume | Require | StopGradient):
         return node.inputs[0]
     if isinstance(op, ParameterCheck | Asserted):

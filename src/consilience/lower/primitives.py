@@ -35,13 +35,15 @@ class SmallSolve(Op):
         return inputs[1].tensor_type
 
 
-class SortedOrder(Op):
-    """Positions that put the last axis in ascending order, and two tables of integers as scratch memory."""
+class SelectedElements(Op):
+    """Elements of the last axis at few positions (int64, a vector, from either end) in ascending order.
 
-    def result_type(self, *inputs: Node) -> TupleType:
-        order = inputs[0].tensor_type.with_dtype("int64")
-        line = TensorType("int64", inputs[0].static_shape[-1:])
-        return TupleType((order, line, line))
+    A position outside the axis makes the function raise OutOfBoundsError.
+    """
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        x, positions = inputs
+        return x.tensor_type.with_shape((*x.static_shape[:-1], *positions.static_shape))
 
 
 class SparseCholeskyWithMemory(Op):

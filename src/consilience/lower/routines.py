@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from consilience.errors import MissingRuleError
-from consilience.ir import FLOATS, UNSIGNED, Node
+from consilience.ir import UNSIGNED, Node
 from consilience.lower.fortran import (
     Argument,
     at,
@@ -23,7 +23,7 @@ from consilience.lower.fortran import (
     succeeded,
 )
 from consilience.lower.kernel_code import combine, identity
-from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SmallSolve, SortedOrder
+from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SmallSolve
 from consilience.lower.scalar_code import MEMORY, from_memory, register_type, to_memory
 from consilience.lower.views import View, row_major
 from consilience.native.loops import Builder, Value, f64, i32, i64, ptr
@@ -275,28 +275,6 @@ def _cumulative(b: Builder, node: Node, sources: Sequence[Argument], targets: Se
             value = from_memory(b, node.dtype, b.load(memory, b.offset(x.pointer, place, memory)))
             b.set(total, combine(b, op.kind, b.get(total), value, node.dtype))
             b.store(to_memory(b, node.dtype, b.get(total)), b.offset(result.pointer, place, memory))
-
-
-@routine(SortedOrder)
-def _sorted_order(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
-    """Line by line: integers that are in the order of the elements, then a sort of their positions."""
-    (x,), (order, keys, other) = sources, targets
-    dtype = node.inputs[0].dtype
-    *lines, length = x.view.shape
-    memory, count = MEMORY[dtype], b.const(i64, length)
-    with b.for_(0, math.prod(lines)) as line:
-        start = b.mul(line, count)
-        with b.for_(0, length) as i:
-            value = from_memory(b, dtype, b.load(memory, b.offset(x.pointer, b.add(start, i), memory)))
-            if dtype in FLOATS:
-                key = b.call("consilience_routine_ordered_key", i64, b.cast(value, f64))
-            else:
-                key = b.cast(value, i64, signed=dtype not in UNSIGNED)
-                if dtype == "uint64":
-                    key = b.xor(key, b.const(i64, -(2**63)))
-            b.store(key, b.offset(keys.pointer, i, i64))
-        own = b.offset(order.pointer, start, i64)
-        b.call("consilience_routine_argsort", None, keys.pointer, own, other.pointer, count)
 
 
 @routine(ArgReduce)

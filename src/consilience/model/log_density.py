@@ -33,7 +33,7 @@ from consilience.model.batches import values_of_draws
 from consilience.model.blocks import Needs, Restricted, compile_block, is_separable, restricted, total
 from consilience.model.layout import Layout, known_shape, layout_of
 from consilience.model.marginal import placeholders, summed_out
-from consilience.model.minibatch import is_rows
+from consilience.model.minibatch import batches_of, chosen_by, has_batches, is_rows
 from consilience.model.operations import operations
 from consilience.model.variables import ModelVariables
 from consilience.ops import cast
@@ -150,6 +150,8 @@ class ModelDensity:
     without_gradient               why there is no gradient, which then is NaN; empty where there is one
     lengths                        values of the symbolic lengths that the data decide
     graph_seconds, compile_seconds time that went into building its graph, and in all
+    batches                        of rows drawn at random. If there are any, the entry takes a second input: their
+                                   rows, float64, one batch after the other; here they are the first ones
     """
 
     def __init__(self, model: ModelVariables, built: _Built, bound: Bound, values: list[Array]) -> None:
@@ -157,6 +159,7 @@ class ModelDensity:
         self.layout = built.layout
         self.dimension = built.layout.dimension
         self.lengths = built.lengths
+        self.batches = built.batches
         self.operations = built.operations
         self.without_gradient = built.without_gradient
         self.graph_seconds = built.graph_seconds
@@ -173,7 +176,9 @@ class ModelDensity:
         point = np.ascontiguousarray(position, dtype=float)
         if point.shape != (self.dimension,):
             raise ShapeError(f"a position of {self.dimension} coordinates was needed, got shape {point.shape}.")
-        (logp, gradient_values), status = self._bound.map([(point[None], True)], 1)
+        rows = [np.arange(float(b.length)) for b in self.batches]
+        given = [(point[None], True), *([(np.concatenate(rows), False)] if rows else [])]
+        (logp, gradient_values), status = self._bound.map(given, 1)
         if status or not np.isfinite(logp[0]):
             return (-np.inf if status or np.isnan(logp[0]) else float(logp[0])), gradient_values[0]
         return float(logp[0]), gradient_values[0]
@@ -223,14 +228,22 @@ class ModelDensity:
 class _Built:
     """What is compiled once per model and data shapes."""
 
-    def __init__(self, model: ModelVariables, slots: list[Node], lengths: Lengths, name: str, jacobian: bool) -> None:
+    def __init__(
+        self, model: ModelVariables, slots: list[Node], lengths: Lengths, name: str, jacobian: bool, batches: bool
+    ) -> None:
         self._compile = find_backend(name)
         self.slots = slots
         self.lengths = lengths
         began = time.perf_counter()
         with without_sources(), collection_paused():
             terms = terms_of(model, jacobian)
-            _check_closed(terms)
+            self.batches = batches_of(terms.all, lengths) if batches else []
+            rows = [tensor_input("float64", (sum(b.length for b in self.batches),), "rows")] if self.batches else []
+            if self.batches:
+                groups = (terms.priors, terms.likelihoods, terms.potentials)
+                done = [chosen_by(group, self.batches, rows[0]) for group in groups]
+                terms = Terms(terms.values, terms.constrained, done[0], done[1], done[2], terms.deterministics)
+            _check_closed([*terms.all, *([] if self.batches else terms.deterministics)])
             check_shape_constraints(collect([*terms.all, *terms.deterministics]), lengths)
             (logp,) = simplify([total(terms.all)])
             moved = [value for value, v in zip(terms.values, model.free, strict=True) if v.continuous]
@@ -257,7 +270,7 @@ class _Built:
             whole = concatenate(flat) if flat else constant(np.zeros(0))
             self.operations = operations([logp_node, whole])
             self.graph_seconds = time.perf_counter() - began
-            self.compiled = self._compile([self._position], [logp_node, whole], {}, self._static_slots)
+            self.compiled = self._compile([self._position, *rows], [logp_node, whole], {}, self._static_slots)
         self.compile_seconds = time.perf_counter() - began
         self._blocks: dict[tuple[tuple[str, ...], Needs], Executable] = {}
         self._expanders: dict[bool | tuple[str, ...], tuple[list[str], Executable]] = {}
@@ -278,6 +291,8 @@ class _Built:
         known = self._expanders.get(deterministics)
         if known is None:
             named = dict(zip(model.named_deterministics, self.terms.deterministics, strict=True))
+            if self.batches:
+                named = {name: node for name, node in named.items() if not has_batches([node])}
             free = dict(zip([v.name for v in model.free], self.terms.constrained, strict=True))
             if isinstance(deterministics, tuple):
                 chosen = {name: named[name] for name in deterministics}
@@ -304,9 +319,9 @@ def _arrange(model: ModelVariables, lengths: Lengths) -> tuple[Layout, Node, lis
     return layout, position, parts
 
 
-def _check_closed(terms: Terms) -> None:
+def _check_closed(outputs: Sequence[Node]) -> None:
     """Every random variable that occurs must belong to the model."""
-    for node in topological([*terms.all, *terms.deterministics]):
+    for node in topological(outputs):
         if is_rows(node):
             raise ModelError(
                 "the model has a `Minibatch`, with which its density differs from one evaluation to the next; sampling "
@@ -348,11 +363,14 @@ def kept(cache: dict[object, Any], kind: str, key: object, make: Callable[[], Ma
     return made
 
 
-def model_density(model: ModelVariables, backend: str = "llvm", jacobian: bool = True) -> ModelDensity:
+def model_density(
+    model: ModelVariables, backend: str = "llvm", jacobian: bool = True, batches: bool = False
+) -> ModelDensity:
     """The model's density for its present data; compiled again only when shapes or the model changed.
 
     backend   "llvm" (machine code) or "reference" (NumPy, slow)
     jacobian  whether it is the density on the unconstrained scale, or that on the variables' own scales
+    batches   whether `pm.Minibatch` is allowed, of rows that are an input of the density
     raises    ModelError without free variables; ShapeError, ParameterError and
               SupportError where the present data do not fit the model
     """
@@ -369,15 +387,16 @@ def model_density(model: ModelVariables, backend: str = "llvm", jacobian: bool =
         )
     slots, values, versions, lengths = slot_values(model)
     shapes = tuple(v.shape for v in values)
-    built = kept(
-        model.cache, "density", (backend, jacobian, shapes), lambda: _Built(model, slots, lengths, backend, jacobian)
-    )
-    bound = model.cache.get(("bound", backend, jacobian, shapes, *versions))
+    observations = [node for v in model.observed for node in (v.node, v.data)]
+    batches = batches and has_batches([*observations, *model.named_potentials.values()])
+    key = (backend, jacobian, batches, shapes)
+    built = kept(model.cache, "density", key, lambda: _Built(model, slots, lengths, backend, jacobian, batches))
+    bound = model.cache.get(("bound", *key, *versions))
     if bound is None:
         check_data(model, dict(zip(slots, values, strict=True)))
-        for old in [k for k in list(model.cache) if isinstance(k, tuple) and k[0] == "bound" and k[2] is jacobian]:
+        for old in [k for k in list(model.cache) if isinstance(k, tuple) and k[:4] == ("bound", *key[:3])]:
             model.cache.pop(old, None)
-        bound = model.cache["bound", backend, jacobian, shapes, *versions] = built.compiled.bind(values)
+        bound = model.cache["bound", *key, *versions] = built.compiled.bind(values)
     return ModelDensity(model, built, bound, values)
 
 

@@ -8,13 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from consilience.backends import reference
+from consilience.backends.shapes import Lengths
 from consilience.distributions.random_variable import random_variables
 from consilience.errors import ModelError, ShapeError
-from consilience.ir import Node
+from consilience.ir import Node, substitute, topological
+from consilience.ir import dimension as dims
 from consilience.ir.side_tables import name_of, set_name
+from consilience.lower.specialise import specialise
+from consilience.ops import cast
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.index import getitem
 from consilience.ops.shape import length_of
+from consilience.record import Record
+from consilience.rules import simplify
 
 ROWS: Final = "minibatch rows"
 
@@ -28,7 +35,8 @@ def Minibatch(variable: Any, *variables: Any, batch_size: int) -> Any:
     variable, variables   arrays or `pm.Data` with first axes of one length
     batch_size            number of rows
     returns               an expression, or a list of them for several arrays
-    raises                ModelError for random variables; ShapeError for first axes of different lengths
+    raises                ModelError for random variables and for batches longer than the data; ShapeError for first
+                          axes of different lengths
     """
     from consilience.distributions.whole_intervals import DiscreteUniform
 
@@ -42,8 +50,11 @@ def Minibatch(variable: Any, *variables: Any, batch_size: int) -> Any:
             raise ShapeError("`Minibatch` takes rows of data; got a scalar.")
     length = tensors[0].static_shape[0]
     for tensor in tensors[1:]:
-        if tensor.static_shape[0] != length:
-            raise ShapeError(f"`Minibatch` needs as many rows of each; got {length} and {tensor.static_shape[0]}.")
+        other = tensor.static_shape[0]
+        if isinstance(other, int) and isinstance(length, int) and other != length:
+            raise ShapeError(f"`Minibatch` needs as many rows of each; got {length} and {other}.")
+    if isinstance(length, int):
+        check_length(batch_size, length)
     rows = DiscreteUniform.dist(0, length_of(length) - 1, shape=batch_size)
     set_name(rows, ROWS)
     batches = [getitem(tensor, rows) for tensor in tensors]
@@ -60,3 +71,55 @@ def has_batches(outputs: Iterable[Node]) -> bool:
 def is_rows(node: Node) -> bool:
     """Whether a random variable draws the rows of a batch."""
     return name_of(node) == ROWS
+
+
+def check_length(batch: int, data: int) -> None:
+    """Raise ModelError for a batch that is longer than the data."""
+    if batch > data:
+        raise ModelError(
+            f"a batch of {batch} rows of data that have {data} costs more than all data and is less exact; use a "
+            "smaller `batch_size`, or the data themselves."
+        )
+
+
+class Batch(Record):
+    """Rows drawn at random.
+
+    node     the variable that draws them
+    length   how many
+    data     length of the data they are drawn from
+    """
+
+    node: Node
+    length: int
+    data: int
+
+
+def batches_of(outputs: Iterable[Node], lengths: Lengths) -> list[Batch]:
+    """All batches that expressions depend on, at these lengths.
+
+    raises   ModelError where one is longer than the data; ShapeError where its data have several lengths
+    """
+    outputs = list(outputs)
+    found = [node for node in random_variables(outputs) if is_rows(node)]
+    result = []
+    for node in found:
+        (last,), _ = specialise(simplify([node.inputs[2]]), lengths)
+        (value,) = reference.evaluate([last], {})
+        batch = Batch(node, int(node.static_shape[0]), int(value) + 1)
+        check_length(batch.length, batch.data)
+        for taking in (n for n in topological(outputs) if node in n.inputs[1:]):
+            rows = dims.substitute(taking.inputs[0].static_shape[0], lengths)
+            if rows != batch.data:
+                raise ShapeError(f"`Minibatch` needs as many rows of each; got {batch.data} and {rows}.")
+        result.append(batch)
+    return result
+
+
+def chosen_by(outputs: list[Node], batches: Iterable[Batch], vector: Node) -> list[Node]:
+    """Expressions in which the batches have rows that are given, one batch after the other, as floats."""
+    replacements, start = {}, 0
+    for batch in batches:
+        replacements[batch.node] = cast(vector[start : start + batch.length], batch.node.dtype)
+        start += batch.length
+    return substitute(outputs, replacements)

@@ -17,7 +17,8 @@ from consilience.ops.assertion import Assume, Require
 from consilience.ops.elementwise import Cast, StopGradient
 from consilience.ops.index import Gather, NewAxis, SliceIndex, gather_place, getitem, index_inc
 from consilience.ops.linalg import MatMul
-from consilience.ops.reduce import ArgReduce, ArgSort, Cumulative, Reduce, Softmax, reduce
+from consilience.ops.order import ArgSort, Sort
+from consilience.ops.reduce import ArgReduce, Cumulative, Reduce, Softmax, reduce
 from consilience.ops.shape import (
     BroadcastTo,
     Concatenate,
@@ -76,7 +77,7 @@ def _of_op(node: Node, inputs: Sequence[Links | None]) -> Links:
             return _without(first, op.axes)
         case ArgReduce() as op:
             return _without(first, (op.axis,))
-        case Cumulative() | ArgSort() as op:
+        case Cumulative() | ArgSort() | Sort() as op:
             return {axis: link for axis, link in first.items() if axis != op.axis}
         case Softmax() as op:
             return {axis: link for axis, link in first.items() if axis not in op.axes}

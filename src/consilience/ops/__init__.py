@@ -25,8 +25,9 @@ from consilience.ops.linalg import (
     Solve,
     SolveTriangular,
 )
+from consilience.ops.order import ArgSort, SearchSorted, Sort
 from consilience.ops.random import Key
-from consilience.ops.reduce import ArgReduce, ArgSort, Cumulative, Reduce, Softmax, reduce
+from consilience.ops.reduce import ArgReduce, Cumulative, Reduce, Softmax, reduce
 from consilience.ops.scalar import TABLE, ScalarFunction
 from consilience.ops.shape import (
     BroadcastTo,
@@ -43,7 +44,7 @@ __all__ = [
     "TABLE", "AlteredGradient", "ArgReduce", "ArgSort", "Assume", "BroadcastTo", "Cast", "Cholesky", "Concatenate",
     "Cond", "Cumulative", "Det", "DetSign", "Elementwise", "ExpandDims", "Index", "IndexUpdate", "Inverse",
     "InverseQuadratic", "Iota", "Item", "Key", "LengthOf", "LogAbsDet", "MaskPositions", "MatMul", "Reduce",
-    "Require", "Reshape", "ScalarFunction", "Softmax", "Solve", "SolveTriangular", "Squeeze", "StopGradient",
-    "TensorLike", "Transpose", "apply", "as_tensor", "cast", "complex_numbers", "cond", "getitem", "ifelse",
-    "notation", "reduce",
+    "Require", "Reshape", "ScalarFunction", "SearchSorted", "Softmax", "Solve", "SolveTriangular", "Sort", "Squeeze",
+    "StopGradient", "TensorLike", "Transpose", "apply", "as_tensor", "cast", "complex_numbers", "cond", "getitem",
+    "ifelse", "notation", "reduce",
 ]  # fmt: skip

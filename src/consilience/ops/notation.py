@@ -9,7 +9,7 @@ import numpy as np
 from consilience.ir import INTEGERS, Node, constant_value
 from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import describe, set_name
-from consilience.ops import arrangement, index, linalg, reductions, shape, sorting, ufuncs
+from consilience.ops import arrangement, index, linalg, order, reductions, shape, ufuncs
 from consilience.ops.dtypes import kind_of, weak_type
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.scalar import TABLE
@@ -150,7 +150,7 @@ means("round to")(round_to)
 for _name in ("flatten", "repeat", "take", "dimshuffle", "diagonal", "trace", "full_like"):
     means(_name)(getattr(arrangement, _name))
 for _name in ("sort", "argsort", "searchsorted"):
-    means(_name)(getattr(sorting, _name))
+    means(_name)(getattr(order, _name))
 
 for _name in (
     "sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "argmax", "argmin", "cumsum", "cumprod", "ptp",

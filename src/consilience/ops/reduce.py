@@ -80,18 +80,6 @@ class Cumulative(Op):
         return f"cum{self.kind}(axis={self.axis}{', reverse' if self.reverse else ''})"
 
 
-class ArgSort(Op):
-    """Positions that put the elements along `axis` in ascending order: ties by position, NaN last."""
-
-    axis: int
-
-    def result_type(self, *inputs: Node) -> TensorType:
-        return inputs[0].tensor_type.with_dtype("int64")
-
-    def __repr__(self) -> str:
-        return f"argsort(axis={self.axis})"
-
-
 class Softmax(Op):
     """exp(x) / sum(exp(x)) over `axes` (sorted, non-negative), or its logarithm; the greatest element is taken off."""
 
@@ -170,15 +158,3 @@ def count(x: Node, axes: Sequence[int]) -> TensorLike:
     """Number of elements in the reduced axes: an integer, or a node when lengths are symbolic."""
     length = product(tuple(x.static_shape[a] for a in axes))
     return length if isinstance(length, int) else length_of(length)
-
-
-def argsort(value: TensorLike, axis: int | None = -1) -> Node:
-    """Positions that put the elements in ascending order, int64: ties by position, NaN last; None flattens first."""
-    x = as_tensor(value)
-    if x.dtype == "key":
-        raise DtypeError("random keys have no order.")
-    if x.dtype in COMPLEXES:
-        raise DtypeError(f"complex numbers have no order: {describe(x)}; take real parts or sizes first.")
-    if axis is None or x.ndim == 0:
-        x, axis = reshape(x, (-1,)), 0
-    return Node(ArgSort(_axis(axis, x.ndim)), x)

@@ -34,7 +34,9 @@ from consilience.ops import (
     Reduce,
     Require,
     Reshape,
+    SearchSorted,
     Softmax,
+    Sort,
     Squeeze,
     StopGradient,
     Transpose,
@@ -93,7 +95,8 @@ TRUTH = Bounds(0.0, 1.0, finite=True, not_nan=True, whole=True)
 Transfer = Callable[..., Bounds]
 
 _SAME = (
-    AlteredGradient, Assume, BroadcastTo, ExpandDims, Index, Require, Reshape, Squeeze, StopGradient, Transpose
+    AlteredGradient, Assume, BroadcastTo, ExpandDims, Index, Require, Reshape, Sort, Squeeze, StopGradient,
+    Transpose,
 )  # fmt: skip
 _of_constants: weakref.WeakKeyDictionary[Node, Bounds] = weakref.WeakKeyDictionary()
 
@@ -117,7 +120,7 @@ def bounds_of(node: Node, known: Mapping[Node, Bounds]) -> Bounds:
         found = inputs[0]
         for other in inputs[1:]:
             found = found.or_else(other)
-    elif isinstance(op, Iota | MaskPositions | ArgReduce | ArgSort):
+    elif isinstance(op, Iota | MaskPositions | ArgReduce | ArgSort | SearchSorted):
         found = Bounds(low=0.0)
     elif isinstance(op, Softmax):
         found = Bounds(-INF, 0.0) if op.logarithm else Bounds(0.0, 1.0)

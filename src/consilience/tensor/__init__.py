@@ -44,6 +44,9 @@ from consilience.ops.linalg import tensordot as tensordot
 from consilience.ops.notation import clip as clip
 from consilience.ops.notation import power as power
 from consilience.ops.notation import shape_of as _shape_of
+from consilience.ops.order import argsort as argsort
+from consilience.ops.order import searchsorted as searchsorted
+from consilience.ops.order import sort as sort
 from consilience.ops.reductions import all as all
 from consilience.ops.reductions import any as any
 from consilience.ops.reductions import argmax as argmax
@@ -71,24 +74,22 @@ from consilience.ops.shape import reshape as reshape
 from consilience.ops.shape import squeeze as squeeze
 from consilience.ops.shape import stack as stack
 from consilience.ops.shape import swapaxes as swapaxes
-from consilience.ops.sorting import argsort as argsort
-from consilience.ops.sorting import bincount as bincount
-from consilience.ops.sorting import interp as interp
-from consilience.ops.sorting import median as median
-from consilience.ops.sorting import searchsorted as searchsorted
-from consilience.ops.sorting import sort as sort
-from consilience.ops.sorting import unique as unique
 from consilience.printing import dprint as dprint
 from consilience.tensor import array_functions as array_functions
+from consilience.tensor import extra_ops as extra_ops
+from consilience.tensor import fft as fft
+from consilience.tensor import interpolate as interpolate
 from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
 from consilience.tensor import nlinalg as nlinalg
 from consilience.tensor import optimize as optimize
+from consilience.tensor import signal as signal
 from consilience.tensor import slinalg as slinalg
 from consilience.tensor import special as special
 from consilience.tensor.arrangement import *
 from consilience.tensor.branches import *
 from consilience.tensor.construction import *
+from consilience.tensor.counting import *
 from consilience.tensor.differentiation import grad as grad
 from consilience.tensor.differentiation import gradient as gradient
 from consilience.tensor.differentiation import hessian as hessian
@@ -107,7 +108,12 @@ from consilience.tensor.linalg import slogdet as slogdet
 from consilience.tensor.linalg import solve as solve
 from consilience.tensor.linalg import solve_triangular as solve_triangular
 from consilience.tensor.loops import *
+from consilience.tensor.ordering import *
+from consilience.tensor.packing import *
+from consilience.tensor.padding import *
+from consilience.tensor.piecewise_linear import *
 from consilience.tensor.products import *
+from consilience.tensor.quantiles import *
 from consilience.tensor.reduction import *
 from consilience.transforms.vectorize import axis_index as axis_index
 from consilience.transforms.vectorize import pmax as pmax
@@ -142,7 +148,10 @@ keywords.export(
         name
         for name, thing in globals().items()
         if not name.startswith("_")
-        and (not isinstance(thing, _ModuleType) or name.endswith(("linalg", "optimize", "special")))
+        and (
+            not isinstance(thing, _ModuleType)
+            or name.endswith(("extra_ops", "fft", "interpolate", "linalg", "optimize", "signal", "special"))
+        )
     ),
     wrap=True,
 )

@@ -6,14 +6,13 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from consilience.errors import ShapeError
+from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Dim, Dimension, Node
+from consilience.ir.arithmetic import means
 from consilience.ir.dimension import maximum, minimum, multiply, product
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
+from consilience.ir.types import INTEGERS
 from consilience.ops import index, shape
 from consilience.ops.arrangement import (
     diagonal,
@@ -28,7 +27,8 @@ from consilience.ops.assertion import Require
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.elementwise import broadcast_shape as common_shape
 from consilience.ops.index import getitem, index_inc, index_set
-from consilience.ops.reduce import normalised_axes
+from consilience.ops.parameter_check import Asserted
+from consilience.ops.reduce import normalised_axes, reduce
 from consilience.ops.shape import (
     arange,
     as_length,
@@ -217,58 +217,31 @@ def roll(x: TensorLike, shift: int | Sequence[int], axis: int | Sequence[int] | 
     return node
 
 
+@means("choose")
 def choose(a: TensorLike, choices: Any, mode: str = "raise") -> Node:
     """For each element of a the element of the choice of that number; all broadcast. `mode` as in `take`."""
     options = list(choices if isinstance(choices, list | tuple) else as_tensor(choices))
     number, *rest = shape.broadcast_arrays(a, *options)
     if mode not in ("raise", "clip", "wrap"):
         raise ValueError(f"mode must be 'raise', 'clip' or 'wrap', got {mode!r}.")
+    if number.dtype not in ("bool", *INTEGERS):
+        raise DtypeError(f"`choose` needs numbers of choices, integers, got {describe(number)}.")
+    number = cast(number, "int64")
     if mode == "clip":
         number = apply("minimum", apply("maximum", number, 0), len(rest) - 1)
     elif mode == "wrap":
         number = apply("mod", number, len(rest))
+    else:  # NumPy counts none from the end; behind the end an index is refused
+        number = apply("where", apply("lt", number, 0), len(rest), number)
     return getitem(take_along_axis(stack(rest), expand_dims(number, 0), 0), 0)
 
 
+@means("compress")
 def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> Node:
     """The parts along `axis` (of the flattened tensor for None) where a vector is true."""
     node, mask = flatten(x) if axis is None else as_tensor(x), as_tensor(condition)
     place = one_axis(0 if axis is None else axis, node)
     return take(node, index.flatnonzero(mask), place)
-
-
-def pad(
-    x: TensorLike,
-    pad_width: npt.ArrayLike,
-    mode: str = "constant",
-    *,
-    constant_values: npt.ArrayLike = 0,
-) -> Node:
-    """x with elements added at both ends of its axes.
-
-    pad_width         how many: a number, (before, after), or such a pair per axis
-    mode              "constant", or copies of elements as NumPy's "edge", "wrap", "reflect" and "symmetric" take
-                      them, which need static lengths
-    constant_values   for "constant": what is added, in the forms of `pad_width`
-    """
-    node = as_tensor(x)
-    if mode not in ("constant", "edge", "wrap", "reflect", "symmetric"):
-        raise ValueError(f"mode must be 'constant', 'edge', 'wrap', 'reflect' or 'symmetric', got {mode!r}.")
-    widths = np.broadcast_to(np.asarray(pad_width), (node.ndim, 2)).tolist()
-    values = np.broadcast_to(np.asarray(constant_values), (node.ndim, 2)).tolist()
-    for axis, (before, after) in enumerate(widths):
-        length = node.static_shape[axis]
-        if mode != "constant":
-            if not isinstance(length, int):
-                raise ShapeError(f"mode {mode!r} needs a static length on axis {axis} of {describe(node)}.")
-            node = take(node, np.pad(np.arange(length), (before, after), mode=mode), axis)  # type: ignore[call-overload]  # one of NumPy's modes
-            continue
-        ends = [
-            full((*node.static_shape[:axis], width, *node.static_shape[axis + 1 :]), value, node.dtype)
-            for width, value in zip((before, after), values[axis], strict=True)
-        ]
-        node = concatenate([ends[0], node, ends[1]], axis)
-    return node
 
 
 def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[Node, ...] | Node:
@@ -280,6 +253,7 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[Node, ...] | No
     return stack(positions) if return_matrix else positions
 
 
+@means("nonzero_values")
 def nonzero_values(a: TensorLike) -> Node:
     """The elements that are not zero, in row-major order."""
     node = flatten(a)
@@ -287,8 +261,9 @@ def nonzero_values(a: TensorLike) -> Node:
 
 
 def unravel_index(indices: TensorLike, dims: object, order: str = "C") -> tuple[Node, ...]:
-    """Positions in a flattened tensor of lengths `dims` as positions on its axes."""
-    position, lengths = as_tensor(indices), as_shape(dims)
+    """Positions in a flattened tensor of lengths `dims` as positions on its axes; others fail, as an AssertionError."""
+    lengths = as_shape(dims)
+    position = _inside(as_tensor(indices), length_of(product(lengths)), "unravel_index")
     found: list[Node] = []
     for length in reversed(lengths) if _row_major(order) else lengths:
         found.append(apply("mod", position, length_of(length)))
@@ -299,7 +274,7 @@ def unravel_index(indices: TensorLike, dims: object, order: str = "C") -> tuple[
 def ravel_multi_index(multi_index: Sequence[TensorLike], dims: object, mode: str = "raise", order: str = "C") -> Node:
     """Positions on the axes of a tensor of lengths `dims` as positions in it when flattened.
 
-    mode   beyond the ends: "clip" to the nearest, "wrap" around; "raise" is for positions known to be inside
+    mode   beyond the ends: "raise" an AssertionError in the call, "clip" to the nearest end, "wrap" around
     """
     result: Node | None = None
     pairs = list(zip(multi_index, as_shape(dims), strict=True))
@@ -309,12 +284,22 @@ def ravel_multi_index(multi_index: Sequence[TensorLike], dims: object, mode: str
             position = apply("minimum", apply("maximum", position, 0), apply("sub", size, 1))
         elif mode == "wrap":
             position = apply("mod", position, size)
-        elif mode != "raise":
+        elif mode == "raise":
+            position = _inside(position, size, "ravel_multi_index")
+        else:
             raise ValueError(f"mode must be 'raise', 'clip' or 'wrap', got {mode!r}.")
         result = position if result is None else apply("add", apply("mul", result, size), position)
     if result is None:
         raise ShapeError("`ravel_multi_index` needs positions on at least one axis.")
     return result
+
+
+def _inside(position: Node, size: TensorLike, name: str) -> Node:
+    """Positions from 0 on; the computation fails where one is not below `size`."""
+    if position.dtype not in ("bool", *INTEGERS):
+        raise DtypeError(f"positions are integers, got {describe(position)}.")
+    inside = apply("logical_and", apply("ge", position, 0), apply("lt", position, size))
+    return Node(Asserted(f"`{name}`: a position is outside the lengths."), position, reduce("all", inside))
 
 
 def _row_major(order: str) -> bool:

@@ -254,18 +254,26 @@ def floatX(X: TensorLike) -> Any:  # PyMC's name
 
 
 class _Grid:
-    """`mgrid[…]` and `ogrid[…]`: coordinates from slices of numbers, as NumPy's."""
+    """`mgrid[…]` and `ogrid[…]`: coordinates from slices, as NumPy's; ends may be integer scalars of the graph."""
 
-    def __init__(self, grid: Any) -> None:
-        self._grid = grid
+    def __init__(self, sparse: bool) -> None:
+        self._sparse = sparse
 
     def __getitem__(self, slices: slice | tuple[slice, ...]) -> Node | list[Node]:
-        found = self._grid[slices]
-        return as_tensor(found) if isinstance(slices, slice) else [as_tensor(axis) for axis in found]
+        listed = (slices,) if isinstance(slices, slice) else slices
+        if not any(isinstance(end, Node) for s in listed for end in (s.start, s.stop, s.step)):
+            found = (np.ogrid if self._sparse else np.mgrid)[slices]
+            return as_tensor(found) if isinstance(slices, slice) else [as_tensor(axis) for axis in found]
+        if any(s.stop is None or isinstance(s.step, complex) for s in listed):
+            raise ValueError(
+                "`mgrid` and `ogrid` of tensors need slices `start:stop:step` with a stop and a real step."
+            )
+        axes = [arange(0 if s.start is None else s.start, s.stop, 1 if s.step is None else s.step) for s in listed]
+        return axes[0] if isinstance(slices, slice) else meshgrid(*axes, indexing="ij", sparse=self._sparse)
 
 
-mgrid = _Grid(np.mgrid)
-ogrid = _Grid(np.ogrid)
+mgrid = _Grid(sparse=False)
+ogrid = _Grid(sparse=True)
 
 
 def bartlett(M: int) -> Node:

@@ -1,23 +1,31 @@
 """Einstein's summation convention: products of tensors by letters for their axes.
 
-In: subscripts such as "bij,bjk->bik" and tensors. Out: matrix products, two tensors at a time from left to right.
+In: subscripts such as "bij,bjk->bik" and tensors. Out: matrix products, two tensors at a time in the order that costs
+the fewest multiplications.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import string
 from collections.abc import Sequence
 
 from consilience.errors import ShapeError
 from consilience.ir import Dim, Node
 from consilience.ir.dimension import product
+from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ops.arrangement import diagonal
+from consilience.ops.assertion import Require
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
 from consilience.ops.linalg import matmul
 from consilience.ops.reductions import sum
-from consilience.ops.shape import expand_dims, reshape, transpose
+from consilience.ops.shape import expand_dims, reshape, squeeze, transpose
 from consilience.tensor.keywords import export
+
+UNKNOWN = 32  # stands for a length that is known in the call, when products are compared
+FEW = 5  # so many tensors are multiplied in the best order of all
 
 
 def einsum(subscripts: str, *operands: TensorLike, optimize: object = None) -> Node:
@@ -26,14 +34,18 @@ def einsum(subscripts: str, *operands: TensorLike, optimize: object = None) -> N
     subscripts   letters of each tensor's axes, separated by commas, then "->" and those of the result; letters that the
                  result does not have are summed over. Without "->" the result has the letters that occur once, in
                  alphabetical order. "..." stands for leading axes, which broadcast
-    optimize     changes nothing: tensors are multiplied from left to right
+    optimize     changes nothing: pairs are multiplied in the order that needs the fewest multiplications, where lengths
+                 are known; with more than five tensors the cheapest pair comes next
     """
     nodes, _ = promote([as_tensor(operand) for operand in operands])
     words, result = _letters(subscripts.replace(" ", ""), nodes)
     pairs = [_without_repeats(word, node) for word, node in zip(words, nodes, strict=True)]
+    pairs = _fitted(subscripts, pairs)
     while len(pairs) > 1:
-        (left, right), rest = pairs[:2], pairs[2:]
-        pairs = [_multiplied(left, right, {*result, *"".join(word for word, _ in rest)}), *rest]
+        i, j = _next_pair(pairs, set(result))
+        rest = [pair for k, pair in enumerate(pairs) if k not in (i, j)]
+        product_of = _multiplied(pairs[i], pairs[j], {*result, *"".join(word for word, _ in rest)})
+        pairs = [product_of, *rest]
     word, node = _summed(pairs[0], set(result))
     return transpose(node, [word.index(letter) for letter in result])
 
@@ -72,9 +84,67 @@ def _without_repeats(word: str, node: Node) -> tuple[str, Node]:
     for letter in [letter for letter in dict.fromkeys(word) if word.count(letter) > 1]:
         while word.count(letter) > 1:
             first, second = [i for i, other in enumerate(word) if other == letter][:2]
+            node = _of_equal_lengths(node, letter, first, second)
             node = diagonal(node, 0, first, second)
             word = "".join(c for i, c in enumerate(word) if i not in (first, second)) + letter
     return word, node
+
+
+def _of_equal_lengths(node: Node, letter: str, first: int, second: int) -> Node:
+    """The tensor, whose axes of one letter must have one length."""
+    lengths = node.static_shape[first], node.static_shape[second]
+    if lengths[0] == lengths[1]:
+        return node
+    if all(isinstance(n, int) for n in lengths):
+        raise ShapeError(f"the letter {letter!r} stands for lengths {lengths[0]} and {lengths[1]} of {describe(node)}.")
+    return Node(Require((ShapeConstraint(*lengths, f"axes of the letter {letter!r} have equal lengths"),)), node)
+
+
+def _fitted(subscripts: str, pairs: list[tuple[str, Node]]) -> list[tuple[str, Node]]:
+    """Tensors without axes of length 1 whose letter has another length elsewhere: they stretch."""
+    lengths: dict[str, Dim] = {}
+    for word, node in pairs:
+        for letter, n in zip(word, node.static_shape, strict=True):
+            known = lengths.get(letter, 1)
+            if isinstance(n, int) and isinstance(known, int) and 1 not in (n, known) and n != known:
+                raise ShapeError(
+                    f"the letter {letter!r} of {subscripts!r} stands for lengths {known} and {n}: {describe(node)}."
+                )
+            if known == 1:
+                lengths[letter] = n
+    fitted = []
+    for word, node in pairs:
+        ones = [i for i, c in enumerate(word) if node.static_shape[i] == 1 and lengths[c] != 1]
+        fitted.append(("".join(c for i, c in enumerate(word) if i not in ones), squeeze(node, ones) if ones else node))
+    return fitted
+
+
+def _next_pair(pairs: list[tuple[str, Node]], result: set[str]) -> tuple[int, int]:
+    """The two tensors to multiply next."""
+    lengths = {
+        letter: n if isinstance(n, int) else UNKNOWN
+        for word, node in pairs
+        for letter, n in zip(word, node.static_shape, strict=True)
+    }
+    words = [frozenset(word) for word, _ in pairs]
+    return _cheapest(words, result, lengths, len(words) <= FEW)[1]
+
+
+def _cheapest(
+    words: list[frozenset[str]], result: set[str], lengths: dict[str, int], ahead: bool
+) -> tuple[int, tuple[int, int]]:
+    """The number of multiplications and the first pair of the cheapest order; without `ahead` of the pair alone."""
+    best = (-1, (0, 1))
+    for i, j in itertools.combinations(range(len(words)), 2):
+        rest = [word for k, word in enumerate(words) if k not in (i, j)]
+        both = words[i] | words[j]
+        cost = math.prod(lengths[c] for c in both)
+        if ahead and rest and (best[0] < 0 or cost < best[0]):
+            kept = both & result.union(*rest)
+            cost += _cheapest([kept, *rest], result, lengths, ahead)[0]
+        if best[0] < 0 or cost < best[0]:
+            best = cost, (i, j)
+    return best
 
 
 def _multiplied(left: tuple[str, Node], right: tuple[str, Node], needed: set[str]) -> tuple[str, Node]:

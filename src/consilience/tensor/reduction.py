@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import builtins
+import functools
 
 from consilience.errors import ShapeError
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
-from consilience.ops.arrangement import one_axis
-from consilience.ops.elementwise import TensorLike, apply, as_tensor
+from consilience.ir.types import COMPLEXES
+from consilience.ops.arrangement import diagonal, one_axis
+from consilience.ops.complex_numbers import conj, real
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.index import getitem
 from consilience.ops.linalg import matmul
 from consilience.ops.reduce import softmax as normalised
@@ -32,14 +35,29 @@ def max_and_argmax(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> 
     return max(a, axis, keepdims), argmax(a, axis, keepdims)
 
 
-def diff(x: TensorLike, n: int = 1, axis: int = -1) -> Node:
-    """Differences of neighbours along `axis`, taken n times; of bool, whether neighbours differ."""
+def diff(
+    x: TensorLike,
+    n: int = 1,
+    axis: int = -1,
+    prepend: TensorLike | None = None,
+    append: TensorLike | None = None,
+) -> Node:
+    """Differences of neighbours along `axis`, taken n times; of bool, whether neighbours differ.
+
+    prepend, append   what comes before and behind along the axis first: a number, or a tensor of x's rank
+    """
     node = as_tensor(x)
     if n < 0:
         raise ValueError(f"differences are taken a number of times >= 0, got n={n}.")
     if not node.ndim:
         raise ShapeError(f"`diff` needs an axis, got {describe(node)}.")
-    lead = (slice(None),) * one_axis(axis, node)
+    place = one_axis(axis, node)
+    lead = (slice(None),) * place
+    if n and (prepend is not None or append is not None):
+        one = (*node.static_shape[:place], 1, *node.static_shape[place + 1 :])
+        ends = [None if end is None else as_tensor(end) for end in (prepend, append)]
+        before, after = (end if end is None or end.ndim else broadcast_to(end, one) for end in ends)
+        node = concatenate([part for part in (before, node, after) if part is not None], place)
     for _ in range(n):
         later, earlier = getitem(node, (*lead, slice(1, None))), getitem(node, (*lead, slice(None, -1)))
         node = apply("neq" if node.dtype == "bool" else "sub", later, earlier)
@@ -64,20 +82,59 @@ def cov(
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
+    fweights: TensorLike | None = None,
+    aweights: TensorLike | None = None,
 ) -> Node:
     """Covariances of variables, one per row of m and y (per column unless `rowvar`): shape (variables, variables).
 
-    bias, ddof   the sum of products is divided by (observations - ddof); ddof None is 0 with `bias`, else 1
+    They are computed and given in float64.
+
+    bias, ddof           the sum of products is divided by (observations - ddof); ddof None is 0 with `bias`, else 1
+    fweights, aweights   how often each observation counts, and how much: vectors >= 0
     """
     variables = [as_tensor(v) for v in ([m] if y is None else [m, y])]
     if builtins.max(v.ndim for v in variables) > 2:
         raise ShapeError(f"`cov` needs vectors or matrices, got {', '.join(map(describe, variables))}.")
     rows = [v if v.ndim == 2 and rowvar else transpose(v) if v.ndim == 2 else expand_dims(v, 0) for v in variables]
     node = concatenate(rows, 0)
-    deviation = apply("sub", node, mean(node, -1, keepdims=True))
-    count = apply("sub", node.shape[-1], (0 if bias else 1) if ddof is None else ddof)
-    result = apply("true_div", matmul(deviation, transpose(deviation)), count)
+    node = cast(node, "complex128" if node.dtype in COMPLEXES else "float64")
+    less = (0 if bias else 1) if ddof is None else ddof
+    shares = [_shares(node, w) for w in (fweights, aweights) if w is not None]
+    if not shares:
+        deviation = apply("sub", node, mean(node, -1, keepdims=True))
+        weighted, count = deviation, apply("sub", node.shape[-1], less)
+    else:
+        weights = functools.reduce(lambda a, b: apply("mul", a, b), shares)
+        total = sum(weights)
+        middle = apply("true_div", sum(apply("mul", node, weights), -1, keepdims=True), total)
+        deviation = apply("sub", node, middle)
+        weighted = apply("mul", deviation, weights)
+        taken: TensorLike = less
+        if aweights is not None:
+            taken = apply("mul", less, apply("true_div", sum(apply("mul", weights, shares[-1])), total))
+        count = apply("sub", total, taken)
+    result = apply("true_div", matmul(deviation, conj(transpose(weighted))), apply("maximum", count, 0))
     return result if result.static_shape != (1, 1) else getitem(result, (0, 0))
+
+
+def _shares(node: Node, weights: TensorLike) -> Node:
+    """The weights of observations, one for each."""
+    shares = as_tensor(weights)
+    if shares.ndim != 1:
+        raise ShapeError(f"weights of observations are a vector, got {describe(shares)}.")
+    return broadcast_to(shares, node.static_shape[-1:])
+
+
+def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True) -> Node:
+    """Correlations of variables, one per row of x and y (per column unless `rowvar`), in [-1, 1]."""
+    covariance = cov(x, y, rowvar)
+    if not covariance.ndim:
+        return apply("true_div", covariance, covariance)
+    scale = apply("sqrt", real(diagonal(covariance)))
+    result = apply("true_div", apply("true_div", covariance, expand_dims(scale, 1)), scale)
+    if result.dtype in COMPLEXES:
+        return result
+    return apply("minimum", apply("maximum", result, -1.0), 1.0)
 
 
 export(globals())

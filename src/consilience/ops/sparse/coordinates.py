@@ -19,7 +19,8 @@ from consilience.ir.side_tables import describe
 from consilience.ops.assertion import Require
 from consilience.ops.elementwise import apply, as_tensor, cast, promote
 from consilience.ops.index import flatnonzero, getitem, index_inc, nonzero
-from consilience.ops.reduce import argsort, cumulative, reduce
+from consilience.ops.order import argsort
+from consilience.ops.reduce import cumulative, reduce
 from consilience.ops.shape import Iota, concatenate, full, length_of
 from consilience.ops.sparse.variable import OTHER, Format, SparseVariable, as_sparse_variable
 

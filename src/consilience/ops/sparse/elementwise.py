@@ -18,8 +18,8 @@ from consilience.ir.side_tables import describe
 from consilience.ops.assertion import Require
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.index import flatnonzero, getitem
+from consilience.ops.order import searchsorted
 from consilience.ops.shape import concatenate, full, length_of
-from consilience.ops.sorting import searchsorted
 from consilience.ops.sparse.coordinates import added, dense_from_sparse, from_coordinates, same_shape, taken
 from consilience.ops.sparse.variable import SparseVariable, as_sparse_variable, is_sparse
 

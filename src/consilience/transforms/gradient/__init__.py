@@ -5,9 +5,11 @@ from consilience.transforms.gradient import (
     collective,
     control,
     factorisations,
+    fourier,
     index,
     linalg,
     matrix_equations,
+    order,
     reduce,
     scalar,
     scan,
@@ -30,7 +32,7 @@ from consilience.transforms.gradient.table import NO_DERIVATIVE, PULLBACKS, SCAL
 
 __all__ = [
     "NO_DERIVATIVE", "PULLBACKS", "SCALAR_PULLBACKS", "call", "collective", "connected", "control", "factorisations",
-    "gradient", "hessian", "hessian_vector_product", "index", "jacobian", "linalg", "matrix_equations", "missing",
-    "pullback", "pushforward", "reduce", "scalar", "scan", "shape", "sparse", "special_functions", "structured",
-    "value_and_gradient",
+    "fourier", "gradient", "hessian", "hessian_vector_product", "index", "jacobian", "linalg", "matrix_equations",
+    "missing", "order", "pullback", "pushforward", "reduce", "scalar", "scan", "shape", "sparse", "special_functions",
+    "structured", "value_and_gradient",
 ]  # fmt: skip

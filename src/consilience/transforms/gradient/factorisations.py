@@ -40,7 +40,8 @@ from consilience.ops.factorisations import (
     greatest_size,
 )
 from consilience.ops.index import getitem, index_set
-from consilience.ops.reduce import argsort, reduce
+from consilience.ops.order import argsort
+from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, length_of
 from consilience.transforms.gradient.linalg import positions, symmetric, triangle
 from consilience.transforms.gradient.scalar import eq, where

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from consilience.ir import Node
 from consilience.ir.dimension import product
-from consilience.ops import ArgReduce, ArgSort, Cumulative, Iota, Reduce, Softmax, apply
+from consilience.ops import ArgReduce, Cumulative, Iota, Reduce, Softmax, apply
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, expand_dims, length_of, moveaxis, reshape, transpose
 from consilience.transforms.gradient.mask import through_mask, through_reduction
@@ -110,4 +110,3 @@ def _softmax(node: Node, g: Node, position: int) -> Node:
 
 
 no_derivative(ArgReduce, "the result is a position, an integer")
-no_derivative(ArgSort, "the results are positions, integers")

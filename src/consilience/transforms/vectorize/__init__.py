@@ -5,9 +5,11 @@ from consilience.transforms.vectorize import (
     control,
     elementwise,
     factorisations,
+    fourier,
     index,
     linalg,
     matrix_equations,
+    order,
     reduce,
     scan,
     shape,
@@ -21,7 +23,8 @@ from consilience.transforms.vectorize.signature import vectorize_function
 from consilience.transforms.vectorize.table import BATCHED, NO_BATCHED, missing
 
 __all__ = [
-    "BATCHED", "NO_BATCHED", "axis_index", "call", "control", "elementwise", "factorisations", "index", "linalg",
-    "matrix_equations", "missing", "pmax", "pmean", "pmin", "psum", "reduce", "scan", "shape", "sparse", "structured",
-    "vectorize", "vectorize_function", "vectorize_graph", "vmap",
+    "BATCHED", "NO_BATCHED", "axis_index", "call", "control", "elementwise", "factorisations", "fourier", "index",
+    "linalg", "matrix_equations", "missing", "order", "pmax", "pmean", "pmin", "psum", "reduce", "scan", "shape",
+    "sparse",
+    "structured", "vectorize", "vectorize_function", "vectorize_graph", "vmap",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from consilience.ir import Node
 from consilience.ir.types import Shape
-from consilience.ops import ArgReduce, ArgSort, Cumulative, Reduce, Softmax
+from consilience.ops import ArgReduce, Cumulative, Reduce, Softmax
 from consilience.ops.collective import Collective
 from consilience.transforms.vectorize.table import Operand, batched_form
 
@@ -21,12 +21,6 @@ def _reduce(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
 def _arg_reduce(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
     assert isinstance(node.op, ArgReduce)
     return Node(ArgReduce(node.op.kind, node.op.axis + len(batch)), operands[0].value)
-
-
-@batched_form(ArgSort)
-def _arg_sort(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
-    assert isinstance(node.op, ArgSort)
-    return Node(ArgSort(node.op.axis + len(batch)), operands[0].value)
 
 
 @batched_form(Cumulative)

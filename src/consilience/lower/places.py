@@ -1,0 +1,59 @@
+"""Order along axes in the forms that have routines: of last axes, of few dtypes, and few places without sorting.
+
+A node in, a node of equal value out.
+"""
+
+from __future__ import annotations
+
+from consilience.ir import FLOATS, Node, constant
+from consilience.lower.primitives import SelectedElements
+from consilience.ops import ArgSort, Index, SearchSorted, Sort, apply, cast
+from consilience.ops.index import FULL, At, Gather
+from consilience.ops.shape import reshape, squeeze, transpose
+
+# So many places of a sorted axis are found one by one, more by sorting.
+FEW_PLACES = 4
+
+
+def expand_order(node: Node) -> Node:
+    """Sorting along the last axis, places among float64 or int64, few places selected; other nodes themselves."""
+    op = node.op
+    if isinstance(op, SearchSorted):
+        return _in_words(node)
+    if isinstance(op, Index):
+        return _selected(node, op)
+    last = node.ndim - 1
+    if not isinstance(op, ArgSort | Sort) or op.axis == last:
+        return node
+    turn = (*(a for a in range(node.ndim) if a != op.axis), op.axis)
+    result = Node(type(op)(last), transpose(node.inputs[0], turn))
+    return transpose(result, tuple(last if a == op.axis else a - (a > op.axis) for a in range(node.ndim)))
+
+
+def _in_words(node: Node) -> Node:
+    """Places in vectors of float64 or int64."""
+    dtype = node.inputs[0].dtype
+    if dtype in ("float64", "int64"):
+        return node
+    if dtype == "uint64":  # the upper half becomes the negative numbers, which come first
+        operands = [cast(apply("bitwise_xor", x, constant(1 << 63, "uint64")), "int64") for x in node.inputs]
+    else:
+        operands = [cast(x, "float64" if dtype in FLOATS else "int64") for x in node.inputs]
+    return Node(node.op, *operands)
+
+
+def _selected(node: Node, op: Index) -> Node:
+    """Few places of a sorted last axis are found without sorting."""
+    source, *arrays = node.inputs
+    if not isinstance(source.op, Sort) or source.op.axis != source.ndim - 1:
+        return node
+    *lead, last = op.specification
+    if any(entry != FULL for entry in lead):
+        return node
+    if isinstance(last, At):
+        positions = constant([last.position], "int64")
+        return squeeze(Node(SelectedElements(), source.inputs[0], positions), -1)
+    if isinstance(last, Gather) and arrays[0].ndim <= 1 and arrays[0].tensor_type.size in range(1, FEW_PLACES + 1):
+        found = Node(SelectedElements(), source.inputs[0], reshape(arrays[0], (-1,)))
+        return reshape(found, node.static_shape)
+    return node

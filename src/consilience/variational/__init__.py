@@ -1,0 +1,54 @@
+"""Variational inference: distributions fitted to a posterior by stochastic gradients.
+
+A model in; approximations out, which are sampled from like chains.
+"""
+
+from consilience.variational.approximation import Approximation, Empirical, FullRank, LowRankNormal, MeanField
+from consilience.variational.inference import (
+    ADVI,
+    ASVGD,
+    SVGD,
+    FullRankADVI,
+    Inference,
+    LowRankADVI,
+    fit,
+    sample_approx,
+)
+from consilience.variational.optimizers import (
+    adadelta,
+    adagrad,
+    adagrad_window,
+    adam,
+    adamax,
+    momentum,
+    natural_gradient,
+    nesterov_momentum,
+    rmsprop,
+    sgd,
+)
+
+__all__ = [
+    "ADVI",
+    "ASVGD",
+    "SVGD",
+    "Approximation",
+    "Empirical",
+    "FullRank",
+    "FullRankADVI",
+    "Inference",
+    "LowRankADVI",
+    "LowRankNormal",
+    "MeanField",
+    "adadelta",
+    "adagrad",
+    "adagrad_window",
+    "adam",
+    "adamax",
+    "fit",
+    "momentum",
+    "natural_gradient",
+    "nesterov_momentum",
+    "rmsprop",
+    "sample_approx",
+    "sgd",
+]

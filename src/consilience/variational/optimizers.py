@@ -1,0 +1,125 @@
+"""Rules by which a stochastic gradient moves the parameters of an approximation, under PyMC's names.
+
+Settings in; a record that says which rule machine code follows out. The loop itself is in `ascent`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from consilience.record import Record
+
+NATURAL: Final = 0
+SGD: Final = 1
+MOMENTUM: Final = 2
+NESTEROV: Final = 3
+ADAGRAD: Final = 4
+WINDOW: Final = 5
+RMSPROP: Final = 6
+ADADELTA: Final = 7
+ADAM: Final = 8
+ADAMAX: Final = 9
+
+
+class Optimizer(Record):
+    """One rule with its settings.
+
+    name            for messages
+    rule            its number in machine code
+    learning_rate   size of a step
+    first, second   decay rates, or the momentum
+    epsilon         what keeps a denominator from 0
+    window          gradients that are remembered one by one
+    """
+
+    name: str
+    rule: int
+    learning_rate: float
+    first: float = 0.0
+    second: float = 0.0
+    epsilon: float = 0.0
+    window: int = 1
+
+    def memory(self, parameters: int) -> int:
+        """Numbers that are kept between steps."""
+        return (self.window if self.rule == WINDOW else 2) * parameters
+
+
+def _made(name: str, rule: int, learning_rate: float, **settings: Any) -> Optimizer:
+    for key, value in {"learning_rate": learning_rate, **settings}.items():
+        if not np.isfinite(value) or value <= 0.0:
+            raise ValueError(f"`{key}` of `{name}` must be a number > 0, got {value!r}.")
+    for key in ("first", "second"):
+        if settings.get(key, 0.0) >= 1.0:
+            raise ValueError(f"decay rates and momentum of `{name}` lie between 0 and 1, got {settings[key]!r}.")
+    return Optimizer(name, rule, float(learning_rate), **settings)
+
+
+def natural_gradient(*, learning_rate: float = 0.5) -> Optimizer:
+    """Steps along the natural gradient, at most one standard deviation per coordinate; the default of `pm.fit`.
+
+    learning_rate   1 would reach the optimum of a normal posterior in one step
+
+    Source: Amari (1998), Natural gradient works efficiently in learning.
+    """
+    return _made("natural_gradient", NATURAL, learning_rate)
+
+
+def sgd(*, learning_rate: float = 1e-3) -> Optimizer:
+    """Steps along the gradient (Robbins and Monro 1951)."""
+    return _made("sgd", SGD, learning_rate)
+
+
+def momentum(*, learning_rate: float = 1e-3, momentum: float = 0.9) -> Optimizer:
+    """Gradient steps with momentum (Polyak 1964)."""
+    return _made("momentum", MOMENTUM, learning_rate, first=momentum)
+
+
+def nesterov_momentum(*, learning_rate: float = 1e-3, momentum: float = 0.9) -> Optimizer:
+    """Gradient steps with Nesterov's momentum (1983)."""
+    return _made("nesterov_momentum", NESTEROV, learning_rate, first=momentum)
+
+
+def adagrad(*, learning_rate: float = 1.0, epsilon: float = 1e-6) -> Optimizer:
+    """Steps over the root of the sum of all squared gradients (Duchi, Hazan and Singer 2011)."""
+    return _made("adagrad", ADAGRAD, learning_rate, epsilon=epsilon)
+
+
+def adagrad_window(*, learning_rate: float = 1e-3, epsilon: float = 0.1, n_win: int = 10) -> Optimizer:
+    """As `adagrad`, over the latest `n_win` squared gradients; PyMC's default."""
+    return _made("adagrad_window", WINDOW, learning_rate, epsilon=epsilon, window=int(n_win))
+
+
+def rmsprop(*, learning_rate: float = 1.0, rho: float = 0.9, epsilon: float = 1e-6) -> Optimizer:
+    """Steps over the root of a moving average of squared gradients (Tieleman and Hinton 2012)."""
+    return _made("rmsprop", RMSPROP, learning_rate, first=rho, epsilon=epsilon)
+
+
+def adadelta(*, learning_rate: float = 1.0, rho: float = 0.95, epsilon: float = 1e-6) -> Optimizer:
+    """As `rmsprop`, times the root of a moving average of squared steps (Zeiler 2012)."""
+    return _made("adadelta", ADADELTA, learning_rate, first=rho, epsilon=epsilon)
+
+
+def adam(*, learning_rate: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> Optimizer:
+    """Moving averages of gradients over those of their squares (Kingma and Ba 2015)."""
+    return _made("adam", ADAM, learning_rate, first=beta1, second=beta2, epsilon=epsilon)
+
+
+def adamax(
+    *, learning_rate: float = 2e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8
+) -> Optimizer:
+    """As `adam`, over the largest gradient with decay (Kingma and Ba 2015)."""
+    return _made("adamax", ADAMAX, learning_rate, first=beta1, second=beta2, epsilon=epsilon)
+
+
+def optimizer_of(given: Optimizer | Callable[[], Optimizer] | None) -> Optimizer:
+    """What `obj_optimizer=` means: a rule, a function such as `pm.adam` that gives one, or the default."""
+    found = natural_gradient() if given is None else given if isinstance(given, Optimizer) else None
+    if found is None and callable(given):
+        found = given()
+    if not isinstance(found, Optimizer):
+        raise TypeError(f"`obj_optimizer` must be an optimizer such as `pm.adam(learning_rate=0.01)`, got {given!r}.")
+    return found
