@@ -234,6 +234,20 @@ class TestLatent:
         wanted = stats.multivariate_normal.logpdf(g, 0.4 + mean, covariance + JITTER * np.eye(4))
         assert density_of(model, "g", {"f": Y, "g": g}) == pytest.approx(wanted, rel=1e-7)
 
+    def test_parts_of_a_sum_are_normal_given_its_values(self) -> None:
+        with pm.Model(coords={"place": range(N)}) as model:
+            first = pm.gp.Latent(cov_func=pm.gp.cov.Matern52(1, 0.8))
+            whole = first + pm.gp.Latent(cov_func=pm.gp.cov.ExpQuad(1, 2.0))
+            f = whole.prior("f", X, reparameterize=False, dims="place")
+            first.conditional("g", NEW, given={"X": X, "f": f, "gp": whole})
+        total = kernel("Matern52", X, X, 0.8, 1.0) + kernel("ExpQuad", X, X, 2.0, 1.0) + JITTER * np.eye(N)
+        own, across = (kernel("Matern52", a, NEW, 0.8, 1.0) for a in (NEW, X))
+        mean, covariance = normal_given(total, across, own, Y)
+        g = np.array([0.3, -0.1, 0.5, 1.0])
+        wanted = stats.multivariate_normal.logpdf(g, mean, covariance + JITTER * np.eye(4))
+        assert density_of(model, "g", {"f": Y, "g": g}) == pytest.approx(wanted, rel=1e-7)
+        assert model.named_vars_to_dims["f"] == ("place",)
+
     def test_counts_are_sampled(self) -> None:
         with pm.Model():
             f = pm.gp.Latent(cov_func=pm.gp.cov.ExpQuad(1, 1.0)).prior("f", X)
@@ -313,8 +327,9 @@ class TestHilbertSpace:
             np.testing.assert_allclose(values(point)[0], before[5:7], atol=1e-12)
 
     def test_a_function_is_found_again(self) -> None:
-        with pm.Model():
-            f = pm.gp.HSGP(m=[20], c=1.5, cov_func=pm.gp.cov.ExpQuad(1, 1.0)).prior("f", X)
+        with pm.Model(coords={"sine": range(20), "place": range(N)}):
+            process = pm.gp.HSGP(m=[20], c=1.5, cov_func=pm.gp.cov.ExpQuad(1, 1.0))
+            f = process.prior("f", X, hsgp_coeffs_dims="sine", gp_dims="place")
             pm.Normal("y", f, 0.2, observed=Y)
             posterior = pm.sample(1000, tune=500, chains=2, random_seed=3, progressbar=False)
         mean = posterior.posterior["f"].mean(("chain", "draw")).values

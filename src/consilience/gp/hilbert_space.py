@@ -111,7 +111,7 @@ class HSGP(GaussianProcess):
         density = self.cov_func.power_spectral_density(pt.stack(omega, axis=1))
         return phi, pt.sqrt(density)
 
-    def prior(self, name: str, X: TensorLike, hsgp_coeffs_dims: Any = None, gp_dims: Any = None, **kwargs: Any) -> Node:
+    def prior(self, name: str, X: TensorLike, hsgp_coeffs_dims: Any = None, gp_dims: Any = None) -> Node:
         """f(X), shape (n,), computed from the coefficients `{name}_hsgp_coeffs`.
 
         hsgp_coeffs_dims, gp_dims   dims of the coefficients and of f
@@ -124,7 +124,7 @@ class HSGP(GaussianProcess):
         else:
             beta = Normal(title, 0.0, 1.0, **size)
         self._beta, self._sqrt_psd = beta, sqrt_psd
-        return Deterministic(name, self._values(phi, sqrt_psd, points(X)), dims=gp_dims or kwargs.get("dims"))
+        return Deterministic(name, self._values(phi, sqrt_psd, points(X)), dims=gp_dims)
 
     def _values(self, phi: Node, sqrt_psd: Node, X: Node) -> Node:
         assert self._beta is not None

@@ -40,6 +40,7 @@ class Latent(GaussianProcess):
 
         reparameterize   f is computed from independent standard normals `{name}_rotated_` by the Cholesky factor of
                          the covariance, which samplers prefer; otherwise f is itself a free variable
+        kwargs           of f, such as `dims`
         """
         inputs = points(X)
         mean, covariance = self.mean_func(inputs), stabilize(self.cov_func.full(inputs), jitter)
@@ -47,7 +48,7 @@ class Latent(GaussianProcess):
         if reparameterize:
             free = Normal(f"{name}_rotated_", 0.0, 1.0, shape=(*batch, inputs.static_shape[0]))
             spread = pt.dot(free, pt.matrix_transpose(pt.linalg.cholesky(covariance)))
-            f = Deterministic(name, mean + spread, dims=kwargs.pop("dims", None))
+            f = Deterministic(name, mean + spread, **kwargs)
         else:
             f = MvNormal(name, mu=mean, cov=covariance, shape=(*batch, inputs.static_shape[0]), **kwargs)
         self._given = {"X": inputs, "f": f}
