@@ -53,9 +53,14 @@ class TargetDensity:
         whole = [v for v in chosen if not v.continuous]
         if whole:
             names = ", ".join(f"`{v.name}`" for v in whole)
+            data = (
+                "or give it data"
+                if batches
+                else "give it data, or leave it where it is by naming the others in `vars=`"
+            )
             raise ModelError(
                 f"{names} is discrete, and an approximation moves along gradients; sum it out with `pm.marginalize`, "
-                "give it data, or leave it where it is by naming the others in `vars=`."
+                f"{data}."
             )
         if self.density.without_gradient:
             raise ModelError(f"an approximation needs gradients: {self.density.without_gradient}")
