@@ -38,7 +38,13 @@ COMPILER = [
     {"ir"},
 ]
 SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
-ENTRY_POINTS = [{"", "__main__"}, {"callbacks", "doctor", "plots"}, {"variational"}, {"approximations"}, {"sample"}]
+ENTRY_POINTS = [
+    {"", "__main__"},
+    {"callbacks", "doctor", "plots"},
+    {"smc", "variational"},
+    {"approximations"},
+    {"sample"},
+]
 GROUND = [{"native"}, {"absent", "errors", "record", "collection"}]
 
 WORDS_OF_UNFINISHED_WORK = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|WIP)\b")

@@ -59,6 +59,7 @@ _NAMES: Final = {
         recover_marginals resampled_variables resume sample sample_posterior_predictive
         sample_prior_predictive to_inference_data vectorize_over_posterior
     """,
+    "consilience.smc": "log_marginal_likelihood sample_smc",
     "consilience.tensor": """
         OpFromGraph as_op config floatX function grad hessian jacobian shared value_and_grad wrap_py
     """,
@@ -84,6 +85,7 @@ _MODULES: Final = {
     "printing": "consilience.printing",
     "raise_op": "consilience.raise_op",
     "scan": "consilience.scan",
+    "smc": "consilience.smc",
     "sparse": "consilience.sparse",
     "tensor": "consilience.tensor",
     "variational": "consilience.variational",

@@ -14,6 +14,7 @@ from consilience import ode as ode
 from consilience import printing as printing
 from consilience import raise_op as raise_op
 from consilience import scan as scan
+from consilience import smc as smc
 from consilience import sparse as sparse
 from consilience import tensor as tensor
 from consilience import variational as variational
@@ -265,6 +266,8 @@ from consilience.sample import sample_posterior_predictive as sample_posterior_p
 from consilience.sample import sample_prior_predictive as sample_prior_predictive
 from consilience.sample import to_inference_data as to_inference_data
 from consilience.sample import vectorize_over_posterior as vectorize_over_posterior
+from consilience.smc import log_marginal_likelihood as log_marginal_likelihood
+from consilience.smc import sample_smc as sample_smc
 from consilience.tensor import OpFromGraph as OpFromGraph
 from consilience.tensor import as_op as as_op
 from consilience.tensor import config as config

@@ -38,7 +38,7 @@ _GROUPS: Final = {
         basic blas blas_c blas_headers blockwise elemwise elemwise_cgen exceptions functional math
         pytensor rewriting sharedvar subtensor symbolic type type_other utils variable assumptions conditional
         link misc npy_2_compat values_eq_approx_always_true blocking data func_utils initial_point logging
-        model_graph progress_bar pytensorf sampling smc stats step_methods tuning util vartypes
+        model_graph progress_bar pytensorf sampling stats step_methods tuning util vartypes
         BaseModel FrozenModel compile_forward_sampling_function compile_fn init_nuts SymbolicRandomVariable
         Sequence TYPE_CHECKING Union singledispatch Any Optional Callable NoReturn
     """,
@@ -49,7 +49,7 @@ _GROUPS: Final = {
     # Models.
     "`pm.Wishart` and `pm.LKJCholeskyCov` are there": "WishartBartlett",
     "`pm.distributions` has the base classes": "Continuous Discrete Distribution",
-    "simulators come later": "Simulator sample_smc",
+    "simulators come later; `pm.sample_smc` is there for densities": "Simulator",
     "PyMC's helper of its own samplers; step methods are written with `pm.Kernel`": "logbern",
     "an approximation has all variables of a model; of some alone, `pm.fit_laplace` has `vars=`": "Group",
     "an optimizer of `pm.fit` has its momentum, and `pm.fit` has `total_grad_norm_constraint`": """

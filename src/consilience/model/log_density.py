@@ -7,7 +7,7 @@ out. Variables are replaced by transformed stretches of one vector, terms summed
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -219,6 +219,45 @@ class ModelDensity:
         named = dict(zip(names, results, strict=True))
         return named if complete or wanted is not True else {**named, **self.expand(positions, False)}
 
+    def tempered(self, positions: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Log densities of the free variables, and of data and potentials, at positions (draws, dimension)."""
+        flat = np.ascontiguousarray(positions, dtype=float)
+        code = self._built.parts().bind(self._data)
+        (prior, likelihood), status = code.map([(flat, True)], len(flat))
+        if status:  # of all together; where the density has no value, it counts as 0, as in chains
+            for i, row in enumerate(flat):
+                (one, other), failed = code.map([(row[None], True)], 1)
+                prior[i], likelihood[i] = (-np.inf, -np.inf) if failed else (one[0], other[0])
+        bad = np.isnan(prior) | np.isnan(likelihood)
+        return np.where(bad, -np.inf, prior), np.where(bad, -np.inf, likelihood)
+
+    def unconstrained(self, draws: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.float64]:
+        """Positions (draws, dimension) of values on the variables' own scales: what `expand` undoes.
+
+        draws    for every free variable an array (draws, ...)
+        raises   ModelError where a free variable is missing; ShapeError where a shape is another
+        """
+        arrays: list[tuple[Array, bool]] = []
+        count = None
+        for s in self.layout.stretches:
+            name = s.variable.name
+            if name not in draws:
+                raise ModelError(f"the draws have no `{name}`; they have {', '.join(map(str, draws)) or 'nothing'}.")
+            node = s.variable.node
+            array = np.ascontiguousarray(draws[name], dtype=node.dtype)
+            shape = known_shape(node.static_shape, self.lengths, name)
+            count = (len(array) if array.ndim else 0) if count is None else count
+            if array.shape != (count, *shape):
+                raise ShapeError(
+                    f"the draws of `{name}` have shape {array.shape}, where {count} draws of shape {shape} were needed."
+                )
+            arrays.append((array, True))
+        assert count is not None
+        found, status = self._built.inverse(self.model).bind(self._data).map(arrays, count)
+        if status:
+            raise ModelError("the draws have no positions: some lie outside of their variables' supports.")
+        return np.concatenate([f.reshape(count, -1) for f in found], axis=1)
+
     def shape_of(self, deterministic: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
         """Shape and element type of a deterministic, for the present data."""
         node = self.model.named_deterministics[deterministic]
@@ -273,6 +312,8 @@ class _Built:
             self.compiled = self._compile([self._position, *rows], [logp_node, whole], {}, self._static_slots)
         self.compile_seconds = time.perf_counter() - began
         self._blocks: dict[tuple[tuple[str, ...], Needs], Executable] = {}
+        self._parts: Executable | None = None
+        self._inverse: Executable | None = None
         self._expanders: dict[bool | tuple[str, ...], tuple[list[str], Executable]] = {}
 
     def block(self, names: tuple[str, ...], needs: Needs) -> Executable:
@@ -285,6 +326,35 @@ class _Built:
             )
             self._blocks[names, needs] = found
         return found
+
+    def parts(self) -> Executable:
+        """Code of the log density of the free variables, and of that of data and potentials."""
+        if self._parts is None:
+            terms = self.terms
+            sums = [total(terms.priors), total([*terms.likelihoods, *terms.potentials])]
+            with without_sources():
+                static, memo = specialise([*simplify(sums), *terms.values, *self.slots], self.lengths)
+                replaced = substitute(
+                    static[:2], {memo[v]: r for v, r in zip(terms.values, self._replacements.values(), strict=True)}
+                )
+                slots = [memo[s] for s in self.slots]
+                self._parts = self._compile([self._position], replaced, {}, slots)
+        return self._parts
+
+    def inverse(self, model: ModelVariables) -> Executable:
+        """Code of each variable's unconstrained value as a function of all values on their own scales."""
+        if self._inverse is None:
+            given = {v.node: tensor_input(v.node.dtype, v.node.static_shape, v.name) for v in model.free}
+            forward = [
+                cast(v.node if v.transform is None else v.transform.forward(v.node), "float64") for v in model.free
+            ]
+            observed = {v.node: v.data for v in model.observed}
+            with without_sources():
+                outputs = simplify(substitute(forward, {**given, **observed}))
+                static, memo = specialise([*outputs, *given.values(), *self.slots], self.lengths)
+                inputs = [memo[node] for node in given.values()]
+                self._inverse = self._compile(inputs, static[: len(outputs)], {}, [memo[s] for s in self.slots])
+        return self._inverse
 
     def expander(self, model: ModelVariables, deterministics: bool | tuple[str, ...]) -> tuple[list[str], Executable]:
         """Names and code of values on their own scales as functions of a position; see `ModelDensity.expand`."""

@@ -15,10 +15,10 @@ from consilience.backends.contexts import DEFAULT, shared
 from consilience.distributions.real_line import Normal
 from consilience.distributions.seeds import seed_from
 from consilience.distributions.whole_intervals import DiscreteUniform
-from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, substitute
 from consilience.model.log_density import terms_of
 from consilience.model.model import Model
+from consilience.model.stacked import stacked
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.index import getitem
 from consilience.ops.reduce import reduce
@@ -351,23 +351,5 @@ class Empirical(Approximation):
         """
         target = target_of(model, None, 0)
         posterior = trace.posterior if hasattr(trace, "posterior") else trace["posterior"]
-        layout = target.density.layout
-        rows: Floats | None = None
-        for s in layout.stretches:
-            name = s.variable.name
-            if name not in posterior:
-                raise ModelError(f"the draws have no `{name}`; they have {', '.join(map(str, posterior.data_vars))}.")
-            draws = np.asarray(posterior[name].transpose("chain", "draw", ...))
-            flat = draws.reshape(-1, *draws.shape[2:])
-            transform = s.variable.transform
-            node = as_tensor(flat.astype(float))
-            free = node if transform is None else transform.forward(node)
-            values = np.asarray(free.eval()).reshape(len(flat), -1)
-            if values.shape[1] != s.size:
-                raise ShapeError(
-                    f"the draws of `{name}` have shape {draws.shape[2:]}, which is not that of the variable."
-                )
-            rows = np.empty((len(flat), layout.dimension)) if rows is None else rows
-            rows[:, s.slice] = values
-        assert rows is not None
+        rows = target.density.unconstrained(stacked(posterior))
         return cls(target, rows.ravel())

@@ -1,0 +1,10 @@
+"""Sequential Monte Carlo: particles that go from the prior to the posterior in steps, and evidences.
+
+A model in; labelled draws and the log marginal likelihood with its error out.
+"""
+
+from consilience.smc.bridge import log_marginal_likelihood
+from consilience.smc.moves import IMH, MH
+from consilience.smc.sampling import sample_smc
+
+__all__ = ["IMH", "MH", "log_marginal_likelihood", "sample_smc"]
