@@ -41,13 +41,15 @@ def test_a_tree_has_the_looks_of_pytensor() -> None:
 
 
 def test_every_op_of_the_table_has_its_line_and_its_formula() -> None:
-    """Each value once, whatever the op; the formula is an expression of Python."""
+    """Each value once, whatever the op; the formula is an expression of Python, but for the bodies of loops."""
     for row in ALL:
         _, _, outputs = of_row(row)
-        text = written(outputs)
+        text = written(outputs, print_inner_graphs=False)
         letters = re.findall(r"\[id (\w+)\]", text)
         assert len(set(letters)) == len(topological(outputs)), row.text
         for line in pprint(outputs).split("\n"):
+            if "→" in line:
+                continue
             ast.parse(re.sub(r"result (\d)", r"result_\1", line))
 
 

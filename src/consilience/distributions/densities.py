@@ -97,6 +97,16 @@ def supported_density(rv: Node, value: TensorLike) -> Node:
     return where(inside, formula, -np.inf)
 
 
+def density_of_data(rv: Node, value: TensorLike) -> Node:
+    """Log density at data: -inf outside of a support whose ends are random, as `Uniform(0, highest)` has.
+
+    Where the ends are numbers, data outside are refused when they are given, and nothing is checked here.
+    """
+    outside = support_violation(rv, value)
+    random = any(isinstance(node.op, RandomVariable) for node in topological([outside]))
+    return supported_density(rv, value) if random else density(rv, value)
+
+
 def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
     """log P(X <= value), elementwise; MissingRuleError where the distribution has none. As `logp` otherwise."""
     del warn_rvs

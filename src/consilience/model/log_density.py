@@ -18,7 +18,7 @@ from consilience.backends.registry import Bound, Executable
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.shapes import Lengths, bind_lengths, check_shape_constraints
 from consilience.collection import collection_paused
-from consilience.distributions.densities import density, supported_density
+from consilience.distributions.densities import density, density_of_data, supported_density
 from consilience.distributions.parameters import parameter_checks
 from consilience.distributions.random_variable import RandomVariable, distribution_of
 from consilience.distributions.transforms import label
@@ -119,7 +119,8 @@ def _terms(model: ModelVariables, jacobian: bool) -> Terms:
         term = formula(variable.node, constrained[variable.node])
         priors.append(with_jacobian(term, correction) if jacobian and correction is not None else term)
     likelihoods = [
-        density(v.node, v.data) if v.weight is None else v.weight * density(v.node, v.data) for v in model.observed
+        density_of_data(v.node, v.data) if v.weight is None else v.weight * density_of_data(v.node, v.data)
+        for v in model.observed
     ]
     # Observed variables stand for their data wherever else they are used.
     replacements = {**constrained, **{v.node: v.data for v in model.observed}, **placeholders(model.marginalized)}

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from consilience.backends.registry import Executable, backend
 from consilience.backends.shapes import Lengths, check_shape_constraints
 from consilience.distributions.constraints import Whole
-from consilience.distributions.densities import density, realise, support_of, supported_density
+from consilience.distributions.densities import density_of_data, realise, support_of, supported_density
 from consilience.distributions.random_variable import RandomVariable, random_variables
 from consilience.errors import ConsilienceWarning, ModelError, ShapeError
 from consilience.ir import Node, numpy_dtype, substitute, tensor_input, topological
@@ -119,7 +119,7 @@ def log_likelihood(
             # A variable that was summed out ties those together that depend on it.
             listed = list(at) if model.marginalized else list(names)
             replacements = {model.named[n]: value for n, value in at.items()} | placeholders(model.marginalized)
-            terms = substitute([density(model.named[n], at[n]) for n in listed], replacements)
+            terms = substitute([density_of_data(model.named[n], at[n]) for n in listed], replacements)
             if model.marginalized:
                 terms = _alone(model, names, dict(zip(listed, terms, strict=True)), replacements)
             missing = [n for n in topological(terms) if isinstance(n.op, RandomVariable)]
