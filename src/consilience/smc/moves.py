@@ -59,7 +59,8 @@ def shape_of(points: Floats, weights: Floats) -> Shape:
     share = 1e-10
     while share < 1:
         try:
-            return Shape(mean, np.linalg.cholesky(covariance + share * np.diag(scale)))
+            factor: Floats = np.asarray(np.linalg.cholesky(covariance + share * np.diag(scale)), dtype=float)
+            return Shape(mean, factor)
         except np.linalg.LinAlgError:
             share *= 100
     raise SamplingError("the particles have no covariance: their numbers are not finite.")
@@ -143,7 +144,7 @@ class IMH(_Kernel):
         mixing = np.sqrt(DEGREES / generator.chisquare(DEGREES, len(points)))
         standard = normals * mixing[:, None]
         found = shape.mean + standard @ shape.factor.T
-        back = np.linalg.solve(shape.factor, (points - shape.mean).T).T
+        back: Floats = np.asarray(np.linalg.solve(shape.factor, (points - shape.mean).T).T, dtype=float)
         return found, _log_student(back) - _log_student(standard)
 
 
@@ -180,4 +181,5 @@ def _correlations(first: Floats, second: Floats) -> Floats:
     """Correlation over the particles, for each coordinate; 0 where one of them does not vary."""
     a, b = first - first.mean(0), second - second.mean(0)
     size = np.sqrt((a**2).sum(0) * (b**2).sum(0))
-    return np.divide((a * b).sum(0), size, out=np.zeros(len(size)), where=size > 0)
+    found: Floats = np.divide((a * b).sum(0), size, out=np.zeros(len(size)), where=size > 0)
+    return found

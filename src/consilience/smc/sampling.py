@@ -59,7 +59,7 @@ def sample_smc(
     progressbar    accepted
     kernel_kwargs  `threshold` and `correlation_threshold` of the kernel
     returns        a tree with the groups `posterior` and `sample_stats`, which has `log_marginal_likelihood` and
-                   `stages` for each chain; the mean evidence and its standard error are in the attributes of the posterior
+                   `stages` for each chain; the mean evidence and its standard error are attributes of the posterior
     raises         ModelError for discrete free variables; SamplingError where no particle of the prior explains the
                    data, where there are fewer particles than dimensions, and where tempering does not end
     """
@@ -133,8 +133,8 @@ def _population(density: ModelDensity, points: Floats, kernel: _Kernel, seed: in
     while betas[-1] < 1.0:
         if len(betas) > MOST_STAGES:
             raise SamplingError(
-                f"tempering came to the power {betas[-1]:.3g} of the likelihood in {MOST_STAGES} stages: the likelihood "
-                "is far more concentrated than the particles; take more `draws`, or a smaller `threshold`."
+                f"tempering came to the power {betas[-1]:.3g} of the likelihood in {MOST_STAGES} stages: this is "
+                "far more concentrated than the particles; take more `draws`, or a smaller `threshold`."
             )
         beta = _next_beta(particles.likelihood, betas[-1], kernel.threshold)
         logs = (beta - betas[-1]) * np.where(np.isfinite(particles.likelihood), particles.likelihood, -np.inf)
