@@ -7,6 +7,7 @@ its potential out. How a library is found and what its functions mean stays outs
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -68,7 +69,9 @@ def from_density(
         raise InitialPointError("`initial` must be finite numbers, one for each coordinate.")
     machine = given(logp_and_grad)
     if machine is not None:
-        of = native_density(int(dimension), machine, (*ARGUMENTS, _pointer(data)), data)
+        known = hashlib.sha256(data).hexdigest()[:16] if isinstance(data, np.ndarray) else ""
+        kept = Given(machine.address, machine.name, (machine.kept, data))
+        of = native_function(kept, (*ARGUMENTS, _pointer(data)), ((), (int(dimension),)), known, slopes=True)
     elif not callable(logp_and_grad):
         raise ModelError(
             "`logp_and_grad` must be a callable of a vector, a function of ctypes, Numba or cffi, or an address, got "
@@ -187,33 +190,40 @@ def _tried(of: PythonFunction, start: Floats) -> None:
 # ---- by machine code
 
 
-def native_density(
-    dimension: int, function: Given, arguments: tuple[str | int | tuple[int], ...], kept: Any
+def native_function(
+    function: Given,
+    arguments: tuple[str | int | tuple[int], ...],
+    shapes: tuple[tuple[int, ...], ...],
+    identity: str = "",
+    *,
+    slopes: bool = False,
 ) -> PythonFunction:
     """Machine code as a function of the position, for Python and for machine code.
 
     arguments   as `NativeCall` has them
-    kept        what must not be freed while the function is in use
+    shapes      of its results
+    identity    of its data, the same in every process
+    slopes      as in `PythonFunction`
     """
     call = NativeCall(function.address, arguments)
-    return PythonFunction(_Called(dimension, call, (function.kept, kept)), function.name, native=call, slopes=True)
+    return PythonFunction(_Called(call, shapes, function.kept, identity), function.name, native=call, slopes=slopes)
 
 
 class _Called:
-    """Machine code, called from Python."""
+    """Machine code, called from Python; results are not numbers where it reports a failure."""
 
-    def __init__(self, dimension: int, call: NativeCall, kept: Any) -> None:
-        self.dimension, self.call, self.kept = dimension, call, kept
+    def __init__(self, call: NativeCall, shapes: tuple[tuple[int, ...], ...], kept: Any, identity: str) -> None:
+        self.call, self.shapes, self.kept, self.identity = call, shapes, kept, identity
         kinds = [ctypes.c_int if isinstance(a, int) else ctypes.c_void_p for a in call.arguments]
         self.function = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(call.address)
 
-    def __call__(self, position: Floats) -> tuple[Floats, Floats]:
+    def __call__(self, position: Floats) -> list[Floats]:
         vector = np.array(position, float)
-        logp, gradient = np.zeros(()), np.zeros(self.dimension)
-        places = {"operand 0": vector.ctypes.data, "result 0": logp.ctypes.data, "result 1": gradient.ctypes.data}
+        results = [np.zeros(shape) for shape in self.shapes]
+        places = {"operand 0": vector.ctypes.data} | {f"result {k}": r.ctypes.data for k, r in enumerate(results)}
         values = [places[a] if isinstance(a, str) else a if isinstance(a, int) else a[0] for a in self.call.arguments]
         status = self.function(*values)
-        return (logp if status == 0 else np.array(-np.inf)), gradient
+        return [np.full_like(r, np.nan) for r in results] if status else results
 
 
 def _pointer(data: Any) -> tuple[int]:
