@@ -5,5 +5,7 @@ What another library knows of a model in; a `pm.Model`, or the density of one, o
 
 from consilience.foreign.bridgestan import from_bridgestan
 from consilience.foreign.density import from_density
+from consilience.foreign.jaxpr import from_jax
+from consilience.foreign.numpyro import from_numpyro
 
-__all__ = ["from_bridgestan", "from_density"]
+__all__ = ["from_bridgestan", "from_density", "from_jax", "from_numpyro"]

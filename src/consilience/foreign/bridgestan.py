@@ -81,9 +81,7 @@ def from_bridgestan(
     log_density = program.function(
         "bs_log_density_gradient", (1, 1, "operand 0", "result 0", "result 1", (0,)), ((), (dimension,)), slopes=True
     )
-    model = density_model(
-        dimension, log_density, {"unconstrained": "coordinate"}, start, {"coordinate": names}
-    )
+    model = density_model(dimension, log_density, {"unconstrained": "coordinate"}, start, {"coordinate": names})
     _add_parameters(model, program, transformed)
     return model
 
@@ -197,7 +195,9 @@ class _OneAtATime:
         with self.program.lock:
             status = self.program.call(self.name, self.program.model, *values[:-1], ctypes.byref(fault))
         if status:
-            raise ExecutionError(f"the Stan program `{self.program.name}` has no value there: {self.program.told(fault)}")
+            raise ExecutionError(
+                f"the Stan program `{self.program.name}` has no value there: {self.program.told(fault)}"
+            )
         return results
 
 
@@ -216,7 +216,11 @@ def _opened(path: str | Path) -> ctypes.CDLL:
         old = hasattr(library, "bs_construct")
         raise ModelError(
             f"the library {str(path)!r} "
-            + (f"is of a BridgeStan before 2.0; compile it with BridgeStan {MAJOR}." if old else "is none of BridgeStan.")
+            + (
+                f"is of a BridgeStan before 2.0; compile it with BridgeStan {MAJOR}."
+                if old
+                else "is none of BridgeStan."
+            )
         ) from None
     if version[0] != MAJOR:
         raise ModelError(

@@ -106,9 +106,7 @@ def density_model(
     return model
 
 
-def _variables(
-    model: Model, dimension: int, names: Names
-) -> list[tuple[str, tuple[int, ...], tuple[str, ...] | None]]:
+def _variables(model: Model, dimension: int, names: Names) -> list[tuple[str, tuple[int, ...], tuple[str, ...] | None]]:
     """Names, shapes and dimensions of the variables."""
     if names is None:
         return [("x", (dimension,), None)]
@@ -161,7 +159,9 @@ class _Checked:
     def __call__(self, position: Floats) -> tuple[Floats, Floats]:
         found = self.written(position)
         if not isinstance(found, tuple | list) or len(found) != 2:
-            raise ShapeError(f"`{self.name}` must give two things, the log density and its gradient; got {found!r:.80}.")
+            raise ShapeError(
+                f"`{self.name}` must give two things, the log density and its gradient; got {found!r:.80}."
+            )
         logp, gradient = (np.asarray(part, float) for part in found)
         if logp.shape != ():
             raise ShapeError(f"the log density that `{self.name}` gives must be a number, got shape {logp.shape}.")

@@ -1,0 +1,340 @@
+"""JAX's functions: what `jax.make_jaxpr` traces in, functions of tensors that compute the same out.
+
+Branches, loops, inner functions and derivatives of the user's own are translated here; primitives stand in `RULES`.
+JAX is imported here alone, and traces in double precision whatever its setting is.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+import consilience.tensor as pt
+from consilience.errors import DtypeError, GraphError, MissingPackageError, MissingRuleError, ShapeError
+from consilience.foreign import jax_arrays as jax_arrays  # fills the table
+from consilience.foreign import jax_indexing as jax_indexing  # fills the table
+from consilience.foreign.jax_primitives import RULES, rule
+from consilience.ir import Node
+from consilience.ir.side_tables import describe
+from consilience.ops.control import cond
+
+Tensors = list[Any]
+_DRAWS = " Draw beforehand, and give it the draws as arguments."
+
+
+def from_jax(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
+    """A function of JAX's arrays as a function of tensors.
+
+    function   pure, of arrays or of nested dicts, lists and tuples of arrays
+    examples   arguments as it takes them: their shapes and dtypes are fixed, their numbers do not matter
+    returns    a function of as many arguments in the same form, of tensors or numbers; its results have the form of
+               those of `function`. They are differentiated, simplified and compiled as all tensors are; where JAX's
+               function has derivatives of its own (`custom_jvp`, `custom_vjp`), these are taken
+    raises     MissingRuleError for a primitive that has no translation, with the line that it comes from;
+               MissingPackageError without JAX; and the function itself ShapeError and DtypeError for other arguments
+    """
+    jax = _jax()
+    leaves, form = jax.tree_util.tree_flatten(examples)
+    with jax.enable_x64(True):
+        traced, shapes = jax.make_jaxpr(function, return_shape=True)(*examples)
+    _, results = jax.tree_util.tree_flatten(shapes)
+    wanted = [v.aval for v in traced.jaxpr.invars]
+    if len(leaves) != len(wanted):
+        raise GraphError("some of the example arguments are no arrays or numbers.")
+    name = getattr(function, "__name__", "function")
+    paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_flatten_with_path(examples)[0]]
+
+    def translated(*arguments: Any) -> Any:
+        given, own = jax.tree_util.tree_flatten(arguments)
+        if own != form:
+            raise GraphError(f"`{name}` was translated for arguments of the form {form}, got {own}.")
+        tensors = [_fitted(value, aval, name, path) for value, aval, path in zip(given, wanted, paths, strict=True)]
+        return jax.tree_util.tree_unflatten(results, closed(traced, tensors))
+
+    closed(
+        traced, [pt.tensor(dtype=str(aval.dtype), shape=aval.shape) for aval in wanted]
+    )  # what is missing is told now
+    translated.__name__ = translated.__qualname__ = name
+    translated.__doc__ = f"`{name}` of JAX, of tensors."
+    return translated
+
+
+def _jax() -> Any:
+    try:
+        import jax
+    except ImportError as error:
+        raise MissingPackageError("JAX is not there: pip install 'consilience[jax]'.") from error
+    if not hasattr(jax, "enable_x64"):
+        raise MissingPackageError(f"JAX {jax.__version__} is too old; 0.8 is the first that can be read.")
+    return jax
+
+
+def _fitted(value: Any, aval: Any, name: str, path: str) -> Node:
+    """An argument as a tensor of the traced type."""
+    tensor = pt.as_tensor(value)
+    if tuple(tensor.static_shape) != tuple(aval.shape):
+        raise ShapeError(f"argument {path} of `{name}` was traced with the shape {aval.shape}, got {describe(tensor)}.")
+    dtype = str(aval.dtype)
+    if tensor.dtype != dtype and not np.can_cast(tensor.dtype, dtype, "same_kind"):
+        raise DtypeError(f"argument {path} of `{name}` was traced as {dtype}, got {describe(tensor)}.")
+    return tensor.astype(dtype)
+
+
+def closed(traced: Any, arguments: Sequence[Any]) -> Tensors:
+    """Values of a jaxpr with its constants."""
+    return evaluated(traced.jaxpr, [_constant(c) for c in traced.consts], arguments)
+
+
+def _constant(value: Any) -> Any:
+    dtype = str(getattr(value, "dtype", np.asarray(value).dtype))
+    if dtype.startswith("key"):
+        raise MissingRuleError(
+            "the JAX function holds a random key; draw beforehand, and give it the draws as arguments."
+        )
+    return pt.constant(np.asarray(value))
+
+
+def evaluated(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> Tensors:
+    """Values of the results of a jaxpr."""
+    known: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*constants, *arguments], strict=True))
+
+    def read(variable: Any) -> Any:
+        if hasattr(variable, "val"):
+            return pt.constant(np.asarray(variable.val, variable.aval.dtype))
+        return known[variable]
+
+    for equation in jaxpr.eqns:
+        found = _equation(equation, [read(v) for v in equation.invars])
+        for variable, value in zip(equation.outvars, found, strict=True):
+            known[variable] = _as_declared(value, variable.aval, equation)
+    return [read(v) for v in jaxpr.outvars]
+
+
+def _equation(equation: Any, operands: Tensors) -> Tensors:
+    name = equation.primitive.name
+    own = RULES.get(name)
+    if own is None:
+        hint = (
+            " Draw beforehand, and give it the draws as arguments." if name.startswith(("random_", "threefry")) else ""
+        )
+        raise MissingRuleError(f"JAX's primitive `{name}` has no translation ({_where(equation)}).{hint}")
+    try:
+        found = own(
+            *operands, **{**equation.params, "primitive": name, **({"equation": equation} if name in _WHOLE else {})}
+        )
+    except MissingRuleError as error:
+        if "(at " in str(error):
+            raise
+        raise MissingRuleError(f"{str(error).rstrip('.')} ({_where(equation)}).") from error
+    return found if isinstance(found, list) else [found]
+
+
+def _where(equation: Any) -> str:
+    """The line of the function that an equation comes from."""
+    from jax._src import source_info_util
+
+    return f"at {source_info_util.summarize(equation.source_info)}"
+
+
+def _as_declared(value: Any, aval: Any, equation: Any) -> Any:
+    """A result in the dtype that JAX gives it."""
+    if type(aval).__name__ == "AbstractToken" or not hasattr(aval, "dtype"):
+        return value
+    dtype = str(aval.dtype)
+    if tuple(value.static_shape) != tuple(aval.shape):
+        raise GraphError(
+            f"the translation of JAX's `{equation.primitive.name}` has the shape {value.static_shape} in place of "
+            f"{aval.shape} ({_where(equation)}); please report this."
+        )
+    return value if value.dtype == dtype else value.astype(dtype)
+
+
+def _listed(value: Any) -> Tensors:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+# ---- inner functions
+
+
+@rule(
+    "jit",
+    "pjit",
+    "closed_call",
+    "core_call",
+    "checkpoint",
+    "remat",
+    "remat2",
+    "custom_lin",
+    "composite",
+    "core_closed_call",
+)
+def _inlined(*operands: Any, **parameters: Any) -> Tensors:
+    inner = parameters.get("jaxpr") or parameters["call_jaxpr"]
+    return closed(inner, operands) if hasattr(inner, "consts") else evaluated(inner, [], operands)
+
+
+@rule("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
+def _with_own_derivative(*operands: Any, equation: Any, **parameters: Any) -> Tensors:
+    """An inner function with the derivative that its author gave; it is traced when it is asked for."""
+    inner = parameters.get("call_jaxpr") or parameters.get("fun_jaxpr")
+    smooth = [i for i, x in enumerate(operands) if "float" in x.dtype]
+
+    if _WITHIN_DERIVATIVE.get():
+        return closed(inner, operands)
+
+    def plain(*values: Any) -> Any:
+        found = closed(inner, values)
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def forward(*values: Any) -> Any:
+        return plain(*values), values
+
+    def backward(values: Any, cotangents: Any) -> list[Any]:
+        token = _WITHIN_DERIVATIVE.set(True)
+        try:
+            pulled = closed(_pullback(equation, smooth), [*values, *_listed(cotangents)])
+        finally:
+            _WITHIN_DERIVATIVE.reset(token)
+        found = dict(zip(smooth, pulled, strict=True))
+        return [found.get(i) for i in range(len(values))]
+
+    wrapped = pt.custom_vjp(plain)
+    wrapped.defvjp(forward, backward)
+    found = wrapped(*operands)
+    return _listed(found)
+
+
+def _pullback(equation: Any, smooth: Sequence[int]) -> Any:
+    """The jaxpr of cotangents of the smooth operands, from all operands and the cotangents of the results."""
+    jax = _jax()
+    count = len(equation.invars)
+    primitive = equation.primitive
+
+    def applied(*values: Any) -> Any:
+        bound = primitive.get_bind_params(equation.params)
+        functions, parameters = bound if isinstance(bound, tuple) else ((), bound)
+        found = primitive.bind(*functions, *values, **parameters)
+        return list(found) if primitive.multiple_results else [found]
+
+    def pulled(*everything: Any) -> Any:
+        values, cotangents = list(everything[:count]), everything[count:]
+
+        def of_smooth(*moved: Any) -> Any:
+            own = list(values)
+            for place, value in zip(smooth, moved, strict=True):
+                own[place] = value
+            return applied(*own)
+
+        _, back = jax.vjp(of_smooth, *(values[i] for i in smooth))
+        return back(list(cotangents))
+
+    with jax.enable_x64(True):
+        avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in (*equation.invars, *equation.outvars)]
+        return jax.make_jaxpr(pulled)(*avals)
+
+
+# Derivatives of the user's own call the function itself again, whose further derivatives are ours.
+_WITHIN_DERIVATIVE: ContextVar[bool] = ContextVar("within a derivative of JAX", default=False)
+_WHOLE = ("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
+
+
+@rule("custom_linear_solve")
+def _linear_solve(*operands: Any, const_lengths: Any, jaxprs: Any, **_: Any) -> Tensors:
+    """The solution x of A x = b, whose derivative is another such solution (implicit function theorem)."""
+    lengths = [const_lengths.matvec, const_lengths.vecmat, const_lengths.solve, const_lengths.transpose_solve]
+    ends = np.cumsum([0, *lengths])
+    of_product, _, of_solve, of_transposed = (operands[a:b] for a, b in itertools.pairwise(ends))
+    right = operands[ends[-1] :]
+    first, second, third = len(of_product), len(of_solve), len(of_transposed)
+
+    def parts(values: Sequence[Any]) -> list[Sequence[Any]]:
+        borders = np.cumsum([0, first, second, third, len(right)])
+        return [values[a:b] for a, b in itertools.pairwise(borders)]
+
+    def plain(*values: Any) -> Any:
+        _, own, _, known = parts(values)
+        return tuple(closed(jaxprs.solve, [*own, *known]))
+
+    def forward(*values: Any) -> Any:
+        found = plain(*values)
+        return found, (*values, *found)
+
+    def backward(residuals: Any, cotangents: Any) -> list[Any]:
+        cotangents = _listed(cotangents)
+        values, found = residuals[: -len(right)], residuals[-len(right) :]
+        product, _, transposed, _ = parts(values)
+        back = closed(jaxprs.transpose_solve, [*transposed, *cotangents])
+        cost = sum(pt.sum(a * b) for a, b in zip(closed(jaxprs.matvec, [*product, *found]), back, strict=True))
+        smooth = [i for i, x in enumerate(product) if "float" in x.dtype]
+        slopes = pt.grad(-cost, [product[i] for i in smooth], disconnected_inputs="ignore")
+        of = dict(zip(smooth, slopes, strict=True))
+        return [*(of.get(i) for i in range(first)), *[None] * (second + third), *back]
+
+    if jaxprs.transpose_solve is None:
+        return closed(jaxprs.solve, [*of_solve, *right])
+    wrapped = pt.custom_vjp(plain)
+    wrapped.defvjp(forward, backward)
+    return _listed(wrapped(*of_product, *of_solve, *of_transposed, *right))
+
+
+# ---- branches and loops
+
+
+@rule("cond")
+def _cond(index: Any, *operands: Any, branches: Any, **_: Any) -> Tensors:
+    """One of several inner functions; an index beyond them takes the last or the first."""
+    results = [closed(branch, operands) for branch in branches]
+    if not results[0]:
+        return []
+    chosen = results[-1]
+    for number in range(len(results) - 2, -1, -1):
+        chosen = list(cond(pt.le(index, number), results[number], chosen))
+    return chosen
+
+
+@rule("platform_index")
+def _platform_index(*, platforms: Any, **_: Any) -> Any:
+    """Which of several variants for kinds of machines is taken: the one for processors, or the general one."""
+    of_cpu = [i for i, names in enumerate(platforms) if names is None or "cpu" in names]
+    return pt.constant(np.asarray(of_cpu[0], "int32"))
+
+
+@rule("while")
+def _while(*operands: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int, **_: Any) -> Tensors:
+    of_test, of_body = operands[:cond_nconsts], operands[cond_nconsts : cond_nconsts + body_nconsts]
+    initial = list(operands[cond_nconsts + body_nconsts :])
+    found = pt.while_loop(
+        lambda *values: closed(cond_jaxpr, [*of_test, *values])[0],
+        lambda *values: closed(body_jaxpr, [*of_body, *values]),
+        initial,
+    )
+    return list(found)
+
+
+@rule("scan")
+def _scan(*operands: Any, jaxpr: Any, length: int, reverse: bool, num_consts: int, num_carry: int, **_: Any) -> Tensors:
+    """Carried values after all steps, then what every step gave."""
+    fixed, initial = operands[:num_consts], list(operands[num_consts : num_consts + num_carry])
+    read = list(operands[num_consts + num_carry :])
+    avals = jaxpr.out_avals
+    if not length:
+        return [*initial, *(pt.zeros((0, *aval.shape), dtype=str(aval.dtype)) for aval in avals[num_carry:])]
+
+    def step(*values: Any) -> Any:
+        return closed(jaxpr, [*fixed, *values[len(read) :], *values[: len(read)]])
+
+    found = pt.scan(
+        step,
+        sequences=read,
+        outputs_info=[*initial, *[None] * (len(avals) - num_carry)],
+        n_steps=length,
+        go_backwards=reverse,
+        return_list=True,
+        return_updates=False,
+    )
+    carried, traces = found[:num_carry], found[num_carry:]
+    return [*(value[-1] for value in carried), *((trace[::-1] if reverse else trace) for trace in traces)]

@@ -1,0 +1,144 @@
+"""Functions of JAX as functions of tensors: the same values and the same derivatives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import consilience as pm
+import consilience.tensor as pt
+from consilience.errors import DtypeError, GraphError, MissingRuleError, ShapeError
+from consilience.foreign import from_jax
+
+jax = pytest.importorskip("jax")
+jnp = pytest.importorskip("jax.numpy")
+
+V, M, S, PLACES, K = (
+    np.array([0.3, -0.7, 1.2, 0.1]),
+    np.arange(12.0).reshape(4, 3) / 7 - 0.6,
+    0.4,
+    np.array([2, 0, 3]),
+    1,
+)
+P = M @ M.T + np.eye(4)
+
+FILE = Path(__file__).with_name("jax_expressions.txt")
+LINES = [line for line in FILE.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+
+
+def of(text: str) -> Any:
+    return eval(f"lambda v, m, p, s, i, k: {text}", {"jax": jax, "jnp": jnp})
+
+
+@pytest.mark.parametrize("text", LINES)
+def test_values_and_slopes_are_those_of_jax(text: str) -> None:
+    function = of(text)
+    values = (V, M, P, S, PLACES, K)
+    translated = from_jax(function, *values)
+    leaves = [pt.tensor(n, shape=np.shape(x), dtype="float64") for n, x in zip("vmps", values, strict=False)]
+    out = translated(*leaves, PLACES, K)
+    with jax.enable_x64(True):
+        wanted = np.asarray(function(*map(jnp.asarray, values)))
+        slopes = None
+        if wanted.dtype.kind == "f":
+            way = np.cos(np.arange(wanted.size)).reshape(wanted.shape)
+            slopes = jax.grad(lambda *x: jnp.sum(function(*x, PLACES, K) * way), (0, 1, 2, 3))(
+                *map(jnp.asarray, values[:4])
+            )
+    assert out.dtype == str(wanted.dtype)
+    f = pt.function(leaves, out, on_unused_input="ignore")
+    np.testing.assert_allclose(f(*values[:4]), wanted, rtol=1e-6 if "float32" in text else 1e-10, atol=1e-12)
+    if slopes is None:
+        return
+    ours = pt.grad(pt.sum(out * way), leaves, disconnected_inputs="ignore")
+    found = pt.function(leaves, ours, on_unused_input="ignore")(*values[:4])
+    for own, theirs in zip(found, slopes, strict=True):
+        np.testing.assert_allclose(own, theirs, rtol=1e-6 if "float32" in text else 1e-8, atol=1e-10)
+
+
+def test_derivatives_of_the_authors_own_are_taken() -> None:
+    """Even where they are not those of the values."""
+
+    @jax.custom_vjp
+    def clipped(x: Any) -> Any:
+        return x**2
+
+    clipped.defvjp(lambda x: (x**2, x), lambda x, g: (jnp.clip(g, -1, 1) * x,))
+
+    @jax.custom_jvp
+    def doubled(x: Any) -> Any:
+        return x**3
+
+    doubled.defjvp(lambda primals, tangents: (doubled(primals[0]), 7.0 * tangents[0]))
+    x = pt.vector("x", shape=(4,))
+    out = from_jax(lambda v: jnp.sum(clipped(v) * 5 + doubled(v)), V)(x)
+    np.testing.assert_allclose(out.eval({x: V}), np.sum(5 * V**2 + V**3))
+    np.testing.assert_allclose(pt.grad(out, x).eval({x: V}), V + 7.0)
+
+
+def test_loops_of_unknown_length_have_derivatives() -> None:
+    """JAX has none in reverse."""
+
+    def root(a: Any) -> Any:
+        return jax.lax.while_loop(lambda x: jnp.abs(x * x - a) > 1e-13, lambda x: 0.5 * (x + a / x), a)
+
+    a = pt.scalar("a")
+    out = from_jax(root, 2.0)(a)
+    assert float(out.eval({a: 2.0})) == pytest.approx(2**0.5)
+    assert float(pt.grad(out, a).eval({a: 2.0})) == pytest.approx(0.5 / 2**0.5)
+
+
+def test_nested_arguments_and_results_keep_their_form() -> None:
+    def layers(parameters: Any, x: Any) -> Any:
+        for w, b in parameters["hidden"]:
+            x = jnp.tanh(x @ w + b)
+        return {"out": x @ parameters["last"], "inside": (x,)}
+
+    rng = np.random.default_rng(0)
+    own = {
+        "hidden": [(rng.normal(size=(3, 5)), np.zeros(5)), (rng.normal(size=(5, 2)), np.ones(2))],
+        "last": np.ones(2),
+    }
+    found = from_jax(layers, own, M)(own, M)
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(found["out"].eval(), layers(own, M)["out"], rtol=1e-12)
+    assert found["inside"][0].static_shape == (4, 2)
+
+
+def test_a_neural_network_is_a_likelihood() -> None:
+    """A model of ours with a mean that JAX wrote; its gradient is that of differences."""
+    x = np.linspace(-2, 2, 30)[:, None]
+    mean = from_jax(lambda w, b, u: jnp.tanh(x @ w + b) @ u, np.ones((1, 4)), np.ones(4), np.ones(4))
+    with pm.Model() as model:
+        w, b, u = pm.Normal("w", shape=(1, 4)), pm.Normal("b", shape=4), pm.Normal("u", shape=4)
+        pm.Normal("y", mean(w, b, u), 0.1, observed=np.sin(x[:, 0]))
+        result = pm.sample(
+            draws=20, tune=20, chains=2, random_seed=1, progressbar=False, compute_convergence_checks=False
+        )
+    assert result.posterior["w"].shape == (2, 20, 1, 4)
+    point = {k: v + 0.1 for k, v in model.initial_point().items()}
+    logp, slope = model.compile_logp(), model.compile_dlogp()(point)
+    for k, place in (("w", 0), ("b", 4), ("u", 8)):
+        moved = [{**point, k: point[k] + h * np.eye(1, 4).reshape(point[k].shape)} for h in (1e-6, -1e-6)]
+        assert (logp(moved[0]) - logp(moved[1])) / 2e-6 == pytest.approx(slope[place], rel=1e-5)
+
+
+def unknown(v: Any) -> Any:
+    return v + jax.random.normal(jax.random.key(0), (4,))
+
+
+def test_mistakes_are_told() -> None:
+    with pytest.raises(MissingRuleError, match=r"JAX's primitive `.*` has no translation \(at .*test_jax_functions.py"):
+        from_jax(unknown, V)
+    with pytest.raises(MissingRuleError, match=r"`scatter-mul`.*test_jax_functions.py"):
+        from_jax(lambda v: v.at[1].mul(2.0), V)
+    f = from_jax(lambda a: a["x"] * 2, {"x": V})
+    with pytest.raises(GraphError, match="was translated for arguments of the form"):
+        f(V)
+    with pytest.raises(ShapeError, match=r"argument \[0\]\['x'\] of `<lambda>` was traced with the shape \(4,\)"):
+        f({"x": M})
+    with pytest.raises(DtypeError, match="was traced as float64"):
+        f({"x": V + 1j})
