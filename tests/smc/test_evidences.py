@@ -52,7 +52,7 @@ CASES: tuple[Callable[[], Case], ...] = (mean_of_a_normal, regression, share, ra
 @pytest.mark.slow
 @pytest.mark.parametrize("make", CASES)
 def test_bridge_sampling_is_within_three_standard_errors(make: Callable[[], Case]) -> None:
-    """In at least 95 % of the runs, each from a posterior of its own; errors are neither far too small nor too large."""
+    """In at least 95 % of the runs, each from a posterior of its own; errors are of the right size."""
     model, exact = make()
     found = []
     for seed in range(RUNS):
