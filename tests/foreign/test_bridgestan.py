@@ -59,7 +59,9 @@ def test_parameters_have_stans_shapes_in_stans_order(program: Path) -> None:
 def test_data_are_a_mapping_or_json_or_a_file(program: Path, tmp_path: Path) -> None:
     file = tmp_path / "data.json"
     file.write_text('{"y": [1, 2]}', encoding="utf-8")
-    found = [from_bridgestan(program, data).log_density()(np.ones(2))[0] for data in ('{"y":[1, 2]}', file, {"y": [1, 2]})]
+    found = [
+        from_bridgestan(program, data).log_density()(np.ones(2))[0] for data in ('{"y":[1, 2]}', file, {"y": [1, 2]})
+    ]
     assert found[0] == found[1] == found[2]
 
 

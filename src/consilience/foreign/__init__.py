@@ -5,7 +5,6 @@ What another library knows of a model in; a `pm.Model`, or the density of one, o
 
 from consilience.foreign.bridgestan import from_bridgestan
 from consilience.foreign.density import from_density
-
 from consilience.foreign.pymc_model import from_pymc
 from consilience.foreign.pytensor_graph import from_pytensor
 

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import ExecutionError, ModelError
-from consilience.foreign.addresses import Given
+from consilience.foreign.addresses import MachineCode
 from consilience.foreign.density import Floats, density_model, native_function
 from consilience.ir import Node, TensorType
 from consilience.model import Deterministic, Model
@@ -81,9 +81,7 @@ def from_bridgestan(
     log_density = program.function(
         "bs_log_density_gradient", (1, 1, "operand 0", "result 0", "result 1", (0,)), ((), (dimension,)), slopes=True
     )
-    model = density_model(
-        dimension, log_density, {"unconstrained": "coordinate"}, start, {"coordinate": names}
-    )
+    model = density_model(dimension, log_density, {"unconstrained": "coordinate"}, start, {"coordinate": names})
     _add_parameters(model, program, transformed)
     return model
 
@@ -150,7 +148,7 @@ class _Program:
 
     def told(self, fault: ctypes.c_void_p) -> str:
         """A message of the library, which is freed."""
-        if not fault:
+        if fault.value is None:
             return "it gives no reason."
         message = ctypes.string_at(fault).decode(errors="replace").strip()
         self.library.bs_free_error_msg(fault)
@@ -171,7 +169,7 @@ class _Program:
         if not self.threads:
             return PythonFunction(_OneAtATime(self, name, arguments, shapes), self.name, slopes=slopes)
         address = ctypes.cast(getattr(self.library, name), _POINTER).value or 0
-        given = Given(address, self.name, self)
+        given = MachineCode(address, self.name, self)
         return native_function(given, ((self.model,), *arguments), shapes, self.identity, slopes=slopes)
 
 
@@ -197,7 +195,9 @@ class _OneAtATime:
         with self.program.lock:
             status = self.program.call(self.name, self.program.model, *values[:-1], ctypes.byref(fault))
         if status:
-            raise ExecutionError(f"the Stan program `{self.program.name}` has no value there: {self.program.told(fault)}")
+            raise ExecutionError(
+                f"the Stan program `{self.program.name}` has no value there: {self.program.told(fault)}"
+            )
         return results
 
 
@@ -216,7 +216,11 @@ def _opened(path: str | Path) -> ctypes.CDLL:
         old = hasattr(library, "bs_construct")
         raise ModelError(
             f"the library {str(path)!r} "
-            + (f"is of a BridgeStan before 2.0; compile it with BridgeStan {MAJOR}." if old else "is none of BridgeStan.")
+            + (
+                f"is of a BridgeStan before 2.0; compile it with BridgeStan {MAJOR}."
+                if old
+                else "is none of BridgeStan."
+            )
         ) from None
     if version[0] != MAJOR:
         raise ModelError(

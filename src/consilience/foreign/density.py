@@ -18,7 +18,7 @@ import numpy.typing as npt
 import consilience.tensor as pt
 from consilience.distributions import Flat
 from consilience.errors import InitialPointError, ModelError, ShapeError
-from consilience.foreign.addresses import Given, given
+from consilience.foreign.addresses import MachineCode, given
 from consilience.ir import Node, TensorType
 from consilience.model import Model, Potential
 from consilience.ops import Item
@@ -69,8 +69,8 @@ def from_density(
         raise InitialPointError("`initial` must be finite numbers, one for each coordinate.")
     machine = given(logp_and_grad)
     if machine is not None:
-        known = hashlib.sha256(data).hexdigest()[:16] if isinstance(data, np.ndarray) else ""
-        kept = Given(machine.address, machine.name, (machine.kept, data))
+        known = hashlib.sha256(data.tobytes()).hexdigest()[:16] if isinstance(data, np.ndarray) else ""
+        kept = MachineCode(machine.address, machine.name, (machine.kept, data))
         of = native_function(kept, (*ARGUMENTS, _pointer(data)), ((), (int(dimension),)), known, slopes=True)
     elif not callable(logp_and_grad):
         raise ModelError(
@@ -106,9 +106,7 @@ def density_model(
     return model
 
 
-def _variables(
-    model: Model, dimension: int, names: Names
-) -> list[tuple[str, tuple[int, ...], tuple[str, ...] | None]]:
+def _variables(model: Model, dimension: int, names: Names) -> list[tuple[str, tuple[int, ...], tuple[str, ...] | None]]:
     """Names, shapes and dimensions of the variables."""
     if names is None:
         return [("x", (dimension,), None)]
@@ -161,7 +159,9 @@ class _Checked:
     def __call__(self, position: Floats) -> tuple[Floats, Floats]:
         found = self.written(position)
         if not isinstance(found, tuple | list) or len(found) != 2:
-            raise ShapeError(f"`{self.name}` must give two things, the log density and its gradient; got {found!r:.80}.")
+            raise ShapeError(
+                f"`{self.name}` must give two things, the log density and its gradient; got {found!r:.80}."
+            )
         logp, gradient = (np.asarray(part, float) for part in found)
         if logp.shape != ():
             raise ShapeError(f"the log density that `{self.name}` gives must be a number, got shape {logp.shape}.")
@@ -182,8 +182,8 @@ def _tried(of: PythonFunction, start: Floats) -> None:
         raise
     except Exception as error:
         raise ModelError(
-            f"`{of.name}` raised {type(error).__name__} at {np.array2string(start, threshold=6)}: {error}. If it has no "
-            "value there, pass `initial=`, a point where it has one."
+            f"`{of.name}` raised {type(error).__name__} at {np.array2string(start, threshold=6)}: {error}. If it has "
+            "no value there, pass `initial=`, a point where it has one."
         ) from error
 
 
@@ -191,7 +191,7 @@ def _tried(of: PythonFunction, start: Floats) -> None:
 
 
 def native_function(
-    function: Given,
+    function: MachineCode,
     arguments: tuple[str | int | tuple[int], ...],
     shapes: tuple[tuple[int, ...], ...],
     identity: str = "",

@@ -49,9 +49,7 @@ def from_pymc(model: Any) -> Model:
     return ours
 
 
-def _add(
-    ours: Model, model: Any, t: Translation, name: str, theirs: Any, dims: Any
-) -> None:
+def _add(ours: Model, model: Any, t: Translation, name: str, theirs: Any, dims: Any) -> None:
     """The variable of one name."""
     axes = None if dims is None else tuple(dims)
     if theirs in model.rvs_to_values:

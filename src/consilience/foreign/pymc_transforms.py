@@ -70,7 +70,7 @@ def translated(t: Translation, transform: Any, rv: Any) -> Any:
     row = ROWS.get(type(transform).__name__)
     if row is None:
         raise MissingRuleError(
-            f"PyMC's transform `{type(transform).__name__}` of `{rv.name}` has no translation; write that variable here."
+            f"PyMC's transform `{type(transform).__name__}` of `{rv.name}` has no translation; write that variable "
+            "here."
         )
     return row(t, transform, rv)
-

@@ -7,6 +7,7 @@ PyTensor keeps in fewer bits where a constant allows it are int64 and float64 he
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -199,7 +200,7 @@ def scalar(t: Translation, op: Any, operands: list[Any]) -> Any:
     if rule is not None:
         return rule(*operands)
     if hasattr(op, "fgraph"):
-        inside = {i: value for i, value in zip(op.fgraph.inputs, operands, strict=True)}
+        inside = dict(zip(op.fgraph.inputs, operands, strict=True))
         for apply in op.fgraph.toposort():
             values = [inside[i] if i in inside else t.leaf(i) for i in apply.inputs]
             inside[apply.outputs[0]] = scalar(t, apply.op, values)
@@ -223,7 +224,9 @@ def _dimshuffle(t: Translation, apply: Any) -> Any:
     return pt.dimshuffle(t(apply.inputs[0]), *apply.op.new_order)
 
 
-@translates("TensorFromScalar", "ScalarFromTensor", "ViewOp", "DeepCopyOp", "TypeCastingOp", "CheckAndRaise", "SpecifyShape")
+@translates(
+    "TensorFromScalar", "ScalarFromTensor", "ViewOp", "DeepCopyOp", "TypeCastingOp", "CheckAndRaise", "SpecifyShape"
+)
 def _same(t: Translation, apply: Any) -> Any:
     return t(apply.inputs[0])
 
@@ -294,7 +297,7 @@ def _split(t: Translation, apply: Any) -> Any:
     sizes = t.lengths(apply.inputs[-1])
     edges = np.cumsum([0, *sizes])
     rest = (slice(None),) * axis
-    return [x[(*rest, slice(int(a), int(b)))] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [x[(*rest, slice(int(a), int(b)))] for a, b in itertools.pairwise(edges)]
 
 
 @translates("ARange")
@@ -337,7 +340,8 @@ def _argsort(t: Translation, apply: Any) -> Any:
 
 @translates("SearchsortedOp")
 def _searchsorted(t: Translation, apply: Any) -> Any:
-    return pt.searchsorted(*t.arguments(apply)[:2], side=apply.op.side)
+    edges, values = t.arguments(apply)[:2]
+    return pt.searchsorted(edges, values, side=apply.op.side)
 
 
 @translates("Nonzero")
@@ -452,7 +456,7 @@ def _dot(t: Translation, apply: Any) -> Any:
 
 def _blockwise_dot(t: Translation, apply: Any) -> Any:
     ranks = tuple(part.count(",") + 1 if part else 0 for part in _inputs_of(apply.op.signature))
-    functions = {(2, 2): pt.matmul, (2, 1): pt.matvec, (1, 2): pt.vecmat, (1, 1): pt.vecdot}
+    functions: dict[tuple[int, ...], Any] = {(2, 2): pt.matmul, (2, 1): pt.matvec, (1, 2): pt.vecmat, (1, 1): pt.vecdot}
     return functions[ranks](*t.arguments(apply))
 
 
@@ -512,7 +516,9 @@ def _blockwise(t: Translation, apply: Any) -> Any:
     rule = MATRICES.get(type(core).__name__)
     if rule is not None:
         return rule(t, apply)
-    raise MissingRuleError(f"PyTensor's op `{name_of(apply.op)}` has no translation; write that part of the model here.")
+    raise MissingRuleError(
+        f"PyTensor's op `{name_of(apply.op)}` has no translation; write that part of the model here."
+    )
 
 
 @translates("OpFromGraph")

@@ -47,7 +47,9 @@ _SAME_NAME: Final = """
     reciprocal gammainc gammaincc gammaincinv gammainccinv betainc betaincinv j0 j1 i0 i1 jv ive kve owens_t polygamma
     arctan2 hyp2f1 isnan isinf round_half_to_even round_half_away_from_zero true_div
 """
-_NOT_FLOAT: Final = frozenset("abs sign ceil floor trunc neg sqr isnan isinf round_half_to_even".split())
+_NOT_FLOAT: Final = {
+    "abs", "ceil", "floor", "isinf", "isnan", "neg", "round_half_to_even", "sign", "sqr", "trunc",
+}  # fmt: skip
 
 SCALARS: Final[dict[str, Scalar]] = {
     name.replace("_", ""): getattr(pt, name) if name in _NOT_FLOAT else _of_floats(getattr(pt, name))

@@ -55,7 +55,8 @@ class PythonFunction(Record, eq=False):
         function = getattr(self.function, "written", self.function)
         code = getattr(function, "__code__", None)
         known = "" if code is None else hashlib.sha256(code.co_code + repr(_plain(code.co_consts)).encode()).hexdigest()
-        return f"{self.name} {getattr(function, '__qualname__', '')} {known[:16]} {getattr(function, 'identity', '')}".rstrip()
+        parts = (self.name, getattr(function, "__qualname__", ""), known[:16], getattr(function, "identity", ""))
+        return " ".join(filter(None, parts))
 
 
 class PythonCall(Op):
