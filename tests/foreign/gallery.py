@@ -138,7 +138,7 @@ def mixture_of_different_components(pm: Any) -> None:
 def dirichlet_process_by_stick_breaking(pm: Any) -> None:
     alpha = pm.Gamma("alpha", 1.0, 1.0)
     beta = pm.Beta("beta", 1.0, alpha, shape=4)
-    rest = pm.math.concatenate([[1.0], pm.math.extract_diag(pm.math.tri(4, 4, 0))[:3] * (1 - beta[:-1]).cumprod()])
+    rest = pm.math.concatenate([[1.0], (1 - beta[:-1]).cumprod()])
     w = pm.Deterministic("w", beta * rest)
     mu = pm.Normal("mu", 0, 3, shape=4)
     pm.NormalMixture("y", w / w.sum(), mu, 1.0, observed=Y)
@@ -244,7 +244,6 @@ def survival_with_weibull(pm: Any) -> None:
     alpha = pm.HalfNormal("alpha", 2.0)
     beta = pm.Normal("beta", dims="feature")
     scale = pm.math.exp(X @ beta)
-    pm.Weibull("y", alpha, scale, observed=TIME[:8], shape=8) if False else None
     pm.Weibull("t", alpha, scale, observed=TIME)
     pm.Potential("survivors", -((3.0 / scale[:4]) ** alpha))
 

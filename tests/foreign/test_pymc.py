@@ -16,6 +16,9 @@ from tests.foreign.gallery import MODELS
 pymc = pytest.importorskip("pymc")
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyMC's own, and those of its dependencies
 
+# PyMC leaves constants out of the densities of autoregressions in space.
+UP_TO_A_CONSTANT = {"conditional_autoregression", "intrinsic_autoregression"}
+
 
 @contextmanager
 def double_precision() -> Iterator[None]:
@@ -43,20 +46,26 @@ def points(theirs: Any, count: int) -> list[dict[str, Any]]:
     ]
 
 
-def compared(theirs: Any, ours: pm.Model, count: int = 5) -> None:
-    """Log density and gradient are the same."""
+def compared(theirs: Any, ours: pm.Model, count: int = 5, normalised: bool = False) -> None:
+    """Log density and gradient are the same; up to a constant where PyMC's is not normalised."""
     density = ours.log_density()
     logp = theirs.compile_logp(mode="FAST_COMPILE")
     slopes = theirs.compile_dlogp(mode="FAST_COMPILE")
     names = {rv.name: theirs.rvs_to_values[rv].name for rv in theirs.free_RVs}
     continuous = [theirs.values_to_rvs[v].name for v in theirs.continuous_value_vars]
     stretches = {s.variable.name: s for s in density.layout.stretches}
+    constant: float | None = None if normalised else 0.0
     for point in points(theirs, count):
         position = np.empty(density.dimension)
         for name, stretch in stretches.items():
             position[stretch.slice] = np.ravel(point[names[name]])
         value, gradient = density(position)
+        if constant is None:
+            constant = value - float(logp(point))
+        value -= constant
         assert value == pytest.approx(float(logp(point)), rel=1e-9, abs=1e-9)
+        if not np.isfinite(value):
+            continue  # PyMC has slopes outside of the support
         own = np.concatenate([gradient[stretches[name].slice] for name in continuous])
         assert np.allclose(own, slopes(point), rtol=1e-9, atol=1e-9)
 
@@ -65,4 +74,4 @@ def compared(theirs: Any, ours: pm.Model, count: int = 5) -> None:
 def test_densities_and_gradients_of_the_gallery_are_pymcs(name: str) -> None:
     with double_precision():
         theirs = MODELS[name](pymc)
-        compared(theirs, from_pymc(theirs))
+        compared(theirs, from_pymc(theirs), normalised=name in UP_TO_A_CONSTANT)

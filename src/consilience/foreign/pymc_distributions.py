@@ -13,9 +13,9 @@ import numpy as np
 import consilience.tensor as pt
 from consilience import distributions as d
 from consilience.errors import MissingRuleError
-from consilience.foreign.pytensor_graph import RULES, Translation, as_array, known_integer, name_of, translates
+from consilience.foreign.pytensor_graph import RULES, Translation, known, known_integer, name_of, translates
 from consilience.foreign.pytensor_scalars import SCALARS
-from consilience.ir import Constant, Node
+from consilience.ir import Node
 
 # PyMC's op and our distribution, whose parameters have the order of the op's.
 SAME: Final = {
@@ -68,13 +68,24 @@ Parameters = Callable[..., dict[str, Any]]
 
 def bound(node: Node) -> Node | None:
     """A bound; None for one at infinity."""
-    return None if isinstance(node.op, Constant) and np.isinf(node.op.array).all() else node
+    value = known(node)
+    return None if value is not None and np.isinf(value).all() else node
 
 
 def _halfnormal(loc: Node, sigma: Node) -> dict[str, Any]:
-    if not (isinstance(loc.op, Constant) and not loc.op.array.any()):
+    value = known(loc)
+    if value is None or value.any():
         raise MissingRuleError("PyMC's `HalfNormal` with a location other than 0 has no translation.")
     return {"sigma": sigma}
+
+
+def _intrinsic(w: Node, sigma: Node, stdev: Node) -> dict[str, Any]:
+    if known(sigma) is None:
+        raise MissingRuleError(
+            "PyMC's `ICAR` with a `sigma` that is no number has no translation: its density leaves out the power of "
+            "`sigma` that makes it one. Multiply an `ICAR` of sigma 1 by it."
+        )
+    return {"W": w, "sigma": sigma, "zero_sum_stdev": stdev}
 
 
 def _triangle(factor: Node) -> Node:
@@ -88,7 +99,7 @@ OTHER: Final[dict[str, tuple[str, Parameters]]] = {
     "GammaRV": ("Gamma", lambda alpha, scale: {"alpha": alpha, "beta": pt.reciprocal(_float(scale))}),
     "HalfNormalRV": ("HalfNormal", _halfnormal),
     "HyperGeometricRV": ("HyperGeometric", lambda good, bad, n: {"N": good + bad, "k": good, "n": n}),
-    "ICARRV": ("ICAR", lambda w, sigma, stdev: {"W": w, "sigma": sigma, "zero_sum_stdev": stdev}),
+    "ICARRV": ("ICAR", _intrinsic),
     "InterpolatedRV": ("Interpolated", lambda x, pdf, _: {"x_points": x, "pdf_points": pdf}),
     "KroneckerNormalRV": ("KroneckerNormal", lambda mu, sigma, *covs: {"mu": mu, "covs": covs, "sigma": sigma}),
     "LKJCorrRV": ("LKJCorr", lambda n, eta: {"n": known_integer(n), "eta": eta}),
@@ -234,7 +245,7 @@ def _truncated(t: Translation, apply: Any) -> Any:
 def _zero_sum_normal(t: Translation, apply: Any) -> Any:
     size, (sigma, support) = _operands(apply.op, apply.inputs)
     lengths = [] if size is None or t(size) is None else t.lengths(size)
-    own = [int(n) for n in as_array(t.tensor(support))]
+    own = t.lengths(support)
     return d.ZeroSumNormal.dist(sigma=t.tensor(sigma), n_zerosum_axes=len(own), shape=(*lengths, *own))
 
 

@@ -15,7 +15,7 @@ from consilience.errors import ConsilienceError, ModelError
 from consilience.foreign import pymc_distributions as pymc_distributions  # enters its rules
 from consilience.foreign.pymc_transforms import translated
 from consilience.foreign.pytensor_graph import Translation
-from consilience.ir import Node, constant
+from consilience.ir import constant
 from consilience.model import Data, Model
 
 
@@ -32,12 +32,12 @@ def from_pymc(model: Any) -> Model:
     if not all(hasattr(model, name) for name in ("named_vars", "rvs_to_values", "rvs_to_transforms", "basic_RVs")):
         raise ModelError(f"`from_pymc` takes a `pymc.Model`, got {type(model).__name__}.")
     coords = {name: values for name, values in model.coords.items() if values is not None}
-    lengths = {name: int(_value(length)) for name, length in model.dim_lengths.items()}
+    lengths = {name: int(_value(n)) for name, n in model.dim_lengths.items() if n.owner is None}
     ours = Model(coords=coords, check_bounds=getattr(model, "check_bounds", True))
     for name, length in lengths.items():
         if name not in coords:
             ours.add_coord(name, length=length)
-    t = Translation({length: _constant(_value(length)) for length in model.dim_lengths.values()})
+    t = Translation({model.dim_lengths[name]: constant(length) for name, length in lengths.items()})
     with ours:
         for name, theirs in model.named_vars.items():
             dims = model.named_vars_to_dims.get(name)
@@ -97,7 +97,3 @@ def _initial(t: Translation, given: Any) -> Any:
 
 def _value(length: Any) -> Any:
     return length.get_value() if hasattr(length, "get_value") else length.data
-
-
-def _constant(value: Any) -> Node:
-    return constant(int(value))

@@ -45,7 +45,7 @@ ROWS: Final[dict[str, Callable[[Translation, Any, Any], Any]]] = {
     "ChainedTransform": _chain,
     "Chain": _chain,
     "CholeskyCorrTransform": _always(context.DEFAULT),
-    "CholeskyCovPacked": _always(context.DEFAULT),
+    "CholeskyCovPacked": _always(transforms.cholesky_cov_packed),
     "CholeskyCovTransform": _always(context.DEFAULT),
     "CircularTransform": _always(transforms.circular),
     "Interval": _interval,

@@ -19,6 +19,7 @@ from consilience.backends import reference
 from consilience.errors import GraphError, MissingRuleError
 from consilience.foreign.pytensor_scalars import SCALARS
 from consilience.ir import Constant, Input, Node, constant, topological
+from consilience.ops.shape import LengthOf
 
 Rule = Callable[["Translation", Any], Any]
 RULES: Final[dict[str, Rule]] = {}
@@ -116,13 +117,33 @@ class Translation:
 
     def length(self, variable: Any) -> Any:
         """A length: an int where it is known, otherwise a tensor."""
+        apply = variable.owner
+        kind = None if apply is None else type(apply.op).__name__
+        if kind in ("TensorFromScalar", "ScalarFromTensor"):
+            return self.length(apply.inputs[0])
+        if kind == "Elemwise" and type(apply.op.scalar_op).__name__ == "Cast":
+            return self.length(apply.inputs[0])
+        if kind == "Subtensor" and variable.type.ndim == 0:
+            place = known_integer(self.tensor(apply.inputs[1]))
+            if isinstance(place, int):
+                return self.lengths(apply.inputs[0])[place]
         return known_integer(self.tensor(variable))
 
     def lengths(self, variable: Any) -> list[Any]:
         """The elements of a vector of lengths."""
-        if variable.owner is not None and type(variable.owner.op).__name__ == "MakeVector":
-            self(variable)
-            return [self.length(element) for element in variable.owner.inputs]
+        apply = variable.owner
+        kind = None if apply is None else type(apply.op).__name__
+        if kind == "MakeVector":
+            return [self.length(element) for element in apply.inputs]
+        if kind == "Shape":
+            return [n if isinstance(n, int) else known_integer(n) for n in self.tensor(apply.inputs[0]).shape]
+        if kind == "Join" and hasattr(apply.op, "axis"):
+            return [length for part in apply.inputs for length in self.lengths(part)]
+        if kind == "DimShuffle" and apply.inputs[0].type.ndim == 0:
+            return [self.length(apply.inputs[0])]
+        if kind == "Subtensor":
+            places = next(_indices(self, apply.op, apply.inputs[1:]))
+            return self.lengths(apply.inputs[0])[places]
         vector = self.tensor(variable)
         count = vector.static_shape[0]
         if not isinstance(count, int):
@@ -132,9 +153,18 @@ class Translation:
 
 def known_integer(node: Node) -> Any:
     """The integer that a tensor without inputs is; the tensor itself where it has inputs."""
-    if any(isinstance(n.op, Input) and not isinstance(n.op, Constant) for n in topological([node])):
-        return node
-    return int(reference.evaluate([node], {})[0])
+    value = known(node)
+    return node if value is None else int(value)
+
+
+def known(node: Node) -> npt.NDArray[Any] | None:
+    """The value of a tensor without inputs; None for others."""
+    graph = topological([node])
+    if any(isinstance(n.op, Input) and not isinstance(n.op, Constant) for n in graph):
+        return None
+    if any(isinstance(n.op, LengthOf) for n in graph):
+        return None
+    return np.asarray(reference.evaluate([node], {})[0])
 
 
 def rule_of(op: Any) -> Rule | None:
@@ -347,10 +377,8 @@ def _searchsorted(t: Translation, apply: Any) -> Any:
 @translates("Nonzero")
 def _nonzero(t: Translation, apply: Any) -> Any:
     x = t(apply.inputs[0])
-    if not any(isinstance(n.op, Input) and not isinstance(n.op, Constant) for n in topological([x])):
-        (value,) = reference.evaluate([x], {})
-        return [constant(places) for places in np.nonzero(value)]
-    return list(pt.nonzero(x))
+    value = known(x)
+    return list(pt.nonzero(x)) if value is None else [constant(places) for places in np.nonzero(value)]
 
 
 # ---- reductions
@@ -525,8 +553,3 @@ def _blockwise(t: Translation, apply: Any) -> Any:
 def _from_graph(t: Translation, apply: Any) -> Any:
     graph = apply.op.fgraph
     return t.inlined(graph.inputs, graph.outputs, t.arguments(apply))
-
-
-def as_array(node: Node) -> npt.NDArray[Any]:
-    """The value of a tensor without inputs."""
-    return np.asarray(reference.evaluate([node], {})[0])
