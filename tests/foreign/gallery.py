@@ -391,3 +391,93 @@ def distributions_of_positive_numbers(pm: Any) -> None:
     pm.LogitNormal("logitnormal", 0.0, s)
     pm.InverseGamma("inverse", mu=3.0, sigma=1.0)
     pm.Interpolated("interpolated", np.linspace(0, 1, 6), np.array([0.0, 1.0, 3.0, 2.0, 1.0, 0.0]))
+
+
+@gallery
+def random_correlations(pm: Any) -> None:
+    correlation = pm.LKJCorr("correlation", n=3, eta=2.0)
+    pm.MvNormal("y", np.zeros(3), cov=correlation, observed=X)
+
+
+@gallery
+def heavy_tailed_vectors(pm: Any) -> None:
+    nu = pm.Gamma("nu", 2.0, 0.1)
+    pm.MvStudentT("y", nu=nu, mu=pm.Normal("mu", shape=2), scale=np.array([[1.0, 0.2], [0.2, 2.0]]), observed=PAIRS)
+
+
+@gallery
+def random_walk_of_vectors(pm: Any) -> None:
+    covariance = np.array([[1.0, 0.2], [0.2, 2.0]])
+    start = pm.MvNormal.dist(np.zeros(2), cov=covariance)
+    walk = pm.MvGaussianRandomWalk("walk", mu=np.zeros(2), cov=covariance, init_dist=start, steps=11)
+    pm.Normal("y", walk, 1.0, observed=PAIRS)
+
+
+@gallery
+def hurdle_counts(pm: Any) -> None:
+    psi = pm.Beta("psi", 2.0, 2.0)
+    mu = pm.Gamma("mu", 2.0, 1.0)
+    pm.HurdlePoisson("y", psi=psi, mu=mu, observed=np.where(COUNTS > 2, COUNTS, 0))
+
+
+@gallery
+def density_of_the_users_own(pm: Any) -> None:
+    mu = pm.Normal("mu")
+    scale = pm.HalfNormal("scale", 1.0)
+    pm.CustomDist("y", mu, scale, logp=lambda value, m, s: -abs(value - m) / s - pm.math.log(2 * s), observed=Y)
+
+
+@gallery
+def generated_by_a_function(pm: Any) -> None:
+    mu = pm.Normal("mu")
+    pm.CustomDist("y", mu, dist=lambda m, size: pm.math.exp(pm.Normal.dist(m, 1.0, size=size)), observed=TIME)
+
+
+@gallery
+def intrinsic_autoregression_of_unknown_scale(pm: Any) -> None:
+    neighbours = np.array([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]])
+    sigma = pm.HalfNormal("sigma", 1.0)
+    phi = pm.ICAR("phi", W=neighbours, sigma=sigma, dims="group")
+    pm.Poisson("y", pm.math.exp(phi[GROUP]), observed=COUNTS)
+
+
+@gallery
+def part_of_larger_data(pm: Any) -> None:
+    mu = pm.Normal("mu")
+    pm.Normal("y", mu, 1.0, observed=Y, total_size=120)
+
+
+@gallery
+def volatility_of_returns(pm: Any) -> None:
+    omega = pm.Uniform("omega", 0.1, 1.0)
+    pm.GARCH11("y", omega=omega, alpha_1=0.2, beta_1=0.3, initial_vol=1.0, observed=Y)
+
+
+@gallery
+def kronecker_covariance(pm: Any) -> None:
+    scale = pm.HalfNormal("scale", 1.0)
+    first, second = np.array([[2.0, 0.3], [0.3, 1.0]]), np.eye(3) + 0.2
+    pm.KroneckerNormal("y", mu=np.zeros(6), covs=[scale * first, second], sigma=0.5, observed=Y[:6])
+    pm.MatrixNormal("m", mu=np.zeros((2, 3)), rowcov=first, colcov=second)
+
+
+@gallery
+def wishart_and_weights(pm: Any) -> None:
+    alpha = pm.Gamma("alpha", 2.0, 2.0)
+    w = pm.StickBreakingWeights("w", alpha, K=3)
+    pm.Categorical("y", p=w, observed=GROUP)
+    pm.DiscreteWeibull("d", q=0.6, beta=alpha, observed=COUNTS)
+    pm.HyperGeometric("h", N=20, k=8, n=6, observed=np.array([1, 2, 3]))
+    pm.SkewStudentT("s", a=2.0, b=3.0, mu=0.0, sigma=alpha)
+
+
+@gallery
+def transforms_in_a_row(pm: Any) -> None:
+    tr = pm.distributions.transforms
+    pm.HalfNormal(
+        "x", 2.0, shape=3, initval=np.array([0.5, 1.0, 2.0]), default_transform=None,
+        transform=tr.Chain([tr.log, tr.ordered]),
+    )  # fmt: skip
+    pm.Normal("interval", 0.0, 1.0, transform=tr.Interval(lower=-2.0, upper=3.0))
+    pm.TruncatedNormal("below", 0.0, 1.0, upper=1.5)
+    pm.VonMises("angle", 0.2, 2.0)

@@ -1,10 +1,12 @@
 """PyMC's random variables: the parameters of PyMC's ops in, distributions of ours of the same density out.
 
-One row per op, by the name of its class. What a row does not cover is refused by that name.
+One row per op, by the name of its class. What no row covers gets the density that PyMC itself writes as a graph, and no
+draws; it is refused by name where that graph has no translation.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -13,7 +15,7 @@ import numpy as np
 import consilience.tensor as pt
 from consilience import distributions as d
 from consilience.errors import MissingRuleError
-from consilience.foreign.pytensor_graph import RULES, Translation, known, known_integer, name_of, translates
+from consilience.foreign.pytensor_graph import Rule, Translation, is_generator, known, known_integer, translates
 from consilience.foreign.pytensor_scalars import SCALARS
 from consilience.ir import Node
 
@@ -82,8 +84,7 @@ def _halfnormal(loc: Node, sigma: Node) -> dict[str, Any]:
 def _intrinsic(w: Node, sigma: Node, stdev: Node) -> dict[str, Any]:
     if known(sigma) is None:
         raise MissingRuleError(
-            "PyMC's `ICAR` with a `sigma` that is no number has no translation: its density leaves out the power of "
-            "`sigma` that makes it one. Multiply an `ICAR` of sigma 1 by it."
+            "PyMC's `ICAR` with a `sigma` that is no number is another density than ours: it leaves out a power of it."
         )
     return {"W": w, "sigma": sigma, "zero_sum_stdev": stdev}
 
@@ -199,40 +200,44 @@ def _split(signature: str) -> list[str]:
     return parts
 
 
+def random(*classes: str) -> Callable[[Rule], Rule]:
+    """Register the rule for random variables of these classes; those it refuses get PyMC's density."""
+
+    def register(rule: Rule) -> Rule:
+        @translates(*classes)
+        def or_by_density(t: Translation, apply: Any) -> Any:
+            try:
+                return rule(t, apply)
+            except MissingRuleError as refusal:
+                return by_density(t, apply, refusal)
+
+        return rule
+
+    return register
+
+
+@random("RandomVariable", "SymbolicRandomVariable", "DiracDeltaRV")
 def _random_variable(t: Translation, apply: Any) -> Any:
     return variable(t, apply.op, apply.inputs)
-
-
-for _name in ("RandomVariable", "SymbolicRandomVariable"):
-    RULES[_name] = _random_variable
-RULES["DiracDeltaRV"] = RULES["LogitNormal"] = _random_variable
 
 
 # ---- variables made of other variables
 
 
-@translates("MixtureRV")
+@random("MixtureRV")
 def _mixture(t: Translation, apply: Any) -> Any:
     _, weights, *components = apply.inputs
     parts = [t(c) for c in components]
     return d.Mixture.dist(t(weights), parts[0] if len(parts) == 1 else parts)
 
 
-@translates("_HurdleRV")
-def _hurdle(t: Translation, apply: Any) -> Any:
-    _, _, _, component = apply.inputs
-    raise MissingRuleError(
-        f"PyMC's hurdle of `{name_of(component.owner.op)}` has no translation; write that variable here."
-    )
-
-
-@translates("CensoredRV")
+@random("CensoredRV")
 def _censored(t: Translation, apply: Any) -> Any:
     base, lower, upper = t.arguments(apply)
     return d.Censored.dist(base, lower=bound(lower), upper=bound(upper))
 
 
-@translates("TruncatedRV")
+@random("TruncatedRV")
 def _truncated(t: Translation, apply: Any) -> Any:
     op = apply.op
     *inputs, lower, upper = apply.inputs[: len(apply.inputs)]
@@ -241,7 +246,7 @@ def _truncated(t: Translation, apply: Any) -> Any:
     return d.Truncated.dist(base, lower=bound(t.tensor(lower)), upper=bound(t.tensor(upper)))
 
 
-@translates("ZeroSumNormal", "ZeroSumNormalRV")
+@random("ZeroSumNormal", "ZeroSumNormalRV")
 def _zero_sum_normal(t: Translation, apply: Any) -> Any:
     size, (sigma, support) = _operands(apply.op, apply.inputs)
     lengths = [] if size is None or t(size) is None else t.lengths(size)
@@ -249,13 +254,13 @@ def _zero_sum_normal(t: Translation, apply: Any) -> Any:
     return d.ZeroSumNormal.dist(sigma=t.tensor(sigma), n_zerosum_axes=len(own), shape=(*lengths, *own))
 
 
-@translates("_LKJCholeskyCovRV")
+@random("_LKJCholeskyCovRV")
 def _lkj_cholesky_cov(t: Translation, apply: Any) -> Any:
     _, n, eta, scales = apply.inputs
     return d.LKJCholeskyCov.dist(n=t.length(n), eta=t.tensor(eta), sd_dist=t.tensor(scales), compute_corr=False)
 
 
-@translates("RandomWalkRV")
+@random("RandomWalkRV")
 def _random_walk(t: Translation, apply: Any) -> Any:
     initial, innovation = (variable(t, i.owner.op, i.owner.inputs, one_step=True) for i in apply.inputs[:2])
     steps = t.length(apply.inputs[2])
@@ -265,7 +270,7 @@ def _random_walk(t: Translation, apply: Any) -> Any:
     return d.RandomWalk.dist(init_dist=initial, innovation_dist=innovation, steps=steps, shape=shape)
 
 
-@translates("AutoRegressiveRV")
+@random("AutoRegressiveRV")
 def _autoregression(t: Translation, apply: Any) -> Any:
     op = apply.op
     rho, sigma, initial, steps = apply.inputs[:4]
@@ -279,7 +284,74 @@ def _autoregression(t: Translation, apply: Any) -> Any:
     )
 
 
-@translates("GARCH11RV")
+@random("GARCH11RV")
 def _garch(t: Translation, apply: Any) -> Any:
     omega, alpha, beta, initial = (t.tensor(i) for i in apply.inputs[:4])
     return d.GARCH11.dist(omega=omega, alpha_1=alpha, beta_1=beta, initial_vol=initial, steps=t.length(apply.inputs[5]))
+
+
+# ---- by PyMC's own density
+
+
+def by_density(t: Translation, apply: Any, refusal: MissingRuleError) -> Node:
+    """A variable with the density that PyMC writes for it; nothing can be drawn from it.
+
+    raises   `refusal`, with the reason added, where PyMC has no density as a graph, or one without translation
+    """
+    pymc = sys.modules.get("pymc")
+    theirs = next(o for o in apply.outputs if not is_generator(o))
+    if pymc is None:
+        raise refusal
+    place = theirs.type()
+    try:
+        graph = pymc.logp(theirs, place)
+        start = pymc.distributions.distribution.support_point(theirs)
+    except (NotImplementedError, RuntimeError) as reason:
+        raise MissingRuleError(f"{refusal} PyMC has no density for it as a graph either: {reason}") from reason
+    own = _known_ancestors(t, [graph, start])
+    values = [t.tensor(v) for v in own]
+
+    def logp(value: Node, *parameters: Node) -> Node:
+        return Translation({place: value, **dict(zip(own, parameters, strict=True))}).tensor(graph)
+
+    def support_point(*parameters: Node) -> Node:
+        return Translation(dict(zip(own, parameters, strict=True))).tensor(start)
+
+    shape = theirs.type.shape
+    found: Node = d.CustomDist.dist(
+        *values,
+        logp=logp,
+        support_point=support_point,
+        ndim_supp=apply.op.ndim_supp,
+        ndims_params=[v.ndim for v in values],
+        shape=tuple(theirs.shape.eval().tolist()) if None in shape else shape,
+        dtype="int64" if theirs.type.dtype.startswith(("int", "uint", "bool")) else "float64",
+        class_name=type(apply.op).__name__.removesuffix("RV").strip("_"),
+    )
+    logp(found, *values)  # what has no translation shows here
+    return found
+
+
+def _known_ancestors(t: Translation, graphs: Sequence[Any]) -> list[Any]:
+    """Variables of the model that graphs depend on."""
+    found: dict[Any, None] = {}
+    seen: set[Any] = set()
+    waiting = list(graphs)
+    while waiting:
+        one = waiting.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        if one in t.named:
+            found[one] = None
+        elif one.owner is not None:
+            waiting += one.owner.inputs
+    return list(found)
+
+
+@translates("CheckParameterValue")
+def _checked(t: Translation, apply: Any) -> Any:
+    value, *conditions = t.arguments(apply)
+    for condition in conditions:
+        value = pt.switch(pt.all(condition), value, -np.inf)
+    return value

@@ -43,6 +43,7 @@ def from_pymc(model: Any) -> Model:
             dims = model.named_vars_to_dims.get(name)
             try:
                 _add(ours, model, t, name, theirs, dims)
+                t.named.add(theirs)
             except ConsilienceError as error:
                 error.add_note(f"This is about the variable `{name}` of PyMC's model.")
                 raise

@@ -50,6 +50,7 @@ class Translation:
 
     def __init__(self, known: Mapping[Any, Any], *, free_inputs: bool = False) -> None:
         self.values: dict[Any, Any] = dict(known)
+        self.named: set[Any] = set()  # variables of the model, whose random variables are drawn once
         self.free_inputs = free_inputs
 
     def __call__(self, variable: Any) -> Any:
@@ -104,7 +105,7 @@ class Translation:
         found = rule(self, apply)
         if isinstance(found, list):
             return found
-        return [None if _is_generator(output) else found for output in apply.outputs]
+        return [None if is_generator(output) else found for output in apply.outputs]
 
     def arguments(self, apply: Any) -> list[Any]:
         """Values of the inputs of an op."""
@@ -195,7 +196,8 @@ def _named(apply: Any) -> str:
     return str(output)
 
 
-def _is_generator(variable: Any) -> bool:
+def is_generator(variable: Any) -> bool:
+    """Whether a variable is the state of a random generator."""
     return "Random" in type(variable.type).__name__
 
 
