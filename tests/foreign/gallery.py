@@ -394,12 +394,6 @@ def distributions_of_positive_numbers(pm: Any) -> None:
 
 
 @gallery
-def random_correlations(pm: Any) -> None:
-    correlation = pm.LKJCorr("correlation", n=3, eta=2.0)
-    pm.MvNormal("y", np.zeros(3), cov=correlation, observed=X)
-
-
-@gallery
 def heavy_tailed_vectors(pm: Any) -> None:
     nu = pm.Gamma("nu", 2.0, 0.1)
     pm.MvStudentT("y", nu=nu, mu=pm.Normal("mu", shape=2), scale=np.array([[1.0, 0.2], [0.2, 2.0]]), observed=PAIRS)

@@ -103,7 +103,6 @@ OTHER: Final[dict[str, tuple[str, Parameters]]] = {
     "ICARRV": ("ICAR", _intrinsic),
     "InterpolatedRV": ("Interpolated", lambda x, pdf, _: {"x_points": x, "pdf_points": pdf}),
     "KroneckerNormalRV": ("KroneckerNormal", lambda mu, sigma, *covs: {"mu": mu, "covs": covs, "sigma": sigma}),
-    "LKJCorrRV": ("LKJCorr", lambda n, eta: {"n": known_integer(n), "eta": eta}),
     "MatrixNormalRV": ("MatrixNormal", lambda mu, rows, columns: {"mu": mu, "rowchol": rows, "colchol": columns}),
     "StickBreakingWeightsRV": ("StickBreakingWeights", lambda alpha, k: {"alpha": alpha, "K": known_integer(k)}),
     "TruncatedNormalRV": (
@@ -173,7 +172,7 @@ _CONTINUOUS: Final = frozenset(
     if ours
     not in {
         "BetaBinomial", "Binomial", "Categorical", "DiracDelta", "DirichletMultinomial", "DiscreteUniform",
-        "HyperGeometric", "ICAR", "CAR", "LKJCorr", "Multinomial", "StickBreakingWeights", "KroneckerNormal",
+        "HyperGeometric", "ICAR", "CAR", "Multinomial", "StickBreakingWeights", "KroneckerNormal",
     }
 )  # fmt: skip
 
@@ -302,29 +301,32 @@ def by_density(t: Translation, apply: Any, refusal: MissingRuleError) -> Node:
     theirs = next(o for o in apply.outputs if not is_generator(o))
     if pymc is None:
         raise refusal
+    own = _known_ancestors(t, theirs)
+    values = [t.tensor(v) for v in own]
+    # PyMC rewrites the variables that a density depends on; other variables in their places stay as they are.
+    places = [v.type() for v in own]
     place = theirs.type()
+    shape = tuple(theirs.shape.eval().tolist()) if None in theirs.type.shape else theirs.type.shape
+    (theirs,) = sys.modules["pytensor"].graph.replace.clone_replace([theirs], dict(zip(own, places, strict=True)))
     try:
         graph = pymc.logp(theirs, place)
         start = pymc.distributions.distribution.support_point(theirs)
     except (NotImplementedError, RuntimeError) as reason:
         raise MissingRuleError(f"{refusal} PyMC has no density for it as a graph either: {reason}") from reason
-    own = _known_ancestors(t, [graph, start])
-    values = [t.tensor(v) for v in own]
 
     def logp(value: Node, *parameters: Node) -> Node:
-        return Translation({place: value, **dict(zip(own, parameters, strict=True))}).tensor(graph)
+        return Translation({place: value, **dict(zip(places, parameters, strict=True))}).tensor(graph)
 
     def support_point(*parameters: Node) -> Node:
-        return Translation(dict(zip(own, parameters, strict=True))).tensor(start)
+        return Translation(dict(zip(places, parameters, strict=True))).tensor(start)
 
-    shape = theirs.type.shape
     found: Node = d.CustomDist.dist(
         *values,
         logp=logp,
         support_point=support_point,
         ndim_supp=apply.op.ndim_supp,
         ndims_params=[v.ndim for v in values],
-        shape=tuple(theirs.shape.eval().tolist()) if None in shape else shape,
+        shape=shape,
         dtype="int64" if theirs.type.dtype.startswith(("int", "uint", "bool")) else "float64",
         class_name=type(apply.op).__name__.removesuffix("RV").strip("_"),
     )
@@ -332,11 +334,11 @@ def by_density(t: Translation, apply: Any, refusal: MissingRuleError) -> Node:
     return found
 
 
-def _known_ancestors(t: Translation, graphs: Sequence[Any]) -> list[Any]:
-    """Variables of the model that graphs depend on."""
+def _known_ancestors(t: Translation, graph: Any) -> list[Any]:
+    """Variables of the model that a graph depends on."""
     found: dict[Any, None] = {}
     seen: set[Any] = set()
-    waiting = list(graphs)
+    waiting = [graph]
     while waiting:
         one = waiting.pop()
         if one in seen:

@@ -44,7 +44,7 @@ def _always(found: Any) -> Callable[[Translation, Any, Any], Any]:
 ROWS: Final[dict[str, Callable[[Translation, Any, Any], Any]]] = {
     "ChainedTransform": _chain,
     "Chain": _chain,
-    "CholeskyCorrTransform": _always(context.DEFAULT),
+    "CholeskyCorrTransform": _always(transforms.cholesky_corr),
     "CholeskyCovPacked": _always(transforms.cholesky_cov_packed),
     "CholeskyCovTransform": _always(context.DEFAULT),
     "CircularTransform": _always(transforms.circular),
