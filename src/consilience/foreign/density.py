@@ -10,7 +10,7 @@ import ctypes
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,8 @@ from consilience.ops.python_call import NativeCall, PythonCall, PythonFunction
 Floats: TypeAlias = npt.NDArray[np.float64]
 Names: TypeAlias = Sequence[str] | Mapping[str, int | str | Sequence[int | str]] | None
 
-ARGUMENTS = ("operand 0", "result 1", "result 0")  # position, gradient, log density
+STEP: Final = 1e-3  # of differences that gradients are compared with
+ARGUMENTS: Final = ("operand 0", "result 1", "result 0")  # position, gradient, log density
 
 
 def from_density(
@@ -57,8 +58,8 @@ def from_density(
     data           what machine code gets as its last argument: an address, an array, or an instance of ctypes; it is
                    kept as long as the model
     returns        a `pm.Model`. Points where the function raises, gives NaN or reports a failure have density 0
-    raises         ModelError where the function, tried at `initial`, raises or gives something else; ShapeError where
-                   shapes do not fit the dimension
+    raises         ModelError where the function, tried at `initial` and beside it, raises or gives another gradient
+                   than that of its log density; ShapeError where shapes do not fit the dimension
     """
     if not isinstance(dimension, int | np.integer) or isinstance(dimension, bool) or dimension < 1:
         raise ModelError(f"`dimension` must be an integer of at least 1, got {dimension!r}.")
@@ -81,7 +82,7 @@ def from_density(
         raise ModelError("`data` is for machine code; a Python callable has its data with it.")
     else:
         of = python_density(int(dimension), logp_and_grad)
-        _tried(of, start)
+    _tried(of, start)
     return density_model(int(dimension), of, names, start, coords)
 
 
@@ -173,11 +174,20 @@ class _Checked:
 
 
 def _tried(of: PythonFunction, start: Floats) -> None:
-    """Call the function once, so that what is wrong with it shows here."""
-    position = start.copy()
-    position.setflags(write=False)
+    """Call the function at the start and beside it, so that what is wrong with it shows here."""
+
+    def at(position: Floats) -> tuple[float, Floats]:
+        position.setflags(write=False)
+        logp, gradient = of.function(position)
+        return float(logp), gradient
+
     try:
-        of.function(position)
+        logp, gradient = at(start.copy())
+        if not np.isfinite(logp):
+            return  # chains look for a start themselves
+        direction = np.random.default_rng(0).choice([-1.0, 1.0], len(start)) / np.sqrt(len(start))
+        slope = float(gradient @ direction)
+        ahead, behind = (at(start + step * direction)[0] for step in (STEP, -STEP))
     except ShapeError:
         raise
     except Exception as error:
@@ -185,6 +195,13 @@ def _tried(of: PythonFunction, start: Floats) -> None:
             f"`{of.name}` raised {type(error).__name__} at {np.array2string(start, threshold=6)}: {error}. If it has "
             "no value there, pass `initial=`, a point where it has one."
         ) from error
+    found = (ahead - behind) / (2 * STEP)
+    curvature = abs(ahead - 2 * logp + behind) / STEP
+    if abs(found - slope) > 0.02 * (abs(found) + abs(slope)) + 0.01 * (1 + abs(logp) + curvature):
+        raise ModelError(
+            f"the gradient that `{of.name}` gives is not that of its log density: along one direction from "
+            f"{np.array2string(start, threshold=6)} the density rises by {found:.6g}, and the gradient says {slope:.6g}."
+        )
 
 
 # ---- by machine code
