@@ -148,29 +148,25 @@ def _log_density(of: PythonFunction, vector: Node) -> Node:
 def python_density(dimension: int, function: Callable[..., Any]) -> PythonFunction:
     """A user's callable, whose results are checked in every call."""
     name = getattr(function, "__name__", type(function).__name__)
-    return PythonFunction(_Checked(dimension, function, name), name, slopes=True)
+    return PythonFunction(_checked(dimension, function, name), name, slopes=True)
 
 
-class _Checked:
-    """A callable of a vector that gives a number and a vector."""
+def _checked(dimension: int, function: Callable[..., Any], name: str) -> Callable[[Floats], tuple[Floats, Floats]]:
+    """The function of a vector that gives a number and a vector, and raises where it gives something else."""
 
-    def __init__(self, dimension: int, function: Callable[..., Any], name: str) -> None:
-        self.dimension, self.written, self.name = dimension, function, name
-
-    def __call__(self, position: Floats) -> tuple[Floats, Floats]:
-        found = self.written(position)
+    def checked(position: Floats) -> tuple[Floats, Floats]:
+        found = function(position)
         if not isinstance(found, tuple | list) or len(found) != 2:
-            raise ShapeError(
-                f"`{self.name}` must give two things, the log density and its gradient; got {found!r:.80}."
-            )
+            raise ShapeError(f"`{name}` must give two things, log density and gradient; got {found!s:.80}.")
         logp, gradient = (np.asarray(part, float) for part in found)
         if logp.shape != ():
-            raise ShapeError(f"the log density that `{self.name}` gives must be a number, got shape {logp.shape}.")
-        if gradient.shape != (self.dimension,):
-            raise ShapeError(
-                f"the gradient that `{self.name}` gives must have shape ({self.dimension},), got {gradient.shape}."
-            )
+            raise ShapeError(f"the log density that `{name}` gives must be a number, got shape {logp.shape}.")
+        if gradient.shape != (dimension,):
+            raise ShapeError(f"the gradient that `{name}` gives must have shape ({dimension},), got {gradient.shape}.")
         return logp, gradient
+
+    checked.__wrapped__ = function  # type: ignore[attr-defined]  # as `functools.wraps` does
+    return checked
 
 
 def _tried(of: PythonFunction, start: Floats) -> None:
@@ -200,7 +196,7 @@ def _tried(of: PythonFunction, start: Floats) -> None:
     if abs(found - slope) > 0.02 * (abs(found) + abs(slope)) + 0.01 * (1 + abs(logp) + curvature):
         raise ModelError(
             f"the gradient that `{of.name}` gives is not that of its log density: along one direction from "
-            f"{np.array2string(start, threshold=6)} the density rises by {found:.6g}, and the gradient says {slope:.6g}."
+            f"{np.array2string(start, threshold=6)} the density rises by {found:.6g}, the gradient says {slope:.6g}."
         )
 
 
@@ -223,24 +219,23 @@ def native_function(
     slopes      as in `PythonFunction`
     """
     call = NativeCall(function.address, arguments)
-    return PythonFunction(_Called(call, shapes, function.kept, identity), function.name, native=call, slopes=slopes)
+    kinds = [ctypes.c_int if isinstance(a, int) else ctypes.c_void_p for a in arguments]
+    code = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(function.address)
 
-
-class _Called:
-    """Machine code, called from Python; results are not numbers where it reports a failure."""
-
-    def __init__(self, call: NativeCall, shapes: tuple[tuple[int, ...], ...], kept: Any, identity: str) -> None:
-        self.call, self.shapes, self.kept, self.identity = call, shapes, kept, identity
-        kinds = [ctypes.c_int if isinstance(a, int) else ctypes.c_void_p for a in call.arguments]
-        self.function = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(call.address)
-
-    def __call__(self, position: Floats) -> list[Floats]:
-        vector = np.array(position, float)
-        results = [np.zeros(shape) for shape in self.shapes]
-        places = {"operand 0": vector.ctypes.data} | {f"result {k}": r.ctypes.data for k, r in enumerate(results)}
-        values = [places[a] if isinstance(a, str) else a if isinstance(a, int) else a[0] for a in self.call.arguments]
-        status = self.function(*values)
+    def called(position: Floats) -> list[Floats]:
+        vector, results = np.array(position, float), [np.zeros(shape) for shape in shapes]
+        status = code(*values_of(arguments, vector, results))
         return [np.full_like(r, np.nan) for r in results] if status else results
+
+    called.kept = function.kept  # type: ignore[attr-defined]  # alive as long as this function
+    called.identity = identity  # type: ignore[attr-defined]  # for `PythonFunction`
+    return PythonFunction(called, function.name, native=call, slopes=slopes)
+
+
+def values_of(arguments: tuple[str | int | tuple[int], ...], vector: Floats, results: Sequence[Floats]) -> list[int]:
+    """Arguments of a C function, with the addresses of the position and of the results."""
+    places = {"operand 0": vector.ctypes.data} | {f"result {k}": r.ctypes.data for k, r in enumerate(results)}
+    return [places[a] if isinstance(a, str) else a if isinstance(a, int) else a[0] for a in arguments]
 
 
 def _pointer(data: Any) -> tuple[int]:

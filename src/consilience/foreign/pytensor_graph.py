@@ -446,13 +446,14 @@ RULES["LogSoftmax"] = _along(pt.log_softmax)
 
 
 def _indices(t: Translation, op: Any, variables: Sequence[Any]) -> Iterator[Any]:
-    for entry in op.idx_list:
+    """The elements of an index; `op.idx_list`, where there is one, says which variables are ends of slices."""
+    left = iter(variables)
+    for entry in getattr(op, "idx_list", variables):
         if isinstance(entry, slice):
-            ends = (None if k is None else t.length(variables[k]) for k in (entry.start, entry.stop, entry.step))
+            ends = (None if end is None else t.length(next(left)) for end in (entry.start, entry.stop, entry.step))
             yield slice(*ends)
             continue
-        variable = variables[entry]
-        value = t(variable)
+        value = t(next(left))
         if not isinstance(value, Node):  # None, for a new axis, or a slice
             yield value
         elif value.ndim == 0:
@@ -463,13 +464,18 @@ def _indices(t: Translation, op: Any, variables: Sequence[Any]) -> Iterator[Any]
             yield value
 
 
-@translates("BaseSubtensor")
+@translates("MakeSlice")
+def _make_slice(t: Translation, apply: Any) -> Any:
+    return slice(*(None if t(end) is None else t.length(end) for end in apply.inputs))
+
+
+@translates("Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1", "BaseSubtensor")
 def _subtensor(t: Translation, apply: Any) -> Any:
     x, *rest = apply.inputs
     return t(x)[tuple(_indices(t, apply.op, rest))]
 
 
-@translates("IncSubtensor", "AdvancedIncSubtensor")
+@translates("IncSubtensor", "AdvancedIncSubtensor", "AdvancedIncSubtensor1")
 def _inc_subtensor(t: Translation, apply: Any) -> Any:
     x, y, *rest = apply.inputs
     part = t(x)[tuple(_indices(t, apply.op, rest))]
