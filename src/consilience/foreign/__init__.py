@@ -7,5 +7,7 @@ from consilience.foreign.bridgestan import from_bridgestan
 from consilience.foreign.density import from_density
 from consilience.foreign.jaxpr import from_jax
 from consilience.foreign.numpyro import from_numpyro
+from consilience.foreign.pymc_model import from_pymc
+from consilience.foreign.pytensor_graph import from_pytensor
 
-__all__ = ["from_bridgestan", "from_density", "from_jax", "from_numpyro"]
+__all__ = ["from_bridgestan", "from_density", "from_jax", "from_numpyro", "from_pymc", "from_pytensor"]

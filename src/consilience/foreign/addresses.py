@@ -7,13 +7,13 @@ outside.
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, Final
 
 from consilience.errors import ModelError
 from consilience.record import Record
 
 
-class Given(Record, eq=False):
+class MachineCode(Record, eq=False):
     """Machine code of a user.
 
     address   where it starts
@@ -26,7 +26,7 @@ class Given(Record, eq=False):
     kept: Any
 
 
-def given(function: Any) -> Given | None:
+def given(function: Any) -> MachineCode | None:
     """The machine code behind an object; None where it has none that is known.
 
     raises   ModelError for addresses that cannot be called: 0, or functions that need the interpreter's lock
@@ -37,7 +37,7 @@ def given(function: Any) -> Given | None:
     if found <= 0:
         raise ModelError(f"{function!r} is no address of a function; it must be a positive integer.")
     name = getattr(function, "__name__", None) or f"function at {type(function).__name__}"
-    return Given(found, name if isinstance(name, str) else type(function).__name__, function)
+    return MachineCode(found, name if isinstance(name, str) else type(function).__name__, function)
 
 
 def _address(function: Any) -> int | None:
@@ -45,7 +45,7 @@ def _address(function: Any) -> int | None:
         return None
     if isinstance(function, int):
         return function
-    if isinstance(function, ctypes._CFuncPtr):
+    if isinstance(function, _FUNCTION):
         if function._flags_ & _NEEDS_LOCK:
             raise ModelError(
                 f"{function!r} is a function of `ctypes.PyDLL`, which needs the interpreter's lock; open its library "
@@ -56,7 +56,7 @@ def _address(function: Any) -> int | None:
         return function.value or 0
     kind = type(function)
     if kind.__module__ == "_cffi_backend":
-        import cffi
+        import cffi  # type: ignore[import-untyped]  # it has no stubs
 
         return int(cffi.FFI().cast("uintptr_t", function))
     if kind.__module__.split(".")[0] == "numba":
@@ -70,4 +70,5 @@ def _address(function: Any) -> int | None:
     return None
 
 
-_NEEDS_LOCK = 4  # FUNCFLAG_PYTHONAPI
+_NEEDS_LOCK: Final = 4  # FUNCFLAG_PYTHONAPI
+_FUNCTION: Any = ctypes.CFUNCTYPE(None).__base__

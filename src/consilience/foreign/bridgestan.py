@@ -15,7 +15,7 @@ import json
 import math
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import ExecutionError, ModelError
-from consilience.foreign.addresses import Given
-from consilience.foreign.density import Floats, density_model, native_function
+from consilience.foreign.addresses import MachineCode
+from consilience.foreign.density import Floats, density_model, native_function, values_of
 from consilience.ir import Node, TensorType
 from consilience.model import Deterministic, Model
 from consilience.ops import Item
@@ -148,7 +148,7 @@ class _Program:
 
     def told(self, fault: ctypes.c_void_p) -> str:
         """A message of the library, which is freed."""
-        if not fault:
+        if fault.value is None:
             return "it gives no reason."
         message = ctypes.string_at(fault).decode(errors="replace").strip()
         self.library.bs_free_error_msg(fault)
@@ -167,38 +167,33 @@ class _Program:
         shapes      of the results
         """
         if not self.threads:
-            return PythonFunction(_OneAtATime(self, name, arguments, shapes), self.name, slopes=slopes)
+            return PythonFunction(_one_at_a_time(self, name, arguments, shapes), self.name, slopes=slopes)
         address = ctypes.cast(getattr(self.library, name), _POINTER).value or 0
-        given = Given(address, self.name, self)
+        given = MachineCode(address, self.name, self)
         return native_function(given, ((self.model,), *arguments), shapes, self.identity, slopes=slopes)
 
 
-class _OneAtATime:
+def _one_at_a_time(
+    program: _Program,
+    name: str,
+    arguments: tuple[str | int | tuple[int], ...],
+    shapes: tuple[tuple[int, ...], ...],
+) -> Callable[[Floats], list[Floats]]:
     """A function of a library that does not allow several threads."""
 
-    def __init__(
-        self,
-        program: _Program,
-        name: str,
-        arguments: tuple[str | int | tuple[int], ...],
-        shapes: tuple[tuple[int, ...], ...],
-    ) -> None:
-        self.program, self.name, self.arguments, self.shapes = program, name, arguments, shapes
-        self.identity = program.identity
-
-    def __call__(self, position: Floats) -> list[Floats]:
-        vector = np.array(position, float)
-        results = [np.zeros(shape) for shape in self.shapes]
+    def called(position: Floats) -> list[Floats]:
+        vector, results = np.array(position, float), [np.zeros(shape) for shape in shapes]
         fault = _POINTER()
-        places = {"operand 0": vector.ctypes.data} | {f"result {k}": r.ctypes.data for k, r in enumerate(results)}
-        values = [places[a] if isinstance(a, str) else a if isinstance(a, int) else None for a in self.arguments]
-        with self.program.lock:
-            status = self.program.call(self.name, self.program.model, *values[:-1], ctypes.byref(fault))
+        values = values_of(arguments[:-1], vector, results)
+        with program.lock:
+            status = program.call(name, program.model, *values, ctypes.byref(fault))
         if status:
-            raise ExecutionError(
-                f"the Stan program `{self.program.name}` has no value there: {self.program.told(fault)}"
-            )
+            message = program.told(fault)
+            raise ExecutionError(f"the Stan program `{program.name}` has no value there: {message}")
         return results
+
+    called.identity = program.identity  # type: ignore[attr-defined]  # for `PythonFunction`
+    return called
 
 
 def _opened(path: str | Path) -> ctypes.CDLL:

@@ -10,7 +10,7 @@ import ctypes
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ import numpy.typing as npt
 import consilience.tensor as pt
 from consilience.distributions import Flat
 from consilience.errors import InitialPointError, ModelError, ShapeError
-from consilience.foreign.addresses import Given, given
+from consilience.foreign.addresses import MachineCode, given
 from consilience.ir import Node, TensorType
 from consilience.model import Model, Potential
 from consilience.ops import Item
@@ -27,7 +27,8 @@ from consilience.ops.python_call import NativeCall, PythonCall, PythonFunction
 Floats: TypeAlias = npt.NDArray[np.float64]
 Names: TypeAlias = Sequence[str] | Mapping[str, int | str | Sequence[int | str]] | None
 
-ARGUMENTS = ("operand 0", "result 1", "result 0")  # position, gradient, log density
+STEP: Final = 1e-3  # of differences that gradients are compared with
+ARGUMENTS: Final = ("operand 0", "result 1", "result 0")  # position, gradient, log density
 
 
 def from_density(
@@ -57,8 +58,8 @@ def from_density(
     data           what machine code gets as its last argument: an address, an array, or an instance of ctypes; it is
                    kept as long as the model
     returns        a `pm.Model`. Points where the function raises, gives NaN or reports a failure have density 0
-    raises         ModelError where the function, tried at `initial`, raises or gives something else; ShapeError where
-                   shapes do not fit the dimension
+    raises         ModelError where the function, tried at `initial` and beside it, raises or gives another gradient
+                   than that of its log density; ShapeError where shapes do not fit the dimension
     """
     if not isinstance(dimension, int | np.integer) or isinstance(dimension, bool) or dimension < 1:
         raise ModelError(f"`dimension` must be an integer of at least 1, got {dimension!r}.")
@@ -69,8 +70,8 @@ def from_density(
         raise InitialPointError("`initial` must be finite numbers, one for each coordinate.")
     machine = given(logp_and_grad)
     if machine is not None:
-        known = hashlib.sha256(data).hexdigest()[:16] if isinstance(data, np.ndarray) else ""
-        kept = Given(machine.address, machine.name, (machine.kept, data))
+        known = hashlib.sha256(data.tobytes()).hexdigest()[:16] if isinstance(data, np.ndarray) else ""
+        kept = MachineCode(machine.address, machine.name, (machine.kept, data))
         of = native_function(kept, (*ARGUMENTS, _pointer(data)), ((), (int(dimension),)), known, slopes=True)
     elif not callable(logp_and_grad):
         raise ModelError(
@@ -81,7 +82,7 @@ def from_density(
         raise ModelError("`data` is for machine code; a Python callable has its data with it.")
     else:
         of = python_density(int(dimension), logp_and_grad)
-        _tried(of, start)
+    _tried(of, start)
     return density_model(int(dimension), of, names, start, coords)
 
 
@@ -147,51 +148,63 @@ def _log_density(of: PythonFunction, vector: Node) -> Node:
 def python_density(dimension: int, function: Callable[..., Any]) -> PythonFunction:
     """A user's callable, whose results are checked in every call."""
     name = getattr(function, "__name__", type(function).__name__)
-    return PythonFunction(_Checked(dimension, function, name), name, slopes=True)
+    return PythonFunction(_checked(dimension, function, name), name, slopes=True)
 
 
-class _Checked:
-    """A callable of a vector that gives a number and a vector."""
+def _checked(dimension: int, function: Callable[..., Any], name: str) -> Callable[[Floats], tuple[Floats, Floats]]:
+    """The function of a vector that gives a number and a vector, and raises where it gives something else."""
 
-    def __init__(self, dimension: int, function: Callable[..., Any], name: str) -> None:
-        self.dimension, self.written, self.name = dimension, function, name
-
-    def __call__(self, position: Floats) -> tuple[Floats, Floats]:
-        found = self.written(position)
+    def checked(position: Floats) -> tuple[Floats, Floats]:
+        found = function(position)
         if not isinstance(found, tuple | list) or len(found) != 2:
-            raise ShapeError(
-                f"`{self.name}` must give two things, the log density and its gradient; got {found!r:.80}."
-            )
+            raise ShapeError(f"`{name}` must give two things, log density and gradient; got {found!s:.80}.")
         logp, gradient = (np.asarray(part, float) for part in found)
         if logp.shape != ():
-            raise ShapeError(f"the log density that `{self.name}` gives must be a number, got shape {logp.shape}.")
-        if gradient.shape != (self.dimension,):
-            raise ShapeError(
-                f"the gradient that `{self.name}` gives must have shape ({self.dimension},), got {gradient.shape}."
-            )
+            raise ShapeError(f"the log density that `{name}` gives must be a number, got shape {logp.shape}.")
+        if gradient.shape != (dimension,):
+            raise ShapeError(f"the gradient that `{name}` gives must have shape ({dimension},), got {gradient.shape}.")
         return logp, gradient
+
+    checked.__wrapped__ = function  # type: ignore[attr-defined]  # as `functools.wraps` does
+    return checked
 
 
 def _tried(of: PythonFunction, start: Floats) -> None:
-    """Call the function once, so that what is wrong with it shows here."""
-    position = start.copy()
-    position.setflags(write=False)
+    """Call the function at the start and beside it, so that what is wrong with it shows here."""
+
+    def at(position: Floats) -> tuple[float, Floats]:
+        position.setflags(write=False)
+        logp, gradient = of.function(position)
+        return float(logp), gradient
+
     try:
-        of.function(position)
+        logp, gradient = at(start.copy())
+        if not np.isfinite(logp):
+            return  # chains look for a start themselves
+        direction = np.random.default_rng(0).choice([-1.0, 1.0], len(start)) / np.sqrt(len(start))
+        slope = float(gradient @ direction)
+        ahead, behind = (at(start + step * direction)[0] for step in (STEP, -STEP))
     except ShapeError:
         raise
     except Exception as error:
         raise ModelError(
-            f"`{of.name}` raised {type(error).__name__} at {np.array2string(start, threshold=6)}: {error}. If it has no "
-            "value there, pass `initial=`, a point where it has one."
+            f"`{of.name}` raised {type(error).__name__} at {np.array2string(start, threshold=6)}: {error}. If it has "
+            "no value there, pass `initial=`, a point where it has one."
         ) from error
+    found = (ahead - behind) / (2 * STEP)
+    curvature = abs(ahead - 2 * logp + behind) / STEP
+    if abs(found - slope) > 0.02 * (abs(found) + abs(slope)) + 0.01 * (1 + abs(logp) + curvature):
+        raise ModelError(
+            f"the gradient that `{of.name}` gives is not that of its log density: along one direction from "
+            f"{np.array2string(start, threshold=6)} the density rises by {found:.6g}, the gradient says {slope:.6g}."
+        )
 
 
 # ---- by machine code
 
 
 def native_function(
-    function: Given,
+    function: MachineCode,
     arguments: tuple[str | int | tuple[int], ...],
     shapes: tuple[tuple[int, ...], ...],
     identity: str = "",
@@ -206,24 +219,23 @@ def native_function(
     slopes      as in `PythonFunction`
     """
     call = NativeCall(function.address, arguments)
-    return PythonFunction(_Called(call, shapes, function.kept, identity), function.name, native=call, slopes=slopes)
+    kinds = [ctypes.c_int if isinstance(a, int) else ctypes.c_void_p for a in arguments]
+    code = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(function.address)
 
-
-class _Called:
-    """Machine code, called from Python; results are not numbers where it reports a failure."""
-
-    def __init__(self, call: NativeCall, shapes: tuple[tuple[int, ...], ...], kept: Any, identity: str) -> None:
-        self.call, self.shapes, self.kept, self.identity = call, shapes, kept, identity
-        kinds = [ctypes.c_int if isinstance(a, int) else ctypes.c_void_p for a in call.arguments]
-        self.function = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(call.address)
-
-    def __call__(self, position: Floats) -> list[Floats]:
-        vector = np.array(position, float)
-        results = [np.zeros(shape) for shape in self.shapes]
-        places = {"operand 0": vector.ctypes.data} | {f"result {k}": r.ctypes.data for k, r in enumerate(results)}
-        values = [places[a] if isinstance(a, str) else a if isinstance(a, int) else a[0] for a in self.call.arguments]
-        status = self.function(*values)
+    def called(position: Floats) -> list[Floats]:
+        vector, results = np.array(position, float), [np.zeros(shape) for shape in shapes]
+        status = code(*values_of(arguments, vector, results))
         return [np.full_like(r, np.nan) for r in results] if status else results
+
+    called.kept = function.kept  # type: ignore[attr-defined]  # alive as long as this function
+    called.identity = identity  # type: ignore[attr-defined]  # for `PythonFunction`
+    return PythonFunction(called, function.name, native=call, slopes=slopes)
+
+
+def values_of(arguments: tuple[str | int | tuple[int], ...], vector: Floats, results: Sequence[Floats]) -> list[int]:
+    """Arguments of a C function, with the addresses of the position and of the results."""
+    places = {"operand 0": vector.ctypes.data} | {f"result {k}": r.ctypes.data for k, r in enumerate(results)}
+    return [places[a] if isinstance(a, str) else a if isinstance(a, int) else a[0] for a in arguments]
 
 
 def _pointer(data: Any) -> tuple[int]:

@@ -1,6 +1,6 @@
 """JAX's primitives on elements, shapes and whole axes: operands and parameters in, tensors of ours out.
 
-Each rule takes the operands and the parameters of an equation; the dtype of its result is seen to by `jaxpr`. Indexing stands in `jax_indexing`, matrices and orders in `jax_arrays`.
+The dtype of a result is seen to by `jaxpr`. Indexing stands in `jax_indexing`, matrices and orders in `jax_arrays`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _ELEMENTWISE: Final = {
     "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh", "cosh": "cosh",
     "tanh": "tanh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "atan2": "arctan2", "sqrt": "sqrt",
     "cbrt": "cbrt", "pow": "power", "square": "square", "abs": "abs", "max": "maximum", "min": "minimum",
-    "eq": "eq", "ne": "neq", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "lt_to": "lt", "le_to": "le", "erf": "erf", "erfc": "erfc",
+    "eq": "eq", "ne": "neq", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
+    "lt_to": "lt", "le_to": "le", "erf": "erf", "erfc": "erfc",
     "erf_inv": "erfinv", "lgamma": "gammaln", "digamma": "digamma", "igamma": "gammainc", "igammac": "gammaincc",
     "regularized_incomplete_beta": "betainc", "logistic": "sigmoid", "is_finite": "isfinite", "bessel_i0e": "i0e",
     "bessel_i1e": "i1e", "real": "real", "imag": "imag", "conj": "conj", "shift_left": "left_shift",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,9 @@ def from_numpyro(model: Any, *arguments: Any, **keywords: Any) -> Model:
     with jax.enable_x64(True):
         wide = jax.tree_util.tree_map(_wide, (arguments, keywords))
         try:
-            found = initialize_model(jax.random.key(0), model, model_args=wide[0], model_kwargs=wide[1])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)  # of discrete sites, which are refused below
+                found = initialize_model(jax.random.key(0), model, model_args=wide[0], model_kwargs=wide[1])
         except RuntimeError as error:
             raise ModelError(f"NumPyro finds no initial point of this model: {error}") from error
         discrete = [

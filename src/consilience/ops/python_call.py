@@ -7,6 +7,7 @@ calls are one.
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
@@ -52,10 +53,11 @@ class PythonFunction(Record, eq=False):
     @property
     def identity(self) -> str:
         """A description that is the same in every process: its name, and its code where Python knows that."""
-        function = getattr(self.function, "written", self.function)
+        function = inspect.unwrap(self.function)
         code = getattr(function, "__code__", None)
         known = "" if code is None else hashlib.sha256(code.co_code + repr(_plain(code.co_consts)).encode()).hexdigest()
-        return f"{self.name} {getattr(function, '__qualname__', '')} {known[:16]} {getattr(function, 'identity', '')}".rstrip()
+        parts = (self.name, getattr(function, "__qualname__", ""), known[:16], getattr(function, "identity", ""))
+        return " ".join(filter(None, parts))
 
 
 class PythonCall(Op):

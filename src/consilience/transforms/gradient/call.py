@@ -41,7 +41,9 @@ def _python_call(node: Node, g: tuple[Node | None, ...], wanted: Sequence[bool])
     op = node.op
     assert isinstance(op, PythonCall)
     gradient = op.function.gradient
-    if op.function.slopes and g[1] is None:
+    if op.function.slopes:
+        if g[1] is not None:
+            raise MissingRuleError(f"the function `{op.function.name}` gives a gradient, but no second derivatives.")
         return [None if g[0] is None else expand_dims(g[0], -1) * Node(Item(1), node)]
     if gradient is None:
         raise MissingRuleError(
