@@ -482,6 +482,14 @@ def _inc_subtensor(t: Translation, apply: Any) -> Any:
     return part.set(t(y)) if apply.op.set_instead_of_inc else part.inc(t(y))
 
 
+@translates("IfElse")
+def _ifelse(t: Translation, apply: Any) -> Any:
+    condition, *branches = t.arguments(apply)
+    count = len(branches) // 2
+    pairs = zip(branches[:count], branches[count:], strict=True)
+    return [pt.ifelse(condition, then, otherwise) for then, otherwise in pairs]
+
+
 # ---- linear algebra
 
 
