@@ -144,7 +144,8 @@ class Translation:
             return [self.length(apply.inputs[0])]
         if kind == "Subtensor":
             places = next(_indices(self, apply.op, apply.inputs[1:]))
-            return self.lengths(apply.inputs[0])[places]
+            found: list[Any] = self.lengths(apply.inputs[0])[places]
+            return found
         vector = self.tensor(variable)
         count = vector.static_shape[0]
         if not isinstance(count, int):
