@@ -104,7 +104,7 @@ class Compiled:
         host = target.host()
         code = self._written(program, host)
         self.workspace = code.workspace + ALIGNMENT
-        self.library = jit.load(emit(code.module, host), [code.entry], level=level)
+        self.library = self._loaded(code, host, level)
         self.address = self.library.address(code.entry)
         self._arrays = [aligned(array) if array.size > 1 else array for array in program.constants]
         self.outputs = [(static(o.static_shape), numpy_dtype(o.dtype)) for o in program.outputs]
@@ -112,6 +112,10 @@ class Compiled:
     def _written(self, program: Program, host: target.Target) -> entry.Code:
         """The loop program of a program; a class that shows or measures it keeps more of it."""
         return entry.write(program, host)
+
+    def _loaded(self, code: entry.Code, host: target.Target, level: int) -> jit.Loaded:
+        """The machine code of a loop program."""
+        return jit.load(emit(code.module, host), [code.entry], level=level)
 
     def bind(self, values: Sequence[Array] = ()) -> BoundCode:
         """The code with a table of constants, for given values of the data leaves."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -36,7 +37,7 @@ def warn(work: Work, run: Run, stacklevel: int) -> None:
         first = FAILURES[0]
         message = (
             f"a Python function of the model raised at {len(FAILURES)} points, which counted as points of density 0; "
-            f"the first time: {type(first).__name__}: {first}"
+            f"the first time: {type(first).__name__}: {first}\n{''.join(traceback.format_exception(first))}"
         )
         FAILURES.clear()
         warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
