@@ -72,6 +72,18 @@ ALIGNMENT = 64
 KEPT_LENGTHS = 16
 
 
+def program_of(
+    inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = ()
+) -> tuple[Program, list[Node]]:
+    """The steps of static outputs, and what of the data is computed before calls: the first of its constants."""
+    check_sizes(sizes_of(topological(outputs)), {})
+    with without_sources():
+        # At fixed lengths more is known of loops: that there is a last step, which needs no trace.
+        primitive = fold(share_exponentials(in_numbers(expand(tidy_loops(outputs)))))
+        cut, leaves, prepared = hoist(primitive, data)
+        return lower(inputs, cut, leaves), prepared
+
+
 class Compiled:
     """Machine code of one program over static shapes.
 
@@ -95,12 +107,7 @@ class Compiled:
     ) -> None:
         self._data = list(data)
         self.origins = outputs if origins is None else origins
-        check_sizes(sizes_of(topological(outputs)), {})
-        with without_sources():
-            # At fixed lengths more is known of loops: that there is a last step, which needs no trace.
-            primitive = fold(share_exponentials(in_numbers(expand(tidy_loops(outputs)))))
-            cut, leaves, self._prepared = hoist(primitive, self._data)
-            program = lower(inputs, cut, leaves)
+        program, self._prepared = program_of(inputs, outputs, self._data)
         host = target.host()
         code = self._written(program, host)
         self.workspace = code.workspace + ALIGNMENT

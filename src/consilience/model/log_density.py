@@ -188,6 +188,11 @@ class ModelDensity:
         """All terms that are summed, as functions of each variable's unconstrained value and of the data."""
         return self._built.terms.all
 
+    def program(self) -> tuple[list[Node], list[Node], dict[Node, Array]]:
+        """The graph that is compiled: its inputs (the position first), log density and gradient, and its data."""
+        built = self._built
+        return built.inputs, built.outputs, dict(zip(built.static_slots, self._data, strict=True))
+
     def restricted(self, names: Sequence[str], needs: Needs) -> Restricted:
         """The log density of some variables given all others, compiled when it is first asked for.
 
@@ -302,15 +307,17 @@ class _Built:
             self.terms = terms
             outputs = simplify([logp, *gradients])
             static, memo = specialise([*outputs, *terms.values, *slots], lengths)
-            self._static_slots = [memo[s] for s in slots]
+            self.static_slots = [memo[s] for s in slots]
             self._static_values = [memo[v] for v in terms.values]
             self._replacements = dict(zip(self._static_values, replacements, strict=True))
             logp_node, *gradient_nodes = substitute(static[: len(outputs)], self._replacements)
             flat = [reshape(g, (-1,)) for g in gradient_nodes]
             whole = concatenate(flat) if flat else constant(np.zeros(0))
-            self.operations = operations([logp_node, whole])
+            self.outputs = [logp_node, whole]
+            self.operations = operations(self.outputs)
             self.graph_seconds = time.perf_counter() - began
-            self.compiled = self._compile([self._position, *rows], [logp_node, whole], {}, self._static_slots)
+            self.inputs = [self._position, *rows]
+            self.compiled = self._compile(self.inputs, self.outputs, {}, self.static_slots)
         self.compile_seconds = time.perf_counter() - began
         self._blocks: dict[tuple[tuple[str, ...], Needs], Executable] = {}
         self._parts: Executable | None = None

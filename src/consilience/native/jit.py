@@ -149,11 +149,18 @@ def load(
 
 
 def compile_object(
-    source: str | Module, target: Target | None = None, level: int = 2, passes: Passes = "light"
+    source: str | Module,
+    target: Target | None = None,
+    level: int = 2,
+    passes: Passes = "light",
+    linked: bool = False,
 ) -> bytes:
-    """The object file of `source` for any target, this machine's by default; nothing is cached or loaded."""
+    """The object file of `source` for any target, this machine's by default; nothing is cached or loaded.
+
+    linked   whether it is for a linker's libraries and programs, and not for this process
+    """
     target = target or host()
-    return _compile(source if isinstance(source, str) else _emit(source, target), target, level, passes)
+    return _compile(source if isinstance(source, str) else _emit(source, target), target, level, passes, linked)
 
 
 def _emit(module: Module, target: Target) -> str:
@@ -162,11 +169,11 @@ def _emit(module: Module, target: Target) -> str:
     return emit(module, target)
 
 
-def _compile(text: str, target: Target, level: int, passes: Passes) -> bytes:
+def _compile(text: str, target: Target, level: int, passes: Passes, linked: bool = False) -> bytes:
     if passes not in ("light", "full"):
         raise NativeError(f'passes are "light" or "full", not {passes!r}')
     binding = llvm()
-    with borrowed(target, level) as generator, binding.create_context() as context:
+    with borrowed(target, level, linked) as generator, binding.create_context() as context:
         # Sizes and alignments are decided while reading, so the layout must precede the text; on the same
         # line, so that numbers of lines in errors stay true. The triple comes last and wins.
         head = f'target datalayout = "{generator.target_data}" '
@@ -185,20 +192,20 @@ def _compile(text: str, target: Target, level: int, passes: Passes) -> bytes:
 
 
 @contextmanager
-def borrowed(target: Target, level: int) -> Iterator[TargetMachine]:
+def borrowed(target: Target, level: int, linked: bool = False) -> Iterator[TargetMachine]:
     """A code generator for one thread at a time."""
-    idle = _machines.setdefault((target, level), [])
+    idle = _machines.setdefault((target, level, linked), [])
     try:
         generator = idle.pop()
     except IndexError:
-        generator = new_machine(target, level)
+        generator = new_machine(target, level, linked)
     try:
         yield generator
     finally:
         idle.append(generator)
 
 
-_machines: dict[tuple[Target, int], list[TargetMachine]] = {}
+_machines: dict[tuple[Target, int, bool], list[TargetMachine]] = {}
 
 
 def _unlocked(name: str) -> Callable[..., Any]:

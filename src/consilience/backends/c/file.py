@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from consilience.backends.c.helpers import Helpers
+from consilience.backends.c.inline_functions import Helpers
 from consilience.backends.c.text import function_text, identifier, prototype, signature_of
 from consilience.native import vectormath
 from consilience.native.loops import Module
@@ -18,6 +18,8 @@ from consilience.native.random import library as random
 from consilience.native.routines import library as routines
 
 LINK = "consilience_link"
+STANDARD = frozenset((*LIBRARY, "memcpy", "memset"))
+"""What the headers of the C library declare."""
 
 
 def program_of(symbol: str, fused: bool) -> Module | None:
@@ -32,29 +34,36 @@ def program_of(symbol: str, fused: bool) -> Module | None:
 class CFile:
     """The functions that some exports reach.
 
+    functions  by name, those of which the exports are made included
     outside    symbols that the file calls and does not define, with their signatures
+    standard   symbols of the C library that it calls, with their signatures
+    pure       names of functions that only give a value
     """
 
     def __init__(self, modules: Sequence[Module], exports: Collection[str], fused: bool) -> None:
         self.exports = exports
         self._fused = fused
         known: dict[str, LoopFunction] = {}
-        self._pure: set[str] = set()
+        self.pure: set[str] = set()
+        self.standard: dict[str, Signature] = {}
         declared: dict[str, Signature] = {}
         for module in modules:
             for name, function in module.functions.items():
                 known.setdefault(name, function)
             declared |= module.imports
-            self._pure |= module.pure_imports
-        self._pure |= {name for name, function in known.items() if function.pure}
+            self.pure |= module.pure_imports
+        self.pure |= {name for name, function in known.items() if function.pure}
         self.functions: dict[str, LoopFunction] = {}
         self.outside: dict[str, Signature] = {}
         waiting = [*reversed(list(exports))]
         while waiting:
             name = waiting.pop()
-            if name in self.functions or name in self.outside or name in LIBRARY:
+            if name in self.functions or name in self.outside:
                 continue
             function = known.get(name)
+            if function is None and name in STANDARD:
+                self.standard[name] = declared[name]
+                continue
             if function is None:
                 self.outside[name] = declared[name]
             else:
@@ -68,7 +77,7 @@ class CFile:
         remark    lines of a comment that stands above
         """
         helpers = Helpers()
-        bodies = [function_text(helpers, f, self._pure, self._fused, self._storage(f)) for f in self._inner_first()]
+        bodies = [function_text(helpers, f, self.pure, self._fused, self._storage(f)) for f in self._inner_first()]
         heads = [f"{prototype(helpers, f, self._storage(f))};\n" for f in self.functions.values()]
         others = [outside(signature_of(helpers, identifier(n), s)) for n, s in self.outside.items()]
         above = "".join(f" * {line}\n" for line in remark)

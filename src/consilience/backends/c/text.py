@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, cast
 
-from consilience.backends.c.helpers import Helpers
+from consilience.backends.c.inline_functions import Helpers
 from consilience.backends.c.written import MEMORY, Pending, Uses
 from consilience.errors import VerificationError
 from consilience.native.program import (
@@ -114,6 +114,7 @@ class _FunctionText:
         self.used: set[Value] = set()
         self.stacks: list[str] = []
         self.factors: dict[Value, tuple[str, str]] = {}
+        self._offsets: dict[Value, tuple[str, str]] = {}
         self._reads: set[object] = set()
         self._numbers: dict[str, int] = {}
         self.names.update(zip(function.parameters, _parameter_names(function), strict=True))
@@ -534,12 +535,20 @@ class _FunctionText:
             if pointer.type.lanes == 1:
                 base = f"{self.helpers.splat(v.type)}({base})"
             return f"{base} + {self._text(index, _UNARY)} * {size}", _SUM
-        if index.op == "const":
-            assert isinstance(index.detail, int)
-            moved = size * index.detail
-            return self._operand(pointer) if not moved else (f"{self._text(pointer, _SUM)} + {moved}", _SUM)
-        times = "" if size == 1 else f"{size} * "
-        return f"{self._text(pointer, _SUM)} + {times}{self._text(index, _UNARY if times else _PRODUCT)}", _SUM
+        base, start = self._offsets.get(pointer, ("", "")) if pointer in self.pending else ("", "")
+        if start and pointer.detail == size:
+            self._reads |= self.pending.pop(pointer).reads
+        else:
+            base, start = self._text(pointer, _SUM), ""
+        own = self._text(index, _SUM if not start else _PRODUCT)
+        if start:
+            own = start if own == "0" else f"{start} + {own}"
+        if own == "0":
+            return base, _SUM
+        self._offsets[v] = base, own
+        if size == 1:
+            return f"{base} + {own}", _SUM
+        return f"{base} + {size} * {own if own.isidentifier() or own.isdecimal() else f'({own})'}", _SUM
 
     def _op_load(self, v: Value) -> tuple[str, int]:
         if v.type.lanes > 1:
@@ -550,18 +559,10 @@ class _FunctionText:
     def _place(self, type: Type, pointer: Value) -> str:
         """An element of memory that a load reads and a store writes."""
         kind = type.kind.upper()
-        kept = self.pending.get(pointer)
-        if kept is not None and pointer.op == "offset" and pointer.detail == type.size:
-            base, _, index = kept.text.partition(" + " if type.size == 1 else f" + {type.size} * ")
-            constant = pointer.args[1].op == "const"
-            if index and not constant and re.fullmatch(r"\w+", base):
-                self._operand(pointer)
-                index = index[1:-1] if re.fullmatch(r"\([^()]*\)", index) else index
-                return f"{kind}({base}, {index})"
-            if constant and re.fullmatch(r"\w+( \+ \d+)?", kept.text):
-                self._operand(pointer)
-                base = kept.text.partition(" + ")[0]
-                return f"{kind}({base}, {cast('int', pointer.args[1].detail)})"
+        if pointer in self.pending and pointer in self._offsets and pointer.detail == type.size:
+            self._reads |= self.pending.pop(pointer).reads
+            base, index = self._offsets[pointer]
+            return f"{kind}({base}, {index})"
         return f"{kind}({self._text(pointer)}, 0)"
 
     def _op_masked_load(self, v: Value) -> tuple[str, int]:
