@@ -3,6 +3,6 @@
 A model or a compiled function in; a folder with a header, source or object code, data, an example and a Makefile out.
 """
 
-from consilience.export.folder import export
+from consilience.exports.folder import export
 
 __all__ = ["export"]

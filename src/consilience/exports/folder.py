@@ -17,7 +17,7 @@ from consilience.backends.c.text import identifier
 from consilience.backends.contexts import DEFAULT
 from consilience.backends.function import Function
 from consilience.errors import ModelError, ShapeError, StorageError
-from consilience.export.code import PORTABLE, Program, c_type, c_type_of, object_code, program, source
+from consilience.exports.code import PORTABLE, Program, c_type, c_type_of, object_code, program, source
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
 from consilience.distributions.transforms import label

@@ -1,0 +1,187 @@
+"""Exported libraries compile without a warning, run without Python, and give our numbers."""
+
+from __future__ import annotations
+
+import platform
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import consilience as pm
+import consilience.tensor as pt
+from consilience.backends.c.compiler import command
+from consilience.errors import MissingRuleError, ModelError, ShapeError, StorageError
+from consilience.exports import export
+from consilience.model.log_density import model_density
+from consilience.native.target import CROSS
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def eight_schools() -> pm.Model:
+    """Eight schools, non-centred."""
+    with pm.Model() as model:
+        mu = pm.Normal("mu", 0, 5)
+        tau = pm.HalfCauchy("tau", 5)
+        theta = pm.Normal("theta", 0, 1, shape=8)
+        errors = np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
+        pm.Normal("y", mu + tau * theta, errors, observed=np.array([28.0, 8, -3, 7, -1, 1, 18, 12]))
+    return model
+
+
+def logistic() -> pm.Model:
+    """Logistic regression, 1000 rows and 10 columns."""
+    rng = np.random.default_rng(0)
+    x, slopes = rng.normal(size=(1000, 10)), rng.normal(size=10)
+    y = rng.random(1000) < 1 / (1 + np.exp(-x @ slopes))
+    with pm.Model() as model:
+        b = pm.Normal("b", 0, 2, shape=10)
+        a = pm.Normal("a", 0, 5)
+        pm.Bernoulli("y", logit_p=a + pm.math.dot(x, b), observed=y.astype(int))
+    return model
+
+
+def gaussian_process() -> pm.Model:
+    """A model with a Cholesky factorisation."""
+    rng = np.random.default_rng(1)
+    x = np.linspace(0, 1, 12)
+    with pm.Model() as model:
+        length = pm.LogNormal("length", -1, 0.5)
+        cov = pt.exp(-0.5 * ((x[:, None] - x[None]) / length) ** 2) + 0.1 * np.eye(12)
+        pm.MvNormal("y", np.zeros(12), cov=cov, observed=rng.normal(size=12))
+    return model
+
+
+def built(folder: Path) -> Path:
+    """The folder, made by its Makefile; a warning is an error."""
+    subprocess.run(
+        ["make", "-s", f"CC={' '.join(command())}", "CFLAGS=-O2 -Werror"], cwd=folder, check=True, capture_output=True
+    )
+    return folder
+
+
+def called(folder: Path, *numbers: float) -> list[Floats]:
+    """What `main` prints, run in an empty environment."""
+    run = subprocess.run(
+        [str(folder / "main"), *(repr(float(n)) for n in numbers)], env={}, check=True, capture_output=True, text=True
+    )
+    return [np.array(line.split()[1:], float) for line in run.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("make", [eight_schools, logistic], ids=["eight schools", "logistic"])
+@pytest.mark.parametrize(
+    ("target", "lanes"), [(None, 1), (None, 4), ("host", 1)], ids=["ISO C", "vectors", "object code"]
+)
+def test_density_and_gradient_are_ours_without_python(make: Any, target: str | None, lanes: int, tmp_path: Path) -> None:
+    """To 1e-12, at two positions."""
+    model = make()
+    folder = built(export(model, tmp_path / "posterior", target=target, lanes=lanes))
+    density = model_density(model)
+    rng = np.random.default_rng(2)
+    for _ in range(2):
+        position = rng.normal(size=density.dimension)
+        logp, gradient = density(position)
+        found = called(folder, *position)
+        np.testing.assert_allclose(found[0], logp, rtol=1e-12)
+        np.testing.assert_allclose(found[1], gradient, rtol=1e-12, atol=1e-12 * np.abs(gradient).max())
+
+
+def test_the_library_depends_on_the_c_library_alone(tmp_path: Path) -> None:
+    """And holds some hundred kilobytes."""
+    folder = built(export(logistic(), tmp_path / "logistic"))
+    library = folder / "liblogistic.so"
+    assert library.stat().st_size < 300_000
+    if platform.system() == "Linux":
+        needed = subprocess.run(["ldd", str(library)], check=True, capture_output=True, text=True).stdout
+        names = {line.split()[0].split("/")[-1].split(".")[0] for line in needed.splitlines()}
+        assert names <= {"linux-vdso", "libm", "libc", "ld-linux-x86-64", "ld-linux-aarch64"}
+
+
+def test_header_tells_the_layout_of_positions(tmp_path: Path) -> None:
+    """Which coordinates are which variable, and on which scale."""
+    header = (export(eight_schools(), tmp_path / "schools") / "schools.h").read_text()
+    assert "0: mu" in header and "1: tau (log)" in header and "2 to 9: theta[8]" in header
+    assert "int64_t schools(const double *position, double *log_density, double *gradient, void *workspace);" in header
+
+
+@pytest.mark.parametrize("target", CROSS)
+def test_object_files_are_made_for_other_processors(target: str, tmp_path: Path) -> None:
+    """ELF for Linux and Mach-O for macOS, of the right machine."""
+    folder = export(eight_schools(), tmp_path / "schools", target=target)
+    code = (folder / "schools_program.o").read_bytes()
+    if target == "apple-m1":
+        assert code[:4] == b"\xcf\xfa\xed\xfe" and code[4:8] == b"\x0c\x00\x00\x01"
+    else:
+        machine = {"neoverse-v2": 183}.get(target, 62)
+        assert code[:4] == b"\x7fELF" and int.from_bytes(code[18:20], "little") == machine
+
+
+def test_functions_are_exported_with_their_shared_values(tmp_path: Path) -> None:
+    """Inputs and outputs keep their names and types."""
+    x, n = pt.vector("x", shape=(3,)), pt.lscalar("n")
+    scale = pm.shared(np.array([1.0, 2.0, 4.0]), name="scale")
+    f = pm.function([x, n], [pt.exp(x * scale).sum(), pt.argsort(x) + n])
+    folder = built(export(f, tmp_path / "sums"))
+    values = np.array([0.25, -1.5, 0.1])
+    total, order = called(folder, *values, 5)
+    wanted = f(values, 5)
+    np.testing.assert_allclose(total, wanted[0], rtol=1e-14)
+    np.testing.assert_array_equal(order, wanted[1])
+    assert re.search(r"const double \*x, const int64_t \*n, double \*\w+, int64_t \*", (folder / "sums.h").read_text())
+
+
+def test_factorisations_call_lapack(tmp_path: Path) -> None:
+    """Under Fortran's names, which the Makefile links."""
+    folder = export(gaussian_process(), tmp_path / "process")
+    assert "dpotrf_" in (folder / "process_program.c").read_text()
+    assert "-llapack" in (folder / "Makefile").read_text()
+
+
+class TestBadInput:
+    def test_a_folder_that_exists(self, tmp_path: Path) -> None:
+        """It is left alone unless `overwrite=True`, and a file is never replaced by a folder."""
+        folder = tmp_path / "schools"
+        export(eight_schools(), folder)
+        before = {p: p.read_bytes() for p in folder.iterdir()}
+        with pytest.raises(StorageError, match=r"'.*schools' exists; .*`overwrite=True`"):
+            export(logistic(), folder)
+        assert {p: p.read_bytes() for p in folder.iterdir()} == before
+        export(eight_schools(), folder, target="host", overwrite=True)
+        assert (folder / "schools_program.o").exists() and not (folder / "schools_program.c").exists()
+        (tmp_path / "file").write_text("")
+        with pytest.raises(StorageError, match="is a file"):
+            export(eight_schools(), tmp_path / "file", overwrite=True)
+
+    def test_unknown_targets_widths_and_names(self, tmp_path: Path) -> None:
+        """What is available is listed; nothing is written."""
+        model = eight_schools()
+        with pytest.raises(ValueError, match=r"unknown target 'arm'; available are 'host', 'x86-64-v2'"):
+            export(model, tmp_path / "a", target="arm")
+        with pytest.raises(ValueError, match=r"`lanes` must be one of 1, 2, 4, 8, got 3"):
+            export(model, tmp_path / "a", lanes=3)
+        with pytest.raises(ValueError, match=r"has vectors of its own width"):
+            export(model, tmp_path / "a", target="host", lanes=4)
+        with pytest.raises(ValueError, match=r"name='eight_schools'"):
+            export(model, tmp_path / "eight schools")
+        with pytest.raises(ModelError, match=r"a model or a compiled function can be exported, got 3"):
+            export(3, tmp_path / "a")  # type: ignore[arg-type]  # what a user may pass
+        assert not list(tmp_path.iterdir())
+
+    def test_what_has_no_form_in_c_is_named(self, tmp_path: Path) -> None:
+        """SciPy's functions, computed lengths, open shapes, updates."""
+        x = pt.vector("x", shape=(4,))
+        with pytest.raises(MissingRuleError, match="`k0e` is computed by SciPy"):
+            export(pm.function([x], pt.k0e(x) if hasattr(pt, "k0e") else pm.math.kve(0, x)), tmp_path / "a")
+        with pytest.raises(MissingRuleError, match="fixed lengths"):
+            export(pm.function([x], x[x > 0]), tmp_path / "a")
+        with pytest.raises(ShapeError, match=r"input.*fixed shapes.*`y`"):
+            y = pt.vector("y")
+            export(pm.function([y], y + 1.0), tmp_path / "a")
+        count = pm.shared(0, name="count")
+        with pytest.raises(ModelError, match="updates shared variables"):
+            export(pm.function([], count, updates={count: count + 1}), tmp_path / "a")
+        assert not list(tmp_path.iterdir())
