@@ -31,6 +31,7 @@ _NAMES: Final = {
         InitialPointError ModelError ParameterError SamplingError ShapeError StorageError
         SupportError
     """,
+    "consilience.exports": "export",
     "consilience.inference": """
         AdaptiveMetropolis BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CompoundStep
         DEMetropolis DEMetropolisZ EllipticalSlice HamiltonianMC Kernel MALA Metropolis NUTS ParallelTempering

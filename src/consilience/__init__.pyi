@@ -144,6 +144,7 @@ from consilience.errors import SamplingError as SamplingError
 from consilience.errors import ShapeError as ShapeError
 from consilience.errors import StorageError as StorageError
 from consilience.errors import SupportError as SupportError
+from consilience.exports import export as export
 from consilience.inference import AdaptiveMetropolis as AdaptiveMetropolis
 from consilience.inference import BinaryGibbsMetropolis as BinaryGibbsMetropolis
 from consilience.inference import BinaryMetropolis as BinaryMetropolis

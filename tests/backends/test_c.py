@@ -24,7 +24,7 @@ from consilience.ops import Elementwise
 from consilience.ops.random import Key, draw, fold_in
 from tests.backends.agreement import inputs_like, lengths_of, same
 from tests.backends.test_conformance import CASES, Case, operands, scale_of, strided
-from tests.backends.test_conformance_scalar import ACCURACY, CASES as SCALAR, REAL, TABLE, operand
+from tests.backends.test_conformance_scalar import ACCURACY, REAL, TABLE, operand
 
 
 def agree(row: Case, dtype: str, symbolic: bool) -> None:

@@ -73,8 +73,8 @@ def program(
     if foreign:
         named = ", ".join(f"`{s.removeprefix(scipy_special.PREFIX)}`" for s in foreign)
         raise MissingRuleError(
-            f"{named} is computed by SciPy's compiled code, which an exported library cannot bring along; export the part "
-            "of the model that does without it."
+            f"{named} is computed by SciPy's compiled code, which an exported library cannot bring along; export the "
+            "part of the model that does without it."
         )
     found = reference.evaluate(prepared, dict(data)) if prepared else []
     return Program(file, name, code.workspace, [*found, *steps.constants])

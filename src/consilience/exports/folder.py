@@ -16,11 +16,11 @@ import numpy.typing as npt
 from consilience.backends.c.text import identifier
 from consilience.backends.contexts import DEFAULT
 from consilience.backends.function import Function
+from consilience.distributions.transforms import label
 from consilience.errors import ModelError, ShapeError, StorageError
 from consilience.exports.code import PORTABLE, Program, c_type, c_type_of, object_code, program, source
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
-from consilience.distributions.transforms import label
 from consilience.lower.specialise import specialise
 from consilience.lower.views import static
 from consilience.model.log_density import ModelDensity, model_density
@@ -34,7 +34,7 @@ TARGETS: Final = ("host", *CROSS)
 """Processors that object files are made for."""
 
 
-class Library(Record, eq=False):
+class Exported(Record, eq=False):
     """What is exported: a graph, and the names of its inputs and outputs in C."""
 
     title: str
@@ -64,8 +64,8 @@ def export(
                 and a `Makefile`
     target      None: C source. Or an object file instead: "host", "x86-64-v2", "x86-64-v3", "x86-64-v4" (Linux),
                 "neoverse-v2" (Linux) or "apple-m1" (macOS)
-    lanes       numbers per vector in C source: 1 for ISO C11, for any compiler and processor; 2, 4 or 8 with the vectors
-                of GCC and Clang, which is faster where the processor has such registers
+    lanes       numbers per vector in C source: 1 for ISO C11, for any compiler and processor; 2, 4 or 8 with the
+                vectors of GCC and Clang, which is faster where the processor has such registers
     name        of the library and its function, by default that of the folder
     overwrite   whether files of a folder that exists may be replaced
     returns     the folder
@@ -127,7 +127,7 @@ def _target(target: str | None, lanes: int) -> Target:
     return host() if target == "host" else CROSS[target]
 
 
-def _library(what: Model | Function) -> Library:
+def _library(what: Model | Function) -> Exported:
     if isinstance(what, Model):
         return _density(model_density(what))
     if isinstance(what, Function):
@@ -135,7 +135,7 @@ def _library(what: Model | Function) -> Library:
     raise ModelError(f"a model or a compiled function can be exported, got {what!r}; compile it with `pm.function`.")
 
 
-def _density(density: ModelDensity) -> Library:
+def _density(density: ModelDensity) -> Exported:
     inputs, outputs, data = density.program()
     if density.without_gradient:
         raise ModelError(f"a library of a model has gradients: {density.without_gradient}")
@@ -147,13 +147,13 @@ def _density(density: ModelDensity) -> Library:
         transform = s.variable.transform
         scale = "" if transform is None else f" ({label(transform)})"
         remarks.append(f"  {where}: {s.variable.name}{shape}{scale}")
-    return Library(
+    return Exported(
         "The log density of a model and its gradient", inputs, outputs, data, ["position"],
         ["log_density", "gradient"], remarks,
     )  # fmt: skip
 
 
-def _function(function: Function) -> Library:
+def _function(function: Function) -> Exported:
     if function.updates:
         raise ModelError(f"`{function.name}` updates shared variables, which an exported function cannot keep.")
     for node in function.inputs:
@@ -172,7 +172,7 @@ def _function(function: Function) -> Library:
     results = [_argument(n.name, f"output{i}" if count > 1 else "output") for i, n in enumerate(function.outputs)]
     taken: set[str] = {"workspace"}
     unique = [_unique(name, taken) for name in [*names, *results]]
-    return Library(
+    return Exported(
         f"The function {function.name}", inputs, nodes[:count], dict(zip(data, values, strict=True)),
         unique[:given], unique[given:], [],
     )  # fmt: skip
@@ -194,17 +194,18 @@ def _size(node: Node) -> int:
     return math.prod(static(node.static_shape))
 
 
-def _prototype(own: str, library: Library) -> str:
+def _prototype(own: str, library: Exported) -> str:
     inputs = [f"const {c_type(n)} *{name}" for n, name in zip(library.inputs, library.input_names, strict=True)]
     outputs = [f"{c_type(n)} *{name}" for n, name in zip(library.outputs, library.output_names, strict=True)]
     return f"int64_t {own}({', '.join([*inputs, *outputs, 'void *workspace'])})"
 
 
-def _header(own: str, library: Library, made: Program) -> str:
+def _header(own: str, library: Exported, made: Program) -> str:
     upper = own.upper()
-    sides = [*zip(library.inputs, library.input_names, strict=True)], [
-        *zip(library.outputs, library.output_names, strict=True)
-    ]
+    sides = (
+        [*zip(library.inputs, library.input_names, strict=True)],
+        [*zip(library.outputs, library.output_names, strict=True)],
+    )
     lines = [f"/* {library.title}.", " *"]
     lines += [f" * {remark}" for remark in library.remarks] + ([" *"] if library.remarks else [])
     for side, arrays in zip(("in", "out"), sides, strict=True):
@@ -233,7 +234,7 @@ def _header(own: str, library: Library, made: Program) -> str:
     return "\n".join(lines)
 
 
-def _interface(own: str, library: Library) -> str:
+def _interface(own: str, library: Exported) -> str:
     inputs, outputs = ", ".join(library.input_names) or "0", ", ".join(library.output_names) or "0"
     return f"""\
 #include "{own}.h"
@@ -260,9 +261,7 @@ def _data(own: str, made: Program) -> str:
             f"[{max(1, array.size)}] = {{\n{_numbers(array)}}};\n"
         )
     names = ", ".join(f"data{i}" for i in range(len(made.constants))) or "0"
-    parts.append(
-        f"\nextern const void *const {own}_constants[];\nconst void *const {own}_constants[] = {{{names}}};\n"
-    )
+    parts.append(f"\nextern const void *const {own}_constants[];\nconst void *const {own}_constants[] = {{{names}}};\n")
     return "".join(parts)
 
 
@@ -279,7 +278,7 @@ def _number(n: float) -> str:
     return "NAN" if math.isnan(n) else ("INFINITY" if n > 0 else "-INFINITY") if math.isinf(n) else repr(n)
 
 
-def _main(own: str, library: Library) -> str:
+def _main(own: str, library: Exported) -> str:
     upper = own.upper()
     lines = [
         f"/* Calls {own} with the numbers that are given as arguments, and zeros for those that are not. */",
@@ -297,11 +296,12 @@ def _main(own: str, library: Library) -> str:
             lines.append(f"    static {c_type(node)} {name}[{max(1, _size(node))}];")
     lines += [f"    static char workspace[{upper}_WORKSPACE];", "    int next = 1;", ""]
     for node, name in zip(*sides[0], strict=True):
-        convert = "strtod(arguments[next++], NULL)"
-        convert = convert if "float" in node.dtype else f"({c_type(node)})strtoll(arguments[next++], NULL, 10)"
+        read = "strtod(arguments[next++], NULL)" if "float" in node.dtype else "strtoll(arguments[next++], NULL, 10)"
+        if node.dtype not in ("float64", "int64"):
+            read = f"({c_type(node)}){read}"
         lines += [
             f"    for (int i = 0; i < {_size(node)} && next < count; i++)",
-            f"        {name}[i] = {convert.replace('strtod', '(float)strtod') if node.dtype == 'float32' else convert};",
+            f"        {name}[i] = {read};",
         ]
     called = ", ".join([*library.input_names, *library.output_names, "workspace"])
     lines += [

@@ -37,7 +37,7 @@ def _found(asked: str | None) -> tuple[str, ...]:
         command = shlex.split(asked)
         if not command or shutil.which(command[0]) is None:
             raise NativeError(
-                f'the environment variable CC names the compiler {asked!r}, which is not found; unset it or correct it.'
+                f"the environment variable CC names the compiler {asked!r}, which is not found; unset it or correct it."
             )
         return tuple(command)
     for name in NAMES:
@@ -45,8 +45,8 @@ def _found(asked: str | None) -> tuple[str, ...]:
         if path:
             return (path,)
     raise NativeError(
-        f'backend="c" needs a C compiler, and none of {", ".join(NAMES)} is found; install gcc or clang, name one in the '
-        'environment variable CC, or take backend="llvm", which needs none.'
+        f'backend="c" needs a C compiler, and none of {", ".join(NAMES)} is found; install gcc or clang, name one in '
+        'the environment variable CC, or take backend="llvm", which needs none.'
     )
 
 

@@ -60,15 +60,15 @@ class CFile:
             name = waiting.pop()
             if name in self.functions or name in self.outside:
                 continue
-            function = known.get(name)
-            if function is None and name in STANDARD:
+            found = known.get(name)
+            if found is None and name in STANDARD:
                 self.standard[name] = declared[name]
                 continue
-            if function is None:
+            if found is None:
                 self.outside[name] = declared[name]
             else:
-                self.functions[name] = function
-                waiting += reversed(list(dict.fromkeys(_called(function.body))))
+                self.functions[name] = found
+                waiting += reversed(list(dict.fromkeys(_called(found.body))))
 
     def text(self, outside: Callable[[str], str], remark: Iterable[str] = ()) -> str:
         """The file.

@@ -67,7 +67,6 @@ VECTORS: Final = """\
 """
 
 
-
 class Helpers:
     """The helpers of one file."""
 

@@ -45,17 +45,19 @@ _ROUNDINGS: Final = {
 _UNSIGNED: Final = {"div_unsigned": "/", "rem_unsigned": "%"}
 # Texts up to this length are written into the expressions that use them.
 _LONGEST: Final = 72
-_RESERVED: Final = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int long "
-    "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-    "bool true false main asm".split()
-)
-# What <math.h> and <string.h> declare that a parameter or a function could be called.
-_STANDARD: Final = frozenset(
-    "acos asin atan atan2 cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor fma fmod hypot lgamma log "
-    "log10 log1p log2 nearbyint pow round sin sinh sqrt tan tanh tgamma trunc signgam gamma j0 j1 jn y0 y1 yn index "
-    "F64 F32 I64 I32 I16 I8 I1 PTR".split()
-)
+_KEYWORDS: Final = """
+auto break case char const continue default do double else enum extern float for goto if inline int long register
+restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
+main asm
+"""
+# What <math.h> and <string.h> declare that a parameter or a function could be called, and this file's own macros.
+_HEADERS: Final = """
+acos asin atan atan2 cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor fma fmod hypot lgamma log log10
+log1p log2 nearbyint pow round sin sinh sqrt tan tanh tgamma trunc signgam gamma j0 j1 jn y0 y1 yn index
+F64 F32 I64 I32 I16 I8 I1 PTR
+"""
+_RESERVED: Final = frozenset(_KEYWORDS.split())
+_STANDARD: Final = frozenset(_HEADERS.split())
 
 
 def identifier(symbol: str) -> str:
@@ -96,11 +98,11 @@ def function_text(helpers: Helpers, function: LoopFunction, pure: Collection[str
     fused    whether the machine has fused multiply-add
     export   whether other files call it
     """
-    body = "\n".join(_FunctionText(helpers, function, pure, fused).lines())
+    body = "\n".join(_CText(helpers, function, pure, fused).lines())
     return f"{prototype(helpers, function, export)}\n{{\n{body}\n}}\n"
 
 
-class _FunctionText:
+class _CText:
     def __init__(self, helpers: Helpers, function: LoopFunction, pure: Collection[str], fused: bool) -> None:
         self.helpers = helpers
         self.function = function
@@ -265,7 +267,9 @@ class _FunctionText:
         name = self.names[v] = self._fresh("p" if v.type.kind == "ptr" else "t")
         type = self.helpers.name(v.type)
         # A pointer is constant as such; what it points to is not.
-        return f"{indent}{type}const {name} = {text};" if type.endswith("*") else f"{indent}const {type} {name} = {text};"
+        return (
+            f"{indent}{type}const {name} = {text};" if type.endswith("*") else f"{indent}const {type} {name} = {text};"
+        )
 
     def _flush(self, indent: str, *changed: object) -> Iterator[str]:
         """Give names to values whose texts read what changes now; to all, if that is not told."""
@@ -368,7 +372,10 @@ class _FunctionText:
         if type.floating:
             if op == "rem":
                 name = "fmod" + "f" * (type.kind == "f32")
-                return f"{name if type.lanes == 1 else self.helpers.lanewise('fmod', type, 2)}({self._listed((x, y))})", _ATOM
+                return (
+                    f"{name if type.lanes == 1 else self.helpers.lanewise('fmod', type, 2)}({self._listed((x, y))})",
+                    _ATOM,
+                )
             found = self._fused(op, x, y)
             if found is not None:
                 return found

@@ -6,7 +6,7 @@ the order of evaluation kept while expressions are put together. Outside: the la
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, cast
 
 from consilience.native.program import For, If, LoopFunction, Return, Set, Statement, Store, Value, Variable, While
