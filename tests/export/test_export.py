@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import platform
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +194,37 @@ class TestBadInput:
         with pytest.raises(ModelError, match="updates shared variables"):
             export(pm.function([], count, updates={count: count + 1}), tmp_path / "a")
         assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("make", [eight_schools, logistic], ids=["eight schools", "logistic"])
+def test_a_density_is_a_c_function_of_this_process(make: Any) -> None:
+    """`address` brings its own data and scratch memory."""
+    density = make().log_density()
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(density.address)
+    position = np.random.default_rng(5).normal(size=density.dimension)
+    logp, gradient = np.empty(1), np.empty(density.dimension)
+    assert call(position.ctypes.data, logp.ctypes.data, gradient.ctypes.data) == 0
+    wanted = density(position)
+    assert logp[0] == wanted[0]
+    np.testing.assert_array_equal(gradient, wanted[1])
+
+
+def test_much_scratch_memory_is_not_taken_from_the_stack() -> None:
+    """A density with temporaries of a megabyte, called from a thread with a small stack."""
+    x = np.random.default_rng(3).normal(size=(400, 400))
+    with pm.Model() as model:
+        b = pm.Normal("b", 0, 1, shape=400)
+        pm.Normal("y", pt.linalg.inv(pt.eye(400) * 30 + x * b) @ np.ones(400), 1, observed=np.ones(400))
+    density = model.log_density()
+    assert density.workspace > 1 << 20
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(density.address)
+    position, logp, gradient = np.full(400, 0.1), np.empty(1), np.empty(400)
+    assert call(position.ctypes.data, logp.ctypes.data, gradient.ctypes.data) == 0
+    np.testing.assert_allclose(logp[0], density(position)[0], rtol=1e-12)
+
+
+def test_without_cffi_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`density.cffi` alone needs it."""
+    monkeypatch.setitem(sys.modules, "cffi", None)
+    with pytest.raises(ImportError, match="pip install cffi"):
+        _ = eight_schools().log_density().cffi

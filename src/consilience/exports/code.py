@@ -33,7 +33,7 @@ PORTABLE: Final = Target("", "", "", 1, False)
 """Any processor: one number at a time, no fused multiply-add."""
 
 
-class Program(Record, eq=False):
+class ClosedProgram(Record, eq=False):
     """A graph as a loop program.
 
     file        its functions and those of the libraries that it calls
@@ -55,7 +55,7 @@ class Program(Record, eq=False):
 
 def program(
     inputs: Sequence[Node], outputs: Sequence[Node], data: Mapping[Node, Array], target: Target, name: str
-) -> Program:
+) -> ClosedProgram:
     """The loop program of a graph.
 
     raises   MissingRuleError for what has no form in C: calls of Python, lengths that are computed, complex numbers,
@@ -77,7 +77,7 @@ def program(
             "part of the model that does without it."
         )
     found = reference.evaluate(prepared, dict(data)) if prepared else []
-    return Program(file, name, code.workspace, [*found, *steps.constants])
+    return ClosedProgram(file, name, code.workspace, [*found, *steps.constants])
 
 
 def _check(outputs: Sequence[Node]) -> None:
@@ -109,7 +109,7 @@ def _without_python(module: Module) -> None:
             b.ret()
 
 
-def source(made: Program, remark: Sequence[str] = ()) -> str:
+def source(made: ClosedProgram, remark: Sequence[str] = ()) -> str:
     """The program as C."""
     return made.file.text(_declared, remark)
 
@@ -121,7 +121,7 @@ def _declared(declaration: str) -> str:
     return f"#define {name} {symbol}\nextern {declaration.replace(name, symbol)};\n"
 
 
-def object_code(made: Program, target: Target) -> bytes:
+def object_code(made: ClosedProgram, target: Target) -> bytes:
     """The program as an object file for a linker."""
     from consilience.native.emit import emit  # loads the emitter only where objects are made
 

@@ -18,7 +18,7 @@ from consilience.backends.contexts import DEFAULT
 from consilience.backends.function import Function
 from consilience.distributions.transforms import label
 from consilience.errors import ModelError, ShapeError, StorageError
-from consilience.exports.code import PORTABLE, Program, c_type, c_type_of, object_code, program, source
+from consilience.exports.code import PORTABLE, ClosedProgram, c_type, c_type_of, object_code, program, source
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
 from consilience.lower.specialise import specialise
@@ -200,7 +200,7 @@ def _prototype(own: str, library: Exported) -> str:
     return f"int64_t {own}({', '.join([*inputs, *outputs, 'void *workspace'])})"
 
 
-def _header(own: str, library: Exported, made: Program) -> str:
+def _header(own: str, library: Exported, made: ClosedProgram) -> str:
     upper = own.upper()
     sides = (
         [*zip(library.inputs, library.input_names, strict=True)],
@@ -252,7 +252,7 @@ extern const void *const {own}_constants[];
 """
 
 
-def _data(own: str, made: Program) -> str:
+def _data(own: str, made: ClosedProgram) -> str:
     """The arrays that the program reads, and the table of their addresses."""
     parts = ["#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n"]
     for i, array in enumerate(made.constants):
@@ -324,7 +324,7 @@ def _main(own: str, library: Exported) -> str:
     return "\n".join(line for line in lines if line is not None)
 
 
-def _makefile(own: str, made: Program, target: str | None, lanes: int) -> str:
+def _makefile(own: str, made: ClosedProgram, target: str | None, lanes: int) -> str:
     libraries = "-llapack -lblas -lm" if made.routines else "-lm"
     optimised = "-O3 -march=native" if lanes > 1 else "-O3"
     compiled = f"{own}.o {own}_data.o"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -22,7 +24,7 @@ from consilience.distributions.densities import density, density_of_data, suppor
 from consilience.distributions.parameters import parameter_checks
 from consilience.distributions.random_variable import RandomVariable, distribution_of
 from consilience.distributions.transforms import label
-from consilience.errors import MissingRuleError, ModelError, ShapeError
+from consilience.errors import MissingPackageError, MissingRuleError, ModelError, ShapeError
 from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import collect
@@ -36,6 +38,8 @@ from consilience.model.marginal import placeholders, summed_out
 from consilience.model.minibatch import batches_of, chosen_by, has_batches, is_rows
 from consilience.model.operations import operations
 from consilience.model.variables import ModelVariables
+from consilience.native.flat_call import NAME, flat_call
+from consilience.native.jit import Library
 from consilience.ops import cast
 from consilience.ops.parameter_check import released
 from consilience.ops.reduce import reduce
@@ -187,6 +191,33 @@ class ModelDensity:
     def graph(self) -> list[Node]:
         """All terms that are summed, as functions of each variable's unconstrained value and of the data."""
         return self._built.terms.all
+
+    @cached_property
+    def _flat(self) -> Library:
+        if self.batches:
+            raise ModelError("a density over a minibatch also needs rows, which a function of positions does not take.")
+        return flat_call(self.entry, self.constants, self.workspace, 1, 2)
+
+    @property
+    def address(self) -> int:
+        """Of a C function of this process, for Rust, Julia, R, Numba and others; valid as long as this object lives.
+
+        `int64_t f(const double *position, double *log_density, double *gradient)`: gives 0, or another number where
+        there is no value. `position` and `gradient` hold `dimension` numbers. Any number of threads may call it.
+        """
+        return self._flat.address(NAME)
+
+    @property
+    def cffi(self) -> Any:
+        """The function at `address` for cffi.
+
+        raises   MissingPackageError without cffi
+        """
+        try:
+            cffi = import_module("cffi")
+        except ImportError as error:
+            raise MissingPackageError("cffi is not there: pip install cffi.") from error
+        return cffi.FFI().cast("int64_t (*)(const double *, double *, double *)", self.address)
 
     def program(self) -> tuple[list[Node], list[Node], dict[Node, Array]]:
         """The graph that is compiled: its inputs (the position first), log density and gradient, and its data."""

@@ -61,7 +61,7 @@ VECTORS: Final = """\
 #if !defined(__GNUC__)
 #error "this file holds vectors of GCC and Clang; write it with vectors=1 for other compilers"
 #endif
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 """
@@ -151,18 +151,25 @@ class Helpers:
         suffix = "f" if type.kind == "f32" else ""
         letters = "xyz"[:arity]
         fast = _instruction(function, type)
+        parameters = ", ".join(f"{t} {letter}" for letter in letters)
         operands = ", ".join(f"{letter}[i]" for letter in letters)
         body = (
             f"{t} result;\nfor (int i = 0; i < {type.lanes}; i++)\n"
             f"    result[i] = {function}{suffix}({operands});\nreturn result;"
         )
-        if fast:
-            feature, call = fast
-            body = f"#if {feature}\nreturn {call};\n#else\n{body}\n#endif"
-            lines = "".join(line + "\n" if line[0] == "#" else f"    {line}\n" for line in body.splitlines())
-            parameters = ", ".join(f"{t} {letter}" for letter in letters)
-            return self.define(name, f"ALWAYS_INLINE static inline {t} {name}({parameters})\n{{\n{lines}}}\n")
-        return self.function(name, t, ", ".join(f"{t} {letter}" for letter in letters), body)
+        return self._fast(name, t, parameters, fast, body)
+
+    def _fast(self, name: str, result: str, parameters: str, fast: tuple[str, str] | None, body: str) -> str:
+        """A helper of a statement that processors with a feature know, and of others for the rest."""
+        if fast is None:
+            return self.function(name, result, parameters, body)
+        feature, statement = fast
+        rest = "".join(f"    {line}\n" for line in body.splitlines())
+        return self.define(
+            name,
+            f"ALWAYS_INLINE static inline {result} {name}({parameters})\n{{\n#if {feature} && !defined(__clang__)\n    {statement}\n#else\n"
+            f"{rest}#endif\n}}\n",
+        )
 
     # ---- conversion
 
@@ -296,8 +303,15 @@ class Helpers:
         """Lanes whose mask is true; of the others nothing is read."""
         t, m = self.name(type), self.vector("i64", type.lanes)
         lane = "-(int64_t)(I1(p, i) != 0)" if type.kind == "i1" else f"{type.kind.upper()}(p, i)"
-        return self.function(
-            f"load_some_{type}", t, f"char *p, {m} mask, {t} other",
+        fast = None
+        if (type.kind, type.lanes) == ("f64", 8):
+            call = "__builtin_ia32_loadupd512_mask((const double *)p, other, __builtin_ia32_cvtq2mask512({}))"
+            fast = "defined(__AVX512DQ__)", f"return {call.format(_foreign('mask', 8))};"
+        elif (type.kind, type.lanes) == ("f64", 4):
+            call = f"__builtin_ia32_maskloadpd256((const {t} *)p, {_foreign('mask', 4)})"
+            fast = "defined(__AVX__)", f"return {self.select(type)}(mask, {call}, other);"
+        return self._fast(
+            f"load_some_{type}", t, f"char *p, {m} mask, {t} other", fast,
             f"for (int i = 0; i < {type.lanes}; i++)\n    if (mask[i])\n        other[i] = {lane};\nreturn other;",
         )  # fmt: skip
 
@@ -305,8 +319,14 @@ class Helpers:
         """Lanes whose mask is true."""
         t, m = self.name(type), self.vector("i64", type.lanes)
         lane = "x[i] != 0" if type.kind == "i1" else "x[i]"
-        return self.function(
-            f"store_some_{type}", "void", f"char *p, {m} mask, {t} x",
+        fast = None
+        if (type.kind, type.lanes) == ("f64", 8):
+            call = "__builtin_ia32_storeupd512_mask((double *)p, x, __builtin_ia32_cvtq2mask512({}))"
+            fast = "defined(__AVX512DQ__)", f"{call.format(_foreign('mask', 8))};"
+        elif (type.kind, type.lanes) == ("f64", 4):
+            fast = "defined(__AVX__)", f"__builtin_ia32_maskstorepd256(({t} *)p, {_foreign('mask', 4)}, x);"
+        return self._fast(
+            f"store_some_{type}", "void", f"char *p, {m} mask, {t} x", fast,
             f"for (int i = 0; i < {type.lanes}; i++)\n    if (mask[i])\n"
             f"        {type.kind.upper()}(p, i) = {lane};",
         )  # fmt: skip
@@ -321,8 +341,13 @@ class Helpers:
         )  # fmt: skip
 
 
+def _foreign(value: str, lanes: int) -> str:
+    """A vector of int64 as the instructions' own type: `long long`."""
+    return f"(long long __attribute__((vector_size({8 * lanes})))){value}"
+
+
 def _instruction(function: str, type: Type) -> tuple[str, str] | None:
-    """The condition and the call of an instruction that does all lanes at once, as GCC names it."""
+    """The condition and the statement of an instruction that does all lanes at once, as GCC names it."""
     if type.kind != "f64" or type.lanes not in (2, 4, 8):
         return None
     width = {2: "128", 4: "256", 8: "512"}[type.lanes]
@@ -330,17 +355,17 @@ def _instruction(function: str, type: Type) -> tuple[str, str] | None:
     rounding = {"round_even": 8, "nearbyint": 8, "floor": 9, "ceil": 10, "trunc": 11}
     if function == "fma":
         if type.lanes == 8:
-            return "defined(__AVX512F__)", "__builtin_ia32_vfmaddpd512_mask(x, y, z, -1, 4)"
-        return "defined(__FMA__) && !defined(__clang__)", f"__builtin_ia32_vfmaddpd{plain}(x, y, z)"
+            return "defined(__AVX512F__)", "return __builtin_ia32_vfmaddpd512_mask(x, y, z, -1, 4);"
+        return "defined(__FMA__)", f"return __builtin_ia32_vfmaddpd{plain}(x, y, z);"
     if function in rounding:
         if type.lanes == 8:
-            call = f"__builtin_ia32_rndscalepd_mask(x, {rounding[function]}, x, -1, 4)"
+            call = f"return __builtin_ia32_rndscalepd_mask(x, {rounding[function]}, x, -1, 4);"
             return "defined(__AVX512F__)", call
         feature = "__SSE4_1__" if type.lanes == 2 else "__AVX__"
-        return f"defined({feature})", f"__builtin_ia32_roundpd{plain}(x, {rounding[function]})"
+        return f"defined({feature})", f"return __builtin_ia32_roundpd{plain}(x, {rounding[function]});"
     if function == "sqrt" and type.lanes == 8:
-        return "defined(__AVX512F__) && !defined(__clang__)", "__builtin_ia32_sqrtpd512_mask(x, x, -1, 4)"
+        return "defined(__AVX512F__)", "return __builtin_ia32_sqrtpd512_mask(x, x, -1, 4);"
     if function == "sqrt":
         feature = "__SSE2__" if type.lanes == 2 else "__AVX__"
-        return f"defined({feature}) && !defined(__clang__)", f"__builtin_ia32_sqrtpd{plain}(x)"
+        return f"defined({feature})", f"return __builtin_ia32_sqrtpd{plain}(x);"
     return None
