@@ -106,7 +106,7 @@ def printed(target: Target) -> str:
     outputs = [pt.exp(x).sum(), pt.switch(x > 0, x, pt.log1p(x**2)), (x @ y).max(), pt.sort(x)]
     steps, _ = program_of([x, y], outputs)
     code = entry.write(steps, target)
-    return whole_program(code.module, [code.entry], target.fma).text(lambda declaration: f"extern {declaration};\n")
+    return whole_program([code.module], [code.entry], target.fma).text(lambda declaration: f"extern {declaration};\n")
 
 
 @pytest.mark.parametrize("target", [PORTABLE, host()], ids=["portable", "this machine"])
@@ -126,7 +126,7 @@ def test_text_reads_like_c() -> None:
     x, y = inputs_like([np.zeros(5), np.zeros(5)])
     steps, _ = program_of([x, y], [x * y + 1.5])
     code = entry.write(steps, PORTABLE)
-    text = whole_program(code.module, [code.entry], False).text(str)
+    text = whole_program([code.module], [code.entry], False).text(str)
     assert "F64(p2, i) = F64(p, i) * F64(p1, i) + 1.5;" in text
     assert "for (int64_t i = 0; i < 5; i++) {" in text
 

@@ -18,8 +18,13 @@ import consilience.tensor as pt
 from consilience.backends.c.compiler import command
 from consilience.errors import MissingRuleError, ModelError, ShapeError, StorageError
 from consilience.exports import export
+from consilience.inference.kernel import MarkovChain
+from consilience.inference.messages import Rows
+from consilience.inference.nuts import NutsInfo
+from consilience.inference.streams import chain_key
 from consilience.model.log_density import model_density
 from consilience.native.target import CROSS
+from consilience.native.typed_python.records import layout
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -149,6 +154,71 @@ def test_factorisations_call_lapack(tmp_path: Path) -> None:
     assert "-llapack" in (folder / "Makefile").read_text()
 
 
+def our_draws(model: pm.Model, seed: int, tune: int, draws: int) -> Floats:
+    """Draws of one chain that tunes itself, begun at 0."""
+    density = model_density(model)
+    chain = MarkovChain(
+        pm.NUTS(), density, np.zeros(density.dimension), chain_key(seed, 0), tune, np.zeros(1, np.int64)
+    )
+    chain.begin()
+    count = tune + draws
+    rows = Rows(np.zeros((count, density.dimension)), np.zeros((count, len(chain.kernel.columns.names)), np.int64))
+    chain.write_to(rows)
+    assert chain.advance(count) == count
+    return rows.draws[tune:]
+
+
+def sampled(folder: Path, *numbers: int) -> Floats:
+    """What `sample` prints, run in an empty environment."""
+    run = subprocess.run(
+        [str(folder / "sample"), *map(str, numbers)], env={}, check=True, capture_output=True, text=True
+    )
+    return np.array([line.split() for line in run.stdout.splitlines()], float)
+
+
+@pytest.mark.parametrize("make", [eight_schools, logistic], ids=["eight schools", "logistic"])
+def test_draws_of_exported_chains_are_ours(make: Any, tmp_path: Path) -> None:
+    """Object code for this machine: every bit of every draw, tuning included."""
+    folder = built(export(make(), tmp_path / "posterior", target="host", sampler=True))
+    np.testing.assert_array_equal(sampled(folder, 7, 200, 100), our_draws(make(), 7, 200, 100))
+    assert (folder / "libposterior.so").stat().st_size < 300_000
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_draws_of_exported_source_begin_as_ours(lanes: int, tmp_path: Path) -> None:
+    """C compiled otherwise rounds otherwise, which chains amplify: the first transitions agree."""
+    folder = built(export(eight_schools(), tmp_path / "schools", lanes=lanes, sampler=True))
+    np.testing.assert_allclose(sampled(folder, 3, 0, 4), our_draws(eight_schools(), 3, 0, 4), rtol=1e-8)
+    draws = sampled(folder, 1, 500, 4000)
+    # mu and log(tau) of eight schools, by the posterior's known means and scales
+    assert abs(draws[:, 0].mean() - 4.4) < 0.5
+    assert abs(np.exp(draws[:, 1]).mean() - 3.6) < 0.6
+
+
+def test_chains_of_one_library_are_independent_of_each_other(tmp_path: Path) -> None:
+    """Two chains in turn, each in its own memory, give what each gives alone; statistics have PyMC's names."""
+    folder = built(export(eight_schools(), tmp_path / "schools", target="host", sampler=True))
+    library = ctypes.CDLL(str(folder / "libschools.so"))
+    size = int(re.findall(r"SCHOOLS_CHAIN (\d+)", (folder / "schools.h").read_text())[0])
+    memories = [ctypes.create_string_buffer(size) for _ in range(2)]
+    position, statistics = np.zeros(10), np.zeros(len(layout(NutsInfo).names))
+    for number, memory in enumerate(memories):
+        begun = library.schools_begin(
+            memory, *map(ctypes.c_int64, (7, number, 0)), ctypes.c_void_p(position.ctypes.data)
+        )
+        assert begun == 0
+    draws: list[list[Floats]] = [[], []]
+    for _ in range(5):
+        for own, memory in zip(draws, memories, strict=True):
+            places = ctypes.c_void_p(position.ctypes.data), ctypes.c_void_p(statistics.ctypes.data)
+            assert library.schools_transition(memory, *places) == 0
+            own.append(position.copy())
+    np.testing.assert_array_equal(draws[0], our_draws(eight_schools(), 7, 0, 5))
+    assert not np.array_equal(draws[0], draws[1])
+    logp = model_density(eight_schools())(draws[1][-1])[0]
+    assert statistics[layout(NutsInfo).names.index("lp")] == logp
+
+
 class TestBadInput:
     def test_a_folder_that_exists(self, tmp_path: Path) -> None:
         """It is left alone unless `overwrite=True`, and a file is never replaced by a folder."""
@@ -180,6 +250,19 @@ class TestBadInput:
             export(3, tmp_path / "a")  # type: ignore[arg-type]  # what a user may pass
         assert not list(tmp_path.iterdir())
 
+    def test_samplers_that_cannot_be_exported(self, tmp_path: Path) -> None:
+        """Other step methods, discrete variables, settings out of range, and a start without a density."""
+        with pytest.raises(ModelError, match=r"`sampler` must be True, False or `pm.NUTS"):
+            export(eight_schools(), tmp_path / "a", sampler=pm.Metropolis())  # type: ignore[arg-type]
+        with pytest.raises(ModelError, match="leave out those of"):
+            export(eight_schools(), tmp_path / "a", sampler=pm.NUTS(vars=("mu",)))
+        with pm.Model() as counts:
+            n = pm.Poisson("n", 3)
+            pm.Normal("y", n, 1, observed=2.0)
+        with pytest.raises(ModelError, match="`n` is discrete"):
+            export(counts, tmp_path / "a", sampler=True)
+        assert not list(tmp_path.iterdir())
+
     def test_what_has_no_form_in_c_is_named(self, tmp_path: Path) -> None:
         """SciPy's functions, computed lengths, open shapes, updates."""
         x = pt.vector("x", shape=(4,))
@@ -190,6 +273,8 @@ class TestBadInput:
         y = pt.vector("y")
         with pytest.raises(ShapeError, match=r"input.*fixed shapes.*`y`"):
             export(pm.function([y], y + 1.0), tmp_path / "a")
+        with pytest.raises(ModelError, match="a function has no draws"):
+            export(pm.function([x], x + 1.0), tmp_path / "a", sampler=True)
         count = pm.shared(0, name="count")
         with pytest.raises(ModelError, match="updates shared variables"):
             export(pm.function([], count, updates={count: count + 1}), tmp_path / "a")

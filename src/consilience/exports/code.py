@@ -36,21 +36,15 @@ PORTABLE: Final = Target("", "", "", 1, False)
 class ClosedProgram(Record, eq=False):
     """A graph as a loop program.
 
-    file        its functions and those of the libraries that it calls
-    name        of the entry: `int64_t name(char *inputs, char *outputs, char *workspace, char *constants)`
+    file        its entry, `int64_t name(char *inputs, char *outputs, char *workspace, char *constants)`, and the
+                functions that it calls
     workspace   bytes of scratch memory of a call
     constants   the arrays that the table `constants` points to
     """
 
     file: CFile
-    name: str
     workspace: int
     constants: list[Array]
-
-    @property
-    def routines(self) -> list[str]:
-        """Routines of BLAS and LAPACK that are called, as in "dgemm"."""
-        return [name.removeprefix(blas.PREFIX) for name in self.file.outside]
 
 
 def program(
@@ -67,8 +61,19 @@ def program(
     (function,) = [f for f in code.module.functions.values() if f.name == code.entry]
     code.module.functions = {name if f is function else n: f for n, f in code.module.functions.items()}
     function.name = name
-    _without_python(code.module)
-    file = whole_program(code.module, [name], target.fma)
+    file = closed([code.module], [name], target)
+    found = reference.evaluate(prepared, dict(data)) if prepared else []
+    return ClosedProgram(file, code.workspace, [*found, *steps.constants])
+
+
+def closed(modules: Sequence[Module], exports: Sequence[str], target: Target) -> CFile:
+    """What exports reach, the functions of this package's libraries included.
+
+    raises   MissingRuleError for functions that SciPy computes
+    """
+    for module in modules:
+        _without_python(module)
+    file = whole_program(modules, exports, target.fma)
     foreign = [s for s in file.outside if not s.startswith(blas.PREFIX)]
     if foreign:
         named = ", ".join(f"`{s.removeprefix(scipy_special.PREFIX)}`" for s in foreign)
@@ -76,8 +81,12 @@ def program(
             f"{named} is computed by SciPy's compiled code, which an exported library cannot bring along; export the "
             "part of the model that does without it."
         )
-    found = reference.evaluate(prepared, dict(data)) if prepared else []
-    return ClosedProgram(file, name, code.workspace, [*found, *steps.constants])
+    return file
+
+
+def routines(file: CFile) -> list[str]:
+    """Routines of BLAS and LAPACK that a file calls, as in "dgemm"."""
+    return [name.removeprefix(blas.PREFIX) for name in file.outside]
 
 
 def _check(outputs: Sequence[Node]) -> None:
@@ -109,9 +118,9 @@ def _without_python(module: Module) -> None:
             b.ret()
 
 
-def source(made: ClosedProgram, remark: Sequence[str] = ()) -> str:
-    """The program as C."""
-    return made.file.text(_declared, remark)
+def source(file: CFile, remark: str) -> str:
+    """Functions as C."""
+    return file.text(_declared, [remark])
 
 
 def _declared(declaration: str) -> str:
@@ -121,19 +130,19 @@ def _declared(declaration: str) -> str:
     return f"#define {name} {symbol}\nextern {declaration.replace(name, symbol)};\n"
 
 
-def object_code(made: ClosedProgram, target: Target) -> bytes:
-    """The program as an object file for a linker."""
+def object_code(file: CFile, target: Target) -> bytes:
+    """Functions as an object file for a linker."""
     from consilience.native.emit import emit  # loads the emitter only where objects are made
 
     module = Module()
-    for name, function in made.file.functions.items():
+    for name, function in file.functions.items():
         kept = copy.copy(function)
-        kept.export = name == made.name
+        kept.export = name in file.exports
         module.functions[name] = kept
-    module.imports = made.file.outside | made.file.standard
-    module.pure_imports = {n for n in made.file.pure if n in module.imports}
+    module.imports = file.outside | file.standard
+    module.pure_imports = {n for n in file.pure if n in module.imports}
     text = emit(module, target)
-    for routine in made.routines:
+    for routine in routines(file):
         text = text.replace(f"@{blas.PREFIX}{routine}(", f"@{routine}_(")
     return jit.compile_object(text, target, linked=True)
 

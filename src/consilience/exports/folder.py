@@ -18,7 +18,20 @@ from consilience.backends.contexts import DEFAULT
 from consilience.backends.function import Function
 from consilience.distributions.transforms import label
 from consilience.errors import ModelError, ShapeError, StorageError
-from consilience.exports.code import PORTABLE, ClosedProgram, c_type, c_type_of, object_code, program, source
+from consilience.exports.chain import chain_of, declarations, example, functions
+from consilience.exports.chain import source as chain_source
+from consilience.exports.code import (
+    PORTABLE,
+    ClosedProgram,
+    c_type,
+    c_type_of,
+    closed,
+    object_code,
+    program,
+    routines,
+    source,
+)
+from consilience.inference import NUTS
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
 from consilience.lower.specialise import specialise
@@ -53,6 +66,7 @@ def export(
     target: str | None = None,
     lanes: int = 1,
     name: str | None = None,
+    sampler: NUTS | bool = False,
     overwrite: bool = False,
 ) -> Path:
     """Write a model's log density with its gradient, or a function, as a C library that needs no Python.
@@ -67,6 +81,8 @@ def export(
     lanes       numbers per vector in C source: 1 for ISO C11, for any compiler and processor; 2, 4 or 8 with the
                 vectors of GCC and Clang, which is faster where the processor has such registers
     name        of the library and its function, by default that of the folder
+    sampler     whether the library of a model also has the No-U-Turn Sampler: `name_begin` and `name_transition`, and
+                `sample.c` that prints draws; or its settings, `pm.NUTS(...)`. Its C source needs GCC or Clang
     overwrite   whether files of a folder that exists may be replaced
     returns     the folder
 
@@ -85,24 +101,53 @@ def export(
             + (", or pass `overwrite=True` to replace its files." if place.is_dir() else ".")
         )
     library = _library(what)
+    settings = _sampler(what, sampler)
     made = program(library.inputs, library.outputs, library.data, processor, f"{own}_program")
-    files: dict[str, str | bytes] = {
-        f"{own}.h": _header(own, library, made),
+    parts = {"program": (made.file, f"{library.title}: the program.")}
+    chain = None
+    files: dict[str, str | bytes] = {}
+    if settings is not None:
+        dimension = _size(library.inputs[0])
+        chain = chain_of(settings, dimension, made.workspace, own)
+        exported = [f"{own}_start", f"{own}_step", f"{own}_normals"]
+        kernel = closed(functions(own, processor.lanes), exported, processor)
+        parts["sampler"] = kernel, "The No-U-Turn Sampler: one transition, and what a chain learns from it."
+        files |= {f"{own}_chain.c": chain_source(own, chain, dimension), "sample.c": example(own, dimension)}
+    for part, (file, remark) in parts.items():
+        code: str | bytes = source(file, remark) if target is None else object_code(file, processor)
+        files[f"{own}_{part}.{'c' if target is None else 'o'}"] = code
+    files |= {
+        f"{own}.h": _header(own, library, made, "" if chain is None else declarations(own, chain)),
         f"{own}.c": _interface(own, library),
         f"{own}_data.c": _data(own, made),
         "main.c": _main(own, library),
-        "Makefile": _makefile(own, made, target, lanes),
+        "Makefile": _makefile(own, bool(routines(made.file)), target, lanes, chain is not None),
     }
-    if target is None:
-        files[f"{own}_program.c"] = source(made, [f"{library.title}: the program."])
-    else:
-        files[f"{own}_program.o"] = object_code(made, processor)
     place.mkdir(parents=True, exist_ok=True)
-    other = place / f"{own}_program.{'o' if target is None else 'c'}"
-    other.unlink(missing_ok=True)  # of an export for another target
-    for file, content in files.items():
-        (place / file).write_bytes(content.encode() if isinstance(content, str) else content)
+    for part in ("program", "sampler"):  # of an export for another target
+        (place / f"{own}_{part}.{'o' if target is None else 'c'}").unlink(missing_ok=True)
+    for name_, content in files.items():
+        (place / name_).write_bytes(content.encode() if isinstance(content, str) else content)
     return place
+
+
+def _sampler(what: Model | Function, asked: NUTS | bool) -> NUTS | None:
+    if asked is False:
+        return None
+    settings = NUTS() if asked is True else asked
+    if not isinstance(settings, NUTS):
+        raise ModelError(f"`sampler` must be True, False or `pm.NUTS(...)`, got {asked!r}.")
+    if not isinstance(what, Model):
+        raise ModelError("a function has no draws: `sampler=` is for models.")
+    if settings.vars:
+        raise ModelError("an exported sampler moves all variables of a model; leave out those of `pm.NUTS`.")
+    discrete = [v.name for v in what.free if not v.continuous]
+    if discrete:
+        raise ModelError(
+            f"`{discrete[0]}` is discrete, and NUTS moves along gradients; sum it out with `pm.marginalize`, or export "
+            "without `sampler=`."
+        )
+    return settings
 
 
 def _library_name(asked: str) -> str:
@@ -200,7 +245,7 @@ def _prototype(own: str, library: Exported) -> str:
     return f"int64_t {own}({', '.join([*inputs, *outputs, 'void *workspace'])})"
 
 
-def _header(own: str, library: Exported, made: ClosedProgram) -> str:
+def _header(own: str, library: Exported, made: ClosedProgram, more: str) -> str:
     upper = own.upper()
     sides = (
         [*zip(library.inputs, library.input_names, strict=True)],
@@ -230,7 +275,7 @@ def _header(own: str, library: Exported, made: ClosedProgram) -> str:
     ]
     for arrays in sides:
         lines += [f"#define {upper}_{name.upper()}_SIZE {_size(node)}" for node, name in arrays]
-    lines += ["", f"{_prototype(own, library)};", "", "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
+    lines += ["", f"{_prototype(own, library)};", more, "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
     return "\n".join(lines)
 
 
@@ -324,19 +369,24 @@ def _main(own: str, library: Exported) -> str:
     return "\n".join(line for line in lines if line is not None)
 
 
-def _makefile(own: str, made: ClosedProgram, target: str | None, lanes: int) -> str:
-    libraries = "-llapack -lblas -lm" if made.routines else "-lm"
+def _makefile(own: str, factorises: bool, target: str | None, lanes: int, sampler: bool) -> str:
+    libraries = "-llapack -lblas -lm" if factorises else "-lm"
     optimised = "-O3 -march=native" if lanes > 1 else "-O3"
-    compiled = f"{own}.o {own}_data.o"
-    remark = "" if target is None else f"# {own}_program.o holds machine code for {target}.\n"
+    vectors = " -Wno-psabi" if sampler or lanes > 1 else ""
+    compiled = [own, f"{own}_data", *([f"{own}_chain"] if sampler else [])]
+    machine = [f"{own}_program", *([f"{own}_sampler"] if sampler else [])]
+    programs = ["main", *(["sample"] if sampler else [])]
+    remark = "" if target is None else f"# {' and '.join(f'{m}.o' for m in machine)}: machine code for {target}.\n"
+    removed = [f"{o}.o" for o in (compiled if target is not None else compiled + machine) + programs]
+    rules = "".join(f"{p}: {p}.o lib{own}.a\n\t$(CC) $(LDFLAGS) $^ -o $@ $(LDLIBS)\n\n" for p in programs)
     return f"""\
 {remark}CC ?= cc
 CFLAGS ?= {optimised}
-override CFLAGS += -std=c11 -Wall -Wextra -ffp-contract=off -fPIC
+override CFLAGS += -std=c11 -Wall -Wextra -ffp-contract=off -fPIC{vectors}
 LDLIBS += {libraries}
-OBJECTS = {compiled} {own}_program.o
+OBJECTS = {" ".join(f"{o}.o" for o in compiled + machine)}
 
-all: lib{own}.a lib{own}.so main
+all: lib{own}.a lib{own}.so {" ".join(programs)}
 
 lib{own}.a: $(OBJECTS)
 \t$(AR) rcs $@ $^
@@ -344,13 +394,10 @@ lib{own}.a: $(OBJECTS)
 lib{own}.so: $(OBJECTS)
 \t$(CC) $(LDFLAGS) -shared $^ -o $@ $(LDLIBS)
 
-main: main.o lib{own}.a
-\t$(CC) $(LDFLAGS) $^ -o $@ $(LDLIBS)
-
-{own}.o main.o: {own}.h
+{rules}{" ".join(f"{o}.o" for o in [*compiled, *programs] if o != f"{own}_data")}: {own}.h
 
 clean:
-\trm -f {compiled}{f" {own}_program.o" if target is None else ""} main.o lib{own}.a lib{own}.so main
+\trm -f {" ".join(removed)} lib{own}.a lib{own}.so {" ".join(programs)}
 
 .PHONY: all clean
 """

@@ -92,9 +92,9 @@ class CFile:
         return list(reversed(self.functions.values()))
 
 
-def whole_program(module: Module, exports: Collection[str], fused: bool) -> CFile:
+def whole_program(modules: Sequence[Module], exports: Collection[str], fused: bool) -> CFile:
     """A file with what its exports reach, the functions of this package's libraries included."""
-    modules = [module]
+    modules = list(modules)
     while True:
         file = CFile(modules, exports, fused)
         found = [program for symbol in file.outside if (program := program_of(symbol, fused)) is not None]
