@@ -477,7 +477,7 @@ def model_density(
 ) -> ModelDensity:
     """The model's density for its present data; compiled again only when shapes or the model changed.
 
-    backend   "llvm" (machine code) or "reference" (NumPy, slow)
+    backend   "llvm" (machine code), "c" (through the system's C compiler) or "reference" (NumPy, slow)
     jacobian  whether it is the density on the unconstrained scale, or that on the variables' own scales
     batches   whether `pm.Minibatch` is allowed, of rows that are an input of the density
     raises    ModelError without free variables; ShapeError, ParameterError and
