@@ -371,7 +371,7 @@ def _main(own: str, library: Exported) -> str:
 
 def _makefile(own: str, factorises: bool, target: str | None, lanes: int, sampler: bool) -> str:
     libraries = "-llapack -lblas -lm" if factorises else "-lm"
-    optimised = "-O3 -march=native" if lanes > 1 else "-O3"
+    optimised = "-O3 -march=native -fno-math-errno -fno-trapping-math" if lanes > 1 else "-O3"
     vectors = " -Wno-psabi" if sampler or lanes > 1 else ""
     compiled = [own, f"{own}_data", *([f"{own}_chain"] if sampler else [])]
     machine = [f"{own}_program", *([f"{own}_sampler"] if sampler else [])]

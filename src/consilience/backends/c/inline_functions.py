@@ -218,8 +218,12 @@ class Helpers:
             return self.function(name, t, f"{m} mask, {t} x, {t} y", "return (x & mask) | (y & ~mask);")
         i = self.vector(BYTES[type.bits], type.lanes)
         own = "mask" if i == m else f"__builtin_convertvector(mask, {i})"
-        return self.function(
-            name, t, f"{m} mask, {t} x, {t} y",
+        fast = None
+        if (type.kind, type.lanes) == ("f64", 8):
+            call = f"__builtin_ia32_blendmpd_512_mask(y, x, __builtin_ia32_cvtq2mask512({_foreign('mask', 8)}))"
+            fast = "defined(__AVX512DQ__)", f"return {call};"
+        return self._fast(
+            name, t, f"{m} mask, {t} x, {t} y", fast,
             f"{i} chosen = {own};\nreturn ({t})((({i})x & chosen) | (({i})y & ~chosen));",
         )  # fmt: skip
 
@@ -258,7 +262,23 @@ class Helpers:
                 lines.append(f"    lane[i] = {combined.format('lane[i]', f'lane[i + {half}]')};")
             else:
                 lines.append(f"return {combined.format('lane[0]', 'lane[1]')}{' != 0' if type.kind == 'i1' else ''};")
-        return self.function(name, e, f"{t} x", "\n".join(lines))
+        return self._fast(name, e, f"{t} x", self._halves(operation, type), "\n".join(lines))
+
+    def _halves(self, operation: str, type: Type) -> tuple[str, str] | None:
+        """Sums and products of floats, half of a vector with the other."""
+        if not (type.floating and operation in ("add", "mul")):
+            return None
+        sign = "+" if operation == "add" else "*"
+        lanes, vector, statements = type.lanes, "x", []
+        while lanes > 2:
+            lanes //= 2
+            parts = [
+                f"__builtin_shufflevector({vector}, {vector}, {', '.join(str(first + i) for i in range(lanes))})"
+                for first in (0, lanes)
+            ]
+            statements.append(f"const {self.vector(type.kind, lanes)} x{lanes} = {f' {sign} '.join(parts)};")
+            vector = f"x{lanes}"
+        return "__GNUC__ >= 12", "\n    ".join([*statements, f"return {vector}[0] {sign} {vector}[1];"])
 
     def _combined(self, operation: str, type: Type) -> str:
         t = self.name(type)
