@@ -168,31 +168,84 @@ def our_draws(model: pm.Model, seed: int, tune: int, draws: int) -> Floats:
     return rows.draws[tune:]
 
 
-def sampled(folder: Path, *numbers: int) -> Floats:
-    """What `sample` prints, run in an empty environment."""
+def sampled(folder: Path, *numbers: int) -> dict[str, Floats]:
+    """What `sample` prints, run in an empty environment: a column of draws by name."""
     run = subprocess.run(
         [str(folder / "sample"), *map(str, numbers)], env={}, check=True, capture_output=True, text=True
     )
-    return np.array([line.split() for line in run.stdout.splitlines()], float)
+    head, *lines = run.stdout.splitlines()
+    columns = np.array([line.split(",") for line in lines], float).T
+    return dict(zip(head.split(","), columns, strict=True))
+
+
+def on_own_scales(model: pm.Model, draws: Floats) -> dict[str, Floats]:
+    """The same columns, of our draws."""
+    found: dict[str, Floats] = {}
+    for name, values in model_density(model).expand(draws).items():
+        flat = values.reshape(len(draws), -1)
+        found |= {f"{name}[{i}]" if values.ndim > 1 else name: column for i, column in enumerate(flat.T)}
+    return found
 
 
 @pytest.mark.parametrize("make", [eight_schools, logistic], ids=["eight schools", "logistic"])
 def test_draws_of_exported_chains_are_ours(make: Any, tmp_path: Path) -> None:
-    """Object code for this machine: every bit of every draw, tuning included."""
-    folder = built(export(make(), tmp_path / "posterior", target="host", sampler=True))
-    np.testing.assert_array_equal(sampled(folder, 7, 200, 100), our_draws(make(), 7, 200, 100))
+    """Object code for this machine: every bit of every log density, tuning included, and values on their own scales."""
+    model = make()
+    folder = built(export(model, tmp_path / "posterior", target="host", sampler=True))
+    draws = our_draws(model, 7, 200, 100)
+    found = sampled(folder, 7, 200, 100)
+    density = model_density(model)
+    np.testing.assert_array_equal(found.pop("lp"), [density(draw)[0] for draw in draws])
+    wanted = on_own_scales(model, draws)
+    assert found.keys() == wanted.keys()
+    for name, column in found.items():
+        np.testing.assert_allclose(column, wanted[name], rtol=1e-14)
     assert (folder / "libposterior.so").stat().st_size < 300_000
 
 
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_draws_of_exported_source_begin_as_ours(lanes: int, tmp_path: Path) -> None:
     """C compiled otherwise rounds otherwise, which chains amplify: the first transitions agree."""
-    folder = built(export(eight_schools(), tmp_path / "schools", lanes=lanes, sampler=True))
-    np.testing.assert_allclose(sampled(folder, 3, 0, 4), our_draws(eight_schools(), 3, 0, 4), rtol=1e-8)
+    model = eight_schools()
+    folder = built(export(model, tmp_path / "schools", lanes=lanes, sampler=True))
+    found = sampled(folder, 3, 0, 4)
+    for name, column in on_own_scales(model, our_draws(model, 3, 0, 4)).items():
+        np.testing.assert_allclose(found[name], column, rtol=1e-8)
     draws = sampled(folder, 1, 500, 4000)
-    # mu and log(tau) of eight schools, by the posterior's known means and scales
-    assert abs(draws[:, 0].mean() - 4.4) < 0.5
-    assert abs(np.exp(draws[:, 1]).mean() - 3.6) < 0.6
+    # by the posterior's known means
+    assert abs(draws["mu"].mean() - 4.4) < 0.5
+    assert abs(draws["tau"].mean() - 3.6) < 0.6
+
+
+def test_names_of_variables_may_be_those_of_c(tmp_path: Path) -> None:
+    """Keywords, functions of C, names that the library's own code has, and names that differ in capitals."""
+    with pm.Model() as model:
+        for name in (
+            "double",
+            "exp",
+            "position",
+            "workspace",
+            "inputs",
+            "count",
+            "i",
+            "a",
+            "A",
+            "class",
+            "x y",
+            "seed",
+        ):
+            pm.Normal(name, 0, 1)
+        pm.Deterministic("half", model["a"] / 2)
+        pm.Bernoulli("y", pt.sigmoid(model["exp"]), observed=1)
+    folder = built(export(model, tmp_path / "names", sampler=True))
+    draws = sampled(folder, 1, 10, 20)
+    assert len(draws) == 14
+    np.testing.assert_allclose(draws["half"], draws["a"] / 2)
+    density = built(export(model, tmp_path / "less", deterministics=False))
+    assert "half" not in (density / "less.h").read_text()
+    x = pt.vector("count", shape=(2,))
+    folder = built(export(pm.function([x], pt.exp(x)), tmp_path / "exps"))
+    np.testing.assert_allclose(called(folder, 0.5, 1.0)[0], np.exp([0.5, 1.0]), rtol=1e-15)
 
 
 def test_chains_of_one_library_are_independent_of_each_other(tmp_path: Path) -> None:
@@ -246,6 +299,8 @@ class TestBadInput:
             export(model, tmp_path / "a", target="host", lanes=4)
         with pytest.raises(ValueError, match=r"name='eight_schools'"):
             export(model, tmp_path / "eight schools")
+        with pytest.raises(ValueError, match=r"its headers do not take, got 'exp2'"):
+            export(model, tmp_path / "exp2")
         with pytest.raises(ModelError, match=r"a model or a compiled function can be exported, got 3"):
             export(3, tmp_path / "a")  # type: ignore[arg-type]  # what a user may pass
         assert not list(tmp_path.iterdir())

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from consilience.exports.code import c_type
+from consilience.exports.exported import Exported, size
 from consilience.exports.image import Image, image_of
 from consilience.inference import NUTS
 from consilience.inference.block import block_of
@@ -197,31 +199,48 @@ int64_t {own}_transition(void *memory, double *position, {own}_statistics *stati
 """
 
 
-def example(own: str, dimension: int) -> str:
-    """A program that prints draws."""
+def example(own: str, values: Exported, dimension: int) -> str:
+    """A program that prints draws on the variables' own scales."""
+    named = list(zip(values.outputs, values.output_names, strict=True))
+    arrays = "".join(f"    static {c_type(node)} value_{name}[{max(1, size(node))}];\n" for node, name in named)
+    titles, numbers = [], []
+    for node, name in named:
+        floating = "float" in node.dtype
+        number = f"{'(double)' if floating else '(long long)'}value_{name}[k]"
+        form = "%.17g" if floating else "%lld"
+        element = f'printf("{name}[%d],", k)' if node.ndim else f'printf("{name},")'
+        loop = f"for (int k = 0; k < {size(node)}; k++)"
+        titles.append(f"    {loop}\n        {element};\n")
+        numbers.append(f'        {loop}\n            printf("{form},", {number});\n')
+    arguments = ", ".join(["position", *(f"value_{name}" for name in values.output_names), "workspace"])
     return f"""\
-/* Prints draws of {own}, one per line: ./sample SEED TUNE DRAWS */
+/* Prints draws of {own} and their log densities, one per line: ./sample SEED TUNE DRAWS */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "{own}.h"
 
-int main(int count, char **arguments)
+int main(int count, char **numbers)
 {{
-    const int64_t seed = count > 1 ? strtoll(arguments[1], NULL, 10) : 1;
-    const int64_t tune = count > 2 ? strtoll(arguments[2], NULL, 10) : 1000;
-    const int64_t draws = count > 3 ? strtoll(arguments[3], NULL, 10) : 1000;
+    const int64_t seed = count > 1 ? strtoll(numbers[1], NULL, 10) : 1;
+    const int64_t tune = count > 2 ? strtoll(numbers[2], NULL, 10) : 1000;
+    const int64_t draws = count > 3 ? strtoll(numbers[3], NULL, 10) : 1000;
     static double position[{dimension}];
+{arrays}    static char workspace[{values.name.upper()}_WORKSPACE];
+    {own}_statistics statistics;
     void *memory = malloc({own.upper()}_CHAIN);
 
     if (!memory || {own}_begin(memory, seed, 0, tune, position)) {{
         fprintf(stderr, "the log density is not finite at 0\\n");
         return 1;
     }}
+{"".join(titles)}    printf("lp\\n");
     for (int64_t i = 0; i < tune + draws; i++) {{
-        {own}_transition(memory, position, NULL);
-        for (int k = 0; i >= tune && k < {dimension}; k++)
-            printf(k + 1 < {dimension} ? "%.17g " : "%.17g\\n", position[k]);
+        {own}_transition(memory, position, &statistics);
+        if (i < tune)
+            continue;
+        {values.name}({arguments});
+{"".join(numbers)}        printf("%.17g\\n", statistics.lp);
     }}
     free(memory);
     return 0;

@@ -224,6 +224,12 @@ class ModelDensity:
         built = self._built
         return built.inputs, built.outputs, dict(zip(built.static_slots, self._data, strict=True))
 
+    def values_program(self, deterministics: bool = True) -> tuple[list[Node], dict[str, Node], dict[Node, Array]]:
+        """The graph of named values on their own scales: its input, the position; each value by name; its data."""
+        built = self._built
+        names, outputs, slots = built.values(self.model, deterministics)
+        return built.inputs[:1], dict(zip(names, outputs, strict=True)), dict(zip(slots, self._data, strict=True))
+
     def restricted(self, names: Sequence[str], needs: Needs) -> Restricted:
         """The log density of some variables given all others, compiled when it is first asked for.
 
@@ -399,25 +405,31 @@ class _Built:
         """Names and code of values on their own scales as functions of a position; see `ModelDensity.expand`."""
         known = self._expanders.get(deterministics)
         if known is None:
-            named = dict(zip(model.named_deterministics, self.terms.deterministics, strict=True))
-            if self.batches:
-                named = {name: node for name, node in named.items() if not has_batches([node])}
-            free = dict(zip([v.name for v in model.free], self.terms.constrained, strict=True))
-            if isinstance(deterministics, tuple):
-                chosen = {name: named[name] for name in deterministics}
-            else:
-                chosen = {**free, **named} if deterministics else free
-            names, outputs = list(chosen), list(chosen.values())
-            with without_sources():
-                static, memo = specialise([*simplify(outputs), *self.terms.values, *self.slots], self.lengths)
-                replaced = substitute(
-                    static[: len(outputs)],
-                    {memo[v]: r for v, r in zip(self.terms.values, self._replacements.values(), strict=True)},
-                )
-                slots = [memo[s] for s in self.slots]
-                known = names, self._compile([self._position], replaced, {}, slots, level=1)
+            names, replaced, slots = self.values(model, deterministics)
+            known = names, self._compile([self._position], replaced, {}, slots, level=1)
             self._expanders[deterministics] = known
         return known
+
+    def values(
+        self, model: ModelVariables, deterministics: bool | tuple[str, ...]
+    ) -> tuple[list[str], list[Node], list[Node]]:
+        """Names, and values on their own scales as expressions of a position and of the data, which come last."""
+        named = dict(zip(model.named_deterministics, self.terms.deterministics, strict=True))
+        if self.batches:
+            named = {name: node for name, node in named.items() if not has_batches([node])}
+        free = dict(zip([v.name for v in model.free], self.terms.constrained, strict=True))
+        if isinstance(deterministics, tuple):
+            chosen = {name: named[name] for name in deterministics}
+        else:
+            chosen = {**free, **named} if deterministics else free
+        names, outputs = list(chosen), list(chosen.values())
+        with without_sources():
+            static, memo = specialise([*simplify(outputs), *self.terms.values, *self.slots], self.lengths)
+            replaced = substitute(
+                static[: len(outputs)],
+                {memo[v]: r for v, r in zip(self.terms.values, self._replacements.values(), strict=True)},
+            )
+        return names, replaced, [memo[s] for s in self.slots]
 
 
 def _arrange(model: ModelVariables, lengths: Lengths) -> tuple[Layout, Node, list[Node]]:

@@ -165,11 +165,9 @@ class Helpers:
             return self.function(name, result, parameters, body)
         feature, statement = fast
         rest = "".join(f"    {line}\n" for line in body.splitlines())
-        return self.define(
-            name,
-            f"ALWAYS_INLINE static inline {result} {name}({parameters})\n{{\n#if {feature} && !defined(__clang__)\n    {statement}\n#else\n"
-            f"{rest}#endif\n}}\n",
-        )
+        head = f"ALWAYS_INLINE static inline {result} {name}({parameters})"
+        choice = f"#if {feature} && !defined(__clang__)\n    {statement}\n#else\n{rest}#endif"
+        return self.define(name, f"{head}\n{{\n{choice}\n}}\n")
 
     # ---- conversion
 

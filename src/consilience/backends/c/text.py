@@ -48,7 +48,8 @@ _LONGEST: Final = 72
 _KEYWORDS: Final = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
-main asm
+main asm catch class delete friend namespace new operator private protected public template this throw try typename
+using virtual
 """
 # What <math.h> and <string.h> declare that a parameter or a function could be called, and this file's own macros.
 _HEADERS: Final = """
@@ -57,7 +58,7 @@ log1p log2 nearbyint pow round sin sinh sqrt tan tanh tgamma trunc signgam gamma
 F64 F32 I64 I32 I16 I8 I1 PTR
 """
 _RESERVED: Final = frozenset(_KEYWORDS.split())
-_STANDARD: Final = frozenset(_HEADERS.split())
+HEADER_NAMES: Final = frozenset(_HEADERS.split())
 
 
 def identifier(symbol: str) -> str:
@@ -88,7 +89,7 @@ def prototype(helpers: Helpers, function: LoopFunction, export: bool) -> str:
 
 
 def _parameter_names(function: LoopFunction) -> list[str]:
-    return [f"{n}_" if n in _STANDARD or n in _RESERVED else identifier(n) for n in function.parameter_names]
+    return [f"{n}_" if n in HEADER_NAMES or n in _RESERVED else identifier(n) for n in function.parameter_names]
 
 
 def function_text(helpers: Helpers, function: LoopFunction, pure: Collection[str], fused: bool, export: bool) -> str:
