@@ -2,8 +2,8 @@
 
     python -m benchmarks.printed_c
 
-All are called from one C loop, in turn. "exported object" is `pm.export(model, folder, target="host")`, "exported source"
-ISO C (one number at a time) and C with the vectors of this machine, compiled by the folder's Makefile.
+All are called from one C loop, in turn. "exported object" is `pm.export(model, folder, target="host")`, "exported
+source" ISO C (one number at a time) and C with the vectors of this machine; its Makefile compiles both.
 """
 
 from __future__ import annotations

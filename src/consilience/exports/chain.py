@@ -64,7 +64,7 @@ class Unplaced(Record):
     constants: int = 0
 
 
-class Chain(Record, eq=False):
+class ChainMemory(Record, eq=False):
     """A chain before its first transition: its memory, and where its records begin in it."""
 
     image: Image
@@ -76,7 +76,7 @@ class Chain(Record, eq=False):
     info: int
 
 
-def chain_of(settings: NUTS, dimension: int, workspace: int, own: str) -> Chain:
+def chain_of(settings: NUTS, dimension: int, workspace: int, own: str) -> ChainMemory:
     """The memory of a chain whose functions have names that begin with `own`."""
     target = Unplaced(dimension, workspace)
     vectors = Vectors(dimension)
@@ -95,7 +95,7 @@ def chain_of(settings: NUTS, dimension: int, workspace: int, own: str) -> Chain:
     image = image_of(list(records), symbols)  # type: ignore[arg-type]  # records, which type checkers see as classes
     places = [image.begins[address(record)] for record in records]
     position = image.begins[int(np.asarray(point.position).ctypes.data)]
-    return Chain(image, places[0], position, *places[1:])
+    return ChainMemory(image, places[0], position, *places[1:])
 
 
 def functions(own: str, lanes: int) -> list[Module]:
@@ -118,7 +118,7 @@ def statistics(own: str) -> str:
     return f"typedef struct {{\n{fields}}} {own}_statistics;\n"
 
 
-def declarations(own: str, chain: Chain) -> str:
+def declarations(own: str, chain: ChainMemory) -> str:
     """What the header says of chains."""
     return f"""
 /* A chain of the No-U-Turn Sampler. It lives in {own.upper()}_CHAIN bytes of memory, of one thread at a time. */
@@ -135,7 +135,7 @@ int64_t {own}_transition(void *memory, double *position, {own}_statistics *stati
 """
 
 
-def source(own: str, chain: Chain, dimension: int) -> str:
+def source(own: str, chain: ChainMemory, dimension: int) -> str:
     """The C file of chains: their memory before the first transition, and both functions of the header."""
     words = "".join(f"    {{{place}, {_word(word)}}},\n" for place, word in chain.image.words) or "    {0, 0},\n"
     inside = "".join(f"    {{{place}, {to}}},\n" for place, to in chain.image.inside)
