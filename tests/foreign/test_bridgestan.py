@@ -50,8 +50,8 @@ def test_density_and_draws_are_those_of_the_model(program: Path) -> None:
 
 def test_parameters_have_stans_shapes_in_stans_order(program: Path) -> None:
     model = from_bridgestan(program, {"y": Y})
-    with model:
-        value = model.compile_fn(model["m"], inputs=model.value_vars)(model.initial_point())
+    (graph,) = model.replace_rvs_by_values([model["m"]])
+    value = model.compile_fn(graph)(model.initial_point())
     assert value.tolist() == [[0.0, 1.0, 2.0], [10.0, 11.0, 12.0]]
     assert "m" not in from_bridgestan(program, {"y": Y}, transformed=False).named
 
@@ -59,7 +59,9 @@ def test_parameters_have_stans_shapes_in_stans_order(program: Path) -> None:
 def test_data_are_a_mapping_or_json_or_a_file(program: Path, tmp_path: Path) -> None:
     file = tmp_path / "data.json"
     file.write_text('{"y": [1, 2]}', encoding="utf-8")
-    found = [from_bridgestan(program, data).log_density()(np.ones(2))[0] for data in ('{"y":[1, 2]}', file, {"y": [1, 2]})]
+    found = [
+        from_bridgestan(program, data).log_density()(np.ones(2))[0] for data in ('{"y":[1, 2]}', file, {"y": [1, 2]})
+    ]
     assert found[0] == found[1] == found[2]
 
 

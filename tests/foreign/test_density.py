@@ -63,8 +63,8 @@ def test_names_and_shapes_lie_in_the_vector_in_their_order() -> None:
     posterior = pm.sample(model=model, **QUIET).posterior
     assert posterior["theta"].dims == ("chain", "draw", "school")
     assert posterior["b"].shape[2:] == (2, 1)
-    found = [posterior["mu"].std(), *posterior["theta"].std(["chain", "draw"]), *posterior["b"].std(["chain", "draw"])]
-    assert np.allclose(np.array(found, float), scale, rtol=0.15)
+    found = [posterior[name].std(["chain", "draw"]).values.ravel() for name in ("mu", "theta", "b")]
+    assert np.allclose(np.concatenate(found), scale, rtol=0.15)
 
 
 @needs_compiler
@@ -92,6 +92,9 @@ class TestMachineCode:
         whole = pm.sample(model=from_density(3, code.normal), checkpoint=tmp_path / "run", **QUIET)
         again = pm.resume(tmp_path / "run", model=from_density(3, code.normal), progressbar=False)
         assert np.array_equal(whole.posterior["x"], again.posterior["x"])
+
+    def test_belongs_to_copies_of_the_model_too(self, code: Any) -> None:
+        assert from_density(3, code.normal).copy().log_density()(np.ones(3))[0] == -1.5
 
     def test_of_other_data_is_not_resumed(self, code: Any, tmp_path: Path) -> None:
         pm.sample(model=from_density(3, code.normal, data=np.ones(1)), checkpoint=tmp_path / "run", **QUIET)
@@ -144,6 +147,18 @@ def test_a_function_that_raises_in_a_chain_has_density_0_there_and_its_traceback
     assert "in half" in message
 
 
+def test_a_run_that_fails_tells_what_the_function_raised() -> None:
+    calls: list[int] = []
+
+    def short(x: np.ndarray) -> tuple[float, np.ndarray]:
+        calls.append(1)
+        return -0.5 * float(x @ x), (-x if len(calls) < 50 else x[:1])
+
+    with pytest.raises(ConsilienceError) as told:
+        pm.sample(model=from_density(2, short), **QUIET)
+    assert "must have shape (2,), got (1,)" in told.value.__notes__[0]
+
+
 def test_a_function_that_gives_nan_has_density_0_there() -> None:
     density = from_density(1, lambda x: (float("nan") if x[0] > 1 else 0.0, np.zeros(1))).log_density()
     assert density(np.array([2.0]))[0] == -np.inf
@@ -157,6 +172,7 @@ def test_a_function_that_gives_nan_has_density_0_there() -> None:
         ((3, lambda x: (x, x)), ShapeError, "must be a number, got shape"),
         ((3, lambda x: (0.0, x[:2])), ShapeError, r"shape \(3,\), got \(2,\)"),
         ((3, lambda x: 1 // 0), ModelError, "ZeroDivisionError"),
+        ((3, lambda x: (-float(x @ x) - x[0], x)), ModelError, "gradient that `<lambda>` gives is not that"),
         ((0, normal), ModelError, "at least 1"),
         ((3, "normal"), ModelError, "callable"),
         ((3, 0), ModelError, "no address"),

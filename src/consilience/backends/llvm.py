@@ -165,6 +165,8 @@ class BoundCode:
         """Raise what machine code knows of a failure; `function` finds the place."""
         if status & Status.INTERRUPTED:
             raise KeyboardInterrupt
+        if status & Status.PYTHON_FAILED:
+            raise ExecutionError("a C function that was given by its address reports a failure.")
         where = ", ".join(describe(o) for o in self.compiled.origins[:3])
         if status & Status.OUT_OF_BOUNDS:
             raise OutOfBoundsError(f"an index lies outside its axis in the computation of {where}.")

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from consilience.errors import NativeError
-from consilience.native import blas, cache, scipy_special
+from consilience.native import blas, cache, given, scipy_special
 from consilience.native.beside import Beside, hand_over
 from consilience.native.target import Target, host, llvm, new_machine, runs_here
 
@@ -114,7 +114,8 @@ def load(
     `source` is LLVM text or a loop program. `exports` are the functions to be called from outside,
     `imports` the addresses of symbols the program declares. Other declared symbols are looked up in the
     vector math library (names that start with "consilience_"), in SciPy's BLAS and LAPACK ("blas_" before the
-    routine's name), in its special functions ("special_") and in this process (the C library).
+    routine's name), in its special functions ("special_"), among the addresses that users gave ("given_") and in this
+    process (the C library).
     `level` is that of the code generator, 0 to 3. `passes` is "light" (inlining where asked for, SROA,
     instcombine, simplifycfg), enough for code that is already vectors, or "full" (LLVM's O1, with vectors
     for loops). `target` must be one that this machine can execute.
@@ -313,6 +314,8 @@ def resolve(
             symbols[name] = imports[name]
         elif name.startswith(_SCIPY):
             continue
+        elif name.startswith(given.PREFIX):
+            symbols[name] = given.address(name)
         elif name.startswith("consilience_"):
             library = provider(name)
             if library is not None:
