@@ -15,7 +15,7 @@ from consilience.backends import c, reference
 from consilience.backends.c.compiler import command
 from consilience.backends.c.file import whole_program
 from consilience.backends.llvm import program_of
-from consilience.errors import NativeError
+from consilience.errors import GraphError, NativeError
 from consilience.exports.code import PORTABLE
 from consilience.ir import Node
 from consilience.lower import entry
@@ -154,3 +154,12 @@ def test_a_failure_is_found_as_on_machine_code() -> None:
     g: Any = function([a], pt.linalg.cholesky(a), backend="c")
     with pytest.raises(ArithmeticError):
         g(-np.eye(3))
+
+
+def test_what_tells_of_llvm_is_refused() -> None:
+    """And the report on what runs in Python is that of machine code: nothing."""
+    x = pt.vector("x", shape=(3,))
+    f: Any = function([x], pt.exp(x), backend="c")
+    with pytest.raises(GraphError, match="tells of LLVM's machine code"):
+        f.llvm(np.zeros(3))
+    assert "NumPy" not in str(f.explain())

@@ -204,7 +204,7 @@ class Function(Inspected):
         """
         from consilience.backends.numba_function import numba_function
 
-        self._needs_machine_code()
+        self._needs_machine_code(of_llvm=False)
         if self.updates:
             slot = describe(next(iter(self.updates)))
             raise GraphError(f"`{self.name}` updates {slot}, which code of Numba cannot: `.copy(delete_updates=True)`.")
