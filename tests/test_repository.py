@@ -41,7 +41,7 @@ SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"
 ENTRY_POINTS = [
     {"", "__main__"},
     {"callbacks", "doctor", "plots"},
-    {"smc", "variational"},
+    {"exports", "smc", "variational"},
     {"approximations"},
     {"sample"},
 ]
