@@ -18,7 +18,7 @@ from consilience.variational.optimizers import (
     RMSPROP,
     WINDOW,
 )
-from consilience.variational.state import FULL_RANK, LONGEST, LOW_RANK, MEAN_FIELD, PARTICLES, WIDEST, Ascent, limited
+from consilience.variational.state import FLOW, FULL_RANK, LONGEST, LOW_RANK, MEAN_FIELD, PARTICLES, WIDEST, Ascent, limited
 
 POWERS = 6  # iterations for the greatest singular value of a step
 
@@ -168,6 +168,11 @@ def narrow(ascent: Ascent) -> None:
     """Halve the scale around the mean, where no draw had a finite log density."""
     n = ascent.dimension
     shift = log(0.5)
+    if ascent.family == FLOW:
+        if ascent.flow.scale >= 0:
+            for i in range(n):
+                ascent.parameters[ascent.flow.scale + i] += shift
+        return
     for i in range(n):
         if ascent.family == MEAN_FIELD or ascent.family == LOW_RANK:
             ascent.parameters[n + i] += shift
