@@ -15,8 +15,7 @@ import numpy as np
 from consilience.approximations.target import Floats, TargetDensity
 from consilience.backends.registry import Bound, backend
 from consilience.distributions.real_line import Normal
-from consilience.ir import Node, tensor_input
-from consilience.ops.elementwise import as_tensor
+from consilience.ir import Node, constant, tensor_input
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import reshape
 from consilience.rules import simplify
@@ -86,7 +85,7 @@ class Flow:
 
     def __call__(self, parameters: Node, normals: Node) -> tuple[Node, Node]:
         """Rows of points (rows, dimension) and log determinants (rows,) as expressions."""
-        z, total = normals, None
+        z, total = normals, constant(np.zeros(normals.static_shape[0]))
         for place, (name, where) in enumerate(zip(self.names, self.places, strict=True)):
             parts, start = [], where.start
             for shape in LAYERS[name].shapes(self.dimension):
@@ -95,8 +94,8 @@ class Flow:
                 parts.append(part)
                 start += size
             z, logdet = LAYERS[name].move(z, tuple(parts), place)
-            total = logdet if total is None else total + logdet
-        return z, as_tensor(total)
+            total = total + logdet
+        return z, total
 
     def placing(self, rows: int) -> Bound:
         """Machine code: parameters and normals in, points and log determinants out."""

@@ -1,4 +1,4 @@
-"""Invertible maps of vectors with parameters, and the logs of their Jacobian determinants: layers of a normalising flow.
+"""Layers of a normalising flow: invertible maps of vectors with parameters, and logs of their Jacobian determinants.
 
 Rows of coordinates and parameters in, as expressions; moved rows and one log determinant per row out. Which layers
 follow each other is in `flow`.
@@ -49,7 +49,7 @@ class Layer(Record, eq=False):
 
 
 def _zeros(z: Node) -> Node:
-    return constant(np.zeros(z.static_shape[0]))  # type: ignore[arg-type]
+    return constant(np.zeros(z.static_shape[0]))
 
 
 def _total(x: Node) -> Node:
@@ -61,7 +61,7 @@ def _column(x: Node) -> Node:
 
 
 def _dimension(z: Node) -> int:
-    return int(z.static_shape[1])  # type: ignore[arg-type]
+    return int(z.static_shape[1])
 
 
 def _loc(z: Node, parts: Parts, place: int) -> Moved:
@@ -115,7 +115,7 @@ def _network_begin(n: int, generator: np.random.Generator, place: int) -> list[F
     return [*first, *(np.zeros(s) for s in shapes[2:])]
 
 
-def _network(z: Node, parts: Parts, inner: Floats, outer: Floats, direct: Floats) -> Moved:
+def _network(z: Node, parts: Parts, inner: Any, outer: Any, direct: Any) -> Moved:
     """Logs of scales and shifts: one hidden layer of tanh, and a linear map past it; masks say what reads what."""
     weights, bias, shifts, shift, scales, scale, linear = parts
     units = apply("tanh", matmul(z, weights * constant(inner)) + bias)

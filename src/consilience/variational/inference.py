@@ -42,7 +42,7 @@ MOST_CHECKED: Final = 4000
 CHECKING: Final = 2e9  # floating-point operations that this may take, from the fewest on
 SLOPES: Final = 4  # draws per coordinate at which slopes are looked at, beside 50
 DRAWS: Final = 8  # per step
-FLOW_DRAWS: Final = 32
+FLOW_DRAWS: Final = 64
 FLOW_RATE: Final = 0.01
 FEWEST_PARTICLES: Final = 2
 
@@ -492,8 +492,8 @@ def fit(
     """Approximate the posterior of a model by a simpler distribution.
 
     n                    steps at most; a fit ends earlier once it has converged
-    method               "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", "flow", "planar", "radial", "realnvp", "iaf",
-                         "nfvi=planar*8-scale-loc" with any formula of `NFVI`, or one of the classes, or an instance
+    method               "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", "flow", "planar", "radial", "realnvp",
+                         "iaf", "nfvi=planar*8-scale-loc" with any formula of `NFVI`, one of the classes, or an instance
     model, random_seed, start, start_sigma   see `Inference`
     inf_kwargs           further settings of the method, as `n_particles` of SVGD
     layers               of "flow", "realnvp" (6 by default), "planar", "radial" (8) and "iaf" (4)
@@ -508,6 +508,8 @@ def fit(
         name, settings["flow"] = "nfvi", name.removeprefix("nfvi=")
     elif name in FLOWS:
         layer, usual = FLOWS[name]
+        if "flow" in settings:
+            raise TypeError(f"`method={name!r}` says which layers there are; with `flow=` take `method='nfvi'`.")
         number = usual if layers is None else layers
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise ValueError(f"`layers` must be a whole number > 0, got {layers!r}.")
@@ -522,7 +524,9 @@ def fit(
         return method.fit(n, **kwargs)
     kind = METHODS.get(name) if isinstance(method, str) else method
     if not (isinstance(kind, type) and issubclass(kind, Inference)):
-        raise ValueError(f"`method` must be one of {', '.join(map(repr, [*METHODS, *FLOWS]))}, or a class, got {method!r}.")
+        raise ValueError(
+            f"`method` must be one of {', '.join(map(repr, [*METHODS, *FLOWS]))}, or a class, got {method!r}."
+        )
     if start_sigma is not None:
         settings["start_sigma"] = start_sigma
     return kind(model=model, random_seed=random_seed, start=start, **settings).fit(n, **kwargs)

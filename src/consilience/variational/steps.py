@@ -18,7 +18,17 @@ from consilience.variational.optimizers import (
     RMSPROP,
     WINDOW,
 )
-from consilience.variational.state import FLOW, FULL_RANK, LONGEST, LOW_RANK, MEAN_FIELD, PARTICLES, WIDEST, Ascent, limited
+from consilience.variational.state import (
+    FLOW,
+    FULL_RANK,
+    LONGEST,
+    LOW_RANK,
+    MEAN_FIELD,
+    PARTICLES,
+    WIDEST,
+    Ascent,
+    limited,
+)
 
 POWERS = 6  # iterations for the greatest singular value of a step
 
