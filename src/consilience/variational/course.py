@@ -264,7 +264,7 @@ def flow_code(
         close = approx.flow.names[-2:] == ("scale", "loc")
     return FlowCode(
         place=place,  # type: ignore[arg-type]  # a record takes addresses
-        gather=gather,  # type: ignore[arg-type]
+        gather=gather,  # type: ignore[arg-type]  # likewise
         place_constants=place_constants,
         gather_constants=gather_constants,
         workspace=Vectors(max(1, -(-workspace // 8))).vector(),
