@@ -66,7 +66,8 @@ _NAMES: Final = {
         OpFromGraph as_op config floatX function grad hessian jacobian shared value_and_grad wrap_py
     """,
     "consilience.variational": """
-        ADVI ASVGD Approximation Empirical FullRank FullRankADVI Inference LowRankNormal LowRankADVI MeanField SVGD
+        ADVI ASVGD Approximation Empirical FullRank FullRankADVI Inference LowRankNormal LowRankADVI MeanField NFVI
+        NormalizingFlow SVGD
         adadelta adagrad adagrad_window adam adamax fit momentum natural_gradient nesterov_momentum
         rmsprop sample_approx sgd
     """,

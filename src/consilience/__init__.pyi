@@ -294,6 +294,8 @@ from consilience.variational import Inference as Inference
 from consilience.variational import LowRankADVI as LowRankADVI
 from consilience.variational import LowRankNormal as LowRankNormal
 from consilience.variational import MeanField as MeanField
+from consilience.variational import NFVI as NFVI
+from consilience.variational import NormalizingFlow as NormalizingFlow
 from consilience.variational import SVGD as SVGD
 from consilience.variational import adadelta as adadelta
 from consilience.variational import adagrad as adagrad
