@@ -18,6 +18,7 @@ from consilience.approximations.target import Floats, TargetDensity
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ConvergenceWarning, ModelError, SamplingError, ShapeError
 from consilience.inference.streams import chain_key
+from consilience.inla.nested_laplace import NestedLaplace, fit_INLA
 from consilience.model.model import Model
 from consilience.native.typed_python import address
 from consilience.variational.approximation import (
@@ -418,11 +419,12 @@ def fit(
     start_sigma: Mapping[str, Any] | None = None,
     inf_kwargs: Mapping[str, Any] | None = None,
     **kwargs: Any,
-) -> Approximation:
+) -> Approximation | NestedLaplace:
     """Approximate the posterior of a model by a simpler distribution.
 
     n                    steps at most; a fit ends earlier once it has converged
-    method               "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", or one of the classes, or an instance
+    method               "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", or one of the classes, or an instance; "inla":
+                         see `fit_INLA`, which gets `model`, `random_seed`, `start` as `initvals`, and `kwargs`
     model, random_seed, start, start_sigma   see `Inference`
     inf_kwargs           further settings of the method, as `n_particles` of SVGD
     kwargs               settings of `Inference.fit`, as `callbacks`, `obj_optimizer`, `obj_n_mc`, `restarts`
@@ -436,9 +438,15 @@ def fit(
         if taken:
             raise TypeError(f"an instance of {type(method).__name__} has its settings already; leave out {taken}.")
         return method.fit(n, **kwargs)
+    if isinstance(method, str) and method.lower() == "inla":
+        if start_sigma is not None:
+            raise TypeError("the method 'inla' takes no `start_sigma`.")
+        return fit_INLA(model=model, random_seed=random_seed, initvals=start, **(inf_kwargs or {}), **kwargs)
     kind = METHODS.get(method.lower()) if isinstance(method, str) else method
     if not (isinstance(kind, type) and issubclass(kind, Inference)):
-        raise ValueError(f"`method` must be one of {', '.join(map(repr, METHODS))}, or a class, got {method!r}.")
+        raise ValueError(
+            f"`method` must be one of {', '.join(map(repr, METHODS))}, 'inla', or a class, got {method!r}."
+        )
     settings = dict(inf_kwargs or {})
     if start_sigma is not None:
         settings["start_sigma"] = start_sigma

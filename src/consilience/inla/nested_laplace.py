@@ -1,0 +1,273 @@
+"""Integrated nested Laplace approximations: posteriors of latent normal models without chains.
+
+A model and the names of its latent block in; marginals, draws and the log marginal likelihood out.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from scipy import stats
+
+from consilience.approximations.importance import Weighted, weighted
+from consilience.approximations.importance import drawn as resampled
+from consilience.approximations.target import TargetDensity, Variables
+from consilience.distributions.seeds import seed_from
+from consilience.errors import ConsilienceWarning, ModelError, SamplingError
+from consilience.inla.conditional import Conditional, conditional
+from consilience.inla.hyperparameters import Integrated, integrated
+from consilience.inla.latent_field import Floats, LatentField
+from consilience.inla.mixture import Mixture, skewed
+from consilience.model.model import Model
+from consilience.sample.inference_data import to_inference_data
+
+if TYPE_CHECKING:
+    import xarray
+
+DESIGNS: Final = ("auto", "grid", "ccd", "eb")
+NEGLIGIBLE: Final = 1e-8  # share of the posterior mass for which a point of the design is not worth its marginals
+POINTS: Final = 256  # values of the hyperparameters in draws
+FREEDOM: Final = 8.0  # degrees of freedom of their proposals
+LARGEST_SHIFT: Final = 1.0  # of a mean, in standard deviations, up to which first-order corrections hold
+LARGEST_SKEWNESS: Final = 1.5
+
+
+class NestedLaplace:
+    """The posterior of a latent normal model by nested Laplace approximations; `pm.fit(method="inla")` makes it.
+
+    log_marginal_likelihood   log of the integral of prior times likelihood
+    hyperparameters           unconstrained values at which the latent block was integrated out, float64[points, d]
+    weights                   of these points, float64[points]
+    names                     of the latent variables
+    """
+
+    def __init__(self, field: LatentField, design: Integrated, seed: int) -> None:
+        self.field, self.seed = field, seed
+        self._coordinates = design.coordinates
+        top = float(design.logs.max())
+        self.log_marginal_likelihood = top + float(np.log(np.exp(design.logs - top).sum()))
+        shares = np.exp(design.logs - self.log_marginal_likelihood)
+        large = shares > NEGLIGIBLE
+        self.weights: Floats = shares[large] / shares[large].sum()
+        self._nodes = [n for n, k in zip(design.nodes, large, strict=True) if k]
+        self.hyperparameters: Floats = np.array([n.theta for n in self._nodes])
+        self.names = field.names
+        self._moments = [n.moments() for n in self._nodes]
+        self._points: tuple[list[Conditional], Weighted] | None = None
+        self._warn_of_large_corrections()
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} of {self.field.size} latent coordinates at {len(self.weights)} points of "
+            f"{len(self.field.others)} hyperparameters, log_marginal_likelihood {self.log_marginal_likelihood:.2f}>"
+        )
+
+    @property
+    def model(self) -> Model:
+        """The model whose posterior it stands for."""
+        return self.field.target.model
+
+    def _warn_of_large_corrections(self) -> None:
+        best = self._moments[int(np.argmax(self.weights))]
+        sizes = np.maximum(np.abs(best.shift / best.sd) / LARGEST_SHIFT, np.abs(best.skewness) / LARGEST_SKEWNESS)
+        worst = int(np.argmax(sizes))
+        if sizes[worst] > 1.0:
+            warnings.warn(
+                f"given the hyperparameters, `{self.field.coordinate(worst)}` is far from normal: first-order "
+                f"corrections shift its mean by {best.shift[worst] / best.sd[worst]:.2g} standard deviations and give "
+                f"it the skewness {best.skewness[worst]:.2g}. Compare with `pm.sample`.",
+                ConsilienceWarning,
+                stacklevel=4,
+            )
+
+    # ---- marginals
+
+    def marginal(self, name: str) -> Mixture:
+        """Marginal distributions of a latent variable's elements.
+
+        returns   their `mean`, `sd`, `skewness`, `pdf(x)`, `cdf(x)`, `quantile(p)`, in the variable's shape
+        raises    ModelError for other variables, whose draws tell theirs, and for latent ones with a transform
+        """
+        place = 0
+        for s in self.field.target.density.layout.stretches:
+            if s.variable.name not in self.names:
+                continue
+            if s.variable.name == name:
+                if s.variable.transform is not None:
+                    raise ModelError(f"`{name}` has a transform; take its marginals from `sample()`.")
+                return self._mixture(slice(place, place + s.size), s.shape)
+            place += s.size
+        raise ModelError(
+            f"`marginal` is for the latent variables {self.names}, got {name!r}; `summary()` and `sample()` tell of others."
+        )
+
+    def _mixture(self, part: slice, shape: tuple[int, ...]) -> Mixture:
+        def stacked(rows: list[Floats]) -> Floats:
+            return np.array([r[part].reshape(shape) for r in rows])
+
+        return Mixture(
+            self.weights,
+            stacked([n.mode + m.shift for n, m in zip(self._nodes, self._moments, strict=True)]),
+            stacked([m.sd for m in self._moments]),
+            stacked([_bounded(m.skewness) for m in self._moments]),
+        )
+
+    def summary(self, probabilities: tuple[float, ...] = (0.05, 0.5, 0.95)) -> xarray.Dataset:
+        """Mean, standard deviation and quantiles of the free variables on their own scales, along the axis `metric`.
+
+        Latent variables have those of their marginals, hyperparameters those of weighted points; latent variables with
+        a transform are left out.
+        """
+        nodes, found = self._posterior_points()
+        position = self.field.position(np.array([n.mode for n in nodes]), np.array([n.theta for n in nodes]))
+        natural = self.field.target.density.expand(position, False)
+        values: dict[str, Any] = {}
+        for s in self.field.target.density.layout.stretches:
+            name = s.variable.name
+            if name not in self.names:
+                values[name] = _weighted_summary(natural[name], found.weights, probabilities)
+            elif s.variable.transform is None:
+                own = self.marginal(name)
+                values[name] = np.stack([own.mean, own.sd, *(own.quantile(p) for p in probabilities)])
+        tree = to_inference_data({n: v[None] for n, v in values.items()}, model=self.model)
+        labels = ["mean", "sd", *(f"{100 * p:g}%" for p in probabilities)]
+        data = tree["posterior"].to_dataset().isel(chain=0, drop=True).rename(draw="metric")
+        return data.assign_coords(metric=labels)
+
+    # ---- draws
+
+    def _posterior_points(self) -> tuple[list[Conditional], Weighted]:
+        """Values of the hyperparameters spread over their posterior, with importance weights for the Laplace density."""
+        if self._points is None:
+            self._points = self._spread() if len(self.field.others) else _one(self._nodes)
+        return self._points
+
+    def _spread(self) -> tuple[list[Conditional], Weighted]:
+        dimension = len(self.field.others)
+        sequence = stats.qmc.Sobol(dimension, rng=np.random.default_rng([self.seed, 7]))
+        u = stats.t.ppf(np.clip(sequence.random(POINTS), 1e-9, 1.0 - 1e-9), FREEDOM)
+        logq = stats.t.logpdf(u, FREEDOM).sum(1) - self._coordinates.log_volume(u)
+        thetas = self._coordinates.theta(u)
+        nodes, logps, lost = [], [], []
+        for theta in thetas:
+            near = self._nodes[self._nearest(theta)]
+            try:
+                found = conditional(self.field, theta, near.mode)
+            except SamplingError as error:
+                lost.append(error)
+                nodes.append(near)
+                logps.append(-np.inf)
+            else:
+                nodes.append(found)
+                logps.append(found.logp)
+        if lost:
+            warnings.warn(
+                f"{len(lost)} of {POINTS} values of the hyperparameters are left out of draws, the first since {lost[0]}",
+                ConsilienceWarning,
+                stacklevel=5,
+            )
+        return nodes, weighted(thetas, np.array(logps), logq)
+
+    def _nearest(self, theta: Floats) -> int:
+        """The point of the design next to some hyperparameters."""
+        if not len(theta):
+            return 0
+        u = self._coordinates.coordinates(self.hyperparameters) - self._coordinates.coordinates(theta[None])
+        return int(np.argmin((u**2).sum(1)))
+
+    def sample(
+        self, draws: int = 500, *, random_seed: Any = None, return_inferencedata: bool = True
+    ) -> xarray.DataTree | dict[str, Any]:
+        """Draws of all variables on their own scales from the joint approximation, deterministics included.
+
+        Hyperparameters take 256 values, which are spread evenly and drawn by importance. Given these the latent block
+        is normal around its mode, with means and skewness of its elements corrected.
+
+        return_inferencedata   a labelled tree with the group `posterior` (one chain), else arrays by name
+        """
+        if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
+            raise ValueError(f"`draws` must be a whole number > 0, got {draws!r}.")
+        generator = np.random.Generator(np.random.Philox(key=[seed_from(random_seed), 6]))
+        nodes, found = self._posterior_points()
+        rows = []
+        chosen, counts = np.unique(resampled(found.weights, int(draws), generator), return_counts=True)
+        for k, count in zip(chosen, counts, strict=True):
+            x = self._block(nodes[k], generator.standard_normal((self.field.size, count)))
+            rows.append(self.field.position(x, np.repeat(nodes[k].theta[None], count, axis=0)))
+        points = generator.permutation(np.concatenate(rows))
+        values = self.field.target.density.expand(points)
+        if not return_inferencedata:
+            return values
+        tree = to_inference_data({n: v[None] for n, v in values.items()}, model=self.model)
+        tree["posterior"].attrs.update(
+            inference_library="consilience",
+            method="INLA",
+            log_marginal_likelihood=self.log_marginal_likelihood,
+            pareto_k=found.pareto_k,
+        )
+        return tree
+
+    def _block(self, node: Conditional, normals: Floats) -> Floats:
+        """Draws of the latent block, float64[draws, n]; corrections are those of the next point of the design."""
+        moments = self._moments[self._nearest(node.theta)]
+        sd = node.sd()
+        around = node.factor.coloured(normals).T / sd
+        return np.asarray(node.mode + sd * (moments.shift / moments.sd + skewed(around, _bounded(moments.skewness))))
+
+
+def fit_INLA(
+    latent: Variables = None,
+    *,
+    design: str = "auto",
+    initvals: Mapping[str, Any] | None = None,
+    random_seed: Any = None,
+    model: Model | None = None,
+) -> NestedLaplace:
+    """The posterior of a latent normal model by integrated nested Laplace approximations.
+
+    latent        variables, or their names, that are jointly normal given all others: coefficients, random effects,
+                  random walks, autoregressions in time or space. The others, at most 15 numbers, are hyperparameters
+    design        where hyperparameters are integrated: "grid", "ccd" (central composite design), "eb" (empirical
+                  Bayes: at their mode only); "auto" is a grid for one or two of them, else a design
+    initvals      where searches begin, as in `pm.sample`
+    random_seed   of the hyperparameters' values in draws
+    returns       an approximation: `.sample(1000)` gives draws, `.marginal("z")` and `.summary()` marginals,
+                  `.log_marginal_likelihood` the evidence
+    raises        ModelError where the block is not normal given the others, for discrete variables and for too many
+                  hyperparameters; SamplingError where the density of the block or of the hyperparameters has no mode
+    warns         where an element of the block is far from normal given the hyperparameters
+
+    Source: Rue, Martino and Chopin (2009), Approximate Bayesian inference for latent Gaussian models by using
+    integrated nested Laplace approximations, Journal of the Royal Statistical Society B 71, 319-392.
+    """
+    if design not in DESIGNS:
+        raise ValueError(f"`design` must be one of {', '.join(map(repr, DESIGNS))}, got {design!r}.")
+    seed = seed_from(random_seed)
+    field = LatentField(TargetDensity(model, None, initvals, jacobian=True, seed=seed), latent)
+    return NestedLaplace(field, integrated(field, design), seed)
+
+
+def _one(nodes: list[Conditional]) -> tuple[list[Conditional], Weighted]:
+    return nodes, Weighted(np.zeros((1, 0)), np.ones(1), np.nan, nodes[0].logp)
+
+
+def _bounded(skewness: Floats) -> Floats:
+    return np.clip(skewness, -LARGEST_SKEWNESS, LARGEST_SKEWNESS)
+
+
+def _weighted_summary(values: Floats, weights: Floats, probabilities: tuple[float, ...]) -> Floats:
+    """Mean, standard deviation and quantiles along the first axis."""
+    flat = values.reshape(len(values), -1)
+    mean = weights @ flat
+    rows = [mean, np.sqrt(weights @ (flat - mean) ** 2)]
+    order = np.argsort(flat, axis=0)
+    ordered = np.take_along_axis(flat, order, 0)
+    middles = np.cumsum(weights[order], 0) - 0.5 * weights[order]
+    rows += [
+        np.array([np.interp(p, m, column) for m, column in zip(middles.T, ordered.T, strict=True)])
+        for p in probabilities
+    ]
+    return np.array(rows).reshape(len(rows), *values.shape[1:])
