@@ -22,7 +22,7 @@ SUFFICIENT: Final = 1e-4  # share of the gain that a linear model foretells
 PATTERN: Final = 1e-8  # relative error of a product, from where entries must be missing
 
 
-class Moments(Record, eq=False):
+class LatentMoments(Record, eq=False):
     """Of the coordinates of the block given the hyperparameters.
 
     sd         standard deviations of the normal approximation, float64[n]
@@ -59,14 +59,14 @@ class Conditional(Record, eq=False):
         """
         _, _, along_theta, half = self._change_of_volume()
         _, mixed = self.field.products(self.mode, self.theta, half[None])
-        return self.along + 0.5 * along_theta + mixed[0]
+        return np.asarray(self.along + 0.5 * along_theta + mixed[0])
 
     def sd(self) -> Floats:
         """Standard deviations of the normal approximation, float64[n]."""
         parts = [c[f + np.arange(c.shape[1]), np.arange(c.shape[1])] for f, c in self.factor.inverse_columns()]
-        return np.sqrt(np.concatenate(parts))
+        return np.asarray(np.sqrt(np.concatenate(parts)))
 
-    def moments(self) -> Moments:
+    def moments(self) -> LatentMoments:
         """Standard deviations, and first-order corrections: Rue, Martino and Chopin (2009), section 3.2.3."""
         variances, _, _, shift = self._change_of_volume()
         third = np.empty(self.field.size)
@@ -74,7 +74,7 @@ class Conditional(Record, eq=False):
             rows = np.ascontiguousarray(columns.T)
             along_x, _ = self.field.slopes(self.mode, self.theta, rows, rows)
             third[first : first + len(rows)] = (along_x * rows).sum(1)
-        return Moments(np.sqrt(variances), shift, third / variances**1.5)
+        return LatentMoments(np.sqrt(variances), shift, third / variances**1.5)
 
     def _change_of_volume(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Variances; slopes of tr(S H) with S held along x and theta; half of S times the first."""

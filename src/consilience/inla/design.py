@@ -65,3 +65,17 @@ def composite(dimension: int) -> tuple[Floats, Floats]:
     weight = 1.0 / (RADIUS**2 * len(sphere))
     points = np.concatenate([np.zeros((1, dimension)), sphere])
     return points, np.concatenate([[1.0 - 1.0 / RADIUS**2], np.full(len(sphere), weight)])
+
+
+def spread(count: int, dimension: int, seed: int) -> Floats:
+    """Points that fill the unit cube evenly, float64[count, dimension]: multiples of one vector, shifted at random.
+
+    The vector has powers of the root of x^(dimension + 1) = x + 1, the golden ratio for one dimension. Roberts (2018),
+    The unreasonable effectiveness of quasirandom sequences.
+    """
+    root = 1.5
+    for _ in range(60):
+        root = (1.0 + root) ** (1.0 / (dimension + 1.0))
+    shift = np.random.Generator(np.random.Philox(key=[seed, 7])).random(dimension)
+    points = (shift + np.arange(1, count + 1)[:, None] / root ** np.arange(1, dimension + 1)) % 1.0
+    return np.asarray(np.clip(points, 1e-9, 1.0 - 1e-9))

@@ -57,8 +57,8 @@ class Standardized(Record, eq=False):
         z = np.linalg.solve(self.scale, (theta - self.mode).T).T
         return np.asarray(z / self._sides(z))
 
-    def _sides(self, u: Floats) -> Floats:
-        return np.where(u < 0.0, self.deviations[0], self.deviations[1])
+    def _sides(self, u: Any) -> Floats:
+        return np.asarray(np.where(u < 0.0, self.deviations[0], self.deviations[1]), float)
 
 
 class Integrated(Record, eq=False):
@@ -140,9 +140,9 @@ def mode(field: LatentField, start: Conditional) -> tuple[Conditional, Floats]:
     wrong = np.abs(vectors[:, 0]) if values[0] <= 0.0 else np.abs(slope)
     name = field.target.density.layout.coordinate(int(field.others[int(np.argmax(wrong))]))
     raise SamplingError(
-        f"the posterior of the hyperparameters has no mode that could be found, most along `{name}`: the search ended at "
-        f"{field.described(best.theta)} with the log density {best.logp:.6g}. Give them proper priors that keep scales "
-        "away from 0 and infinity, or another start by `initvals=`, or use `pm.sample`."
+        f"the posterior of the hyperparameters has no mode that could be found, most along `{name}`: "
+        f"the search ended at {field.described(best.theta)} with the log density {best.logp:.6g}. Give them proper "
+        "priors that keep scales away from 0 and infinity, or another start by `initvals=`, or use `pm.sample`."
     )
 
 

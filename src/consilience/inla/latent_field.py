@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from consilience.approximations.target import TargetDensity, Variables
 from consilience.backends.registry import backend as find_backend
@@ -65,7 +64,7 @@ class LatentField:
                 "coefficients, in `latent` too, or use `pm.sample`."
             )
         key = tuple(self.names), tuple(a.shape for a in slot_values(model)[1])
-        code = kept(model.cache, "latent field", key, lambda: _Code(self))
+        code = kept(model.cache, "latent field", key, lambda: _FieldCode(self))
         _, data, _, _ = slot_values(model)
         self._values, self._products, self._slopes, self._prior = (c.bind(data) for c in code.compiled)
         self._is_normal(code.quadratic)
@@ -137,13 +136,15 @@ class LatentField:
             if wrong.any():
                 raise ModelError(
                     f"the prior of the latent variables is not normal: its curvature along "
-                    f"`{self.coordinate(int(np.argmax(wrong)))}` depends on their values. `latent` needs variables that "
-                    "are normal given all others (`Normal`, `MvNormal`, `GaussianRandomWalk`, `AR`, `CAR`, `ICAR`); "
-                    "leave it out of `latent`, or use `pm.sample`."
+                    f"`{self.coordinate(int(np.argmax(wrong)))}` depends on their values. `latent` needs "
+                    "variables that are normal given all others (`Normal`, `MvNormal`, `GaussianRandomWalk`, `AR`, "
+                    "`CAR`, `ICAR`); leave it out of `latent`, or use `pm.sample`."
                 )
 
     def _structure(self, at: tuple[Floats, Floats] | None = None) -> Structure:
         """From the entries that are not zero at some point; `Conditional` checks it wherever it is used."""
+        from scipy import sparse
+
         x, theta = self.start() if at is None else at
         generator = np.random.Generator(np.random.Philox(key=[3, 4]))
         points = [(x, theta)]
@@ -165,7 +166,7 @@ class LatentField:
         self.structure = self._structure((x, theta))
 
 
-class _Code:
+class _FieldCode:
     """What is compiled once per model, block and data shapes.
 
     compiled    values and slopes; products with second derivatives; slopes of quadratic forms of these; products with

@@ -10,7 +10,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from consilience.record import Record
 
@@ -40,7 +39,7 @@ def skewed(normals: Floats, skewness: Floats) -> Floats:
     return np.asarray(np.where(size < NORMAL, normals, sign * turned))
 
 
-class Mixture(Record, eq=False):
+class SkewedMixture(Record, eq=False):
     """Distributions of several quantities, each a mixture of the same number of parts.
 
     weights    sum to one, float64[parts]
@@ -54,7 +53,7 @@ class Mixture(Record, eq=False):
 
     def _total(self, parts: Floats) -> Floats:
         """The weighted sum over the parts, the first axis."""
-        return np.tensordot(self.weights, parts, 1)
+        return np.asarray(np.tensordot(self.weights, parts, 1))
 
     @property
     def mean(self) -> Floats:
@@ -92,14 +91,18 @@ class Mixture(Record, eq=False):
     def pdf(self, x: npt.ArrayLike) -> Floats:
         """Densities at x, an array (..., *shape of the quantities)."""
         normals, slopes = self._normals(x)
-        return self._total(np.exp(slopes - 0.5 * normals**2)) / np.sqrt(2.0 * np.pi)
+        return np.asarray(self._total(np.exp(slopes - 0.5 * normals**2)) / np.sqrt(2.0 * np.pi))
 
     def cdf(self, x: npt.ArrayLike) -> Floats:
         """Probabilities of values up to x, as in `pdf`."""
+        from scipy import special
+
         return self._total(special.ndtr(self._normals(x)[0]))
 
     def quantile(self, probability: float) -> Floats:
         """Values below which quantities lie with a probability between 0 and 1."""
+        from scipy import special
+
         if not 0.0 < probability < 1.0:
             raise ValueError(f"`probability` must lie between 0 and 1, got {probability!r}.")
         own = self.means + self.deviations * skewed(

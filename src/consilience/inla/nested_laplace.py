@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from scipy import stats
 
 from consilience.approximations.importance import Weighted, weighted
 from consilience.approximations.importance import drawn as resampled
@@ -18,9 +17,10 @@ from consilience.approximations.target import TargetDensity, Variables
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ModelError, SamplingError
 from consilience.inla.conditional import Conditional, conditional
+from consilience.inla.design import spread
 from consilience.inla.hyperparameters import Integrated, integrated
 from consilience.inla.latent_field import Floats, LatentField
-from consilience.inla.mixture import Mixture, skewed
+from consilience.inla.mixture import SkewedMixture, skewed
 from consilience.model.model import Model
 from consilience.sample.inference_data import to_inference_data
 
@@ -85,7 +85,7 @@ class NestedLaplace:
 
     # ---- marginals
 
-    def marginal(self, name: str) -> Mixture:
+    def marginal(self, name: str) -> SkewedMixture:
         """Marginal distributions of a latent variable's elements.
 
         returns   their `mean`, `sd`, `skewness`, `pdf(x)`, `cdf(x)`, `quantile(p)`, in the variable's shape
@@ -101,14 +101,15 @@ class NestedLaplace:
                 return self._mixture(slice(place, place + s.size), s.shape)
             place += s.size
         raise ModelError(
-            f"`marginal` is for the latent variables {self.names}, got {name!r}; `summary()` and `sample()` tell of others."
+            f"`marginal` is for the latent variables {self.names}, got {name!r}; `summary()` and `sample()` "
+            "tell of others."
         )
 
-    def _mixture(self, part: slice, shape: tuple[int, ...]) -> Mixture:
+    def _mixture(self, part: slice, shape: tuple[int, ...]) -> SkewedMixture:
         def stacked(rows: list[Floats]) -> Floats:
             return np.array([r[part].reshape(shape) for r in rows])
 
-        return Mixture(
+        return SkewedMixture(
             self.weights,
             stacked([n.mode + m.shift for n, m in zip(self._nodes, self._moments, strict=True)]),
             stacked([m.sd for m in self._moments]),
@@ -140,16 +141,18 @@ class NestedLaplace:
     # ---- draws
 
     def _posterior_points(self) -> tuple[list[Conditional], Weighted]:
-        """Values of the hyperparameters spread over their posterior, with importance weights for the Laplace density."""
+        """Hyperparameters spread over their posterior, with importance weights for their Laplace approximation."""
         if self._points is None:
             self._points = self._spread() if len(self.field.others) else _one(self._nodes)
         return self._points
 
     def _spread(self) -> tuple[list[Conditional], Weighted]:
+        from scipy import special
+
         dimension = len(self.field.others)
-        sequence = stats.qmc.Sobol(dimension, rng=np.random.default_rng([self.seed, 7]))
-        u = stats.t.ppf(np.clip(sequence.random(POINTS), 1e-9, 1.0 - 1e-9), FREEDOM)
-        logq = stats.t.logpdf(u, FREEDOM).sum(1) - self._coordinates.log_volume(u)
+        u = np.asarray(special.stdtrit(FREEDOM, spread(POINTS, dimension, self.seed)), np.float64)
+        height = special.gammaln(0.5 * (FREEDOM + 1.0)) - special.gammaln(0.5 * FREEDOM) - 0.5 * np.log(FREEDOM * np.pi)
+        logq = (height - 0.5 * (FREEDOM + 1.0) * np.log1p(u**2 / FREEDOM)).sum(1) - self._coordinates.log_volume(u)
         thetas = self._coordinates.theta(u)
         nodes, logps, lost = [], [], []
         for theta in thetas:
@@ -165,7 +168,8 @@ class NestedLaplace:
                 logps.append(found.logp)
         if lost:
             warnings.warn(
-                f"{len(lost)} of {POINTS} values of the hyperparameters are left out of draws, the first since {lost[0]}",
+                f"{len(lost)} of {POINTS} values of the hyperparameters are left out of draws, "
+                f"the first since {lost[0]}",
                 ConsilienceWarning,
                 stacklevel=5,
             )

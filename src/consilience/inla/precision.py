@@ -6,12 +6,13 @@ all entries, and factors of such matrices out.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg, sparse
-from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 from consilience.record import Record
 
@@ -79,6 +80,8 @@ class Structure(Record, eq=False):
 
 def structure_of(pattern: sparse.csr_matrix) -> Structure:
     """The cheapest structure for a symmetric pattern with a full diagonal."""
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
     n = pattern.shape[0]
     degrees = np.diff(pattern.indptr)
     by_degree = np.argsort(-degrees, kind="stable")
@@ -158,6 +161,8 @@ class Factor:
 
     def __init__(self, structure: Structure, entries: Floats, shift: float = 0.0) -> None:
         """Raises `numpy.linalg.LinAlgError` where the matrix plus `shift` on its diagonal is not positive definite."""
+        from scipy import linalg
+
         self.structure = structure
         inner, count = len(structure.order), len(structure.full)
         taken, i, j = structure.corner
@@ -186,11 +191,15 @@ class Factor:
             raise np.linalg.LinAlgError("the matrix is not positive definite")
 
     def _banded(self, right: Floats, transposed: str) -> Floats:
+        from scipy import linalg
+
         solved, _ = linalg.lapack.dtbtrs(self._band, right, uplo="L", trans=transposed)
         return np.asarray(solved)
 
     def coloured(self, normals: Floats) -> Floats:
         """Vectors with this precision from standard normal ones, float64[n, count]."""
+        from scipy import linalg
+
         inner = len(self.structure.order)
         result = np.empty_like(normals)
         tail = normals[inner:]
@@ -202,6 +211,8 @@ class Factor:
         return result
 
     def _white(self, right: Floats) -> Floats:
+        from scipy import linalg
+
         inner = len(self.structure.order)
         result = np.empty_like(right)
         if inner:

@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
 
@@ -410,6 +410,27 @@ METHODS: Final[dict[str, type[Inference]]] = {
 }
 
 
+@overload
+def fit(
+    n: int = ...,
+    *,
+    method: Literal["inla", "INLA"],
+    model: Model | None = ...,
+    random_seed: Any = ...,
+    start: Mapping[str, Any] | None = ...,
+    **kwargs: Any,
+) -> NestedLaplace: ...
+@overload
+def fit(
+    n: int = ...,
+    method: str | Inference | type[Inference] = ...,
+    model: Model | None = ...,
+    random_seed: Any = ...,
+    start: Mapping[str, Any] | None = ...,
+    start_sigma: Mapping[str, Any] | None = ...,
+    inf_kwargs: Mapping[str, Any] | None = ...,
+    **kwargs: Any,
+) -> Approximation: ...
 def fit(
     n: int = 10_000,
     method: str | Inference | type[Inference] = "advi",
@@ -423,8 +444,8 @@ def fit(
     """Approximate the posterior of a model by a simpler distribution.
 
     n                    steps at most; a fit ends earlier once it has converged
-    method               "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", or one of the classes, or an instance; "inla":
-                         see `fit_INLA`, which gets `model`, `random_seed`, `start` as `initvals`, and `kwargs`
+    method               "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", or one of the classes, or an instance; for
+                         "inla" see `fit_INLA`, which gets `model`, `random_seed`, `start` as `initvals`, and `kwargs`
     model, random_seed, start, start_sigma   see `Inference`
     inf_kwargs           further settings of the method, as `n_particles` of SVGD
     kwargs               settings of `Inference.fit`, as `callbacks`, `obj_optimizer`, `obj_n_mc`, `restarts`
