@@ -108,13 +108,24 @@ def conditional(field: LatentField, theta: Floats, start: Floats) -> Conditional
             f"the log density is not finite where the search for the latent variables' mode begins, at "
             f"{field.described(theta)}. Give a starting point by `initvals=`."
         )
+    looked = False
     for _ in range(STEPS):
-        factor, shift = _factor(field, x, theta)
+        products, _ = field.products(x, theta, field.structure.probes)
+        factor, shift = _factor(field, x, theta, products)
         step = factor.solve(slope)
         decrement = float(slope @ step)
         if decrement < CONVERGED:
             if shift:
                 raise _not_concave(field, x, theta)
+            if not _is_complete(field, products):
+                if looked:
+                    raise SamplingError(
+                        f"the second derivatives along the latent variables change their form at "
+                        f"{field.described(theta)}."
+                    )
+                looked = True
+                field.look_again(x, theta)
+                continue
             constant = 0.5 * field.size * np.log(2.0 * np.pi) - 0.5 * factor.log_determinant
             return Conditional(field, theta, x, factor, logp + constant, along)
         length = 1.0
@@ -136,35 +147,28 @@ def conditional(field: LatentField, theta: Floats, start: Floats) -> Conditional
     )
 
 
-def _factor(field: LatentField, x: Floats, theta: Floats) -> tuple[Factor, float]:
+def _factor(field: LatentField, x: Floats, theta: Floats, products: Floats) -> tuple[Factor, float]:
     """Of the negative second derivatives; where they are not positive definite, with a shift of their diagonal."""
-    entries = _entries(field, x, theta)
     structure = field.structure
-    diagonal = entries[structure.rows == structure.columns]
-    shift = 0.0
-    largest = float(np.abs(diagonal).max())
-    while np.isfinite(largest) and shift < 1e8 * max(largest, 1.0):
+    entries = structure.entries(products)
+    try:
+        return Factor(structure, entries), 0.0
+    except np.linalg.LinAlgError:
+        largest = max(float(np.abs(entries[structure.rows == structure.columns]).max()), 1e-8)
+    shift = 1e-4 * largest
+    while shift < 1e8 * largest < np.inf:
         try:
             return Factor(structure, entries, shift), shift
         except np.linalg.LinAlgError:
-            shift = max(10.0 * shift, 1e-4 * max(largest, 1e-8))
+            shift *= 10.0
     raise _not_concave(field, x, theta)
 
 
-def _entries(field: LatentField, x: Floats, theta: Floats) -> Floats:
-    """Of the negative second derivatives; their pattern is checked with a product of its own."""
-    n = field.size
-    probe = np.random.Generator(np.random.Philox(key=[5, n])).standard_normal(n)
-    for _ in range(2):
-        products, _ = field.products(x, theta, np.concatenate([-field.structure.seeds, -probe[None]]))
-        entries = field.structure.entries(products)
-        found = field.structure.times(entries, probe)
-        if not np.abs(found - products[-1]).max() > PATTERN * np.abs(products[-1]).max():
-            return entries
-        field.look_again(x, theta)
-    raise SamplingError(
-        f"the second derivatives along the latent variables change their form at {field.described(theta)}."
-    )
+def _is_complete(field: LatentField, products: Floats) -> bool:
+    """Whether the entries give the product with the probe, which no pattern that lacks entries does."""
+    structure = field.structure
+    found = structure.times(structure.entries(products), -structure.probes[-1])
+    return bool(np.abs(found - products[-1]).max() <= PATTERN * np.abs(products[-1]).max())
 
 
 def _not_concave(field: LatentField, x: Floats, theta: Floats) -> SamplingError:

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 LARGEST_GRID: Final = 2  # dimensions
-STEPS: Final = {1: 0.5, 2: 0.75}  # of grids, in standard deviations
-DEPTH: Final = 12.5  # drop of the log density at which a grid ends: five standard deviations
+STEPS: Final = {1: 0.5, 2: 1.0}  # of grids, in standard deviations
+DEPTH: Final = {1: 12.5, 2: 9.0}  # drop of the log density at which grids end; 12.5 at five standard deviations
 MOST_POINTS: Final = 2000  # of a grid
 RADIUS: Final = 1.1  # of a design's points, in units of sqrt(dimension)
 
@@ -39,7 +39,7 @@ def grid(dimension: int, visit: Callable[[Floats, Any], tuple[float, Any]]) -> t
         place = front.pop(0)
         logp, found = seen[place]
         top = max(top, logp)
-        if logp < top - DEPTH:
+        if logp < top - DEPTH[dimension]:
             continue
         for axis, move in product(range(dimension), (-1, 1)):
             near = (*place[:axis], place[axis] + move, *place[axis + 1 :])

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import xarray
 
 DESIGNS: Final = ("auto", "grid", "ccd", "eb")
-NEGLIGIBLE: Final = 1e-8  # share of the posterior mass for which a point of the design is not worth its marginals
-POINTS: Final = 256  # values of the hyperparameters in draws
+NEGLIGIBLE: Final = 1e-6  # share of the posterior mass for which a point of the design is not worth its marginals
+POINTS: Final = 300  # values of the hyperparameters in draws
 FREEDOM: Final = 8.0  # degrees of freedom of their proposals
 LARGEST_SHIFT: Final = 1.0  # of a mean, in standard deviations, up to which first-order corrections hold
 LARGEST_SKEWNESS: Final = 1.5
@@ -187,7 +187,7 @@ class NestedLaplace:
     ) -> xarray.DataTree | dict[str, Any]:
         """Draws of all variables on their own scales from the joint approximation, deterministics included.
 
-        Hyperparameters take 256 values, which are spread evenly and drawn by importance. Given these the latent block
+        Hyperparameters take 300 values, which are spread evenly and drawn by importance. Given these the latent block
         is normal around its mode, with means and skewness of its elements corrected.
 
         return_inferencedata   a labelled tree with the group `posterior` (one chain), else arrays by name

@@ -26,6 +26,7 @@ class Structure(Record, eq=False):
     """Where a symmetric n x n matrix has entries, and how they are found from its products with `seeds`.
 
     seeds       float64[products, n]; the columns that one of them adds up have no common rows
+    probes      minus the seeds, and minus a vector of normal numbers that tells whether entries are missing
     rows, columns, products   of the entries that are read from the products: the matrix has products[p][r] at (r, c);
                               int64, once or twice for every place of the pattern
     full        columns outside of the band, int64
@@ -37,6 +38,7 @@ class Structure(Record, eq=False):
     """
 
     seeds: Floats
+    probes: Floats
     rows: Integers
     columns: Integers
     products: Integers
@@ -123,8 +125,10 @@ def _arranged(pattern: sparse.csr_matrix, full: Integers, order: Integers, width
     in_band = np.flatnonzero(~is_full[rows] & ~is_full[columns] & (i >= j))
     in_border = np.flatnonzero(~is_full[rows] & is_full[columns])
     in_corner = np.flatnonzero(is_full[rows] & is_full[columns])
+    probe = np.random.Generator(np.random.Philox(key=[5, n])).standard_normal((1, n))
     return Structure(
         seeds,
+        -np.concatenate([seeds, probe]),
         rows,
         columns,
         product[columns],
@@ -161,7 +165,7 @@ class Factor:
 
     def __init__(self, structure: Structure, entries: Floats, shift: float = 0.0) -> None:
         """Raises `numpy.linalg.LinAlgError` where the matrix plus `shift` on its diagonal is not positive definite."""
-        from scipy import linalg
+        from scipy.linalg import lapack
 
         self.structure = structure
         inner, count = len(structure.order), len(structure.full)
@@ -171,55 +175,54 @@ class Factor:
         corner[np.diag_indices(count)] += shift
         self._band: Floats = np.zeros((structure.width + 1, inner))
         self._across: Floats = np.zeros((inner, count))
-        self.log_determinant = 0.0
+        failed = 0
         if inner:
             taken, i, j = structure.band
             self._band[i, j] = entries[taken]
             self._band[0] += shift
-            self._band = linalg.cholesky_banded(self._band, lower=True, overwrite_ab=True, check_finite=False)
-            self.log_determinant += 2.0 * float(np.log(self._band[0]).sum())
-            if count:
+            self._band, failed = lapack.dpbtrf(self._band, lower=1)
+            if count and not failed:
                 taken, i, j = structure.border
                 self._across[i, j] = entries[taken]
                 self._across = self._banded(self._across, "N")
                 corner -= self._across.T @ self._across
         self._corner: Floats = corner
-        if count:
-            self._corner = linalg.cholesky(corner, lower=True, check_finite=False)
-            self.log_determinant += 2.0 * float(np.log(np.diag(self._corner)).sum())
-        if not np.isfinite(self.log_determinant):
+        if count and not failed:
+            self._corner, failed = lapack.dpotrf(corner, lower=1)
+        diagonals = np.concatenate([self._band[0], np.diag(self._corner)])
+        if failed or not np.isfinite(diagonals).all():
             raise np.linalg.LinAlgError("the matrix is not positive definite")
+        self.log_determinant = 2.0 * float(np.log(diagonals).sum())
 
     def _banded(self, right: Floats, transposed: str) -> Floats:
-        from scipy import linalg
+        from scipy.linalg import lapack
 
-        solved, _ = linalg.lapack.dtbtrs(self._band, right, uplo="L", trans=transposed)
-        return np.asarray(solved)
+        return np.asarray(lapack.dtbtrs(self._band, right, uplo="L", trans=transposed)[0])
+
+    def _cornered(self, right: Floats, transposed: int) -> Floats:
+        from scipy.linalg import lapack
+
+        return np.asarray(lapack.dtrtrs(self._corner, right, lower=1, trans=transposed)[0])
 
     def coloured(self, normals: Floats) -> Floats:
         """Vectors with this precision from standard normal ones, float64[n, count]."""
-        from scipy import linalg
-
         inner = len(self.structure.order)
         result = np.empty_like(normals)
-        tail = normals[inner:]
+        head, tail = normals[:inner], normals[inner:]
         if len(tail):
-            tail = linalg.solve_triangular(self._corner, tail, lower=True, trans="T", check_finite=False)
-            result[self.structure.full] = tail
+            tail = result[self.structure.full] = self._cornered(tail, 1)
+            head = head - self._across @ tail
         if inner:
-            result[self.structure.order] = self._banded(normals[:inner] - self._across @ tail, "T")
+            result[self.structure.order] = self._banded(head, "T")
         return result
 
     def _white(self, right: Floats) -> Floats:
-        from scipy import linalg
-
         inner = len(self.structure.order)
         result = np.empty_like(right)
         if inner:
             result[:inner] = self._banded(right[self.structure.order], "N")
         if len(self.structure.full):
-            rest = right[self.structure.full] - self._across.T @ result[:inner]
-            result[inner:] = linalg.solve_triangular(self._corner, rest, lower=True, check_finite=False)
+            result[inner:] = self._cornered(right[self.structure.full] - self._across.T @ result[:inner], 0)
         return result
 
     def solve(self, right: Floats) -> Floats:
