@@ -63,8 +63,7 @@ class Conditional(Record, eq=False):
 
     def sd(self) -> Floats:
         """Standard deviations of the normal approximation, float64[n]."""
-        parts = [c[f + np.arange(c.shape[1]), np.arange(c.shape[1])] for f, c in self.factor.inverse_columns()]
-        return np.asarray(np.sqrt(np.concatenate(parts)))
+        return np.sqrt(self.factor.selected()[1])
 
     def moments(self) -> LatentMoments:
         """Standard deviations, and first-order corrections: Rue, Martino and Chopin (2009), section 3.2.3."""
@@ -79,13 +78,7 @@ class Conditional(Record, eq=False):
     def _change_of_volume(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Variances; slopes of tr(S H) with S held along x and theta; half of S times the first."""
         structure = self.factor.structure
-        selected = np.empty(len(structure.rows))
-        variances = np.empty(self.field.size)
-        for first, columns in self.factor.inverse_columns():
-            count = columns.shape[1]
-            within = (structure.columns >= first) & (structure.columns < first + count)
-            selected[within] = columns[structure.rows[within], structure.columns[within] - first]
-            variances[first : first + count] = columns[first + np.arange(count), np.arange(count)]
+        selected, variances = self.factor.selected()
         weights = structure.weights(selected)
         along_x, along_theta = self.field.slopes(self.mode, self.theta, structure.seeds, weights)
         slope = along_x.sum(0)

@@ -54,6 +54,7 @@ class NestedLaplace:
         self.weights: Floats = shares[large] / shares[large].sum()
         self._nodes = [n for n, k in zip(design.nodes, large, strict=True) if k]
         self.hyperparameters: Floats = np.array([n.theta for n in self._nodes])
+        self._places = self._coordinates.coordinates(self.hyperparameters)
         self.names = field.names
         self._moments = [n.moments() for n in self._nodes]
         self._points: tuple[list[Conditional], Weighted] | None = None
@@ -179,7 +180,7 @@ class NestedLaplace:
         """The point of the design next to some hyperparameters."""
         if not len(theta):
             return 0
-        u = self._coordinates.coordinates(self.hyperparameters) - self._coordinates.coordinates(theta[None])
+        u = self._coordinates.coordinates(theta) - self._places
         return int(np.argmin((u**2).sum(1)))
 
     def sample(

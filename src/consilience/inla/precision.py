@@ -14,6 +14,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from scipy import sparse
 
+from consilience.inla.band_inverse import invert_band
 from consilience.record import Record
 
 Floats = npt.NDArray[np.float64]
@@ -32,7 +33,7 @@ class Structure(Record, eq=False):
     full        columns outside of the band, int64
     order       the other columns in the order of the band, int64
     width       entries beside the diagonal in the band
-    band        of the entries in the band's lower half: their numbers, and their places in the array that LAPACK takes
+    band        of the entries in the band: their numbers, and their places in the array that LAPACK takes
     border      of the entries in full columns and rows of the band, likewise
     corner      of the entries in full columns and full rows, likewise
     """
@@ -122,7 +123,7 @@ def _arranged(pattern: sparse.csr_matrix, full: Integers, order: Integers, width
     keep = ~(is_full[coo.row] & ~is_full[coo.col])
     rows, columns = coo.row[keep].astype(np.int64), coo.col[keep].astype(np.int64)
     i, j = place[rows], place[columns]
-    in_band = np.flatnonzero(~is_full[rows] & ~is_full[columns] & (i >= j))
+    in_band = np.flatnonzero(~is_full[rows] & ~is_full[columns])
     in_border = np.flatnonzero(~is_full[rows] & is_full[columns])
     in_corner = np.flatnonzero(is_full[rows] & is_full[columns])
     probe = np.random.Generator(np.random.Philox(key=[5, n])).standard_normal((1, n))
@@ -135,7 +136,7 @@ def _arranged(pattern: sparse.csr_matrix, full: Integers, order: Integers, width
         full,
         order,
         width,
-        (in_band, i[in_band] - j[in_band], j[in_band]),
+        (in_band, np.abs(i - j)[in_band], np.minimum(i, j)[in_band]),
         (in_border, i[in_border], j[in_border]),
         (in_corner, i[in_corner], j[in_corner]),
     )
@@ -229,6 +230,28 @@ class Factor:
         """The inverse times columns, float64[n, count] or float64[n]."""
         columns = right if right.ndim == 2 else right[:, None]
         return self.coloured(self._white(columns)).reshape(right.shape)
+
+    def selected(self) -> tuple[Floats, Floats]:
+        """The inverse where the structure has entries, and its diagonal, float64[n]."""
+        structure = self.structure
+        inner, count, step = len(structure.order), len(structure.full), structure.width + 1
+        near = np.zeros((inner, step))
+        if inner:
+            factor = np.ascontiguousarray(self._band.T)
+            invert_band.compiled(factor.reshape(-1), near.reshape(-1), inner, structure.width)
+        corner = self._cornered(self._cornered(np.eye(count), 0), 1) if count else np.zeros((0, 0))
+        across = self._banded(self._across, "T") if inner and count else self._across
+        turned = across @ corner
+        entries, diagonal = np.empty(len(structure.rows)), np.empty(structure.size)
+        taken, i, j = structure.band
+        entries[taken] = near[j, i] + (turned[i + j] * across[j]).sum(1)
+        taken, i, j = structure.border
+        entries[taken] = -turned[i, j]
+        taken, i, j = structure.corner
+        entries[taken] = corner[i, j]
+        diagonal[structure.order] = near[:, 0] + (turned * across).sum(1)
+        diagonal[structure.full] = np.diag(corner)
+        return entries, diagonal
 
     def inverse_columns(self) -> Any:
         """The inverse in parts: the first column's number and float64[n, columns]."""
