@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, sparse, stats
 
 import consilience as pm
 from consilience.approximations.target import TargetDensity
 from consilience.errors import ModelError, SamplingError
 from consilience.inla.conditional import conditional
+from consilience.inla.design import composite
 from consilience.inla.latent_field import LatentField
+from consilience.inla.mixture import SkewedMixture, skewed
+from consilience.inla.precision import Factor, structure_of
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(40, 3))
@@ -200,3 +203,122 @@ def test_names_of_latent_variables_are_checked(latent: Any) -> None:
         pm.Normal("z", 0.0, 1.0)
         with pytest.raises(ModelError, match=r"`latent` .* of `z`"):
             pm.fit_INLA(latent)
+
+
+def test_a_prior_that_data_do_not_bound_is_refused() -> None:
+    """Successes only, with a flat prior: the density grows without end."""
+    with pm.Model():
+        z = pm.Flat("z")
+        s = pm.HalfNormal("s", 1.0)
+        u = pm.Normal("u", 0.0, s, shape=10)
+        pm.Bernoulli("y", logit_p=z + u, observed=np.ones(10, int))
+        with pytest.raises(SamplingError, match=r"along `z`.*proper prior"):
+            pm.fit(method="inla", latent=["z", "u"])
+
+
+def test_entries_that_come_up_later_are_found() -> None:
+    """Two elements act together beyond a point only, where the mode lies but not the start."""
+    y = np.array([3.0, 5.0, 2.0])
+    with pm.Model():
+        s = pm.HalfNormal("s", 1.0)
+        z = pm.Normal("z", 0.0, 1.0, shape=3)
+        pm.Normal("y", z, 0.1 + 0.0 * s, observed=y)
+        pm.Potential("p", pm.math.switch(z[0] > 2.0, -0.5 * (z[1] - z[2]) ** 2, 0.0))
+        fit = pm.fit(method="inla", latent="z", random_seed=1)
+    precision = np.diag(np.full(3, 101.0)) + np.array([[0, 0, 0], [0, 1, -1], [0, -1, 1]])
+    np.testing.assert_allclose(fit.marginal("z").mean, np.linalg.solve(precision, 100.0 * y), atol=1e-6)
+    np.testing.assert_allclose(fit.marginal("z").sd, np.sqrt(np.diag(np.linalg.inv(precision))), rtol=1e-6)
+
+
+@pytest.mark.parametrize("full", [0, 2, 9])
+@pytest.mark.parametrize("width", [0, 1, 3, 8])
+def test_factors_of_bands_with_borders_are_those_of_dense_matrices(width: int, full: int) -> None:
+    """Entries from products, determinant, solutions and selected entries of the inverse."""
+    n = 60
+    rng = np.random.default_rng(width + 10 * full)
+    i, j = np.indices((n, n))
+    matrix = np.where(np.abs(i - j) <= width, rng.normal(size=(n, n)), 0.0)
+    columns = rng.permutation(n)[:full]
+    matrix[columns] = rng.normal(size=(full, n))
+    matrix = matrix + matrix.T
+    matrix += np.diag(1.0 + 2.0 * np.abs(matrix).sum(0))
+    turn = rng.permutation(n)
+    matrix = matrix[turn][:, turn]
+    structure = structure_of(sparse.csr_matrix(matrix != 0.0))
+    assert len(structure.full) >= full
+    assert structure.width <= 3 * width
+    entries = structure.entries(structure.seeds @ matrix)
+    np.testing.assert_allclose(entries, matrix[structure.rows, structure.columns], rtol=1e-14)
+    vector = rng.normal(size=n)
+    np.testing.assert_allclose(structure.times(entries, vector), matrix @ vector, rtol=1e-10, atol=1e-10)
+    factor, inverse = Factor(structure, entries), np.linalg.inv(matrix)
+    assert factor.log_determinant == pytest.approx(np.linalg.slogdet(matrix)[1], rel=1e-12)
+    np.testing.assert_allclose(factor.solve(vector), inverse @ vector, rtol=1e-9, atol=1e-12)
+    selected, diagonal = factor.selected()
+    np.testing.assert_allclose(selected, inverse[structure.rows, structure.columns], rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(diagonal, np.diag(inverse), rtol=1e-10)
+    weights = structure.weights(selected)
+    assert (weights * (structure.seeds @ matrix)).sum() == pytest.approx(n)
+    with pytest.raises(np.linalg.LinAlgError):
+        Factor(structure, structure.entries(structure.seeds @ (matrix - 1e4 * np.eye(n))))
+
+
+@pytest.mark.parametrize("dimension", range(1, 16))
+def test_composite_designs_integrate_polynomials_of_degree_three(dimension: int) -> None:
+    """Against a standard normal density; products of two coordinates too."""
+    points, weights = composite(dimension)
+    assert weights.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(weights @ points, 0.0, atol=1e-12)
+    np.testing.assert_allclose((points.T * weights) @ points, np.eye(dimension), atol=1e-12)
+    third = np.einsum("p,pi,pj,pk->ijk", weights, points, points, points)
+    np.testing.assert_allclose(third, 0.0, atol=1e-12)
+    if dimension > 2:
+        corners = points[1 : len(points) - 2 * dimension] / 1.1
+        fourth = np.mean(corners[:, 0] * corners[:, 1] * corners[:, 2] * corners[:, -1])
+        assert fourth == pytest.approx(0.0 if dimension > 3 else np.mean(corners[:, 0] * corners[:, 1]))
+
+
+@pytest.mark.parametrize("skewness", [0.0, 1e-4, 0.02, -0.4, 1.3])
+def test_parts_of_mixtures_have_the_moments_that_they_are_given(skewness: float) -> None:
+    """Of one part; densities, probabilities and quantiles agree."""
+    part = SkewedMixture(np.ones(1), np.array([0.7]), np.array([1.8]), np.array([skewness]))
+    x = np.linspace(-20.0, 40.0, 60_001)
+    density = part.pdf(x)
+    step = x[1] - x[0]
+    mean = (density * x).sum() * step
+    assert mean == pytest.approx(0.7, abs=1e-5)
+    assert (density * (x - mean) ** 2).sum() * step == pytest.approx(1.8**2, rel=1e-4)
+    assert (density * (x - mean) ** 3).sum() * step / 1.8**3 == pytest.approx(skewness, abs=1e-3)
+    np.testing.assert_allclose(np.cumsum(density) * step, part.cdf(x + 0.5 * step), atol=1e-5)
+    for p in (0.01, 0.5, 0.9):
+        assert part.cdf(part.quantile(p)) == pytest.approx(p, abs=1e-10)
+    draws = skewed(np.random.default_rng(1).normal(size=100_000), np.array(skewness))
+    assert stats.skew(draws) == pytest.approx(skewness, abs=0.06)
+
+
+def test_three_hyperparameters_are_integrated_by_a_composite_design() -> None:
+    """Effects of unknown mean and variance with unknown noise, the mean as a hyperparameter or as a latent variable.
+
+    Designs are exact for polynomials of degree 3 times a normal density; posteriors of variances have longer tails.
+    """
+    y = 1.0 + RNG.normal(size=20)[:, None] * 0.8 + 0.5 * RNG.normal(size=(20, 6))
+    with pm.Model():
+        mu = pm.Normal("mu", 0.0, 2.0)
+        tau = pm.HalfNormal("tau", 1.0)
+        sigma = pm.HalfNormal("sigma", 1.0)
+        z = pm.Normal("z", 0.0, tau, shape=20)
+        pm.Normal("y", mu + z[:, None], sigma, observed=y)
+        fits = {design: pm.fit(method="inla", latent=["z"], design=design, random_seed=1) for design in ("ccd", "grid")}
+        exact = pm.fit(method="inla", latent=["mu", "z"], random_seed=1)
+    assert fits["ccd"].log_marginal_likelihood == pytest.approx(exact.log_marginal_likelihood, abs=0.05)
+    assert fits["grid"].log_marginal_likelihood == pytest.approx(exact.log_marginal_likelihood, abs=1e-3)
+    own = exact.marginal("z")
+    np.testing.assert_allclose(fits["ccd"].marginal("z").mean, own.mean, atol=0.01 * own.sd.max())
+    np.testing.assert_allclose(fits["ccd"].marginal("z").sd, own.sd, rtol=0.05)
+    np.testing.assert_allclose(fits["grid"].marginal("z").sd, own.sd, rtol=0.002)
+    draws = fits["ccd"].sample(2000, random_seed=3)["posterior"].to_dataset()
+    assert float(draws["mu"].mean()) == pytest.approx(
+        float(exact.marginal("mu").mean), abs=0.1 * float(draws["mu"].std())
+    )
+    same = fits["ccd"].sample(2000, random_seed=3)["posterior"].to_dataset()
+    assert draws.identical(same.assign_attrs(draws.attrs))

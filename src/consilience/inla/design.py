@@ -12,11 +12,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from consilience.errors import SamplingError
+
 Floats = npt.NDArray[np.float64]
 LARGEST_GRID: Final = 2  # dimensions
-STEPS: Final = {1: 0.5, 2: 1.0}  # of grids, in standard deviations
-DEPTH: Final = {1: 12.5, 2: 9.0}  # drop of the log density at which grids end; 12.5 at five standard deviations
-MOST_POINTS: Final = 2000  # of a grid
+STEPS: Final = (0.5, 1.0)  # of grids in one and in more dimensions, in standard deviations
+DEPTHS: Final = (12.5, 9.0)  # drop of the log density at which these end; 12.5 is that at five standard deviations
+MOST_POINTS: Final = 3000  # of a grid
 RADIUS: Final = 1.1  # of a design's points, in units of sqrt(dimension)
 
 # Columns of Walsh functions whose products of two are all distinct: designs of resolution V.
@@ -29,17 +31,23 @@ def grid(dimension: int, visit: Callable[[Floats, Any], tuple[float, Any]]) -> t
 
     visit     a point and what the visit of its neighbour found in; the log density and what was found out
     returns   points, float64[points, dimension]; logs of their cells' volumes; what the visits found
+    raises    SamplingError where there are too many points
     """
-    step = STEPS[dimension]
+    step, depth = STEPS[dimension > 1], DEPTHS[dimension > 1]
     origin = (0,) * dimension
     top, found = visit(np.zeros(dimension), None)
     seen: dict[tuple[int, ...], tuple[float, Any]] = {origin: (top, found)}
     front = [origin]
-    while front and len(seen) < MOST_POINTS:
+    while front:
+        if len(seen) > MOST_POINTS:
+            raise SamplingError(
+                f"a grid over {dimension} hyperparameters takes more than {MOST_POINTS} points before their density "
+                "has become negligible; use `design='ccd'`, give them priors with lighter tails, or use `pm.sample`."
+            )
         place = front.pop(0)
         logp, found = seen[place]
         top = max(top, logp)
-        if logp < top - DEPTH[dimension]:
+        if logp < top - depth:
             continue
         for axis, move in product(range(dimension), (-1, 1)):
             near = (*place[:axis], place[axis] + move, *place[axis + 1 :])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from consilience.approximations.importance import Weighted, weighted
+from consilience.approximations.importance import LARGEST, Weighted, weighted
 from consilience.approximations.importance import drawn as resampled
 from consilience.approximations.target import TargetDensity, Variables
 from consilience.distributions.seeds import seed_from
@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 DESIGNS: Final = ("auto", "grid", "ccd", "eb")
 NEGLIGIBLE: Final = 1e-6  # share of the posterior mass for which a point of the design is not worth its marginals
 POINTS: Final = 300  # values of the hyperparameters in draws
+DRAWS: Final = 2000  # for what only draws tell
 FREEDOM: Final = 8.0  # degrees of freedom of their proposals
 LARGEST_SHIFT: Final = 1.0  # of a mean, in standard deviations, up to which first-order corrections hold
 LARGEST_SKEWNESS: Final = 1.5
+IMPROPER: Final = 5.0  # times these limits, above which there is hardly a mode
 
 
 class NestedLaplace:
@@ -58,7 +60,7 @@ class NestedLaplace:
         self.names = field.names
         self._moments = [n.moments() for n in self._nodes]
         self._points: tuple[list[Conditional], Weighted] | None = None
-        self._warn_of_large_corrections()
+        self._examine()
 
     def __repr__(self) -> str:
         return (
@@ -71,10 +73,18 @@ class NestedLaplace:
         """The model whose posterior it stands for."""
         return self.field.target.model
 
-    def _warn_of_large_corrections(self) -> None:
+    def _examine(self) -> None:
+        """Warn of large corrections; raise where they say that there is no mode."""
         best = self._moments[int(np.argmax(self.weights))]
         sizes = np.maximum(np.abs(best.shift / best.sd) / LARGEST_SHIFT, np.abs(best.skewness) / LARGEST_SKEWNESS)
         worst = int(np.argmax(sizes))
+        if sizes[worst] > IMPROPER:
+            theta = self.hyperparameters[int(np.argmax(self.weights))]
+            raise SamplingError(
+                "the density of the latent variables is nothing like a normal one along "
+                f"`{self.field.coordinate(worst)}` at {self.field.described(theta)}. Data that do not bound it need a "
+                "proper prior; otherwise use `pm.sample`."
+            )
         if sizes[worst] > 1.0:
             warnings.warn(
                 f"given the hyperparameters, `{self.field.coordinate(worst)}` is far from normal: first-order "
@@ -120,18 +130,25 @@ class NestedLaplace:
     def summary(self, probabilities: tuple[float, ...] = (0.05, 0.5, 0.95)) -> xarray.Dataset:
         """Mean, standard deviation and quantiles of the free variables on their own scales, along the axis `metric`.
 
-        Latent variables have those of their marginals, hyperparameters those of weighted points; latent variables with
-        a transform are left out.
+        Latent variables have those of their marginals, those with a transform those of 2,000 draws, and hyperparameters
+        those of weighted points.
         """
         nodes, found = self._posterior_points()
         position = self.field.position(np.array([n.mode for n in nodes]), np.array([n.theta for n in nodes]))
         natural = self.field.target.density.expand(position, False)
+        transformed = any(
+            s.variable.name in self.names and s.variable.transform is not None
+            for s in self.field.target.density.layout.stretches
+        )
+        draws: Any = self.sample(DRAWS, random_seed=self.seed, return_inferencedata=False) if transformed else {}
         values: dict[str, Any] = {}
         for s in self.field.target.density.layout.stretches:
             name = s.variable.name
             if name not in self.names:
                 values[name] = _weighted_summary(natural[name], found.weights, probabilities)
-            elif s.variable.transform is None:
+            elif s.variable.transform is not None:
+                values[name] = _weighted_summary(draws[name], np.full(DRAWS, 1.0 / DRAWS), probabilities)
+            else:
                 own = self.marginal(name)
                 values[name] = np.stack([own.mean, own.sd, *(own.quantile(p) for p in probabilities)])
         tree = to_inference_data({n: v[None] for n, v in values.items()}, model=self.model)
@@ -174,7 +191,15 @@ class NestedLaplace:
                 ConsilienceWarning,
                 stacklevel=5,
             )
-        return nodes, weighted(thetas, np.array(logps), logq)
+        found = weighted(thetas, np.array(logps), logq)
+        if found.pareto_k > LARGEST:
+            warnings.warn(
+                f"draws of the {dimension} hyperparameters rest on few of {POINTS} values (Pareto tail index "
+                f"{found.pareto_k:.2f}, above {LARGEST}); their distribution is known roughly only. Use `pm.sample`.",
+                ConsilienceWarning,
+                stacklevel=5,
+            )
+        return nodes, found
 
     def _nearest(self, theta: Floats) -> int:
         """The point of the design next to some hyperparameters."""
