@@ -80,7 +80,7 @@ MODELS = [
     pytest.param(binomial_mixed_model, 4000, id="binomial"),
     pytest.param(disease_map, 4000, id="map"),
     pytest.param(three_variances, 4000, id="variances"),
-    pytest.param(random_effects, 40_000, id="poisson", marks=pytest.mark.slow),
+    pytest.param(random_effects, 20_000, id="poisson", marks=pytest.mark.slow),
 ]
 
 
@@ -90,29 +90,31 @@ def test_marginals_are_those_of_long_chains(declare: Callable[[], tuple[pm.Model
     model, latent = declare()
     with model:
         fit = pm.fit(method="inla", latent=latent, random_seed=1)
-        chains = pm.sample(draws, tune=1500, chains=4, target_accept=0.9, random_seed=2, progressbar=False)
+    # Chains walk badly along scales of many effects; in other coordinates they do not.
+    with pm.noncenter(model, latent[1:]) if draws > 4000 else model:
+        chains = pm.sample(draws, tune=1500, chains=4, target_accept=0.97, random_seed=2, progressbar=False)
     posterior: Any = chains["posterior"].to_dataset()
     drawn: Any = fit.sample(4000, random_seed=3)["posterior"].to_dataset()
     summary = fit.summary()
-    ess: Any = pm.ess(chains).to_dataset() if hasattr(pm.ess(chains), "to_dataset") else pm.ess(chains)
+    ess: Any = pm.ess(chains)
     for variable in model.free_RVs:
         name = str(variable.name)
         long = posterior[name].values.reshape(-1, *posterior[name].shape[2:])
-        sd, error = long.std(0), 5.0 / np.sqrt(ess[name].values)
-        own = summary[name].values
+        sd: Any = long.std(0)
+        error: Any = 5.0 / np.sqrt(ess[name].values)
+        own: Any = summary[name].values
         assert np.all(np.abs(own[0] - long.mean(0)) < (BIAS + error) * sd), name
         np.testing.assert_allclose(own[1] / sd, 1.0, atol=BIAS + error.max())
         for row, p in enumerate((0.05, 0.5, 0.95), 2):
             assert np.all(np.abs(own[row] - np.quantile(long, p, axis=0)) < (BIAS + 3.0 * error) * sd), (name, p)
-        # 300 values of hyperparameters and 4,000 of the others
         few = drawn[name].values[0]
-        spread = 5.0 / np.sqrt(300.0 if name not in latent else 4000.0)
-        assert np.all(np.abs(few.mean(0) - long.mean(0)) < (BIAS + error + spread) * sd), name
+        assert np.all(np.abs(few.mean(0) - long.mean(0)) < (BIAS + error + 5.0 / np.sqrt(4000.0)) * sd), name
+        np.testing.assert_allclose(few.std(0) / sd, 1.0, atol=BIAS + error.max() + 5.0 / np.sqrt(8000.0))
 
 
 @pytest.mark.slow
 def test_ranks_of_true_values_are_uniform() -> None:
-    """Simulation-based calibration over 300 data sets of a model of counts with random effects."""
+    """Simulation-based calibration over 200 data sets of a model of counts with random effects."""
     rng = np.random.default_rng(8)
     group = np.repeat(np.arange(12), 4)
     with pm.Model() as model:
@@ -122,8 +124,8 @@ def test_ranks_of_true_values_are_uniform() -> None:
         u = pm.Normal("u", 0.0, s, shape=12)
         pm.Poisson("y", pm.math.exp(b + u[group]), observed=data)
     ranks = []
-    for k in range(300):
-        truth = {"b": rng.normal(1.5, 0.5), "s": rng.gamma(5.0, 0.1)}
+    for k in range(200):
+        truth: dict[str, Any] = {"b": rng.normal(1.5, 0.5), "s": rng.gamma(5.0, 0.1)}
         truth["u"] = truth["s"] * rng.normal(size=12)
         y = rng.poisson(np.exp(truth["b"] + truth["u"][group]))
         with model:
@@ -135,4 +137,4 @@ def test_ranks_of_true_values_are_uniform() -> None:
         ranks[-1].append((draws["u"][:, 0] < truth["u"][0]).mean())
     for column in np.array(ranks).T:
         counts, _ = np.histogram(column, 10, (0.0, 1.0))
-        assert ((counts - 30.0) ** 2 / 30.0).sum() < 27.9  # 0.999 quantile of chi square with 9 degrees of freedom
+        assert ((counts - 20.0) ** 2 / 20.0).sum() < 27.9  # 0.999 quantile of chi square with 9 degrees of freedom

@@ -52,10 +52,9 @@ class Standardized(Record, eq=False):
         sides = np.where(u == 0.0, mean, self._sides(u))
         return np.asarray(np.linalg.slogdet(self.scale)[1] + np.log(sides).sum(-1))
 
-    def coordinates(self, theta: Floats) -> Floats:
-        """What `theta` undoes."""
-        z = np.linalg.solve(self.scale, (theta - self.mode).T).T
-        return np.asarray(z / self._sides(z))
+    def standardized(self, theta: Floats) -> Floats:
+        """Hyperparameters float64[..., d] in units of the scale around the mode."""
+        return np.asarray(np.linalg.solve(self.scale, (theta - self.mode).T).T) if len(self.mode) else theta
 
     def _sides(self, u: Any) -> Floats:
         return np.asarray(np.where(u < 0.0, self.deviations[0], self.deviations[1]), float)

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from consilience.approximations.importance import LARGEST, Weighted, weighted
 from consilience.approximations.importance import drawn as resampled
 from consilience.approximations.target import TargetDensity, Variables
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ModelError, SamplingError
-from consilience.inla.conditional import Conditional, conditional
-from consilience.inla.design import spread
+from consilience.inla.conditional import Conditional
+from consilience.inla.exploration import Explored, explored
 from consilience.inla.hyperparameters import Integrated, integrated
 from consilience.inla.latent_field import Floats, LatentField
 from consilience.inla.mixture import SkewedMixture, skewed
@@ -29,9 +28,8 @@ if TYPE_CHECKING:
 
 DESIGNS: Final = ("auto", "grid", "ccd", "eb")
 NEGLIGIBLE: Final = 1e-6  # share of the posterior mass for which a point of the design is not worth its marginals
-POINTS: Final = 300  # values of the hyperparameters in draws
+ROWS: Final = 512  # of whole positions at once
 DRAWS: Final = 2000  # for what only draws tell
-FREEDOM: Final = 8.0  # degrees of freedom of their proposals
 LARGEST_SHIFT: Final = 1.0  # of a mean, in standard deviations, up to which first-order corrections hold
 LARGEST_SKEWNESS: Final = 1.5
 IMPROPER: Final = 5.0  # times these limits, above which there is hardly a mode
@@ -48,7 +46,7 @@ class NestedLaplace:
 
     def __init__(self, field: LatentField, design: Integrated, seed: int) -> None:
         self.field, self.seed = field, seed
-        self._coordinates = design.coordinates
+        self._design = design
         top = float(design.logs.max())
         self.log_marginal_likelihood = top + float(np.log(np.exp(design.logs - top).sum()))
         shares = np.exp(design.logs - self.log_marginal_likelihood)
@@ -56,10 +54,9 @@ class NestedLaplace:
         self.weights: Floats = shares[large] / shares[large].sum()
         self._nodes = [n for n, k in zip(design.nodes, large, strict=True) if k]
         self.hyperparameters: Floats = np.array([n.theta for n in self._nodes])
-        self._places = self._coordinates.coordinates(self.hyperparameters)
         self.names = field.names
         self._moments = [n.moments() for n in self._nodes]
-        self._points: tuple[list[Conditional], Weighted] | None = None
+        self._explored: Explored | None = None
         self._examine()
 
     def __repr__(self) -> str:
@@ -133,9 +130,8 @@ class NestedLaplace:
         Latent variables have those of their marginals, those with a transform those of 2,000 draws, and hyperparameters
         those of weighted points.
         """
-        nodes, found = self._posterior_points()
-        position = self.field.position(np.array([n.mode for n in nodes]), np.array([n.theta for n in nodes]))
-        natural = self.field.target.density.expand(position, False)
+        found = self._posterior_points().found
+        natural = self._natural(found.points)
         transformed = any(
             s.variable.name in self.names and s.variable.transform is not None
             for s in self.field.target.density.layout.stretches
@@ -156,78 +152,43 @@ class NestedLaplace:
         data = tree["posterior"].to_dataset().isel(chain=0, drop=True).rename(draw="metric")
         return data.assign_coords(metric=labels)
 
+    def _natural(self, thetas: Floats) -> dict[str, Floats]:
+        """Hyperparameters on their own scales, by name."""
+        parts = []
+        for rows in np.array_split(thetas, max(1, len(thetas) // ROWS)):
+            at = np.broadcast_to(self._nodes[0].mode, (len(rows), self.field.size))
+            values = self.field.target.density.expand(self.field.position(at, rows), False)
+            parts.append({n: v for n, v in values.items() if n not in self.names})
+        return {n: np.concatenate([p[n] for p in parts]) for n in parts[0]}
+
     # ---- draws
 
-    def _posterior_points(self) -> tuple[list[Conditional], Weighted]:
-        """Hyperparameters spread over their posterior, with importance weights for their Laplace approximation."""
-        if self._points is None:
-            self._points = self._spread() if len(self.field.others) else _one(self._nodes)
-        return self._points
-
-    def _spread(self) -> tuple[list[Conditional], Weighted]:
-        from scipy import special
-
-        dimension = len(self.field.others)
-        u = np.asarray(special.stdtrit(FREEDOM, spread(POINTS, dimension, self.seed)), np.float64)
-        height = special.gammaln(0.5 * (FREEDOM + 1.0)) - special.gammaln(0.5 * FREEDOM) - 0.5 * np.log(FREEDOM * np.pi)
-        logq = (height - 0.5 * (FREEDOM + 1.0) * np.log1p(u**2 / FREEDOM)).sum(1) - self._coordinates.log_volume(u)
-        thetas = self._coordinates.theta(u)
-        nodes, logps, lost = [], [], []
-        for theta in thetas:
-            near = self._nodes[self._nearest(theta)]
-            try:
-                found = conditional(self.field, theta, near.mode)
-            except SamplingError as error:
-                lost.append(error)
-                nodes.append(near)
-                logps.append(-np.inf)
-            else:
-                nodes.append(found)
-                logps.append(found.logp)
-        if lost:
-            warnings.warn(
-                f"{len(lost)} of {POINTS} values of the hyperparameters are left out of draws, "
-                f"the first since {lost[0]}",
-                ConsilienceWarning,
-                stacklevel=5,
-            )
-        found = weighted(thetas, np.array(logps), logq)
-        if found.pareto_k > LARGEST:
-            warnings.warn(
-                f"draws of the {dimension} hyperparameters rest on few of {POINTS} values (Pareto tail index "
-                f"{found.pareto_k:.2f}, above {LARGEST}); their distribution is known roughly only. Use `pm.sample`.",
-                ConsilienceWarning,
-                stacklevel=5,
-            )
-        return nodes, found
-
-    def _nearest(self, theta: Floats) -> int:
-        """The point of the design next to some hyperparameters."""
-        if not len(theta):
-            return 0
-        u = self._coordinates.coordinates(theta) - self._places
-        return int(np.argmin((u**2).sum(1)))
+    def _posterior_points(self) -> Explored:
+        if self._explored is None:
+            self._explored = explored(self.field, self._design, self.seed)
+        return self._explored
 
     def sample(
         self, draws: int = 500, *, random_seed: Any = None, return_inferencedata: bool = True
     ) -> xarray.DataTree | dict[str, Any]:
         """Draws of all variables on their own scales from the joint approximation, deterministics included.
 
-        Hyperparameters take 300 values, which are spread evenly and drawn by importance. Given these the latent block
-        is normal around its mode, with means and skewness of its elements corrected.
+        Given the hyperparameters the latent block is normal around its mode, with means and skewness of its elements
+        corrected; its covariance is that at the next of some hundred values of the hyperparameters.
 
         return_inferencedata   a labelled tree with the group `posterior` (one chain), else arrays by name
         """
         if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
             raise ValueError(f"`draws` must be a whole number > 0, got {draws!r}.")
         generator = np.random.Generator(np.random.Philox(key=[seed_from(random_seed), 6]))
-        nodes, found = self._posterior_points()
-        rows = []
-        chosen, counts = np.unique(resampled(found.weights, int(draws), generator), return_counts=True)
-        for k, count in zip(chosen, counts, strict=True):
-            x = self._block(nodes[k], generator.standard_normal((self.field.size, count)))
-            rows.append(self.field.position(x, np.repeat(nodes[k].theta[None], count, axis=0)))
-        points = generator.permutation(np.concatenate(rows))
+        posterior = self._posterior_points()
+        thetas = posterior.found.points[resampled(posterior.found.weights, int(draws), generator)]
+        x = posterior.modes_at(thetas)
+        near = posterior.nearest(thetas)
+        for k in np.unique(near):
+            rows = np.flatnonzero(near == k)
+            x[rows] += self._around(posterior.nodes[k], generator.standard_normal((self.field.size, len(rows))))
+        points = generator.permutation(self.field.position(x, thetas))
         values = self.field.target.density.expand(points)
         if not return_inferencedata:
             return values
@@ -236,16 +197,19 @@ class NestedLaplace:
             inference_library="consilience",
             method="INLA",
             log_marginal_likelihood=self.log_marginal_likelihood,
-            pareto_k=found.pareto_k,
+            pareto_k=posterior.found.pareto_k,
         )
         return tree
 
-    def _block(self, node: Conditional, normals: Floats) -> Floats:
-        """Draws of the latent block, float64[draws, n]; corrections are those of the next point of the design."""
-        moments = self._moments[self._nearest(node.theta)]
+    def _around(self, node: Conditional, normals: Floats) -> Floats:
+        """Draws of the block less its mode, float64[draws, n], with the corrections of the next point of the design."""
+        places = self._design.coordinates.standardized(
+            self.hyperparameters - node.theta + self._design.coordinates.mode
+        )
+        moments = self._moments[int(np.argmin((places**2).sum(1)))]
         sd = node.sd()
-        around = node.factor.coloured(normals).T / sd
-        return np.asarray(node.mode + sd * (moments.shift / moments.sd + skewed(around, _bounded(moments.skewness))))
+        normal = node.factor.coloured(normals).T / sd
+        return np.asarray(sd * (moments.shift / moments.sd + skewed(normal, _bounded(moments.skewness))))
 
 
 def fit_INLA(
@@ -278,10 +242,6 @@ def fit_INLA(
     seed = seed_from(random_seed)
     field = LatentField(TargetDensity(model, None, initvals, jacobian=True, seed=seed), latent)
     return NestedLaplace(field, integrated(field, design), seed)
-
-
-def _one(nodes: list[Conditional]) -> tuple[list[Conditional], Weighted]:
-    return nodes, Weighted(np.zeros((1, 0)), np.ones(1), np.nan, nodes[0].logp)
 
 
 def _bounded(skewness: Floats) -> Floats:
