@@ -76,7 +76,10 @@ def composite(dimension: int) -> tuple[Floats, Floats]:
 
 
 def spread(count: int, dimension: int, seed: int) -> Floats:
-    """Points that fill the unit cube evenly, float64[count, dimension]: multiples of one vector, shifted at random.
+    """Points that fill the unit cube evenly: multiples of one vector, shifted at random, each with its opposite.
+
+    count     even
+    returns   float64[count, dimension]
 
     The vector has powers of the root of x^(dimension + 1) = x + 1, the golden ratio for one dimension. Roberts (2018),
     The unreasonable effectiveness of quasirandom sequences.
@@ -85,5 +88,5 @@ def spread(count: int, dimension: int, seed: int) -> Floats:
     for _ in range(60):
         root = (1.0 + root) ** (1.0 / (dimension + 1.0))
     shift = np.random.Generator(np.random.Philox(key=[seed, 7])).random(dimension)
-    points = (shift + np.arange(1, count + 1)[:, None] / root ** np.arange(1, dimension + 1)) % 1.0
-    return np.asarray(np.clip(points, 1e-9, 1.0 - 1e-9))
+    points = (shift + np.arange(1, count // 2 + 1)[:, None] / root ** np.arange(1, dimension + 1)) % 1.0
+    return np.asarray(np.clip(np.concatenate([points, 1.0 - points]), 1e-9, 1.0 - 1e-9))

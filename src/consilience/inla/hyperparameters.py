@@ -66,11 +66,13 @@ class Integrated(Record, eq=False):
     coordinates   in which the points were chosen
     nodes         one conditional distribution per point, the mode of the hyperparameters first
     logs          logs of the mass that each stands for; the exponentials sum to the marginal likelihood
+    sparse        whether they are too few to tell the marginals of the block
     """
 
     coordinates: Standardized
     nodes: list[Conditional]
     logs: Floats
+    sparse: bool = False
 
 
 def integrated(field: LatentField, design: str) -> Integrated:
@@ -106,7 +108,7 @@ def integrated(field: LatentField, design: str) -> Integrated:
     points, weights = composite(dimension)
     nodes = [best, *(conditional(field, theta, best.mode) for theta in sides.theta(points[1:]))]
     logs = np.array([n.logp for n in nodes]) + sides.log_volume(points) + np.log(weights)
-    return Integrated(sides, nodes, logs + 0.5 * (points**2).sum(1) + dimension * HALF_LOG_TURN)
+    return Integrated(sides, nodes, logs + 0.5 * (points**2).sum(1) + dimension * HALF_LOG_TURN, True)
 
 
 def mode(field: LatentField, start: Conditional) -> tuple[Conditional, Floats]:

@@ -15,7 +15,7 @@ from consilience.approximations.importance import drawn as resampled
 from consilience.approximations.target import TargetDensity, Variables
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ModelError, SamplingError
-from consilience.inla.conditional import Conditional
+from consilience.inla.conditional import Conditional, LatentMoments
 from consilience.inla.exploration import Explored, explored
 from consilience.inla.hyperparameters import Integrated, integrated
 from consilience.inla.latent_field import Floats, LatentField
@@ -57,6 +57,7 @@ class NestedLaplace:
         self.names = field.names
         self._moments = [n.moments() for n in self._nodes]
         self._explored: Explored | None = None
+        self._parts: SkewedMixture | None = None
         self._examine()
 
     def __repr__(self) -> str:
@@ -114,15 +115,42 @@ class NestedLaplace:
         )
 
     def _mixture(self, part: slice, shape: tuple[int, ...]) -> SkewedMixture:
-        def stacked(rows: list[Floats]) -> Floats:
-            return np.array([r[part].reshape(shape) for r in rows])
+        if self._parts is None:
+            self._parts = self._among_points() if self._design.sparse else self._at_nodes()
+        return SkewedMixture(
+            self._parts.weights,
+            *(
+                a[:, part].reshape(-1, *shape)
+                for a in (self._parts.means, self._parts.deviations, self._parts.skewnesses)
+            ),
+        )
 
+    def _at_nodes(self) -> SkewedMixture:
+        """Of the whole block, one part per point of the design."""
         return SkewedMixture(
             self.weights,
-            stacked([n.mode + m.shift for n, m in zip(self._nodes, self._moments, strict=True)]),
-            stacked([m.sd for m in self._moments]),
-            stacked([_bounded(m.skewness) for m in self._moments]),
+            np.array([n.mode + m.shift for n, m in zip(self._nodes, self._moments, strict=True)]),
+            np.array([m.sd for m in self._moments]),
+            np.array([_bounded(m.skewness) for m in self._moments]),
         )
+
+    def _among_points(self) -> SkewedMixture:
+        """Of the whole block, one part per evaluated point: of the weighted hyperparameters that it is next to."""
+        posterior = self._posterior_points()
+        thetas, weights = posterior.found.points, posterior.found.weights
+        near = posterior.nearest(thetas)
+        shares = np.bincount(near, weights, len(posterior.nodes))
+        chosen = np.flatnonzero(shares > NEGLIGIBLE)
+        means, deviations, skewnesses = np.empty((3, len(chosen), self.field.size))
+        for row, k in enumerate(chosen):
+            node, there = posterior.nodes[k], near == k
+            modes, own = posterior.modes_at(thetas[there]), weights[there] / shares[k]
+            moments, sd = self._moments_near(node), node.sd()
+            mean = own @ modes
+            means[row] = mean + sd * moments.shift / moments.sd
+            deviations[row] = np.sqrt(sd**2 + own @ (modes - mean) ** 2)
+            skewnesses[row] = _bounded(moments.skewness) * (sd / deviations[row]) ** 3
+        return SkewedMixture(shares[chosen] / shares[chosen].sum(), means, deviations, skewnesses)
 
     def summary(self, probabilities: tuple[float, ...] = (0.05, 0.5, 0.95)) -> xarray.Dataset:
         """Mean, standard deviation and quantiles of the free variables on their own scales, along the axis `metric`.
@@ -200,6 +228,11 @@ class NestedLaplace:
             pareto_k=posterior.found.pareto_k,
         )
         return tree
+
+    def _moments_near(self, node: Conditional) -> LatentMoments:
+        """Those at the point of the design next to a node."""
+        away = self._design.coordinates.standardized(self.hyperparameters - node.theta + self._design.coordinates.mode)
+        return self._moments[int(np.argmin((away**2).sum(1)))]
 
     def _around(self, node: Conditional, normals: Floats) -> Floats:
         """Draws of the block less its mode, float64[draws, n], with the corrections of the next point of the design."""
