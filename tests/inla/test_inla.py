@@ -216,6 +216,30 @@ def test_a_prior_that_data_do_not_bound_is_refused() -> None:
             pm.fit(method="inla", latent=["z", "u"])
 
 
+def test_hyperparameters_without_a_mode_are_named() -> None:
+    """A flat prior of a scale that no data bound."""
+    with pm.Model():
+        s = pm.HalfFlat("s")
+        pm.Normal("z", 0.0, s, shape=3)
+        with pytest.raises(SamplingError, match=r"no mode that could be found, most along `s_log__`"):
+            pm.fit(method="inla", latent="z")
+
+
+def test_hyperparameters_far_from_the_start_are_reached() -> None:
+    """A mean of ten thousand, with a wide prior, as a hyperparameter."""
+    y = 1e4 + np.array([0.3, -0.2, 0.1, 0.4])
+    with pm.Model():
+        mu = pm.Normal("mu", 0.0, 1e5)
+        z = pm.Normal("z", mu, 1.0)
+        pm.Normal("y", z, 1.0, observed=y)
+        fit = pm.fit(method="inla", latent="z", random_seed=1)
+    # The mean of the data and what lies around it are independent.
+    around = stats.norm.logpdf(y - y.mean()).sum() - stats.norm.logpdf(0.0, 0.0, 0.5)
+    evidence = around + stats.norm.logpdf(y.mean(), 0.0, np.sqrt(1e10 + 1.25))
+    assert fit.log_marginal_likelihood == pytest.approx(evidence, abs=1e-4)
+    assert float(fit.marginal("z").mean) == pytest.approx(y.mean(), abs=1e-3)
+
+
 def test_entries_that_come_up_later_are_found() -> None:
     """Two elements act together beyond a point only, where the mode lies but not the start."""
     y = np.array([3.0, 5.0, 2.0])

@@ -20,7 +20,8 @@ ARRIVED: Final = 1e-6  # g' H^-1 g, twice the gain that is left, at a mode of th
 ROUNDS: Final = 200  # steps towards the mode
 POLISHES: Final = 8  # of Newton's method at its end
 HALVINGS: Final = 30
-LONGEST: Final = 2.0  # step of theta
+LONGEST: Final = 2.0  # first step of theta; those that follow may be twice as long each
+FARTHEST: Final = 200.0  # on a transformed line: a scale of e^200 is none
 SUFFICIENT: Final = 1e-4  # share of the gain that a linear model foretells
 SINGULAR: Final = 1e-8  # least curvature as a share of the greatest
 ASIDE: Final = float(np.sqrt(2.0))  # standard deviations at which the sides of the density are compared
@@ -115,14 +116,18 @@ def mode(field: LatentField, start: Conditional) -> tuple[Conditional, Floats]:
     """The mode of the hyperparameters, and minus the second derivatives of their log density there."""
     best, slope = start, start.gradient()
     inverse = np.eye(len(slope))
+    longest = LONGEST
+    stretches = field.target.density.layout.stretches
+    transformed = np.concatenate([np.full(s.size, s.variable.transform is not None) for s in stretches])[field.others]
     for _ in range(ROUNDS):
         step = inverse @ slope
-        if slope @ step < ARRIVED:
+        if slope @ step < ARRIVED or np.abs(best.theta[transformed]).max(initial=0.0) > FARTHEST:
             break
-        step *= min(1.0, LONGEST / float(np.linalg.norm(step)))
+        step *= min(1.0, longest / float(np.linalg.norm(step)))
         found = _ahead(field, best, slope, step)
         if found is None:
             break
+        longest = 2.0 * max(LONGEST, float(np.linalg.norm(found.theta - best.theta)))
         before, (best, slope) = (best, slope), (found, found.gradient())
         moved, change = best.theta - before[0].theta, before[1] - slope
         inverse = _updated(inverse, moved, change)

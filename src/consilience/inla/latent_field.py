@@ -130,7 +130,7 @@ class LatentField:
             point = x + width * generator.standard_normal(self.size)
             (product,), _ = self._prior.map([(point, False), (theta, False), (vector, True)], 1)
             found.append(product[0])
-        scale = max(float(np.abs(f).max()) for f in found if np.isfinite(f).all()) if found else 1.0
+        scale = max((float(np.abs(f).max()) for f in found if np.isfinite(f).all()), default=0.0)
         for other in found[1:]:
             wrong = ~(np.abs(other - found[0]) <= SAME * max(scale, 1e-300))
             if wrong.any():
