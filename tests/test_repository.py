@@ -42,6 +42,7 @@ ENTRY_POINTS = [
     {"", "__main__"},
     {"callbacks", "doctor", "plots"},
     {"exports", "smc", "variational"},
+    {"inla"},
     {"approximations"},
     {"sample"},
 ]

@@ -39,6 +39,7 @@ _NAMES: Final = {
         Slice StretchEnsemble
     """,
     "consilience.logprob": "CustomDist DensityDist conditional_logp icdf logccdf logcdf logp",
+    "consilience.inla": "fit_INLA",
     "consilience.model": """
         Data Deterministic Minibatch Model Point Potential R2D2 RegularizedHorseshoe do
         centredness freeze_dims_and_data marginalize model_to_graphviz model_to_mermaid model_to_networkx modelcontext

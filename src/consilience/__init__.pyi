@@ -172,6 +172,7 @@ from consilience.logprob import icdf as icdf
 from consilience.logprob import logccdf as logccdf
 from consilience.logprob import logcdf as logcdf
 from consilience.logprob import logp as logp
+from consilience.inla import fit_INLA as fit_INLA
 from consilience.model import Data as Data
 from consilience.model import Deterministic as Deterministic
 from consilience.model import Minibatch as Minibatch

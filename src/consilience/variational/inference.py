@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from consilience.approximations.target import Floats, TargetDensity
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ConvergenceWarning, ModelError, SamplingError, ShapeError
 from consilience.inference.streams import chain_key
+from consilience.inla.nested_laplace import NestedLaplace, fit_INLA
 from consilience.model.model import Model
 from consilience.native.typed_python import address
 from consilience.variational.approximation import (
@@ -477,6 +478,27 @@ FLOWS: Final = {
 }
 
 
+@overload
+def fit(
+    n: int = ...,
+    *,
+    method: Literal["inla", "INLA"],
+    model: Model | None = ...,
+    random_seed: Any = ...,
+    start: Mapping[str, Any] | None = ...,
+    **kwargs: Any,
+) -> NestedLaplace: ...
+@overload
+def fit(
+    n: int = ...,
+    method: str | Inference | type[Inference] = ...,
+    model: Model | None = ...,
+    random_seed: Any = ...,
+    start: Mapping[str, Any] | None = ...,
+    start_sigma: Mapping[str, Any] | None = ...,
+    inf_kwargs: Mapping[str, Any] | None = ...,
+    **kwargs: Any,
+) -> Approximation: ...
 def fit(
     n: int = 10_000,
     method: str | Inference | type[Inference] = "advi",
@@ -488,12 +510,14 @@ def fit(
     *,
     layers: int | None = None,
     **kwargs: Any,
-) -> Approximation:
+) -> Approximation | NestedLaplace:
     """Approximate the posterior of a model by a simpler distribution.
 
     n                    steps at most; a fit ends earlier once it has converged
     method               "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", "flow", "planar", "radial", "realnvp",
-                         "iaf", "nfvi=planar*8-scale-loc" with any formula of `NFVI`, one of the classes, or an instance
+                         "iaf", "nfvi=planar*8-scale-loc" with any formula of `NFVI`, one of the classes, or an instance;
+                         for "inla" see `fit_INLA`, which gets `model`, `random_seed`, `start` as `initvals`, and
+                         `kwargs`
     model, random_seed, start, start_sigma   see `Inference`
     inf_kwargs           further settings of the method, as `n_particles` of SVGD
     layers               of "flow", "realnvp" (6 by default), "planar", "radial" (8) and "iaf" (4)
@@ -522,10 +546,14 @@ def fit(
         if taken:
             raise TypeError(f"an instance of {type(method).__name__} has its settings already; leave out {taken}.")
         return method.fit(n, **kwargs)
+    if name == "inla":
+        if start_sigma is not None:
+            raise TypeError("the method 'inla' takes no `start_sigma`.")
+        return fit_INLA(model=model, random_seed=random_seed, initvals=start, **settings, **kwargs)
     kind = METHODS.get(name) if isinstance(method, str) else method
     if not (isinstance(kind, type) and issubclass(kind, Inference)):
         raise ValueError(
-            f"`method` must be one of {', '.join(map(repr, [*METHODS, *FLOWS]))}, or a class, got {method!r}."
+            f"`method` must be one of {', '.join(map(repr, [*METHODS, *FLOWS]))}, 'inla', or a class, got {method!r}."
         )
     if start_sigma is not None:
         settings["start_sigma"] = start_sigma
