@@ -20,7 +20,7 @@ from consilience.backends.shapes import Lengths, bind_lengths, check_shape_const
 from consilience.collection import collection_paused
 from consilience.distributions.densities import density, density_of_data, supported_density
 from consilience.distributions.parameters import parameter_checks
-from consilience.distributions.random_variable import RandomVariable, distribution_of
+from consilience.distributions.random_variable import RandomVariable, distribution_of, fresh_keys
 from consilience.distributions.transforms import label
 from consilience.errors import MissingRuleError, ModelError, ShapeError
 from consilience.ir import Node, constant, substitute, tensor_input, topological
@@ -38,6 +38,7 @@ from consilience.model.operations import operations
 from consilience.model.variables import ModelVariables
 from consilience.ops import cast
 from consilience.ops.parameter_check import released
+from consilience.ops.random import Key, fold_in
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, concatenate, reshape
 from consilience.record import Record
@@ -149,6 +150,7 @@ class ModelDensity:
     layout                         where each variable lies in the position vector
     operations                     estimated floating-point operations of one evaluation with its gradient
     without_gradient               why there is no gradient, which then is NaN; empty where there is one
+    simulated                      names of variables whose log density is random; `tempered` alone gives it
     lengths                        values of the symbolic lengths that the data decide
     graph_seconds, compile_seconds time that went into building its graph, and in all
     batches                        of rows drawn at random. If there are any, the entry takes a second input: their
@@ -163,6 +165,7 @@ class ModelDensity:
         self.batches = built.batches
         self.operations = built.operations
         self.without_gradient = built.without_gradient
+        self.simulated = built.simulated
         self.graph_seconds = built.graph_seconds
         self.compile_seconds = built.compile_seconds
         self._built = built
@@ -220,14 +223,20 @@ class ModelDensity:
         named = dict(zip(names, results, strict=True))
         return named if complete or wanted is not True else {**named, **self.expand(positions, False)}
 
-    def tempered(self, positions: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Log densities of the free variables, and of data and potentials, at positions (draws, dimension)."""
+    def tempered(
+        self, positions: npt.NDArray[np.float64], seeds: npt.NDArray[np.int64] | None = None
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Log densities of the free variables, and of data and potentials, at positions (draws, dimension).
+
+        seeds   int64 (draws,), of the simulations where there are `simulated` variables
+        """
         flat = np.ascontiguousarray(positions, dtype=float)
+        given = [(flat, True)] if seeds is None else [(flat, True), (np.asarray(seeds, np.int64), True)]
         code = self._built.parts().bind(self._data)
-        (prior, likelihood), status = code.map([(flat, True)], len(flat))
+        (prior, likelihood), status = code.map(given, len(flat))
         if status:  # of all together; where the density has no value, it counts as 0, as in chains
-            for i, row in enumerate(flat):
-                (one, other), failed = code.map([(row[None], True)], 1)
+            for i in range(len(flat)):
+                (one, other), failed = code.map([(array[i : i + 1], True) for array, _ in given], 1)
                 prior[i], likelihood[i] = (-np.inf, -np.inf) if failed else (one[0], other[0])
         bad = np.isnan(prior) | np.isnan(likelihood)
         return np.where(bad, -np.inf, prior), np.where(bad, -np.inf, likelihood)
@@ -284,12 +293,18 @@ class _Built:
                 done = [chosen_by(group, self.batches, rows[0]) for group in groups]
                 terms = Terms(terms.values, terms.constrained, done[0], done[1], done[2], terms.deterministics)
             _check_closed([*terms.all, *([] if self.batches else terms.deterministics)])
+            self.simulated = _simulated(model, terms)
             check_shape_constraints(collect([*terms.all, *terms.deterministics]), lengths)
-            (logp,) = simplify([total(terms.all)])
+            (logp,) = simplify([_with_keys(total(terms.all), Node(Key(0)))])
             moved = [value for value, v in zip(terms.values, model.free, strict=True) if v.continuous]
             self.without_gradient = ""
             slopes: dict[Node, Node] = {}
             try:
+                if self.simulated:
+                    raise MissingRuleError(
+                        f"`{self.simulated[0]}` is a Simulator, whose log density is random; use "
+                        "`pm.sample_smc(kernel=pm.smc.MH)`."
+                    )
                 slopes = dict(zip(moved, gradient(logp, moved), strict=True))
             except MissingRuleError as error:  # step methods without gradients may still be used
                 self.without_gradient = str(error)
@@ -331,15 +346,15 @@ class _Built:
     def parts(self) -> Executable:
         """Code of the log density of the free variables, and of that of data and potentials."""
         if self._parts is None:
-            terms = self.terms
-            sums = [total(terms.priors), total([*terms.likelihoods, *terms.potentials])]
+            terms, key = self.terms, tensor_input("key", (), "seed")
+            sums = [total(terms.priors), _with_keys(total([*terms.likelihoods, *terms.potentials]), key)]
             with without_sources():
                 static, memo = specialise([*simplify(sums), *terms.values, *self.slots], self.lengths)
                 replaced = substitute(
                     static[:2], {memo[v]: r for v, r in zip(terms.values, self._replacements.values(), strict=True)}
                 )
                 slots = [memo[s] for s in self.slots]
-                self._parts = self._compile([self._position], replaced, {}, slots)
+                self._parts = self._compile([self._position, *([key] if self.simulated else [])], replaced, {}, slots)
         return self._parts
 
     def inverse(self, model: ModelVariables) -> Executable:
@@ -388,6 +403,22 @@ def _arrange(model: ModelVariables, lengths: Lengths) -> tuple[Layout, Node, lis
     position = tensor_input("float64", (layout.dimension,), "position")
     parts = [position[s.start] if s.shape == () else reshape(position[s.slice], s.shape) for s in layout.stretches]
     return layout, position, parts
+
+
+def _simulated(model: ModelVariables, terms: Terms) -> list[str]:
+    """Observed variables whose log densities are random; ModelError for free ones, and for potentials."""
+    names = [v.name for v in model.observed]
+    found = [name for name, term in zip(names, terms.likelihoods, strict=True) if fresh_keys([term])]
+    others = zip([*(v.name for v in model.free), *model.named_potentials], [*terms.priors, *terms.potentials], strict=True)
+    for name, term in others:
+        if fresh_keys([term]):
+            raise ModelError(f"the log density of `{name}` is random; a Simulator needs data, by `observed=`.")
+    return found
+
+
+def _with_keys(node: Node, key: Node) -> Node:
+    """The node with independent keys in place of fresh ones."""
+    return substitute([node], {own: fold_in(key, i) for i, own in enumerate(fresh_keys([node]))})[0]
 
 
 def _check_closed(outputs: Sequence[Node]) -> None:
