@@ -24,7 +24,7 @@ def conjugate() -> pm.Model:
     return model
 
 
-@pytest.mark.parametrize("kernel", [pm.smc.IMH, pm.smc.MH])
+@pytest.mark.parametrize("kernel", [pm.smc.IMH, pm.smc.MH, pm.smc.HMC])
 def test_evidence_and_posterior_are_the_exact_ones(kernel: Any) -> None:
     """Within five standard errors in each of five runs, and their mean within four."""
     model, found = conjugate(), []

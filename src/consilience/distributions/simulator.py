@@ -41,8 +41,8 @@ STATISTICS: Final[Mapping[str, Callable[[Array], Array]]] = {
 class Simulator(CustomDist):
     """Data that can be simulated and have no known density; sampled by `pm.sample_smc(kernel=pm.smc.MH)`.
 
-    fn          function (rng, *parameters, size) -> simulated data of the variable's shape; in NumPy, `rng` being a
-                `numpy.random.Generator`, parameters numbers or arrays, and `size` the shape without the axes of an event
+    fn          function (rng, *parameters, size) -> simulated data of the variable's shape, in NumPy; `rng` is a
+                `numpy.random.Generator`, `size` the shape without the axes of an event
     params      the parameters as one sequence, in place of giving them one by one
     distance    "gaussian", -((s(y) - s(x)) / epsilon)² / 2; "laplace", -|s(y) - s(x)| / epsilon; or a function of NumPy
                 arrays (epsilon, s(y), s(x)) -> log density of the statistics s(y) of the data given those of a

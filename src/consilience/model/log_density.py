@@ -241,6 +241,17 @@ class ModelDensity:
         bad = np.isnan(prior) | np.isnan(likelihood)
         return np.where(bad, -np.inf, prior), np.where(bad, -np.inf, likelihood)
 
+    def tempered_slopes(
+        self, positions: npt.NDArray[np.float64], power: float
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """As `tempered`, and the gradient (draws, dimension) of the log of prior times likelihood ** power."""
+        flat = np.ascontiguousarray(positions, dtype=float)
+        code = self._built.slopes().bind(self._data)
+        (prior, likelihood, slopes), status = code.map([(flat, True), (np.array(power), False)], len(flat))
+        if status or np.isnan(prior).any() or np.isnan(likelihood).any():
+            prior, likelihood = self.tempered(flat)
+        return prior, likelihood, slopes
+
     def unconstrained(self, draws: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.float64]:
         """Positions (draws, dimension) of values on the variables' own scales: what `expand` undoes.
 
@@ -329,6 +340,7 @@ class _Built:
         self.compile_seconds = time.perf_counter() - began
         self._blocks: dict[tuple[tuple[str, ...], Needs], Executable] = {}
         self._parts: Executable | None = None
+        self._slopes: Executable | None = None
         self._inverse: Executable | None = None
         self._expanders: dict[bool | tuple[str, ...], tuple[list[str], Executable]] = {}
 
@@ -347,15 +359,29 @@ class _Built:
         """Code of the log density of the free variables, and of that of data and potentials."""
         if self._parts is None:
             terms, key = self.terms, tensor_input("key", (), "seed")
-            sums = [total(terms.priors), _with_keys(total([*terms.likelihoods, *terms.potentials]), key)]
-            with without_sources():
-                static, memo = specialise([*simplify(sums), *terms.values, *self.slots], self.lengths)
-                replaced = substitute(
-                    static[:2], {memo[v]: r for v, r in zip(terms.values, self._replacements.values(), strict=True)}
-                )
-                slots = [memo[s] for s in self.slots]
-                self._parts = self._compile([self._position, *([key] if self.simulated else [])], replaced, {}, slots)
+            likelihood = _with_keys(total([*terms.likelihoods, *terms.potentials]), key)
+            replaced, slots = self._at_position([total(terms.priors), likelihood])
+            self._parts = self._compile([self._position, *([key] if self.simulated else [])], replaced, {}, slots)
         return self._parts
+
+    def slopes(self) -> Executable:
+        """Code of these, and of the gradient of the one plus a second input times the other."""
+        if self._slopes is None:
+            terms, power = self.terms, tensor_input("float64", (), "power")
+            prior, likelihood = total(terms.priors), total([*terms.likelihoods, *terms.potentials])
+            slopes = gradient(prior + power * likelihood, terms.values)
+            found, slots = self._at_position([prior, likelihood, *slopes])
+            whole = concatenate([reshape(g, (-1,)) for g in found[2:]])
+            self._slopes = self._compile([self._position, power], [*found[:2], whole], {}, slots)
+        return self._slopes
+
+    def _at_position(self, outputs: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+        """Functions of the values as ones of the position, and the leaves of data in them."""
+        values = self.terms.values
+        with without_sources():
+            static, memo = specialise([*simplify(outputs), *values, *self.slots], self.lengths)
+            position = {memo[v]: r for v, r in zip(values, self._replacements.values(), strict=True)}
+            return substitute(static[: len(outputs)], position), [memo[s] for s in self.slots]
 
     def inverse(self, model: ModelVariables) -> Executable:
         """Code of each variable's unconstrained value as a function of all values on their own scales."""
@@ -409,7 +435,9 @@ def _simulated(model: ModelVariables, terms: Terms) -> list[str]:
     """Observed variables whose log densities are random; ModelError for free ones, and for potentials."""
     names = [v.name for v in model.observed]
     found = [name for name, term in zip(names, terms.likelihoods, strict=True) if fresh_keys([term])]
-    others = zip([*(v.name for v in model.free), *model.named_potentials], [*terms.priors, *terms.potentials], strict=True)
+    others = zip(
+        [*(v.name for v in model.free), *model.named_potentials], [*terms.priors, *terms.potentials], strict=True
+    )
     for name, term in others:
         if fresh_keys([term]):
             raise ModelError(f"the log density of `{name}` is random; a Simulator needs data, by `observed=`.")

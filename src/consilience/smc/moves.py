@@ -5,41 +5,34 @@ Particles and their log densities in; moved ones out. Any of the moves leaves th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import ClassVar, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from consilience.errors import SamplingError
 from consilience.record import Record
-
-Floats = npt.NDArray[np.float64]
-Densities = Callable[[Floats], tuple[Floats, Floats]]
+from consilience.smc.particles import Floats, Particles, TemperedDensity, joined
 
 DEGREES: Final = 5.0  # of freedom of independent proposals: tails that are heavier than most posteriors'
 LEAST_MOVES, MOST_MOVES = 2, 200
 TARGET: Final = 0.234  # share of accepted steps of a random walk (Roberts, Gelman, Gilks 1997)
 
 
-class Particles(Record, eq=False):
-    """Points float64[particles, dimension], and at each the log density of the prior and that of the data."""
-
-    points: Floats
-    prior: Floats
-    likelihood: Floats
-
-    def chosen(self, places: npt.NDArray[Any]) -> Particles:
-        """Some of them, perhaps several times."""
-        return Particles(self.points[places], self.prior[places], self.likelihood[places])
-
-
 class Moved(Record, eq=False):
-    """Particles after their moves, and the share of proposals that were accepted."""
+    """Particles after their moves.
+
+    particles   the last ones; with a path, those of all of its places, one place after the other
+    accepted    mean probability with which proposals were accepted
+    moves       how many there were
+    ended       whether they ended by the rule, and not by their greatest number
+    state       what the kernel carries to the next temperature
+    """
 
     particles: Particles
     accepted: float
     moves: int
+    ended: bool
+    state: tuple[float, ...]
 
 
 class Shape(Record, eq=False):
@@ -66,109 +59,145 @@ def shape_of(points: Floats, weights: Floats) -> Shape:
     raise SamplingError("the particles have no covariance: their numbers are not finite.")
 
 
-class _Kernel:
-    """Moves until particles no longer forget where they began.
+class ParticleKernel:
+    """Base of kernels: moves until particles no longer forget where they began.
 
     threshold               share of the particles that tempering keeps effective from one temperature to the next
     correlation_threshold   moves end when the correlation with the beginning falls by less in most coordinates
+
+    Adaptation follows all particles together: one that followed a particle's path would favour some places.
     """
+
+    needs_gradient: ClassVar[bool] = False
 
     def __init__(self, *, threshold: float = 0.5, correlation_threshold: float = 0.01) -> None:
         for name, value in (("threshold", threshold), ("correlation_threshold", correlation_threshold)):
-            if not 0.0 < value < 1.0:
-                raise ValueError(f"`{name}` must lie between 0 and 1, got {value!r}.")
+            check_share(name, value)
         self.threshold = threshold
         self.correlation_threshold = correlation_threshold
 
-    def begin(self, shape: Shape, count: int) -> Any:
-        """What the kernel carries from move to move."""
-        raise NotImplementedError
+    def begin(self, dimension: int, before: tuple[float, ...]) -> tuple[float, ...]:
+        """What the kernel carries from move to move, given what it carried `before`, at the last temperature."""
+        del dimension, before
+        return ()
 
     def propose(
-        self, state: Any, shape: Shape, points: Floats, generator: np.random.Generator
-    ) -> tuple[Floats, Floats | float]:
-        """New points, and the log ratio of the probabilities of proposing back and forth."""
+        self,
+        state: tuple[float, ...],
+        shape: Shape,
+        particles: Particles,
+        target: TemperedDensity,
+        beta: float,
+        generator: np.random.Generator,
+    ) -> tuple[Particles, Floats | float]:
+        """New particles, and the log ratio of the probabilities of proposing back and forth."""
         raise NotImplementedError
 
-    def adapt(self, state: Any, chances: Floats) -> Any:
+    def adapt(self, state: tuple[float, ...], chances: Floats) -> tuple[float, ...]:
         """The state after a move, from the probabilities that its proposals were accepted with."""
+        del chances
         return state
 
     def moved(
-        self, particles: Particles, shape: Shape, beta: float, densities: Densities, generator: np.random.Generator
+        self,
+        particles: Particles,
+        shape: Shape,
+        beta: float,
+        target: TemperedDensity,
+        generator: np.random.Generator,
+        before: tuple[float, ...] = (),
+        path: int = 0,
     ) -> Moved:
-        """The particles after moves that leave prior times likelihood ** beta unchanged."""
-        state = self.begin(shape, len(particles.points))
+        """The particles after moves that leave prior times likelihood ** beta unchanged.
+
+        path   how many places of each particle are kept, that where it begins among them; 0: the last one alone,
+               after as many moves as the rule wants
+        """
+        state = self.begin(len(shape.mean), before)
         began = particles.points
         correlation = np.full(began.shape[1], 2.0)
-        accepted, moves = 0.0, 0
-        while moves < MOST_MOVES:
-            points, ratio = self.propose(state, shape, particles.points, generator)
-            prior, likelihood = densities(points)
-            now = particles.prior + beta * particles.likelihood
-            # A likelihood of 0 has weight 0 at every temperature.
-            then = prior + np.where(np.isneginf(likelihood), -np.inf, beta * likelihood)
+        accepted, moves, ended = 0.0, 0, False
+        places = [particles]
+        while not ended and moves < MOST_MOVES:
+            proposed, ratio = self.propose(state, shape, particles, target, beta, generator)
+            now, then = particles.log_density(beta), proposed.log_density(beta)
             with np.errstate(invalid="ignore", over="ignore"):
                 chances = np.minimum(1.0, np.exp(np.where(np.isfinite(then), then - now + ratio, -np.inf)))
-            taken = generator.random(len(chances)) < chances
-            particles = Particles(
-                np.where(taken[:, None], points, particles.points),
-                np.where(taken, prior, particles.prior),
-                np.where(taken, likelihood, particles.likelihood),
-            )
+            chances = np.where(np.isnan(chances), 0.0, chances)
+            particles = particles.replaced(generator.random(len(chances)) < chances, proposed)
             state = self.adapt(state, chances)
             accepted += float(chances.mean())
             moves += 1
+            if path:
+                places.append(particles)
+                ended = moves >= path - 1
+                continue
             found = _correlations(began, particles.points)
-            if moves >= LEAST_MOVES and np.mean(correlation - found > self.correlation_threshold) <= 0.5:
-                break
+            falling = np.mean(correlation - found > self.correlation_threshold)
+            ended = bool(moves >= LEAST_MOVES and falling <= 0.5)
             correlation = found
-        return Moved(particles, accepted / moves, moves)
+        return Moved(joined(places) if path else particles, accepted / moves, moves, ended, state)
 
 
-class IMH(_Kernel):
+class IMH(ParticleKernel):
     """Independent Metropolis-Hastings: proposals of a Student distribution fitted to the particles.
 
     threshold, correlation_threshold   as all kernels have them
     """
 
-    def begin(self, shape: Shape, count: int) -> Any:
-        """Nothing."""
-        return None
-
     def propose(
-        self, state: Any, shape: Shape, points: Floats, generator: np.random.Generator
-    ) -> tuple[Floats, Floats | float]:
+        self,
+        state: tuple[float, ...],
+        shape: Shape,
+        particles: Particles,
+        target: TemperedDensity,
+        beta: float,
+        generator: np.random.Generator,
+    ) -> tuple[Particles, Floats | float]:
         """Draws that do not depend on where a particle is."""
+        points = particles.points
         normals = generator.standard_normal(points.shape)
         mixing = np.sqrt(DEGREES / generator.chisquare(DEGREES, len(points)))
         standard = normals * mixing[:, None]
-        found = shape.mean + standard @ shape.factor.T
         back: Floats = np.asarray(np.linalg.solve(shape.factor, (points - shape.mean).T).T, dtype=float)
+        found = target.at(shape.mean + standard @ shape.factor.T, generator)
         return found, _log_student(back) - _log_student(standard)
 
 
-class MH(_Kernel):
+class MH(ParticleKernel):
     """Random-walk Metropolis-Hastings: steps of a normal distribution of the particles' covariance.
 
     Their length follows the share that is accepted, over all particles.
     """
 
-    def begin(self, shape: Shape, count: int) -> Any:
+    def begin(self, dimension: int, before: tuple[float, ...]) -> tuple[float, ...]:
         """The logarithm of the length of steps, and how many moves there were."""
-        return float(np.log(2.38 / np.sqrt(len(shape.mean)))), 0
+        return (before[0] if before else float(np.log(2.38 / np.sqrt(dimension)))), 0.0
 
     def propose(
-        self, state: Any, shape: Shape, points: Floats, generator: np.random.Generator
-    ) -> tuple[Floats, Floats | float]:
+        self,
+        state: tuple[float, ...],
+        shape: Shape,
+        particles: Particles,
+        target: TemperedDensity,
+        beta: float,
+        generator: np.random.Generator,
+    ) -> tuple[Particles, Floats | float]:
         """Points around those of the particles."""
+        points = particles.points
         steps = generator.standard_normal(points.shape) @ shape.factor.T
-        return points + np.exp(state[0]) * steps, 0.0
+        return target.at(points + np.exp(state[0]) * steps, generator), 0.0
 
-    def adapt(self, state: Any, chances: Floats) -> Any:
-        """By less and less; one length for all, since one that follows a particle's path would favour some places."""
+    def adapt(self, state: tuple[float, ...], chances: Floats) -> tuple[float, ...]:
+        """By less and less."""
         length, moves = state
         return length + (float(chances.mean()) - TARGET) / np.sqrt(moves + 1), moves + 1
+
+
+def check_share(name: str, value: float) -> None:
+    """Raise ValueError for a setting that is no share."""
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"`{name}` must lie between 0 and 1, got {value!r}.")
 
 
 def _log_student(standard: Floats) -> Floats:
