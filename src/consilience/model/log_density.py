@@ -232,24 +232,16 @@ class ModelDensity:
         """
         flat = np.ascontiguousarray(positions, dtype=float)
         given = [(flat, True)] if seeds is None else [(flat, True), (np.asarray(seeds, np.int64), True)]
-        code = self._built.parts().bind(self._data)
-        (prior, likelihood), status = code.map(given, len(flat))
-        if status:  # of all together; where the density has no value, it counts as 0, as in chains
-            for i in range(len(flat)):
-                (one, other), failed = code.map([(array[i : i + 1], True) for array, _ in given], 1)
-                prior[i], likelihood[i] = (-np.inf, -np.inf) if failed else (one[0], other[0])
-        bad = np.isnan(prior) | np.isnan(likelihood)
-        return np.where(bad, -np.inf, prior), np.where(bad, -np.inf, likelihood)
+        prior, likelihood = _log_densities(self._built.parts().bind(self._data), given, len(flat))
+        return prior, likelihood
 
     def tempered_slopes(
         self, positions: npt.NDArray[np.float64], power: float
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """As `tempered`, and the gradient (draws, dimension) of the log of prior times likelihood ** power."""
         flat = np.ascontiguousarray(positions, dtype=float)
-        code = self._built.slopes().bind(self._data)
-        (prior, likelihood, slopes), status = code.map([(flat, True), (np.array(power), False)], len(flat))
-        if status or np.isnan(prior).any() or np.isnan(likelihood).any():
-            prior, likelihood = self.tempered(flat)
+        given = [(flat, True), (np.array(power), False)]
+        prior, likelihood, slopes = _log_densities(self._built.slopes().bind(self._data), given, len(flat))
         return prior, likelihood, slopes
 
     def unconstrained(self, draws: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.float64]:
@@ -283,6 +275,18 @@ class ModelDensity:
         """Shape and element type of a deterministic, for the present data."""
         node = self.model.named_deterministics[deterministic]
         return known_shape(node.static_shape, self.lengths, deterministic), np.dtype(node.dtype)
+
+
+def _log_densities(code: Bound, given: Sequence[tuple[Array, bool]], count: int) -> list[Array]:
+    """Values of outputs for many positions, of which the first two, log densities, are -inf where they have none."""
+    found, status = code.map(given, count)
+    if status:  # of all together; where the density has no value, it counts as 0, as in chains
+        for i in range(count):
+            own, failed = code.map([(a[i : i + 1], True) if each else (a, False) for a, each in given], 1)
+            for whole, value in zip(found, own, strict=True):
+                whole[i] = -np.inf if failed else value[0]
+    bad = np.isnan(found[0]) | np.isnan(found[1])
+    return [np.where(bad, -np.inf, found[0]), np.where(bad, -np.inf, found[1]), *found[2:]]
 
 
 class _Built:

@@ -15,6 +15,7 @@ from consilience.smc.particles import Floats, Particles, TemperedDensity, joined
 
 DEGREES: Final = 5.0  # of freedom of independent proposals: tails that are heavier than most posteriors'
 LEAST_MOVES, MOST_MOVES = 2, 200
+UNMOVED: Final = 0.05  # share of particles that may still be where they began when moves end
 TARGET: Final = 0.234  # share of accepted steps of a random walk (Roberts, Gelman, Gilks 1997)
 
 
@@ -60,7 +61,7 @@ def shape_of(points: Floats, weights: Floats) -> Shape:
 
 
 class ParticleKernel:
-    """Base of kernels: moves until particles no longer forget where they began.
+    """Base of kernels: moves until particles no longer forget where they began, and hardly one is still there.
 
     threshold               share of the particles that tempering keeps effective from one temperature to the next
     correlation_threshold   moves end when the correlation with the beginning falls by less in most coordinates
@@ -116,6 +117,7 @@ class ParticleKernel:
         state = self.begin(len(shape.mean), before)
         began = particles.points
         correlation = np.full(began.shape[1], 2.0)
+        unmoved = np.ones(len(began), bool)
         accepted, moves, ended = 0.0, 0, False
         places = [particles]
         while not ended and moves < MOST_MOVES:
@@ -124,7 +126,9 @@ class ParticleKernel:
             with np.errstate(invalid="ignore", over="ignore"):
                 chances = np.minimum(1.0, np.exp(np.where(np.isfinite(then), then - now + ratio, -np.inf)))
             chances = np.where(np.isnan(chances), 0.0, chances)
-            particles = particles.replaced(generator.random(len(chances)) < chances, proposed)
+            taken = generator.random(len(chances)) < chances
+            particles = particles.replaced(taken, proposed)
+            unmoved &= ~taken
             state = self.adapt(state, chances)
             accepted += float(chances.mean())
             moves += 1
@@ -134,7 +138,7 @@ class ParticleKernel:
                 continue
             found = _correlations(began, particles.points)
             falling = np.mean(correlation - found > self.correlation_threshold)
-            ended = bool(moves >= LEAST_MOVES and falling <= 0.5)
+            ended = bool(moves >= LEAST_MOVES and falling <= 0.5 and unmoved.mean() <= UNMOVED)
             correlation = found
         return Moved(joined(places) if path else particles, accepted / moves, moves, ended, state)
 

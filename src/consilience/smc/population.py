@@ -114,7 +114,7 @@ def advanced(
     chosen = particles.chosen(np.minimum(places, len(weights) - 1))
     moved = kernel.moved(chosen, shape, power, target, generator, population.state, path if path > 1 else 0)
     distinct = len(np.unique(moved.particles.points, axis=0))
-    if distinct <= shape.mean.size:
+    if moved.accepted == 0.0 or distinct <= shape.mean.size:
         raise SamplingError(
             f"tempering stalled at the power {power:.3g} of the likelihood: {moved.moves} moves, accepted with "
             f"probability {moved.accepted:.2g}, leave {distinct} different particles in {shape.mean.size} dimensions. "
