@@ -54,10 +54,9 @@ def population_from(plain: Mapping[str, Any]) -> Population:
     """The population that `plain` has taken apart."""
     return Population(
         Particles(*(np.asarray(plain[name], dtype=float) for name in ("points", "prior", "likelihood"))),
-        plain["evidence"],
-        *(tuple(plain[name]) for name in ("betas", "acceptance", "moves")),
-        plain["unsettled"],
-        tuple(plain["state"]),
+        evidence=plain["evidence"],
+        unsettled=plain["unsettled"],
+        **{name: tuple(plain[name]) for name in ("betas", "acceptance", "moves", "state")},
     )
 
 

@@ -27,7 +27,7 @@ from consilience.smc.stages import Stages
 INTERVAL: Final = 0.2  # seconds between two looks at the stages
 
 
-class Run:
+class PopulationRun:
     """Chains on their way; a context manager that owns their threads.
 
     path          places of each particle that count

@@ -23,7 +23,7 @@ from consilience.smc.labelling import labelled
 from consilience.smc.moves import IMH, ParticleKernel
 from consilience.smc.particles import Floats
 from consilience.smc.population import population_from
-from consilience.smc.running import Run, identity, kernel_from
+from consilience.smc.running import PopulationRun, identity, kernel_from
 
 if TYPE_CHECKING:
     import xarray
@@ -85,7 +85,7 @@ def sample_smc(
     if checkpoint is not None:
         known = identity(density, own, draws, count, path, seed)
         keeper = Checkpoint.create(checkpoint, known, {}, overwrite)
-    with Run(density, own, path, seed, count, cores, progressbar, keeper) as run:
+    with PopulationRun(density, own, path, seed, count, cores, progressbar, keeper) as run:
         run.begin([_start(owner, density, draws, start, seed, i) for i in range(count)])
         return labelled(owner, density, run.ended(stacklevel=3))
 
@@ -116,7 +116,7 @@ def resume(
             "model and its data as they were, or sample anew with `overwrite=True`."
         )
     keeper = Checkpoint.reopened(path, saved, about, state)
-    with Run(density, kernel, length, seed, chains, cores, progressbar, keeper) as run:
+    with PopulationRun(density, kernel, length, seed, chains, cores, progressbar, keeper) as run:
         run.populations = [population_from(plain) for plain in state["populations"]]
         return labelled(owner, density, run.ended(stacklevel=3))
 
