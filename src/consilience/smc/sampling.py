@@ -22,7 +22,7 @@ from consilience.run.checkpoint import Checkpoint
 from consilience.smc.labelling import labelled
 from consilience.smc.moves import IMH, ParticleKernel
 from consilience.smc.particles import Floats
-from consilience.smc.population import population_from
+from consilience.smc.population import numbers, population_from
 from consilience.smc.running import PopulationRun, identity, kernel_from
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def sample_smc(
         known = identity(density, own, draws, count, path, seed)
         keeper = Checkpoint.create(checkpoint, known, {}, overwrite)
     with PopulationRun(density, own, path, seed, count, cores, progressbar, keeper) as run:
-        run.begin([_start(owner, density, draws, start, seed, i) for i in range(count)])
+        run.begin(_starts(owner, density, draws, count, start, seed))
         return labelled(owner, density, run.ended(stacklevel=3))
 
 
@@ -163,24 +163,19 @@ def _check_kernel(density: ModelDensity, kernel: ParticleKernel) -> None:
         )
 
 
-def _start(
-    model: Model, density: ModelDensity, draws: int, start: Mapping[str, Any] | None, seed: int, chain: int
-) -> Floats:
-    """Draws of the prior as positions."""
-    names = [v.name for v in model.free]
+def _starts(
+    model: Model, density: ModelDensity, draws: int, chains: int, start: Mapping[str, Any] | None, seed: int
+) -> list[Floats]:
+    """Draws of the prior as positions, for each chain."""
     if start is not None:
-        given = {name: np.asarray(value)[:draws] for name, value in start.items()}
-        points = density.unconstrained(given)
+        points = density.unconstrained({name: np.asarray(value)[:draws] for name, value in start.items()})
         if len(points) != draws:
             raise ShapeError(f"`start` needs {draws} draws of the prior, got {len(points)}.")
-    else:
-        try:
-            values = draw([v.node for v in model.free], draws=draws, random_seed=_own_seed(seed, chain))
-        except ConsilienceError as error:
-            raise SamplingError(f"the prior cannot be drawn from, and particles begin there: {error}") from error
-        points = density.unconstrained(dict(zip(names, values, strict=True)))
-    return points
-
-
-def _own_seed(seed: int, chain: int) -> int:
-    return int(np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), 1000 + chain])).integers(2**31))
+        return [points] * chains
+    try:
+        own = int(numbers(seed, 0, -1).integers(2**31))
+        values = draw([v.node for v in model.free], draws=draws * chains, random_seed=own)
+    except ConsilienceError as error:
+        raise SamplingError(f"the prior cannot be drawn from, and particles begin there: {error}") from error
+    points = density.unconstrained(dict(zip([v.name for v in model.free], values, strict=True)))
+    return np.split(points, chains)
