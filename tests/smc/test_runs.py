@@ -208,6 +208,14 @@ def test_other_mistakes_are_told() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             pm.sample_smc(**{"draws": 100, "model": model, **settings})
+    for settings, message in (
+        ({"draws": 100.5}, "`draws` must be a whole number"),
+        ({"chains": "2"}, "`chains` must be a whole number"),
+        ({"tune": 5}, "IMH has no setting `tune`; it has threshold, correlation_threshold"),
+        ({"kernel": pm.smc.MH(), "threshold": 0.4}, "`kernel` has its settings already"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            pm.sample_smc(**{"draws": 100, "model": model, **settings})
     with pm.Model() as infinite:
         x = pm.Normal("x")
         pm.Potential("p", pm.math.where(x > 0, np.inf, 0.0))

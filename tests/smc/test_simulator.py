@@ -127,6 +127,12 @@ def test_step_methods_are_refused_by_name() -> None:
         pm.sample_smc(100, pm.smc.HMC, model=model)
     with pytest.raises(ModelError, match="`s` is a Simulator"):
         pm.find_MAP(model=model, progressbar=False)
+    with model:
+        result = pm.sample_smc(50, pm.smc.MH, random_seed=1, chains=1)
+        for question in (pm.log_marginal_likelihood, pm.compute_log_likelihood):
+            with pytest.raises(ModelError, match="`s` is a Simulator, whose log density is random"):
+                question(result)
+    assert np.isfinite(model.point_logps()["s"])
     with pm.Model() as free:
         pm.Normal("x", pm.Simulator("s", normal, 0.0), 1.0, observed=0.0)
     with pytest.raises(ModelError, match="`s` is random; a Simulator needs data"):

@@ -6,6 +6,7 @@ out. Variables are replaced by transformed stretches of one vector, terms summed
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -228,11 +229,14 @@ class ModelDensity:
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Log densities of the free variables, and of data and potentials, at positions (draws, dimension).
 
-        seeds   int64 (draws,), of the simulations where there are `simulated` variables
+        seeds    int64 (draws,), of the simulations where there are `simulated` variables
+        raises   ModelError where seeds are missing
         """
+        if self.simulated and seeds is None:
+            raise ModelError(f"the log density of `{self.simulated[0]}` is random, and this needs a known one.")
         flat = np.ascontiguousarray(positions, dtype=float)
-        given = [(flat, True)] if seeds is None else [(flat, True), (np.asarray(seeds, np.int64), True)]
-        prior, likelihood = _log_densities(self._built.parts().bind(self._data), given, len(flat))
+        given = [(flat, True), *([(np.asarray(seeds, np.int64), True)] if self.simulated else [])]
+        prior, likelihood = _log_densities(self._bound_parts, given, len(flat))
         return prior, likelihood
 
     def tempered_slopes(
@@ -241,8 +245,16 @@ class ModelDensity:
         """As `tempered`, and the gradient (draws, dimension) of the log of prior times likelihood ** power."""
         flat = np.ascontiguousarray(positions, dtype=float)
         given = [(flat, True), (np.array(power), False)]
-        prior, likelihood, slopes = _log_densities(self._built.slopes().bind(self._data), given, len(flat))
+        prior, likelihood, slopes = _log_densities(self._bound_slopes, given, len(flat))
         return prior, likelihood, slopes
+
+    @functools.cached_property
+    def _bound_parts(self) -> Bound:
+        return self._built.parts().bind(self._data)
+
+    @functools.cached_property
+    def _bound_slopes(self) -> Bound:
+        return self._built.slopes().bind(self._data)
 
     def unconstrained(self, draws: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.float64]:
         """Positions (draws, dimension) of values on the variables' own scales: what `expand` undoes.
@@ -310,7 +322,7 @@ class _Built:
             _check_closed([*terms.all, *([] if self.batches else terms.deterministics)])
             self.simulated = _simulated(model, terms)
             check_shape_constraints(collect([*terms.all, *terms.deterministics]), lengths)
-            (logp,) = simplify([_with_keys(total(terms.all), Node(Key(0)))])
+            (logp,) = simplify([with_key(total(terms.all))])
             moved = [value for value, v in zip(terms.values, model.free, strict=True) if v.continuous]
             self.without_gradient = ""
             slopes: dict[Node, Node] = {}
@@ -363,7 +375,7 @@ class _Built:
         """Code of the log density of the free variables, and of that of data and potentials."""
         if self._parts is None:
             terms, key = self.terms, tensor_input("key", (), "seed")
-            likelihood = _with_keys(total([*terms.likelihoods, *terms.potentials]), key)
+            likelihood = with_key(total([*terms.likelihoods, *terms.potentials]), key)
             replaced, slots = self._at_position([total(terms.priors), likelihood])
             self._parts = self._compile([self._position, *([key] if self.simulated else [])], replaced, {}, slots)
         return self._parts
@@ -448,8 +460,9 @@ def _simulated(model: ModelVariables, terms: Terms) -> list[str]:
     return found
 
 
-def _with_keys(node: Node, key: Node) -> Node:
-    """The node with independent keys in place of fresh ones."""
+def with_key(node: Node, key: Node | None = None) -> Node:
+    """The node with keys made from one, that of seed 0 by default, in place of fresh ones: for Simulators."""
+    key = Node(Key(0)) if key is None else key
     return substitute([node], {own: fold_in(key, i) for i, own in enumerate(fresh_keys([node]))})[0]
 
 

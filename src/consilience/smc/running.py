@@ -13,6 +13,8 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Any, Final, Self
 
+import numpy as np
+
 from consilience.errors import ConsilienceWarning, ConvergenceWarning, SamplingError
 from consilience.model.log_density import ModelDensity
 from consilience.model.signature import signature
@@ -57,6 +59,8 @@ class PopulationRun:
         self._row_threads = ThreadPoolExecutor(count, "consilience-particles")
         self._target = TemperedDensity(density, self._row_threads, -(-count // side_by_side))
         self.populations: list[Population] = []
+        if kernel.needs_gradient:  # compiled once, and not by every thread
+            self._target.slopes(np.zeros((1, density.dimension)), 1.0)
 
     def __enter__(self) -> Self:
         return self

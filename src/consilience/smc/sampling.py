@@ -5,6 +5,7 @@ A model in; labelled draws and the log marginal likelihood out.
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -68,14 +69,16 @@ def sample_smc(
                    StorageError where the checkpoint cannot be written
     warns          where moves ended by their greatest number before particles had forgotten where they began
     """
+    for name, value in (("draws", draws), ("chains", 1 if chains is None else chains)):
+        if not isinstance(value, int | np.integer):
+            raise TypeError(f"`{name}` must be a whole number, got {value!r}.")
     owner = modelcontext(model)
     density = _density(owner)
     if draws <= density.dimension:
         raise SamplingError(
             f"`draws` must be more particles than the model has dimensions, {density.dimension}; got {draws}."
         )
-    own = kernel(**kernel_kwargs) if isinstance(kernel, type) else kernel
-    _check_kernel(density, own)
+    own = _made(kernel, kernel_kwargs, density)
     count = chains if chains is not None else max(2, min(4, os.cpu_count() or 1))
     if count < 1:
         raise ValueError(f"`chains` must be at least 1, got {chains}.")
@@ -151,16 +154,31 @@ def _density(model: Model) -> ModelDensity:
     return model_density(model)
 
 
-def _check_kernel(density: ModelDensity, kernel: ParticleKernel) -> None:
-    if not isinstance(kernel, ParticleKernel):
+def _made(
+    kernel: type[ParticleKernel] | ParticleKernel, settings: Mapping[str, Any], density: ModelDensity
+) -> ParticleKernel:
+    """The kernel with its settings, if it can move particles along the density."""
+    kind = kernel if isinstance(kernel, type) else type(kernel)
+    if not issubclass(kind, ParticleKernel):
         raise SamplingError(
             f"`kernel` must be pm.smc.IMH, pm.smc.MH or pm.smc.HMC, or one of these with settings, got {kernel!r}."
         )
+    known = list(inspect.signature(kind).parameters)
+    unknown = [name for name in settings if name not in known or kind is not kernel]
+    if unknown:
+        raise TypeError(
+            f"{kind.__name__} has no setting `{unknown[0]}`; it has {', '.join(known)}."
+            if kind is kernel
+            else f"`kernel` has its settings already; give `{unknown[0]}` where it is made: {kind.__name__}(…)."
+        )
+    kernel = kind(**settings) if kind is kernel else kernel
+    assert isinstance(kernel, ParticleKernel)
     if kernel.needs_gradient and density.without_gradient:
         raise SamplingError(
             f"{type(kernel).__name__} needs the gradient of the log density, and there is none: "
             f"{density.without_gradient}"
         )
+    return kernel
 
 
 def _starts(
