@@ -32,7 +32,7 @@ DISTANCES: Final[Mapping[str, Callable[[Array, Array, Array], Array]]] = {
 }
 STATISTICS: Final[Mapping[str, Callable[[Array], Array]]] = {
     "identity": lambda values: values,
-    "sort": lambda values: np.sort(values, axis=None),
+    "sort": lambda values: np.sort(values) if values.ndim else values,
     "mean": np.mean,
     "median": np.median,
 }
@@ -47,7 +47,7 @@ class Simulator(CustomDist):
     distance    "gaussian", -((s(y) - s(x)) / epsilon)² / 2; "laplace", -|s(y) - s(x)| / epsilon; or a function of NumPy
                 arrays (epsilon, s(y), s(x)) -> log density of the statistics s(y) of the data given those of a
                 simulation x, the sum of what it gives
-    sum_stat    the statistics s: "identity", "sort" (of all elements), "mean", "median", or a function of an array
+    sum_stat    the statistics s: "identity", "sort" (along the last axis), "mean", "median", or a function of an array
     epsilon     scale of the distance, positive; a number or an array like the statistics
     ndim_supp, ndims_params, signature, dtype, class_name     as for `CustomDist`
 

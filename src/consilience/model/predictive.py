@@ -122,12 +122,12 @@ def log_likelihood(
             terms = substitute([density_of_data(model.named[n], at[n]) for n in listed], replacements)
             if model.marginalized:
                 terms = _alone(model, names, dict(zip(listed, terms, strict=True)), replacements)
-            noisy = [n for n, term in zip(listed, terms, strict=True) if fresh_keys([term])]
-            if noisy:
-                raise ModelError(f"`{noisy[0]}` is a Simulator, whose log density is random; it has no log likelihood.")
             missing = [n for n in topological(terms) if isinstance(n.op, RandomVariable)]
             if missing:
                 raise ModelError(f"the draws hold no `{missing[0].name}`, on which the log density depends.")
+            noisy = [n for n, term in zip(names, terms, strict=True) if fresh_keys([term])]
+            if noisy:
+                raise ModelError(f"`{noisy[0]}` is a Simulator, whose log density is random; it has no log likelihood.")
             return _compiled(leaves, terms, slots, lengths)
 
     compiled = kept(model.cache, "log likelihood", key, compile_terms)
