@@ -81,11 +81,11 @@ class PopulationRun:
         """Populations at draws of the prior."""
         self.populations = [begun(self._target, points, self._seed, i) for i, points in enumerate(starts)]
 
-    def ended(self, stacklevel: int) -> list[Population]:
+    def ended(self, checks: bool, stacklevel: int) -> list[Population]:
         """The populations at the posterior.
 
         raises   what `advanced` raises; KeyboardInterrupt, after the stages under way
-        warns    where particles had not forgotten where they began
+        warns    where particles had not forgotten where they began, if `checks`
         """
         self._keep(last=False)
         runs = [self._chain_threads.submit(self._chain, i) for i in range(self._chains)]
@@ -98,7 +98,7 @@ class PopulationRun:
         self._keep(last=True)
         self._stages.finish(self.populations)
         unsettled = [p.unsettled for p in self.populations]
-        if any(unsettled):
+        if checks and any(unsettled):
             warnings.warn(
                 f"in {sum(unsettled)} of {sum(len(p.betas) for p in self.populations)} stages particles "
                 f"still resembled those they began as after {MOST_MOVES} moves: draws and evidence may be wrong. Take "

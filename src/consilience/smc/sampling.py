@@ -20,6 +20,7 @@ from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model, modelcontext
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
+from consilience.sample import keywords
 from consilience.smc.labelling import labelled
 from consilience.smc.moves import IMH, ParticleKernel
 from consilience.smc.particles import Floats
@@ -44,6 +45,7 @@ def sample_smc(
     waste_free: bool | int = False,
     checkpoint: str | Path | None = None,
     overwrite: bool = False,
+    compute_convergence_checks: bool = True,
     progressbar: bool = True,
     **kernel_kwargs: Any,
 ) -> xarray.DataTree:
@@ -60,8 +62,10 @@ def sample_smc(
                    alone: a number is how many of each particle, of which there are as many fewer; it divides `draws`
     checkpoint     file in which particles are kept while the run goes on; see `pm.smc.resume`
     overwrite      whether it may replace that of another run
+    compute_convergence_checks   whether it warns of particles that did not settle
     progressbar    whether stages are shown
-    kernel_kwargs  settings of the kernel, as `threshold`, `correlation_threshold`
+    kernel_kwargs  settings of the kernel, as `threshold`, `correlation_threshold`; PyMC's keywords that mean nothing
+                   here are passed over
     returns        a tree with the groups `posterior` and `sample_stats`, which has `log_marginal_likelihood` and
                    `stages` for each chain; the mean evidence and its standard error are attributes of the posterior
     raises         ModelError for discrete free variables; SamplingError where no particle of the prior explains the
@@ -90,11 +94,16 @@ def sample_smc(
         keeper = Checkpoint.create(checkpoint, known, {}, overwrite)
     with PopulationRun(density, own, path, seed, count, cores, progressbar, keeper) as run:
         run.begin(_starts(owner, density, draws, count, start, seed))
-        return labelled(owner, density, run.ended(stacklevel=3))
+        return labelled(owner, density, run.ended(compute_convergence_checks, stacklevel=3))
 
 
 def resume(
-    path: str | Path, model: Model | None = None, *, cores: int | None = None, progressbar: bool = True
+    path: str | Path,
+    model: Model | None = None,
+    *,
+    cores: int | None = None,
+    compute_convergence_checks: bool = True,
+    progressbar: bool = True,
 ) -> xarray.DataTree:
     """Go on with a run of `pm.sample_smc(checkpoint=path)` that was cut off; the draws are those it would have had.
 
@@ -121,7 +130,7 @@ def resume(
     keeper = Checkpoint.reopened(path, saved, about, state)
     with PopulationRun(density, kernel, length, seed, chains, cores, progressbar, keeper) as run:
         run.populations = [population_from(plain) for plain in state["populations"]]
-        return labelled(owner, density, run.ended(stacklevel=3))
+        return labelled(owner, density, run.ended(compute_convergence_checks, stacklevel=3))
 
 
 def path_length(draws: int, waste_free: bool | int) -> int:
@@ -163,15 +172,15 @@ def _made(
         raise SamplingError(
             f"`kernel` must be pm.smc.IMH, pm.smc.MH or pm.smc.HMC, or one of these with settings, got {kernel!r}."
         )
-    known = list(inspect.signature(kind).parameters)
-    unknown = [name for name in settings if name not in known or kind is not kernel]
-    if unknown:
+    known = inspect.signature(kind).parameters
+    others = {name: value for name, value in settings.items() if name not in known}
+    keywords.check("sample_smc", others, [*inspect.signature(sample_smc).parameters, *known], stacklevel=3)
+    own = {name: value for name, value in settings.items() if name in known}
+    if kind is not kernel and own:
         raise TypeError(
-            f"{kind.__name__} has no setting `{unknown[0]}`; it has {', '.join(known)}."
-            if kind is kernel
-            else f"`kernel` has its settings already; give `{unknown[0]}` where it is made: {kind.__name__}(…)."
+            f"`kernel` has its settings already; give `{next(iter(own))}` where it is made: {kind.__name__}(…)."
         )
-    kernel = kind(**settings) if kind is kernel else kernel
+    kernel = kind(**own) if kind is kernel else kernel
     assert isinstance(kernel, ParticleKernel)
     if kernel.needs_gradient and density.without_gradient:
         raise SamplingError(
