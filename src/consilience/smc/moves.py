@@ -122,8 +122,8 @@ class ParticleKernel:
         places = [particles]
         while not ended and moves < MOST_MOVES:
             proposed, ratio = self.propose(state, shape, particles, target, beta, generator)
-            now, then = particles.log_density(beta), proposed.log_density(beta)
             with np.errstate(invalid="ignore", over="ignore"):
+                now, then = particles.log_density(beta), proposed.log_density(beta)
                 chances = np.minimum(1.0, np.exp(np.where(np.isfinite(then), then - now + ratio, -np.inf)))
             chances = np.where(np.isnan(chances), 0.0, chances)
             taken = generator.random(len(chances)) < chances
