@@ -57,6 +57,16 @@ def test_draws_do_not_depend_on_the_number_of_threads(settings: dict[str, Any]) 
         assert all((one == found[0]).all() for one in found)
 
 
+def test_all_places_of_waste_free_particles_are_draws() -> None:
+    """As many as were asked for, also of paths longer than those that end by the rule."""
+    settings = {**STORIES["SETTINGS"], "draws": 500, "kernel": pm.smc.MH}
+    for path in (2, 250):
+        result = pm.sample_smc(model=STORIES["model"](), **settings, waste_free=path)
+        assert draws(result).shape == (2, 500, 4)
+        assert (result["sample_stats"]["moves"].values[:, 0] == path - 1).all()
+        assert abs(result["posterior"]["b"].values.mean((0, 1)) - np.array([1.0, -2.0, 0.5])).max() < 0.5
+
+
 def test_a_killed_run_goes_on_with_the_draws_it_would_have_had(tmp_path: Path) -> None:
     """Killed without warning between any two stages, several times; what is left is read by this process."""
     model, settings = STORIES["model"](), STORIES["SETTINGS"]

@@ -120,7 +120,8 @@ class ParticleKernel:
         unmoved = np.ones(len(began), bool)
         accepted, moves, ended = 0.0, 0, False
         places = [particles]
-        while not ended and moves < MOST_MOVES:
+        most = path - 1 if path else MOST_MOVES
+        while not ended and moves < most:
             proposed, ratio = self.propose(state, shape, particles, target, beta, generator)
             with np.errstate(invalid="ignore", over="ignore"):
                 now, then = particles.log_density(beta), proposed.log_density(beta)
@@ -134,7 +135,7 @@ class ParticleKernel:
             moves += 1
             if path:
                 places.append(particles)
-                ended = moves >= path - 1
+                ended = moves == most
                 continue
             found = _correlations(began, particles.points)
             falling = np.mean(correlation - found > self.correlation_threshold)
