@@ -148,18 +148,25 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_simulator_is_resumed(tmp_path: Path) -> None:
-    def made(factor: float) -> pm.Model:
+    """Models are equal if simulating functions have equal code, and differ by that or by their settings."""
+
+    def made(epsilon: float, width: int = 1) -> pm.Model:
         with pm.Model() as model:
             mu = pm.Normal("mu")
-            pm.Simulator("s", lambda rng, m, size: rng.normal(m, 1, size), mu, epsilon=factor, observed=np.ones(3))
+            if width == 1:
+                simulate = lambda rng, m, size: rng.normal(m, 1, size)  # noqa: E731  # twice the same name
+            else:
+                simulate = lambda rng, m, size: rng.normal(m, 2, size)  # noqa: E731
+            pm.Simulator("s", simulate, mu, epsilon=epsilon, observed=np.ones(3))
         return model
 
     place = tmp_path / "run"
     first = pm.sample_smc(100, pm.smc.MH, model=made(1.0), checkpoint=place, random_seed=1, chains=1, progressbar=False)
     again = pm.smc.resume(place, made(1.0), progressbar=False)
     assert (first["posterior"]["mu"].values == again["posterior"]["mu"].values).all()
-    with pytest.raises(SamplingError, match="cannot be resumed"):
-        pm.smc.resume(place, made(2.0))
+    for other in (made(2.0), made(1.0, 2)):
+        with pytest.raises(SamplingError, match="cannot be resumed with the same draws: model was"):
+            pm.smc.resume(place, other)
 
 
 class Screen(io.StringIO):
