@@ -29,6 +29,7 @@ NAMES = [
     "decisions",
     "predictive",
     "variational",
+    "smc",
     "sparse",
     "step_methods",
     "gaussian_processes",

@@ -36,7 +36,7 @@ class HMC(ParticleKernel):
         target_accept: float = 0.8,
         max_steps: int = 128,
         threshold: float = 0.5,
-        correlation_threshold: float = 0.01,
+        correlation_threshold: float = 0.1,
     ) -> None:
         super().__init__(threshold=threshold, correlation_threshold=correlation_threshold)
         check_share("target_accept", target_accept)

@@ -14,8 +14,11 @@ from consilience.record import Record
 from consilience.smc.particles import Floats, Particles, TemperedDensity, joined
 
 DEGREES: Final = 5.0  # of freedom of independent proposals: tails that are heavier than most posteriors'
-LEAST_MOVES, MOST_MOVES = 2, 200
+MOST_MOVES = 500
 UNMOVED: Final = 0.05  # share of particles that may still be where they began when moves end
+SLOW: Final = 0.1  # share of coordinates that may still be correlated with where they began
+LEVEL_MOVES: Final = 32  # before correlations are taken to fall no more, as between separate modes
+LEVEL: Final = 0.1  # share by which they then fell in the later half of the moves
 TARGET: Final = 0.234  # share of accepted steps of a random walk (Roberts, Gelman, Gilks 1997)
 
 
@@ -61,17 +64,19 @@ def shape_of(points: Floats, weights: Floats) -> Shape:
 
 
 class ParticleKernel:
-    """Base of kernels: moves until particles no longer forget where they began, and hardly one is still there.
+    """Base of kernels: moves until particles have forgotten where they began, and hardly one is still there.
 
     threshold               share of the particles that tempering keeps effective from one temperature to the next
-    correlation_threshold   moves end when the correlation with the beginning falls by less in most coordinates
+    correlation_threshold   with the beginning, to which log likelihoods and nine in ten coordinates fall before moves
+                            end, the former in half of the moves; if it is less than the noise of so many particles,
+                            that. Coordinates may keep a correlation that falls no more, as between separate modes
 
     Adaptation follows all particles together: one that followed a particle's path would favour some places.
     """
 
     needs_gradient: ClassVar[bool] = False
 
-    def __init__(self, *, threshold: float = 0.5, correlation_threshold: float = 0.01) -> None:
+    def __init__(self, *, threshold: float = 0.5, correlation_threshold: float = 0.1) -> None:
         for name, value in (("threshold", threshold), ("correlation_threshold", correlation_threshold)):
             check_share(name, value)
         self.threshold = threshold
@@ -115,9 +120,11 @@ class ParticleKernel:
                after as many moves as the rule wants
         """
         state = self.begin(len(shape.mean), before)
-        began = particles.points
-        correlation = np.full(began.shape[1], 2.0)
-        unmoved = np.ones(len(began), bool)
+        began = particles
+        limit = max(self.correlation_threshold, 2 / np.sqrt(len(began.points)))
+        means: list[float] = [1.0]
+        calm = 0  # the first move after which log likelihoods were below the limit; twice as many square what is left
+        unmoved = np.ones(len(began.points), bool)
         accepted, moves, ended = 0.0, 0, False
         places = [particles]
         most = path - 1 if path else MOST_MOVES
@@ -137,10 +144,13 @@ class ParticleKernel:
                 places.append(particles)
                 ended = moves == most
                 continue
-            found = _correlations(began, particles.points)
-            falling = np.mean(correlation - found > self.correlation_threshold)
-            ended = bool(moves >= LEAST_MOVES and falling <= 0.5 and unmoved.mean() <= UNMOVED)
-            correlation = found
+            found = np.abs(_correlations(began.points, particles.points))
+            energies = _correlations(began.likelihood[:, None], particles.likelihood[:, None])
+            means.append(float(found.mean()))
+            level = moves >= LEVEL_MOVES and means[-1] > (1 - LEVEL) * means[moves // 2]
+            calm = calm or (moves if energies[0] <= limit else 0)
+            forgotten = 0 < 2 * calm <= moves and (level or np.mean(found > limit) <= SLOW)
+            ended = bool(forgotten and unmoved.mean() <= UNMOVED)
         return Moved(joined(places) if path else particles, accepted / moves, moves, ended, state)
 
 
