@@ -39,7 +39,7 @@ def test_posterior_of_a_gaussian_is_the_exact_one(kernel: Any) -> None:
     mu = result["posterior"]["mu"].values.ravel()
     assert stats.kstest(mu[::4], posterior.cdf).pvalue > 1e-3
     assert mu.mean() == pytest.approx(posterior.mean(), abs=0.03)
-    assert mu.std() == pytest.approx(posterior.std(), rel=0.05)
+    assert mu.std() == pytest.approx(posterior.std(), rel=0.1)  # three standard errors
     assert result["posterior"].attrs["log_marginal_likelihood"] == pytest.approx(evidence, abs=0.2)
 
 

@@ -5,6 +5,7 @@ Particles and their log densities in; moved ones out. Any of the moves leaves th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 import numpy as np
@@ -17,8 +18,11 @@ DEGREES: Final = 5.0  # of freedom of independent proposals: tails that are heav
 MOST_MOVES = 500
 UNMOVED: Final = 0.05  # share of particles that may still be where they began when moves end
 SLOW: Final = 0.1  # share of coordinates that may still be correlated with where they began
-LEVEL_MOVES: Final = 32  # before correlations are taken to fall no more, as between separate modes
-LEVEL: Final = 0.1  # share by which they then fell in the later half of the moves
+MORE_MOVES: Final = 20  # at most, after log likelihoods have forgotten where they began
+LEVEL_MOVES: Final = 64  # before correlations are taken to fall no more, as between separate modes
+LEVEL: Final = np.array(
+    [0.2, 0.05]
+)  # shares by which coordinates' and log likelihoods' then fell in the later half of the moves
 TARGET: Final = 0.234  # share of accepted steps of a random walk (Roberts, Gelman, Gilks 1997)
 
 
@@ -37,6 +41,18 @@ class Moved(Record, eq=False):
     moves: int
     ended: bool
     state: tuple[float, ...]
+
+
+def together(parts: Sequence[Moved]) -> Moved:
+    """Groups of particles that moved apart, as one."""
+    sizes = np.array([len(part.particles.points) for part in parts])
+    return Moved(
+        joined([part.particles for part in parts]),
+        float(np.average([part.accepted for part in parts], weights=sizes)),
+        max(part.moves for part in parts),
+        all(part.ended for part in parts),
+        tuple(float(x) for x in np.mean([part.state for part in parts], axis=0)),
+    )
 
 
 class Shape(Record, eq=False):
@@ -68,8 +84,8 @@ class ParticleKernel:
 
     threshold               share of the particles that tempering keeps effective from one temperature to the next
     correlation_threshold   with the beginning, to which log likelihoods and nine in ten coordinates fall before moves
-                            end, the former in half of the moves; if it is less than the noise of so many particles,
-                            that. Coordinates may keep a correlation that falls no more, as between separate modes
+                            end, and then as many moves more; if it is less than the noise of so many particles,
+                            that. A correlation that falls no more may stay, as between separate modes
 
     Adaptation follows all particles together: one that followed a particle's path would favour some places.
     """
@@ -122,8 +138,8 @@ class ParticleKernel:
         state = self.begin(len(shape.mean), before)
         began = particles
         limit = max(self.correlation_threshold, 2 / np.sqrt(len(began.points)))
-        means: list[float] = [1.0]
-        calm = 0  # the first move after which log likelihoods were below the limit; twice as many square what is left
+        course = np.ones((MOST_MOVES + 1, 2))  # mean correlations of coordinates, and those of log likelihoods
+        calm = 0  # the first move after which log likelihoods were below the limit; as many again square what is left
         unmoved = np.ones(len(began.points), bool)
         accepted, moves, ended = 0.0, 0, False
         places = [particles]
@@ -145,11 +161,11 @@ class ParticleKernel:
                 ended = moves == most
                 continue
             found = np.abs(_correlations(began.points, particles.points))
-            energies = _correlations(began.likelihood[:, None], particles.likelihood[:, None])
-            means.append(float(found.mean()))
-            level = moves >= LEVEL_MOVES and means[-1] > (1 - LEVEL) * means[moves // 2]
-            calm = calm or (moves if energies[0] <= limit else 0)
-            forgotten = 0 < 2 * calm <= moves and (level or np.mean(found > limit) <= SLOW)
+            energy = _correlations(began.likelihood[:, None], particles.likelihood[:, None])[0]
+            course[moves] = found.mean(), energy
+            level = (moves >= LEVEL_MOVES) & (course[moves] > (1 - LEVEL) * course[moves // 2])
+            calm = calm or (moves if level[1] or energy <= limit else 0)
+            forgotten = 0 < calm <= moves - min(calm, MORE_MOVES) and (level[0] or np.mean(found > limit) <= SLOW)
             ended = bool(forgotten and unmoved.mean() <= UNMOVED)
         return Moved(joined(places) if path else particles, accepted / moves, moves, ended, state)
 

@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from consilience.errors import SamplingError
 from consilience.record import Record
-from consilience.smc.moves import ParticleKernel, shape_of
+from consilience.smc.moves import ParticleKernel, shape_of, together
 from consilience.smc.particles import Floats, Particles, TemperedDensity, tempered
+
+Places = npt.NDArray[np.bool_]
 
 MOST_STAGES: Final = 1000
 
@@ -107,16 +110,24 @@ def advanced(
     weights = np.exp(logs - highest)
     evidence = population.evidence + float(highest + np.log(weights.mean()))
     weights /= weights.sum()
-    shape = shape_of(particles.points, weights)
     count = len(weights) // path if path > 1 else len(weights)
     places = np.searchsorted(np.cumsum(weights), (np.arange(count) + generator.random()) / count)
-    chosen = particles.chosen(np.minimum(places, len(weights) - 1))
-    moved = kernel.moved(chosen, shape, power, target, generator, population.state, path if path > 1 else 0)
+    places = np.minimum(places, len(weights) - 1)
+    dimension = particles.points.shape[1]
+    parts = []
+    for own, others in _halves(weights, dimension):
+        chosen = particles.chosen(places[own[places]])
+        if len(chosen.points):
+            shape = shape_of(particles.points[others], weights[others] / weights[others].sum())
+            parts.append(
+                kernel.moved(chosen, shape, power, target, generator, population.state, path if path > 1 else 0)
+            )
+    moved = together(parts)
     distinct = len(np.unique(moved.particles.points, axis=0))
-    if moved.accepted == 0.0 or distinct <= shape.mean.size:
+    if moved.accepted == 0.0 or distinct <= dimension:
         raise SamplingError(
             f"tempering stalled at the power {power:.3g} of the likelihood: {moved.moves} moves, accepted with "
-            f"probability {moved.accepted:.2g}, leave {distinct} different particles in {shape.mean.size} dimensions. "
+            f"probability {moved.accepted:.2g}, leave {distinct} different particles in {dimension} dimensions. "
             "Take more `draws`, or another kernel: pm.smc.MH, or pm.smc.HMC where there are gradients."
         )
     return Population(
@@ -128,6 +139,20 @@ def advanced(
         population.unsettled + (not moved.ended),
         moved.state,
     )
+
+
+def _halves(weights: Floats, dimension: int) -> list[tuple[Places, Places]]:
+    """Which particles move together, and which others tell their covariance: the other half, if it can.
+
+    Particles that told their own would be too probable under it, and evidences wrong by about the square of the
+    dimension over the number of particles. Resampling keeps the order, so that halves have few ancestors in common.
+    """
+    first = np.arange(len(weights)) < len(weights) // 2
+    effective = [weights[half].sum() ** 2 / max((weights[half] ** 2).sum(), 1e-300) for half in (first, ~first)]
+    if min(effective) <= 2 * dimension:
+        every = np.ones(len(weights), bool)
+        return [(every, every)]
+    return [(first, ~first), (~first, first)]
 
 
 def next_power(likelihood: Floats, beta: float, threshold: float) -> float:
