@@ -23,7 +23,7 @@ PROSE = sorted(
 
 # Rows of the ladder from top to bottom; neither members of one row nor of the two trunks know each other.
 COMPILER = [
-    {"gp"},
+    {"foreign", "gp"},
     {"dims", "gradient", "graph", "ifelse", "math", "ode", "raise_op", "scan"},
     {"sparse", "xtensor"},
     {"tensor"},
@@ -41,7 +41,7 @@ SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"
 ENTRY_POINTS = [
     {"", "__main__"},
     {"callbacks", "doctor", "plots"},
-    {"smc", "variational"},
+    {"exports", "smc", "variational"},
     {"approximations"},
     {"sample"},
 ]
