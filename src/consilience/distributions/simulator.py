@@ -129,8 +129,14 @@ class Simulation(Record, eq=False):
 
     def _called(self, function: Callable[..., Any], of: TensorType, key: Node, *operands: Node) -> Node:
         name = getattr(self.fn, "__name__", self.title)
-        call = PythonCall(PythonFunction(function, name), (of,))
+        call = PythonCall(PythonFunction(_Identified(function, self.identity), name), (of,))
         return Node(Item(0), Node(call, draw("random_uniform", key, (2,)), *operands))
+
+    @property
+    def identity(self) -> str:
+        """A description that is the same in every process."""
+        functions = (PythonFunction(f, "").identity for f in (self.fn, self.distance, self.statistic))
+        return f"{' '.join(functions)} {self.epsilon.tolist()} {self.rank} {self.dtype}"
 
     def _simulated(self, uniforms: Array, shape: tuple[int, ...], parameters: Sequence[Array]) -> Array:
         """One simulation, of 106 random bits."""
@@ -158,6 +164,17 @@ class Simulation(Record, eq=False):
             raise DtypeError(f"{self.title}: `distance` and `sum_stat` are functions of NumPy arrays, not of tensors.")
         logp = np.asarray(found, float).sum()
         return np.asarray(-np.inf if np.isnan(logp) else logp)
+
+
+class _Identified(Record, eq=False):
+    """A function with a description that is the same in every process."""
+
+    function: Callable[..., Any]
+    identity: str
+
+    def __call__(self, *arrays: Array) -> Array:
+        found: Array = self.function(*arrays)
+        return found
 
 
 def _chosen(title: str, argument: str, given: Any, known: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
