@@ -30,6 +30,7 @@ NAMES = [
     "decisions",
     "predictive",
     "variational",
+    "smc",
     "sparse",
     "step_methods",
     "gaussian_processes",

@@ -110,6 +110,7 @@ from consilience.distributions import PolyaGamma as PolyaGamma
 from consilience.distributions import RandomWalk as RandomWalk
 from consilience.distributions import Rice as Rice
 from consilience.distributions import ScaledInverseChiSquared as ScaledInverseChiSquared
+from consilience.distributions import Simulator as Simulator
 from consilience.distributions import Skellam as Skellam
 from consilience.distributions import SkewNormal as SkewNormal
 from consilience.distributions import SkewStudentT as SkewStudentT
