@@ -43,7 +43,8 @@ def prior_only(model: pm.Model, seed: int) -> Any:
 
 def test_the_exact_posterior_passes_and_wrong_ones_fail() -> None:
     right = pm.sbc(conjugate(), exact, 300, random_seed=1)
-    assert right.passed() and right.failures == {}
+    assert right.passed()
+    assert right.failures == {}
     assert set(right.summary().index) == {"mu", "log_likelihood"}
     assert not pm.sbc(conjugate(), too_narrow, 300, random_seed=1).passed()
 
@@ -83,7 +84,8 @@ def test_failures_are_counted() -> None:
 
     found = pm.sbc(conjugate(), sometimes, 20, random_seed=3)
     assert found.failures["error"] == len(found.errors) == 20 - found.ranks.sizes["replication"]
-    assert 0 < len(found.errors) < 20 and not found.passed()
+    assert 0 < len(found.errors) < 20
+    assert not found.passed()
 
 
 def test_autocorrelated_draws_are_reported() -> None:
@@ -135,7 +137,9 @@ def test_predictive_checks_find_a_statistic_that_does_not_fit() -> None:
         pm.Normal("y", mu, 1.0, observed=np.array([0.1, -0.3, 9.0]))
     own = {"max": np.max, "size": np.size}
     found = pm.prior_predictive_check(model, own, random_seed=1)
-    assert found.p_value["max"] < 0.01 and found.p_value["size"] == 0.5 and found.mcse["size"] == 0.0
+    assert found.p_value["max"] < 0.01
+    assert found.p_value["size"] == 0.5
+    assert found.mcse["size"] == 0.0
     draws = np.random.default_rng(0).normal(2.2, 0.5, (2, 300))
     tree = pm.to_inference_data({"mu": draws}, model=model)
     assert pm.posterior_predictive_check(tree, own, model=model, random_seed=1).p_value["max"] < 0.01

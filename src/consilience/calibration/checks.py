@@ -20,7 +20,7 @@ from consilience.sample.data import observed_data
 from consilience.sample.predictive import sample_posterior_predictive, sample_prior_predictive
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas as pd
 
 Statistic = Callable[[Any], Any]
 
@@ -39,9 +39,9 @@ class PredictiveCheck(Record, eq=False):
     p_value: dict[str, float]
     mcse: dict[str, float]
 
-    def summary(self) -> pandas.DataFrame:
+    def summary(self) -> pd.DataFrame:
         """A row for each statistic: the data's value, mean and deviation of the simulated ones, p-value and error."""
-        import pandas
+        import pandas as pd
 
         rows = {
             name: {
@@ -53,7 +53,7 @@ class PredictiveCheck(Record, eq=False):
             }
             for name, values in self.simulated.items()
         }
-        return pandas.DataFrame.from_dict(rows, orient="index")
+        return pd.DataFrame.from_dict(rows, orient="index")
 
     def plot(self) -> Any:
         """Histograms of the simulated statistics, with lines where the data are: a Matplotlib figure."""

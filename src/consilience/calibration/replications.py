@@ -133,7 +133,7 @@ def replicate(
     unknown = [name for name in fixed or {} if name not in {v.name for v in model.free}]
     if unknown:
         raise ModelError(f"`fixed` has `{unknown[0]}`; free variables are {', '.join(v.name for v in model.free)}.")
-    file = Store(Path(store), identity, random_seed) if store is not None else None
+    file = ReplicationFile(Path(store), identity, random_seed) if store is not None else None
     seed = file.seed if file is not None else seed_from(random_seed)
     done = dict(file.found) if file is not None else {}
     waiting = [k for k in range(count) if k not in done]
@@ -165,7 +165,7 @@ def replicate(
     return [done[k] for k in range(count)]
 
 
-class Store:
+class ReplicationFile:
     """A file whose first line says what it is for, and every other is a replication; a torn last line is dropped."""
 
     def __init__(self, path: Path, identity: Mapping[str, Any], random_seed: Any) -> None:

@@ -25,7 +25,7 @@ from consilience.record import Record
 from consilience.sample.posterior import sample
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas as pd
     import xarray
 
 Quantity = Callable[[Values, Values], Any]
@@ -52,9 +52,9 @@ class Calibration(Record, eq=False):
         """Tests of uniformity by scalar: `mu`, `theta[0]`; `prob` is that of each one's band."""
         return {name: uniformity(values, self.levels, prob) for name, values in self._scalars()}
 
-    def summary(self) -> pandas.DataFrame:
+    def summary(self) -> pd.DataFrame:
         """A row for each scalar: p-values of both tests, and mean and deviation of the ranks (0.5 and 0.289)."""
-        import pandas
+        import pandas as pd
 
         rows = {}
         for name, values in self._scalars():
@@ -66,7 +66,7 @@ class Calibration(Record, eq=False):
                 "chi_square_p": found.chi_square_p,
                 "ecdf_p": found.ecdf_p,
             }
-        return pandas.DataFrame.from_dict(rows, orient="index")
+        return pd.DataFrame.from_dict(rows, orient="index")
 
     def passed(self, alpha: float = 0.01) -> bool:
         """Whether no scalar's p-value is below `alpha` divided by the number of tests, and no replication failed."""
