@@ -17,6 +17,7 @@ NAMES = [
     "compile_time",
     "run_time",
     "ode",
+    "printed_c",
     "overhead",
     "threads",
     "memory",

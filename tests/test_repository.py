@@ -23,7 +23,7 @@ PROSE = sorted(
 
 # Rows of the ladder from top to bottom; neither members of one row nor of the two trunks know each other.
 COMPILER = [
-    {"gp"},
+    {"foreign", "gp"},
     {"dims", "gradient", "graph", "ifelse", "math", "ode", "raise_op", "scan"},
     {"sparse", "xtensor"},
     {"tensor"},
@@ -42,7 +42,7 @@ ENTRY_POINTS = [
     {"", "__main__"},
     {"callbacks", "doctor", "plots"},
     {"calibration"},
-    {"smc", "variational"},
+    {"exports", "smc", "variational"},
     {"approximations"},
     {"sample"},
 ]

@@ -31,6 +31,8 @@ _NAMES: Final = {
         InitialPointError ModelError ParameterError SamplingError ShapeError StorageError
         SupportError
     """,
+    "consilience.exports": "export",
+    "consilience.foreign": "from_bridgestan from_density from_pymc from_pytensor",
     "consilience.inference": """
         AdaptiveMetropolis BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CompoundStep
         DEMetropolis DEMetropolisZ EllipticalSlice HamiltonianMC Kernel MALA Metropolis NUTS ParallelTempering

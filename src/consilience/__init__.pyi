@@ -144,6 +144,11 @@ from consilience.errors import SamplingError as SamplingError
 from consilience.errors import ShapeError as ShapeError
 from consilience.errors import StorageError as StorageError
 from consilience.errors import SupportError as SupportError
+from consilience.exports import export as export
+from consilience.foreign import from_bridgestan as from_bridgestan
+from consilience.foreign import from_density as from_density
+from consilience.foreign import from_pymc as from_pymc
+from consilience.foreign import from_pytensor as from_pytensor
 from consilience.inference import AdaptiveMetropolis as AdaptiveMetropolis
 from consilience.inference import BinaryGibbsMetropolis as BinaryGibbsMetropolis
 from consilience.inference import BinaryMetropolis as BinaryMetropolis
@@ -266,6 +271,10 @@ from consilience.sample import sample_posterior_predictive as sample_posterior_p
 from consilience.sample import sample_prior_predictive as sample_prior_predictive
 from consilience.sample import to_inference_data as to_inference_data
 from consilience.sample import vectorize_over_posterior as vectorize_over_posterior
+from consilience.calibration import posterior_predictive_check as posterior_predictive_check
+from consilience.calibration import power as power
+from consilience.calibration import prior_predictive_check as prior_predictive_check
+from consilience.calibration import sbc as sbc
 from consilience.smc import log_marginal_likelihood as log_marginal_likelihood
 from consilience.smc import sample_smc as sample_smc
 from consilience.tensor import OpFromGraph as OpFromGraph

@@ -6,6 +6,7 @@ In: tensors, arrays, numbers. Out: expressions. Everything of `consilience.tenso
 import functools
 import typing
 from collections.abc import Callable, Sequence
+from math import prod as _prod
 
 import numpy as np
 
@@ -62,7 +63,7 @@ def _kronecker_applied(
         rest = moved.static_shape[1:]
         done = op(factor, flatten(moved, 2) if moved.ndim > 1 else moved)
         result = moveaxis(reshape(done, (factor.static_shape[0], *rest)), 0, axis)
-    return reshape(result, (-1, columns))
+    return reshape(result, (_prod(factor.static_shape[0] for factor in factors), columns))
 
 
 def kron_dot(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariable:

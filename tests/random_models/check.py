@@ -24,6 +24,7 @@ from consilience.model.log_density import terms_of, total
 from consilience.rules import simplify
 from consilience.transforms.gradient import gradient
 from tests.backends.agreement import run_llvm
+from tests.random_models import beyond
 from tests.random_models.chains import hidden_markov, summed_out
 from tests.random_models.coordinates import difference
 from tests.random_models.dialect import TENSOR, evaluate
@@ -102,6 +103,8 @@ def check(program: Program, known: Truth | None = None, draws: bool = False) -> 
             compare(program, model, wanted)
             if program.number % 12 == 1:
                 _same_in_other_coordinates(program, model, wanted)
+            if program.number % 3 == 2 and (wrong := beyond.found(program, built, wanted.point)):
+                raise _WrongError("wrong value", "data beyond the support", wrong)
             if draws:
                 draw(program, model, wanted)
         except _WrongError as error:

@@ -157,18 +157,25 @@ _family("Censored", "dist lower upper", _censored, lambda d, low, high: d.shape)
 def _write_truncated(draft: Draft, name: str, axes: Axes, depth: int) -> None:
     g = draft.grammar
     if g.often(0.3):
-        arguments = {"dist": _component(draft, "Exponential", axes, depth), "lower": "0.0", "upper": "3.5"}
+        arguments = {"dist": _component(draft, "Exponential", axes, depth), "lower": "0.0", "upper": _end(draft, "3.5")}
         draft.observe(name, "Truncated", arguments, g.datum("positive", axes))
         return
-    arguments = {"dist": _component(draft, g.one("Normal", "Logistic"), axes, depth), "lower": "-2.25", "upper": "2.5"}
-    draft.observe(name, "Truncated", arguments, g.datum("real", axes))
+    arguments = {"dist": _component(draft, g.one("Normal", "Logistic"), axes, depth)}
+    ends = {"lower": f"-({_end(draft, '2.25')})", "upper": _end(draft, "2.5")}
+    draft.observe(name, "Truncated", {**arguments, **ends}, g.datum("real", axes))
+
+
+def _end(draft: Draft, least: str) -> str:
+    """An end of a support: a number, or what variables give."""
+    return draft.grammar.one(least, f"{least} + {draft.grammar.positive((), 1)}")
 
 
 @_writer("Censored")
 def _write_censored(draft: Draft, name: str, axes: Axes, depth: int) -> None:
     g = draft.grammar
     part = _component(draft, g.one("Normal", "Logistic"), axes, depth)
-    draft.observe(name, "Censored", {"dist": part, "lower": "-2.0", "upper": "2.0"}, g.datum("real", axes))
+    ends = ("-2.0", "2.0") if g.often(0.6) else (f"-({_end(draft, '2.25')})", _end(draft, "2.25"))
+    draft.observe(name, "Censored", {"dist": part, "lower": ends[0], "upper": ends[1]}, g.datum("real", axes))
 
 
 # ---- series

@@ -41,6 +41,11 @@ TENSOR |= {
     "inc_at": lambda x, i, v: pt.inc_subtensor(pt.as_tensor(x)[i], v),
     "normal_logp": lambda y, mu, sigma: pm.logp(pm.Normal.dist(mu, sigma), y),
     "poisson_logp": lambda y, mu: pm.logp(pm.Poisson.dist(mu), y),
+    "smoothed": lambda x, rate: pt.scan(
+        lambda v, last: rate * v + (1 - rate) * last, pt.as_tensor(x) * 1.0, [pt.constant(0.0)], return_updates=False
+    ),
+    "halved": lambda x: pt.while_loop(lambda v: pt.abs(v) > 1.0, lambda v: v / 2, pt.as_tensor(x) * 1.0, max_steps=99),
+    "by_rows": lambda x: pt.vmap(lambda row: row / (1.0 + pt.sum(row**2)))(pt.as_tensor(x) * 1.0),
 }
 
 
@@ -145,15 +150,36 @@ def _stacked(parts: Sequence[Any], axis: int = 0) -> Array:
     return np.stack([np.asarray(p) for p in parts], axis)
 
 
+def _smoothed(x: Any, rate: Any) -> Array:
+    result = np.zeros(np.shape(x), np.result_type(x, rate, 1.0))
+    last: Any = 0.0
+    for i, v in enumerate(np.asarray(x)):
+        result[i] = last = rate * v + (1 - rate) * last
+    return result
+
+
+def _halved(x: Any) -> Any:
+    while np.abs(np.real(x)) > 1.0:
+        x = x / 2
+    return x
+
+
+def _by_rows(x: Any) -> Any:
+    return x / (1.0 + np.sum(np.asarray(x) ** 2, axis=-1, keepdims=True))
+
+
 _DIFFERENT: dict[str, Callable[..., Any]] = {
     "abs": _absolute,
     "argmax": lambda x, axis=None: np.argmax(_real(x), axis),
+    "by_rows": _by_rows,
     "argmin": lambda x, axis=None: np.argmin(_real(x), axis),
     "cholesky": cholesky,
     "clip": lambda x, low, high: _choose(_real(x) < _real(low), low, _choose(_real(x) > _real(high), high, x)),
     "det": np.linalg.det,
     "erf": special.erf,
     "gammaln": gammaln,
+    "halved": _halved,
+    "ifelse": lambda condition, a, b: a if np.all(condition) else b,
     "inc_at": _inc_at,
     "inv": np.linalg.inv,
     "log_softmax": log_softmax,
@@ -167,6 +193,7 @@ _DIFFERENT: dict[str, Callable[..., Any]] = {
     "poisson_logp": poisson_logp,
     "set_at": _set_at,
     "sigmoid": _sigmoid,
+    "smoothed": _smoothed,
     "softmax": lambda x, axis=None: np.exp(log_softmax(x, axis)),
     "softplus": softplus,
     "solve": np.linalg.solve,

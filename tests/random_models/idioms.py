@@ -47,6 +47,22 @@ def choice(g: Grammar, axes: Axes, depth: int) -> str:
     return f"{word}({g.condition(axes, depth)}, {g.real(axes, depth - 1)}, {g.mix(axes, depth)})"
 
 
+@idiom(2)
+def branch(g: Grammar, axes: Axes, depth: int) -> str:
+    """`ifelse`, whose branches read variables that nothing else may read."""
+    return f"ifelse({g.condition((), depth)}, {g.real(axes, depth - 1)}, {g.real(axes, depth - 1)})"
+
+
+@idiom(2)
+def loop(g: Grammar, axes: Axes, depth: int) -> str | None:
+    """`scan` along a vector, with a variable from around it; `while_loop` for numbers; `vmap` for matrices."""
+    if not axes:
+        return f"halved({g.real((), depth - 1)})"
+    if len(axes) == 1:
+        return f"smoothed({g.real(axes, depth - 1)}, {g.unit((), 1)})"
+    return f"by_rows({g.real(axes, depth - 1)})" if len(axes) == 2 else None
+
+
 @idiom()
 def choice_between_elements(g: Grammar, axes: Axes, depth: int) -> str | None:
     """`where(mask, l[0], l[1])`."""

@@ -253,6 +253,7 @@ _IMPORTED = [
     "expm1",
     "eye",
     "gammaln",
+    "ifelse",
     "inv",
     "log",
     "log1p",
@@ -291,6 +292,12 @@ _IMPORTED = [
     "zeros",
 ]
 _OWN = {
+    "smoothed": """def smoothed(x, rate):
+    step = lambda v, last: rate * v + (1 - rate) * last
+    return pt.scan(step, pt.as_tensor(x) * 1.0, [pt.constant(0.0)], return_updates=False)""",
+    "halved": """def halved(x):
+    return pt.while_loop(lambda v: pt.abs(v) > 1.0, lambda v: v / 2, pt.as_tensor(x) * 1.0, max_steps=99)""",
+    "by_rows": "by_rows = lambda x: pt.vmap(lambda row: row / (1.0 + pt.sum(row**2)))(pt.as_tensor(x) * 1.0)",
     "s_": "s_ = np.s_",
     "set_at": "set_at = lambda x, i, v: pt.set_subtensor(x[i], v)",
     "inc_at": "inc_at = lambda x, i, v: pt.inc_subtensor(x[i], v)",

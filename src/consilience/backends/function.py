@@ -23,9 +23,16 @@ from consilience.backends.pickling import duplicate
 from consilience.backends.registry import Bound
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.request import In, Outputs, Pairs, Request, Unused, order_of, requested
-from consilience.backends.shapes import Lengths, bind_lengths, check_shape_constraints, check_sizes, sizes_of
+from consilience.backends.shapes import (
+    Lengths,
+    bind_lengths,
+    check_shape_constraints,
+    check_sizes,
+    sizes_of,
+    static_shape,
+)
 from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
-from consilience.ir import Input, Node, Shared, numpy_dtype, substitute, topological
+from consilience.ir import Input, Node, Shared, computed_atoms, numpy_dtype, substitute, topological
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
 from consilience.ir.leaves import is_masked
@@ -184,6 +191,38 @@ class Function(Inspected):
                 return None
             case _:
                 return results
+
+    def numba(self, *values: npt.ArrayLike, **named: npt.ArrayLike) -> Any:
+        """The machine code at the shapes of a call, for code that Numba compiles: `numba.njit` functions may call it.
+
+        values    as for a call: their shapes are fixed, their numbers do not matter
+        returns   a dispatcher of Numba. It takes arrays of exactly these dtypes, and numbers for rank 0; several
+                  outputs come as a tuple. Shared variables keep their present values. It cannot be cached on disk
+        raises    MissingPackageError without Numba; GraphError for updates, for lengths that depend on values, and
+                  where there is no machine code; its own errors are numba.TypingError for other dtypes, ValueError for
+                  other shapes, ArithmeticError where an index is out of bounds or a matrix cannot be factorised
+        """
+        from consilience.backends.numba_function import numba_function
+
+        self._needs_machine_code()
+        if self.updates:
+            slot = describe(next(iter(self.updates)))
+            raise GraphError(f"`{self.name}` updates {slot}, which code of Numba cannot: `.copy(delete_updates=True)`.")
+        if computed_atoms(self.optimised):
+            raise GraphError(f"a length in `{self.name}` depends on values, and code of Numba needs fixed ones.")
+        arrays = self._converted(values, named)
+        slots = self._place().snapshot(self._slots)
+        lengths = self.check_shapes([a.shape for a in (*arrays, *slots)])
+        bound = self._compile(self.inputs, self.optimised, lengths, self._slots).bind(slots)
+        outputs = [(static_shape(o.static_shape, lengths), numpy_dtype(o.dtype)) for o in self.optimised]
+        return numba_function(
+            self.name,
+            bound,
+            [(a.shape, a.dtype) for a in arrays],
+            outputs,
+            [item.name or f"input {i}" for i, item in enumerate(self._request.inputs)],
+            self._request.form == "one",
+        )
 
     def copy(
         self, *, swap: Mapping[Node, Node] | None = None, delete_updates: bool = False, name: str | None = None
@@ -354,8 +393,9 @@ def function(
                           matrices are given
     outputs               an expression, a list or a dict of expressions; results come in the same form, SciPy's
                           matrices for sparse ones. None: the function is called for its updates and returns None
-    mode                  "FAST_RUN" (the default; also "NUMBA", "C"): machine code of the simplified graph.
+    mode                  "FAST_RUN" (the default; also "NUMBA"): machine code of the simplified graph.
                           "FAST_COMPILE": the graph as written, computed by NumPy. "PY": simplified, by NumPy.
+                          "C": simplified, through the system's C compiler.
                           "nan_guard": results with NaN or infinity raise NotFiniteError, which names where they come
                           from. "debug": every value is compared with NumPy's, which DebugModeError tells
     updates               shared variable -> expression of its next value, of its dtype and shape; a dict or pairs.
@@ -367,7 +407,7 @@ def function(
                           all their values; None also rounds Python's floats to float32
     profile               True: `function.profile` knows the times of compilation and calls
     on_unused_input       "raise" (the default), "warn" or "ignore" inputs that the outputs do not depend on
-    backend               in place of `mode`: "llvm" (machine code) or "reference" (NumPy)
+    backend               in place of `mode`: "llvm" (machine code), "c" (C) or "reference" (NumPy)
     context               where shared variables take their values; the default context if not given
     random_key            shared random key with which random variables that are no inputs are drawn, and which is
                           updated, at every call; None makes one with a fresh seed

@@ -26,7 +26,12 @@ Make: TypeAlias = Callable[[Sequence[Node], Sequence[Node], Sequence[Node]], Exe
 
 def calls_in(outputs: Sequence[Node]) -> list[Node]:
     """Calls of Python functions, those inside regions left out."""
-    return [node for node in topological(outputs) if isinstance(node.op, PythonCall)]
+    return [node for node in topological(outputs) if in_python(node)]
+
+
+def in_python(node: Node) -> bool:
+    """Whether a node calls a Python function, which machine code has no form of."""
+    return isinstance(node.op, PythonCall) and node.op.function.native is None
 
 
 def calls_inside(outputs: Sequence[Node]) -> bool:

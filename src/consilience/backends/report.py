@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from consilience.backends.modes import Mode
+from consilience.backends.python_calls import in_python
 from consilience.ir import Node, computed_atoms, topological
 from consilience.ir.region import regions_of
 from consilience.ir.side_tables import source_of
-from consilience.ops.python_call import PythonCall
 from consilience.printing.infix import pprint, term
 from consilience.printing.labels import operation
 from consilience.record import Record
@@ -81,7 +81,7 @@ def _in_python(outputs: Sequence[Node], mode: Mode) -> Iterator[str]:
         yield f"everything: the backend {mode.backend!r} computes value by value with NumPy"
         return
     for node in dict.fromkeys(_all_nodes(outputs)):
-        if isinstance(node.op, PythonCall):
+        if in_python(node):
             yield operation(node.op) + _place(source_of(node))
     if computed_atoms(outputs):
         yield "between two stages of machine code: lengths that depend on values are computed first"

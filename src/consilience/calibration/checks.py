@@ -20,7 +20,7 @@ from consilience.sample.data import observed_data
 from consilience.sample.predictive import sample_posterior_predictive, sample_prior_predictive
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped]  # pandas carries no annotations
 
 Statistic = Callable[[Any], Any]
 

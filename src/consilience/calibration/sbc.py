@@ -25,7 +25,7 @@ from consilience.record import Record
 from consilience.sample.posterior import sample
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped]  # pandas carries no annotations
     import xarray
 
 Quantity = Callable[[Values, Values], Any]

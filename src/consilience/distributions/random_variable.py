@@ -29,6 +29,7 @@ class RandomVariable(Op):
     an independent key where the variable is drawn.
     """
 
+    random = True
     distribution: type[Distribution]
     shape: Shape
     dtype: str

@@ -20,6 +20,8 @@ class Op(Record):
 
     # Every op class by its name, so that program text can be parsed.
     classes: ClassVar[dict[str, type[Op]]] = {}
+    # Whether a node is a random variable: one value for all who read it, which regions are given from outside.
+    random: ClassVar[bool] = False
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)

@@ -60,16 +60,31 @@ def with_regions(op: Op, change: Callable[[Sequence[Node]], Sequence[Node]]) -> 
 
 
 def close(results: Sequence[Node], leading: Sequence[Node] = ()) -> tuple[Region, tuple[Node, ...]]:
-    """Turn an expression into a region; its leaves become parameters.
+    """Turn an expression into a region; its leaves become parameters, and so do random variables from around it.
 
     results   what the region computes
     leading   leaves that must be the first parameters, in this order, used or not
     returns   the region and the operands for its parameters, `leading` first
     """
-    leaves = [node for node in topological(results) if is_leaf(node)]
+    own = _made_of(results, set(leading))
+
+    def outside(node: Node) -> bool:
+        return is_leaf(node) or (node.op.random and node not in own)
+
+    leaves = [node for node in topological(results, outside) if outside(node)]
     operands = tuple(dict.fromkeys((*leading, *leaves)))
     types = tuple(operand.tensor_type for operand in operands)
     replacements = {operand: Node(Parameter(i, types[i])) for i, operand in enumerate(operands)}
     with without_sources(), carrying_marks():  # what the user wrote inside keeps its names and lines
         inside = substitute(results, replacements)
     return Region(types, tuple(inside)), operands
+
+
+def _made_of(results: Sequence[Node], leading: set[Node]) -> set[Node]:
+    """The nodes that depend on some of the given ones."""
+    found: set[Node] = set()
+    if leading:
+        for node in topological(results, leading.__contains__):
+            if node in leading or any(i in found for i in node.inputs):
+                found.add(node)
+    return found - leading

@@ -115,6 +115,9 @@ class Printer:
         if isinstance(value, tuple):
             parts = [self._plain(v, new) for v in value]
             return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+        identity = getattr(value, "identity", None)
+        if isinstance(identity, str):  # of a function of users, which text cannot hold
+            return f"{type(value).__name__}({identity!r})"
         if isinstance(value, Record):
             parts = [f"{name}={self._plain(getattr(value, name), new)}" for name in field_names(value)]
             return f"{type(value).__name__}({', '.join(parts)})"

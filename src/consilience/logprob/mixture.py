@@ -222,10 +222,9 @@ def written_out(nodes: Sequence[Node]) -> list[Node]:
         if not isinstance(node.op, Item) or not isinstance(node.inputs[0].op, Cond):
             continue
         branches = node.inputs[0].op
-        results = (branches.then.results[node.op.position], branches.otherwise.results[node.op.position])
-        if not any(is_random(inner) for inner in topological(results)):
-            continue
         condition, *operands = node.inputs[0].inputs
+        if not any(map(is_random, operands)):
+            continue
         choices = [region.apply(*operands)[node.op.position] for region in (branches.then, branches.otherwise)]
         (condition, *choices) = substitute([condition, *choices], replaced)
         chosen = apply("where", condition, *choices)

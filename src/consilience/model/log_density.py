@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -22,7 +24,7 @@ from consilience.distributions.densities import density, density_of_data, suppor
 from consilience.distributions.parameters import parameter_checks
 from consilience.distributions.random_variable import RandomVariable, distribution_of
 from consilience.distributions.transforms import label
-from consilience.errors import MissingRuleError, ModelError, ShapeError
+from consilience.errors import MissingPackageError, MissingRuleError, ModelError, ShapeError
 from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import collect
@@ -36,6 +38,8 @@ from consilience.model.marginal import placeholders, summed_out
 from consilience.model.minibatch import batches_of, chosen_by, has_batches, is_rows
 from consilience.model.operations import operations
 from consilience.model.variables import ModelVariables
+from consilience.native.flat_call import NAME, flat_call
+from consilience.native.jit import Library
 from consilience.ops import cast
 from consilience.ops.parameter_check import released
 from consilience.ops.reduce import reduce
@@ -188,6 +192,44 @@ class ModelDensity:
         """All terms that are summed, as functions of each variable's unconstrained value and of the data."""
         return self._built.terms.all
 
+    @cached_property
+    def _flat(self) -> Library:
+        if self.batches:
+            raise ModelError("a density over a minibatch also needs rows, which a function of positions does not take.")
+        return flat_call(self.entry, self.constants, self.workspace, 1, 2)
+
+    @property
+    def address(self) -> int:
+        """Of a C function of this process, for Rust, Julia, R, Numba and others; valid as long as this object lives.
+
+        `int64_t f(const double *position, double *log_density, double *gradient)`: gives 0, or another number where
+        there is no value. `position` and `gradient` hold `dimension` numbers. Any number of threads may call it.
+        """
+        return self._flat.address(NAME)
+
+    @property
+    def cffi(self) -> Any:
+        """The function at `address` for cffi.
+
+        raises   MissingPackageError without cffi
+        """
+        try:
+            cffi = import_module("cffi")
+        except ImportError as error:
+            raise MissingPackageError("cffi is not there: pip install cffi.") from error
+        return cffi.FFI().cast("int64_t (*)(const double *, double *, double *)", self.address)
+
+    def program(self) -> tuple[list[Node], list[Node], dict[Node, Array]]:
+        """The graph that is compiled: its inputs (the position first), log density and gradient, and its data."""
+        built = self._built
+        return built.inputs, built.outputs, dict(zip(built.static_slots, self._data, strict=True))
+
+    def values_program(self, deterministics: bool = True) -> tuple[list[Node], dict[str, Node], dict[Node, Array]]:
+        """The graph of named values on their own scales: its input, the position; each value by name; its data."""
+        built = self._built
+        names, outputs, slots = built.values(self.model, deterministics)
+        return built.inputs[:1], dict(zip(names, outputs, strict=True)), dict(zip(slots, self._data, strict=True))
+
     def restricted(self, names: Sequence[str], needs: Needs) -> Restricted:
         """The log density of some variables given all others, compiled when it is first asked for.
 
@@ -302,15 +344,17 @@ class _Built:
             self.terms = terms
             outputs = simplify([logp, *gradients])
             static, memo = specialise([*outputs, *terms.values, *slots], lengths)
-            self._static_slots = [memo[s] for s in slots]
+            self.static_slots = [memo[s] for s in slots]
             self._static_values = [memo[v] for v in terms.values]
             self._replacements = dict(zip(self._static_values, replacements, strict=True))
             logp_node, *gradient_nodes = substitute(static[: len(outputs)], self._replacements)
             flat = [reshape(g, (-1,)) for g in gradient_nodes]
             whole = concatenate(flat) if flat else constant(np.zeros(0))
-            self.operations = operations([logp_node, whole])
+            self.outputs = [logp_node, whole]
+            self.operations = operations(self.outputs)
             self.graph_seconds = time.perf_counter() - began
-            self.compiled = self._compile([self._position, *rows], [logp_node, whole], {}, self._static_slots)
+            self.inputs = [self._position, *rows]
+            self.compiled = self._compile(self.inputs, self.outputs, {}, self.static_slots)
         self.compile_seconds = time.perf_counter() - began
         self._blocks: dict[tuple[tuple[str, ...], Needs], Executable] = {}
         self._parts: Executable | None = None
@@ -361,25 +405,31 @@ class _Built:
         """Names and code of values on their own scales as functions of a position; see `ModelDensity.expand`."""
         known = self._expanders.get(deterministics)
         if known is None:
-            named = dict(zip(model.named_deterministics, self.terms.deterministics, strict=True))
-            if self.batches:
-                named = {name: node for name, node in named.items() if not has_batches([node])}
-            free = dict(zip([v.name for v in model.free], self.terms.constrained, strict=True))
-            if isinstance(deterministics, tuple):
-                chosen = {name: named[name] for name in deterministics}
-            else:
-                chosen = {**free, **named} if deterministics else free
-            names, outputs = list(chosen), list(chosen.values())
-            with without_sources():
-                static, memo = specialise([*simplify(outputs), *self.terms.values, *self.slots], self.lengths)
-                replaced = substitute(
-                    static[: len(outputs)],
-                    {memo[v]: r for v, r in zip(self.terms.values, self._replacements.values(), strict=True)},
-                )
-                slots = [memo[s] for s in self.slots]
-                known = names, self._compile([self._position], replaced, {}, slots, level=1)
+            names, replaced, slots = self.values(model, deterministics)
+            known = names, self._compile([self._position], replaced, {}, slots, level=1)
             self._expanders[deterministics] = known
         return known
+
+    def values(
+        self, model: ModelVariables, deterministics: bool | tuple[str, ...]
+    ) -> tuple[list[str], list[Node], list[Node]]:
+        """Names, and values on their own scales as expressions of a position and of the data, which come last."""
+        named = dict(zip(model.named_deterministics, self.terms.deterministics, strict=True))
+        if self.batches:
+            named = {name: node for name, node in named.items() if not has_batches([node])}
+        free = dict(zip([v.name for v in model.free], self.terms.constrained, strict=True))
+        if isinstance(deterministics, tuple):
+            chosen = {name: named[name] for name in deterministics}
+        else:
+            chosen = {**free, **named} if deterministics else free
+        names, outputs = list(chosen), list(chosen.values())
+        with without_sources():
+            static, memo = specialise([*simplify(outputs), *self.terms.values, *self.slots], self.lengths)
+            replaced = substitute(
+                static[: len(outputs)],
+                {memo[v]: r for v, r in zip(self.terms.values, self._replacements.values(), strict=True)},
+            )
+        return names, replaced, [memo[s] for s in self.slots]
 
 
 def _arrange(model: ModelVariables, lengths: Lengths) -> tuple[Layout, Node, list[Node]]:
@@ -439,7 +489,7 @@ def model_density(
 ) -> ModelDensity:
     """The model's density for its present data; compiled again only when shapes or the model changed.
 
-    backend   "llvm" (machine code) or "reference" (NumPy, slow)
+    backend   "llvm" (machine code), "c" (through the system's C compiler) or "reference" (NumPy, slow)
     jacobian  whether it is the density on the unconstrained scale, or that on the variables' own scales
     batches   whether `pm.Minibatch` is allowed, of rows that are an input of the density
     raises    ModelError without free variables; ShapeError, ParameterError and

@@ -24,6 +24,7 @@ from consilience.model.diagnosis import diagnosis
 from consilience.model.layout import Layout, Stretch
 from consilience.model.log_density import ModelDensity
 from consilience.model.variables import FreeVariable, ModelVariables
+from consilience.model.warm_start import drawn_points, is_result
 
 Floats = npt.NDArray[np.float64]
 InitialValues: TypeAlias = Mapping[str, Any]
@@ -43,13 +44,17 @@ def starting_position(
     """The vector where every variable has its support point or its initial value.
 
     initvals   values by name on their own scales, or by unconstrained name (`tau_log__`) on the line; a value
-               may be an array, an expression of earlier variables, "support_point" or "prior"
+               may be an array, an expression of earlier variables, "support_point" or "prior". Or a result: one of
+               its draws
     seed       of the draws for "prior"
     raises     ModelError for unknown names, ShapeError, SupportError for values outside the support
     """
+    if is_result(initvals):
+        (initvals,) = drawn_points(initvals, model, 1, seed)
     given = dict(initvals or {})
     known = {s.variable.name for s in layout.stretches} | {s.key for s in layout.stretches}
-    unknown = [name for name in given if name not in known]
+    # What follows from the others may stand in a point that was found before.
+    unknown = [name for name in given if name not in known and name not in model.named_deterministics]
     if unknown:
         raise ModelError(f"`initvals` names {unknown}; the free variables are {[v.name for v in model.free]}.")
     position = np.empty(layout.dimension)
@@ -149,9 +154,12 @@ def starting_positions(
 ) -> Floats:
     """One starting vector per chain, shape (chains, dimension), each with finite log density and gradient.
 
+    initvals   one mapping, one for each chain, or a result, of which chains take a draw each
     jitter     add uniform noise in [-width, width] on the unconstrained line
     raises     InitialPointError that names the variable at fault
     """
+    if is_result(initvals):
+        initvals = drawn_points(initvals, density.model, chains, seed)
     per_chain = list(initvals) if isinstance(initvals, list | tuple) else [initvals] * chains
     if len(per_chain) != chains:
         raise ModelError(f"`initvals` is a list of {len(per_chain)} points, but there are {chains} chains.")

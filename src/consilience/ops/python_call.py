@@ -6,7 +6,10 @@ calls are one.
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -19,17 +22,42 @@ from consilience.record import Record
 Array = npt.NDArray[Any]
 
 
+class NativeCall(Record):
+    """How machine code makes a call itself: a C function that gives an int, 0 for success.
+
+    address     where it starts; it is called from several threads at once
+    arguments   in their order: "operand 0", "result 1" (pointers to float64 in row-major order, by position), an
+                integer (an int of C), or a tuple of one integer (a pointer)
+    """
+
+    address: int
+    arguments: tuple[str | int | tuple[int], ...]
+
+
 class PythonFunction(Record, eq=False):
     """A callable of arrays.
 
     function   of one array per operand; gives one array, or a list or tuple of them
     name       for messages
     gradient   of the operands and of one cotangent per result; gives one cotangent per operand, None for zeros
+    native     the same as machine code, where there is such: Python is not asked then
+    slopes     whether the function gives a number and, as second result, its derivative by the only operand
     """
 
     function: Callable[..., Any]
     name: str
     gradient: Callable[..., Any] | None = None
+    native: NativeCall | None = None
+    slopes: bool = False
+
+    @property
+    def identity(self) -> str:
+        """A description that is the same in every process: its name, and its code where Python knows that."""
+        function = inspect.unwrap(self.function)
+        code = getattr(function, "__code__", None)
+        known = "" if code is None else hashlib.sha256(code.co_code + repr(_plain(code.co_consts)).encode()).hexdigest()
+        parts = (self.name, getattr(function, "__qualname__", ""), known[:16], getattr(function, "identity", ""))
+        return " ".join(filter(None, parts))
 
 
 class PythonCall(Op):
@@ -43,6 +71,11 @@ class PythonCall(Op):
 
     def __repr__(self) -> str:
         return f"python({self.function.name})"
+
+
+def _plain(constants: tuple[Any, ...]) -> list[Any]:
+    """Constants of a function without the addresses that code objects print."""
+    return [(c.co_code, _plain(c.co_consts)) if isinstance(c, CodeType) else c for c in constants]
 
 
 def called(op: PythonCall, operands: Sequence[Array], shapes: Sequence[tuple[int, ...]]) -> list[Array]:

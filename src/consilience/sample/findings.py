@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -32,18 +33,26 @@ def warn(work: Work, run: Run, stacklevel: int) -> None:
     if work.checkpoint is not None and work.checkpoint.fault is not None:
         message = f"the checkpoint was not written to the end: {work.checkpoint.fault}"
         warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
-    if FAILURES:
-        first = FAILURES[0]
-        message = (
-            f"a Python function of the model raised at {len(FAILURES)} points, which counted as points of density 0; "
-            f"the first time: {type(first).__name__}: {first}"
-        )
-        FAILURES.clear()
-        warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
+    raised = failures()
+    if raised:
+        warnings.warn(raised, ConsilienceWarning, stacklevel=stacklevel + 1)
     if not work.result.checks or (not run.draws.shape[1] and run.interrupted):
         return
     for message in findings(work, run):
         warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
+
+
+def failures() -> str:
+    """What Python functions of the model raised since the last call, with the first traceback; empty if nothing."""
+    if not FAILURES:
+        return ""
+    first = FAILURES[0]
+    told = (
+        f"a Python function of the model raised at {len(FAILURES)} points, which counted as points of density 0; "
+        f"the first time: {type(first).__name__}: {first}\n{''.join(traceback.format_exception(first))}"
+    )
+    FAILURES.clear()
+    return told
 
 
 def findings(work: Work, run: Run) -> Iterable[str]:

@@ -15,6 +15,7 @@ from consilience.inference.fisher_metric import Form
 from consilience.model.model import Model, modelcontext
 from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
+from consilience.model.warm_start import is_result
 from consilience.record import as_plain, replace
 from consilience.run import Listener, Options, launch
 from consilience.run import checkpoint as checkpoints
@@ -97,7 +98,8 @@ def sample(
     step           another kernel: `pm.HamiltonianMC()`, `pm.Metropolis()`; each chain then tunes by itself
     var_names      names of the variables to keep; all free variables and deterministics by default
     initvals       starting values by name (`tau`, or `tau_log__` on the unconstrained line), or one mapping
-                   per chain; "prior" or "support_point" in place of numbers
+                   per chain; "prior" or "support_point" in place of numbers. Or a result with a posterior, of
+                   `pm.fit_pathfinder` or an earlier run: chains begin at draws of it, without noise by default
     init           "lbfgs": wide noise on the starting values, then some steps of L-BFGS to the typical set; "auto"
                    or "jitter+adapt_diag": starting values with noise; "adapt_diag": without
     target_accept  mean acceptance probability that the step size is tuned for, between 0 and 1
@@ -166,6 +168,8 @@ def sample(
     )
     chains = DEFAULT_CHAINS if chains is None else whole_number("chains", chains, 1)
     cores = None if cores is None else whole_number("cores", cores, 1)
+    if init == "lbfgs" and is_result(initvals):
+        init = "adapt_diag"
     climbing = init == "lbfgs"
     default = NUTS(
         target_accept=target_accept, max_treedepth=max_treedepth, metric=metric, jumps=jumps, initialize=climbing

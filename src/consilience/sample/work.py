@@ -18,7 +18,7 @@ from consilience.record import replace
 from consilience.run import Listener, Options, Run, Running
 from consilience.run.checkpoint import Checkpoint
 from consilience.run.interrupt import interrupts_stop
-from consilience.sample.findings import warn
+from consilience.sample.findings import failures, warn
 from consilience.sample.identity import plain_options
 from consilience.sample.memory import naming_the_largest
 from consilience.sample.predictive import compute_log_likelihood, compute_log_prior
@@ -69,7 +69,10 @@ class Work:
         """An error inside, once the run is over, leaves the store to others; the draws written so far stay."""
         try:
             yield
-        except BaseException:
+        except BaseException as error:
+            raised = failures()
+            if raised:
+                error.add_note(raised)
             if self.store is not None and self.running.finished:
                 self.store.store.close()
             raise

@@ -13,6 +13,7 @@ from consilience.ir import FLOATS, Node
 from consilience.ops import Item
 from consilience.ops.call import FunctionCall
 from consilience.ops.python_call import PythonCall, PythonFunction
+from consilience.ops.shape import expand_dims
 from consilience.transforms.gradient.engine import accumulate
 from consilience.transforms.gradient.index import zeros_like
 from consilience.transforms.gradient.table import Cotangents, pullback_of
@@ -40,6 +41,10 @@ def _python_call(node: Node, g: tuple[Node | None, ...], wanted: Sequence[bool])
     op = node.op
     assert isinstance(op, PythonCall)
     gradient = op.function.gradient
+    if op.function.slopes:
+        if g[1] is not None:
+            raise MissingRuleError(f"the function `{op.function.name}` gives a gradient, but no second derivatives.")
+        return [None if g[0] is None else expand_dims(g[0], -1) * Node(Item(1), node)]
     if gradient is None:
         raise MissingRuleError(
             f"the Python function `{op.function.name}` has no derivative; give `gradient=`, a function of its inputs "

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from consilience.ir import Node, Parameter, Region, TensorType, substitute, topological
+from consilience.errors import MissingRuleError
+from consilience.ir import Node, Parameter, Region, TensorType, computed_atoms, substitute, topological
+from consilience.ir.lengths import source_of
+from consilience.ir.side_tables import describe
 from consilience.ops import Cond, Item
 from consilience.transforms.gradient.engine import accumulate
 from consilience.transforms.gradient.index import zeros_like
@@ -32,6 +35,13 @@ def _cond(node: Node, g: tuple[Node | None, ...], wanted: Sequence[bool]) -> Cot
         return [zeros_like(p) if c is None else c for p, c in zip(wrt, found, strict=True)]
 
     branches = [pulled(node.op.then), pulled(node.op.otherwise)]
+    for atom in computed_atoms([*branches[0], *branches[1]]):
+        # Lengths are known before a program runs, and a branch runs when its condition is known.
+        if any(isinstance(n.op, Parameter) for n in topological([source_of(atom)])):
+            raise MissingRuleError(
+                f"the derivative of a branch of {describe(node)} needs the length `{atom.name}`, which only the branch "
+                "knows: give `while_loop` its `max_steps=`, or compute the loop before `ifelse`."
+            )
     choice = choose(condition, branches[0], branches[1], types, [*operands, *(c for _, c in given)])
     results: list[Node | None] = [None] * len(node.inputs)
     for k, i in enumerate(asked):

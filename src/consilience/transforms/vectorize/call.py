@@ -78,6 +78,7 @@ def _python_call(node: Node, operands: Sequence[Operand], batch: Shape) -> list[
         _Each(op.function.function, flags, len(batch)),
         op.function.name,
         None if gradient is None else _Each(gradient, (*flags, *[True] * len(op.results)), len(batch), sums=flags),
+        slopes=op.function.slopes,
     )
     types = tuple(TensorType(t.dtype, (*batch, *t.shape)) for t in op.results)
     call = Node(PythonCall(of, types), *(o.value for o in operands))

@@ -1,0 +1,11 @@
+"""Models of others: log densities that are computed elsewhere, Stan's programs, PyMC's models.
+
+What another library knows of a model in; a `pm.Model`, or the density of one, out.
+"""
+
+from consilience.foreign.bridgestan import from_bridgestan
+from consilience.foreign.density import from_density
+from consilience.foreign.pymc_model import from_pymc
+from consilience.foreign.pytensor_graph import from_pytensor
+
+__all__ = ["from_bridgestan", "from_density", "from_pymc", "from_pytensor"]
