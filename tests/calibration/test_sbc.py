@@ -16,10 +16,10 @@ from consilience.errors import ModelError, SamplingError, StorageError
 DATA = np.zeros(3)
 
 
-def conjugate() -> pm.Model:
+def conjugate(scale: float = 1.0) -> pm.Model:
     """A normal mean with known deviation."""
     with pm.Model() as model:
-        mu = pm.Normal("mu", 0.0, 1.0)
+        mu = pm.Normal("mu", 0.0, scale)
         pm.Normal("y", mu, 1.0, observed=DATA)
     return model
 
@@ -71,9 +71,11 @@ def test_ranks_do_not_depend_on_threads_and_a_study_goes_on_where_it_was_torn(tm
 
     exact_counted.__name__ = "exact"
     assert whole.ranks.equals(pm.sbc(conjugate(), exact_counted, 30, store=path).ranks)
-    assert len(calls) == 20
+    assert len(calls) == 21
     with pytest.raises(StorageError, match="another file"):
         pm.sbc(conjugate(), too_narrow, 30, store=path)
+    with pytest.raises(StorageError, match="another model"):
+        pm.sbc(conjugate(2.0), exact, 30, store=path)
 
 
 def test_failures_are_counted() -> None:
@@ -135,7 +137,7 @@ def test_predictive_checks_find_a_statistic_that_does_not_fit() -> None:
     with pm.Model() as model:
         mu = pm.Normal("mu", 0.0, 1.0)
         pm.Normal("y", mu, 1.0, observed=np.array([0.1, -0.3, 9.0]))
-    own = {"max": np.max, "size": np.size}
+    own: dict[str, Any] = {"max": np.max, "size": np.size}
     found = pm.prior_predictive_check(model, own, random_seed=1)
     assert found.p_value["max"] < 0.01
     assert found.p_value["size"] == 0.5

@@ -135,6 +135,9 @@ def replicate(
         raise ModelError(f"`fixed` has `{unknown[0]}`; free variables are {', '.join(v.name for v in model.free)}.")
     file = ReplicationFile(Path(store), identity, random_seed) if store is not None else None
     seed = file.seed if file is not None else seed_from(random_seed)
+    if file is not None:
+        first = simulate(prepared.copy(), seed, 0, fixed or {})
+        file.check({name: float(np.sum(v)) for name, v in {**first.truth, **first.data}.items()})
     done = dict(file.found) if file is not None else {}
     waiting = [k for k in range(count) if k not in done]
     own = threading.local()
@@ -171,6 +174,7 @@ class ReplicationFile:
     def __init__(self, path: Path, identity: Mapping[str, Any], random_seed: Any) -> None:
         self.path = path
         self.found: dict[int, dict[str, Any]] = {}
+        self.first: dict[str, float] | None = None
         if path.exists():
             whole = path.read_bytes()
             kept = whole[: whole.rfind(b"\n") + 1]
@@ -191,7 +195,16 @@ class ReplicationFile:
             raise StorageError(f"{self.path} was written for {head['identity']}, not for {wanted}; take another file.")
         if random_seed is not None and seed_from(random_seed) != self.seed:
             raise StorageError(f"{self.path} was begun with the seed {self.seed}; give that one, or another file.")
-        self.found = {line["replication"]: line["found"] for line in lines[1:]}
+        self.found = {line["replication"]: line["found"] for line in lines[1:] if "replication" in line}
+        self.first = next((line["first"] for line in lines[1:] if "first" in line), None)
+
+    def check(self, first: Mapping[str, float]) -> None:
+        """Refuse a file of another model: what replication 0 simulates must be the same."""
+        if self.first is None:
+            self.first = dict(first)
+            self._write({"first": self.first})
+        elif set(self.first) != set(first) or not all(np.isclose(self.first[k], first[k], 1e-6) for k in first):
+            raise StorageError(f"{self.path} was written for another model, which simulates other data; take another.")
 
     def append(self, replication: int, found: Mapping[str, Any]) -> None:
         """Add a replication."""
