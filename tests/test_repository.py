@@ -41,6 +41,7 @@ SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"
 ENTRY_POINTS = [
     {"", "__main__"},
     {"callbacks", "doctor", "plots"},
+    {"calibration"},
     {"exports", "smc", "variational"},
     {"inla"},
     {"approximations"},

@@ -273,6 +273,10 @@ from consilience.sample import sample_posterior_predictive as sample_posterior_p
 from consilience.sample import sample_prior_predictive as sample_prior_predictive
 from consilience.sample import to_inference_data as to_inference_data
 from consilience.sample import vectorize_over_posterior as vectorize_over_posterior
+from consilience.calibration import posterior_predictive_check as posterior_predictive_check
+from consilience.calibration import power as power
+from consilience.calibration import prior_predictive_check as prior_predictive_check
+from consilience.calibration import sbc as sbc
 from consilience.smc import log_marginal_likelihood as log_marginal_likelihood
 from consilience.smc import sample_smc as sample_smc
 from consilience.tensor import OpFromGraph as OpFromGraph
