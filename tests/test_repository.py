@@ -41,7 +41,9 @@ SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"
 ENTRY_POINTS = [
     {"", "__main__"},
     {"callbacks", "doctor", "plots"},
-    {"smc", "variational"},
+    {"calibration"},
+    {"exports", "smc", "variational"},
+    {"inla"},
     {"approximations"},
     {"sample"},
 ]

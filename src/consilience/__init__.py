@@ -31,6 +31,7 @@ _NAMES: Final = {
         InitialPointError ModelError ParameterError SamplingError ShapeError StorageError
         SupportError
     """,
+    "consilience.exports": "export",
     "consilience.foreign": "from_bridgestan from_density from_pymc from_pytensor",
     "consilience.inference": """
         AdaptiveMetropolis BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CompoundStep
@@ -38,6 +39,7 @@ _NAMES: Final = {
         Slice StretchEnsemble
     """,
     "consilience.logprob": "CustomDist DensityDist conditional_logp icdf logccdf logcdf logp",
+    "consilience.inla": "fit_INLA",
     "consilience.model": """
         Data Deterministic Minibatch Model Point Potential R2D2 RegularizedHorseshoe do
         centredness freeze_dims_and_data marginalize model_to_graphviz model_to_mermaid model_to_networkx modelcontext
@@ -60,12 +62,14 @@ _NAMES: Final = {
         recover_marginals resampled_variables resume sample sample_posterior_predictive
         sample_prior_predictive to_inference_data vectorize_over_posterior
     """,
+    "consilience.calibration": "posterior_predictive_check power prior_predictive_check sbc",
     "consilience.smc": "log_marginal_likelihood sample_smc",
     "consilience.tensor": """
         OpFromGraph as_op config floatX function grad hessian jacobian shared value_and_grad wrap_py
     """,
     "consilience.variational": """
-        ADVI ASVGD Approximation Empirical FullRank FullRankADVI Inference LowRankNormal LowRankADVI MeanField SVGD
+        ADVI ASVGD Approximation Empirical FullRank FullRankADVI Inference LowRankNormal LowRankADVI MeanField NFVI
+        NormalizingFlow SVGD
         adadelta adagrad adagrad_window adam adamax fit momentum natural_gradient nesterov_momentum
         rmsprop sample_approx sgd
     """,

@@ -110,6 +110,7 @@ from consilience.distributions import PolyaGamma as PolyaGamma
 from consilience.distributions import RandomWalk as RandomWalk
 from consilience.distributions import Rice as Rice
 from consilience.distributions import ScaledInverseChiSquared as ScaledInverseChiSquared
+from consilience.distributions import Simulator as Simulator
 from consilience.distributions import Skellam as Skellam
 from consilience.distributions import SkewNormal as SkewNormal
 from consilience.distributions import SkewStudentT as SkewStudentT
@@ -144,6 +145,7 @@ from consilience.errors import SamplingError as SamplingError
 from consilience.errors import ShapeError as ShapeError
 from consilience.errors import StorageError as StorageError
 from consilience.errors import SupportError as SupportError
+from consilience.exports import export as export
 from consilience.foreign import from_bridgestan as from_bridgestan
 from consilience.foreign import from_density as from_density
 from consilience.foreign import from_pymc as from_pymc
@@ -171,6 +173,7 @@ from consilience.logprob import icdf as icdf
 from consilience.logprob import logccdf as logccdf
 from consilience.logprob import logcdf as logcdf
 from consilience.logprob import logp as logp
+from consilience.inla import fit_INLA as fit_INLA
 from consilience.model import Data as Data
 from consilience.model import Deterministic as Deterministic
 from consilience.model import Minibatch as Minibatch
@@ -270,6 +273,10 @@ from consilience.sample import sample_posterior_predictive as sample_posterior_p
 from consilience.sample import sample_prior_predictive as sample_prior_predictive
 from consilience.sample import to_inference_data as to_inference_data
 from consilience.sample import vectorize_over_posterior as vectorize_over_posterior
+from consilience.calibration import posterior_predictive_check as posterior_predictive_check
+from consilience.calibration import power as power
+from consilience.calibration import prior_predictive_check as prior_predictive_check
+from consilience.calibration import sbc as sbc
 from consilience.smc import log_marginal_likelihood as log_marginal_likelihood
 from consilience.smc import sample_smc as sample_smc
 from consilience.tensor import OpFromGraph as OpFromGraph
@@ -293,6 +300,8 @@ from consilience.variational import Inference as Inference
 from consilience.variational import LowRankADVI as LowRankADVI
 from consilience.variational import LowRankNormal as LowRankNormal
 from consilience.variational import MeanField as MeanField
+from consilience.variational import NFVI as NFVI
+from consilience.variational import NormalizingFlow as NormalizingFlow
 from consilience.variational import SVGD as SVGD
 from consilience.variational import adadelta as adadelta
 from consilience.variational import adagrad as adagrad

@@ -49,7 +49,6 @@ _GROUPS: Final = {
     # Models.
     "`pm.Wishart` and `pm.LKJCholeskyCov` are there": "WishartBartlett",
     "`pm.distributions` has the base classes": "Continuous Discrete Distribution",
-    "simulators come later; `pm.sample_smc` is there for densities": "Simulator",
     "PyMC's helper of its own samplers; step methods are written with `pm.Kernel`": "logbern",
     "an approximation has all variables of a model; of some alone, `pm.fit_laplace` has `vars=`": "Group",
     "an optimizer of `pm.fit` has its momentum, and `pm.fit` has `total_grad_norm_constraint`": """

@@ -448,6 +448,17 @@ def volatility_of_returns(pm: Any) -> None:
 
 
 @gallery
+def branches_and_parts(pm: Any) -> None:
+    from pytensor.ifelse import ifelse
+
+    mu = pm.Normal("mu", shape=(2, 3))
+    largest = mu.max(axis=1) - mu.argmax(axis=0).sum() + mu.cumsum(axis=1)[:, -1] + pm.math.logsumexp(mu, axis=1)[0]
+    pm.Potential("p", ifelse(mu[0, 0] > 0, largest.sum(), -largest.prod()))
+    pm.Potential("q", pm.math.clip(mu, -0.5, 0.5).std() + mu[::-1, [2, 0]].T.flatten()[1] + abs(mu).mean(axis=0)[1])
+    pm.Potential("r", pm.math.log1pexp(pm.math.stack([mu[0], mu[1] ** 3]).swapaxes(0, 1)) / 3)
+
+
+@gallery
 def kronecker_covariance(pm: Any) -> None:
     scale = pm.HalfNormal("scale", 1.0)
     first, second = np.array([[2.0, 0.3], [0.3, 1.0]]), np.eye(3) + 0.2

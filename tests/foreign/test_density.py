@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from consilience.foreign import from_density
 from tests.foreign.compiling import library, needs_compiler
 
 QUIET: Any = {"progressbar": False, "random_seed": 3}
+SHORT: Any = {**QUIET, "compute_convergence_checks": False}
 SOURCE = """
 int normal(double const *x, double *gradient, double *logp, void *data) {
     double const *about = data;
@@ -65,6 +69,32 @@ def test_names_and_shapes_lie_in_the_vector_in_their_order() -> None:
     assert posterior["b"].shape[2:] == (2, 1)
     found = [posterior[name].std(["chain", "draw"]).values.ravel() for name in ("mu", "theta", "b")]
     assert np.allclose(np.concatenate(found), scale, rtol=0.15)
+
+
+def test_a_python_function_is_known_again_in_other_processes(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from consilience.ops.python_call import PythonFunction\n"
+        "def f(x):\n"
+        "    return [y for y in x if y in {'a', 'b', 'c', 'd'}], (lambda z: z + 1)\n"
+        "print(PythonFunction(f, 'f').identity)\n",
+        encoding="utf-8",
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, script], check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(told) == 1
+
+
+def test_a_run_of_a_python_function_is_resumed_by_the_same_code_only(tmp_path: Path) -> None:
+    whole = pm.sample(50, tune=50, model=from_density(2, normal), checkpoint=tmp_path / "run", **SHORT)
+    again = pm.resume(tmp_path / "run", model=from_density(2, normal), progressbar=False)
+    assert np.array_equal(whole.posterior["x"], again.posterior["x"])
+    with pytest.raises(ConsilienceError, match="cannot be resumed"):
+        pm.resume(tmp_path / "run", model=from_density(2, lambda x: (-float(x @ x), -2 * x)), progressbar=False)
 
 
 @needs_compiler

@@ -20,6 +20,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # PyMC's own, and those of it
 
 # PyMC leaves constants out of the densities of autoregressions in space.
 UP_TO_A_CONSTANT = {"conditional_autoregression", "intrinsic_autoregression"}
+OLD = pymc.__version__.startswith("5.")
+if OLD:  # its constant of LKJ densities is another one
+    UP_TO_A_CONSTANT |= {"multivariate_normal_with_lkj", "varying_slopes_with_lkj"}
 
 
 @contextmanager
@@ -74,11 +77,14 @@ def compared(theirs: Any, ours: pm.Model, count: int = 5, normalised: bool = Fal
 
 @pytest.mark.parametrize("name", MODELS)
 def test_densities_and_gradients_of_the_gallery_are_pymcs(name: str) -> None:
+    if OLD and name in {"truncated_gamma", "hurdle_counts"}:
+        pytest.skip("loops of PyMC 5 count in the precision that constants have by default")
     with double_precision():
         theirs = MODELS[name](pymc)
         compared(theirs, from_pymc(theirs), normalised=name in UP_TO_A_CONSTANT)
 
 
+@pytest.mark.skipif(OLD, reason="`LKJCorr` is a matrix of correlations in PyMC 5")
 def test_factors_of_correlations_have_pymcs_density_in_other_coordinates() -> None:
     """The unconstrained vector has another order here, so densities are compared on the variable's own scale."""
     from tests.foreign.gallery import X
@@ -157,6 +163,10 @@ def test_what_is_unknown_is_refused_by_its_name() -> None:
     with pymc.Model() as theirs:
         pymc.Simulator("s", lambda rng, m, size: rng.normal(m, size=size), 0.0, observed=np.zeros(3))
     with pytest.raises(MissingRuleError, match="Simulator"):
+        from_pymc(theirs)
+    with pymc.Model() as theirs:
+        pymc.Normal("y", pymc.Normal("m"), 1.0, observed=pymc.Minibatch(np.arange(100.0), batch_size=10))
+    with pytest.raises(MissingRuleError, match="Minibatch"):
         from_pymc(theirs)
 
     class Own(pymc.logprob.transforms.Transform):  # type: ignore[misc]  # a class of PyMC

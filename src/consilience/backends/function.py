@@ -204,7 +204,7 @@ class Function(Inspected):
         """
         from consilience.backends.numba_function import numba_function
 
-        self._needs_machine_code()
+        self._needs_machine_code(of_llvm=False)
         if self.updates:
             slot = describe(next(iter(self.updates)))
             raise GraphError(f"`{self.name}` updates {slot}, which code of Numba cannot: `.copy(delete_updates=True)`.")
@@ -393,8 +393,9 @@ def function(
                           matrices are given
     outputs               an expression, a list or a dict of expressions; results come in the same form, SciPy's
                           matrices for sparse ones. None: the function is called for its updates and returns None
-    mode                  "FAST_RUN" (the default; also "NUMBA", "C"): machine code of the simplified graph.
+    mode                  "FAST_RUN" (the default; also "NUMBA"): machine code of the simplified graph.
                           "FAST_COMPILE": the graph as written, computed by NumPy. "PY": simplified, by NumPy.
+                          "C": simplified, through the system's C compiler.
                           "nan_guard": results with NaN or infinity raise NotFiniteError, which names where they come
                           from. "debug": every value is compared with NumPy's, which DebugModeError tells
     updates               shared variable -> expression of its next value, of its dtype and shape; a dict or pairs.
@@ -406,7 +407,7 @@ def function(
                           all their values; None also rounds Python's floats to float32
     profile               True: `function.profile` knows the times of compilation and calls
     on_unused_input       "raise" (the default), "warn" or "ignore" inputs that the outputs do not depend on
-    backend               in place of `mode`: "llvm" (machine code) or "reference" (NumPy)
+    backend               in place of `mode`: "llvm" (machine code), "c" (C) or "reference" (NumPy)
     context               where shared variables take their values; the default context if not given
     random_key            shared random key with which random variables that are no inputs are drawn, and which is
                           updated, at every call; None makes one with a fresh seed

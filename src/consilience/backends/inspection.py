@@ -118,10 +118,16 @@ class Inspected:
             repeat,
         )
 
-    def _needs_machine_code(self) -> None:
-        if self.mode.backend != "llvm":
+    def _needs_machine_code(self, of_llvm: bool = True) -> None:
+        made = self.mode.backend
+        if made == "reference":
             raise GraphError(
-                f"`{self.name}` was compiled for the backend {self.mode.backend!r}, which makes no machine code; use "
+                f"`{self.name}` was compiled for the backend {made!r}, which makes no machine code; use "
+                'mode="FAST_RUN".'
+            )
+        if made != "llvm" and of_llvm:
+            raise GraphError(
+                f"`{self.name}` was compiled for the backend {made!r}, and this tells of LLVM's machine code; use "
                 'mode="FAST_RUN".'
             )
 

@@ -72,6 +72,18 @@ ALIGNMENT = 64
 KEPT_LENGTHS = 16
 
 
+def program_of(
+    inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = ()
+) -> tuple[Program, list[Node]]:
+    """The steps of static outputs, and what of the data is computed before calls: the first of its constants."""
+    check_sizes(sizes_of(topological(outputs)), {})
+    with without_sources():
+        # At fixed lengths more is known of loops: that there is a last step, which needs no trace.
+        primitive = fold(share_exponentials(in_numbers(expand(tidy_loops(outputs)))))
+        cut, leaves, prepared = hoist(primitive, data)
+        return lower(inputs, cut, leaves), prepared
+
+
 class Compiled:
     """Machine code of one program over static shapes.
 
@@ -95,16 +107,11 @@ class Compiled:
     ) -> None:
         self._data = list(data)
         self.origins = outputs if origins is None else origins
-        check_sizes(sizes_of(topological(outputs)), {})
-        with without_sources():
-            # At fixed lengths more is known of loops: that there is a last step, which needs no trace.
-            primitive = fold(share_exponentials(in_numbers(expand(tidy_loops(outputs)))))
-            cut, leaves, self._prepared = hoist(primitive, self._data)
-            program = lower(inputs, cut, leaves)
+        program, self._prepared = program_of(inputs, outputs, self._data)
         host = target.host()
         code = self._written(program, host)
         self.workspace = code.workspace + ALIGNMENT
-        self.library = jit.load(emit(code.module, host), [code.entry], level=level)
+        self.library = self._loaded(code, host, level)
         self.address = self.library.address(code.entry)
         self._arrays = [aligned(array) if array.size > 1 else array for array in program.constants]
         self.outputs = [(static(o.static_shape), numpy_dtype(o.dtype)) for o in program.outputs]
@@ -112,6 +119,10 @@ class Compiled:
     def _written(self, program: Program, host: target.Target) -> entry.Code:
         """The loop program of a program; a class that shows or measures it keeps more of it."""
         return entry.write(program, host)
+
+    def _loaded(self, code: entry.Code, host: target.Target, level: int) -> jit.Loaded:
+        """The machine code of a loop program."""
+        return jit.load(emit(code.module, host), [code.entry], level=level)
 
     def bind(self, values: Sequence[Array] = ()) -> BoundCode:
         """The code with a table of constants, for given values of the data leaves."""

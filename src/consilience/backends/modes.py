@@ -40,8 +40,9 @@ MODES: Final = {
     "FAST_RUN": Mode(),
     "FAST_COMPILE": Mode("reference", simplified=False),
     "PY": Mode("reference"),
-    **dict.fromkeys(("C", "C_VM", "CVM", "VM", "NUMBA"), Mode()),
+    **dict.fromkeys(("C_VM", "CVM", "VM", "NUMBA"), Mode()),
     **{name: Mode(name) for name in BACKENDS},
+    "C": Mode("c"),
     **dict.fromkeys(("nan_guard", "NAN_GUARD", "NanGuardMode", "NANGUARDMODE"), NanGuardMode()),
     **dict.fromkeys(("debug", "DEBUG", "DebugMode", "DEBUGMODE", "DEBUG_MODE"), DebugMode()),
 }

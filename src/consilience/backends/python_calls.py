@@ -83,3 +83,19 @@ class _BoundAround(Callback):
             assert isinstance(op, PythonCall)
             found += called(op, [operands[i] for i in places], [static(of.shape) for of in op.results])
         return self._rest([*arrays, *(np.ascontiguousarray(v) for v in found)])
+
+    def map(self, inputs: Sequence[tuple[Array, bool]], count: int) -> tuple[list[Array], int]:
+        """The two programs for all draws at once, and Python between them draw by draw."""
+        around = self._around
+        operands, status = self._first.map(inputs, count)
+        if status or not count:
+            return super().map(inputs, count)
+        found: list[tuple[Array, bool]] = []
+        for node, places in zip(around.ready, around.places, strict=True):
+            op = node.op
+            assert isinstance(op, PythonCall)
+            shapes = [static(of.shape) for of in op.results]
+            rows = [called(op, [operands[i][draw] for i in places], shapes) for draw in range(count)]
+            found += [(np.stack(column), True) for column in zip(*rows, strict=True)]
+        results, status = self._rest.map([*inputs, *found], count)
+        return super().map(inputs, count) if status else (results, status)

@@ -72,6 +72,7 @@ class Compile(Protocol):
 
 # Modules are imported when first asked for: the machine-code backend loads LLVM.
 BACKENDS = {
+    "c": "consilience.backends.c",
     "llvm": "consilience.backends.llvm",
     "reference": "consilience.backends.reference",
 }

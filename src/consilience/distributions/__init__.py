@@ -40,6 +40,7 @@ PUBLIC: Final = {
     "random_walk": "GaussianRandomWalk MvGaussianRandomWalk MvStudentTRandomWalk RandomWalk",
     "real_line": "Cauchy Laplace Logistic Normal StudentT Uniform",
     "simplex": "Dirichlet",
+    "simulator": "Simulator",
     "skellam": "Skellam",
     "skewed": "AsymmetricLaplace Moyal SkewStudentT",
     "sphere": "UniformDirection VonMisesFisher",

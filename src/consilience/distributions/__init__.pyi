@@ -87,6 +87,7 @@ from consilience.distributions.random_variable import RandomVariable as RandomVa
 from consilience.distributions.random_walk import RandomWalk as RandomWalk
 from consilience.distributions.normal_relatives import Rice as Rice
 from consilience.distributions.gamma_family import ScaledInverseChiSquared as ScaledInverseChiSquared
+from consilience.distributions.simulator import Simulator as Simulator
 from consilience.distributions.skellam import Skellam as Skellam
 from consilience.distributions.normal_relatives import SkewNormal as SkewNormal
 from consilience.distributions.skewed import SkewStudentT as SkewStudentT

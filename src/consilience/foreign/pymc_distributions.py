@@ -289,6 +289,14 @@ def _garch(t: Translation, apply: Any) -> Any:
     return d.GARCH11.dist(omega=omega, alpha_1=alpha, beta_1=beta, initial_vol=initial, steps=t.length(apply.inputs[5]))
 
 
+@translates("MinibatchIndexRV")
+def _minibatch(t: Translation, apply: Any) -> Any:
+    raise MissingRuleError(
+        "PyMC's `Minibatch` draws other rows in every evaluation and has no translation; give the model all data, or "
+        "write it here with `pm.Minibatch`."
+    )
+
+
 # ---- by PyMC's own density
 
 

@@ -144,7 +144,8 @@ class Translation:
             return [self.length(apply.inputs[0])]
         if kind == "Subtensor":
             places = next(_indices(self, apply.op, apply.inputs[1:]))
-            return self.lengths(apply.inputs[0])[places]
+            found: list[Any] = self.lengths(apply.inputs[0])[places]
+            return found
         vector = self.tensor(variable)
         count = vector.static_shape[0]
         if not isinstance(count, int):
@@ -480,6 +481,14 @@ def _inc_subtensor(t: Translation, apply: Any) -> Any:
     x, y, *rest = apply.inputs
     part = t(x)[tuple(_indices(t, apply.op, rest))]
     return part.set(t(y)) if apply.op.set_instead_of_inc else part.inc(t(y))
+
+
+@translates("IfElse")
+def _ifelse(t: Translation, apply: Any) -> Any:
+    condition, *branches = t.arguments(apply)
+    count = len(branches) // 2
+    pairs = zip(branches[:count], branches[count:], strict=True)
+    return [pt.ifelse(condition, then, otherwise) for then, otherwise in pairs]
 
 
 # ---- linear algebra

@@ -19,7 +19,7 @@ from consilience.ir import Node, substitute, topological
 from consilience.ir.side_tables import name_of, without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.layout import layout_of
-from consilience.model.log_density import Terms, slot_values, terms_of
+from consilience.model.log_density import Terms, slot_values, terms_of, with_key
 from consilience.model.variables import ModelVariables
 from consilience.ops.parameter_check import released
 
@@ -43,7 +43,7 @@ class _Place:
 
     def values(self, outputs: Sequence[Node]) -> list[npt.NDArray[Any]]:
         """Values of expressions of unconstrained values."""
-        static, memo = specialise(released(outputs), self.lengths)
+        static, memo = specialise(released([with_key(o) for o in outputs]), self.lengths)
         return reference.evaluate(static, {memo[n]: v for n, v in self.inputs.items() if n in memo})
 
     def value(self, node: Node) -> npt.NDArray[Any] | str:

@@ -6,8 +6,11 @@ out. Variables are replaced by transformed stretches of one vector, terms summed
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -20,9 +23,9 @@ from consilience.backends.shapes import Lengths, bind_lengths, check_shape_const
 from consilience.collection import collection_paused
 from consilience.distributions.densities import density, density_of_data, supported_density
 from consilience.distributions.parameters import parameter_checks
-from consilience.distributions.random_variable import RandomVariable, distribution_of
+from consilience.distributions.random_variable import RandomVariable, distribution_of, fresh_keys
 from consilience.distributions.transforms import label
-from consilience.errors import MissingRuleError, ModelError, ShapeError
+from consilience.errors import MissingPackageError, MissingRuleError, ModelError, ShapeError
 from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import collect
@@ -36,8 +39,11 @@ from consilience.model.marginal import placeholders, summed_out
 from consilience.model.minibatch import batches_of, chosen_by, has_batches, is_rows
 from consilience.model.operations import operations
 from consilience.model.variables import ModelVariables
+from consilience.native.flat_call import NAME, flat_call
+from consilience.native.jit import Library
 from consilience.ops import cast
 from consilience.ops.parameter_check import released
+from consilience.ops.random import Key, fold_in
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, concatenate, reshape
 from consilience.record import Record
@@ -149,6 +155,7 @@ class ModelDensity:
     layout                         where each variable lies in the position vector
     operations                     estimated floating-point operations of one evaluation with its gradient
     without_gradient               why there is no gradient, which then is NaN; empty where there is one
+    simulated                      names of variables whose log density is random; `tempered` alone gives it
     lengths                        values of the symbolic lengths that the data decide
     graph_seconds, compile_seconds time that went into building its graph, and in all
     batches                        of rows drawn at random. If there are any, the entry takes a second input: their
@@ -163,6 +170,7 @@ class ModelDensity:
         self.batches = built.batches
         self.operations = built.operations
         self.without_gradient = built.without_gradient
+        self.simulated = built.simulated
         self.graph_seconds = built.graph_seconds
         self.compile_seconds = built.compile_seconds
         self._built = built
@@ -187,6 +195,44 @@ class ModelDensity:
     def graph(self) -> list[Node]:
         """All terms that are summed, as functions of each variable's unconstrained value and of the data."""
         return self._built.terms.all
+
+    @cached_property
+    def _flat(self) -> Library:
+        if self.batches:
+            raise ModelError("a density over a minibatch also needs rows, which a function of positions does not take.")
+        return flat_call(self.entry, self.constants, self.workspace, 1, 2)
+
+    @property
+    def address(self) -> int:
+        """Of a C function of this process, for Rust, Julia, R, Numba and others; valid as long as this object lives.
+
+        `int64_t f(const double *position, double *log_density, double *gradient)`: gives 0, or another number where
+        there is no value. `position` and `gradient` hold `dimension` numbers. Any number of threads may call it.
+        """
+        return self._flat.address(NAME)
+
+    @property
+    def cffi(self) -> Any:
+        """The function at `address` for cffi.
+
+        raises   MissingPackageError without cffi
+        """
+        try:
+            cffi = import_module("cffi")
+        except ImportError as error:
+            raise MissingPackageError("cffi is not there: pip install cffi.") from error
+        return cffi.FFI().cast("int64_t (*)(const double *, double *, double *)", self.address)
+
+    def program(self) -> tuple[list[Node], list[Node], dict[Node, Array]]:
+        """The graph that is compiled: its inputs (the position first), log density and gradient, and its data."""
+        built = self._built
+        return built.inputs, built.outputs, dict(zip(built.static_slots, self._data, strict=True))
+
+    def values_program(self, deterministics: bool = True) -> tuple[list[Node], dict[str, Node], dict[Node, Array]]:
+        """The graph of named values on their own scales: its input, the position; each value by name; its data."""
+        built = self._built
+        names, outputs, slots = built.values(self.model, deterministics)
+        return built.inputs[:1], dict(zip(names, outputs, strict=True)), dict(zip(slots, self._data, strict=True))
 
     def restricted(self, names: Sequence[str], needs: Needs) -> Restricted:
         """The log density of some variables given all others, compiled when it is first asked for.
@@ -220,17 +266,37 @@ class ModelDensity:
         named = dict(zip(names, results, strict=True))
         return named if complete or wanted is not True else {**named, **self.expand(positions, False)}
 
-    def tempered(self, positions: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Log densities of the free variables, and of data and potentials, at positions (draws, dimension)."""
+    def tempered(
+        self, positions: npt.NDArray[np.float64], seeds: npt.NDArray[np.int64] | None = None
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Log densities of the free variables, and of data and potentials, at positions (draws, dimension).
+
+        seeds    int64 (draws,), of the simulations where there are `simulated` variables
+        raises   ModelError where seeds are missing
+        """
+        if self.simulated and seeds is None:
+            raise ModelError(f"the log density of `{self.simulated[0]}` is random, and this needs a known one.")
         flat = np.ascontiguousarray(positions, dtype=float)
-        code = self._built.parts().bind(self._data)
-        (prior, likelihood), status = code.map([(flat, True)], len(flat))
-        if status:  # of all together; where the density has no value, it counts as 0, as in chains
-            for i, row in enumerate(flat):
-                (one, other), failed = code.map([(row[None], True)], 1)
-                prior[i], likelihood[i] = (-np.inf, -np.inf) if failed else (one[0], other[0])
-        bad = np.isnan(prior) | np.isnan(likelihood)
-        return np.where(bad, -np.inf, prior), np.where(bad, -np.inf, likelihood)
+        given = [(flat, True), *([(np.asarray(seeds, np.int64), True)] if self.simulated else [])]
+        prior, likelihood = _log_densities(self._bound_parts, given, len(flat))
+        return prior, likelihood
+
+    def tempered_slopes(
+        self, positions: npt.NDArray[np.float64], power: float
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """As `tempered`, and the gradient (draws, dimension) of the log of prior times likelihood ** power."""
+        flat = np.ascontiguousarray(positions, dtype=float)
+        given = [(flat, True), (np.array(power), False)]
+        prior, likelihood, slopes = _log_densities(self._bound_slopes, given, len(flat))
+        return prior, likelihood, slopes
+
+    @functools.cached_property
+    def _bound_parts(self) -> Bound:
+        return self._built.parts().bind(self._data)
+
+    @functools.cached_property
+    def _bound_slopes(self) -> Bound:
+        return self._built.slopes().bind(self._data)
 
     def unconstrained(self, draws: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.float64]:
         """Positions (draws, dimension) of values on the variables' own scales: what `expand` undoes.
@@ -265,6 +331,18 @@ class ModelDensity:
         return known_shape(node.static_shape, self.lengths, deterministic), np.dtype(node.dtype)
 
 
+def _log_densities(code: Bound, given: Sequence[tuple[Array, bool]], count: int) -> list[Array]:
+    """Values of outputs for many positions, of which the first two, log densities, are -inf where they have none."""
+    found, status = code.map(given, count)
+    if status:  # of all together; where the density has no value, it counts as 0, as in chains
+        for i in range(count):
+            own, failed = code.map([(a[i : i + 1], True) if each else (a, False) for a, each in given], 1)
+            for whole, value in zip(found, own, strict=True):
+                whole[i] = -np.inf if failed else value[0]
+    bad = np.isnan(found[0]) | np.isnan(found[1])
+    return [np.where(bad, -np.inf, found[0]), np.where(bad, -np.inf, found[1]), *found[2:]]
+
+
 class _Built:
     """What is compiled once per model and data shapes."""
 
@@ -284,12 +362,18 @@ class _Built:
                 done = [chosen_by(group, self.batches, rows[0]) for group in groups]
                 terms = Terms(terms.values, terms.constrained, done[0], done[1], done[2], terms.deterministics)
             _check_closed([*terms.all, *([] if self.batches else terms.deterministics)])
+            self.simulated = _simulated(model, terms)
             check_shape_constraints(collect([*terms.all, *terms.deterministics]), lengths)
-            (logp,) = simplify([total(terms.all)])
+            (logp,) = simplify([with_key(total(terms.all))])
             moved = [value for value, v in zip(terms.values, model.free, strict=True) if v.continuous]
             self.without_gradient = ""
             slopes: dict[Node, Node] = {}
             try:
+                if self.simulated:
+                    raise MissingRuleError(
+                        f"`{self.simulated[0]}` is a Simulator, whose log density is random; use "
+                        "`pm.sample_smc(kernel=pm.smc.MH)`."
+                    )
                 slopes = dict(zip(moved, gradient(logp, moved), strict=True))
             except MissingRuleError as error:  # step methods without gradients may still be used
                 self.without_gradient = str(error)
@@ -302,18 +386,21 @@ class _Built:
             self.terms = terms
             outputs = simplify([logp, *gradients])
             static, memo = specialise([*outputs, *terms.values, *slots], lengths)
-            self._static_slots = [memo[s] for s in slots]
+            self.static_slots = [memo[s] for s in slots]
             self._static_values = [memo[v] for v in terms.values]
             self._replacements = dict(zip(self._static_values, replacements, strict=True))
             logp_node, *gradient_nodes = substitute(static[: len(outputs)], self._replacements)
             flat = [reshape(g, (-1,)) for g in gradient_nodes]
             whole = concatenate(flat) if flat else constant(np.zeros(0))
-            self.operations = operations([logp_node, whole])
+            self.outputs = [logp_node, whole]
+            self.operations = operations(self.outputs)
             self.graph_seconds = time.perf_counter() - began
-            self.compiled = self._compile([self._position, *rows], [logp_node, whole], {}, self._static_slots)
+            self.inputs = [self._position, *rows]
+            self.compiled = self._compile(self.inputs, self.outputs, {}, self.static_slots)
         self.compile_seconds = time.perf_counter() - began
         self._blocks: dict[tuple[tuple[str, ...], Needs], Executable] = {}
         self._parts: Executable | None = None
+        self._slopes: Executable | None = None
         self._inverse: Executable | None = None
         self._expanders: dict[bool | tuple[str, ...], tuple[list[str], Executable]] = {}
 
@@ -331,16 +418,30 @@ class _Built:
     def parts(self) -> Executable:
         """Code of the log density of the free variables, and of that of data and potentials."""
         if self._parts is None:
-            terms = self.terms
-            sums = [total(terms.priors), total([*terms.likelihoods, *terms.potentials])]
-            with without_sources():
-                static, memo = specialise([*simplify(sums), *terms.values, *self.slots], self.lengths)
-                replaced = substitute(
-                    static[:2], {memo[v]: r for v, r in zip(terms.values, self._replacements.values(), strict=True)}
-                )
-                slots = [memo[s] for s in self.slots]
-                self._parts = self._compile([self._position], replaced, {}, slots)
+            terms, key = self.terms, tensor_input("key", (), "seed")
+            likelihood = with_key(total([*terms.likelihoods, *terms.potentials]), key)
+            replaced, slots = self._at_position([total(terms.priors), likelihood])
+            self._parts = self._compile([self._position, *([key] if self.simulated else [])], replaced, {}, slots)
         return self._parts
+
+    def slopes(self) -> Executable:
+        """Code of these, and of the gradient of the one plus a second input times the other."""
+        if self._slopes is None:
+            terms, power = self.terms, tensor_input("float64", (), "power")
+            prior, likelihood = total(terms.priors), total([*terms.likelihoods, *terms.potentials])
+            slopes = gradient(prior + power * likelihood, terms.values)
+            found, slots = self._at_position([prior, likelihood, *slopes])
+            whole = concatenate([reshape(g, (-1,)) for g in found[2:]])
+            self._slopes = self._compile([self._position, power], [*found[:2], whole], {}, slots)
+        return self._slopes
+
+    def _at_position(self, outputs: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+        """Functions of the values as ones of the position, and the leaves of data in them."""
+        values = self.terms.values
+        with without_sources():
+            static, memo = specialise([*simplify(outputs), *values, *self.slots], self.lengths)
+            position = {memo[v]: r for v, r in zip(values, self._replacements.values(), strict=True)}
+            return substitute(static[: len(outputs)], position), [memo[s] for s in self.slots]
 
     def inverse(self, model: ModelVariables) -> Executable:
         """Code of each variable's unconstrained value as a function of all values on their own scales."""
@@ -361,25 +462,31 @@ class _Built:
         """Names and code of values on their own scales as functions of a position; see `ModelDensity.expand`."""
         known = self._expanders.get(deterministics)
         if known is None:
-            named = dict(zip(model.named_deterministics, self.terms.deterministics, strict=True))
-            if self.batches:
-                named = {name: node for name, node in named.items() if not has_batches([node])}
-            free = dict(zip([v.name for v in model.free], self.terms.constrained, strict=True))
-            if isinstance(deterministics, tuple):
-                chosen = {name: named[name] for name in deterministics}
-            else:
-                chosen = {**free, **named} if deterministics else free
-            names, outputs = list(chosen), list(chosen.values())
-            with without_sources():
-                static, memo = specialise([*simplify(outputs), *self.terms.values, *self.slots], self.lengths)
-                replaced = substitute(
-                    static[: len(outputs)],
-                    {memo[v]: r for v, r in zip(self.terms.values, self._replacements.values(), strict=True)},
-                )
-                slots = [memo[s] for s in self.slots]
-                known = names, self._compile([self._position], replaced, {}, slots, level=1)
+            names, replaced, slots = self.values(model, deterministics)
+            known = names, self._compile([self._position], replaced, {}, slots, level=1)
             self._expanders[deterministics] = known
         return known
+
+    def values(
+        self, model: ModelVariables, deterministics: bool | tuple[str, ...]
+    ) -> tuple[list[str], list[Node], list[Node]]:
+        """Names, and values on their own scales as expressions of a position and of the data, which come last."""
+        named = dict(zip(model.named_deterministics, self.terms.deterministics, strict=True))
+        if self.batches:
+            named = {name: node for name, node in named.items() if not has_batches([node])}
+        free = dict(zip([v.name for v in model.free], self.terms.constrained, strict=True))
+        if isinstance(deterministics, tuple):
+            chosen = {name: named[name] for name in deterministics}
+        else:
+            chosen = {**free, **named} if deterministics else free
+        names, outputs = list(chosen), list(chosen.values())
+        with without_sources():
+            static, memo = specialise([*simplify(outputs), *self.terms.values, *self.slots], self.lengths)
+            replaced = substitute(
+                static[: len(outputs)],
+                {memo[v]: r for v, r in zip(self.terms.values, self._replacements.values(), strict=True)},
+            )
+        return names, replaced, [memo[s] for s in self.slots]
 
 
 def _arrange(model: ModelVariables, lengths: Lengths) -> tuple[Layout, Node, list[Node]]:
@@ -388,6 +495,25 @@ def _arrange(model: ModelVariables, lengths: Lengths) -> tuple[Layout, Node, lis
     position = tensor_input("float64", (layout.dimension,), "position")
     parts = [position[s.start] if s.shape == () else reshape(position[s.slice], s.shape) for s in layout.stretches]
     return layout, position, parts
+
+
+def _simulated(model: ModelVariables, terms: Terms) -> list[str]:
+    """Observed variables whose log densities are random; ModelError for free ones, and for potentials."""
+    names = [v.name for v in model.observed]
+    found = [name for name, term in zip(names, terms.likelihoods, strict=True) if fresh_keys([term])]
+    others = zip(
+        [*(v.name for v in model.free), *model.named_potentials], [*terms.priors, *terms.potentials], strict=True
+    )
+    for name, term in others:
+        if fresh_keys([term]):
+            raise ModelError(f"the log density of `{name}` is random; a Simulator needs data, by `observed=`.")
+    return found
+
+
+def with_key(node: Node, key: Node | None = None) -> Node:
+    """The node with keys made from one, that of seed 0 by default, in place of fresh ones: for Simulators."""
+    key = Node(Key(0)) if key is None else key
+    return substitute([node], {own: fold_in(key, i) for i, own in enumerate(fresh_keys([node]))})[0]
 
 
 def _check_closed(outputs: Sequence[Node]) -> None:
@@ -439,7 +565,7 @@ def model_density(
 ) -> ModelDensity:
     """The model's density for its present data; compiled again only when shapes or the model changed.
 
-    backend   "llvm" (machine code) or "reference" (NumPy, slow)
+    backend   "llvm" (machine code), "c" (through the system's C compiler) or "reference" (NumPy, slow)
     jacobian  whether it is the density on the unconstrained scale, or that on the variables' own scales
     batches   whether `pm.Minibatch` is allowed, of rows that are an input of the density
     raises    ModelError without free variables; ShapeError, ParameterError and

@@ -312,7 +312,7 @@ class Model(ModelVariables):
 
         outs       a graph, a list or a dict of graphs; results come in the same form
         inputs     value variables in the order of the call; those that occur in `outs` by default
-        mode       "llvm" (machine code, the default) or "reference" (NumPy)
+        mode       "llvm" (machine code, the default), "c" (through the system's C compiler) or "reference" (NumPy)
         point_fn   the function takes a point (a mapping of names to values); False: values by position
         """
         check_compile_kwargs(ignored)

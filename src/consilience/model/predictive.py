@@ -16,7 +16,7 @@ from consilience.backends.registry import Executable, backend
 from consilience.backends.shapes import Lengths, check_shape_constraints
 from consilience.distributions.constraints import Whole
 from consilience.distributions.densities import density_of_data, realise, support_of, supported_density
-from consilience.distributions.random_variable import RandomVariable, random_variables
+from consilience.distributions.random_variable import RandomVariable, fresh_keys, random_variables
 from consilience.errors import ConsilienceWarning, ModelError, ShapeError
 from consilience.ir import Node, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
@@ -125,6 +125,9 @@ def log_likelihood(
             missing = [n for n in topological(terms) if isinstance(n.op, RandomVariable)]
             if missing:
                 raise ModelError(f"the draws hold no `{missing[0].name}`, on which the log density depends.")
+            noisy = [n for n, term in zip(names, terms, strict=True) if fresh_keys([term])]
+            if noisy:
+                raise ModelError(f"`{noisy[0]}` is a Simulator, whose log density is random; it has no log likelihood.")
             return _compiled(leaves, terms, slots, lengths)
 
     compiled = kept(model.cache, "log likelihood", key, compile_terms)

@@ -13,9 +13,9 @@ import re
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from consilience.errors import NativeError
 from consilience.native import blas, cache, given, scipy_special
@@ -137,24 +137,31 @@ def load(
             image = cache.get(digest)
             if image is None:
                 # What the program calls may have to be compiled too, which goes on beside.
-                resolved = Beside(lambda: _resolve(text, imports or {}, target))
+                resolved = Beside(lambda: resolve(_declared(text), imports or {}, lambda s: _provider(s, target)))
                 hand_over()
                 image = _compile(text, target, level, passes)
                 cache.put(digest, image)
                 symbols, dependencies = resolved.result()
             else:
-                symbols, dependencies = _resolve(text, imports or {}, target)
+                symbols, dependencies = resolve(_declared(text), imports or {}, lambda s: _provider(s, target))
             code = _link(image, names, symbols, dependencies)
             _loaded[key] = code
     return Library(code)
 
 
 def compile_object(
-    source: str | Module, target: Target | None = None, level: int = 2, passes: Passes = "light"
+    source: str | Module,
+    target: Target | None = None,
+    level: int = 2,
+    passes: Passes = "light",
+    linked: bool = False,
 ) -> bytes:
-    """The object file of `source` for any target, this machine's by default; nothing is cached or loaded."""
+    """The object file of `source` for any target, this machine's by default; nothing is cached or loaded.
+
+    linked   whether it is for a linker's libraries and programs, and not for this process
+    """
     target = target or host()
-    return _compile(source if isinstance(source, str) else _emit(source, target), target, level, passes)
+    return _compile(source if isinstance(source, str) else _emit(source, target), target, level, passes, linked)
 
 
 def _emit(module: Module, target: Target) -> str:
@@ -163,11 +170,11 @@ def _emit(module: Module, target: Target) -> str:
     return emit(module, target)
 
 
-def _compile(text: str, target: Target, level: int, passes: Passes) -> bytes:
+def _compile(text: str, target: Target, level: int, passes: Passes, linked: bool = False) -> bytes:
     if passes not in ("light", "full"):
         raise NativeError(f'passes are "light" or "full", not {passes!r}')
     binding = llvm()
-    with borrowed(target, level) as generator, binding.create_context() as context:
+    with borrowed(target, level, linked) as generator, binding.create_context() as context:
         # Sizes and alignments are decided while reading, so the layout must precede the text; on the same
         # line, so that numbers of lines in errors stay true. The triple comes last and wins.
         head = f'target datalayout = "{generator.target_data}" '
@@ -186,20 +193,20 @@ def _compile(text: str, target: Target, level: int, passes: Passes) -> bytes:
 
 
 @contextmanager
-def borrowed(target: Target, level: int) -> Iterator[TargetMachine]:
+def borrowed(target: Target, level: int, linked: bool = False) -> Iterator[TargetMachine]:
     """A code generator for one thread at a time."""
-    idle = _machines.setdefault((target, level), [])
+    idle = _machines.setdefault((target, level, linked), [])
     try:
         generator = idle.pop()
     except IndexError:
-        generator = new_machine(target, level)
+        generator = new_machine(target, level, linked)
     try:
         yield generator
     finally:
         idle.append(generator)
 
 
-_machines: dict[tuple[Target, int], list[TargetMachine]] = {}
+_machines: dict[tuple[Target, int, bool], list[TargetMachine]] = {}
 
 
 def _unlocked(name: str) -> Callable[..., Any]:
@@ -271,12 +278,35 @@ def _explain(message: str, text: str) -> str:
     return f"LLVM cannot read the program: {found[3]}\n  line {found[1]}: {line.strip()}"
 
 
-def _resolve(text: str, imports: Mapping[str, int], target: Target) -> tuple[dict[str, int], object]:
-    """Addresses of all symbols that `text` declares, and what must stay referenced with them."""
+def _declared(text: str) -> list[str]:
+    return [quoted or plain for quoted, plain in _DECLARED.findall(text)]
+
+
+class Addresses(Protocol):
+    """What defines symbols: a `Library`, or one of its kind."""
+
+    def address(self, name: str, /) -> int: ...
+
+
+class Loaded(Addresses, Protocol):
+    """Functions loaded into this process, as `Library` has them."""
+
+    def function(
+        self, name: str, restype: type[ctypes._CDataType] | None, /, *argtypes: type[ctypes._CDataType]
+    ) -> Callable[..., Any]: ...
+
+
+def resolve(
+    declared: Sequence[str], imports: Mapping[str, int], provider: Callable[[str], Addresses | None]
+) -> tuple[dict[str, int], object]:
+    """Addresses of all symbols that a program declares, and what must stay referenced with them.
+
+    provider   the library of this package that defines a symbol beginning with "consilience_", if there is one
+    raises     NativeError for symbols that nothing defines
+    """
     symbols: dict[str, int] = {}
     missing: list[str] = []
-    providers: list[Library] = []
-    declared = [quoted or plain for quoted, plain in _DECLARED.findall(text)]
+    providers: list[Addresses] = []
     wanted = [n for n in declared if n.startswith(_SCIPY) and n not in imports]
     loading = Beside(lambda: _scipy_addresses(wanted)) if wanted else None  # libraries of 20 MB when first used
     for name in declared:
@@ -287,10 +317,10 @@ def _resolve(text: str, imports: Mapping[str, int], target: Target) -> tuple[dic
         elif name.startswith(given.PREFIX):
             symbols[name] = given.address(name)
         elif name.startswith("consilience_"):
-            provider = _provider(name, target)
-            if provider is not None:
-                providers.append(provider)
-                symbols[name] = provider.address(name)
+            library = provider(name)
+            if library is not None:
+                providers.append(library)
+                symbols[name] = library.address(name)
             else:
                 missing.append(name)
         elif not name.startswith("llvm."):

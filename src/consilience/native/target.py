@@ -138,8 +138,11 @@ def versions() -> Versions:
     return Versions(own, llvmlite.__version__, ".".join(map(str, llvm().llvm_version_info)))
 
 
-def new_machine(target: Target, level: int) -> TargetMachine:
-    """A code generator of LLVM for `target`; `level` runs from 0 (fastest to compile) to 3."""
+def new_machine(target: Target, level: int, linked: bool = False) -> TargetMachine:
+    """A code generator of LLVM for `target`; `level` runs from 0 (fastest to compile) to 3.
+
+    linked   whether the code is for a linker's libraries and programs, and not for this process
+    """
     if level not in (0, 1, 2, 3):
         raise NativeError(f"the level of the code generator is 0, 1, 2 or 3, not {level!r}")
     binding = llvm(every_target=target.architecture != _detect().architecture)
@@ -148,7 +151,12 @@ def new_machine(target: Target, level: int) -> TargetMachine:
     except RuntimeError as error:
         raise NativeError(f"LLVM knows no target {target.triple!r}: {error}") from None
     return description.create_target_machine(
-        cpu=target.cpu, features=target.features, opt=level, reloc="default", codemodel="jitdefault", jit=True
+        cpu=target.cpu,
+        features=target.features,
+        opt=level,
+        reloc="pic" if linked else "default",
+        codemodel="default" if linked else "jitdefault",
+        jit=not linked,
     )
 
 

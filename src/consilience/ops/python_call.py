@@ -55,7 +55,7 @@ class PythonFunction(Record, eq=False):
         """A description that is the same in every process: its name, and its code where Python knows that."""
         function = inspect.unwrap(self.function)
         code = getattr(function, "__code__", None)
-        known = "" if code is None else hashlib.sha256(code.co_code + repr(_plain(code.co_consts)).encode()).hexdigest()
+        known = "" if code is None else hashlib.sha256(repr(_plain(code)).encode()).hexdigest()
         parts = (self.name, getattr(function, "__qualname__", ""), known[:16], getattr(function, "identity", ""))
         return " ".join(filter(None, parts))
 
@@ -73,9 +73,13 @@ class PythonCall(Op):
         return f"python({self.function.name})"
 
 
-def _plain(constants: tuple[Any, ...]) -> list[Any]:
-    """Constants of a function without the addresses that code objects print."""
-    return [(c.co_code, _plain(c.co_consts)) if isinstance(c, CodeType) else c for c in constants]
+def _plain(constant: Any) -> Any:
+    """A constant of a function without what differs between processes: addresses of code, the order of sets."""
+    if isinstance(constant, CodeType):
+        return constant.co_code, constant.co_names, _plain(constant.co_consts)
+    if isinstance(constant, tuple):
+        return [_plain(each) for each in constant]
+    return sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant
 
 
 def called(op: PythonCall, operands: Sequence[Array], shapes: Sequence[tuple[int, ...]]) -> list[Array]:

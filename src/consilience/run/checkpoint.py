@@ -7,7 +7,7 @@ One file holds the state between two segments and the windows up to then; both a
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -86,19 +86,31 @@ class Checkpoint:
             raise
         return cls(place, identity, about, lock, interval)
 
+    @classmethod
+    def reopened(
+        cls, path: str | Path, identity: Mapping[str, Any], about: Mapping[str, Any], state: Mapping[str, Any]
+    ) -> Checkpoint:
+        """That of a run that goes on, from what `read` gives."""
+        place = Path(path).resolve()
+        checkpoint = cls(place, identity, about, files.lock(place), INTERVAL)
+        checkpoint._count, checkpoint._digest = state["blocks"], state["digest"]
+        return checkpoint
+
     def __call__(
         self, controller: RunController, workers: list[ChainWorker], windows: Mapping[int, Window], last: bool
     ) -> None:
         """Note the windows of a segment, and write if it is time to or nothing more will come."""
-        if self.fault is not None:
-            return
-        if windows:
+        if windows and self.fault is None:
             self._pending.append(_block(controller, windows))
+        self.keep(lambda: _state(controller, workers), last)
+
+    def keep(self, state: Callable[[], Mapping[str, Any]], last: bool) -> None:
+        """Write a state of plain values, if it is time to or nothing more will come."""
         now = time.monotonic()
-        if not last and now < self._due:
+        if self.fault is not None or (not last and now < self._due):
             return
         try:
-            self._write(_state(controller, workers))
+            self._write(state())
         except StorageError as fault:  # what is on disk stays as it is
             self.fault = fault
         spent = time.monotonic() - now
@@ -138,11 +150,10 @@ def resume(
     workers: list[ChainWorker],
 ) -> Checkpoint:
     """Put controller and chains into the state that was read; the checkpoint goes on from there."""
-    place = Path(path).resolve()
-    checkpoint = Checkpoint(place, identity, about, files.lock(place), INTERVAL)
-    checkpoint._count, checkpoint._digest = state["blocks"], state["digest"]
+    checkpoint = Checkpoint.reopened(path, identity, about, state)
     try:
-        _put_back(state_file.blocks(place, state["blocks"], state["digest"]), state, controller, workers)
+        blocks = state_file.blocks(checkpoint.path, state["blocks"], state["digest"])
+        _put_back(blocks, state, controller, workers)
     except BaseException:
         checkpoint.close()
         raise

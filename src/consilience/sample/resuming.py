@@ -50,6 +50,8 @@ def resume(
     """
     owner = modelcontext(model)
     saved, about, state = checkpoints.read(path)
+    if saved.get("method") == "SMC":
+        raise SamplingError(f"the run in {str(path)!r} is one of `pm.sample_smc`; go on with it by `pm.smc.resume`.")
     result = ResultOptions.of(about)
     storage.prepare()
     density, compile_seconds = compiled(owner)

@@ -65,9 +65,14 @@ def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> K
 
     step     a step method, several, or None; variables that none of them names get the defaults
     raises   SamplingError for step methods for variables that are not there, or that two would move, or that they
-             cannot move
+             cannot move, and for a model with a Simulator
     """
     free = {v.name: v for v in model.free}
+    if density.simulated:
+        raise SamplingError(
+            f"{type(step).__name__ if isinstance(step, Kernel) else 'NUTS'} cannot sample this model: "
+            f"{density.without_gradient}"
+        )
     given = [] if step is None else list(step) if isinstance(step, list | tuple) else [step]
     methods: list[Kernel] = []
     for method in given:

@@ -14,7 +14,7 @@ import numpy as np
 
 from consilience.diagnostics.effective_sample_size import ess_mean
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceWarning, SamplingError
+from consilience.errors import ConsilienceWarning, ModelError, SamplingError
 from consilience.model.log_density import model_density
 from consilience.model.model import Model, modelcontext
 from consilience.model.stacked import stacked
@@ -45,7 +45,7 @@ def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_s
     model         the model of the draws; the one around by default
     returns       the value and its standard error: `float(found)`, `found.error`
     raises        SamplingError where draws are too few for the number of dimensions, or the estimate does not settle;
-                  ModelError where a free variable has no draws
+                  ModelError where a free variable has no draws, and for a model with a Simulator
     warns         where the standard error is above 0.5
 
     Half of the draws tell mean and covariance of a normal distribution on the unconstrained scale, the other half is
@@ -53,6 +53,11 @@ def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_s
     """
     owner = modelcontext(model)
     density = model_density(owner)
+    if density.simulated:
+        raise ModelError(
+            f"`{density.simulated[0]}` is a Simulator, whose log density is random; `pm.sample_smc` estimates the "
+            "evidence, in `result.posterior.attrs`."
+        )
     posterior = result.posterior if hasattr(result, "posterior") else result["posterior"]
     chains = int(posterior.sizes["chain"])
     points = density.unconstrained(stacked(posterior)).reshape(chains, -1, density.dimension)

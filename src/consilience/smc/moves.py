@@ -5,41 +5,54 @@ Particles and their log densities in; moved ones out. Any of the moves leaves th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import ClassVar, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from consilience.errors import SamplingError
 from consilience.record import Record
-
-Floats = npt.NDArray[np.float64]
-Densities = Callable[[Floats], tuple[Floats, Floats]]
+from consilience.smc.particles import Floats, Particles, TemperedDensity, joined
 
 DEGREES: Final = 5.0  # of freedom of independent proposals: tails that are heavier than most posteriors'
-LEAST_MOVES, MOST_MOVES = 2, 200
+MOST_MOVES = 500
+UNMOVED: Final = 0.05  # share of particles that may still be where they began when moves end
+SLOW: Final = 0.1  # share of coordinates that may still be correlated with where they began
+MORE_MOVES: Final = 20  # at most, after log likelihoods have forgotten where they began
+LEVEL_MOVES: Final = 64  # before correlations are taken to fall no more, as between separate modes
+LEVEL: Final = np.array(
+    [0.2, 0.05]
+)  # shares by which coordinates' and log likelihoods' then fell in the later half of the moves
 TARGET: Final = 0.234  # share of accepted steps of a random walk (Roberts, Gelman, Gilks 1997)
 
 
-class Particles(Record, eq=False):
-    """Points float64[particles, dimension], and at each the log density of the prior and that of the data."""
-
-    points: Floats
-    prior: Floats
-    likelihood: Floats
-
-    def chosen(self, places: npt.NDArray[Any]) -> Particles:
-        """Some of them, perhaps several times."""
-        return Particles(self.points[places], self.prior[places], self.likelihood[places])
-
-
 class Moved(Record, eq=False):
-    """Particles after their moves, and the share of proposals that were accepted."""
+    """Particles after their moves.
+
+    particles   the last ones; with a path, those of all of its places, one place after the other
+    accepted    mean probability with which proposals were accepted
+    moves       how many there were
+    ended       whether they ended by the rule, and not by their greatest number
+    state       what the kernel carries to the next temperature
+    """
 
     particles: Particles
     accepted: float
     moves: int
+    ended: bool
+    state: tuple[float, ...]
+
+
+def together(parts: Sequence[Moved]) -> Moved:
+    """Groups of particles that moved apart, as one."""
+    sizes = np.array([len(part.particles.points) for part in parts])
+    return Moved(
+        joined([part.particles for part in parts]),
+        float(np.average([part.accepted for part in parts], weights=sizes)),
+        max(part.moves for part in parts),
+        all(part.ended for part in parts),
+        tuple(float(x) for x in np.mean([part.state for part in parts], axis=0)),
+    )
 
 
 class Shape(Record, eq=False):
@@ -66,109 +79,156 @@ def shape_of(points: Floats, weights: Floats) -> Shape:
     raise SamplingError("the particles have no covariance: their numbers are not finite.")
 
 
-class _Kernel:
-    """Moves until particles no longer forget where they began.
+class ParticleKernel:
+    """Base of kernels: moves until particles have forgotten where they began, and hardly one is still there.
 
     threshold               share of the particles that tempering keeps effective from one temperature to the next
-    correlation_threshold   moves end when the correlation with the beginning falls by less in most coordinates
+    correlation_threshold   with the beginning, to which log likelihoods and nine in ten coordinates fall before moves
+                            end, and then as many moves more; if it is less than the noise of so many particles,
+                            that. A correlation that falls no more may stay, as between separate modes
+
+    Adaptation follows all particles together: one that followed a particle's path would favour some places.
     """
 
-    def __init__(self, *, threshold: float = 0.5, correlation_threshold: float = 0.01) -> None:
+    needs_gradient: ClassVar[bool] = False
+
+    def __init__(self, *, threshold: float = 0.5, correlation_threshold: float = 0.1) -> None:
         for name, value in (("threshold", threshold), ("correlation_threshold", correlation_threshold)):
-            if not 0.0 < value < 1.0:
-                raise ValueError(f"`{name}` must lie between 0 and 1, got {value!r}.")
+            check_share(name, value)
         self.threshold = threshold
         self.correlation_threshold = correlation_threshold
 
-    def begin(self, shape: Shape, count: int) -> Any:
-        """What the kernel carries from move to move."""
-        raise NotImplementedError
+    def begin(self, dimension: int, before: tuple[float, ...]) -> tuple[float, ...]:
+        """What the kernel carries from move to move, given what it carried `before`, at the last temperature."""
+        del dimension, before
+        return ()
 
     def propose(
-        self, state: Any, shape: Shape, points: Floats, generator: np.random.Generator
-    ) -> tuple[Floats, Floats | float]:
-        """New points, and the log ratio of the probabilities of proposing back and forth."""
+        self,
+        state: tuple[float, ...],
+        shape: Shape,
+        particles: Particles,
+        target: TemperedDensity,
+        beta: float,
+        generator: np.random.Generator,
+    ) -> tuple[Particles, Floats | float]:
+        """New particles, and the log ratio of the probabilities of proposing back and forth."""
         raise NotImplementedError
 
-    def adapt(self, state: Any, chances: Floats) -> Any:
+    def adapt(self, state: tuple[float, ...], chances: Floats) -> tuple[float, ...]:
         """The state after a move, from the probabilities that its proposals were accepted with."""
+        del chances
         return state
 
     def moved(
-        self, particles: Particles, shape: Shape, beta: float, densities: Densities, generator: np.random.Generator
+        self,
+        particles: Particles,
+        shape: Shape,
+        beta: float,
+        target: TemperedDensity,
+        generator: np.random.Generator,
+        before: tuple[float, ...] = (),
+        path: int = 0,
     ) -> Moved:
-        """The particles after moves that leave prior times likelihood ** beta unchanged."""
-        state = self.begin(shape, len(particles.points))
-        began = particles.points
-        correlation = np.full(began.shape[1], 2.0)
-        accepted, moves = 0.0, 0
-        while moves < MOST_MOVES:
-            points, ratio = self.propose(state, shape, particles.points, generator)
-            prior, likelihood = densities(points)
-            now = particles.prior + beta * particles.likelihood
-            # A likelihood of 0 has weight 0 at every temperature.
-            then = prior + np.where(np.isneginf(likelihood), -np.inf, beta * likelihood)
+        """The particles after moves that leave prior times likelihood ** beta unchanged.
+
+        path   how many places of each particle are kept, that where it begins among them; 0: the last one alone,
+               after as many moves as the rule wants
+        """
+        state = self.begin(len(shape.mean), before)
+        began = particles
+        limit = max(self.correlation_threshold, 2 / np.sqrt(len(began.points)))
+        course = np.ones((MOST_MOVES + 1, 2))  # mean correlations of coordinates, and those of log likelihoods
+        calm = 0  # the first move after which log likelihoods were below the limit; as many again square what is left
+        unmoved = np.ones(len(began.points), bool)
+        accepted, moves, ended = 0.0, 0, False
+        places = [particles]
+        most = path - 1 if path else MOST_MOVES
+        while not ended and moves < most:
+            proposed, ratio = self.propose(state, shape, particles, target, beta, generator)
             with np.errstate(invalid="ignore", over="ignore"):
+                now, then = particles.log_density(beta), proposed.log_density(beta)
                 chances = np.minimum(1.0, np.exp(np.where(np.isfinite(then), then - now + ratio, -np.inf)))
+            chances = np.where(np.isnan(chances), 0.0, chances)
             taken = generator.random(len(chances)) < chances
-            particles = Particles(
-                np.where(taken[:, None], points, particles.points),
-                np.where(taken, prior, particles.prior),
-                np.where(taken, likelihood, particles.likelihood),
-            )
+            particles = particles.replaced(taken, proposed)
+            unmoved &= ~taken
             state = self.adapt(state, chances)
             accepted += float(chances.mean())
             moves += 1
-            found = _correlations(began, particles.points)
-            if moves >= LEAST_MOVES and np.mean(correlation - found > self.correlation_threshold) <= 0.5:
-                break
-            correlation = found
-        return Moved(particles, accepted / moves, moves)
+            if path:
+                places.append(particles)
+                ended = moves == most
+                continue
+            found = np.abs(_correlations(began.points, particles.points))
+            energy = _correlations(began.likelihood[:, None], particles.likelihood[:, None])[0]
+            course[moves] = found.mean(), energy
+            level = (moves >= LEVEL_MOVES) & (course[moves] > (1 - LEVEL) * course[moves // 2])
+            calm = calm or (moves if level[1] or energy <= limit else 0)
+            forgotten = 0 < calm <= moves - min(calm, MORE_MOVES) and (level[0] or np.mean(found > limit) <= SLOW)
+            ended = bool(forgotten and unmoved.mean() <= UNMOVED)
+        return Moved(joined(places) if path else particles, accepted / moves, moves, ended, state)
 
 
-class IMH(_Kernel):
+class IMH(ParticleKernel):
     """Independent Metropolis-Hastings: proposals of a Student distribution fitted to the particles.
 
     threshold, correlation_threshold   as all kernels have them
     """
 
-    def begin(self, shape: Shape, count: int) -> Any:
-        """Nothing."""
-        return None
-
     def propose(
-        self, state: Any, shape: Shape, points: Floats, generator: np.random.Generator
-    ) -> tuple[Floats, Floats | float]:
+        self,
+        state: tuple[float, ...],
+        shape: Shape,
+        particles: Particles,
+        target: TemperedDensity,
+        beta: float,
+        generator: np.random.Generator,
+    ) -> tuple[Particles, Floats | float]:
         """Draws that do not depend on where a particle is."""
+        points = particles.points
         normals = generator.standard_normal(points.shape)
         mixing = np.sqrt(DEGREES / generator.chisquare(DEGREES, len(points)))
         standard = normals * mixing[:, None]
-        found = shape.mean + standard @ shape.factor.T
         back: Floats = np.asarray(np.linalg.solve(shape.factor, (points - shape.mean).T).T, dtype=float)
+        found = target.at(shape.mean + standard @ shape.factor.T, generator)
         return found, _log_student(back) - _log_student(standard)
 
 
-class MH(_Kernel):
+class MH(ParticleKernel):
     """Random-walk Metropolis-Hastings: steps of a normal distribution of the particles' covariance.
 
     Their length follows the share that is accepted, over all particles.
     """
 
-    def begin(self, shape: Shape, count: int) -> Any:
+    def begin(self, dimension: int, before: tuple[float, ...]) -> tuple[float, ...]:
         """The logarithm of the length of steps, and how many moves there were."""
-        return float(np.log(2.38 / np.sqrt(len(shape.mean)))), 0
+        return (before[0] if before else float(np.log(2.38 / np.sqrt(dimension)))), 0.0
 
     def propose(
-        self, state: Any, shape: Shape, points: Floats, generator: np.random.Generator
-    ) -> tuple[Floats, Floats | float]:
+        self,
+        state: tuple[float, ...],
+        shape: Shape,
+        particles: Particles,
+        target: TemperedDensity,
+        beta: float,
+        generator: np.random.Generator,
+    ) -> tuple[Particles, Floats | float]:
         """Points around those of the particles."""
+        points = particles.points
         steps = generator.standard_normal(points.shape) @ shape.factor.T
-        return points + np.exp(state[0]) * steps, 0.0
+        return target.at(points + np.exp(state[0]) * steps, generator), 0.0
 
-    def adapt(self, state: Any, chances: Floats) -> Any:
-        """By less and less; one length for all, since one that follows a particle's path would favour some places."""
+    def adapt(self, state: tuple[float, ...], chances: Floats) -> tuple[float, ...]:
+        """By less and less."""
         length, moves = state
         return length + (float(chances.mean()) - TARGET) / np.sqrt(moves + 1), moves + 1
+
+
+def check_share(name: str, value: float) -> None:
+    """Raise ValueError for a setting that is no share."""
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"`{name}` must lie between 0 and 1, got {value!r}.")
 
 
 def _log_student(standard: Floats) -> Floats:

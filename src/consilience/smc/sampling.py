@@ -1,15 +1,15 @@
 """`pm.sample_smc`: populations of particles from the prior to the posterior, by tempering.
 
-A model in; labelled draws and the log marginal likelihood out. Sources: P. Del Moral, A. Doucet, A. Jasra (2006),
-"Sequential Monte Carlo samplers"; J. Ching, Y.-C. Chen (2007), "Transitional Markov chain Monte Carlo method".
+A model in; labelled draws and the log marginal likelihood out.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,192 +18,191 @@ from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceError, ModelError, SamplingError, ShapeError
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model, modelcontext
-from consilience.record import Record
-from consilience.sample.inference_data import to_inference_data
-from consilience.smc.moves import IMH, Floats, Particles, _Kernel, shape_of
+from consilience.run import checkpoint as checkpoints
+from consilience.run.checkpoint import Checkpoint
+from consilience.sample import keywords
+from consilience.smc.labelling import labelled
+from consilience.smc.moves import IMH, ParticleKernel
+from consilience.smc.particles import Floats
+from consilience.smc.population import numbers, population_from
+from consilience.smc.running import PopulationRun, identity, kernel_from
 
 if TYPE_CHECKING:
     import xarray
 
-MOST_STAGES = 1000
-
-
-class Population(Record, eq=False):
-    """What one chain has found: particles, its estimate of the log marginal likelihood, and its temperatures."""
-
-    particles: Particles
-    evidence: float
-    betas: tuple[float, ...]
-    acceptance: tuple[float, ...]
+USUAL_PATH: Final = 20  # places of each particle that count in waste-free populations
 
 
 def sample_smc(
     draws: int = 2000,
-    kernel: type[_Kernel] | _Kernel = IMH,
+    kernel: type[ParticleKernel] | ParticleKernel = IMH,
     *,
     start: Mapping[str, Any] | None = None,
     model: Model | None = None,
     random_seed: Any = None,
     chains: int | None = None,
     cores: int | None = None,
-    progressbar: bool = False,
+    waste_free: bool | int = False,
+    checkpoint: str | Path | None = None,
+    overwrite: bool = False,
+    compute_convergence_checks: bool = True,
+    progressbar: bool = True,
     **kernel_kwargs: Any,
 ) -> xarray.DataTree:
     """Draws of the posterior by particles that are moved from the prior to it, through powers of the likelihood.
 
     draws          particles of each chain
-    kernel         how they move: `pm.smc.IMH` (the default), `pm.smc.MH`, or one of these made with settings
+    kernel         how they move: `pm.smc.IMH` (the default), `pm.smc.MH`, `pm.smc.HMC`, or one of these made with
+                   settings. A model with a Simulator needs IMH or MH
     start          draws of the prior on the variables' own scales, (draws, ...) by name; drawn if not given
     chains         independent populations, whose evidences tell the error; 4, or as many as there are processors
-    cores          threads; draws depend on the seed alone
-    progressbar    accepted
-    kernel_kwargs  `threshold` and `correlation_threshold` of the kernel
+    cores          threads, among which chains and the particles of each are divided; all processors by default. Draws
+                   do not depend on it
+    waste_free     whether all places count at which particles were between two temperatures, and not the last ones
+                   alone: a number is how many of each particle, of which there are as many fewer; it divides `draws`
+    checkpoint     file in which particles are kept while the run goes on; see `pm.smc.resume`
+    overwrite      whether it may replace that of another run
+    compute_convergence_checks   whether it warns of particles that did not settle
+    progressbar    whether stages are shown
+    kernel_kwargs  settings of the kernel, as `threshold`, `correlation_threshold`; PyMC's keywords that mean nothing
+                   here are passed over
     returns        a tree with the groups `posterior` and `sample_stats`, which has `log_marginal_likelihood` and
                    `stages` for each chain; the mean evidence and its standard error are attributes of the posterior
     raises         ModelError for discrete free variables; SamplingError where no particle of the prior explains the
-                   data, where there are fewer particles than dimensions, and where tempering does not end
+                   data, where there are fewer particles than dimensions, and where tempering stalls or does not end;
+                   StorageError where the checkpoint cannot be written
+    warns          where moves ended by their greatest number before particles had forgotten where they began
     """
-    del progressbar
+    for name, value in (("draws", draws), ("chains", 1 if chains is None else chains)):
+        if not isinstance(value, int | np.integer):
+            raise TypeError(f"`{name}` must be a whole number, got {value!r}.")
     owner = modelcontext(model)
-    discrete = [v.name for v in owner.free if not v.continuous]
-    if discrete:
-        raise ModelError(
-            f"`{discrete[0]}` is discrete, and particles move along real numbers; sum it out with `pm.marginalize`."
-        )
-    if not owner.observed and not owner.named_potentials:
-        raise ModelError("the model has no data and no potentials: its posterior is the prior; see `pm.draw`.")
-    density = model_density(owner)
+    density = _density(owner)
     if draws <= density.dimension:
         raise SamplingError(
             f"`draws` must be more particles than the model has dimensions, {density.dimension}; got {draws}."
         )
-    own = kernel(**kernel_kwargs) if isinstance(kernel, type) else kernel
+    own = _made(kernel, kernel_kwargs, density)
     count = chains if chains is not None else max(2, min(4, os.cpu_count() or 1))
     if count < 1:
         raise ValueError(f"`chains` must be at least 1, got {chains}.")
+    path = path_length(draws, waste_free)
     seed = seed_from(random_seed)
-    if cores is not None and cores < 1:
-        raise ValueError(f"`cores` must be at least 1, got {cores}.")
-    threads = min(count, cores or os.cpu_count() or 1)
-    begun = [_start(owner, density, draws, start, seed, i) for i in range(count)]
-    with ThreadPoolExecutor(threads) as pool:
-        runs = [pool.submit(_population, density, begun[i], own, seed, i) for i in range(count)]
-        found = [run.result() for run in runs]
-    return _labelled(owner, density, found)
+    keeper = None
+    if checkpoint is not None:
+        known = identity(density, own, draws, count, path, seed)
+        keeper = Checkpoint.create(checkpoint, known, {}, overwrite)
+    with PopulationRun(density, own, path, seed, count, cores, progressbar, keeper) as run:
+        run.begin(_starts(owner, density, draws, count, start, seed))
+        return labelled(owner, density, run.ended(compute_convergence_checks, stacklevel=3))
 
 
-def _start(
-    model: Model, density: ModelDensity, draws: int, start: Mapping[str, Any] | None, seed: int, chain: int
-) -> Floats:
-    """Draws of the prior as positions."""
-    names = [v.name for v in model.free]
+def resume(
+    path: str | Path,
+    model: Model | None = None,
+    *,
+    cores: int | None = None,
+    compute_convergence_checks: bool = True,
+    progressbar: bool = True,
+) -> xarray.DataTree:
+    """Go on with a run of `pm.sample_smc(checkpoint=path)` that was cut off; the draws are those it would have had.
+
+    path      the file given as `checkpoint`
+    model     the same model with the same data, defined as then
+    returns   as `pm.sample_smc`, as are the other arguments
+    raises    StorageError where there is no checkpoint or it is damaged; SamplingError, with the reasons, where model,
+              data, version or machine differ
+    """
+    owner = modelcontext(model)
+    saved, about, state = checkpoints.read(path)
+    if saved.get("method") != "SMC":
+        raise SamplingError(f"the run in {str(path)!r} is one of `pm.sample`; go on with it by `pm.resume`.")
+    density = _density(owner)
+    kernel = kernel_from(*saved["kernel"])
+    chains, seed, length = (int(saved[name]) for name in ("chains", "seed", "path"))
+    present = identity(density, kernel, int(saved["draws"]), chains, length, seed)
+    differences = list(checkpoints.differences(saved, present))
+    if differences:
+        raise SamplingError(
+            f"the run in {str(path)!r} cannot be resumed with the same draws: {'; '.join(differences)}. Define the "
+            "model and its data as they were, or sample anew with `overwrite=True`."
+        )
+    keeper = Checkpoint.reopened(path, saved, about, state)
+    with PopulationRun(density, kernel, length, seed, chains, cores, progressbar, keeper) as run:
+        run.populations = [population_from(plain) for plain in state["populations"]]
+        return labelled(owner, density, run.ended(compute_convergence_checks, stacklevel=3))
+
+
+def path_length(draws: int, waste_free: bool | int) -> int:
+    """Places of each particle that count, of as many fewer particles; 1: only where it ends.
+
+    raises   ValueError where it does not divide the number of draws
+    """
+    if waste_free is False:
+        return 1
+    divisors = [n for n in range(2, draws // 2 + 1) if draws % n == 0]
+    if waste_free is True and divisors:
+        return min(divisors, key=lambda n: abs(np.log(n / USUAL_PATH)))
+    if waste_free not in divisors or waste_free is True:
+        raise ValueError(
+            f"`waste_free` is the number of places of each particle that count, and must divide `draws`={draws} into "
+            f"at least 2 particles; got {waste_free!r}, possible are {divisors or 'none'}."
+        )
+    return int(waste_free)
+
+
+def _density(model: Model) -> ModelDensity:
+    """The model's density, if particles can move along it."""
+    discrete = [v.name for v in model.free if not v.continuous]
+    if discrete:
+        raise ModelError(
+            f"`{discrete[0]}` is discrete, and particles move along real numbers; sum it out with `pm.marginalize`."
+        )
+    if not model.observed and not model.named_potentials:
+        raise ModelError("the model has no data and no potentials: its posterior is the prior; see `pm.draw`.")
+    return model_density(model)
+
+
+def _made(
+    kernel: type[ParticleKernel] | ParticleKernel, settings: Mapping[str, Any], density: ModelDensity
+) -> ParticleKernel:
+    """The kernel with its settings, if it can move particles along the density."""
+    kind = kernel if isinstance(kernel, type) else type(kernel)
+    if not issubclass(kind, ParticleKernel):
+        raise SamplingError(
+            f"`kernel` must be pm.smc.IMH, pm.smc.MH or pm.smc.HMC, or one of these with settings, got {kernel!r}."
+        )
+    known = inspect.signature(kind).parameters
+    others = {name: value for name, value in settings.items() if name not in known}
+    keywords.check("sample_smc", others, [*inspect.signature(sample_smc).parameters, *known], stacklevel=3)
+    own = {name: value for name, value in settings.items() if name in known}
+    if kind is not kernel and own:
+        raise TypeError(
+            f"`kernel` has its settings already; give `{next(iter(own))}` where it is made: {kind.__name__}(…)."
+        )
+    kernel = kind(**own) if kind is kernel else kernel
+    assert isinstance(kernel, ParticleKernel)
+    if kernel.needs_gradient and density.without_gradient:
+        raise SamplingError(
+            f"{type(kernel).__name__} needs the gradient of the log density, and there is none: "
+            f"{density.without_gradient}"
+        )
+    return kernel
+
+
+def _starts(
+    model: Model, density: ModelDensity, draws: int, chains: int, start: Mapping[str, Any] | None, seed: int
+) -> list[Floats]:
+    """Draws of the prior as positions, for each chain."""
     if start is not None:
-        given = {name: np.asarray(value)[:draws] for name, value in start.items()}
-        points = density.unconstrained(given)
+        points = density.unconstrained({name: np.asarray(value)[:draws] for name, value in start.items()})
         if len(points) != draws:
             raise ShapeError(f"`start` needs {draws} draws of the prior, got {len(points)}.")
-    else:
-        try:
-            values = draw([v.node for v in model.free], draws=draws, random_seed=_own_seed(seed, chain))
-        except ConsilienceError as error:
-            raise SamplingError(f"the prior cannot be drawn from, and particles begin there: {error}") from error
-        points = density.unconstrained(dict(zip(names, values, strict=True)))
-    if not np.isfinite(points).all() or not np.isfinite(density.tempered(points)[0]).all():
-        raise SamplingError(
-            "some draws of the prior have no density: they lie on the border of their support, or are not finite."
-        )
-    return points
-
-
-def _own_seed(seed: int, chain: int) -> int:
-    return int(np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), 1000 + chain])).integers(2**31))
-
-
-def _population(density: ModelDensity, points: Floats, kernel: _Kernel, seed: int, chain: int) -> Population:
-    """One chain: weigh, choose, move, until the power of the likelihood is 1."""
-    generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), 2000 + chain]))
-    prior, likelihood = density.tempered(points)
-    particles = Particles(points, prior, likelihood)
-    if not np.isfinite(likelihood).any():
-        raise SamplingError(
-            f"no one of {len(points)} draws of the prior has a likelihood above 0: check the priors against the data, "
-            "or take more `draws`."
-        )
-    betas, acceptance, evidence = [0.0], [], 0.0
-    while betas[-1] < 1.0:
-        if len(betas) > MOST_STAGES:
-            raise SamplingError(
-                f"tempering came to the power {betas[-1]:.3g} of the likelihood in {MOST_STAGES} stages: this is "
-                "far more concentrated than the particles; take more `draws`, or a smaller `threshold`."
-            )
-        beta = _next_beta(particles.likelihood, betas[-1], kernel.threshold)
-        logs = (beta - betas[-1]) * np.where(np.isfinite(particles.likelihood), particles.likelihood, -np.inf)
-        highest = logs.max()
-        weights = np.exp(logs - highest)
-        evidence += float(highest + np.log(weights.mean()))
-        weights /= weights.sum()
-        shape = shape_of(particles.points, weights)
-        places = np.searchsorted(np.cumsum(weights), (np.arange(len(weights)) + generator.random()) / len(weights))
-        particles = particles.chosen(np.minimum(places, len(weights) - 1))
-        moved = kernel.moved(particles, shape, beta, density.tempered, generator)
-        particles = moved.particles
-        betas.append(beta)
-        acceptance.append(moved.accepted)
-    return Population(particles, evidence, tuple(betas[1:]), tuple(acceptance))
-
-
-def _next_beta(likelihood: Floats, beta: float, threshold: float) -> float:
-    """The power at which so large a share of the particles stays effective, by bisection."""
-    wanted = threshold * np.isfinite(likelihood).mean()
-
-    def share(power: float) -> float:
-        logs = (power - beta) * np.where(np.isfinite(likelihood), likelihood, -np.inf)
-        weights = np.exp(logs - logs.max())
-        return float(weights.sum() ** 2 / (weights**2).sum() / len(weights))
-
-    if share(1.0) >= wanted:
-        return 1.0
-    low, high = beta, 1.0
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if share(middle) >= wanted else (low, middle)
-    return low if low > beta else high
-
-
-def _labelled(model: Model, density: ModelDensity, found: list[Population]) -> xarray.DataTree:
-    import xarray
-
-    values = [density.expand(one.particles.points) for one in found]
-    tree = to_inference_data({name: np.stack([v[name] for v in values]) for name in values[0]}, model=model)
-    evidences = np.array([one.evidence for one in found])
-    highest = evidences.max()
-    ratios = np.exp(evidences - highest)
-    mean = float(highest + np.log(ratios.mean()))
-    error = float(ratios.std(ddof=1) / ratios.mean() / np.sqrt(len(found))) if len(found) > 1 else np.nan
-    tree["posterior"].attrs.update(
-        inference_library="consilience",
-        method="SMC",
-        log_marginal_likelihood=mean,
-        log_marginal_likelihood_error=error,
-    )
-    stages = max(len(one.betas) for one in found)
-    table = {
-        name: np.array([[*row, *[np.nan] * (stages - len(row))] for row in rows])
-        for name, rows in (
-            ("beta", [one.betas for one in found]),
-            ("acceptance_rate", [one.acceptance for one in found]),
-        )
-    }
-    tree["sample_stats"] = xarray.DataTree(
-        xarray.Dataset(
-            {
-                "log_marginal_likelihood": ("chain", evidences),
-                "stages": ("chain", [len(one.betas) for one in found]),
-                **{name: (("chain", "stage"), rows) for name, rows in table.items()},
-            },
-            coords={"chain": np.arange(len(found))},
-        )
-    )
-    return tree
+        return [points] * chains
+    try:
+        own = int(numbers(seed, 0, -1).integers(2**31))
+        values = draw([v.node for v in model.free], draws=draws * chains, random_seed=own)
+    except ConsilienceError as error:
+        raise SamplingError(f"the prior cannot be drawn from, and particles begin there: {error}") from error
+    points = density.unconstrained(dict(zip([v.name for v in model.free], values, strict=True)))
+    return np.split(points, chains)

@@ -4,9 +4,11 @@ A model in; approximations out, which are sampled from like chains.
 """
 
 from consilience.variational.approximation import Approximation, Empirical, FullRank, LowRankNormal, MeanField
+from consilience.variational.flow import NormalizingFlow
 from consilience.variational.inference import (
     ADVI,
     ASVGD,
+    NFVI,
     SVGD,
     FullRankADVI,
     Inference,
@@ -30,6 +32,7 @@ from consilience.variational.optimizers import (
 __all__ = [
     "ADVI",
     "ASVGD",
+    "NFVI",
     "SVGD",
     "Approximation",
     "Empirical",
@@ -39,6 +42,7 @@ __all__ = [
     "LowRankADVI",
     "LowRankNormal",
     "MeanField",
+    "NormalizingFlow",
     "adadelta",
     "adagrad",
     "adagrad_window",

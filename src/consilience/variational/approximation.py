@@ -115,6 +115,10 @@ class Approximation:
     def _moment(self, name: str) -> Floats:
         return self.covariance() if name == "cov" else self.moments()[name == "std"]
 
+    def with_parameters(self, parameters: Floats) -> Approximation:
+        """The same family over the same target with other parameters."""
+        return type(self)(self.target, parameters)
+
     def take(self, parameters: Floats) -> None:
         """Put other parameters in the place of these."""
         self.parameters = np.array(parameters, float)

@@ -17,9 +17,10 @@ from consilience.native.mathematics import exp, inf, isfinite
 from consilience.native.random import fold_in, random_normals, random_uniform
 from consilience.native.typed_python import Array, f64, i64, native, simd
 from consilience.native.typed_python.library import compile_native
+from consilience.variational.flow_steps import gather_flow, place_flow
 from consilience.variational.low_rank import gather_low_rank, place_low_rank
 from consilience.variational.optimizers import NATURAL
-from consilience.variational.state import FULL_RANK, LOW_RANK, MEAN_FIELD, PARTICLES, PER_STEP, Ascent
+from consilience.variational.state import FLOW, FULL_RANK, LOW_RANK, MEAN_FIELD, PARTICLES, PER_STEP, Ascent
 from consilience.variational.stein import point_by_stein
 from consilience.variational.steps import limit_norm, narrow, step_by_rule, step_naturally
 
@@ -62,6 +63,8 @@ def place_draws(ascent: Ascent) -> f64:
         return 0.0
     if ascent.family == LOW_RANK:
         return place_low_rank(ascent)
+    if ascent.family == FLOW:
+        return place_flow(ascent)
     logdet = 0.0
     for i in range(n):
         logdet += ascent.parameters[n + i] if ascent.family == MEAN_FIELD else ascent.parameters[n + i * n + i]
@@ -103,6 +106,8 @@ def evaluate_draws(ascent: Ascent, logdet: f64) -> i64:
             ascent.logps[k] = logp
             good += 1
             total += logp
+            if ascent.family == FLOW:
+                total += ascent.flow.places.logdets[k]
             if ascent.family != PARTICLES:
                 for i in range(n):
                     normal = ascent.normals[k * n + i]
@@ -175,6 +180,9 @@ def gather_gradient(ascent: Ascent, good: i64) -> None:
         return
     if ascent.family == LOW_RANK:
         gather_low_rank(ascent, good)
+        return
+    if ascent.family == FLOW:
+        gather_flow(ascent, good)
         return
     share = 1.0 / float(good)
     wide = ascent.gradient[n:]

@@ -15,14 +15,27 @@ import numpy as np
 from consilience.approximations.target import Floats
 from consilience.errors import ConvergenceWarning, SamplingError
 from consilience.inference.density import open_density
+from consilience.inference.vectors import Vectors
 from consilience.native.typed_python import address
 from consilience.variational.approximation import Approximation
 from consilience.variational.ascent import preparing
 from consilience.variational.convergence import BLOCK, Arrival
+from consilience.variational.flow import NormalizingFlow
 from consilience.variational.optimizers import NATURAL, Optimizer
-from consilience.variational.state import FULL_RANK, LOW_RANK, PARTICLES, Ascent
+from consilience.variational.state import (
+    FLOW,
+    FULL_RANK,
+    LOW_RANK,
+    PARTICLES,
+    Ascent,
+    FlowCode,
+    FlowGradient,
+    FlowInputs,
+    FlowPlaces,
+)
 
 ENDLESS: Final = 1e50  # means and standard deviations that are taken for infinite
+FLOW_BLOCK: Final = 200  # steps of a flow between two looks: its bound rises slowly against the noise
 MOST_FAILURES: Final = 200  # steps in a row without a draw of finite density
 
 Callbacks = Sequence[Callable[[Approximation, Sequence[float] | None, int], Any]]
@@ -57,9 +70,12 @@ class Course:
         count = len(approx.parameters)
         rank = count // n - 2 if family == LOW_RANK else 0
         batches = target.density.batches
+        parameters, gradient, weights = approx.parameters.copy(), np.zeros(count), np.zeros(draws)
+        normals, points, slopes, logdets = (np.zeros(draws * n) for _ in range(4))
         rows = np.zeros(max(1, sum(b.length for b in batches)))
         self.approx, self.optimizer = approx, optimizer
-        self.particles, self.stein = family == PARTICLES, stein
+        self.particles, self.flow, self.stein = family == PARTICLES, family == FLOW, stein
+        self.block = FLOW_BLOCK if self.flow else BLOCK
         self.rate = optimizer.learning_rate
         if optimizer.rule == NATURAL and family == FULL_RANK:
             self.rate *= draws / (draws + 4.0 * n)  # the noise of the covariance grows with the dimension
@@ -70,6 +86,8 @@ class Course:
         self._sums, self._pulls, self._turns = np.zeros(count), np.zeros(2 * n), np.zeros(2)
         self._scales = np.ones(n)
         self.memory = np.zeros(optimizer.memory(count))
+        inputs, places = FlowInputs(parameters, normals, slopes, weights), FlowPlaces(points, logdets)
+        flow = flow_code(approx, draws, inputs, places, FlowGradient(gradient))
         self.ascent = Ascent(
             density=open_density(target.local, stop, rows),
             family=family,
@@ -77,8 +95,8 @@ class Course:
             dimension=n,
             draws=draws,
             count=count,
-            parameters=approx.parameters.copy(),
-            gradient=np.zeros(count),
+            parameters=parameters,
+            gradient=gradient,
             sums=self._sums,
             pulls=self._pulls,
             turns=self._turns,
@@ -88,14 +106,15 @@ class Course:
             factor=np.zeros(n * n if family == FULL_RANK else max(1, rank * rank)),
             loads=np.zeros(max(1, draws * rank)),
             short=np.zeros(max(1, rank)),
-            normals=np.zeros(draws * n),
-            points=np.zeros(draws * n),
-            slopes=np.zeros(draws * n),
+            normals=normals,
+            points=points,
+            slopes=slopes,
             turned=np.zeros(draws * n),
             logps=np.zeros(draws),
             vector=np.zeros(n),
             scales=self._scales,
             bandwidth=1.0,
+            flow=flow,
             rule=optimizer.rule,
             rate=self.rate,
             first=optimizer.first,
@@ -105,7 +124,7 @@ class Course:
             most=most,
             key=key,
             step=taken,
-            bounds=np.zeros(BLOCK),
+            bounds=np.zeros(self.block),
             failures=0,
             batch=rows,
             batch_lengths=np.array([b.length for b in batches] or [0], np.int64),
@@ -135,7 +154,7 @@ class Course:
                 "`model.point_logps()`."
             )
         with np.errstate(over="ignore", invalid="ignore"):
-            moments = np.array(type(self.approx)(self.approx.target, self.parameters).moments())
+            moments = np.array(self.approx.with_parameters(self.parameters).moments())
         off = np.flatnonzero(~(np.abs(moments) < ENDLESS).all(0))
         if len(off):
             raise SamplingError(
@@ -165,8 +184,8 @@ class Course:
     def ascend(self, n: int, called: Callbacks, converge: bool) -> None:
         """Up to `n` steps, and fewer where the rule or a callback ends them."""
         natural = self.optimizer.rule == NATURAL
-        rule = Arrival(self._moved, decays=natural)
-        chunk = BLOCK if not called else math.gcd(BLOCK, *(int(getattr(c, "every", 1)) for c in called))
+        rule = Arrival(self._moved, decays=natural or self.flow)
+        chunk = self.block if not called else math.gcd(self.block, *(int(getattr(c, "every", 1)) for c in called))
         bounds: list[Floats] = []
         block: list[Floats] = []
         try:
@@ -181,7 +200,7 @@ class Course:
                 bounds.append(block[-1])
                 if called:
                     self._show(called, np.concatenate(bounds))
-                if converge and sum(map(len, block)) >= BLOCK:
+                if converge and sum(map(len, block)) >= self.block:
                     whole = np.concatenate(block)
                     pace = rule.block(whole, self._sums / len(whole), self._pull(len(whole)), self._turn())
                     self.ascent.rate = self.rate * pace.rate
@@ -211,18 +230,47 @@ class Course:
     def _turn(self) -> float:
         """Mean cosine between the gradients of one step and the next, by the means; 0 where there is none."""
         product, square = self._turns
-        known = np.isfinite(product) and np.isfinite(square) and square > 0 and not self.particles
+        known = np.isfinite(product) and np.isfinite(square) and square > 0 and not (self.particles or self.flow)
         return float(product / square) if known else 0.0
 
     def _pull(self, steps: int) -> Floats:
         """How far the gradient says the optimum is, by coordinate, in standard deviations."""
         pulls = self._pulls / steps
+        if self.flow:
+            pulls[: self.ascent.dimension] *= self.approx.with_parameters(self.parameters).moments()[1]
         if self.particles:
             pulls[: self.ascent.dimension] *= self.parameters.reshape(-1, self.ascent.dimension).std(0)
         return pulls
 
     def _moved(self, before: Floats, after: Floats) -> float:
         """Largest distance of means, and of logs of standard deviations, in standard deviations."""
-        kind, target = type(self.approx), self.approx.target
-        (a, s), (b, t) = (kind(target, p).moments() for p in (before, after))
+        (a, s), (b, t) = (self.approx.with_parameters(p).moments() for p in (before, after))
         return float(max(np.abs((b - a) / np.maximum(t, 1e-300)).max(), np.abs(np.log(t / s)).max()))
+
+
+def flow_code(
+    approx: Approximation, draws: int, inputs: FlowInputs, places: FlowPlaces, slope: FlowGradient
+) -> FlowCode:
+    """The machine code of a flow with scratch memory of its own; null pointers for other families."""
+    place = gather = place_constants = gather_constants = workspace = 0
+    scale, close = -1, False
+    if isinstance(approx, NormalizingFlow):
+        placing, gathering = approx.flow.placing(draws), approx.flow.gathering(draws)
+        place, gather = placing.entry, gathering.entry
+        place_constants, gather_constants = placing.constants, gathering.constants
+        workspace = max(placing.workspace, gathering.workspace)
+        where = approx.flow.last("scale")
+        scale = -1 if where is None else where.start
+        close = approx.flow.names[-2:] == ("scale", "loc")
+    return FlowCode(
+        place=place,  # type: ignore[arg-type]  # a record takes addresses
+        gather=gather,  # type: ignore[arg-type]  # likewise
+        place_constants=place_constants,
+        gather_constants=gather_constants,
+        workspace=Vectors(max(1, -(-workspace // 8))).vector(),
+        inputs=inputs,
+        places=places,
+        slope=slope,
+        scale=scale,
+        close=close,
+    )

@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from consilience.approximations.target import Floats, TargetDensity
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ConvergenceWarning, ModelError, SamplingError, ShapeError
 from consilience.inference.streams import chain_key
+from consilience.inla.nested_laplace import NestedLaplace, fit_INLA
 from consilience.model.model import Model
 from consilience.native.typed_python import address
 from consilience.variational.approximation import (
@@ -30,9 +31,10 @@ from consilience.variational.approximation import (
 )
 from consilience.variational.ascent import preparing
 from consilience.variational.course import Callbacks, Course
-from consilience.variational.optimizers import Optimizer, natural_gradient, optimizer_of
+from consilience.variational.flow import NormalizingFlow, flow_of, layers_of
+from consilience.variational.optimizers import NATURAL, Optimizer, adam, optimizer_of
 from consilience.variational.reliability import examined
-from consilience.variational.state import FULL_RANK, PARTICLES
+from consilience.variational.state import FLOW, FULL_RANK, PARTICLES
 
 SCATTER: Final = 1.0  # of the starting points of restarts, on the unconstrained scale
 START_SIGMA: Final = 1.0
@@ -41,6 +43,8 @@ MOST_CHECKED: Final = 4000
 CHECKING: Final = 2e9  # floating-point operations that this may take, from the fewest on
 SLOPES: Final = 4  # draws per coordinate at which slopes are looked at, beside 50
 DRAWS: Final = 8  # per step
+FLOW_DRAWS: Final = 64
+FLOW_RATE: Final = 0.01
 FEWEST_PARTICLES: Final = 2
 
 
@@ -76,7 +80,7 @@ class Inference:
         self._starts = self.target.starts(1, SCATTER)
         self.taken = 0
         self._memory: tuple[Optimizer, Floats] | None = None  # of the rule that was used last
-        self.approx = self.kind(self.target, self._begin(self._starts[0]))
+        self.approx = self._approximation(self._begin(self._starts[0]))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "target"}
@@ -107,11 +111,17 @@ class Inference:
                 ) from None
         return result
 
+    def _approximation(self, parameters: Floats) -> Approximation:
+        return self.kind(self.target, parameters)
+
     def _begin(self, position: Floats) -> Floats:
         """Parameters around a position."""
         if self.kind.family == FULL_RANK:
             return np.concatenate([position, np.diag(np.log(self._sigma)).ravel()])
         return np.concatenate([position, np.log(self._sigma)])
+
+    def _optimizer(self, given: Any) -> Optimizer:
+        return optimizer_of(given)
 
     def _draws(self, obj_n_mc: int | None) -> int:
         """Draws per step."""
@@ -163,7 +173,7 @@ class Inference:
             raise ValueError("`callbacks` see one ascent; leave out `restarts`.")
         if total_grad_norm_constraint is not None and not total_grad_norm_constraint > 0:
             raise ValueError(f"`total_grad_norm_constraint` must be > 0, got {total_grad_norm_constraint!r}.")
-        optimizer = optimizer_of(obj_optimizer)
+        optimizer = self._optimizer(obj_optimizer)
         draws, most = self._draws(obj_n_mc), float(total_grad_norm_constraint or 0.0)
         begins: list[Floats | None] = [None]
         if restarts > 1:
@@ -194,7 +204,7 @@ class Inference:
         self, optimizer: Optimizer, draws: int, most: float = 0.0, number: int = 0, begin: Any = None, stop: Any = None
     ) -> Course:
         """One ascent with random numbers of its own."""
-        approx = self.kind(self.target, self.approx.parameters if begin is None else begin)
+        approx = self.approx.with_parameters(self.approx.parameters if begin is None else begin)
         stopping = np.zeros(1, np.int64) if stop is None else stop
         course = Course(approx, self.stein, optimizer, draws, most, chain_key(self.seed, number), self.taken, stopping)
         if begin is None and self._memory is not None and self._memory[0] == optimizer:
@@ -228,7 +238,9 @@ class Inference:
         logp = self.log_densities(points)
         if logp is None:
             return
-        found = examined(approx, points, logp, logq, self._slopes(points))
+        # A normal's slopes say nothing about a flow.
+        slopes = None if approx.family == FLOW else self._slopes(points)
+        found = examined(approx, points, logp, logq, slopes)
         approx.pareto_k, approx.deviation = found.pareto_k, found.deviation
         if found.warning:
             warnings.warn(
@@ -265,7 +277,7 @@ class Inference:
         flat = np.ascontiguousarray(points)
         _, evaluate = preparing().result()
         threads = max(1, min(len(points), os.cpu_count() or 1))
-        courses = [self.course(natural_gradient(), 1) for _ in range(threads)]
+        courses = [self.course(self._optimizer(None), self._draws(None)) for _ in range(threads)]
         edges = np.linspace(0, len(points), threads + 1).astype(int)
         with ThreadPoolExecutor(threads, "consilience-fit") as pool:
             work = [
@@ -400,15 +412,93 @@ class ASVGD(Inference):
         return super()._draws(100 if obj_n_mc is None else max(FEWEST_PARTICLES, obj_n_mc))
 
 
+class NFVI(Inference):
+    """Variational inference with a normalising flow, for shapes that are not normal.
+
+    flow     its layers, the first to act first, joined by "-", as "planar*8-scale-loc": `scale` and `loc` multiply and
+             shift; `planar`, `radial` bend along a direction and around a point; `hh` are Householder reflections;
+             `coupling` is real NVP, `iaf` inverse autoregressive. The last `scale` and `loc` begin at `start_sigma` and
+             `start`; a fit is seen to have converged where they come last
+    others   as of `Inference`
+
+    `fit` takes steps of `adam(learning_rate=0.01)` by default; there is no natural gradient.
+
+    Source: Rezende and Mohamed (2015), Variational inference with normalizing flows; Dinh, Sohl-Dickstein, Bengio
+    (2017), Density estimation using real NVP; Kingma et al. (2016), Improved variational inference with inverse
+    autoregressive flow.
+    """
+
+    kind = NormalizingFlow
+
+    def __init__(
+        self,
+        flow: str = "coupling*6-scale-loc",
+        *,
+        model: Model | None = None,
+        random_seed: Any = None,
+        start: Mapping[str, Any] | None = None,
+        start_sigma: Mapping[str, Any] | None = None,
+    ) -> None:
+        layers_of(flow)
+        self.formula = flow
+        super().__init__(model=model, random_seed=random_seed, start=start, start_sigma=start_sigma)
+
+    def _approximation(self, parameters: Floats) -> Approximation:
+        return NormalizingFlow(self.target, parameters, self.formula)
+
+    def _begin(self, position: Floats) -> Floats:
+        generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), 7]))
+        return flow_of(self.formula, self.target.dimension).begin(position, self._sigma, generator)
+
+    def _optimizer(self, given: Any) -> Optimizer:
+        found = adam(learning_rate=FLOW_RATE) if given is None else optimizer_of(given)
+        if found.rule == NATURAL:
+            raise ValueError("a flow has no natural gradient; give `obj_optimizer=pm.adam(learning_rate=0.01)`.")
+        return found
+
+    def _draws(self, obj_n_mc: int | None) -> int:
+        """Draws per step; more than elsewhere, for their noise does not vanish."""
+        return super()._draws(FLOW_DRAWS if obj_n_mc is None else obj_n_mc)
+
+
 METHODS: Final[dict[str, type[Inference]]] = {
     "advi": ADVI,
     "fullrank_advi": FullRankADVI,
     "svgd": SVGD,
     "asvgd": ASVGD,
     "lowrank": LowRankADVI,
+    "nfvi": NFVI,
+}
+FLOWS: Final = {
+    "flow": ("coupling", 6),
+    "realnvp": ("coupling", 6),
+    "planar": ("planar", 8),
+    "radial": ("radial", 8),
+    "iaf": ("iaf", 4),
 }
 
 
+@overload
+def fit(
+    n: int = ...,
+    *,
+    method: Literal["inla", "INLA"],
+    model: Model | None = ...,
+    random_seed: Any = ...,
+    start: Mapping[str, Any] | None = ...,
+    **kwargs: Any,
+) -> NestedLaplace: ...
+@overload
+def fit(
+    n: int = ...,
+    method: str | Inference | type[Inference] = ...,
+    model: Model | None = ...,
+    random_seed: Any = ...,
+    start: Mapping[str, Any] | None = ...,
+    start_sigma: Mapping[str, Any] | None = ...,
+    inf_kwargs: Mapping[str, Any] | None = ...,
+    **kwargs: Any,
+) -> Approximation: ...
 def fit(
     n: int = 10_000,
     method: str | Inference | type[Inference] = "advi",
@@ -417,29 +507,54 @@ def fit(
     start: Mapping[str, Any] | None = None,
     start_sigma: Mapping[str, Any] | None = None,
     inf_kwargs: Mapping[str, Any] | None = None,
+    *,
+    layers: int | None = None,
     **kwargs: Any,
-) -> Approximation:
+) -> Approximation | NestedLaplace:
     """Approximate the posterior of a model by a simpler distribution.
 
     n                    steps at most; a fit ends earlier once it has converged
-    method               "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", or one of the classes, or an instance
+    method               "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", "flow", "planar", "radial", "realnvp",
+                         "iaf", "nfvi=planar*8-scale-loc" with any formula of `NFVI`, one of the classes, or an instance;
+                         for "inla" see `fit_INLA`, which gets `model`, `random_seed`, `start` as `initvals`, and
+                         `kwargs`
     model, random_seed, start, start_sigma   see `Inference`
     inf_kwargs           further settings of the method, as `n_particles` of SVGD
+    layers               of "flow", "realnvp" (6 by default), "planar", "radial" (8) and "iaf" (4)
     kwargs               settings of `Inference.fit`, as `callbacks`, `obj_optimizer`, `obj_n_mc`, `restarts`
     returns              an approximation: `.sample(1000)` gives draws, `.hist` the negative bounds, `.pareto_k` tells
                          how far it can be relied on
     raises, warns        as `Inference.fit`
     """
+    settings = dict(inf_kwargs or {})
+    name = method.lower() if isinstance(method, str) else ""
+    if name.startswith("nfvi="):
+        name, settings["flow"] = "nfvi", name.removeprefix("nfvi=")
+    elif name in FLOWS:
+        layer, usual = FLOWS[name]
+        if "flow" in settings:
+            raise TypeError(f"`method={name!r}` says which layers there are; with `flow=` take `method='nfvi'`.")
+        number = usual if layers is None else layers
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            raise ValueError(f"`layers` must be a whole number > 0, got {layers!r}.")
+        name, settings["flow"], layers = "nfvi", f"{layer}*{number}-scale-loc", None
+    if layers is not None:
+        raise TypeError(f"`layers` is for {', '.join(map(repr, FLOWS))}, got `method={method!r}`.")
     if isinstance(method, Inference):
         given = {"model": model, "random_seed": random_seed, "start": start, "start_sigma": start_sigma}
         taken = [name for name, value in {**given, "inf_kwargs": inf_kwargs}.items() if value is not None]
         if taken:
             raise TypeError(f"an instance of {type(method).__name__} has its settings already; leave out {taken}.")
         return method.fit(n, **kwargs)
-    kind = METHODS.get(method.lower()) if isinstance(method, str) else method
+    if name == "inla":
+        if start_sigma is not None:
+            raise TypeError("the method 'inla' takes no `start_sigma`.")
+        return fit_INLA(model=model, random_seed=random_seed, initvals=start, **settings, **kwargs)
+    kind = METHODS.get(name) if isinstance(method, str) else method
     if not (isinstance(kind, type) and issubclass(kind, Inference)):
-        raise ValueError(f"`method` must be one of {', '.join(map(repr, METHODS))}, or a class, got {method!r}.")
-    settings = dict(inf_kwargs or {})
+        raise ValueError(
+            f"`method` must be one of {', '.join(map(repr, [*METHODS, *FLOWS]))}, 'inla', or a class, got {method!r}."
+        )
     if start_sigma is not None:
         settings["start_sigma"] = start_sigma
     return kind(model=model, random_seed=random_seed, start=start, **settings).fit(n, **kwargs)

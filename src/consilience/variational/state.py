@@ -6,31 +6,83 @@ Families of approximations and the order of their parameters are written down he
 from __future__ import annotations
 
 from consilience.inference.density import Density
-from consilience.native.typed_python import Array, boolean, f64, i64, native, record
+from consilience.native.typed_python import Array, FunctionPointer, boolean, f64, i64, native, record
 
 MEAN_FIELD = 0
 FULL_RANK = 1
 PARTICLES = 2
 LOW_RANK = 3
+FLOW = 4
 LONGEST = 1.0  # standard deviations that a natural step moves a coordinate
 WIDEST = 0.7  # by which it changes the log of one, or relatively the scale in any direction
 PER_STEP = 1 << 20  # draws of one step, and numbers of one draw
 
 
 @record
+class FlowInputs:
+    """Tables of pointers that the code of a flow reads.
+
+    parameters   f64[count]
+    normals      f64[draws, dimension]
+    slopes       of the log density at the points, f64[draws, dimension]
+    weights      f64[draws]
+    """
+
+    parameters: Array[f64]
+    normals: Array[f64]
+    slopes: Array[f64]
+    weights: Array[f64]
+
+
+@record
+class FlowPlaces:
+    """What placing draws writes: points f64[draws, dimension] and log determinants f64[draws]."""
+
+    points: Array[f64]
+    logdets: Array[f64]
+
+
+@record
+class FlowGradient:
+    """What gathering a gradient writes, f64[count]."""
+
+    gradient: Array[f64]
+
+
+@record
+class FlowCode:
+    """Machine code of a flow with its memory; of other families unused.
+
+    scale   where the parameters of its last layer of scales begin, or -1
+    close   whether its last layers are scales and then a shift
+    """
+
+    place: FunctionPointer[[FlowInputs, FlowPlaces, Array[f64], i64], i64]
+    gather: FunctionPointer[[FlowInputs, FlowGradient, Array[f64], i64], i64]
+    place_constants: i64
+    gather_constants: i64
+    workspace: Array[f64]
+    inputs: FlowInputs
+    places: FlowPlaces
+    slope: FlowGradient
+    scale: i64
+    close: boolean
+
+
+@record
 class Ascent:
     """One approximation on its way up, and the memory it needs.
 
-    family       MEAN_FIELD, FULL_RANK, LOW_RANK or PARTICLES
+    family       MEAN_FIELD, FULL_RANK, LOW_RANK, FLOW or PARTICLES
     stein        whether draws move along Stein's direction instead of the gradient of the bound
     dimension    of the density
     draws        per step, or number of particles
     count        of the parameters: for MEAN_FIELD means and logs of standard deviations; for FULL_RANK means and the
                  lower factor by rows, its diagonal as logs; for LOW_RANK means, logs of scales and loadings by rows;
-                 for PARTICLES these by rows
+                 for FLOW those of its layers; for PARTICLES these by rows
     parameters, gradient, sums   f64[count]; `sums` adds up the parameters of all steps
     pulls        adds up how far the gradient says means and logs of standard deviations are from the optimum, in
-                 standard deviations, f64[2 dimension]; for PARTICLES the mean direction instead
+                 standard deviations, f64[2 dimension]; for PARTICLES and FLOW the mean direction instead
     turns        adds up products of the gradient by the means with the one before, and with itself, f64[2]
     before       the gradient before, f64[dimension]
     memory       of the rule
@@ -43,6 +95,7 @@ class Ascent:
     vector       f64[dimension]
     scales       of coordinates in Stein's kernel, f64[dimension]
     bandwidth    of that kernel
+    flow         code and memory of FLOW
     rule, rate, first, second, epsilon, window   see `Optimizer`
     most         greatest norm of the gradient; 0: any
     key          of the random numbers
@@ -77,6 +130,7 @@ class Ascent:
     vector: Array[f64]
     scales: Array[f64]
     bandwidth: f64
+    flow: FlowCode
     rule: i64
     rate: f64
     first: f64

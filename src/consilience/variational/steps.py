@@ -18,7 +18,17 @@ from consilience.variational.optimizers import (
     RMSPROP,
     WINDOW,
 )
-from consilience.variational.state import FULL_RANK, LONGEST, LOW_RANK, MEAN_FIELD, PARTICLES, WIDEST, Ascent, limited
+from consilience.variational.state import (
+    FLOW,
+    FULL_RANK,
+    LONGEST,
+    LOW_RANK,
+    MEAN_FIELD,
+    PARTICLES,
+    WIDEST,
+    Ascent,
+    limited,
+)
 
 POWERS = 6  # iterations for the greatest singular value of a step
 
@@ -116,6 +126,11 @@ def step_by_rule(ascent: Ascent) -> None:
     newer = ascent.memory[count:]
     time = float(ascent.step + 1)
     slot = (ascent.step % ascent.window) * count
+    known = 1.0  # share of the moving averages that gradients have filled so far
+    squared = 1.0
+    if rule == ADAM or rule == ADAMAX:  # noqa: SIM109 - machine code has no tuples of constants
+        known = 1.0 - exp(time * log(a))
+        squared = sqrt(1.0 - exp(time * log(b)))
     for i in range(count):
         g = ascent.gradient[i]
         step = rate * g
@@ -142,12 +157,12 @@ def step_by_rule(ascent: Ascent) -> None:
         elif rule == ADAM:
             older[i] = a * older[i] + (1.0 - a) * g
             newer[i] = b * newer[i] + (1.0 - b) * g * g
-            step = rate * older[i] * sqrt(1.0 - exp(time * log(b))) / (1.0 - exp(time * log(a)))
+            step = rate * older[i] * squared / known
             step /= sqrt(newer[i]) + epsilon
         elif rule == ADAMAX:
             older[i] = a * older[i] + (1.0 - a) * g
             newer[i] = max(b * newer[i], abs(g))
-            step = rate / (1.0 - exp(time * log(a))) * older[i] / (newer[i] + epsilon)
+            step = rate / known * older[i] / (newer[i] + epsilon)
         ascent.parameters[i] += step
 
 
@@ -168,6 +183,11 @@ def narrow(ascent: Ascent) -> None:
     """Halve the scale around the mean, where no draw had a finite log density."""
     n = ascent.dimension
     shift = log(0.5)
+    if ascent.family == FLOW:
+        if ascent.flow.scale >= 0:
+            for i in range(n):
+                ascent.parameters[ascent.flow.scale + i] += shift
+        return
     for i in range(n):
         if ascent.family == MEAN_FIELD or ascent.family == LOW_RANK:
             ascent.parameters[n + i] += shift

@@ -67,13 +67,23 @@ def library(wanted: str) -> Library | None:
 
     One at a time: most models draw from few of them, and compiling all takes a quarter of a second.
     """
-    found = [(name, lanes) for name in DRAWS for lanes in LANES if symbol(name, lanes) == wanted]
-    if not found:
+    found = _named(wanted)
+    if found is None:
         return None
-    ((name, lanes),) = found
+    name, lanes = found
     text = written({wanted: DRAWS[name]}, lambda: _program(name, lanes))
     # Vectors are written as such: more passes would take three times as long and gain nothing.
     return jit.load(text, [wanted], LIBRARY, passes="light" if name in vectors.VECTORS else "full")
+
+
+def program(wanted: str) -> Module | None:
+    """The loop program that defines one symbol, or None if there is no such draw."""
+    found = _named(wanted)
+    return None if found is None else _program(*found)
+
+
+def _named(wanted: str) -> tuple[str, int] | None:
+    return next(((name, lanes) for name in DRAWS for lanes in LANES if symbol(name, lanes) == wanted), None)
 
 
 class Fill:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from consilience.native import jit
 from consilience.native.jit import Library
+from consilience.native.loops import Module
 from consilience.native.mathematics import LIBRARY
 from consilience.native.routines import sorting
 from consilience.native.routines.correlation import correlate
@@ -95,3 +96,9 @@ def library(symbol: str) -> Library | None:
     exported = {symbol: function}
     passes: jit.Passes = "full" if function.name in VECTORISED else "light"
     return jit.load(written(exported, lambda: translate(exported)), exported, LIBRARY, passes=passes)
+
+
+def program(symbol: str) -> Module | None:
+    """The loop program that defines one symbol, or None if there is no such routine."""
+    function = ROUTINES.get(symbol.removeprefix(PREFIX))
+    return None if function is None else translate({symbol: function})

@@ -44,7 +44,7 @@ from consilience.native.vectormath.notation import Elementary
 from consilience.native.vectormath.scipy_function import scipy_function
 from consilience.record import Record
 
-__all__ = ["FUNCTIONS", "VectorFunction", "VectorLibrary", "define", "library", "symbol", "symbols"]
+__all__ = ["FUNCTIONS", "VectorFunction", "VectorLibrary", "define", "library", "program", "symbol", "symbols"]
 
 
 class VectorFunction(Record):
@@ -189,6 +189,15 @@ def define(module: Module, name: str, lanes: int, fused: bool = False, *, inline
     return builder.function.name
 
 
+def program(symbol: str, fused: bool = False) -> Module | None:
+    """The loop program that defines one symbol of the library, or None if there is no such function."""
+    if symbol not in _SYMBOLS:
+        return None
+    module = Module()
+    define(module, *_SYMBOLS[symbol], fused=fused)
+    return module
+
+
 class VectorLibrary:
     """The library for one target: each function is compiled, or found on disk, when it is first asked for."""
 
@@ -222,8 +231,8 @@ class VectorLibrary:
                     f"the vector math library has no {name!r}; it has consilience_<name>_f64x<lanes> for "
                     f"lanes {', '.join(map(str, LANES))} and the names {', '.join(FUNCTIONS)}"
                 )
-            module = Module()
-            define(module, *_SYMBOLS[name], fused=self._target.fma)
+            module = program(name, self._target.fma)
+            assert module is not None
             known = self._loaded[name] = jit.load(module, [name], target=self._target, level=LEVEL)
         return known
 
