@@ -148,6 +148,8 @@ from consilience.errors import SupportError as SupportError
 from consilience.exports import export as export
 from consilience.foreign import from_bridgestan as from_bridgestan
 from consilience.foreign import from_density as from_density
+from consilience.foreign import from_jax as from_jax
+from consilience.foreign import from_numpyro as from_numpyro
 from consilience.foreign import from_pymc as from_pymc
 from consilience.foreign import from_pytensor as from_pytensor
 from consilience.inference import AdaptiveMetropolis as AdaptiveMetropolis

@@ -11,7 +11,6 @@ import pytest
 import consilience as pm
 import consilience.tensor as pt
 from consilience.errors import DtypeError, GraphError, MissingRuleError, ShapeError
-from consilience.foreign import from_jax
 
 jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")
@@ -31,7 +30,7 @@ def of(text: str) -> Any:
 def test_values_and_slopes_are_those_of_jax(text: str) -> None:
     function = of(text)
     values = (V, M, P, S, PLACES, K)
-    translated = from_jax(function, *values)
+    translated = pm.from_jax(function, *values)
     leaves = [pt.tensor(n, shape=np.shape(x), dtype="float64") for n, x in zip("vmps", values, strict=False)]
     out = translated(*leaves, PLACES, K)
     with jax.enable_x64(True):
@@ -67,7 +66,7 @@ def test_derivatives_of_the_authors_own_are_taken() -> None:
 
     doubled.defjvp(lambda primals, tangents: (doubled(primals[0]), 7.0 * tangents[0]))
     x = pt.vector("x", shape=(4,))
-    out = from_jax(lambda v: jnp.sum(clipped(v) * 5 + doubled(v)), V)(x)
+    out = pm.from_jax(lambda v: jnp.sum(clipped(v) * 5 + doubled(v)), V)(x)
     np.testing.assert_allclose(out.eval({x: V}), np.sum(5 * V**2 + V**3))
     np.testing.assert_allclose(pt.grad(out, x).eval({x: V}), V + 7.0)
 
@@ -79,7 +78,7 @@ def test_loops_of_unknown_length_have_derivatives() -> None:
         return jax.lax.while_loop(lambda x: jnp.abs(x * x - a) > 1e-13, lambda x: 0.5 * (x + a / x), a)
 
     a = pt.scalar("a")
-    out = from_jax(root, 2.0)(a)
+    out = pm.from_jax(root, 2.0)(a)
     assert float(out.eval({a: 2.0})) == pytest.approx(2**0.5)
     assert float(pt.grad(out, a).eval({a: 2.0})) == pytest.approx(0.5 / 2**0.5)
 
@@ -95,7 +94,7 @@ def test_nested_arguments_and_results_keep_their_form() -> None:
         "hidden": [(rng.normal(size=(3, 5)), np.zeros(5)), (rng.normal(size=(5, 2)), np.ones(2))],
         "last": np.ones(2),
     }
-    found = from_jax(layers, own, M)(own, M)
+    found = pm.from_jax(layers, own, M)(own, M)
     with jax.enable_x64(True):
         np.testing.assert_allclose(found["out"].eval(), layers(own, M)["out"], rtol=1e-12)
     assert found["inside"][0].static_shape == (4, 2)
@@ -104,7 +103,7 @@ def test_nested_arguments_and_results_keep_their_form() -> None:
 def test_a_neural_network_is_a_likelihood() -> None:
     """A model of ours with a mean that JAX wrote; its gradient is that of differences."""
     x = np.linspace(-2, 2, 30)[:, None]
-    mean = from_jax(lambda w, b, u: jnp.tanh(x @ w + b) @ u, np.ones((1, 4)), np.ones(4), np.ones(4))
+    mean = pm.from_jax(lambda w, b, u: jnp.tanh(x @ w + b) @ u, np.ones((1, 4)), np.ones(4), np.ones(4))
     with pm.Model() as model:
         w, b, u = pm.Normal("w", shape=(1, 4)), pm.Normal("b", shape=4), pm.Normal("u", shape=4)
         pm.Normal("y", mean(w, b, u), 0.1, observed=np.sin(x[:, 0]))
@@ -125,10 +124,10 @@ def unknown(v: Any) -> Any:
 
 def test_mistakes_are_told() -> None:
     with pytest.raises(MissingRuleError, match=r"JAX's primitive `.*` has no translation \(at .*test_jax_functions.py"):
-        from_jax(unknown, V)
+        pm.from_jax(unknown, V)
     with pytest.raises(MissingRuleError, match=r"`scatter-mul`.*test_jax_functions.py"):
-        from_jax(lambda v: v.at[1].mul(2.0), V)
-    f = from_jax(lambda a: a["x"] * 2, {"x": V})
+        pm.from_jax(lambda v: v.at[1].mul(2.0), V)
+    f = pm.from_jax(lambda a: a["x"] * 2, {"x": V})
     with pytest.raises(GraphError, match="was translated for arguments of the form"):
         f(V)
     with pytest.raises(ShapeError, match=r"argument \[0\]\['x'\] of `<lambda>` was traced with the shape \(4,\)"):

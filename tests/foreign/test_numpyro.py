@@ -10,7 +10,6 @@ import pytest
 
 import consilience as pm
 from consilience.errors import ModelError
-from consilience.foreign import from_numpyro
 
 jax = pytest.importorskip("jax")
 numpyro = pytest.importorskip("numpyro")
@@ -87,7 +86,7 @@ MODELS: tuple[Callable[[], None], ...] = (regression, groups, logistic, counts, 
 
 @pytest.mark.parametrize("numpyro_model", MODELS)
 def test_density_and_gradient_are_those_of_numpyro(numpyro_model: Callable[[], None]) -> None:
-    model = from_numpyro(numpyro_model)
+    model = pm.from_numpyro(numpyro_model)
     with jax.enable_x64(True):
         found = initialize_model(jax.random.key(0), numpyro_model)
         start = {k: np.asarray(v) for k, v in found.param_info.z.items()}
@@ -108,7 +107,7 @@ def test_density_and_gradient_are_those_of_numpyro(numpyro_model: Callable[[], N
 
 
 def test_the_posterior_has_constrained_values_by_name() -> None:
-    result = pm.sample(model=from_numpyro(constrained), random_seed=1, progressbar=False)
+    result = pm.sample(model=pm.from_numpyro(constrained), random_seed=1, progressbar=False)
     draws = result.posterior
     assert (np.diff(draws["o"].values, axis=-1) > 0).all()
     assert ((draws["p"] > 0) & (draws["p"] < 1) & (draws["t"] > -1) & (draws["t"] < 2)).all()
@@ -124,6 +123,6 @@ def test_discrete_sites_are_told() -> None:
         numpyro.sample("y", dist.Normal(0.0, 1.0), obs=Y)
 
     with pytest.raises(ModelError, match="`z` of the NumPyro model is discrete"):
-        from_numpyro(discrete)
+        pm.from_numpyro(discrete)
     with pytest.raises(ModelError, match="no latent sites"):
-        from_numpyro(nothing)
+        pm.from_numpyro(nothing)

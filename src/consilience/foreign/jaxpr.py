@@ -260,15 +260,15 @@ def _linear_solve(*operands: Any, const_lengths: Any, jaxprs: Any, **_: Any) -> 
         return tuple(closed(jaxprs.solve, [*own, *known]))
 
     def forward(*values: Any) -> Any:
-        found = plain(*values)
-        return found, (*values, *found)
+        solved = plain(*values)
+        return solved, (*values, *solved)
 
     def backward(residuals: Any, cotangents: Any) -> list[Any]:
         cotangents = _listed(cotangents)
         values, found = residuals[: -len(right)], residuals[-len(right) :]
         product, _, transposed, _ = parts(values)
         back = closed(jaxprs.transpose_solve, [*transposed, *cotangents])
-        cost = sum(pt.sum(a * b) for a, b in zip(closed(jaxprs.matvec, [*product, *found]), back, strict=True))
+        cost: Any = sum(pt.sum(a * b) for a, b in zip(closed(jaxprs.matvec, [*product, *found]), back, strict=True))
         smooth = [i for i, x in enumerate(product) if "float" in x.dtype]
         slopes = pt.grad(-cost, [product[i] for i in smooth], disconnected_inputs="ignore")
         of = dict(zip(smooth, slopes, strict=True))

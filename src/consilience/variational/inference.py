@@ -515,8 +515,8 @@ def fit(
 
     n                    steps at most; a fit ends earlier once it has converged
     method               "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", "flow", "planar", "radial", "realnvp",
-                         "iaf", "nfvi=planar*8-scale-loc" with any formula of `NFVI`, one of the classes, or an instance;
-                         for "inla" see `fit_INLA`, which gets `model`, `random_seed`, `start` as `initvals`, and
+                         "iaf", "nfvi=planar*8-scale-loc" with any formula of `NFVI`, one of the classes, or an
+                         instance; for "inla" see `fit_INLA`, which gets `model`, `random_seed`, `start` as `initvals`, and
                          `kwargs`
     model, random_seed, start, start_sigma   see `Inference`
     inf_kwargs           further settings of the method, as `n_particles` of SVGD
