@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from consilience.calibration.replications import Sampler, Simulation, replicate, sampler_of
+from consilience.calibration.replications import Replication, Sampler, replicate, sampler_of
 from consilience.errors import SamplingError
 from consilience.model.model import Model, modelcontext
 from consilience.record import Record
@@ -63,7 +63,7 @@ def power(
         raise ValueError(f"`prob` must lie between 0 and 1, got {prob}.")
     title, run = sampler_of(sampler)
 
-    def answer(simulation: Simulation) -> dict[str, Any]:
+    def answer(simulation: Replication) -> dict[str, Any]:
         return {"holds": bool(decision(run(simulation.model, simulation.seed)))}
 
     given = {name: np.asarray(value).tolist() for name, value in (fixed or {}).items()}

@@ -42,7 +42,7 @@ SAMPLERS: dict[str, Callable[..., Any]] = {
 }
 
 
-class Simulation:
+class Replication:
     """One data set: the model that has it, what it was simulated from, and a seed for what is done with it."""
 
     def __init__(self, model: Model, truth: Values, data: Values, seed: int) -> None:
@@ -96,7 +96,7 @@ def seed_of(seed: int, replication: int, purpose: int) -> int:
     return int(np.random.SeedSequence([seed, replication, purpose]).generate_state(1, np.uint32)[0])
 
 
-def simulate(model: Model, seed: int, replication: int, fixed: Mapping[str, Any]) -> Simulation:
+def simulate(model: Model, seed: int, replication: int, fixed: Mapping[str, Any]) -> Replication:
     """Draw the parameters that are not fixed and then the data, and give the data to the model."""
     observed = [v.name for v in model.observed]
     free = [v.name for v in model.free] + list(model.named_deterministics)
@@ -106,12 +106,12 @@ def simulate(model: Model, seed: int, replication: int, fixed: Mapping[str, Any]
     data = {name: drawn[name][0] for name in observed}
     names = {node: name for name, node in model.data.items()}
     model.set_all({names[v.data]: data[v.name] for v in model.observed})
-    return Simulation(model, {name: drawn[name][0] for name in free}, data, seed_of(seed, replication, 1))
+    return Replication(model, {name: drawn[name][0] for name in free}, data, seed_of(seed, replication, 1))
 
 
 def replicate(
     model: Model,
-    answer: Callable[[Simulation], Mapping[str, Any]],
+    answer: Callable[[Replication], Mapping[str, Any]],
     count: int,
     identity: Mapping[str, Any],
     *,

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.approximations.importance import LARGEST
-from consilience.calibration.replications import Sampler, Simulation, Values, replicate, sampler_of
+from consilience.calibration.replications import Replication, Sampler, Values, replicate, sampler_of
 from consilience.calibration.uniformity import Uniformity, uniformity
 from consilience.diagnostics.effective_sample_size import ess_bulk
 from consilience.errors import ModelError, SamplingError
@@ -139,7 +139,7 @@ def sbc(
     if taken:
         raise ModelError(f"the quantity `{taken[0]}` has the name of something else; give it another.")
 
-    def answer(simulation: Simulation) -> dict[str, Any]:
+    def answer(simulation: Replication) -> dict[str, Any]:
         return _ranked(simulation, run(simulation.model, simulation.seed), names, draws, own, log_likelihood)
 
     identity = {
@@ -153,7 +153,12 @@ def sbc(
 
 
 def _ranked(
-    simulation: Simulation, tree: Any, names: Sequence[str], draws: int, quantities: Mapping[str, Quantity], whole: bool
+    simulation: Replication,
+    tree: Any,
+    names: Sequence[str],
+    draws: int,
+    quantities: Mapping[str, Quantity],
+    whole: bool,
 ) -> dict[str, Any]:
     """Ranks of one replication, and what was wrong with it."""
     posterior = tree["posterior"]
@@ -183,7 +188,7 @@ def _ranked(
     return {"ranks": ranks, "wrong": _wrong(tree, {k: chains[k] for k in names}, draws)}
 
 
-def known_names(simulation: Simulation) -> list[str]:
+def known_names(simulation: Replication) -> list[str]:
     """Free variables and deterministics."""
     return list(simulation.truth)
 

@@ -290,7 +290,7 @@ def _cumprod(x: Any, *, axis: int, reverse: bool, **_: Any) -> Any:
 @rule("cummax", "cummin", "cumlogsumexp")
 def _running(x: Any, *, axis: int, reverse: bool, primitive: str, **_: Any) -> Any:
     """The greatest, the least or the log of the sum of exponentials so far."""
-    binary: Rule = {"cummax": pt.maximum, "cummin": pt.minimum, "cumlogsumexp": pt.logaddexp}[primitive]
+    binary = getattr(pt, {"cummax": "maximum", "cummin": "minimum", "cumlogsumexp": "logaddexp"}[primitive])
 
     def run(v: Any) -> Any:
         front = pt.moveaxis(v, axis, 0)

@@ -247,7 +247,7 @@ def _linear_solve(*operands: Any, const_lengths: Any, jaxprs: Any, **_: Any) -> 
     """The solution x of A x = b, whose derivative is another such solution (implicit function theorem)."""
     lengths = [const_lengths.matvec, const_lengths.vecmat, const_lengths.solve, const_lengths.transpose_solve]
     ends = np.cumsum([0, *lengths])
-    of_product, _, of_solve, of_transposed = (operands[a:b] for a, b in itertools.pairwise(ends))
+    of_product, _vecmat, of_solve, of_transposed = (operands[a:b] for a, b in itertools.pairwise(ends))
     right = operands[ends[-1] :]
     first, second, third = len(of_product), len(of_solve), len(of_transposed)
 

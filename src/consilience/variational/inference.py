@@ -516,8 +516,8 @@ def fit(
     n                    steps at most; a fit ends earlier once it has converged
     method               "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", "flow", "planar", "radial", "realnvp",
                          "iaf", "nfvi=planar*8-scale-loc" with any formula of `NFVI`, one of the classes, or an
-                         instance; for "inla" see `fit_INLA`, which gets `model`, `random_seed`, `start` as `initvals`, and
-                         `kwargs`
+                         instance; for "inla" see `fit_INLA`, which gets `model`, `random_seed`, `kwargs`, `start`
+                         as `initvals`
     model, random_seed, start, start_sigma   see `Inference`
     inf_kwargs           further settings of the method, as `n_particles` of SVGD
     layers               of "flow", "realnvp" (6 by default), "planar", "radial" (8) and "iaf" (4)
