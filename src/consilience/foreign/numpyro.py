@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -27,32 +26,29 @@ def from_numpyro(model: Any, *arguments: Any, **keywords: Any) -> Model:
     """
     try:
         import jax
+        from numpyro import handlers
         from numpyro.infer.util import initialize_model
     except ImportError as error:
         raise MissingPackageError("NumPyro is not there: pip install numpyro.") from error
 
     with jax.enable_x64(True):
         wide = jax.tree_util.tree_map(_wide, (arguments, keywords))
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", FutureWarning)  # of discrete sites, which are refused below
-                found = initialize_model(jax.random.key(0), model, model_args=wide[0], model_kwargs=wide[1])
-        except RuntimeError as error:
-            raise ModelError(f"NumPyro finds no initial point of this model: {error}") from error
-        discrete = [
-            name
-            for name, site in found.model_trace.items()
-            if site["type"] == "sample" and not site["is_observed"] and site["fn"].support.is_discrete
-        ]
+        sites = handlers.trace(handlers.seed(model, 0)).get_trace(*wide[0], **wide[1])
+        latent = {n: s for n, s in sites.items() if s["type"] == "sample" and not s["is_observed"]}
+        discrete = [name for name, site in latent.items() if site["fn"].support.is_discrete]
         if discrete:
             raise ModelError(f"the site `{discrete[0]}` of the NumPyro model is discrete; sum it out there.")
-        point = {name: np.asarray(value) for name, value in found.param_info.z.items()}
-        if not point:
+        if not latent:
             raise ModelError("the NumPyro model has no latent sites.")
+        try:
+            found = initialize_model(jax.random.key(0), model, model_args=wide[0], model_kwargs=wide[1])
+        except RuntimeError as error:
+            raise ModelError(f"NumPyro finds no initial point of this model: {error}") from error
+        point = {name: np.asarray(value) for name, value in found.param_info.z.items()}
         energy = from_jax(found.potential_fn, point)
         constrained = from_jax(found.postprocess_fn, point)
     with Model() as made:
-        same = {name for name in point if _is_real(found.model_trace[name]["fn"].support)}
+        same = {name for name in point if _is_real(latent[name]["fn"].support)}
         free = {
             name: Flat(name if name in same else f"{name}_unconstrained", shape=value.shape, initval=value)
             for name, value in point.items()
