@@ -1,0 +1,386 @@
+"""A run of chains in lock step: they climb, tune together, and draw until the draws suffice.
+
+A log density of JAX, starting points and options enter; a `Run` leaves, the same as that of chains on threads. What is
+computed in one transition, and what is said of the draws, is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+from consilience.errors import InitialPointError, SamplingError
+from consilience.events import ChainProgress, DrawsMade, Listener, Phase, Progress, RunEnded, RunStarted
+from consilience.inference.messages import Divergences, Tuning
+from consilience.inference.metric import diagonal
+from consilience.record import Record
+from consilience.run.listeners import Listeners
+from consilience.run.monitor import Monitored
+from consilience.run.options import Options
+from consilience.run.result import Run
+from consilience.run.stopping import Verdict
+from consilience.vectorised.chees import begun, settled
+from consilience.vectorised.engine import device_of, on
+from consilience.vectorised.judgement import Judgement
+from consilience.vectorised.program import CLIMBING_STEPS, LockStepProgram, halton
+from consilience.vectorised.settings import COLUMNS, ChEES
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+WINDOW: Final = 50  # transitions of tuning, after which it may end
+FEWEST_WINDOWS: Final = 3
+FEWEST_TRANSITIONS: Final = 3000  # of all chains in tuning
+STILL: Final = 0.1  # of logarithms and standard deviations, by which windows of settled chains may differ
+NOISE: Final = 2.0  # standard errors more
+PRECISIONS: Final = ("float64", "float32")
+TICK: Final = 0.1  # seconds between two reports
+
+program_for = functools.lru_cache(maxsize=8)(LockStepProgram)
+
+
+class TuningWindow(Record):
+    """What tuning had come to after some transitions.
+
+    transitions         of each chain
+    step_size, length   step size and trajectory length in units of the scales
+    acceptance          mean acceptance probability of the window's transitions
+    """
+
+    transitions: int
+    step_size: float
+    length: float
+    acceptance: float
+
+
+class LockStepRun:
+    """A run of chains in lock step, which works in the thread of `wait`.
+
+    logp        log density of a position (coordinate,), in JAX
+    kernel      how they move
+    points      float64 (point, coordinate): neighbouring chains begin at the same one; as many as chains, or fewer
+    options     lengths and the rule; `pool`, `escalate` and `window_budget` have no meaning here
+    seed        64-bit integer, on which all depends
+    monitored   what is watched; all coordinates by default
+    device      of JAX, or its name; by default JAX's first
+    precision   "float64" or "float32", of positions and densities
+    climb       whether starting points are moved uphill first
+    raises      SamplingError for an unknown device or precision
+    """
+
+    def __init__(
+        self,
+        logp: Callable[[Any], Any],
+        kernel: ChEES,
+        points: Floats,
+        options: Options,
+        *,
+        chains: int,
+        seed: int,
+        monitored: Monitored | None = None,
+        device: Any = None,
+        precision: str = "float64",
+        climb: bool = True,
+    ) -> None:
+        if precision not in PRECISIONS:
+            raise SamplingError(f"`precision` must be one of {', '.join(map(repr, PRECISIONS))}, got {precision!r}.")
+        self.device, self.precision = device_of(device), precision
+        self.kernel, self.options, self.chains, self.seed = kernel, options, chains, seed
+        self.dimension = points.shape[1]
+        self.monitored = monitored or Monitored(tuple(f"x[{i}]" for i in range(self.dimension)))
+        self.listeners = Listeners((), self.stop)
+        self.waited_seconds = 0.0
+        self.finished = False
+        self.drawn = 0  # draws of each chain
+        self._points, self._climb = (
+            points[np.minimum(np.arange(chains) // (chains // len(points)), len(points) - 1)],
+            climb,
+        )
+        self._logp = logp
+        self._program = program_for(logp, kernel, chains, self.dimension)
+        self._judgement = Judgement(self.monitored, chains)
+        self._rows: list[dict[str, Array]] = []
+        self._warm: list[dict[str, Array]] = []
+        self._windows: list[TuningWindow] = []
+        self._place: Any = None  # of the chains, on the device
+        self._stride: Any = None
+        self._first: Floats = self._points  # positions where the draws begin
+        self._transitions = 0
+        self._steps = 0  # of each chain
+        self._tuning_steps = 0
+        self._tuned: int | None = None
+        self._began = self._told = 0.0
+        self._spent = self._tuning_seconds = self._check_seconds = 0.0
+        self._stopped = False
+        self._verdict: Verdict | None = None
+
+    def start(self, background: bool) -> None:
+        """The run begins; `wait` does the work.
+
+        raises   SamplingError for a run in the background
+        """
+        if background:
+            raise SamplingError("chains in lock step run in the thread that asks for them; leave out `blocking=False`.")
+        options = self.options
+        self._began = time.perf_counter()
+        self.listeners.send(
+            RunStarted(
+                chains=self.chains,
+                threads=1,
+                dimension=self.dimension,
+                tune=options.tune,
+                draws=options.draws,
+                target_ess=options.rule.target_ess if options.draws is None else None,
+                min_draws=self._judgement.next_check(0, options),
+                max_draws=options.max_draws,
+                max_tune=options.max_tune if options.tune is None else options.tune,
+            )
+        )
+
+    def stop(self) -> None:
+        """End with the draws there are, after the transitions at work."""
+        self._stopped = True
+
+    def again(self, options: Options, listeners: Iterable[Listener]) -> LockStepRun:
+        """The same chains, to go on under other options."""
+        self.options, self._verdict, self._stopped, self.finished = options, None, False, False
+        self.listeners = Listeners(listeners, self.stop)
+        return self
+
+    def wait(self, timeout: float | None = None) -> Run:
+        """Do the work, and give its result; `timeout` has no meaning.
+
+        raises   InitialPointError where the density is not finite at a starting point
+        """
+        before = self._spent
+        with on(self.device, self.precision):
+            if self._place is None:
+                self._begin()
+            if self._tuned is None:
+                self._tune()
+                self._tuning_seconds = time.perf_counter() - self._began
+            verdict = self._draw()
+        self._spent = before + time.perf_counter() - self._began
+        self.finished = True
+        self._tell("done", at_once=True)
+        self.listeners.send(RunEnded(verdict.status, verdict.reason, self.drawn, self._spent))
+        return self._result(verdict)
+
+    def _begin(self) -> None:
+        """Evaluate the starting points, uphill of those given if that is wanted."""
+        distinct, back = np.unique(self._points, axis=0, return_inverse=True)
+        points = jnp.asarray(distinct, self.precision)
+        self._check_start(self._program.at(points), back)
+        if self._climb:
+            points = self._program.climbed(points)
+            self._steps += 2 * CLIMBING_STEPS * len(distinct) // self.chains
+        self._place = self._program.at(points[back.reshape(-1)])
+        self._check_start(self._place, np.arange(self.chains))
+
+    def _check_start(self, place: Any, back: Array) -> None:
+        level, finite = np.asarray(place.level), np.isfinite(np.asarray(place.gradient)).all(axis=1)
+        bad = np.flatnonzero(~(np.isfinite(level) & finite)[back.reshape(-1)])
+        if len(bad):
+            value = level[back.reshape(-1)[bad[0]]]
+            what = f"the log density is {value}" if not np.isfinite(value) else "the gradient is not finite"
+            raise InitialPointError(
+                f"at the starting point of chain {bad[0]} ({len(bad)} of {self.chains} chains in all) {what}; give "
+                "starting values with `initvals=`."
+            )
+
+    def _advance(self, tuning: bool, moving: Any, count: int) -> tuple[Any, dict[str, Array]]:
+        """Some transitions, at most as many as a stretch has; what was learnt, and rows (chain, transition, …)."""
+        program, first = self._program, self._transitions
+        jitter = jnp.asarray(halton(first, program.most), self.precision)
+        compiled = program.tune if tuning else program.draw
+        key = _key(self.seed)
+        self._place, moving, rows = compiled(self._place, moving, key, first, jitter, count)
+        self._transitions += count
+        found = {name: np.swapaxes(np.asarray(values)[:count], 0, 1) for name, values in rows.items()}
+        for name, kind in (*COLUMNS.types.items(), ("draws", "float64")):
+            found[name] = found[name].astype(kind, copy=False)
+        self._steps += int(found["n_steps"][0].sum())
+        return moving, found
+
+    def _over(self) -> bool:
+        """Whether the run is to end with what it has."""
+        limit = self.options.max_time
+        return self._stopped or (limit is not None and time.perf_counter() - self._began > limit)
+
+    def _tune(self) -> None:
+        """Tune until scales, step size and trajectory length come to rest, or as long as asked."""
+        position = self._place.position
+        variance = position.var(axis=0)
+        learnt = begun(self._place, jnp.where(variance > 1e-10, variance, 1.0))
+        options = self.options
+        most = options.max_tune if options.tune is None else options.tune
+        fewest = max(options.min_tune, FEWEST_WINDOWS * WINDOW, FEWEST_TRANSITIONS // self.chains)
+        done, moments = 0, []
+        while done < most and not self._over():
+            stretches = []
+            end = min(done + WINDOW, most)
+            while done < end and not self._over():
+                count = min(self._program.most, end - done)
+                learnt, rows = self._advance(True, learnt, count)
+                done += count
+                stretches.append(rows)
+                self._tell("tuning")
+            if not stretches:
+                break
+            if options.keep_tuning:
+                self._warm += stretches
+            stride = settled(learnt)
+            acceptance = float(np.mean([rows["acceptance_rate"].mean() for rows in stretches]))
+            self._windows.append(TuningWindow(done, float(stride.size), float(stride.length), acceptance))
+            moments.append(_moments(stretches, stride))
+            rests = len(moments) > 1 and self._at_rest(*moments[-2:])
+            if options.tune is None and done >= fewest and rests:
+                break
+        self._stride, self._tuned, self._tuning_steps = settled(learnt), done, self._steps
+        self._first = np.asarray(self._place.position, np.float64)
+
+    def _at_rest(self, before: tuple[Array, Array, Array], after: tuple[Array, Array, Array]) -> bool:
+        """Whether two windows' means, standard deviations, and strides are the same but for noise."""
+        noise = NOISE * np.sqrt(2.0 / self.chains)  # each chain is worth one draw at least
+        (mean, deviation, stride), (other, wider, later) = before, after
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moved = np.abs(other - mean) / np.maximum(deviation, wider)
+            grown = np.abs(np.log(wider / deviation))
+        return bool(
+            (moved < STILL + noise).all() and (grown < STILL + noise).all() and (np.abs(later - stride) < STILL).all()
+        )
+
+    def _draw(self) -> Verdict:
+        """Draw until a verdict; those so far count."""
+        judgement, options = self._judgement, self.options
+        if options.draws == 0 or (self.drawn and judgement.next_check(self.drawn - 1, options) == self.drawn):
+            verdict = Verdict("completed") if options.draws == 0 else judgement.verdict(self.drawn, options)
+            if verdict is not None:
+                return verdict
+        while True:
+            end = judgement.next_check(self.drawn, options)
+            while self.drawn < end:
+                if self._over():
+                    return self._ended_early()
+                self._stride, rows = self._advance(False, self._stride, min(self._program.most, end - self.drawn))
+                self._rows.append(rows)
+                statistics = {name: rows[name] for name in COLUMNS.types}
+                self.listeners.send(DrawsMade(self.drawn, rows["draws"], statistics))
+                self.drawn += rows["lp"].shape[1]
+                self._tell("sampling")
+                began = time.perf_counter()
+                judgement.extend(rows)
+                self._check_seconds += time.perf_counter() - began
+            began = time.perf_counter()
+            verdict = judgement.verdict(self.drawn, options)
+            self._check_seconds += time.perf_counter() - began
+            if judgement.figures is not None:
+                self.listeners.send(judgement.figures)
+            if verdict is not None:
+                return verdict
+
+    def _ended_early(self) -> Verdict:
+        kept = f"the first {self.drawn} draws of each chain are kept" if self.drawn else "no draws had been made"
+        if self._stopped:
+            return Verdict("interrupted", f"the run was stopped; {kept}")
+        return Verdict("not_converged", f"max_time={self.options.max_time} seconds were over; {kept}")
+
+    @property
+    def progress(self) -> Progress:
+        """Where the chains are."""
+        return self._progress("done" if self.finished else "tuning" if self._tuned is None else "sampling")
+
+    def _progress(self, phase: Phase) -> Progress:
+        divergences = np.zeros(self.chains, int)
+        for rows in self._rows:
+            divergences += rows["diverging"].sum(axis=1)
+        size = self._windows[-1].step_size if self._windows else float("nan")
+        seconds = time.perf_counter() - self._began
+        each = seconds / self.chains
+        return Progress(
+            tuple(
+                ChainProgress(c, phase, self._transitions, self.drawn, int(n), size, float("nan"), self._steps, each)
+                for c, n in enumerate(divergences)
+            ),
+            self._judgement.figures,
+            seconds,
+            False,
+        )
+
+    def _tell(self, phase: Phase, at_once: bool = False) -> None:
+        """Tell listeners where the chains are, some times in a second."""
+        now = time.perf_counter()
+        if at_once or now - self._told > TICK:
+            self._told = now
+            self.listeners.send(self._progress(phase))
+
+    def _result(self, verdict: Verdict) -> Run:
+        draws, statistics = self._joined(self._rows)
+        warm, warm_statistics = self._joined(self._warm)
+        chains = range(self.chains)
+        stride = self._stride
+        tuning = Tuning(float(stride.size), diagonal(np.asarray(stride.scale, np.float64) ** 2))
+        each = self._spent / self.chains
+        return Run(
+            chains=tuple(chains),
+            draws=draws,
+            statistics=statistics,
+            warmup_draws=warm,
+            warmup_statistics=warm_statistics,
+            divergences=tuple(self._divergences(c, draws, statistics["diverging"]) for c in chains),
+            tuning=(tuning,) * self.chains,
+            evaluations=(self._steps,) * self.chains,
+            tuning_evaluations=self._tuning_steps * self.chains,
+            tuned=self._tuned or 0,
+            windows=tuple(self._windows),
+            restarts=(),
+            verdict=verdict,
+            check=self._judgement.figures,
+            rank=0,
+            notes=(),
+            constants=self._judgement.monitor.constants,
+            chain_seconds=(each,) * self.chains,
+            tuning_seconds=self._tuning_seconds,
+            check_seconds=self._check_seconds,
+            seconds=self._spent,
+            interrupted=verdict.status == "interrupted",
+            seed=self.seed,
+        )
+
+    def _joined(self, rows: list[dict[str, Array]]) -> tuple[Floats, dict[str, Array]]:
+        """Draws (chain, draw, coordinate) and statistics (chain, draw) of all stretches."""
+        if not rows:
+            empty = {name: np.empty((self.chains, 0), kind) for name, kind in COLUMNS.types.items()}
+            return np.empty((self.chains, 0, self.dimension)), empty
+        joined = {name: np.concatenate([some[name] for some in rows], axis=1) for name in rows[0]}
+        draws = joined.pop("draws")
+        return draws, {name: joined[name] for name in COLUMNS.types}
+
+    def _divergences(self, chain: int, draws: Floats, diverging: Array) -> Divergences:
+        """Those of one chain: where their trajectories began; where they ended is not kept."""
+        transitions = np.flatnonzero(diverging[chain])
+        begins = np.concatenate([self._first[chain][None], draws[chain]])[transitions]
+        return Divergences(transitions.astype(np.int64), begins, np.full_like(begins, np.nan))
+
+
+def _key(seed: int) -> Any:
+    """A key of JAX's counter-based generator from all 64 bits of the seed."""
+    low, high = seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF
+    return jax.random.fold_in(jax.random.key(low, impl="threefry2x32"), high)
+
+
+def _moments(stretches: list[dict[str, Array]], stride: Any) -> tuple[Array, Array, Array]:
+    """Means and deviations of the coordinates and the log density, and logarithms of the stride."""
+    draws = np.concatenate([np.concatenate([s["draws"], s["lp"][:, :, None]], axis=2) for s in stretches], axis=1)
+    return (
+        draws.mean(axis=(0, 1)),
+        draws.std(axis=(0, 1)),
+        np.log([float(stride.size), float(stride.length)]),
+    )
