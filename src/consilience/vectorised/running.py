@@ -72,6 +72,7 @@ class LockStepRun:
     device      of JAX, or its name; by default JAX's first
     precision   "float64" or "float32", of positions and densities
     climb       whether starting points are moved uphill first
+    drawn       draws of each chain so far
     raises      SamplingError for an unknown device or precision
     """
 
@@ -98,7 +99,7 @@ class LockStepRun:
         self.listeners = Listeners((), self.stop)
         self.waited_seconds = 0.0
         self.finished = False
-        self.drawn = 0  # draws of each chain
+        self.drawn = 0
         self._points, self._climb = (
             points[np.minimum(np.arange(chains) // (chains // len(points)), len(points) - 1)],
             climb,

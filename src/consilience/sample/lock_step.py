@@ -1,0 +1,86 @@
+"""`pm.sample(backend="jax")`: a model's chains in lock step on one device. Needs JAX.
+
+A model and what is asked of the run enter, a run that can be started leaves. Keywords without meaning here are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from consilience.errors import ModelError, SamplingError
+from consilience.model.log_density import ModelDensity
+from consilience.model.starting_point import starting_positions
+from consilience.model.warm_start import is_result
+from consilience.run import Monitored, Options
+from consilience.vectorised import ChEES
+from consilience.vectorised.judgement import superchains_of
+from consilience.vectorised.running import LockStepRun
+
+ABSENT: Final[Mapping[str, tuple[Any, str]]] = {
+    "step": (None, "its chains move by ChEES-HMC"),
+    "nuts": (None, "its chains move by ChEES-HMC; give `target_accept`"),
+    "jumps": (0, "its chains do not jump"),
+    "checkpoint": (None, "its runs are not resumed"),
+    "window_budget": (None, "all its chains make the same steps; see `max_time`"),
+    "blocking": (True, "its runs work in the thread that asks for them"),
+    "pool": (True, "its chains tune together always"),
+}
+
+
+def refuse(given: Mapping[str, Any]) -> None:
+    """SamplingError for keywords of `pm.sample` that ask for what chains in lock step have not."""
+    for name, (default, why) in ABSENT.items():
+        if given[name] is not default and given[name] != default:
+            raise SamplingError(f'`sample(backend="jax")` has no `{name}`: {why}.')
+    if given["metric"] not in ("auto", "diag"):
+        raise SamplingError(
+            f'`sample(backend="jax")` has no metric {given["metric"]!r}: chains in lock step have a diagonal one.'
+        )
+    if given["store"] is not None and not str(given["store"]).endswith(".nc"):
+        raise SamplingError('`sample(backend="jax")` stores draws at the end only: give `store="….nc"`.')
+
+
+def in_lock_step(
+    density: ModelDensity,
+    kernel: ChEES,
+    options: Options,
+    monitored: Monitored,
+    *,
+    chains: int,
+    seed: int,
+    initvals: Any,
+    jitter: bool,
+    attempts: int,
+    width: float,
+    climb: bool,
+    device: Any,
+    precision: str,
+) -> LockStepRun:
+    """A run of a model's density; starting values as in `starting_positions`.
+
+    raises   ModelError for models without gradient; InitialPointError where no finite starting point is found
+    """
+    discrete = [v.name for v in density.model.free if not v.continuous]
+    if discrete:
+        raise ModelError(
+            f"`{discrete[0]}` is discrete, and chains in lock step move along gradients; sum it out with "
+            "`pm.marginalize`, or leave out `backend`."
+        )
+    if density.without_gradient:
+        raise ModelError(f"chains in lock step move along gradients: {density.without_gradient}")
+    own = isinstance(initvals, list | tuple) or is_result(initvals)
+    count = chains if own else superchains_of(chains) or chains
+    points = starting_positions(density, count, seed, initvals, jitter=jitter, attempts=attempts, width=width)
+    return LockStepRun(
+        density.jax,
+        kernel,
+        points,
+        options,
+        chains=chains,
+        seed=seed,
+        monitored=monitored,
+        device=device,
+        precision=precision,
+        climb=climb,
+    )
