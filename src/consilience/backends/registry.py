@@ -73,6 +73,7 @@ class Compile(Protocol):
 # Modules are imported when first asked for: the machine-code backend loads LLVM.
 BACKENDS = {
     "c": "consilience.backends.c",
+    "jax": "consilience.backends.jax",
     "llvm": "consilience.backends.llvm",
     "reference": "consilience.backends.reference",
 }
