@@ -5,11 +5,13 @@ A model and what is asked of the run enter, a run that can be started leaves. Ke
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from consilience.errors import ModelError, SamplingError
-from consilience.model.log_density import ModelDensity
+from consilience.model.log_density import KEPT, ModelDensity
+from consilience.model.signature import signature
 from consilience.model.starting_point import starting_positions
 from consilience.model.warm_start import is_result
 from consilience.run import Monitored, Options
@@ -26,6 +28,7 @@ ABSENT: Final[Mapping[str, tuple[Any, str]]] = {
     "blocking": (True, "its runs work in the thread that asks for them"),
     "pool": (True, "its chains tune together always"),
 }
+_FUNCTIONS: Final[OrderedDict[tuple[tuple[str, str], ...], Callable[[Any], Any]]] = OrderedDict()  # latest last
 
 
 def refuse(given: Mapping[str, Any]) -> None:
@@ -39,6 +42,16 @@ def refuse(given: Mapping[str, Any]) -> None:
         )
     if given["store"] is not None and not str(given["store"]).endswith(".nc"):
         raise SamplingError('`sample(backend="jax")` stores draws at the end only: give `store="….nc"`.')
+
+
+def function_of(density: ModelDensity) -> Callable[[Any], Any]:
+    """The density as a function of JAX, the same for equal models: what JAX compiled for it is found again."""
+    key = tuple(signature(density).items())
+    found = _FUNCTIONS.pop(key, None) or density.jax
+    _FUNCTIONS[key] = found
+    while len(_FUNCTIONS) > KEPT:
+        _FUNCTIONS.popitem(last=False)
+    return found
 
 
 def in_lock_step(
@@ -73,7 +86,7 @@ def in_lock_step(
     count = chains if own else superchains_of(chains) or chains
     points = starting_positions(density, count, seed, initvals, jitter=jitter, attempts=attempts, width=width)
     return LockStepRun(
-        density.jax,
+        function_of(density),
         kernel,
         points,
         options,

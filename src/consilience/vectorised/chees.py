@@ -89,8 +89,7 @@ def transition(
     logp: Density, chains: ChainStates, stride: Stride, jitter: Array, key: Array, most: int
 ) -> tuple[ChainStates, Trajectories]:
     """Move all chains along trajectories of `jitter` times the trajectory length, of `most` leapfrog steps or fewer."""
-    moving, choosing = jax.random.split(key)
-    start = jax.random.normal(moving, chains.position.shape, chains.position.dtype)
+    start, choice = numbers(key, *chains.position.shape, chains.position.dtype)
     count = jnp.clip(jnp.ceil(jitter * stride.length / stride.size), 1, most).astype(int)
     drift, kick = stride.size * stride.scale, 0.5 * stride.size * stride.scale
 
@@ -107,12 +106,20 @@ def transition(
     error = jnp.where(jnp.isnan(error), jnp.inf, error)
     acceptance = jnp.exp(jnp.minimum(0.0, -error))
     diverging = ~(error <= GREATEST_ENERGY_ERROR)
-    accepted = (jax.random.uniform(choosing, error.shape, error.dtype) < acceptance) & ~diverging
+    accepted = (choice < acceptance) & ~diverging
     chosen = jax.tree.map(
         lambda new, old: jnp.where(accepted.reshape(-1, *[1] * (new.ndim - 1)), new, old), end, chains
     )
     energy = jnp.where(accepted, after, before)
     return chosen, Trajectories(end.position, momentum, acceptance, accepted, diverging, energy, error, count)
+
+
+def numbers(key: Array, chains: int, dimension: int, dtype: Any) -> tuple[Array, Array]:
+    """Normal numbers (chain, coordinate) and uniform ones (chain,): of one draw, since each takes long to compile."""
+    uniform = jax.random.uniform(key, (chains, dimension + 1), dtype)
+    centred = 2.0 * uniform[:, :dimension] - 1.0
+    inside = jnp.maximum(centred, jnp.nextafter(dtype.type(-1.0), dtype.type(0.0)))
+    return jnp.sqrt(dtype.type(2.0)) * jax.lax.erf_inv(inside), uniform[:, dimension]
 
 
 def begun(chains: ChainStates, variance: Array) -> Learnt:

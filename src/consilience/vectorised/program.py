@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from consilience.vectorised.chees import Array, ChainStates, Density, Stride, at, learnt, transition
+from consilience.vectorised.chees import Array, ChainStates, Density, Learnt, Stride, at, learnt, transition
 from consilience.vectorised.settings import COLUMNS, ChEES
 
 NUMBERS: Final = 1 << 24  # of a stretch: 128 MiB of draws
@@ -34,15 +34,14 @@ class LockStepProgram:
         self._logp, self._kernel = logp, kernel
         self.at = jax.jit(partial(at, logp))
         self.climbed = jax.jit(partial(climbed, logp))
-        self.tune = jax.jit(partial(self._stretch, True))
-        self.draw = jax.jit(partial(self._stretch, False))
+        self.advanced = jax.jit(self._advanced)
 
-    def _stretch(
-        self, tuning: bool, chains: ChainStates, moving: Any, key: Array, first: Array, jitter: Array, count: Array
-    ) -> tuple[ChainStates, Any, dict[str, Array]]:
+    def _advanced(
+        self, tuning: Array, chains: ChainStates, known: Learnt, key: Array, first: Array, jitter: Array, count: Array
+    ) -> tuple[ChainStates, Learnt, dict[str, Array]]:
         """`count` transitions from number `first` on; rows of draws (transition, chain, coordinate) and statistics.
 
-        moving   what has been learnt where chains tune, else how they move
+        tuning   whether chains learn from them
         jitter   shares of the trajectory length (`most`,)
         """
         shape = (self.most, len(chains.level))
@@ -53,8 +52,8 @@ class LockStepProgram:
         rows["draws"] = jnp.zeros((*shape, chains.position.shape[1]), chains.position.dtype)
 
         def one(place: Array, state: Any) -> Any:
-            before, moving, rows = state
-            stride: Stride = moving.stride if tuning else moving
+            before, known, rows = state
+            stride: Stride = known.stride
             own = jax.random.fold_in(key, first + place)
             after, did = transition(self._logp, before, stride, jitter[place], own, self._kernel.max_steps)
             told = {
@@ -69,13 +68,17 @@ class LockStepProgram:
                 "draws": after.position,
             }
             rows = {name: rows[name].at[place].set(value) for name, value in told.items()}
-            if tuning:
-                number = (first + place + 1).astype(chains.level.dtype)
-                goal = self._kernel.harmonic_target
-                moving = learnt(moving, before, after, did, jitter[place], number, goal, self._kernel.max_steps)
-            return after, moving, rows
+            number = (first + place + 1).astype(chains.level.dtype)
+            kernel = self._kernel
 
-        found: tuple[ChainStates, Any, dict[str, Array]] = jax.lax.fori_loop(0, count, one, (chains, moving, rows))
+            def learning(known: Learnt) -> Learnt:
+                """What is known after this transition."""
+                goal, most = kernel.harmonic_target, kernel.max_steps
+                return learnt(known, before, after, did, jitter[place], number, goal, most)
+
+            return after, jax.lax.cond(tuning, learning, lambda same: same, known), rows
+
+        found: tuple[ChainStates, Learnt, dict[str, Array]] = jax.lax.fori_loop(0, count, one, (chains, known, rows))
         return found
 
 

@@ -43,7 +43,7 @@ NOISE: Final = 2.0  # standard errors more
 PRECISIONS: Final = ("float64", "float32")
 TICK: Final = 0.1  # seconds between two reports
 
-program_for = functools.lru_cache(maxsize=8)(LockStepProgram)
+program_for = functools.lru_cache(maxsize=8)(LockStepProgram)  # what was compiled lately
 
 
 class TuningWindow(Record):
@@ -111,7 +111,7 @@ class LockStepRun:
         self._warm: list[dict[str, Array]] = []
         self._windows: list[TuningWindow] = []
         self._place: Any = None  # of the chains, on the device
-        self._stride: Any = None
+        self._known: Any = None  # of their steps, on the device
         self._first: Floats = self._points  # positions where the draws begin
         self._transitions = 0
         self._steps = 0  # of each chain
@@ -196,19 +196,19 @@ class LockStepRun:
                 "starting values with `initvals=`."
             )
 
-    def _advance(self, tuning: bool, moving: Any, count: int) -> tuple[Any, dict[str, Array]]:
-        """Some transitions, at most as many as a stretch has; what was learnt, and rows (chain, transition, …)."""
+    def _advance(self, tuning: bool, count: int) -> dict[str, Array]:
+        """Some transitions, at most as many as a stretch has, as rows (chain, transition, …)."""
         program, first = self._program, self._transitions
         jitter = jnp.asarray(halton(first, program.most), self.precision)
-        compiled = program.tune if tuning else program.draw
-        key = _key(self.seed)
-        self._place, moving, rows = compiled(self._place, moving, key, first, jitter, count)
+        self._place, self._known, rows = program.advanced(
+            tuning, self._place, self._known, _key(self.seed), first, jitter, count
+        )
         self._transitions += count
         found = {name: np.swapaxes(np.asarray(values)[:count], 0, 1) for name, values in rows.items()}
         for name, kind in (*COLUMNS.types.items(), ("draws", "float64")):
             found[name] = found[name].astype(kind, copy=False)
         self._steps += int(found["n_steps"][0].sum())
-        return moving, found
+        return found
 
     def _over(self) -> bool:
         """Whether the run is to end with what it has."""
@@ -219,7 +219,7 @@ class LockStepRun:
         """Tune until scales, step size and trajectory length come to rest, or as long as asked."""
         position = self._place.position
         variance = position.var(axis=0)
-        learnt = begun(self._place, jnp.where(variance > 1e-10, variance, 1.0))
+        self._known = begun(self._place, jnp.where(variance > 1e-10, variance, 1.0))
         options = self.options
         most = options.max_tune if options.tune is None else options.tune
         fewest = max(options.min_tune, FEWEST_WINDOWS * WINDOW, FEWEST_TRANSITIONS // self.chains)
@@ -229,7 +229,7 @@ class LockStepRun:
             end = min(done + WINDOW, most)
             while done < end and not self._over():
                 count = min(self._program.most, end - done)
-                learnt, rows = self._advance(True, learnt, count)
+                rows = self._advance(True, count)
                 done += count
                 stretches.append(rows)
                 self._tell("tuning")
@@ -237,14 +237,15 @@ class LockStepRun:
                 break
             if options.keep_tuning:
                 self._warm += stretches
-            stride = settled(learnt)
+            stride = settled(self._known)
             acceptance = float(np.mean([rows["acceptance_rate"].mean() for rows in stretches]))
             self._windows.append(TuningWindow(done, float(stride.size), float(stride.length), acceptance))
             moments.append(_moments(stretches, stride))
             rests = len(moments) > 1 and self._at_rest(*moments[-2:])
             if options.tune is None and done >= fewest and rests:
                 break
-        self._stride, self._tuned, self._tuning_steps = settled(learnt), done, self._steps
+        self._known = self._known._replace(stride=settled(self._known))
+        self._tuned, self._tuning_steps = done, self._steps
         self._first = np.asarray(self._place.position, np.float64)
 
     def _at_rest(self, before: tuple[Array, Array, Array], after: tuple[Array, Array, Array]) -> bool:
@@ -270,7 +271,7 @@ class LockStepRun:
             while self.drawn < end:
                 if self._over():
                     return self._ended_early()
-                self._stride, rows = self._advance(False, self._stride, min(self._program.most, end - self.drawn))
+                rows = self._advance(False, min(self._program.most, end - self.drawn))
                 self._rows.append(rows)
                 statistics = {name: rows[name] for name in COLUMNS.types}
                 self.listeners.send(DrawsMade(self.drawn, rows["draws"], statistics))
@@ -326,7 +327,7 @@ class LockStepRun:
         draws, statistics = self._joined(self._rows)
         warm, warm_statistics = self._joined(self._warm)
         chains = range(self.chains)
-        stride = self._stride
+        stride = self._known.stride
         tuning = Tuning(float(stride.size), diagonal(np.asarray(stride.scale, np.float64) ** 2))
         each = self._spent / self.chains
         return Run(
