@@ -96,6 +96,20 @@ class Running:
         return self.supervisor.controller.setting.monitored
 
     @property
+    def living(self) -> tuple[int, ...]:
+        """Numbers of the chains that were not left out."""
+        return self.supervisor.controller.living
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+        return self.supervisor.seed
+
+    def so_far(self) -> Run:
+        """What all chains have made until now."""
+        return self.supervisor.so_far()
+
+    @property
     def drawn(self) -> int | None:
         """Draws of each chain; None where the run ended before any could be made."""
         sampling = self.supervisor.controller.sampling

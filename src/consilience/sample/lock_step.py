@@ -25,7 +25,6 @@ ABSENT: Final[Mapping[str, tuple[Any, str]]] = {
     "jumps": (0, "its chains do not jump"),
     "checkpoint": (None, "its runs are not resumed"),
     "window_budget": (None, "all its chains make the same steps; see `max_time`"),
-    "blocking": (True, "its runs work in the thread that asks for them"),
     "pool": (True, "its chains tune together always"),
 }
 _FUNCTIONS: Final[OrderedDict[tuple[tuple[str, str], ...], Callable[[Any], Any]]] = OrderedDict()  # latest last
@@ -40,8 +39,6 @@ def refuse(given: Mapping[str, Any]) -> None:
         raise SamplingError(
             f'`sample(backend="jax")` has no metric {given["metric"]!r}: chains in lock step have a diagonal one.'
         )
-    if given["store"] is not None and not str(given["store"]).endswith(".nc"):
-        raise SamplingError('`sample(backend="jax")` stores draws at the end only: give `store="….nc"`.')
 
 
 def function_of(density: ModelDensity) -> Callable[[Any], Any]:

@@ -89,7 +89,7 @@ def transition(
     logp: Density, chains: ChainStates, stride: Stride, jitter: Array, key: Array, most: int
 ) -> tuple[ChainStates, Trajectories]:
     """Move all chains along trajectories of `jitter` times the trajectory length, of `most` leapfrog steps or fewer."""
-    start, choice = numbers(key, *chains.position.shape, chains.position.dtype)
+    start, choice = numbers(key, chains.position.shape, chains.position.dtype)
     count = jnp.clip(jnp.ceil(jitter * stride.length / stride.size), 1, most).astype(int)
     drift, kick = stride.size * stride.scale, 0.5 * stride.size * stride.scale
 
@@ -114,8 +114,9 @@ def transition(
     return chosen, Trajectories(end.position, momentum, acceptance, accepted, diverging, energy, error, count)
 
 
-def numbers(key: Array, chains: int, dimension: int, dtype: Any) -> tuple[Array, Array]:
+def numbers(key: Array, shape: tuple[int, int], dtype: Any) -> tuple[Array, Array]:
     """Normal numbers (chain, coordinate) and uniform ones (chain,): of one draw, since each takes long to compile."""
+    chains, dimension = shape
     uniform = jax.random.uniform(key, (chains, dimension + 1), dtype)
     centred = 2.0 * uniform[:, :dimension] - 1.0
     inside = jnp.maximum(centred, jnp.nextafter(dtype.type(-1.0), dtype.type(0.0)))

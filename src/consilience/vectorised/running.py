@@ -7,6 +7,7 @@ computed in one transition, and what is said of the draws, is decided elsewhere.
 from __future__ import annotations
 
 import functools
+import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -61,7 +62,7 @@ class TuningWindow(Record):
 
 
 class LockStepRun:
-    """A run of chains in lock step, which works in the thread of `wait`.
+    """A run of chains in lock step, asked for as a `Running`. It works in the thread of `wait`, or in one of its own.
 
     logp        log density of a position (coordinate,), in JAX
     kernel      how they move
@@ -120,15 +121,13 @@ class LockStepRun:
         self._began = self._told = 0.0
         self._spent = self._tuning_seconds = self._check_seconds = 0.0
         self._stopped = False
-        self._verdict: Verdict | None = None
+        self._going = threading.Event()
+        self._going.set()
+        self._thread: threading.Thread | None = None
+        self._ended: Run | BaseException | None = None
 
     def start(self, background: bool) -> None:
-        """The run begins; `wait` does the work.
-
-        raises   SamplingError for a run in the background
-        """
-        if background:
-            raise SamplingError("chains in lock step run in the thread that asks for them; leave out `blocking=False`.")
+        """The run begins; in the background at once, else with `wait`."""
         options = self.options
         self._began = time.perf_counter()
         self.listeners.send(
@@ -144,22 +143,63 @@ class LockStepRun:
                 max_tune=options.max_tune if options.tune is None else options.tune,
             )
         )
+        if background:
+            self._thread = threading.Thread(target=self._work, name="consilience-lock-step", daemon=True)
+            self._thread.start()
 
     def stop(self) -> None:
         """End with the draws there are, after the transitions at work."""
         self._stopped = True
+        self._going.set()
+
+    def pause(self) -> None:
+        """Let chains rest after the transitions at work; `resume` lets them go on. The time counts."""
+        self._going.clear()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        self._going.set()
 
     def again(self, options: Options, listeners: Iterable[Listener]) -> LockStepRun:
         """The same chains, to go on under other options."""
-        self.options, self._verdict, self._stopped, self.finished = options, None, False, False
-        self.listeners = Listeners(listeners, self.stop)
+        self.options, self._ended, self._stopped, self.finished = options, None, False, False
+        self.listeners, self._thread = Listeners(listeners, self.stop), None
         return self
 
     def wait(self, timeout: float | None = None) -> Run:
-        """Do the work, and give its result; `timeout` has no meaning.
+        """The result, once the run is over.
 
-        raises   InitialPointError where the density is not finite at a starting point
+        timeout   seconds to wait at most for a run in the background; then TimeoutError, and the run goes on
+        raises    InitialPointError where the density is not finite at a starting point
         """
+        if self._thread is None:
+            self._work()
+        else:
+            self._thread.join(timeout)
+        if self._ended is None:
+            raise TimeoutError(f"the run was not over after {timeout} seconds; it goes on.")
+        if isinstance(self._ended, BaseException):
+            raise self._ended
+        return self._ended
+
+    def so_far(self) -> Run:
+        """What all chains have made until now."""
+        return self._result(Verdict("interrupted", "the run is going on"))
+
+    @property
+    def living(self) -> tuple[int, ...]:
+        """Numbers of the chains, of which none is left out."""
+        return tuple(range(self.chains))
+
+    def _work(self) -> None:
+        try:
+            self._ended = self._made()
+        except BaseException as failure:  # belongs to whoever waits
+            self._ended = failure
+        finally:
+            self.finished = True
+
+    def _made(self) -> Run:
         before = self._spent
         with on(self.device, self.precision):
             if self._place is None:
@@ -169,7 +209,6 @@ class LockStepRun:
                 self._tuning_seconds = time.perf_counter() - self._began
             verdict = self._draw()
         self._spent = before + time.perf_counter() - self._began
-        self.finished = True
         self._tell("done", at_once=True)
         self.listeners.send(RunEnded(verdict.status, verdict.reason, self.drawn, self._spent))
         return self._result(verdict)
@@ -213,6 +252,7 @@ class LockStepRun:
     def _over(self) -> bool:
         """Whether the run is to end with what it has."""
         limit = self.options.max_time
+        self._going.wait()
         return self._stopped or (limit is not None and time.perf_counter() - self._began > limit)
 
     def _tune(self) -> None:
@@ -313,7 +353,7 @@ class LockStepRun:
             ),
             self._judgement.figures,
             seconds,
-            False,
+            not self._going.is_set(),
         )
 
     def _tell(self, phase: Phase, at_once: bool = False) -> None:
@@ -324,11 +364,13 @@ class LockStepRun:
             self.listeners.send(self._progress(phase))
 
     def _result(self, verdict: Verdict) -> Run:
-        draws, statistics = self._joined(self._rows)
-        warm, warm_statistics = self._joined(self._warm)
+        draws, statistics = self._joined(list(self._rows))  # a thread may append to it
+        warm, warm_statistics = self._joined(list(self._warm))
         chains = range(self.chains)
-        stride = self._known.stride
-        tuning = Tuning(float(stride.size), diagonal(np.asarray(stride.scale, np.float64) ** 2))
+        size, scale = float("nan"), np.ones(self.dimension)
+        if self._known is not None:
+            size, scale = float(self._known.stride.size), np.asarray(self._known.stride.scale, np.float64)
+        tuning = Tuning(size, diagonal(scale**2))
         each = self._spent / self.chains
         return Run(
             chains=tuple(chains),
@@ -354,6 +396,7 @@ class LockStepRun:
             seconds=self._spent,
             interrupted=verdict.status == "interrupted",
             seed=self.seed,
+            superchains=self._judgement.superchains,
         )
 
     def _joined(self, rows: list[dict[str, Array]]) -> tuple[Floats, dict[str, Array]]:
