@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import InitialPointError, SamplingError
 from consilience.run import Options, Run
 from consilience.vectorised import ChEES
@@ -91,9 +92,9 @@ def test_divergences_are_counted_and_told_of() -> None:
     """A density that ends at a wall, where the normal distribution has a tenth of its probability."""
     import jax.numpy as jnp
 
-    run = ended(
-        lambda x: jnp.where(x[0] < 1.28, -0.5 * (x**2).sum(), -jnp.inf), Options(draws=50), points=-np.ones((16, 2))
-    )
+    rule = StoppingRule(target_ess=100.0)
+    wall = Options(draws=50, rule=rule)
+    run = ended(lambda x: jnp.where(x[0] < 1.28, -0.5 * (x**2).sum(), -jnp.inf), wall, points=-np.ones((16, 2)))
     count = int(run.statistics["diverging"].sum())
     assert count > 0
     assert run.verdict.status == "not_converged"
