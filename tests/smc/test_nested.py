@@ -60,9 +60,7 @@ def test_separate_modes_have_their_weights_and_the_evidence_of_both() -> None:
     posterior = pm.sample_nested(500, model=model, random_seed=1).posterior
     known = posterior.attrs
     exact = np.log(2 * np.pi * scale**2) + 2 * stats.norm(0, np.sqrt(25 + scale**2)).logpdf(4.0)
-    assert (
-        abs(posterior.attrs["log_marginal_likelihood"] - exact) < 4 * posterior.attrs["log_marginal_likelihood_error"]
-    )
+    assert abs(known["log_marginal_likelihood"] - exact) < 4 * known["log_marginal_likelihood_error"]
     assert abs(float((posterior["x"][..., 0] > 0).mean()) - 0.3) < 0.07
 
 
@@ -104,4 +102,4 @@ def test_what_makes_no_sense_is_refused() -> None:
         x = pm.Normal("x")
         pm.Potential("p", 1.0 / x**2)
     with pytest.raises(SamplingError, match=r"no bound|no point with a log likelihood above|infinite"):
-        pm.sample_nested(100, model=unbounded, random_seed=1)
+        pm.sample_nested(10, model=unbounded, random_seed=1, repeats=1)

@@ -144,6 +144,8 @@ def climbed(
     for _ in range(MOST_STAGES):
         order = np.argsort(living.likelihood, kind="stable")
         highest = float(living.likelihood[order[-1]])
+        if highest == np.inf:
+            raise SamplingError("the log likelihood is infinite at a point: the data or the potentials are no density.")
         if evidence > -np.inf and highest + log_volume < evidence + np.log(tolerance):
             break
         level = float(living.likelihood[order[max(1, live // SHARE) - 1]])
