@@ -166,7 +166,7 @@ def sample(
     keywords.check("sample", pymc, KEYWORDS)
     target_accept, max_treedepth = keywords.nuts_settings(nuts, target_accept, max_treedepth)
     if isinstance(init, str) and (method := next((m for m in FITS if m in init), None)):
-        raise ValueError(
+        raise SamplingError(
             f"`init={init!r}`: chains begin at draws of a fit that was made before: give `initvals={FITS[method]}`."
         )
     one_of("init", init, INITS)
