@@ -141,9 +141,7 @@ def _pulled_back(node: Node, arrays: Sequence[Any], found: Sequence[Any], cotang
     gradients = [None] * len(leaves) if row is None else row(own, tuple(seeds) if several else seeds[0], wanted)
     present = [g for g in gradients if g is not None]
     given = iter(Run(values).of(present))
-    return tuple(
-        next(given) if g is not None else _zero(array) for g, array in zip(gradients, arrays, strict=True)
-    )
+    return tuple(next(given) if g is not None else _zero(array) for g, array in zip(gradients, arrays, strict=True))
 
 
 def _zero(array: Any) -> Any:
