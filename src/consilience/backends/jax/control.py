@@ -81,9 +81,7 @@ def _cond(run: Run, node: Any, condition: Any, *operands: Any) -> Any:
 def _scan(run: Run, node: Any, limit: Any, *operands: Any) -> Any:
     op, body = node.op, node.op.body
     (length,) = static((op.length,))
-    initial = [
-        v.astype(numpy_dtype(p.dtype)) for v, p in zip(operands[: op.carried], body.parameters, strict=False)
-    ]
+    initial = [v.astype(numpy_dtype(p.dtype)) for v, p in zip(operands[: op.carried], body.parameters, strict=False)]
     sequences, constants = operands[op.carried : op.carried + op.sequences], operands[op.carried + op.sequences :]
     count = jnp.asarray(limit, "int64")
 
@@ -116,7 +114,12 @@ def _scan(run: Run, node: Any, limit: Any, *operands: Any) -> Any:
 
         def taken(arguments: Any) -> Any:
             nexts, elements, stop, more = step(*arguments)
-            return nexts, [e.astype(numpy_dtype(w.dtype)) for e, w in zip(elements, op.elements, strict=True)], stop, more | OK
+            return (
+                nexts,
+                [e.astype(numpy_dtype(w.dtype)) for e, w in zip(elements, op.elements, strict=True)],
+                stop,
+                more | OK,
+            )
 
         def passed(arguments: Any) -> Any:
             own = arguments[0]

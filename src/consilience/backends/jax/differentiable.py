@@ -101,9 +101,7 @@ def in_double_precision(name: str, function: Callable[..., Any]) -> Callable[...
     return call
 
 
-def density(
-    position: Node, outputs: Sequence[Node], data: Mapping[Node, npt.NDArray[Any]]
-) -> Callable[[Any], Any]:
+def density(position: Node, outputs: Sequence[Node], data: Mapping[Node, npt.NDArray[Any]]) -> Callable[[Any], Any]:
     """A log density of a position, from its static graph with its gradient and the data: both are computed together."""
     values = list(data.values())
     logp = traceable((position, *data), outputs[:1])

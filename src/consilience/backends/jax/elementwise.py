@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import jax.scipy.special as special
 from jax import lax
 
-from consilience.backends.jax.meanings import Run, means, opaque
+from consilience.backends.jax.meanings import Run, differentiated, means, opaque
 from consilience.backends.jax.random import DRAWS
 from consilience.ir import Node, numpy_dtype
 from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient
@@ -101,11 +101,21 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     **DRAWS,
 }
 
+# Values by JAX, derivatives by the table of gradients: JAX has none in some arguments of these.
+VALUES: Final[dict[str, Callable[..., Any]]] = {
+    name: getattr(special, name)
+    for name in "gammainc gammaincc betainc betaln erfinv gamma zeta hyp1f1 expi exp1 spence".split()
+} | {"i0e_slope": lambda x: special.i1e(x) - jnp.sign(x) * special.i0e(x)}
+
 
 @means(Elementwise)
 def _elementwise(run: Run, node: Node, *arrays: Any) -> Any:
-    function = FUNCTIONS.get(node.op.function)  # type: ignore[attr-defined]  # Elementwise
-    return opaque(node, *arrays) if function is None else function(*arrays)
+    name = node.op.function  # type: ignore[attr-defined]  # Elementwise
+    if name in FUNCTIONS:
+        return FUNCTIONS[name](*arrays)
+    if name not in VALUES or any(a.dtype.kind != "f" for a in map(jnp.asarray, arrays)):
+        return opaque(node, *arrays)
+    return differentiated(node, lambda *x: [jnp.asarray(VALUES[name](*x), node.dtype)], *arrays)
 
 
 @means(Cast)

@@ -18,7 +18,7 @@ from consilience.errors import ExecutionError, MissingRuleError, Status
 from consilience.ir import Node, Region, TensorType, TupleType, is_leaf, numpy_dtype, tensor_input, topological
 from consilience.ir.side_tables import describe
 from consilience.lower.views import static
-from consilience.ops import Item
+from consilience.ops import Elementwise, Item
 from consilience.transforms.gradient.table import PULLBACKS
 
 Meaning: TypeAlias = Callable[..., Any]
@@ -101,11 +101,18 @@ def opaque(node: Node, *operands: Any) -> Any:
         except ExecutionError:
             return [np.full(w.shape, np.nan if w.dtype.kind in "fc" else 0, w.dtype) for w in wanted]
         members = found if several else [found]
-        return [np.asarray(v, w.dtype).reshape(w.shape) for v, w in zip(members, wanted, strict=True)]
+        return [np.asarray(v, w.dtype) for v, w in zip(members, wanted, strict=True)]
+
+    method = "broadcast_all" if isinstance(node.op, Elementwise) else "sequential"
+    return differentiated(node, lambda *x: jax.pure_callback(on_host, wanted, *x, vmap_method=method), *operands)
+
+
+def differentiated(node: Node, value: Callable[..., Any], *operands: Any) -> Any:
+    """Results of a node as a list, computed by `value`; their derivatives are those of the table of gradients."""
 
     @jax.custom_vjp
     def call(*arrays: Any) -> Any:
-        return jax.pure_callback(on_host, wanted, *arrays, vmap_method="sequential")
+        return value(*arrays)
 
     def forward(*arrays: Any) -> Any:
         found = call(*arrays)
@@ -117,7 +124,7 @@ def opaque(node: Node, *operands: Any) -> Any:
 
     call.defvjp(forward, backward)
     found = call(*operands)
-    return found if several else found[0]
+    return found if isinstance(node.type, TupleType) else found[0]
 
 
 def _pulled_back(node: Node, arrays: Sequence[Any], found: Sequence[Any], cotangents: Sequence[Any]) -> tuple[Any, ...]:
@@ -134,9 +141,7 @@ def _pulled_back(node: Node, arrays: Sequence[Any], found: Sequence[Any], cotang
     gradients = [None] * len(leaves) if row is None else row(own, tuple(seeds) if several else seeds[0], wanted)
     present = [g for g in gradients if g is not None]
     given = iter(Run(values).of(present))
-    return tuple(
-        next(given) if g is not None else _zero(array) for g, array in zip(gradients, arrays, strict=True)
-    )
+    return tuple(next(given) if g is not None else _zero(array) for g, array in zip(gradients, arrays, strict=True))
 
 
 def _zero(array: Any) -> Any:
