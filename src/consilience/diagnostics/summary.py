@@ -143,8 +143,8 @@ def summary(
 
     The columns are mean, sd, hdi_3%, hdi_97% (named after kind and probability of the interval), mcse_mean,
     mcse_sd, ess_bulk, ess_tail, r_hat (nested, for results of many chains in lock step). A parameter with NaN among its
-    draws has NaN throughout; one with heavy tails has no mcse_sd, see `mcse_sd`. Below the table of a result of `sample`
-    stands its status, unless it is plain "converged".
+    draws has NaN throughout; one with heavy tails has no mcse_sd, see `mcse_sd`. Below the table of a result of
+    `sample` stands its status, unless it is plain "converged".
 
     Raises KeyError, ShapeError and TypeError as `gather`, and ValueError for an unknown kind or probability.
     """
