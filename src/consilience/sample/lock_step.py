@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from consilience.errors import ModelError, SamplingError
+from consilience.errors import MissingPackageError, ModelError, SamplingError
 from consilience.model.log_density import KEPT, ModelDensity
 from consilience.model.signature import signature
 from consilience.model.starting_point import starting_positions
@@ -17,7 +17,13 @@ from consilience.model.warm_start import is_result
 from consilience.run import Monitored, Options
 from consilience.vectorised import ChEES
 from consilience.vectorised.judgement import superchains_of
-from consilience.vectorised.running import LockStepRun
+
+try:
+    from consilience.vectorised.running import LockStepRun
+except ModuleNotFoundError as error:
+    raise MissingPackageError(
+        'chains in lock step are computed by JAX, which is not installed: pip install "consilience[jax]".'
+    ) from error
 
 ABSENT: Final[Mapping[str, tuple[Any, str]]] = {
     "step": (None, "its chains move by ChEES-HMC"),

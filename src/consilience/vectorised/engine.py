@@ -1,4 +1,4 @@
-"""JAX for the chains: the package, a device by name, and a precision that holds inside a block only."""
+"""JAX for the chains: a device by name, and a precision that holds inside a block only."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from consilience.errors import MissingPackageError, SamplingError
+import jax
 
-try:
-    import jax
-except ImportError as error:
-    raise MissingPackageError(
-        'chains in lock step are computed by JAX, which is not installed: pip install "consilience[jax]".'
-    ) from error
+from consilience.errors import SamplingError
 
 
 def device_of(name: Any = None) -> Any:
