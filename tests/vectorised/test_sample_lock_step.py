@@ -135,7 +135,6 @@ def test_a_callback_hears_of_the_run_and_ends_it() -> None:
         ({"pool": False}, "`pool`"),
         ({"metric": "dense"}, "diagonal"),
         ({"device": "abacus"}, "cpu:0"),
-        ({"precision": "float16"}, "'float32'"),
         ({"target_accept": 1.5}, "between 0 and 1"),
         ({"chains": 0}, "`chains`"),
     ],

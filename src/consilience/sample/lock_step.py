@@ -71,7 +71,6 @@ def in_lock_step(
     width: float,
     climb: bool,
     device: Any,
-    precision: str,
 ) -> LockStepRun:
     """A run of a model's density; starting values as in `starting_positions`.
 
@@ -97,6 +96,5 @@ def in_lock_step(
         seed=seed,
         monitored=monitored,
         device=device,
-        precision=precision,
         climb=climb,
     )

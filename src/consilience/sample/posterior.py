@@ -92,7 +92,6 @@ def sample(
     nuts: Mapping[str, Any] | None = None,
     backend: Literal["llvm", "jax"] = "llvm",
     device: Any = None,
-    precision: Literal["float64", "float32"] = "float64",
     **pymc: Any,
 ) -> Any:
     """Draw from the posterior of a model with the No-U-Turn Sampler, until the draws are good enough.
@@ -151,7 +150,6 @@ def sample(
                    thousands of chains (128 by default). From 64 on they begin at 16 points and are judged by nested
                    R-hat, and `min_draws` is that of four chains: more have as many draws in all at the first check
     device         of JAX: "cpu", "gpu", "gpu:1"; its first by default, an accelerator where there is one
-    precision      "float64", or "float32" for the density and the chains of `backend="jax"`
     pymc           PyMC's other keywords: those without meaning here pass, the rest are refused with what to use
     returns        an `xarray.DataTree` with groups posterior, sample_stats, observed_data, … and `status`, `reason`,
                    `worst`, `extend(target_ess=…)`. Status is "converged", "converged_with_divergences",
@@ -194,8 +192,8 @@ def sample(
         from consilience.sample.lock_step import in_lock_step, refuse
 
         refuse(asked)
-    elif device is not None or precision != "float64":
-        raise SamplingError('`device` and `precision` are those of `backend="jax"`; chains on threads have neither.')
+    elif device is not None:
+        raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
     usual = LOCK_STEP_CHAINS if lock_step else DEFAULT_CHAINS
     chains = usual if chains is None else whole_number("chains", chains, 1)
     cores = None if cores is None else whole_number("cores", cores, 1)
@@ -232,7 +230,6 @@ def sample(
             width=width,
             climb=climbing,
             device=device,
-            precision=precision,
         )
         return _begun(Work(owner, density, chees, options, result, run, compile_seconds), asked)
     prepare_sampler(default if step is None else None)
