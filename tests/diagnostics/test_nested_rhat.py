@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from consilience.diagnostics import split_rhat
+from consilience.diagnostics import nested_rhat, split_rhat
 from consilience.diagnostics.monitor import ConvergenceMonitor
-from consilience.diagnostics.nested_rhat import nested_rhat
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import ShapeError
 

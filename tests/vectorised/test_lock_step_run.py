@@ -55,12 +55,12 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others() -> None:
 
 def test_a_run_in_two_parts_is_the_run_in_one() -> None:
     points = np.random.default_rng(0).uniform(-2.0, 2.0, (16, DIMENSION))
-    run = LockStepRun(NORMAL, ChEES(), points, Options(draws=20, tune=30), chains=64, seed=1)
+    run = LockStepRun(NORMAL, ChEES(), points, Options(draws=20, tune=30), chains=256, seed=1)
     run.start(background=False)
     assert run.wait().draws.shape[1] == 20
     run.again(Options(draws=47, tune=30), ())
     run.start(background=True)
-    whole = ended(NORMAL, Options(draws=47, tune=30), chains=64, points=points)
+    whole = ended(NORMAL, Options(draws=47, tune=30), points=points)
     np.testing.assert_array_equal(run.wait(60.0).draws, whole.draws)
 
 
@@ -101,6 +101,20 @@ def test_divergences_are_counted_and_told_of() -> None:
     assert f"{count} of {50 * 256} draws" in run.verdict.reason
     assert sum(len(d.begins) for d in run.divergences) == count
     assert all((d.begins[:, 0] < 1.28).all() for d in run.divergences)
+
+
+def test_divergences_lead_to_another_tuning_with_smaller_steps_once() -> None:
+    """Of a funnel; the draws before it are part of the tuning, and the verdict tells of them."""
+    import jax.numpy as jnp
+
+    def funnel(x: Any) -> Any:
+        return -0.5 * (x[0] / 2.0) ** 2 - 0.5 * (x[1:] ** 2).sum() * jnp.exp(-x[0]) - 0.5 * x[0] * (len(x) - 1)
+
+    plain, again = (ended(funnel, Options(max_draws=60, escalate=escalate)) for escalate in (False, True))
+    assert (plain.restarts, again.restarts) == ((), ("divergences",))
+    assert again.tuning[0].step_size < 0.8 * plain.tuning[0].step_size
+    assert again.statistics["diverging"].mean() < plain.statistics["diverging"].mean()
+    assert again.tuning_evaluations > plain.tuning_evaluations
 
 
 @pytest.mark.parametrize(("value", "said"), [(np.nan, "nan"), (-np.inf, "-inf")])

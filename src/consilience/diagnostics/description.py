@@ -12,7 +12,8 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from consilience.diagnostics import effective_sample_size, interval, nested_rhat, split_rhat
+from consilience.diagnostics import effective_sample_size, interval, split_rhat
+from consilience.diagnostics import superchains as nested
 from consilience.diagnostics.compiled.columns import COLUMNS, WIDTH
 from consilience.diagnostics.compiled.library import FEWEST_DRAWS, MOST_DRAWS, PARTS, Part, Pass
 from consilience.diagnostics.examination import errors_of_sample
@@ -33,7 +34,7 @@ def describe(
     """Columns of some parts, named as in `PARTS`, of all elements in C order, one variable after the other.
 
     ci_kind, ci_prob   kind and probability of the interval from `lower` to `upper`
-    superchains        how many chains make up, for R-hat; 0: they are judged one by one. See `nested_rhat`
+    superchains        how many chains make up, for R-hat; 0: they are judged one by one. See `superchains.nested_rhat`
 
     A parameter with a NaN draw has NaN throughout. Raises ShapeError and TypeError as `measure`.
     """
@@ -78,7 +79,7 @@ def table_of(
             return {"": evaluate(Sample(draws), {"": by_numpy})[""]}
         table = native.table(draws, parts, highest=ci_kind == "hdi", probability=ci_prob, target_rhat=target_rhat)
         if superchains and "ranks" in parts:
-            nested_rhat.replace(table, draws, superchains, target_rhat)
+            nested.replace(table, draws, superchains, target_rhat)
         infinite = table[:, COLUMNS.index("unusable")] > 0
         if infinite.any():
             table[infinite] = evaluate(Sample(draws[infinite]), {"": by_numpy})[""]

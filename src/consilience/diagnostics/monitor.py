@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.diagnostics import nested_rhat
+from consilience.diagnostics import superchains as nested
 from consilience.diagnostics.compiled.columns import COLUMNS, WIDTH
 from consilience.diagnostics.compiled.library import FEWEST_DRAWS, MOST_DRAWS, Pass
 from consilience.diagnostics.measurement import of_ranges
@@ -34,7 +34,7 @@ class ConvergenceMonitor:
     """The draws of a run so far, and whether they suffice.
 
     chains, scalars   how many of each
-    superchains       how many there are; 0: chains are judged one by one. See `nested_rhat`
+    superchains       how many there are; 0: chains are judged one by one. See `superchains.nested_rhat`
     count             draws per chain so far
     nearness          float64[scalars]: how near each one was to failing when last examined (above 1: it failed), NaN
                       before that. It decides which scalars are examined first
@@ -228,7 +228,7 @@ class ConvergenceMonitor:
             draws = self._gather(scalars[here.start : here.stop], places)
             table = native.table(draws, ["ranks"], target_rhat=target_rhat)
             if self.superchains:
-                nested_rhat.replace(table, draws, self.superchains, target_rhat)
+                nested.replace(table, draws, self.superchains, target_rhat)
             return table
 
         return np.concatenate(of_ranges(len(scalars), native.chains * native.draws, of_range))

@@ -52,7 +52,7 @@ class Monitor:
     chains       those that are monitored
     known        places of derived scalars of which it is known that they vary
     nearness     what another monitor of as many scalars found of them; see `ConvergenceMonitor.nearness`
-    superchains  how many the chains make up, see `diagnostics.nested_rhat`; 0: they are judged one by one
+    superchains  how many the chains make up, see `diagnostics.superchains`; 0: they are judged one by one
     constants    derived scalars that have not varied so far; they are not monitored
     surprise     whether one of these has varied meanwhile: then another monitor is needed, from the first draw on
     names        of all scalars, once draws have come; the log density is the last one

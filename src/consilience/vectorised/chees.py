@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from consilience.inference.dual_averaging import ANCHOR, DECAY, OFFSET, SHRINKAGE
 from consilience.inference.nuts import GREATEST_ENERGY_ERROR
@@ -21,6 +22,7 @@ from consilience.inference.nuts import GREATEST_ENERGY_ERROR
 Array: TypeAlias = Any  # of JAX, traced or not
 Density: TypeAlias = Callable[[Array], Array]
 
+FIRST_SIZE: Final = 0.1  # of steps, in units of the scales
 LEAST_ACCEPTANCE: Final = 0.01  # that counts in a harmonic mean: one chain that never moves must not stop the others
 LENGTH_RATE: Final = 0.05  # of Adam, for the log trajectory length
 LENGTH_MEMORY: Final = 0.95  # of Adam, for squared gradients
@@ -47,6 +49,7 @@ class Stride(NamedTuple):
 class Learnt(NamedTuple):
     """What has been learnt so far.
 
+    count                transitions learnt from
     stride               of the next transition
     error, average       of dual averaging: running mean of target - acceptance, weighted mean of log step sizes
     anchor               log step size that early transitions are drawn to
@@ -55,6 +58,7 @@ class Learnt(NamedTuple):
     first_variance       with which tuning began (coordinate,)
     """
 
+    count: Array
     stride: Stride
     error: Array
     average: Array
@@ -123,21 +127,14 @@ def numbers(key: Array, shape: tuple[int, int], dtype: Any) -> tuple[Array, Arra
     return jnp.sqrt(dtype.type(2.0)) * jax.lax.erf_inv(inside), uniform[:, dimension]
 
 
-def begun(chains: ChainStates, variance: Array) -> Learnt:
-    """Tuning that has seen nothing but the variances (coordinate,) that it begins with."""
+def begun(chains: ChainStates, variance: Array, size: float = FIRST_SIZE, length: float = 1.0) -> Learnt:
+    """Tuning that has seen nothing but the variances (coordinate,), step size and trajectory length it begins with."""
     number = chains.position.dtype.type
-    size, zero = number(0.1), jnp.zeros((), chains.position.dtype)
-    stride = Stride(jnp.asarray(size), jnp.ones((), chains.position.dtype), jnp.sqrt(variance))
+    zero = jnp.zeros((), chains.position.dtype)
+    stride = Stride(jnp.asarray(number(size)), jnp.asarray(number(length)), jnp.sqrt(variance))
+    centre, anchor = chains.position.mean(axis=0), jnp.asarray(number(np.log(ANCHOR * size)))
     return Learnt(
-        stride,
-        zero,
-        jnp.log(size),
-        jnp.log(ANCHOR * size),
-        zero,
-        zero,
-        chains.position.mean(axis=0),
-        variance,
-        variance,
+        zero, stride, zero, jnp.log(stride.size), anchor, zero, jnp.log(stride.length), centre, variance, variance
     )
 
 
@@ -147,12 +144,11 @@ def learnt(
     after: ChainStates,
     moved: Trajectories,
     jitter: Array,
-    number: Array,
-    target: float,
+    target: Array,
     most: int,
 ) -> Learnt:
-    """Tuning after the transition with this number, from 1, of all chains `before` to where they are `after` it."""
-    stride = tuning.stride
+    """Tuning after a transition of all chains from `before` to where they are `after` it."""
+    stride, number = tuning.stride, tuning.count + 1.0
     weight = 1.0 / (number + OFFSET)
     harmonic = 1.0 / jnp.mean(1.0 / jnp.maximum(moved.acceptance, LEAST_ACCEPTANCE))
     error = (1.0 - weight) * tuning.error + weight * (target - harmonic)
@@ -178,6 +174,7 @@ def learnt(
     tiny = jnp.finfo(variance.dtype).tiny
     log_variance = known * jnp.log(jnp.maximum(variance, tiny)) + (1.0 - known) * jnp.log(tuning.first_variance)
     return Learnt(
+        number,
         Stride(jnp.exp(log_size), jnp.exp(log_length), jnp.exp(0.5 * log_variance)),
         error,
         average,

@@ -67,8 +67,11 @@ class Judgement:
             fewest = max(FEWEST_DRAWS, -(-fewest * USUAL_CHAINS // self.chains))
         return check_after(count, min(fewest, options.max_draws), options.max_draws)
 
-    def verdict(self, count: int, options: Options) -> Verdict | None:
-        """What the draws, `count` of each chain, come to; None if more have to be made."""
+    def verdict(self, count: int, options: Options, before: str = "") -> Verdict | None:
+        """What the draws, `count` of each chain, come to; None if more have to be made.
+
+        before   in words, the divergences for which the chains were tuned again; empty if they were not
+        """
         fixed = options.draws is not None
         last = options.max_draws if options.draws is None else options.draws
         at_end = count >= last
@@ -91,7 +94,7 @@ class Judgement:
         )
         if failure is None:
             divergences = int(self.column("diverging").sum())
-            return stopping.of_passing(divergences, count * self.chains, self.chains, "", self._energy_is_low())
+            return stopping.of_passing(divergences, count * self.chains, self.chains, before, self._energy_is_low())
         apart = self._disagreement()
         if apart is not None and (self._apart or at_end):
             return apart

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.vectorised.chees import Array, ChainStates, Density, Learnt, Stride, at, learnt, transition
-from consilience.vectorised.settings import COLUMNS, ChEES
+from consilience.vectorised.settings import COLUMNS
 
 NUMBERS: Final = 1 << 24  # of a stretch: 128 MiB of draws
 MOST_TRANSITIONS: Final = 50  # of a stretch, after which a run can be stopped
@@ -24,25 +24,34 @@ MOMENTUM, SQUARES, SMALL = 0.9, 0.999, 1e-8  # of Adam
 
 
 class LockStepProgram:
-    """The compiled parts of a run of chains with these settings.
+    """The compiled parts of a run of chains, with trajectories of `most_steps` leapfrog steps at most.
 
     most   transitions of a stretch at most
     """
 
-    def __init__(self, logp: Density, kernel: ChEES, chains: int, dimension: int) -> None:
+    def __init__(self, logp: Density, most_steps: int, chains: int, dimension: int) -> None:
         self.most = int(np.clip(NUMBERS // (chains * dimension), 1, MOST_TRANSITIONS))
-        self._logp, self._kernel = logp, kernel
+        self._logp, self._most_steps = logp, most_steps
         self.at = jax.jit(partial(at, logp))
         self.climbed = jax.jit(partial(climbed, logp))
         self.advanced = jax.jit(self._advanced)
 
     def _advanced(
-        self, tuning: Array, chains: ChainStates, known: Learnt, key: Array, first: Array, jitter: Array, count: Array
+        self,
+        tuning: Array,
+        chains: ChainStates,
+        known: Learnt,
+        key: Array,
+        first: Array,
+        jitter: Array,
+        count: Array,
+        target: Array,
     ) -> tuple[ChainStates, Learnt, dict[str, Array]]:
         """`count` transitions from number `first` on; rows of draws (transition, chain, coordinate) and statistics.
 
         tuning   whether chains learn from them
         jitter   shares of the trajectory length (`most`,)
+        target   harmonic mean of acceptance probabilities that is tuned for
         """
         shape = (self.most, len(chains.level))
         kinds = {
@@ -55,7 +64,7 @@ class LockStepProgram:
             before, known, rows = state
             stride: Stride = known.stride
             own = jax.random.fold_in(key, first + place)
-            after, did = transition(self._logp, before, stride, jitter[place], own, self._kernel.max_steps)
+            after, did = transition(self._logp, before, stride, jitter[place], own, self._most_steps)
             told = {
                 "acceptance_rate": did.acceptance,
                 "energy": did.energy,
@@ -68,13 +77,10 @@ class LockStepProgram:
                 "draws": after.position,
             }
             rows = {name: rows[name].at[place].set(value) for name, value in told.items()}
-            number = (first + place + 1).astype(chains.level.dtype)
-            kernel = self._kernel
 
             def learning(known: Learnt) -> Learnt:
                 """What is known after this transition."""
-                goal, most = kernel.harmonic_target, kernel.max_steps
-                return learnt(known, before, after, did, jitter[place], number, goal, most)
+                return learnt(known, before, after, did, jitter[place], target, self._most_steps)
 
             return after, jax.lax.cond(tuning, learning, lambda same: same, known), rows
 

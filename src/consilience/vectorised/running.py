@@ -18,10 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import InitialPointError, SamplingError
-from consilience.events import ChainProgress, DrawsMade, Listener, Phase, Progress, RunEnded, RunStarted
+from consilience.events import ChainProgress, DrawsMade, Listener, Phase, Progress, Restarted, RunEnded, RunStarted
+from consilience.inference.dual_averaging import ANCHOR
 from consilience.inference.messages import Divergences, Tuning
 from consilience.inference.metric import diagonal
-from consilience.record import Record
+from consilience.record import Record, replace
+from consilience.run import stopping
+from consilience.run.controller import REASONS
 from consilience.run.listeners import Listeners
 from consilience.run.monitor import Monitored
 from consilience.run.options import Options
@@ -67,7 +70,7 @@ class LockStepRun:
     logp        log density of a position (coordinate,), in JAX
     kernel      how they move
     points      float64 (point, coordinate): neighbouring chains begin at the same one; as many as chains, or fewer
-    options     lengths and the rule; `pool`, `escalate` and `window_budget` have no meaning here
+    options     lengths and the rule; `pool` and `window_budget` have no meaning here
     seed        64-bit integer, on which all depends
     monitored   what is watched; all coordinates by default
     device      of JAX, or its name; by default JAX's first
@@ -105,8 +108,9 @@ class LockStepRun:
             points[np.minimum(np.arange(chains) // (chains // len(points)), len(points) - 1)],
             climb,
         )
-        self._logp = logp
-        self._program = program_for(logp, kernel, chains, self.dimension)
+        self._moving = kernel  # after divergences with smaller steps
+        self._diverged = ""  # in words, the divergences for which chains were tuned again
+        self._program = program_for(logp, kernel.max_steps, chains, self.dimension)
         self._judgement = Judgement(self.monitored, chains)
         self._rows: list[dict[str, Array]] = []
         self._warm: list[dict[str, Array]] = []
@@ -206,7 +210,6 @@ class LockStepRun:
                 self._begin()
             if self._tuned is None:
                 self._tune()
-                self._tuning_seconds = time.perf_counter() - self._began
             verdict = self._draw()
         self._spent = before + time.perf_counter() - self._began
         self._tell("done", at_once=True)
@@ -240,7 +243,7 @@ class LockStepRun:
         program, first = self._program, self._transitions
         jitter = jnp.asarray(halton(first, program.most), self.precision)
         self._place, self._known, rows = program.advanced(
-            tuning, self._place, self._known, _key(self.seed), first, jitter, count
+            tuning, self._place, self._known, _key(self.seed), first, jitter, count, self._moving.harmonic_target
         )
         self._transitions += count
         found = {name: np.swapaxes(np.asarray(values)[:count], 0, 1) for name, values in rows.items()}
@@ -257,10 +260,13 @@ class LockStepRun:
 
     def _tune(self) -> None:
         """Tune until scales, step size and trajectory length come to rest, or as long as asked."""
-        position = self._place.position
-        variance = position.var(axis=0)
-        self._known = begun(self._place, jnp.where(variance > 1e-10, variance, 1.0))
         options = self.options
+        if self._known is None:
+            variance = self._place.position.var(axis=0)
+            self._known = begun(self._place, jnp.where(variance > 1e-10, variance, 1.0))
+        else:
+            size, length, scale = self._known.stride
+            self._known = begun(self._place, scale**2, float(size) / ANCHOR, float(length))
         most = options.max_tune if options.tune is None else options.tune
         fewest = max(options.min_tune, FEWEST_WINDOWS * WINDOW, FEWEST_TRANSITIONS // self.chains)
         done, moments = 0, []
@@ -285,8 +291,10 @@ class LockStepRun:
             if options.tune is None and done >= fewest and rests:
                 break
         self._known = self._known._replace(stride=settled(self._known))
-        self._tuned, self._tuning_steps = done, self._steps
+        self._tuned = done if self._tuned is None else self._tuned
+        self._tuning_steps = self._steps
         self._first = np.asarray(self._place.position, np.float64)
+        self._tuning_seconds = time.perf_counter() - self._began
 
     def _at_rest(self, before: tuple[Array, Array, Array], after: tuple[Array, Array, Array]) -> bool:
         """Whether two windows' means, standard deviations, and strides are the same but for noise."""
@@ -303,7 +311,9 @@ class LockStepRun:
         """Draw until a verdict; those so far count."""
         judgement, options = self._judgement, self.options
         if options.draws == 0 or (self.drawn and judgement.next_check(self.drawn - 1, options) == self.drawn):
-            verdict = Verdict("completed") if options.draws == 0 else judgement.verdict(self.drawn, options)
+            verdict = (
+                Verdict("completed") if options.draws == 0 else judgement.verdict(self.drawn, options, self._diverged)
+            )
             if verdict is not None:
                 return verdict
         while True:
@@ -320,13 +330,39 @@ class LockStepRun:
                 began = time.perf_counter()
                 judgement.extend(rows)
                 self._check_seconds += time.perf_counter() - began
+            if options.draws is None and options.escalate and not self._diverged and self._diverges():
+                self._tune_again()
+                judgement = self._judgement
+                continue
             began = time.perf_counter()
-            verdict = judgement.verdict(self.drawn, options)
+            verdict = judgement.verdict(self.drawn, options, self._diverged)
             self._check_seconds += time.perf_counter() - began
             if judgement.figures is not None:
                 self.listeners.send(judgement.figures)
             if verdict is not None:
                 return verdict
+
+    def _divergent(self) -> int:
+        """Divergences of the draws so far."""
+        return int(sum(rows["diverging"].sum() for rows in self._rows))
+
+    def _diverges(self) -> bool:
+        """Whether more draws diverged than good draws do now and then."""
+        return stopping.too_many_divergences(self._divergent(), self.drawn * self.chains)
+
+    def _tune_again(self) -> None:
+        """Give the draws up, and tune with half the rejections, which takes smaller steps."""
+        size = float(self._known.stride.size)
+        draws = self.drawn * self.chains
+        self._diverged = (
+            f"{self._divergent()} of {draws} draws diverged at step size {size:.2g} before the chains were tuned again"
+        )
+        self.listeners.send(Restarted(REASONS["divergences"]))
+        if self.options.keep_tuning:
+            self._warm += self._rows
+        self._rows, self.drawn, self._judgement = [], 0, Judgement(self.monitored, self.chains)
+        self._moving = replace(self._moving, target_accept=(1.0 + self._moving.target_accept) / 2.0)
+        self._tune()
 
     def _ended_early(self) -> Verdict:
         kept = f"the first {self.drawn} draws of each chain are kept" if self.drawn else "no draws had been made"
@@ -384,7 +420,7 @@ class LockStepRun:
             tuning_evaluations=self._tuning_steps * self.chains,
             tuned=self._tuned or 0,
             windows=tuple(self._windows),
-            restarts=(),
+            restarts=("divergences",) if self._diverged else (),
             verdict=verdict,
             check=self._judgement.figures,
             rank=0,
