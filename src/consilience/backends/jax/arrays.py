@@ -138,13 +138,24 @@ def _index_of(run: Run, node: Any, shape: Sequence[int], arrays: Sequence[Any]) 
     return tuple(result)
 
 
+def _nothing_to_index(x: Any, arrays: Sequence[Any]) -> bool:
+    """Whether JAX would refuse an index array, since an axis is empty; the failure is noted."""
+    return not x.size and any(a.size for a in arrays)
+
+
 @means(Index)
 def _index(run: Run, node: Any, x: Any, *arrays: Any) -> Any:
+    if _nothing_to_index(x, arrays):
+        _index_of(run, node, x.shape, arrays)
+        return jnp.zeros(static(node.static_shape), x.dtype)
     return x[_index_of(run, node, x.shape, arrays)]
 
 
 @means(IndexUpdate)
 def _index_update(run: Run, node: Any, x: Any, values: Any, *arrays: Any) -> Any:
+    if _nothing_to_index(x, arrays):
+        _index_of(run, node, x.shape, arrays)
+        return x
     at = x.at[_index_of(run, node, x.shape, arrays)]
     return at.set(values) if node.op.mode == "set" else at.add(values)
 
