@@ -1,7 +1,7 @@
 """The table of meanings in JAX: one row per op class, and how a graph is computed by it.
 
-A static graph and JAX's arrays in, JAX's arrays and a status out. What has no row is computed by its NumPy meaning, which
-JAX calls, with the derivative of this package's own tables.
+A static graph and JAX's arrays in, JAX's arrays and a status out. What has no row is computed by its NumPy meaning,
+which JAX calls, with the derivative of this package's own tables.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from consilience.backends.reference import MEANINGS as IN_NUMPY
+from consilience.backends import reference as reference  # enters the rows of NumPy
+from consilience.backends.meanings import MEANINGS as IN_NUMPY
 from consilience.errors import ExecutionError, MissingRuleError, Status
 from consilience.ir import Node, Region, TensorType, TupleType, is_leaf, numpy_dtype, tensor_input, topological
 from consilience.ir.side_tables import describe
@@ -38,7 +39,7 @@ def means(*ops: type) -> Callable[[Meaning], Meaning]:
     return register
 
 
-class Run:
+class JaxEvaluation:
     """One evaluation of a graph; rules tell it where there is no value.
 
     status   int32 of the bits of `Status`
@@ -69,7 +70,7 @@ class Run:
 
 def inside(region: Region, operands: Sequence[Any]) -> tuple[list[Any], Any]:
     """Results of a region, and its status."""
-    run = Run({region.parameter(i): operand for i, operand in enumerate(operands)})
+    run = JaxEvaluation({region.parameter(i): operand for i, operand in enumerate(operands)})
     return run.of(region.results), run.status
 
 
@@ -151,7 +152,7 @@ def _from_words_in_jax(words: Any, dtype: np.dtype[Any]) -> Any:
 def differentiated(node: Node, value: Callable[..., Any], *operands: Any) -> Any:
     """Results of a node as a list, computed by `value`; their derivatives are those of the table of gradients."""
 
-    @jax.custom_vjp
+    @jax.custom_vjp  # type: ignore[untyped-decorator]  # JAX may not be there
     def call(*arrays: Any) -> Any:
         return value(*arrays)
 
@@ -181,7 +182,7 @@ def _pulled_back(node: Node, arrays: Sequence[Any], found: Sequence[Any], cotang
     row = PULLBACKS.get(type(node.op))
     gradients = [None] * len(leaves) if row is None else row(own, tuple(seeds) if several else seeds[0], wanted)
     present = [g for g in gradients if g is not None]
-    given = iter(Run(values).of(present))
+    given = iter(JaxEvaluation(values).of(present))
     return tuple(next(given) if g is not None else _zero(array) for g, array in zip(gradients, arrays, strict=True))
 
 
