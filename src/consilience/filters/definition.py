@@ -61,6 +61,8 @@ class Definition:
         state, before = (group[STATE] if one else dict(group) for group in (self.state, self.before))
         following = self._states("transition", _called("transition", transition, before, self.time))
         observed = _named(_called("observation", observation, state, self.time), "observation", DATUM)
+        if both := set(first) & set(observed):
+            raise ModelError(f"`{both.pop()}` is both a state and what is observed; choose another name.")
         self.data = {n: _stand_in(node, n) for n, node in observed.items()}
         self.seen = {n: tensor_input("bool", node.static_shape, n) for n, node in observed.items()}
         single = len(observed) == 1 and next(iter(observed)) == DATUM

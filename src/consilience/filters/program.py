@@ -17,7 +17,7 @@ from consilience.run.thread_pool import threads
 Named = dict[Any, npt.NDArray[Any]]
 
 
-class Program:
+class ChainProgram:
     """Machine code of outputs by name.
 
     key      input: a random key, which each chain has of its own

@@ -21,7 +21,7 @@ from consilience.filters.definition import Definition, Given
 from consilience.filters.forward import AT_TIMES, FilterGraph, Settings
 from consilience.filters.labelling import evidence_of, tree, weighted_quantiles
 from consilience.filters.paths import BackwardGraph, ForwardGraph, genealogy
-from consilience.filters.program import Program
+from consilience.filters.program import ChainProgram
 from consilience.filters.resampling import SCHEMES
 from consilience.filters.series import Arrays, series_of, times_after
 from consilience.ir import Node, constant, numpy_dtype, substitute
@@ -70,7 +70,7 @@ class StateSpaceModel:
         lookahead: Given | None = None,
     ) -> None:
         self._own = Definition(initial, transition, observation, proposal, initial_proposal, lookahead)
-        self._programs: dict[Hashable, Program] = {}
+        self._programs: dict[Hashable, ChainProgram] = {}
 
     def filter(
         self,
@@ -292,13 +292,13 @@ class StateSpaceModel:
             dims=dims,
         )
 
-    def _program(self, key: Hashable, make: Callable[[], Program]) -> Program:
+    def _program(self, key: Hashable, make: Callable[[], ChainProgram]) -> ChainProgram:
         found = self._programs.get(key)
         if found is None:
             found = self._programs[key] = make()
         return found
 
-    def _filter_program(self, settings: Settings, length: int, keep: bool) -> Program:
+    def _filter_program(self, settings: Settings, length: int, keep: bool) -> ChainProgram:
         graph = FilterGraph(self._own, settings, length)
         outputs: dict[Hashable, Node] = {("mean", n): node for n, node in graph.means.items()}
         outputs |= {("sd", n): node for n, node in graph.deviations.items()}
@@ -306,15 +306,15 @@ class StateSpaceModel:
         if keep:
             outputs.update({**graph.states, "log_weight": graph.log_weight, "ancestor": graph.ancestor})
         inputs = [*graph.data.values(), *graph.seen.values(), *self._own.leaves.values()]
-        return Program(graph.key, inputs, outputs)
+        return ChainProgram(graph.key, inputs, outputs)
 
-    def _backward_program(self, particles: int, length: int, count: int) -> Program:
+    def _backward_program(self, particles: int, length: int, count: int) -> ChainProgram:
         graph = BackwardGraph(self._own, particles, length, count)
-        return Program(graph.key, [graph.log_weight, *graph.states.values(), *self._own.leaves.values()], graph.paths)
+        return ChainProgram(graph.key, [graph.log_weight, *graph.states.values(), *self._own.leaves.values()], graph.paths)
 
-    def _forward_program(self, count: int, first: int, steps: int) -> Program:
+    def _forward_program(self, count: int, first: int, steps: int) -> ChainProgram:
         graph = ForwardGraph(self._own, count, first, steps)
-        return Program(graph.key, [*graph.states.values(), *self._own.leaves.values()], {**graph.paths, **graph.values})
+        return ChainProgram(graph.key, [*graph.states.values(), *self._own.leaves.values()], {**graph.paths, **graph.values})
 
     def _values(self, point: Mapping[str, npt.ArrayLike] | None) -> Arrays:
         """Values of all parameters, and of no others."""
