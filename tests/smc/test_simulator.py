@@ -130,7 +130,9 @@ def test_step_methods_are_refused_by_name() -> None:
     with model:
         result = pm.sample_smc(50, pm.smc.MH, random_seed=1, chains=1)
         for question in (pm.log_marginal_likelihood, pm.compute_log_likelihood):
-            with pytest.raises(ModelError, match="`s` is a Simulator or a particle filter, whose log density is random"):
+            with pytest.raises(
+                ModelError, match="`s` is a Simulator or a particle filter, whose log density is random"
+            ):
                 question(result)
     assert np.isfinite(model.point_logps()["s"])
     with pm.Model() as free:

@@ -82,7 +82,7 @@ def sample_smc(
         raise SamplingError(
             f"`draws` must be more particles than the model has dimensions, {density.dimension}; got {draws}."
         )
-    own = _made(kernel, kernel_kwargs, density)
+    own = made_kernel(kernel, kernel_kwargs, density)
     count = chains if chains is not None else max(2, min(4, os.cpu_count() or 1))
     if count < 1:
         raise ValueError(f"`chains` must be at least 1, got {chains}.")
@@ -163,7 +163,7 @@ def _density(model: Model) -> ModelDensity:
     return model_density(model)
 
 
-def _made(
+def made_kernel(
     kernel: type[ParticleKernel] | ParticleKernel, settings: Mapping[str, Any], density: ModelDensity
 ) -> ParticleKernel:
     """The kernel with its settings, if it can move particles along the density."""
