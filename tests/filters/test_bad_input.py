@@ -34,6 +34,9 @@ def made(**more: Any) -> pm.StateSpaceModel:
         ({"observation": lambda x: {"time": pm.Normal.dist(x, 1)}}, ModelError, "choose another name"),
         ({"observation": lambda x: {"x": pm.Normal.dist(x, 1)}}, ModelError, "both a state and"),
         ({"observation": lambda x: {}}, ModelError, "no variables"),
+        ({"initial": pm.Normal.dist(0, 1)}, TypeError, "`initial` must be a function"),
+        ({"initial": lambda x: pm.Normal.dist(x, 1)}, TypeError, "must be a function of 0 arguments"),
+        ({"observation": lambda x: x + 1}, MissingRuleError, "what `observation` gives needs a density"),
         ({"lookahead": lambda x, y: [x, y]}, ShapeError, "one number"),
     ],
 )
@@ -54,6 +57,7 @@ def test_functions_that_do_not_fit_each_other(more: dict[str, Any], error: type[
         (Y, {"chains": 0}, ValueError, "chains"),
         (Y, {"cores": 0}, ValueError, "cores"),
         (Y, {"resampling": "best"}, ValueError, "'systematic'"),
+        (Y, {"threshold": "half"}, ValueError, "threshold"),
         (Y, {"threshold": 1.5}, ValueError, "threshold"),
         (Y, {"quantiles": [2]}, ValueError, "quantiles"),
         (Y, {"point": {"rho": 1}}, ModelError, "parameters are none"),
@@ -107,11 +111,13 @@ def test_parameters_need_values() -> None:
 def test_smoothing_needs_particles_and_densities() -> None:
     with pytest.raises(ModelError, match="keep_particles=True"):
         made().smooth(made().filter(Y, keep_particles=False))
+    with pytest.raises(TypeError, match="a tree from `filter`"):
+        made().predict(Y, 1)
     with pytest.raises(ValueError, match="'genealogy'"):
         made().smooth(made().filter(Y), method="best")
     certain = made(transition=lambda x: 0.9 * x)
     found = certain.filter(Y, random_seed=1)
-    with pytest.raises(MissingRuleError):
+    with pytest.raises(MissingRuleError, match="`transition` gives needs a density"):
         certain.smooth(found)
     assert certain.smooth(found, method="genealogy")["posterior"]["x"].shape[2] == 3
 

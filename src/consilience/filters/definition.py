@@ -14,7 +14,7 @@ import numpy as np
 from consilience.distributions.densities import realised_with
 from consilience.distributions.mathematics import where
 from consilience.distributions.random_variable import RandomVariable, random_variables
-from consilience.errors import DtypeError, ModelError, ShapeError
+from consilience.errors import DtypeError, MissingRuleError, ModelError, ShapeError
 from consilience.ir import Node, constant, substitute, tensor_input
 from consilience.ir.side_tables import describe, name_of
 from consilience.logprob import conditional_logp
@@ -52,7 +52,7 @@ class Definition:
         lookahead: Given | None,
     ) -> None:
         self.time = tensor_input("int64", (), "t")
-        first = _named(initial(), "initial", STATE)
+        first = _named(_called("initial", initial), "initial", STATE)
         for name, node in first.items():
             if not all(isinstance(n, int) for n in node.static_shape):
                 raise ShapeError(f"`initial`: the shape of the state `{name}` must be known, got {describe(node)}.")
@@ -80,6 +80,7 @@ class Definition:
             raise ShapeError(f"`lookahead` must give one number, got {describe(ahead[''])}.")
         groups.append(ahead)
         self._fix_parameters(groups)
+        self.missing_together()  # data need a density, which is said at once
 
     def _states(self, title: str, given: Any) -> Nodes:
         found = _named(given, title, STATE)
@@ -109,11 +110,11 @@ class Definition:
 
     def observed_density(self) -> Node:
         """Log density of what is observed at this time; elements that are missing add nothing."""
-        return _density(self.observation, self.data, self.seen)
+        return _density("observation", self.observation, self.data, self.seen)
 
     def missing_together(self) -> dict[str, int]:
         """By name, how many of the last axes of the data are one event, which is observed or missing as a whole."""
-        factors = _factors(self.observation, self.data)
+        factors = _factors("observation", self.observation, self.data)
         return {name: self.data[name].ndim - factor.ndim for name, factor in factors.items()}
 
 
@@ -122,14 +123,18 @@ def draws(nodes: Nodes, key: Node) -> list[Node]:
     return realised_with(list(nodes.values()), key)
 
 
-def log_density(nodes: Nodes, values: Nodes) -> Node:
-    """Log of the joint density; NaN or -inf where parameters are out of range."""
-    return _density(nodes, values, {})
+def log_density(title: str, nodes: Nodes, values: Nodes) -> Node:
+    """Log of the joint density; NaN or -inf where parameters are out of range.
+
+    title    of the function that gave the nodes
+    raises   MissingRuleError where none can be derived
+    """
+    return _density(title, nodes, values, {})
 
 
-def _density(nodes: Nodes, values: Nodes, seen: Nodes) -> Node:
+def _density(title: str, nodes: Nodes, values: Nodes, seen: Nodes) -> Node:
     total = constant(0.0)
-    for name, factor in _factors(nodes, values).items():
+    for name, factor in _factors(title, nodes, values).items():
         found = factor
         if name in seen:
             mask = seen[name]
@@ -140,8 +145,11 @@ def _density(nodes: Nodes, values: Nodes, seen: Nodes) -> Node:
     return total
 
 
-def _factors(nodes: Nodes, values: Nodes) -> Nodes:
-    found = conditional_logp({node: values[name] for name, node in nodes.items()})
+def _factors(title: str, nodes: Nodes, values: Nodes) -> Nodes:
+    try:
+        found = conditional_logp({node: values[name] for name, node in nodes.items()})
+    except MissingRuleError as error:
+        raise MissingRuleError(f"what `{title}` gives needs a density: {error}") from error
     return dict(zip(nodes, released([found[node] for node in nodes.values()]), strict=True))
 
 
@@ -170,14 +178,16 @@ def _named(given: Any, title: str, only: str) -> Nodes:
 
 def _called(title: str, function: Given, *arguments: Any) -> Any:
     """With as many of the arguments as the function takes by position."""
+    if not callable(function):
+        raise TypeError(f"`{title}` must be a function that returns a distribution, got {function!r}.")
     taken = inspect.signature(function).parameters.values()
     if any(p.kind is p.VAR_POSITIONAL for p in taken):
         return function(*arguments)
     needed = [p for p in taken if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
-    if not 1 <= len(needed) <= len(arguments):
+    if not min(1, len(arguments)) <= len(needed) <= len(arguments):
         raise TypeError(
-            f"`{title}` is called with up to {len(arguments)} arguments, and the function takes {len(needed)}; see "
-            "`pm.StateSpaceModel`."
+            f"`{title}` must be a function of {'1 to ' if len(arguments) > 1 else ''}{len(arguments)} arguments, and "
+            f"it takes {len(needed)}; see `pm.StateSpaceModel`."
         )
     return function(*arguments[: len(needed)])
 

@@ -91,7 +91,7 @@ class FilterGraph:
         resampled, ancestor = constant(False), themselves
         if before is None:
             chosen: dict[Node, Node] = {}
-            source, target = own.initial_proposal, own.initial
+            source, target, titles = own.initial_proposal, own.initial, ("initial_proposal", "initial")
         else:
             ahead: Node = logs
             if own.lookahead is not None:
@@ -108,12 +108,12 @@ class FilterGraph:
                 even = reduce("logsumexp", ahead) + even - (ahead - logs)[ancestor]
             logs = where(resampled, even, logs)
             chosen = {own.before[n]: values[ancestor] for n, values in before.items()}
-            source, target = own.proposal, own.transition
+            source, target, titles = own.proposal, own.transition, ("proposal", "transition")
         one = tensor_input("key", ())
         moved = vectorize(draws(source or target, one), {one: independent_keys(key, 1, count), **chosen})
         weight = own.observed_density()
         if source:
-            weight = weight + log_density(target, own.state) - log_density(source, own.state)
+            weight = weight + log_density(titles[1], target, own.state) - log_density(titles[0], source, own.state)
         (gained,) = vectorize([weight], {**chosen, **dict(zip(own.state.values(), moved, strict=True))})
         undefined = apply("isnan", gained)
         logs = logs + where(undefined, -np.inf, gained)

@@ -38,7 +38,7 @@ class BackwardGraph:
         here = {n: tensor_input(s.dtype, (particles, *s.static_shape), n) for n, s in own.state.items()}
         logs, share = tensor_input("float64", (particles,), "log_weight"), tensor_input("float64", (), "share")
         onwards = {own.before[n]: values for n, values in here.items()}
-        (transition,) = vectorize([log_density(own.transition, own.state)], onwards)
+        (transition,) = vectorize([log_density("transition", own.transition, own.state)], onwards)
         place = places(relative(logs + transition), share)
         shares = draw("random_uniform", fold_in(self.key, own.time), (count,))
         (chosen,) = vectorize([place], {share: shares, **{own.state[n]: values for n, values in held.items()}})

@@ -131,8 +131,11 @@ class StateSpaceModel:
         }
         if keep_particles:
             kept = {n: np.stack([f[n] for f in found]) for n in (*states, "log_weight", "ancestor")}
-            spread = {n: np.stack([weighted_quantiles(f[n], f["log_weight"], shares) for f in found]) for n in states}
-            groups["filtered_quantile"] = (("chain", "quantile", "time"), spread)
+            if shares:
+                spread = {
+                    n: np.stack([weighted_quantiles(f[n], f["log_weight"], shares) for f in found]) for n in states
+                }
+                groups["filtered_quantile"] = (("chain", "quantile", "time"), spread)
             groups["particles"] = (("chain", "time", "particle"), kept)
         groups["sample_stats"] = (("chain", "time"), {n: stats[n] for n in AT_TIMES if n != "undefined"})
         groups["observed_data"] = (("time",), series.with_gaps())
@@ -207,8 +210,8 @@ class StateSpaceModel:
         draws      paths from each chain
         returns    a tree with the group `predictions` (chain, draw, time, …)
         """
-        held, values, seed = self._particles(filtered), self._values_of(filtered), seed_from(random_seed)
         count, steps = _positive("draws", draws), _positive("steps", steps)
+        held, values, seed = self._particles(filtered), self._values_of(filtered), seed_from(random_seed)
         chains, length, _ = held["log_weight"].shape
         key = ("predict", count, length, steps)
         program = self._program(key, lambda: self._forward_program(count, length, steps))
@@ -310,11 +313,15 @@ class StateSpaceModel:
 
     def _backward_program(self, particles: int, length: int, count: int) -> ChainProgram:
         graph = BackwardGraph(self._own, particles, length, count)
-        return ChainProgram(graph.key, [graph.log_weight, *graph.states.values(), *self._own.leaves.values()], graph.paths)
+        return ChainProgram(
+            graph.key, [graph.log_weight, *graph.states.values(), *self._own.leaves.values()], graph.paths
+        )
 
     def _forward_program(self, count: int, first: int, steps: int) -> ChainProgram:
         graph = ForwardGraph(self._own, count, first, steps)
-        return ChainProgram(graph.key, [*graph.states.values(), *self._own.leaves.values()], {**graph.paths, **graph.values})
+        return ChainProgram(
+            graph.key, [*graph.states.values(), *self._own.leaves.values()], {**graph.paths, **graph.values}
+        )
 
     def _values(self, point: Mapping[str, npt.ArrayLike] | None) -> Arrays:
         """Values of all parameters, and of no others."""
@@ -338,6 +345,8 @@ class StateSpaceModel:
 
     def _particles(self, filtered: xarray.DataTree) -> Arrays:
         """Particles with weights and ancestors as arrays."""
+        if not hasattr(filtered, "children"):
+            raise TypeError(f"a tree from `filter` was needed, got a {type(filtered).__name__}.")
         kept = filtered.get("particles")
         names = [*self._own.state, "log_weight", "ancestor"]
         if kept is None or any(n not in kept for n in names):
@@ -350,7 +359,7 @@ class StateSpaceModel:
 def _settings(particles: int, resampling: str, threshold: float) -> Settings:
     if resampling not in SCHEMES:
         raise ValueError(f"`resampling` must be one of {', '.join(map(repr, SCHEMES))}, got {resampling!r}.")
-    if not 0 <= threshold <= 1:
+    if not isinstance(threshold, int | float | np.number) or not 0 <= threshold <= 1:
         raise ValueError(f"`threshold` must lie between 0 and 1, got {threshold!r}.")
     # Particles of equal weight may have an effective number that is less than all by rounding, or not.
     return Settings(_positive("particles", particles), resampling, 2.0 if threshold == 1 else float(threshold))
