@@ -164,7 +164,7 @@ MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: pm.Simulator.dist(normal, 1.0, sum_stat="mode"), ValueError, "`sum_stat` must be 'identity'"),
     (lambda: pm.Simulator.dist(normal, 1.0, epsilon=0.0), ParameterError, "`epsilon` must be positive"),
     (
-        lambda: pm.sample_smc(10, pm.smc.MH, model=simulated(epsilon=[1.0, 2.0])),
+        lambda: pm.sample_smc(20, pm.smc.MH, model=simulated(epsilon=[1.0, 2.0])),
         ShapeError,
         r"`epsilon` must be a number, or have the shape \(\)",
     ),
