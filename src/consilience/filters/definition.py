@@ -52,21 +52,22 @@ class Definition:
         lookahead: Given | None,
     ) -> None:
         self.time = tensor_input("int64", (), "t")
-        first = _named(_called("initial", initial), "initial", STATE)
+        begin = _called("initial", initial)
+        first = _named(begin, "initial", STATE)
         for name, node in first.items():
             if not all(isinstance(n, int) for n in node.static_shape):
                 raise ShapeError(f"`initial`: the shape of the state `{name}` must be known, got {describe(node)}.")
         self.state, self.before = ({n: _stand_in(node, n) for n, node in first.items()} for _ in range(2))
-        one = len(first) == 1 and next(iter(first)) == STATE
-        state, before = (group[STATE] if one else dict(group) for group in (self.state, self.before))
+        several = isinstance(begin, Mapping)
+        state, before = (dict(group) if several else group[STATE] for group in (self.state, self.before))
         following = self._states("transition", _called("transition", transition, before, self.time))
-        observed = _named(_called("observation", observation, state, self.time), "observation", DATUM)
+        seen = _called("observation", observation, state, self.time)
+        observed = _named(seen, "observation", DATUM)
         if both := set(first) & set(observed):
             raise ModelError(f"`{both.pop()}` is both a state and what is observed; choose another name.")
         self.data = {n: _stand_in(node, n) for n, node in observed.items()}
         self.seen = {n: tensor_input("bool", node.static_shape, n) for n, node in observed.items()}
-        single = len(observed) == 1 and next(iter(observed)) == DATUM
-        data = self.data[DATUM] if single else dict(self.data)
+        data = dict(self.data) if isinstance(seen, Mapping) else self.data[DATUM]
         groups = [first, following, observed]
         for title, function, arguments in (
             ("proposal", proposal, (before, data, self.time)),

@@ -384,7 +384,9 @@ def _check(logs: npt.NDArray[np.float64], undefined: npt.NDArray[np.int64], time
             stacklevel=3,
         )
     if (logs == np.inf).any() or np.isnan(logs).any():
-        raise SamplingError(f"weights are infinite at time {times[(~(logs < np.inf)).any(0).argmax()]}.")
+        raise SamplingError(
+            f"weights are infinite, or have no value, at time {times[(~(logs < np.inf)).any(0).argmax()]}."
+        )
     lost = np.isneginf(logs)
     if lost.any():
         raise SamplingError(
