@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray
 from scipy import linalg, stats
 
 import consilience as pm
@@ -237,3 +238,28 @@ def test_one_time_alone() -> None:
     logs = logs_of(linear(), Y[:1])
     assert np.log(np.exp(logs).mean()) == pytest.approx(stats.norm(0, 2**0.5).logpdf(Y[0]), abs=0.05)
     assert linear().smooth(linear().filter(Y[:1], random_seed=1), draws=5)["posterior"]["x"].shape[2] == 1
+
+
+def test_data_of_later_times_lead_to_the_result_of_all_data() -> None:
+    """To the same bits, with the same seed; labels go on, parameters and gaps are kept."""
+    y = Y.copy()
+    y[5] = np.nan
+    with pm.Model():
+        noise = pm.HalfNormal("noise", 1)
+        model = pm.StateSpaceModel(
+            lambda: pm.Normal.dist(0, 1, shape=2),
+            lambda x, t: pm.Normal.dist(RHO * x + 0.1 * t, noise),
+            lambda x: pm.Normal.dist(x[0], 1),
+        )
+    settings: dict[str, Any] = {"particles": 100, "chains": 3, "random_seed": 4, "point": {"noise": NOISE}}
+    dims = {"x": ["place"]}
+    whole = model.filter(y, **settings, dims=dims, coords={"time": np.arange(LENGTH) * 2, "place": ["a", "b"]})
+    parts = model.filter(y[:5], **settings, dims=dims, coords={"time": np.arange(5) * 2, "place": ["a", "b"]})
+    for begin, end in ((5, 6), (6, LENGTH)):
+        parts = model.assimilate(parts, y[begin:end], random_seed=4)
+    for name, group in whole.children.items():
+        xarray.testing.assert_equal(group.to_dataset(), parts[name].to_dataset())
+    assert (
+        parts["sample_stats"].attrs["log_marginal_likelihood"] == whole["sample_stats"].attrs["log_marginal_likelihood"]
+    )
+    assert model.smooth(parts, draws=5)["posterior"]["x"].dims == ("chain", "draw", "time", "place")

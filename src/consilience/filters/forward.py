@@ -43,7 +43,9 @@ class Settings(Record):
 class FilterGraph:
     """A filter over `length` times.
 
+    continued          whether it goes on from particles at the time before the first of these
     key, data, seen    inputs: a random key, and by name what is observed, with time as first axis
+    first, before      further inputs if it is continued: the number of times before, the last states and log weights
     states             by name, particles (time, particle, …)
     log_weight         logs of weights, whose sum is 1 at each time, (time, particle)
     ancestor           int64: the particle of the time before that each comes from, (time, particle)
@@ -52,32 +54,39 @@ class FilterGraph:
                        of particles, whether particles were chosen anew, how many weights had no value; each (time,)
     """
 
-    def __init__(self, definition: Definition, settings: Settings, length: int) -> None:
-        self._own, self._settings, self._count = definition, settings, settings.particles
-        self.key = tensor_input("key", (), "seed")
+    def __init__(self, definition: Definition, settings: Settings, length: int, continued: bool = False) -> None:
+        own, names, count = definition, list(definition.state), settings.particles
+        self._own, self._settings, self._count = own, settings, count
+        self.key, self.first = tensor_input("key", (), "seed"), tensor_input("int64", (), "first")
         self.data, self.seen = (
             {n: tensor_input(leaf.dtype, (length, *leaf.static_shape), n) for n, leaf in leaves.items()}
-            for leaves in (definition.data, definition.seen)
+            for leaves in (own.data, own.seen)
         )
-        own = definition
-        uniform = constant(np.full(self._count, -np.log(self._count)))
-        first = self._step(fold_in(self.key, 0), None, uniform)
-        at_first = {own.time: constant(0)}
-        for leaves, whole in ((own.data, self.data), (own.seen, self.seen)):
-            at_first |= {leaf: whole[n][0] for n, leaf in leaves.items()}
-        begins = substitute(first, at_first)
-        names = list(own.state)
-        held = {n: tensor_input(s.dtype, (self._count, *s.static_shape), n) for n, s in own.state.items()}
-        logs = tensor_input("float64", (self._count,), "log_weight")
+        leaves = {leaf: self.data[n] for n, leaf in own.data.items()}
+        leaves |= {leaf: self.seen[n] for n, leaf in own.seen.items()}
+        held = {n: tensor_input(s.dtype, (count, *s.static_shape), n) for n, s in own.state.items()}
+        logs = tensor_input("float64", (count,), "log_weight")
         following = self._step(fold_in(self.key, own.time), held, logs)
-        carried = dict(zip([*held.values(), logs], zip(begins, following[: len(names) + 1], strict=False), strict=True))
-        sequences = {own.time: Node(Iota(length - 1)) + 1}
-        for leaves, whole in ((own.data, self.data), (own.seen, self.seen)):
-            sequences |= {leaf: whole[n][1:] for n, leaf in leaves.items()}
-        loop = scan(carried, sequences, following, length=length - 1)
-        every = [concatenate([expand_dims(a, 0), b], 0) for a, b in zip(begins, loop.traces, strict=True)]
-        self.states: Nodes = dict(zip(names, every, strict=False))
-        rest = every[len(names) :]
+        if continued:
+            self.before = [
+                tensor_input(leaf.dtype, leaf.static_shape, leaf.name or "") for leaf in (*held.values(), logs)
+            ]
+            begins: list[Node] = []
+            initial, start = self.before, self.first
+        else:
+            self.before = []
+            uniform = constant(np.full(count, -np.log(count)))
+            at_first = {leaf: whole[0] for leaf, whole in leaves.items()}
+            begins = substitute(self._step(fold_in(self.key, 0), None, uniform), {**at_first, own.time: constant(0)})
+            leaves = {leaf: whole[1:] for leaf, whole in leaves.items()}
+            initial, start, length = begins[: len(names) + 1], constant(1), length - 1
+        carried = dict(zip([*held.values(), logs], zip(initial, following[: len(names) + 1], strict=True), strict=True))
+        loop = scan(carried, {own.time: Node(Iota(length)) + start, **leaves}, following, length=length)
+        traces = list(loop.traces)
+        if begins:
+            traces = [concatenate([expand_dims(a, 0), b], 0) for a, b in zip(begins, traces, strict=True)]
+        self.states: Nodes = dict(zip(names, traces, strict=False))
+        rest = traces[len(names) :]
         self.log_weight, self.ancestor = rest[:2]
         self.stats: Nodes = dict(zip(AT_TIMES, rest[2:], strict=False))
         spreads = rest[2 + len(AT_TIMES) :]

@@ -20,14 +20,15 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 
 class Series(Record, eq=False):
-    """Observed values by name with time as first axis; which of them were observed; labels of times.
+    """Observed values by name with time as first axis, 0 for what is missing; where they are there; labels of times.
 
-    data   with 0 in place of what is missing
+    labels   None where there are none
     """
 
     data: Arrays
     seen: Arrays
-    times: npt.NDArray[Any]
+    length: int
+    labels: npt.NDArray[Any] | None
 
     def with_gaps(self) -> Arrays:
         """The data, of floats and NaN where some are missing."""
@@ -74,10 +75,9 @@ def series_of(given: Any, definition: Definition, times: Any = None) -> Series:
     if set(lengths.values()) != {length}:
         raise ShapeError(f"all data need the same number of times, got {lengths}.")
     labels = _labels(next(iter(named.values()))) if times is None else np.asarray(times)
-    labels = np.arange(length) if labels is None else labels
-    if len(labels) != length:
+    if labels is not None and len(labels) != length:
         raise ShapeError(f"there are {len(labels)} labels of times for {length} times.")
-    return Series(data, seen, labels)
+    return Series(data, seen, length, labels)
 
 
 def times_after(times: npt.NDArray[Any], steps: int) -> npt.NDArray[Any]:

@@ -23,7 +23,7 @@ from consilience.filters.labelling import evidence_of, tree, weighted_quantiles
 from consilience.filters.paths import BackwardGraph, ForwardGraph, genealogy
 from consilience.filters.program import ChainProgram
 from consilience.filters.resampling import SCHEMES
-from consilience.filters.series import Arrays, series_of, times_after
+from consilience.filters.series import Arrays, Series, series_of, times_after
 from consilience.ir import Node, constant, numpy_dtype, substitute
 from consilience.ops.reduce import reduce
 from consilience.run.thread_pool import usable_cores
@@ -116,43 +116,88 @@ class StateSpaceModel:
         shares = [float(q) for q in quantiles]
         if not all(0 <= q <= 1 for q in shares):
             raise ValueError(f"`quantiles` must lie between 0 and 1, got {list(quantiles)}.")
-        values, seed = self._values(point), seed_from(random_seed)
-        key = ("filter", settings, len(series.times), keep_particles)
-        program = self._program(key, lambda: self._filter_program(settings, len(series.times), keep_particles))
-        given = [*series.data.values(), *series.seen.values(), *values.values()]
+        values = self._values(point)
         count = _positive("chains", max(2, min(4, usable_cores())) if chains is None else chains)
-        found = program.chains(seed, [given] * count, cores)
+        times = np.arange(series.length) if series.labels is None else series.labels
+        groups = self._filtered(
+            series, times, settings, [[]] * count, values, shares, keep_particles, cores, random_seed
+        )
+        return _result(groups, settings, {**(coords or {}), "time": times, "quantile": shares}, dims or {})
+
+    def assimilate(
+        self,
+        filtered: xarray.DataTree,
+        new_data: Any,
+        *,
+        coords: Mapping[str, Any] | None = None,
+        cores: int | None = None,
+        random_seed: Any = None,
+    ) -> xarray.DataTree:
+        """Go on with data of later times, from the particles of the last.
+
+        filtered   what `filter` or this function gave, with its particles
+        new_data   as for `filter`, from the first time behind on
+        returns    the tree of all times: with one seed for all, that of `filter` for all data at once
+        raises     ModelError where there are no particles; as `filter`
+        """
+        held, values = self._particles(filtered), self._values_of(filtered)
+        about, times = filtered["sample_stats"].attrs, np.asarray(filtered["observed_data"]["time"])
+        settings = Settings(int(about["particles"]), str(about["resampling"]), float(about["threshold"]))
+        series = series_of(new_data, self._own, (coords or {}).get("time"))
+        later = times_after(times, series.length) if series.labels is None else series.labels
+        spread = filtered.get("filtered_quantile")
+        shares = [] if spread is None else [float(q) for q in spread["quantile"]]
+        ends = [
+            [len(times), *(held[n][i, -1] for n in (*self._own.state, "log_weight"))]
+            for i in range(len(held["log_weight"]))
+        ]
+        groups = self._filtered(series, later, settings, ends, values, shares, True, cores, random_seed)
+        for name, (first, arrays) in groups.items():
+            if "time" in first:
+                for n, array in arrays.items():
+                    arrays[n] = np.concatenate([np.asarray(filtered[name][n]), array], first.index("time"))
+        labels, dims = _labels(filtered, "particles", list(self._own.state))
+        more, axes = _labels(filtered, "observed_data", list(self._own.data))
+        known = {**labels, **more, "time": np.concatenate([times, later]), "quantile": shares}
+        return _result(groups, settings, known, {**dims, **axes})
+
+    def _filtered(
+        self,
+        series: Series,
+        times: npt.NDArray[Any],
+        settings: Settings,
+        before: Sequence[Sequence[npt.ArrayLike]],
+        values: Arrays,
+        shares: Sequence[float],
+        keep: bool,
+        cores: int | None,
+        random_seed: Any,
+    ) -> dict[str, tuple[tuple[str, ...], Arrays]]:
+        """Groups of a result with the axes that all of each have first.
+
+        before   for each chain nothing, or how many times there were, with states and log weights at the last
+        """
+        key = ("filter", settings, series.length, keep, bool(before[0]))
+        program = self._program(key, lambda: self._filter_program(settings, series.length, keep, bool(before[0])))
+        given = [*series.data.values(), *series.seen.values(), *values.values()]
+        found = program.chains(seed_from(random_seed), [[*given, *own] for own in before], cores)
         states, stats = list(self._own.state), {n: np.stack([f[n] for f in found]) for n in AT_TIMES}
-        _check(stats["log_increment"], stats["undefined"], series.times)
-        logs = stats["log_increment"].sum(1)
-        groups: dict[str, Any] = {
+        _check(stats["log_increment"], stats.pop("undefined"), times)
+        groups: dict[str, tuple[tuple[str, ...], Arrays]] = {
             f"filtered_{title}": (("chain", "time"), {n: np.stack([f[title, n] for f in found]) for n in states})
             for title in ("mean", "sd")
         }
-        if keep_particles:
+        if keep and shares:
+            spread = {n: np.stack([weighted_quantiles(f[n], f["log_weight"], shares) for f in found]) for n in states}
+            groups["filtered_quantile"] = (("chain", "quantile", "time"), spread)
+        if keep:
             kept = {n: np.stack([f[n] for f in found]) for n in (*states, "log_weight", "ancestor")}
-            if shares:
-                spread = {
-                    n: np.stack([weighted_quantiles(f[n], f["log_weight"], shares) for f in found]) for n in states
-                }
-                groups["filtered_quantile"] = (("chain", "quantile", "time"), spread)
             groups["particles"] = (("chain", "time", "particle"), kept)
-        groups["sample_stats"] = (("chain", "time"), {n: stats[n] for n in AT_TIMES if n != "undefined"})
+        groups["sample_stats"] = (("chain", "time"), stats)
         groups["observed_data"] = (("time",), series.with_gaps())
         if values:
             groups["parameters"] = ((), values)
-        evidence, error = evidence_of(logs)
-        about = {
-            "method": "particle filter",
-            "particles": particles,
-            "resampling": resampling,
-            "log_marginal_likelihood": evidence,
-            "log_marginal_likelihood_error": error,
-        }
-        labels = {**(coords or {}), "time": series.times, "quantile": shares}
-        made = tree(groups, labels, dims or {}, {"sample_stats": about})
-        made["sample_stats"].dataset = made["sample_stats"].to_dataset().assign(log_marginal_likelihood=("chain", logs))
-        return made
+        return groups
 
     def smooth(
         self,
@@ -267,7 +312,7 @@ class StateSpaceModel:
         if len(own.data) > 1:
             raise ModelError(f"`likelihood` is of one observed variable, and there are {', '.join(own.data)}.")
         series = series_of({next(iter(own.data)): observed}, own)
-        ((datum, values),), length = series.data.items(), len(series.times)
+        ((datum, values),), length = series.data.items(), series.length
 
         def estimate(value: Node, *parameters: Node) -> Node:
             graph = FilterGraph(own, settings, length)
@@ -301,15 +346,15 @@ class StateSpaceModel:
             found = self._programs[key] = make()
         return found
 
-    def _filter_program(self, settings: Settings, length: int, keep: bool) -> ChainProgram:
-        graph = FilterGraph(self._own, settings, length)
+    def _filter_program(self, settings: Settings, length: int, keep: bool, continued: bool) -> ChainProgram:
+        graph = FilterGraph(self._own, settings, length, continued)
         outputs: dict[Hashable, Node] = {("mean", n): node for n, node in graph.means.items()}
         outputs |= {("sd", n): node for n, node in graph.deviations.items()}
         outputs.update(graph.stats)
         if keep:
             outputs.update({**graph.states, "log_weight": graph.log_weight, "ancestor": graph.ancestor})
         inputs = [*graph.data.values(), *graph.seen.values(), *self._own.leaves.values()]
-        return ChainProgram(graph.key, inputs, outputs)
+        return ChainProgram(graph.key, [*inputs, *([graph.first, *graph.before] if continued else [])], outputs)
 
     def _backward_program(self, particles: int, length: int, count: int) -> ChainProgram:
         graph = BackwardGraph(self._own, particles, length, count)
@@ -354,6 +399,28 @@ class StateSpaceModel:
                 f"the result has no particles of {', '.join(self._own.state)}; filter with `keep_particles=True`."
             )
         return {n: np.asarray(kept[n]) for n in names}
+
+
+def _result(
+    groups: dict[str, tuple[tuple[str, ...], Arrays]],
+    settings: Settings,
+    coords: dict[str, Any],
+    dims: Mapping[str, Any],
+) -> xarray.DataTree:
+    """The tree of a filter, with the likelihood of all data."""
+    logs = groups["sample_stats"][1]["log_increment"].sum(1)
+    evidence, error = evidence_of(logs)
+    about = {
+        "method": "particle filter",
+        "particles": settings.particles,
+        "resampling": settings.resampling,
+        "threshold": settings.threshold,
+        "log_marginal_likelihood": evidence,
+        "log_marginal_likelihood_error": error,
+    }
+    made = tree(groups, coords, dims, {"sample_stats": about})
+    made["sample_stats"].dataset = made["sample_stats"].to_dataset().assign(log_marginal_likelihood=("chain", logs))
+    return made
 
 
 def _settings(particles: int, resampling: str, threshold: float) -> Settings:
