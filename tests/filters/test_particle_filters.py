@@ -213,13 +213,13 @@ def test_states_of_several_variables_and_vectors_with_series_read_at_their_time(
         total += stats.multivariate_normal(seen @ mean, around).logpdf(value)
         gain = covariance @ seen.T @ np.linalg.inv(around)
         mean, covariance = mean + gain @ (value - seen @ mean), covariance - gain @ seen @ covariance
-    unbiased(logs_of(model, data, particles=300), total)
-    found = model.filter(data, particles=4000, chains=4, random_seed=1, dims={"pair": ["place"]})
+    unbiased(logs_of(model, data, particles=200), total)
+    found = model.filter(data, particles=2000, chains=4, random_seed=1, dims={"pair": ["place"]})
     assert found["observed_data"]["pair"].dims == ("time", "place")
     for i, name in enumerate(("slope", "level")):
         means = np.asarray(found["filtered_mean"][name])[:, -1]
         assert means.mean() == pytest.approx(mean[i], abs=0.05)
-    smoothed = model.smooth(found, draws=200, random_seed=1)["posterior"]
+    smoothed = model.smooth(found, draws=100, random_seed=1)["posterior"]
     assert float(smoothed["level"][..., -1].mean()) == pytest.approx(mean[1], abs=0.15)
 
 

@@ -20,7 +20,10 @@ from consilience.ir.side_tables import describe, name_of
 from consilience.logprob import conditional_logp
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.parameter_check import released
+from consilience.ops.random import fold_in
 from consilience.ops.reduce import reduce
+from consilience.ops.shape import Iota
+from consilience.transforms.vectorize import vectorize
 
 Nodes = dict[str, Node]
 Given = Callable[..., Any]
@@ -119,9 +122,15 @@ class Definition:
         return {name: self.data[name].ndim - factor.ndim for name, factor in factors.items()}
 
 
-def draws(nodes: Nodes, key: Node) -> list[Node]:
-    """Joint draws."""
-    return realised_with(list(nodes.values()), key)
+def draws(nodes: Nodes, key: Node, stream: int, count: int, known: Mapping[Node, Node]) -> list[Node]:
+    """Joint draws for each of so many particles, (particle, …), of which each has random numbers of its own.
+
+    stream   different for different draws with one key
+    known    leaf -> its values for all particles
+    """
+    one = tensor_input("key", ())
+    keys = fold_in(fold_in(key, stream), Node(Iota(count)))
+    return vectorize(realised_with(list(nodes.values()), one), {one: keys, **known})
 
 
 def log_density(title: str, nodes: Nodes, values: Nodes) -> Node:

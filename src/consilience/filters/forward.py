@@ -13,7 +13,7 @@ import numpy as np
 
 from consilience.distributions.mathematics import where
 from consilience.filters.definition import Definition, Nodes, draws, log_density
-from consilience.filters.resampling import SCHEMES, effective_size, independent_keys, relative
+from consilience.filters.resampling import SCHEMES, effective_size, relative
 from consilience.ir import Node, constant, substitute, tensor_input
 from consilience.ops.control import ifelse
 from consilience.ops.elementwise import apply, cast
@@ -118,8 +118,7 @@ class FilterGraph:
             logs = where(resampled, even, logs)
             chosen = {own.before[n]: values[ancestor] for n, values in before.items()}
             source, target, titles = own.proposal, own.transition, ("proposal", "transition")
-        one = tensor_input("key", ())
-        moved = vectorize(draws(source or target, one), {one: independent_keys(key, 1, count), **chosen})
+        moved = draws(source or target, key, 1, count, chosen)
         weight = own.observed_density()
         if source:
             weight = weight + log_density(titles[1], target, own.state) - log_density(titles[0], source, own.state)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.filters.definition import Definition, Nodes, draws, log_density
-from consilience.filters.resampling import independent_keys, places, relative
+from consilience.filters.resampling import places, relative
 from consilience.ir import Node, substitute, tensor_input
 from consilience.ops.random import draw, fold_in
 from consilience.ops.scan import scan
@@ -62,17 +62,16 @@ class ForwardGraph:
         own = definition
         self.key = tensor_input("key", (), "seed")
         self.states: Nodes = {}
-        one = tensor_input("key", ())
 
         def observed(key: Node, states: list[Node]) -> list[Node]:
             known = dict(zip(own.state.values(), states, strict=True))
-            return vectorize(draws(own.observation, one), {one: independent_keys(key, 2, count), **known})
+            return draws(own.observation, key, 2, count, known)
 
         begins, heads = [], []
         start, length = first, steps
         if first == 0:
             key = fold_in(self.key, 0)
-            begins = vectorize(draws(own.initial, one), {one: independent_keys(key, 1, count)})
+            begins = draws(own.initial, key, 1, count, {})
             heads = [*begins, *observed(key, begins)]
             heads = substitute(heads, {own.time: Node(Iota(1))[0]})
             begins, start, length = heads[: len(begins)], 1, steps - 1
@@ -82,7 +81,7 @@ class ForwardGraph:
         held = {n: tensor_input(s.dtype, (count, *s.static_shape), n) for n, s in own.state.items()}
         key = fold_in(self.key, own.time)
         onwards = {own.before[n]: values for n, values in held.items()}
-        moved = vectorize(draws(own.transition, one), {one: independent_keys(key, 1, count), **onwards})
+        moved = draws(own.transition, key, 1, count, onwards)
         following = [*moved, *observed(key, moved)]
         carried = dict(zip(held.values(), zip(begins, moved, strict=True), strict=True))
         loop = scan(carried, {own.time: Node(Iota(length)) + start}, following, length=length)

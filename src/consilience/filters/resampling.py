@@ -15,7 +15,7 @@ from consilience.distributions.mathematics import exp, floor, where
 from consilience.ir import Node
 from consilience.ops.elementwise import apply, cast
 from consilience.ops.order import searchsorted
-from consilience.ops.random import draw, fold_in
+from consilience.ops.random import draw
 from consilience.ops.reduce import cumulative, reduce
 from consilience.ops.shape import Iota
 
@@ -94,8 +94,3 @@ def relative(logs: Node) -> Node:
 def effective_size(weights: Node) -> Node:
     """Kish's number of particles of equal weight that tell as much."""
     return reduce("sum", weights) * reduce("sum", weights) / reduce("sum", weights * weights)
-
-
-def independent_keys(key: Node, stream: int, count: int) -> Node:
-    """One key for each particle."""
-    return fold_in(fold_in(key, stream), Node(Iota(count)))

@@ -43,20 +43,20 @@ def series_of(given: Any, definition: Definition, times: Any = None) -> Series:
 
     raises   ModelError for missing names and for events of which a part is missing; ShapeError, DtypeError
     """
-    wanted = definition.data
+    leaves = definition.data
     named = dict(given) if isinstance(given, Mapping) else {DATUM: given}
-    if set(named) != set(wanted):
-        raise ModelError(f"`observation` gives {', '.join(wanted)}, and the data are of {', '.join(map(str, named))}.")
+    if set(named) != set(leaves):
+        raise ModelError(f"`observation` gives {', '.join(leaves)}, and the data are of {', '.join(map(str, named))}.")
     data, seen = {}, {}
     together = definition.missing_together()
-    for name, leaf in wanted.items():
+    for name, leaf in leaves.items():
         values = np.ma.asarray(named[name])
         if values.dtype.kind not in "biuf":
             raise DtypeError(f"the data of `{name}` must be numbers, got the type {values.dtype}.")
         if values.ndim == 0 or values.shape[1:] != leaf.static_shape or not len(values):
+            wanted = ", ".join(["time", *map(str, leaf.static_shape)])
             raise ShapeError(
-                f"the data of `{name}` must have the shape (time, *{leaf.static_shape}) with at least one time, got "
-                f"{values.shape}."
+                f"the data of `{name}` must have the shape ({wanted}) with at least one time, got {values.shape}."
             )
         here = ~np.ma.getmaskarray(values)
         plain = np.asarray(np.ma.getdata(values))

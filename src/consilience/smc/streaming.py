@@ -99,7 +99,8 @@ def assimilate(
                 found, reached = run.ended(compute_convergence_checks, stacklevel=3), np.zeros(0)
         found = [replace(p, evidence=p.evidence + float(e)) for p, e in zip(found, evidences, strict=True)]
     except BaseException:
-        owner.set_all({name: present[name] for name in grown}, {dim: labels[dim] for dim in longer} or None)
+        old = {dim: known for dim in longer if (known := labels.get(dim)) is not None}
+        owner.set_all({name: present[name] for name in grown}, old or None)
         raise
     tree = labelled(owner, after, found)
     if len(reached):
