@@ -1,0 +1,244 @@
+"""Modules of StableHLO: their text in, functions of tensors that compute the same out.
+
+Functions, branches and loops are translated here; operations stand in the tables of `stablehlo_elements` and
+`stablehlo_axes`. The text is read without any other package.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+import consilience.tensor as pt
+from consilience.errors import GraphError, MissingPackageError, MissingRuleError, ParseError
+from consilience.foreign import stablehlo_axes as stablehlo_axes  # fills the table
+from consilience.foreign.jaxpr import fitted
+from consilience.foreign.mlir_text import Block, Module, Operation, TensorForm, parse_module, tensor_form
+from consilience.foreign.stablehlo_elements import HLO, Call, Tensors, hlo
+from consilience.ir import Node, constant_value, numpy_dtype
+from consilience.ops.control import cond
+from consilience.ops.elementwise import Elementwise
+from consilience.ops.scan import fresh, scan
+
+_DIALECTS: Final = ("stablehlo", "chlo", "mhlo", "func")
+_RETURNS: Final = ("return", "func.return", "stablehlo.return", "mhlo.return")
+_RANDOM: Final = ("rng", "rng_bit_generator")
+
+
+def from_stablehlo(text: str | bytes, function: str = "main") -> Callable[..., Any]:
+    """A function of a module of StableHLO as a function of tensors.
+
+    text       MLIR's textual form, pretty or generic: `jax.jit(f).lower(*examples).as_text()`,
+               `jax.export.export(jax.jit(f))(*examples).mlir_module()`, what PyTorch/XLA and TensorFlow print. Or
+               portable bytecode, which is read by `jaxlib`
+    function   which one of the module's functions
+    returns    a function of as many tensors or numbers, in order; of several results it gives a tuple. They are
+               differentiated, simplified and compiled as all tensors are. Derivatives that an author gave to his
+               function are not part of the text
+    raises     ParseError for text that is not MLIR; MissingRuleError for an operation that has no translation, with its
+               line; ShapeError for open lengths; MissingPackageError for bytecode without `jaxlib`; and the function
+               itself GraphError, ShapeError and DtypeError for other arguments
+    """
+    module = parse_module(_text(text))
+    block = module.functions.get(function)
+    if block is None:
+        raise GraphError(f"the module has no function `@{function}`; it has {', '.join(module.functions) or 'none'}.")
+    forms = [tensor_form(kind, f"argument {name} of `@{function}`") for name, kind in block.arguments]
+
+    def translated(*arguments: Any) -> Any:
+        if len(arguments) != len(forms):
+            wanted = ", ".join(f"{form.dtype}{list(form.shape)}" for form in forms)
+            raise GraphError(f"`{function}` has {len(forms)} arguments ({wanted}), got {len(arguments)}.")
+        tensors = [
+            fitted(value, form, function, name)
+            for value, form, (name, _) in zip(arguments, forms, block.arguments, strict=True)
+        ]
+        found = evaluated(module, block, tensors)
+        return found[0] if len(found) == 1 else tuple(found)
+
+    translated(*(pt.tensor(dtype=form.dtype, shape=form.shape) for form in forms))  # what is missing is told now
+    translated.__name__ = translated.__qualname__ = function
+    translated.__doc__ = f"`@{function}` of a module of StableHLO, of tensors."
+    return translated
+
+
+def _text(given: str | bytes) -> str:
+    if isinstance(given, str):
+        return given
+    try:
+        from jax._src.interpreters.mlir import make_ir_context
+        from jaxlib.mlir import ir
+        from jaxlib.mlir.dialects import stablehlo
+    except ImportError as error:
+        raise MissingPackageError(
+            "bytecode of StableHLO is read by jaxlib: pip install 'consilience[jax]'; text needs nothing."
+        ) from error
+    with make_ir_context() as context:
+        try:
+            return str(stablehlo.deserialize_portable_artifact(context, bytes(given)))
+        except (ir.MLIRError, ValueError, RuntimeError) as error:
+            raise ParseError(f"the bytes are no portable bytecode of StableHLO: {error}") from error
+
+
+def evaluated(
+    module: Module, block: Block, arguments: Sequence[Any], outer: ChainMap[str, Any] | None = None, scalar: bool = False
+) -> Tensors:
+    """Values that a block returns.
+
+    outer    values of names around it
+    scalar   a body on scalars is computed for arrays of any shape
+    """
+    own = dict(zip((name for name, _ in block.arguments), arguments, strict=True))
+    known: ChainMap[str, Any] = ChainMap(own) if outer is None else outer.new_child(own)
+    for operation in block.operations:
+        operands = [_read(known, name, operation) for name in operation.operands]
+        if operation.name in _RETURNS:
+            return operands
+        values = _operation(module, operation, operands, known, scalar)
+        own.update(zip(operation.results, values, strict=True))
+    return []
+
+
+def _read(known: ChainMap[str, Any], name: str, operation: Operation) -> Any:
+    if name not in known:
+        raise ParseError(f"the value `{name}` is used before it is known ({operation.where}).")
+    return known[name]
+
+
+def _operation(
+    module: Module, operation: Operation, operands: Tensors, known: ChainMap[str, Any], scalar: bool
+) -> Tensors:
+    dialect, _, name = operation.name.rpartition(".")
+    own = HLO.get(name) if dialect in ("", *_DIALECTS) else None
+    if own is None:
+        hint = " Draw beforehand, and give the draws as arguments." if name in _RANDOM else ""
+        hint += " Text of the dialect VHLO is turned into StableHLO by `stablehlo-translate`." * (dialect == "vhlo")
+        raise MissingRuleError(f"StableHLO's `{operation.name}` has no translation ({operation.where}).{hint}")
+
+    def region(number: int, *arguments: Any, scalar: bool = scalar) -> Tensors:
+        return evaluated(module, operation.regions[number], arguments, known, scalar)
+
+    def function(callee: str, arguments: Sequence[Any]) -> Tensors:
+        if callee not in module.functions:
+            raise ParseError(f"the function `@{callee}` is called and is not in the text ({operation.where}).")
+        return evaluated(module, module.functions[callee], arguments, None, scalar)
+
+    forms = [
+        tensor_form(kind, operation.where) if kind.startswith("tensor") else None for kind in operation.result_types
+    ]
+    call = Call(operation, forms, region, function, module.resources, scalar)
+    try:
+        found = own(call, *operands)
+    except MissingRuleError as error:
+        if "of the text: " in str(error):
+            raise
+        raise MissingRuleError(
+            f"StableHLO's `{operation.name}`: {str(error).rstrip('.')} ({operation.where})."
+        ) from error
+    values = found if isinstance(found, list) else [found]
+    return [_as_declared(value, form, call) for value, form in zip(values, forms, strict=True)]
+
+
+def _as_declared(value: Any, form: TensorForm | None, call: Call) -> Any:
+    """A result in the dtype that the text gives it."""
+    if form is None or not isinstance(value, Node):
+        return value
+    if not call.scalar and tuple(value.static_shape) != form.shape:
+        raise GraphError(
+            f"the translation of StableHLO's `{call.operation.name}` has the shape {value.static_shape} in place of "
+            f"{form.shape} ({call.operation.where}); if the text is right, please report this."
+        )
+    return value if value.dtype == form.dtype else value.astype(form.dtype)
+
+
+# ---- functions and tuples
+
+
+@hlo("call", "composite")
+def _call(c: Call, *operands: Any) -> Tensors:
+    return c.function(c.get("decomposition", "callee"), operands)
+
+
+@hlo("tuple")
+def _tuple(_: Call, *operands: Any) -> Any:
+    return tuple(operands)
+
+
+@hlo("get_tuple_element")
+def _get_tuple_element(c: Call, of: Any) -> Any:
+    ranges = c.get("ranges")
+    return of[c.get("index") if ranges is None else ranges[0][0]]
+
+
+@hlo("create_token", "after_all")
+def _token(_: Call, *_operands: Any) -> Any:
+    """What orders effects; there are none."""
+    return None
+
+
+# ---- branches and loops
+
+
+@hlo("if")
+def _if(c: Call, which: Any) -> Tensors:
+    return _chosen(which, c.region(0), c.region(1))
+
+
+@hlo("case")
+def _case(c: Call, index: Any) -> Tensors:
+    """The branch that the index counts; the last one where there is no such branch."""
+    results = [c.region(i) for i in range(len(c.operation.regions))]
+    found = results[-1]
+    for number in range(len(results) - 2, -1, -1):
+        found = _chosen(pt.eq(index, np.asarray(number, index.dtype)), results[number], found)
+    return found
+
+
+def _chosen(which: Any, then: Tensors, otherwise: Tensors) -> Tensors:
+    if not then:
+        return []
+    known = constant_value(which)
+    if known is not None:
+        return then if known else otherwise
+    return list(cond(which, then, otherwise))
+
+
+@hlo("while")
+def _while(c: Call, *initial: Any) -> Tensors:
+    """Values when the condition holds no longer; a loop that counts to a known end is one of known length."""
+    leaves = [fresh(value) for value in initial]
+    (goes,), following = c.region(0, *leaves), c.region(1, *leaves)
+    kept = {leaf: value for leaf, value, new in zip(leaves, initial, following, strict=True) if new is leaf}
+    steps = _steps(goes, leaves, initial, following)
+    if steps is None:
+        return list(pt.while_loop(lambda *v: c.region(0, *v)[0], lambda *v: c.region(1, *v), list(initial)))
+    parts = zip(leaves, initial, following, strict=True)
+    carried = {leaf: (first, _typed(new, leaf)) for leaf, first, new in parts if leaf not in kept}
+    if not carried:
+        return list(initial)
+    last = dict(zip(carried, scan(carried, {}, [], length=steps, fixed=kept).last, strict=True))
+    return [last.get(leaf, value) for leaf, value in zip(leaves, initial, strict=True)]
+
+
+def _typed(value: Any, leaf: Any) -> Any:
+    return value if value.dtype == leaf.dtype else value.astype(leaf.dtype)
+
+
+def _steps(goes: Any, leaves: Sequence[Any], initial: Sequence[Any], following: Sequence[Any]) -> int | None:
+    """How many steps are done while `i < n`, where i begins at a known number and grows by 1; None: not known."""
+    if goes.op != Elementwise("lt"):
+        return None
+    counter, end = goes.inputs
+    if counter not in leaves or constant_value(end) is None:
+        return None
+    place = leaves.index(counter)
+    begin, new = constant_value(initial[place]), following[place]
+    if begin is None or new.op != Elementwise("add") or len(new.inputs) != 2:
+        return None
+    one = [constant_value(x) for x in new.inputs if x is not counter]
+    if len(one) != 1 or one[0] is None or one[0].ndim or one[0] != 1 or numpy_dtype(counter.dtype).kind not in "iu":
+        return None
+    return max(0, int(constant_value(end)) - int(begin))
