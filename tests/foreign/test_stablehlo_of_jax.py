@@ -28,14 +28,14 @@ LINES = [
 
 @pytest.mark.parametrize("text", LINES)
 def test_values_and_slopes_are_those_of_jax(text: str) -> None:
-    function = eval(f"lambda v, m, p, s, i, k: {text}", {"jax": jax, "jnp": jnp})
+    function = eval(f"lambda v, m, p, s, i, k: {text.removeprefix('values: ')}", {"jax": jax, "jnp": jnp})
     values = (V, M, P, S, PLACES, K)
     with jax.enable_x64(True):
-        lowered = jax.jit(function, keep_unused=True).lower(*values)
-        translated = pm.from_stablehlo(lowered.as_text())
+        module = jax.jit(function, keep_unused=True).lower(*values).as_text()
+        translated = pm.from_stablehlo(module)
         wanted = np.asarray(function(*map(jnp.asarray, values)))
         slopes = None
-        if wanted.dtype.kind == "f":
+        if wanted.dtype.kind == "f" and not text.startswith("values: "):
             way = np.cos(np.arange(wanted.size)).reshape(wanted.shape)
             slopes_of = jax.grad(lambda *x: jnp.sum(function(*x, PLACES, K) * way), (0, 1, 2, 3))
             slopes = slopes_of(*map(jnp.asarray, values[:4]))
@@ -46,6 +46,7 @@ def test_values_and_slopes_are_those_of_jax(text: str) -> None:
     if slopes is not None:
         outputs += pt.grad(pt.sum(out * way), leaves, disconnected_inputs="ignore")
     value, *found = pt.function(leaves, outputs, on_unused_input="ignore")(*values[:4])
-    np.testing.assert_allclose(value, wanted, rtol=1e-6 if "float32" in text else 1e-10, atol=1e-12)
+    single = "xf32>" in module or "<f32>" in module
+    np.testing.assert_allclose(value, wanted, rtol=1e-6 if single else 1e-10, atol=1e-12)
     for own, theirs in zip(found, slopes or [], strict=True):
-        np.testing.assert_allclose(own, theirs, rtol=1e-6 if "float32" in text else 1e-8, atol=1e-10)
+        np.testing.assert_allclose(own, theirs, rtol=1e-5 if single else 1e-8, atol=1e-10)
