@@ -31,7 +31,7 @@ _NAMES: Final = {
         InitialPointError ModelError ParameterError SamplingError ShapeError StorageError
         SupportError
     """,
-    "consilience.exports": "export",
+    "consilience.exports": "export to_stablehlo",
     "consilience.foreign": "from_bridgestan from_density from_jax from_numpyro from_pymc from_pytensor from_stablehlo",
     "consilience.inference": """
         AdaptiveMetropolis BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CompoundStep

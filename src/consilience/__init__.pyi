@@ -146,6 +146,7 @@ from consilience.errors import ShapeError as ShapeError
 from consilience.errors import StorageError as StorageError
 from consilience.errors import SupportError as SupportError
 from consilience.exports import export as export
+from consilience.exports import to_stablehlo as to_stablehlo
 from consilience.foreign import from_bridgestan as from_bridgestan
 from consilience.foreign import from_density as from_density
 from consilience.foreign import from_jax as from_jax

@@ -411,9 +411,7 @@ class _Parser:
         self._expect(":")
         types, arrow = self._types()
         self._location()
-        return Operation(
-            name, found.results, operands, [], attributes, regions, types, arrow, found.line, found.text
-        )
+        return Operation(name, found.results, operands, [], attributes, regions, types, arrow, found.line, found.text)
 
     def _pretty(self, found: Operation) -> Operation:
         name = self._take().text

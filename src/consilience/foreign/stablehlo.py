@@ -84,7 +84,11 @@ def _text(given: str | bytes) -> str:
 
 
 def evaluated(
-    module: Module, block: Block, arguments: Sequence[Any], outer: ChainMap[str, Any] | None = None, scalar: bool = False
+    module: Module,
+    block: Block,
+    arguments: Sequence[Any],
+    outer: ChainMap[str, Any] | None = None,
+    scalar: bool = False,
 ) -> Tensors:
     """Values that a block returns.
 

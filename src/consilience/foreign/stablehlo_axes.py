@@ -135,7 +135,9 @@ def _reduce_window(c: Call, *operands: Any) -> Tensors:
 
         def window(k: int, a: int = axis, at: Any = before, n: int = count) -> Tensors:
             first = k * spread[a]
-            return [v[(*at, slice(first, first + (n - 1) * strides[a] + 1 if n else first, strides[a]))] for v in values]
+            return [
+                v[(*at, slice(first, first + (n - 1) * strides[a] + 1 if n else first, strides[a]))] for v in values
+            ]
 
         parts = [window(k) for k in range(sizes[axis])]
         while len(parts) > 1:
