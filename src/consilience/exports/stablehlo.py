@@ -13,9 +13,11 @@ from typing import Any
 from consilience.backends.contexts import DEFAULT
 from consilience.backends.function import Function
 from consilience.errors import GraphError, MissingPackageError, MissingRuleError
+from consilience.exports import stablehlo_ops as stablehlo_ops  # enters its rules
+from consilience.exports import stablehlo_scalars as stablehlo_scalars  # enters its rules
 from consilience.exports.exported import Exported, exported
-from consilience.exports.stablehlo_ops import Scope, shape_of
-from consilience.exports.stablehlo_text import Value, Writer
+from consilience.exports.stablehlo_scope import HloScope, shape_of
+from consilience.exports.stablehlo_text import HloValue, HloWriter
 from consilience.ir import Node, Shared, is_leaf, topological
 from consilience.ir.side_tables import describe, name_of
 from consilience.model.model import Model
@@ -71,18 +73,18 @@ def _tensors(what: Node | Sequence[Node], inputs: Sequence[Node], name: str) -> 
 
 def _function(of: Exported) -> list[str]:
     """The lines of one function."""
-    w = Writer()
-    arguments: list[Value] = []
+    w = HloWriter()
+    arguments: list[HloValue] = []
     for node, title in zip(of.inputs, of.input_names, strict=True):
         own = re.sub(r"\W", "_", title)
         taken = {a.name for a in arguments}
         label = f"%{own}" if re.match(r"[A-Za-z_]", own) and f"%{own}" not in taken else f"%arg{len(arguments)}"
         if re.fullmatch(r"%[cai]\d+", label):  # names of values inside
             label += "_"
-        arguments.append(Value(label, shape_of(node), node.dtype))
+        arguments.append(HloValue(label, shape_of(node), node.dtype))
     known: dict[Node, Any] = dict(zip(of.inputs, arguments, strict=True))
     known |= {slot: w.constant(array, slot.dtype) for slot, array in of.data.items()}
-    scope = Scope(w, known)
+    scope = HloScope(w, known)
     results = [scope.value(output) for output in of.outputs]
     given = ", ".join(f"{a.name}: {a.type}" for a in arguments)
     types = ", ".join(v.type for v in results)

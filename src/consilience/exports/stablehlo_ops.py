@@ -1,22 +1,24 @@
-"""Nodes of a graph as operations of StableHLO and CHLO: one rule per op.
+"""Ops on shapes, axes, matrices, indices and regions as operations of StableHLO: one rule per op.
 
-A node and the values of its inputs in, lines of a `Writer` and the values of the results out. An op without a rule is
-written in others where `lower` knows how; the rest is refused by name.
+A node and the values of its inputs in, lines of the text and the values of the results out. Elements stand in
+`stablehlo_scalars`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from consilience.errors import MissingRuleError, ShapeError
-from consilience.exports.stablehlo_text import Value, Writer
-from consilience.ir import Constant, Node, Region, TensorType, constant, topological
+from consilience.exports.stablehlo_scalars import complex_of, part, real_of
+from consilience.exports.stablehlo_scope import HloScope, prints, shape_of
+from consilience.exports.stablehlo_text import HloValue, HloWriter
+from consilience.ir import Constant, Node, Region, TensorType
 from consilience.ir.side_tables import describe
-from consilience.lower.expand import NODES, SCALARS, logsumexp
+from consilience.lower.expand import logsumexp
 from consilience.ops import (
     AlteredGradient,
     ArgReduce,
@@ -28,23 +30,18 @@ from consilience.ops import (
     Concatenate,
     Cond,
     Cumulative,
-    Elementwise,
     ExpandDims,
     Index,
     IndexUpdate,
     Inverse,
-    InverseQuadratic,
     Iota,
     Item,
     LengthOf,
-    LogAbsDet,
     MatMul,
     Reduce,
     Require,
     Reshape,
     SearchSorted,
-    Softmax,
-    Solve,
     SolveTriangular,
     Sort,
     Squeeze,
@@ -54,243 +51,16 @@ from consilience.ops import (
 )
 from consilience.ops.call import FunctionCall
 from consilience.ops.correlation import Correlate
-from consilience.ops.fourier import FourierTransform
+from consilience.ops.fourier import FourierTransform, InverseRealFourier, RealFourier
 from consilience.ops.index import At, NewAxis, SliceIndex, Specification, gather_place
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.reduce import reduce
 from consilience.ops.scan import Scan
 from consilience.ops.shape import broadcast_to, expand_dims, eye
-from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
-
-Values: TypeAlias = Value | list[Value]
-Rule = Callable[..., Values]
-
-
-class Scope:
-    """Values of the nodes of a function, or of a region, as far as they are written."""
-
-    def __init__(self, writer: Writer, known: Mapping[Node, Values]) -> None:
-        self.writer = writer
-        self._known: dict[Node, Values] = dict(known)
-
-    def value(self, node: Node) -> Value:
-        """The value of a node, which is written where it is not yet known."""
-        found = self._values(node)
-        assert isinstance(found, Value)
-        return found
-
-    def _values(self, node: Node) -> Values:
-        for each in topological([node], stop=self._known.__contains__):
-            if each not in self._known:
-                self._known[each] = self._written(each)
-        return self._known[node]
-
-    def _written(self, node: Node) -> Values:
-        rule = RULES.get(type(node.op))
-        if rule is not None:
-            return rule(self, node, *(self._known[i] for i in node.inputs))
-        if _opens(node):
-            return self._values(NODES[type(node.op)](node))
-        raise MissingRuleError(
-            f"`{type(node.op).__name__}` has no form in StableHLO, in {describe(node)}; compute it outside, and give "
-            "the result as an input."
-        )
-
-    def inside(self, region: Region, operands: Sequence[Values]) -> list[Value]:
-        """The results of a region at given operands, written here."""
-        inner = Scope(self.writer, {region.parameter(i): operand for i, operand in enumerate(operands)})
-        return [inner.value(result) for result in region.results]
-
-    def expanded(self, node: Node, other: Node) -> Value:
-        """A node by way of another that has the same value."""
-        found = self.value(other)
-        return self.writer.broadcast(found, shape_of(node))
-
-
-def _opens(node: Node) -> bool:
-    """Whether `lower` writes the op in others that have a form here."""
-    op = node.op
-    if isinstance(op, Solve | LogAbsDet):
-        return op.assume == "positive definite"
-    return isinstance(op, InverseQuadratic | Softmax | DiagonalMatrix | Kronecker | BlockDiagonal)
-
-
-RULES: Final[dict[type, Rule]] = {}
-
-
-def prints(*ops: type) -> Callable[[Rule], Rule]:
-    """Enter a function of scope, node and values as the rule of ops."""
-
-    def enter(function: Rule) -> Rule:
-        RULES.update(dict.fromkeys(ops, function))
-        return function
-
-    return enter
-
-
-def shape_of(node: Node) -> tuple[int, ...]:
-    """The shape of a node; raises ShapeError where a length depends on values."""
-    shape = node.static_shape
-    if not all(isinstance(n, int) for n in shape):
-        raise ShapeError(f"StableHLO is written for fixed shapes, and that of {describe(node)} is open: {shape}.")
-    return tuple(int(n) for n in shape)  # type: ignore[arg-type]  # all are integers
-
-
-# ---- elements
-
-_DIRECT: Final = {
-    "sub": "subtract", "true_div": "divide", "neg": "negate", "sqrt": "sqrt", "cbrt": "cbrt", "minimum": "minimum",
-    "maximum": "maximum", "floor": "floor", "ceil": "ceil", "round": "round_nearest_even", "exp": "exponential",
-    "expm1": "exponential_minus_one", "log": "log", "log1p": "log_plus_one", "sin": "sine", "cos": "cosine",
-    "tan": "tan", "tanh": "tanh", "arctan2": "atan2", "sigmoid": "logistic", "pow": "power", "fmod": "remainder",
-    "logical_and": "and", "logical_or": "or", "logical_xor": "xor", "logical_not": "not", "bitwise_and": "and",
-    "bitwise_or": "or", "bitwise_xor": "xor", "invert": "not", "left_shift": "shift_left", "add": "add",
-    "mul": "multiply",
-}  # fmt: skip
-_CHLO: Final = {
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "arcsinh": "asinh",
-    "arccosh": "acosh", "arctanh": "atanh", "erf": "erf", "erfc": "erfc", "erfinv": "erf_inv", "gammaln": "lgamma",
-    "digamma": "digamma", "zeta": "zeta", "i1e": "bessel_i1e",
-}  # fmt: skip
-_COMPARED: Final = {"eq": "EQ", "neq": "NE", "lt": "LT", "le": "LE", "gt": "GT", "ge": "GE"}
-
-
-def _number(x: Node, value: float) -> Node:
-    return constant(np.asarray(value, x.dtype))
-
-
-def _where(which: Node, x: Node, y: Node) -> Node:
-    return apply("where", which, x, y)
-
-
-def _signbit(x: Node) -> Node:
-    """Of zeros, by the sign of their reciprocals."""
-    zero = _number(x, 0)
-    return apply(
-        "logical_or", apply("lt", x, zero),
-        apply("logical_and", apply("eq", x, zero), apply("lt", apply("true_div", _number(x, 1), x), zero)),
-    )  # fmt: skip
-
-
-def _mod(x: Node, y: Node) -> Node:
-    """The remainder with the sign of the divisor."""
-    rest, zero = apply("fmod", x, y), _number(x, 0)
-    other = apply("neq", apply("lt", rest, zero), apply("lt", y, zero))
-    return _where(apply("logical_and", apply("neq", rest, zero), other), apply("add", rest, y), rest)
-
-
-def _floor_div(x: Node, y: Node) -> Node:
-    """Of floats."""
-    exact = apply("round", apply("true_div", apply("sub", x, apply("mod", x, y)), y))
-    return _where(apply("eq", y, _number(y, 0)), apply("true_div", x, y), exact)
-
-
-# Functions that neither StableHLO nor `lower` writes, in those that are.
-_OTHERS: Final[dict[str, Callable[..., Node]]] = {
-    "trunc": lambda x: _where(apply("lt", x, _number(x, 0)), apply("ceil", x), apply("floor", x)),
-    "signbit": _signbit,
-    "copysign": lambda x, y: _where(apply("signbit", y), apply("neg", apply("abs", x)), apply("abs", x)),
-    "exp2": lambda x: apply("pow", _number(x, 2), x),
-    "log2": lambda x: apply("mul", apply("log", x), _number(x, 1 / math.log(2))),
-    "log10": lambda x: apply("mul", apply("log", x), _number(x, 1 / math.log(10))),
-    "betaln": lambda a, b: apply("gammaln", a) + apply("gammaln", b) - apply("gammaln", apply("add", a, b)),
-    "mod": _mod,
-}
-
-
-def _integer_quotient(scope: Scope, x: Value, y: Value) -> Value:
-    """Rounded down: the quotient rounded towards 0, less 1 where a rest has the sign that the divisor has not."""
-    w = scope.writer
-    quotient, rest = w.same("stablehlo.divide", x, y), w.same("stablehlo.remainder", x, y)
-    if x.dtype.startswith("uint"):
-        return quotient
-    zero = w.full(0, x.shape, x.dtype)
-    other = w.compare("NE", w.compare("LT", rest, zero), w.compare("LT", y, zero))
-    less = w.same("stablehlo.and", other, w.compare("NE", rest, zero))
-    return w.select(less, w.same("stablehlo.subtract", quotient, w.full(1, x.shape, x.dtype)), quotient)
-
-
-@prints(Elementwise)
-def _elementwise(scope: Scope, node: Node, *values: Value) -> Value:
-    w, shape = scope.writer, shape_of(node)
-    name: str = node.op.function  # type: ignore[attr-defined]  # Elementwise
-    if name in _OTHERS:
-        return scope.expanded(node, _OTHERS[name](*node.inputs))
-    if name == "floor_div" and node.dtype.startswith("float"):
-        return scope.expanded(node, _floor_div(*node.inputs))
-    given = [w.broadcast(v, shape) for v in values]
-    special = _SPECIAL.get(name)
-    if special is not None:
-        return special(scope, *given)
-    if name in _COMPARED:
-        return w.compare(_COMPARED[name], *given)
-    if name in _DIRECT:
-        found = given[0]
-        for other in given[1:]:
-            found = w.same(f"stablehlo.{_DIRECT[name]}", found, other)
-        return found if len(given) > 1 else w.same(f"stablehlo.{_DIRECT[name]}", found)
-    if name in _CHLO:
-        return w.chlo(_CHLO[name], *given)
-    if name in SCALARS:
-        return scope.expanded(node, SCALARS[name](*node.inputs))
-    raise MissingRuleError(
-        f"`{name}` has no form in StableHLO, in {describe(node)}; compute it outside, and give the result as an input."
-    )
-
-
-def _abs(scope: Scope, x: Value) -> Value:
-    return x if x.dtype.startswith("uint") else scope.writer.same("stablehlo.abs", x)
-
-
-def _sign(scope: Scope, x: Value) -> Value:
-    w = scope.writer
-    if not x.dtype.startswith("uint"):
-        return w.same("stablehlo.sign", x)
-    return w.convert(w.compare("NE", x, w.full(0, x.shape, x.dtype)), x.dtype)
-
-
-def _part(name: str) -> Callable[[Scope, Value], Value]:
-    return lambda scope, x: scope.writer.op(f"stablehlo.{name}", [x], x.shape, _real(x.dtype))
-
-
-def _real(dtype: str) -> str:
-    return {"complex128": "float64", "complex64": "float32"}[dtype]
-
-
-def _complex(scope: Scope, x: Value, y: Value) -> Value:
-    return scope.writer.op("stablehlo.complex", [x, y], x.shape, {"float32": "complex64"}.get(x.dtype, "complex128"))
-
-
-def _angle(scope: Scope, x: Value) -> Value:
-    return scope.writer.same("stablehlo.atan2", _part("imag")(scope, x), _part("real")(scope, x))
-
-
-def _conj(scope: Scope, x: Value) -> Value:
-    w = scope.writer
-    return _complex(scope, _part("real")(scope, x), w.same("stablehlo.negate", _part("imag")(scope, x)))
-
-
-def _trigamma(scope: Scope, x: Value) -> Value:
-    return scope.writer.chlo("polygamma", scope.writer.full(1, x.shape, x.dtype), x)
-
-
-def _right_shift(scope: Scope, x: Value, by: Value) -> Value:
-    way = "logical" if x.dtype.startswith("uint") else "arithmetic"
-    return scope.writer.same(f"stablehlo.shift_right_{way}", x, by)
-
-
-_SPECIAL: Final[dict[str, Callable[..., Value]]] = {
-    "abs": _abs, "sign": _sign, "modulus": _part("abs"), "real": _part("real"), "imag": _part("imag"),
-    "complex": _complex, "angle": _angle, "conj": _conj, "trigamma": _trigamma, "right_shift": _right_shift,
-    "floor_div": _integer_quotient,
-    "isnan": lambda scope, x: scope.writer.compare("NE", x, x),
-    "isfinite": lambda scope, x: scope.writer.op("stablehlo.is_finite", [x], x.shape, "bool"),
-    "where": lambda scope, which, x, y: scope.writer.select(which, x, y),
-}  # fmt: skip
 
 
 @prints(Cast)
-def _cast(scope: Scope, node: Node, x: Value) -> Value:
+def _cast(scope: HloScope, node: Node, x: HloValue) -> HloValue:
     w = scope.writer
     if node.dtype == "bool" and x.dtype != "bool":
         return w.compare("NE", x, w.full(0, x.shape, x.dtype))
@@ -298,12 +68,12 @@ def _cast(scope: Scope, node: Node, x: Value) -> Value:
 
 
 @prints(Assume, Require, StopGradient, AlteredGradient)
-def _itself(scope: Scope, node: Node, x: Value) -> Value:
+def _itself(scope: HloScope, node: Node, x: HloValue) -> HloValue:
     return x
 
 
 @prints(ParameterCheck, Asserted)
-def _checked(scope: Scope, node: Node, x: Value, valid: Value, *_parameter: Value) -> Value:
+def _checked(scope: HloScope, node: Node, x: HloValue, valid: HloValue, *_parameter: HloValue) -> HloValue:
     """NaN where a check fails: StableHLO has no errors."""
     w = scope.writer
     if not node.dtype.startswith("float"):
@@ -316,38 +86,38 @@ def _checked(scope: Scope, node: Node, x: Value, valid: Value, *_parameter: Valu
 
 
 @prints(Constant)
-def _constant(scope: Scope, node: Node) -> Value:
+def _constant(scope: HloScope, node: Node) -> HloValue:
     return scope.writer.constant(node.op.array, node.dtype)  # type: ignore[attr-defined]  # Constant
 
 
 @prints(Reshape, ExpandDims, Squeeze)
-def _reshape(scope: Scope, node: Node, x: Value) -> Value:
+def _reshape(scope: HloScope, node: Node, x: HloValue) -> HloValue:
     return scope.writer.reshape(x, shape_of(node))
 
 
 @prints(BroadcastTo)
-def _broadcast_to(scope: Scope, node: Node, x: Value) -> Value:
+def _broadcast_to(scope: HloScope, node: Node, x: HloValue) -> HloValue:
     return scope.writer.broadcast(x, shape_of(node))
 
 
 @prints(Transpose)
-def _transpose(scope: Scope, node: Node, x: Value) -> Value:
+def _transpose(scope: HloScope, node: Node, x: HloValue) -> HloValue:
     return scope.writer.transpose(x, node.op.axes)  # type: ignore[attr-defined]  # Transpose
 
 
 @prints(Concatenate)
-def _concatenate(scope: Scope, node: Node, *values: Value) -> Value:
+def _concatenate(scope: HloScope, node: Node, *values: HloValue) -> HloValue:
     axis: int = node.op.axis  # type: ignore[attr-defined]  # Concatenate
     return scope.writer.op("stablehlo.concatenate", values, shape_of(node), node.dtype, f", dim = {axis}")
 
 
 @prints(Iota)
-def _iota(scope: Scope, node: Node) -> Value:
+def _iota(scope: HloScope, node: Node) -> HloValue:
     return scope.writer.iota(shape_of(node), 0)
 
 
 @prints(LengthOf)
-def _length_of(scope: Scope, node: Node) -> Value:
+def _length_of(scope: HloScope, node: Node) -> HloValue:
     length = node.op.length  # type: ignore[attr-defined]  # LengthOf
     if not isinstance(length, int):
         raise ShapeError(f"StableHLO is written for fixed shapes, and the length {length!r} is open.")
@@ -372,7 +142,7 @@ def _start(kind: str, dtype: str) -> Any:
 
 
 @prints(Reduce)
-def _reduce(scope: Scope, node: Node, x: Value) -> Value:
+def _reduce(scope: HloScope, node: Node, x: HloValue) -> HloValue:
     op = node.op
     assert isinstance(op, Reduce)
     if op.kind == "logsumexp":
@@ -381,13 +151,16 @@ def _reduce(scope: Scope, node: Node, x: Value) -> Value:
 
 
 @prints(ArgReduce)
-def _arg_reduce(scope: Scope, node: Node, x: Value) -> Value:
+def _arg_reduce(scope: HloScope, node: Node, x: HloValue) -> HloValue:
     """The first of the greatest or the least, or the first NaN: pairs of values and places are reduced."""
     op, w = node.op, scope.writer
     assert isinstance(op, ArgReduce)
     starts = [w.constant(_start(op.kind, x.dtype), x.dtype), w.constant(0, "int64")]
     places = w.iota(x.shape, op.axis)
-    a, b = (Value(w.fresh("%a"), (), x.dtype) for _ in range(2)), (Value(w.fresh("%i"), (), "int64") for _ in range(2))
+    a, b = (
+        (HloValue(w.fresh("%a"), (), x.dtype) for _ in range(2)),
+        (HloValue(w.fresh("%i"), (), "int64") for _ in range(2)),
+    )
     (left, right), (i, j) = a, b
 
     def body() -> None:
@@ -407,7 +180,7 @@ def _arg_reduce(scope: Scope, node: Node, x: Value) -> Value:
 
 
 @prints(Cumulative)
-def _cumulative(scope: Scope, node: Node, x: Value) -> Value:
+def _cumulative(scope: HloScope, node: Node, x: HloValue) -> HloValue:
     op, w = node.op, scope.writer
     assert isinstance(op, Cumulative)
     length = x.shape[op.axis]
@@ -418,7 +191,7 @@ def _cumulative(scope: Scope, node: Node, x: Value) -> Value:
     sizes = ", ".join(str(length if a == op.axis else 1) for a in range(x.ndim))
     edge = [0, length - 1] if op.reverse else [length - 1, 0]
     padding = [edge if a == op.axis else [0, 0] for a in range(x.ndim)]
-    left, right = (Value(w.fresh("%a"), (), x.dtype) for _ in range(2))
+    left, right = (HloValue(w.fresh("%a"), (), x.dtype) for _ in range(2))
 
     def body() -> None:
         w.block("bb0", [left, right])
@@ -432,12 +205,12 @@ def _cumulative(scope: Scope, node: Node, x: Value) -> Value:
     return w.generic("reduce_window", [x, start], [(x.shape, x.dtype)], properties, [body])[0]
 
 
-def _sorted(scope: Scope, values: Sequence[Value], axis: int) -> list[Value]:
-    """Values in the order of the first; equal ones keep their order, and NaN stands behind all numbers."""
+def _sorted(scope: HloScope, values: Sequence[HloValue], axis: int) -> list[HloValue]:
+    """HloValues in the order of the first; equal ones keep their order, and NaN stands behind all numbers."""
     w = scope.writer
-    arguments = [Value(w.fresh("%a"), (), v.dtype) for v in values for _ in range(2)]
+    arguments = [HloValue(w.fresh("%a"), (), v.dtype) for v in values for _ in range(2)]
 
-    def clean(x: Value) -> Value:
+    def clean(x: HloValue) -> HloValue:
         """One zero and one NaN for all."""
         if not x.dtype.startswith("float"):
             return x
@@ -454,18 +227,18 @@ def _sorted(scope: Scope, values: Sequence[Value], axis: int) -> list[Value]:
 
 
 @prints(Sort)
-def _sort(scope: Scope, node: Node, x: Value) -> Value:
+def _sort(scope: HloScope, node: Node, x: HloValue) -> HloValue:
     return _sorted(scope, [x], node.op.axis)[0]  # type: ignore[attr-defined]  # Sort
 
 
 @prints(ArgSort)
-def _argsort(scope: Scope, node: Node, x: Value) -> Value:
+def _argsort(scope: HloScope, node: Node, x: HloValue) -> HloValue:
     axis: int = node.op.axis  # type: ignore[attr-defined]  # ArgSort
     return _sorted(scope, [x, scope.writer.iota(x.shape, axis)], axis)[1]
 
 
 @prints(SearchSorted)
-def _search_sorted(scope: Scope, node: Node, vectors: Value, values: Value) -> Value:
+def _search_sorted(scope: HloScope, node: Node, vectors: HloValue, values: HloValue) -> HloValue:
     """Elements that stand before, counted."""
     op = node.op
     assert isinstance(op, SearchSorted)
@@ -489,7 +262,7 @@ def _search_sorted(scope: Scope, node: Node, vectors: Value, values: Value) -> V
 
 
 @prints(MatMul)
-def _matmul(scope: Scope, node: Node, a: Value, b: Value) -> Value:
+def _matmul(scope: HloScope, node: Node, a: HloValue, b: HloValue) -> HloValue:
     w = scope.writer
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     if a.ndim > 2 or b.ndim > 2:
@@ -507,7 +280,7 @@ def _matmul(scope: Scope, node: Node, a: Value, b: Value) -> Value:
 
 
 @prints(Cholesky)
-def _cholesky(scope: Scope, node: Node, x: Value) -> Value:
+def _cholesky(scope: HloScope, node: Node, x: HloValue) -> HloValue:
     """The lower factor; what stands above it in StableHLO is open."""
     w = scope.writer
     if 0 in x.shape:
@@ -518,7 +291,7 @@ def _cholesky(scope: Scope, node: Node, x: Value) -> Value:
 
 
 @prints(SolveTriangular)
-def _solve_triangular(scope: Scope, node: Node, a: Value, b: Value) -> Value:
+def _solve_triangular(scope: HloScope, node: Node, a: HloValue, b: HloValue) -> HloValue:
     op = node.op
     assert isinstance(op, SolveTriangular)
     if 0 in b.shape:
@@ -532,7 +305,7 @@ def _solve_triangular(scope: Scope, node: Node, a: Value, b: Value) -> Value:
 
 
 @prints(Inverse)
-def _inverse(scope: Scope, node: Node, x: Value) -> Value:
+def _inverse(scope: HloScope, node: Node, x: HloValue) -> HloValue:
     op, (of,) = node.op, node.inputs
     assert isinstance(op, Inverse)
     if op.assume != "positive definite":
@@ -545,7 +318,7 @@ def _inverse(scope: Scope, node: Node, x: Value) -> Value:
 
 
 @prints(Correlate)
-def _correlate(scope: Scope, node: Node, x: Value, kernel: Value) -> Value:
+def _correlate(scope: HloScope, node: Node, x: HloValue, kernel: HloValue) -> HloValue:
     """A convolution of as many groups as there are signals in the batch."""
     w = scope.writer
     count = math.prod(x.shape[:-2])
@@ -555,33 +328,64 @@ def _correlate(scope: Scope, node: Node, x: Value, kernel: Value) -> Value:
         " dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1]} "
         f"{{batch_group_count = 1 : i64, feature_group_count = {count} : i64}}"
     )
-    result = Value(w.fresh(), (1, count, *shape[-2:]), node.dtype)
+    result = HloValue(w.fresh(), (1, count, *shape[-2:]), node.dtype)
     types = f"({large.type}, {small.type}) -> {result.type}"
     w.line(f"{result.name} = stablehlo.convolution({large.name}, {small.name}){written} : {types}")
     return w.reshape(result, shape)
 
 
-@prints(FourierTransform)
-def _fourier(scope: Scope, node: Node, x: Value) -> Value:
-    """Of pairs of real and imaginary parts."""
-    op, w = node.op, scope.writer
-    assert isinstance(op, FourierTransform)
-    shape = x.shape[:-1]
-    if 0 in shape:
-        return x
+def _from_pairs(scope: HloScope, x: HloValue) -> HloValue:
+    """Complex numbers of pairs on the last axis."""
+    w, shape = scope.writer, x.shape[:-1]
     ends = [(0, n, 1) for n in shape]
-    parts = [w.reshape(w.slice(x, [*ends, (i, i + 1, 1)]), shape) for i in (0, 1)]
-    pair = _complex(scope, *parts)
+    return complex_of(scope, *(w.reshape(w.slice(x, [*ends, (i, i + 1, 1)]), shape) for i in (0, 1)))
+
+
+def _to_pairs(scope: HloScope, x: HloValue) -> HloValue:
+    w = scope.writer
+    columns = [w.reshape(part(name)(scope, x), (*x.shape, 1)) for name in ("real", "imag")]
+    return w.op("stablehlo.concatenate", columns, (*x.shape, 2), real_of(x.dtype), f", dim = {x.ndim}")
+
+
+def _scaled(scope: HloScope, x: HloValue, by: int) -> HloValue:
+    """StableHLO's inverse transforms are divided by their length, ours are not."""
+    return scope.writer.same("stablehlo.multiply", x, scope.writer.full(by, x.shape, x.dtype))
+
+
+@prints(FourierTransform)
+def _fourier(scope: HloScope, node: Node, x: HloValue) -> HloValue:
+    op = node.op
+    assert isinstance(op, FourierTransform)
+    if 0 in x.shape:
+        return x
+    pairs, n = _from_pairs(scope, x), x.shape[-2]
     kind = "IFFT" if op.inverse else "FFT"
-    found = w.op("stablehlo.fft", [pair], shape, pair.dtype, f", type = {kind}, length = [{shape[-1]}]")
-    columns = [w.reshape(_part(name)(scope, found), (*shape, 1)) for name in ("real", "imag")]
-    return w.op("stablehlo.concatenate", columns, x.shape, x.dtype, f", dim = {len(shape)}")
+    found = scope.writer.op("stablehlo.fft", [pairs], pairs.shape, pairs.dtype, f", type = {kind}, length = [{n}]")
+    return _scaled(scope, _to_pairs(scope, found), n) if op.inverse else _to_pairs(scope, found)
+
+
+@prints(RealFourier)
+def _real_fourier(scope: HloScope, node: Node, x: HloValue) -> HloValue:
+    shape, w = shape_of(node), scope.writer
+    if 0 in x.shape:
+        return w.full(0, shape, x.dtype)
+    found = w.op("stablehlo.fft", [x], shape[:-1], "complex128", f", type = RFFT, length = [{x.shape[-1]}]")
+    return _to_pairs(scope, found)
+
+
+@prints(InverseRealFourier)
+def _inverse_real_fourier(scope: HloScope, node: Node, x: HloValue) -> HloValue:
+    shape, w = shape_of(node), scope.writer
+    if 0 in shape:
+        return w.full(0, shape, x.dtype)
+    written = f", type = IRFFT, length = [{shape[-1]}]"
+    return _scaled(scope, w.op("stablehlo.fft", [_from_pairs(scope, x)], shape, x.dtype, written), shape[-1])
 
 
 # ---- indexing
 
 
-def _indexed(w: Writer, x: Value, specification: Specification, arrays: Sequence[Value]) -> Value:
+def _indexed(w: HloWriter, x: HloValue, specification: Specification, arrays: Sequence[HloValue]) -> HloValue:
     """Slices first, then what index arrays take."""
     parts, back, shape, gathered = [], [], [], []
     axis = 0
@@ -615,7 +419,7 @@ def _indexed(w: Writer, x: Value, specification: Specification, arrays: Sequence
     return x if place is None else _gathered(w, x, gathered, arrays, place)
 
 
-def _gathered(w: Writer, x: Value, axes: list[int], arrays: Sequence[Value], place: int) -> Value:
+def _gathered(w: HloWriter, x: HloValue, axes: list[int], arrays: Sequence[HloValue], place: int) -> HloValue:
     """Elements at the places that index arrays count along some axes; negative ones count from the end."""
     common = np.broadcast_shapes(*(a.shape for a in arrays))
     columns = []
@@ -643,12 +447,12 @@ def _gathered(w: Writer, x: Value, axes: list[int], arrays: Sequence[Value], pla
 
 
 @prints(Index)
-def _index(scope: Scope, node: Node, x: Value, *arrays: Value) -> Value:
+def _index(scope: HloScope, node: Node, x: HloValue, *arrays: HloValue) -> HloValue:
     return _indexed(scope.writer, x, node.op.specification, arrays)  # type: ignore[attr-defined]  # Index
 
 
 @prints(IndexUpdate)
-def _index_update(scope: Scope, node: Node, x: Value, values: Value, *arrays: Value) -> Value:
+def _index_update(scope: HloScope, node: Node, x: HloValue, values: HloValue, *arrays: HloValue) -> HloValue:
     """The same index taken of the numbers of all places says where the values go."""
     op, w = node.op, scope.writer
     assert isinstance(op, IndexUpdate)
@@ -657,7 +461,7 @@ def _index_update(scope: Scope, node: Node, x: Value, values: Value, *arrays: Va
         return x
     numbers = w.reshape(w.iota((count,), 0), x.shape)
     places = w.reshape(_indexed(w, numbers, op.specification, arrays), (math.prod(values.shape), 1))
-    old, new = (Value(w.fresh("%a"), (), x.dtype) for _ in range(2))
+    old, new = (HloValue(w.fresh("%a"), (), x.dtype) for _ in range(2))
 
     def body() -> None:
         w.block("bb0", [old, new])
@@ -675,17 +479,17 @@ def _index_update(scope: Scope, node: Node, x: Value, values: Value, *arrays: Va
 
 
 @prints(Item)
-def _item(scope: Scope, node: Node, members: list[Value]) -> Value:
+def _item(scope: HloScope, node: Node, members: list[HloValue]) -> HloValue:
     return members[node.op.position]  # type: ignore[attr-defined]  # Item
 
 
 @prints(FunctionCall)
-def _call(scope: Scope, node: Node, *operands: Value) -> list[Value]:
+def _call(scope: HloScope, node: Node, *operands: HloValue) -> list[HloValue]:
     return scope.inside(node.op.body, operands)  # type: ignore[attr-defined]  # FunctionCall
 
 
 @prints(Cond)
-def _cond(scope: Scope, node: Node, which: Value, *operands: Value) -> list[Value]:
+def _cond(scope: HloScope, node: Node, which: HloValue, *operands: HloValue) -> list[HloValue]:
     op, w = node.op, scope.writer
     assert isinstance(op, Cond)
 
@@ -703,7 +507,7 @@ def _fixed(of: TensorType) -> tuple[int, ...]:
 
 
 @prints(Scan)
-def _scan(scope: Scope, node: Node, limit: Value, *operands: Value) -> list[Value]:
+def _scan(scope: HloScope, node: Node, limit: HloValue, *operands: HloValue) -> list[HloValue]:
     """A `while` with the number of steps done, all operands and all traces among its values."""
     op, w = node.op, scope.writer
     assert isinstance(op, Scan)
@@ -716,8 +520,8 @@ def _scan(scope: Scope, node: Node, limit: Value, *operands: Value) -> list[Valu
     first = 2 + len(ended)
     heads = slice(first + op.carried, first + op.carried + op.sequences)
 
-    def arguments() -> list[Value]:
-        return [Value(w.fresh("%a"), v.shape, v.dtype) for v in initial]
+    def arguments() -> list[HloValue]:
+        return [HloValue(w.fresh("%a"), v.shape, v.dtype) for v in initial]
 
     def test() -> None:
         own = arguments()

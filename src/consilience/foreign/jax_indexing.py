@@ -97,7 +97,7 @@ def _scatter(x: Any, starts: Any, updates: Any, *, dimension_numbers: Any, mode:
     )
     replaces = primitive == "scatter"
     if valid is not None and replaces:  # what is left out goes to one place too many, which is cut off again
-        axis, length = list(numbers.scatter_dims_to_operand_dims)[0], x.static_shape
+        axis, length = numbers.scatter_dims_to_operand_dims[0], x.static_shape
         more = [1 if i == axis else n for i, n in enumerate(length)]
         x = pt.concatenate([x, pt.zeros(more, dtype=x.dtype)], axis=axis)
         places[axis] = pt.where(valid, places[axis], length[axis])

@@ -47,14 +47,14 @@ class TensorForm(Record):
     dtype: str
 
 
-class Dense(Record, eq=False):
+class DenseText(Record, eq=False):
     """A constant before its type is known: what stands between the angle brackets."""
 
     text: str
     line: int
 
 
-class Operation(Record, eq=False):
+class MlirOperation(Record, eq=False):
     """One operation.
 
     name        with its dialect, as in `stablehlo.add`
@@ -72,7 +72,7 @@ class Operation(Record, eq=False):
     operands: list[str]
     words: list[str]
     attributes: dict[str, Any]
-    regions: list[Block]
+    regions: list[MlirBlock]
     types: list[str]
     arrow: int | None
     line: int
@@ -93,17 +93,17 @@ class Operation(Record, eq=False):
         return f"line {self.line} of the text: `{shown}`"
 
 
-class Block(Record, eq=False):
+class MlirBlock(Record, eq=False):
     """Names and types of arguments, and operations, the last of which returns."""
 
     arguments: list[tuple[str, str]]
-    operations: list[Operation]
+    operations: list[MlirOperation]
 
 
-class Module(Record, eq=False):
+class MlirModule(Record, eq=False):
     """Functions by name, with what stands in the text beside them."""
 
-    functions: dict[str, Block]
+    functions: dict[str, MlirBlock]
     resources: dict[str, bytes]
 
 
@@ -129,7 +129,7 @@ def tensor_form(text: str, where: str) -> TensorForm:
     return TensorForm(tuple(int(n) for n in lengths), dtype)
 
 
-def dense_array(value: Dense, form: TensorForm, resources: dict[str, bytes]) -> Array:
+def dense_array(value: DenseText, form: TensorForm, resources: dict[str, bytes]) -> Array:
     """The numbers of `dense<...>`: one for all, nested lists, bits in hexadecimal, or a resource of the module."""
     text, dtype = value.text.strip(), np.dtype(form.dtype)
     count = int(np.prod(form.shape, dtype="int64"))
@@ -213,7 +213,7 @@ def _closing(text: str, position: int, line: int) -> int:
     raise ParseError(f"a bracket `<` of line {line} is never closed.")
 
 
-def parse_module(text: str) -> Module:
+def parse_module(text: str) -> MlirModule:
     """The functions of a module; raises ParseError, with the line, for what is not MLIR's textual form."""
     return _Parser(text).module()
 
@@ -266,9 +266,9 @@ class _Parser:
 
     # ---- modules and functions
 
-    def module(self) -> Module:
+    def module(self) -> MlirModule:
         """Everything in the text."""
-        functions: dict[str, Block] = {}
+        functions: dict[str, MlirBlock] = {}
         resources: dict[str, bytes] = {}
         while self._next.kind != "end":
             token = self._next
@@ -277,21 +277,25 @@ class _Parser:
                 resources.update({name: bytes.fromhex(data) for name, data in found})
             elif token.text.startswith("#") and self._ahead("=", 1):
                 self._at += 2
-                self._aliases[token.text] = self._attribute()
+                if self._ahead("loc"):
+                    self._location()
+                else:
+                    self._aliases[token.text] = self._attribute()
             elif token.text in ("module", '"builtin.module"', "builtin.module"):
                 self._open_module()
             elif token.text in ("func.func", "func", '"func.func"'):
                 name, block = self._function()
                 functions[name] = block
-            elif token.text == "}" or token.text == "loc":
-                self._take() if token.text == "}" else self._location()
-            elif token.text == ")" or (token.text == ":" and token.kind == "mark"):  # behind a generic module
-                self._at += 1
-                if token.text == ":":
+            elif token.text in ("}", ")"):  # the end of the module, in the generic form with its type
+                self._take()
+                self._dictionary_if_any()
+                if self._accept(":"):
                     self._types()
+            elif token.text == "loc":
+                self._location()
             else:
                 raise self._fault("a function (`func.func @main(...)`) of a module of StableHLO")
-        return Module(functions, resources)
+        return MlirModule(functions, resources)
 
     def _open_module(self) -> None:
         if self._take().text.startswith('"'):
@@ -309,7 +313,7 @@ class _Parser:
             self._dictionary()
         self._expect("{")
 
-    def _function(self) -> tuple[str, Block]:
+    def _function(self) -> tuple[str, MlirBlock]:
         if self._take().text.startswith('"'):
             self._expect("(")
             self._expect(")")
@@ -343,9 +347,9 @@ class _Parser:
                 self._type()
         if self._accept("attributes"):
             self._dictionary()
-        return name, Block(arguments, self._region().operations)
+        return name, MlirBlock(arguments, self._region().operations)
 
-    def _region(self) -> Block:
+    def _region(self) -> MlirBlock:
         """One block in braces."""
         self._expect("{")
         arguments = self._block_arguments() if self._next.kind == "block" else []
@@ -355,7 +359,7 @@ class _Parser:
                 raise MissingRuleError(f"control flow between blocks has no translation (line {self._next.line}).")
             operations.append(self._operation())
         self._location()
-        return Block(arguments, operations)
+        return MlirBlock(arguments, operations)
 
     def _block_arguments(self) -> list[tuple[str, str]]:
         self._take()
@@ -372,7 +376,7 @@ class _Parser:
 
     # ---- operations
 
-    def _operation(self) -> Operation:
+    def _operation(self) -> MlirOperation:
         line = self._next.line
         results: list[str] = []
         while self._next.kind == "value":
@@ -384,7 +388,7 @@ class _Parser:
             if not self._accept(","):
                 self._expect("=")
                 break
-        found = Operation(
+        found = MlirOperation(
             "", results, [], [], {}, [], [], None, line, self._lines[line - 1].strip() if self._lines else ""
         )
         if self._next.kind == "string":
@@ -393,7 +397,7 @@ class _Parser:
             raise self._fault("an operation")
         return self._pretty(found)
 
-    def _generic(self, found: Operation) -> Operation:
+    def _generic(self, found: MlirOperation) -> MlirOperation:
         name = self._take().text.strip('"')
         self._expect("(")
         operands = []
@@ -411,12 +415,14 @@ class _Parser:
         self._expect(":")
         types, arrow = self._types()
         self._location()
-        return Operation(name, found.results, operands, [], attributes, regions, types, arrow, found.line, found.text)
+        return MlirOperation(
+            name, found.results, operands, [], attributes, regions, types, arrow, found.line, found.text
+        )
 
-    def _pretty(self, found: Operation) -> Operation:
+    def _pretty(self, found: MlirOperation) -> MlirOperation:
         name = self._take().text
         operands, words, attributes = found.operands, found.words, found.attributes
-        regions: list[Block] = []
+        regions: list[MlirBlock] = []
         arguments: list[str] = []
         starts: list[str] = []
         while not self._ahead(":") and not self._ahead("}") and not (self._ahead("loc") and self._ahead("(", 1)):
@@ -471,7 +477,7 @@ class _Parser:
             for mark in ("cond", "do"):
                 self._expect(mark)
                 inner = self._region()
-                regions.append(Block(list(zip(arguments, shapes, strict=True)), inner.operations))
+                regions.append(MlirBlock(list(zip(arguments, shapes, strict=True)), inner.operations))
         if self._accept("reducer"):
             pairs: list[list[tuple[str, str]]] = []
             while self._accept("("):
@@ -484,9 +490,9 @@ class _Parser:
                     self._accept(",")
                 pairs.append(pair)
             inner = self._region()
-            regions.append(Block([pair[i] for i in (0, 1) for pair in pairs], inner.operations))
+            regions.append(MlirBlock([pair[i] for i in (0, 1) for pair in pairs], inner.operations))
         self._location()
-        return Operation(
+        return MlirOperation(
             name, found.results, operands, words, attributes, regions, types, arrow, found.line, found.text
         )
 
@@ -525,8 +531,10 @@ class _Parser:
 
     def _type(self) -> str:
         if self._ahead("("):  # of a function
-            types, arrow = self._types()
-            return f"function {types} {arrow}"
+            given = self._listed_types()
+            self._expect("->")
+            found = self._listed_types() if self._ahead("(") else [self._type()]
+            return f"function {given} -> {found}"
         return self._expect_kind("word")
 
     def _location(self) -> None:
@@ -572,6 +580,8 @@ class _Parser:
         token = self._next
         if token.text == "{":
             return self._dictionary()
+        if token.text == "(":  # the type of a function
+            return self._type()
         if token.text == "[":
             self._take()
             items = []
@@ -587,7 +597,7 @@ class _Parser:
         if token.kind == "number":
             kind = self._type() if typed and self._accept(":") else ""
             whole = re.fullmatch(r"-?(?:\d+|0x[0-9A-Fa-f]+)", token.text) is not None and not kind.startswith("f")
-            return int(token.text, 0) if whole else Dense(token.text, token.line)
+            return int(token.text, 0) if whole else DenseText(token.text, token.line)
         if token.kind == "word":
             return self._worded(token, typed)
         self._at -= 1
@@ -597,7 +607,7 @@ class _Parser:
         head, bracket, rest = token.text.partition("<")
         inside = rest[:-1] if bracket else ""
         if head in ("dense", "dense_resource"):
-            value = Dense(inside if head == "dense" else f"resource:{inside}", token.line)
+            value = DenseText(inside if head == "dense" else f"resource:{inside}", token.line)
             if not typed or not self._accept(":"):
                 return value
             form = tensor_form(self._type(), f"line {token.line}")

@@ -16,8 +16,8 @@ import consilience.tensor as pt
 from consilience.errors import GraphError, MissingPackageError, MissingRuleError, ParseError
 from consilience.foreign import stablehlo_axes as stablehlo_axes  # fills the table
 from consilience.foreign.jaxpr import fitted
-from consilience.foreign.mlir_text import Block, Module, Operation, TensorForm, parse_module, tensor_form
-from consilience.foreign.stablehlo_elements import HLO, Call, Tensors, hlo
+from consilience.foreign.mlir_text import MlirBlock, MlirModule, MlirOperation, TensorForm, parse_module, tensor_form
+from consilience.foreign.stablehlo_elements import HLO, HloCall, Tensors, hlo
 from consilience.ir import Node, constant_value, numpy_dtype
 from consilience.ops.control import cond
 from consilience.ops.elementwise import Elementwise
@@ -84,8 +84,8 @@ def _text(given: str | bytes) -> str:
 
 
 def evaluated(
-    module: Module,
-    block: Block,
+    module: MlirModule,
+    block: MlirBlock,
     arguments: Sequence[Any],
     outer: ChainMap[str, Any] | None = None,
     scalar: bool = False,
@@ -106,14 +106,14 @@ def evaluated(
     return []
 
 
-def _read(known: ChainMap[str, Any], name: str, operation: Operation) -> Any:
+def _read(known: ChainMap[str, Any], name: str, operation: MlirOperation) -> Any:
     if name not in known:
         raise ParseError(f"the value `{name}` is used before it is known ({operation.where}).")
     return known[name]
 
 
 def _operation(
-    module: Module, operation: Operation, operands: Tensors, known: ChainMap[str, Any], scalar: bool
+    module: MlirModule, operation: MlirOperation, operands: Tensors, known: ChainMap[str, Any], scalar: bool
 ) -> Tensors:
     dialect, _, name = operation.name.rpartition(".")
     own = HLO.get(name) if dialect in ("", *_DIALECTS) else None
@@ -133,7 +133,7 @@ def _operation(
     forms = [
         tensor_form(kind, operation.where) if kind.startswith("tensor") else None for kind in operation.result_types
     ]
-    call = Call(operation, forms, region, function, module.resources, scalar)
+    call = HloCall(operation, forms, region, function, module.resources, scalar)
     try:
         found = own(call, *operands)
     except MissingRuleError as error:
@@ -146,7 +146,7 @@ def _operation(
     return [_as_declared(value, form, call) for value, form in zip(values, forms, strict=True)]
 
 
-def _as_declared(value: Any, form: TensorForm | None, call: Call) -> Any:
+def _as_declared(value: Any, form: TensorForm | None, call: HloCall) -> Any:
     """A result in the dtype that the text gives it."""
     if form is None or not isinstance(value, Node):
         return value
@@ -162,23 +162,23 @@ def _as_declared(value: Any, form: TensorForm | None, call: Call) -> Any:
 
 
 @hlo("call", "composite")
-def _call(c: Call, *operands: Any) -> Tensors:
+def _call(c: HloCall, *operands: Any) -> Tensors:
     return c.function(c.get("decomposition", "callee"), operands)
 
 
 @hlo("tuple")
-def _tuple(_: Call, *operands: Any) -> Any:
+def _tuple(_: HloCall, *operands: Any) -> Any:
     return tuple(operands)
 
 
 @hlo("get_tuple_element")
-def _get_tuple_element(c: Call, of: Any) -> Any:
+def _get_tuple_element(c: HloCall, of: Any) -> Any:
     ranges = c.get("ranges")
     return of[c.get("index") if ranges is None else ranges[0][0]]
 
 
 @hlo("create_token", "after_all")
-def _token(_: Call, *_operands: Any) -> Any:
+def _token(_: HloCall, *_operands: Any) -> Any:
     """What orders effects; there are none."""
     return None
 
@@ -187,12 +187,12 @@ def _token(_: Call, *_operands: Any) -> Any:
 
 
 @hlo("if")
-def _if(c: Call, which: Any) -> Tensors:
+def _if(c: HloCall, which: Any) -> Tensors:
     return _chosen(which, c.region(0), c.region(1))
 
 
 @hlo("case")
-def _case(c: Call, index: Any) -> Tensors:
+def _case(c: HloCall, index: Any) -> Tensors:
     """The branch that the index counts; the last one where there is no such branch."""
     results = [c.region(i) for i in range(len(c.operation.regions))]
     found = results[-1]
@@ -211,7 +211,7 @@ def _chosen(which: Any, then: Tensors, otherwise: Tensors) -> Tensors:
 
 
 @hlo("while")
-def _while(c: Call, *initial: Any) -> Tensors:
+def _while(c: HloCall, *initial: Any) -> Tensors:
     """Values when the condition holds no longer; a loop that counts to a known end is one of known length."""
     leaves = [fresh(value) for value in initial]
     (goes,), following = c.region(0, *leaves), c.region(1, *leaves)

@@ -16,15 +16,15 @@ import numpy as np
 import consilience.tensor as pt
 from consilience.errors import MissingRuleError
 from consilience.foreign.jax_indexing import CLIP, FILL
-from consilience.foreign.mlir_text import Block, Operation
-from consilience.foreign.stablehlo_elements import HLO, Call, Tensors, hlo, of_jax
+from consilience.foreign.mlir_text import MlirBlock, MlirOperation
+from consilience.foreign.stablehlo_elements import HLO, HloCall, Tensors, hlo, of_jax
 from consilience.ir import constant_value
 
 Body = Callable[[Tensors, Tensors], Tensors]
 
 # ---- reductions
 
-# Operation -> primitive of a whole axis, primitive of all beginnings of an axis.
+# MlirOperation -> primitive of a whole axis, primitive of all beginnings of an axis.
 _KNOWN: Final = {
     "add": ("reduce_sum", "cumsum"), "multiply": ("reduce_prod", "cumprod"), "maximum": ("reduce_max", "cummax"),
     "minimum": ("reduce_min", "cummin"),
@@ -35,7 +35,7 @@ _OF_BOOLS: Final = {
 }  # fmt: skip
 
 
-def _only_operation(c: Call) -> str | None:
+def _only_operation(c: HloCall) -> str | None:
     """The operation that a body of two values consists of."""
     words = c.operation.words
     if "applies" in words:
@@ -50,7 +50,7 @@ def _only_operation(c: Call) -> str | None:
     return first.name.rpartition(".")[2]
 
 
-def _body(c: Call) -> Body:
+def _body(c: HloCall) -> Body:
     """The body for whole arrays in place of scalars."""
     if "applies" in c.operation.words:
         rule = HLO[str(_only_operation(c))]
@@ -75,7 +75,7 @@ def _is_neutral(value: Any, name: str) -> bool:
 
 
 @hlo("reduce")
-def _reduce(c: Call, *operands: Any) -> Tensors:
+def _reduce(c: HloCall, *operands: Any) -> Tensors:
     """Values along axes taken together: operands, then as many initial values."""
     half = len(operands) // 2
     values, starts = list(operands[:half]), list(operands[half:])
@@ -109,7 +109,7 @@ def _by_pairs(body: Body, values: Tensors) -> Tensors:
 
 
 @hlo("reduce_window")
-def _reduce_window(c: Call, *operands: Any) -> Tensors:
+def _reduce_window(c: HloCall, *operands: Any) -> Tensors:
     """Windows taken together, one axis after the other; those that hold all that comes before are cumulative sums."""
     half = len(operands) // 2
     values, starts = list(operands[:half]), list(operands[half:])
@@ -133,11 +133,10 @@ def _reduce_window(c: Call, *operands: Any) -> Tensors:
         reach = (sizes[axis] - 1) * spread[axis]
         count = max(0, (values[0].static_shape[axis] - reach - 1) // strides[axis] + 1)
 
-        def window(k: int, a: int = axis, at: Any = before, n: int = count) -> Tensors:
+        def window(k: int, a: int = axis, at: Any = before, n: int = count, whole: Tensors = values) -> Tensors:
             first = k * spread[a]
-            return [
-                v[(*at, slice(first, first + (n - 1) * strides[a] + 1 if n else first, strides[a]))] for v in values
-            ]
+            part = (*at, slice(first, first + (n - 1) * strides[a] + 1 if n else first, strides[a]))
+            return [v[part] for v in whole]
 
         parts = [window(k) for k in range(sizes[axis])]
         while len(parts) > 1:
@@ -173,7 +172,7 @@ def _beginnings(
 
 
 @hlo("map")
-def _map(c: Call, *operands: Any) -> Tensors:
+def _map(c: HloCall, *operands: Any) -> Tensors:
     return c.region(0, *operands, scalar=True)
 
 
@@ -181,7 +180,7 @@ def _map(c: Call, *operands: Any) -> Tensors:
 
 
 @hlo("sort")
-def _sort(c: Call, *operands: Any) -> Tensors:
+def _sort(c: HloCall, *operands: Any) -> Tensors:
     """Operands in the order of one or several of them; equal ones keep their order."""
     axis = int(c.get("dimension", otherwise=-1)) % operands[0].ndim
     keys = _keys(c.operation.regions[0])
@@ -200,7 +199,7 @@ def _descending(key: Any, axis: int) -> Any:
     return (key.static_shape[axis] - 1 - pt.argsort(key[back], axis=axis, stable=True))[back]
 
 
-def _keys(block: Block) -> list[tuple[int, bool]]:
+def _keys(block: MlirBlock) -> list[tuple[int, bool]]:
     """What a comparison orders by: numbers of operands, first to last, and whether they ascend.
 
     Known are `a < b`, `a > b` and, for further keys, `a < b or (a == b and ...)`, where zeros and NaN of an operand may
@@ -220,7 +219,7 @@ def _keys(block: Block) -> list[tuple[int, bool]]:
             name = operation.operands[2]
         return given.index(name)
 
-    def compared(operation: Operation) -> tuple[str, int, int]:
+    def compared(operation: MlirOperation) -> tuple[str, int, int]:
         if operation.name.rpartition(".")[2] != "compare":
             raise unknown()
         way = str(operation.attributes.get("comparison_direction") or operation.words[0])
@@ -230,7 +229,7 @@ def _keys(block: Block) -> list[tuple[int, bool]]:
         return way, left, right
 
     def read(name: str) -> list[tuple[int, bool]]:
-        operation = made[name] if name in made else None
+        operation = made.get(name)
         if operation is None:
             raise unknown()
         if operation.name.rpartition(".")[2] == "or":
@@ -251,9 +250,9 @@ def _keys(block: Block) -> list[tuple[int, bool]]:
     return read(block.operations[-1].operands[0])
 
 
-def _cleans(operation: Operation, made: dict[str, Operation]) -> bool:
+def _cleans(operation: MlirOperation, made: dict[str, MlirOperation]) -> bool:
     """Whether a choice puts one zero for all zeros, or one NaN for all of them."""
-    which, instead, kept = (made.get(name) for name in operation.operands)
+    which, instead = (made.get(name) for name in operation.operands[:2])
     if which is None or instead is None or which.name.rpartition(".")[2] != "compare":
         return False
     text = getattr(instead.attributes.get("value"), "text", "")
@@ -265,14 +264,14 @@ def _cleans(operation: Operation, made: dict[str, Operation]) -> bool:
 
 
 @hlo("top_k")
-def _top_k(c: Call, x: Any) -> Tensors:
+def _top_k(c: HloCall, x: Any) -> Tensors:
     return list(of_jax("top_k", x, k=int(c.get("k"))))
 
 
 # ---- indexing
 
 
-def _numbers(c: Call, *names: str) -> SimpleNamespace:
+def _numbers(c: HloCall, *names: str) -> SimpleNamespace:
     """Dimension numbers of a gather or a scatter, as JAX's have them."""
     written = next((c.get(name) for name in ("dimension_numbers", "scatter_dimension_numbers") if c.get(name)), {})
     found = {name: [int(i) for i in written.get(name, [])] for name in names}
@@ -287,7 +286,7 @@ def _index_last(starts: Any, batching: list[int], dim: int) -> tuple[Any, list[i
 
 
 @hlo("gather", "dynamic_gather")
-def _gather(c: Call, x: Any, starts: Any, *_sizes: Any) -> Any:
+def _gather(c: HloCall, x: Any, starts: Any, *_sizes: Any) -> Any:
     numbers = _numbers(
         c, "offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims",
         "start_index_map",
@@ -298,7 +297,7 @@ def _gather(c: Call, x: Any, starts: Any, *_sizes: Any) -> Any:
 
 
 @hlo("scatter")
-def _scatter(c: Call, x: Any, starts: Any, updates: Any, *more: Any) -> Any:
+def _scatter(c: HloCall, x: Any, starts: Any, updates: Any, *more: Any) -> Any:
     """Windows replaced by others, or joined with them; those that reach beyond the ends are left out."""
     if more:
         raise MissingRuleError("several arrays at once have no translation.")
@@ -344,7 +343,7 @@ def _windows(starts: Any) -> int:
 
 
 @hlo("torch_index_select")
-def _torch_index_select(c: Call, x: Any, places: Any) -> Any:
+def _torch_index_select(c: HloCall, x: Any, places: Any) -> Any:
     if int(c.get("batch_dims", otherwise=0)):
         raise MissingRuleError("selections along batches have no translation.")
     return pt.take(x, places, axis=int(c.get("dim")))
@@ -354,7 +353,7 @@ def _torch_index_select(c: Call, x: Any, places: Any) -> Any:
 
 
 @hlo("dot_general")
-def _dot_general(c: Call, x: Any, y: Any) -> Any:
+def _dot_general(c: HloCall, x: Any, y: Any) -> Any:
     written = c.get("dot_dimension_numbers")
     if written is None:
         batch, contracted = c.get("batching_dims", otherwise=([], [])), c.get("contracting_dims", otherwise=([], []))
@@ -366,17 +365,17 @@ def _dot_general(c: Call, x: Any, y: Any) -> Any:
 
 
 @hlo("dot")
-def _dot(c: Call, x: Any, y: Any) -> Any:
+def _dot(c: HloCall, x: Any, y: Any) -> Any:
     return of_jax("dot_general", x, y, dimension_numbers=(([x.ndim - 1], [0]), ([], [])))
 
 
 @hlo("einsum")
-def _einsum(c: Call, *operands: Any) -> Any:
+def _einsum(c: HloCall, *operands: Any) -> Any:
     return pt.einsum(c.get("einsum_config"), *operands)
 
 
 @hlo("convolution")
-def _convolution(c: Call, x: Any, kernel: Any) -> Any:
+def _convolution(c: HloCall, x: Any, kernel: Any) -> Any:
     """Sums of products of a kernel with windows: these are read by index arrays, and one product does the rest."""
     (batch, feature, places), (out, within, own), (out_batch, out_feature, out_places) = _layout(c)
     rank = len(places)
@@ -422,7 +421,7 @@ def _convolution(c: Call, x: Any, kernel: Any) -> Any:
     return pt.transpose(made, tuple(order.index(i) for i in range(rank + 2)))
 
 
-def _layout(c: Call) -> list[tuple[int, int, list[int]]]:
+def _layout(c: HloCall) -> list[tuple[int, int, list[int]]]:
     """Of operand, kernel and result: which axis is the batch (or output feature), the feature, and the places."""
     written = c.get("dim_numbers", "dimension_numbers")
     if isinstance(written, str):
@@ -438,7 +437,7 @@ def _layout(c: Call) -> list[tuple[int, int, list[int]]]:
 
 
 @hlo("batch_norm_inference")
-def _batch_norm_inference(c: Call, x: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> Any:
+def _batch_norm_inference(c: HloCall, x: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> Any:
     axis = int(c.get("feature_index"))
     shape = [-1 if i == axis else 1 for i in range(x.ndim)]
     scale, offset, mean, variance = (pt.reshape(v, shape) for v in (scale, offset, mean, variance))
@@ -446,11 +445,20 @@ def _batch_norm_inference(c: Call, x: Any, scale: Any, offset: Any, mean: Any, v
     return (x - mean) / pt.sqrt(variance + epsilon) * scale + offset
 
 
+@hlo("fft")
+def _fft(c: HloCall, x: Any) -> Any:
+    """Transforms along the last axes; inverse ones are divided by their length."""
+    kind, lengths = str(c.get("type", "fft_type")), c.ints("length", "fft_length")
+    axes = tuple(range(-len(lengths), 0))
+    transform = {"FFT": pt.fft.fftn, "IFFT": pt.fft.ifftn, "RFFT": pt.fft.rfftn, "IRFFT": pt.fft.irfftn}[kind]
+    return transform(x, tuple(lengths), axes)
+
+
 # ---- factorisations
 
 
 @hlo("cholesky")
-def _cholesky(c: Call, x: Any) -> Any:
+def _cholesky(c: HloCall, x: Any) -> Any:
     return _factor(x, bool(c.get("lower", otherwise=False)))
 
 
@@ -460,7 +468,7 @@ def _factor(x: Any, lower: bool) -> Any:
 
 
 @hlo("triangular_solve")
-def _triangular_solve(c: Call, a: Any, b: Any) -> Any:
+def _triangular_solve(c: HloCall, a: Any, b: Any) -> Any:
     way = str(c.get("transpose_a", otherwise="NO_TRANSPOSE"))
     if way == "ADJOINT" and "complex" in a.dtype:
         raise MissingRuleError("solutions with a complex adjoint have no translation.")
@@ -471,7 +479,7 @@ def _triangular_solve(c: Call, a: Any, b: Any) -> Any:
 
 
 @hlo("custom_call")
-def _custom_call(c: Call, *operands: Any) -> Any:
+def _custom_call(c: HloCall, *operands: Any) -> Any:
     """LAPACK's routines by JAX's names, and what other translators call in place of an operation of CHLO."""
     target = str(c.get("callee", "call_target_name"))
     if target in ("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement"):
@@ -482,11 +490,10 @@ def _custom_call(c: Call, *operands: Any) -> Any:
     rule = _LAPACK.get(routine.group(1)) if routine is not None else None
     if rule is None:
         raise MissingRuleError(f"the call of `{target}` has no translation.")
-    settings = {name: value for name, value in c.get("mhlo.backend_config", otherwise={}).items()}
-    return rule(c, settings, *operands)
+    return rule(c, c.get("mhlo.backend_config", otherwise={}), *operands)
 
 
-def _succeeded(c: Call, place: int) -> Any:
+def _succeeded(c: HloCall, place: int) -> Any:
     """LAPACK's report, which is 0: a matrix without a factorisation stops the function here."""
     form = c.forms[place]
     assert form is not None
@@ -497,27 +504,27 @@ def _letter(settings: dict[str, Any], name: str) -> str:
     return chr(int(settings[name]))
 
 
-def _potrf(c: Call, settings: dict[str, Any], x: Any) -> Tensors:
+def _potrf(c: HloCall, settings: dict[str, Any], x: Any) -> Tensors:
     return [_factor(x, _letter(settings, "uplo") == "L"), _succeeded(c, 1)]
 
 
-def _trsm(c: Call, settings: dict[str, Any], a: Any, b: Any) -> Any:
+def _trsm(c: HloCall, settings: dict[str, Any], a: Any, b: Any) -> Any:
     return of_jax(
         "triangular_solve", a, b, left_side=_letter(settings, "side") == "L", lower=_letter(settings, "uplo") == "L",
         transpose_a=_letter(settings, "trans_x") != "N", unit_diagonal=_letter(settings, "diag") == "U",
     )  # fmt: skip
 
 
-def _getrf(c: Call, settings: dict[str, Any], a: Any) -> Tensors:
+def _getrf(c: HloCall, settings: dict[str, Any], a: Any) -> Tensors:
     packed, pivots, _ = of_jax("lu", a)
     return [packed, pivots + 1, _succeeded(c, 2)]
 
 
-def _syevd(c: Call, settings: dict[str, Any], a: Any) -> Tensors:
+def _syevd(c: HloCall, settings: dict[str, Any], a: Any) -> Tensors:
     return [*of_jax("eigh", a, lower=_letter(settings, "uplo") == "L"), _succeeded(c, 2)]
 
 
-def _gesdd(c: Call, settings: dict[str, Any], a: Any) -> Tensors:
+def _gesdd(c: HloCall, settings: dict[str, Any], a: Any) -> Tensors:
     """The operand, which LAPACK writes over, then values and vectors."""
     mode = _letter(settings, "mode")
     if mode == "N":

@@ -15,14 +15,14 @@ import numpy as np
 import consilience.tensor as pt
 from consilience.errors import MissingRuleError
 from consilience.foreign.jax_primitives import RULES
-from consilience.foreign.mlir_text import Dense, Operation, TensorForm, dense_array
+from consilience.foreign.mlir_text import DenseText, MlirOperation, TensorForm, dense_array
 from consilience.ir import constant_value
 from consilience.record import Record
 
 Tensors = list[Any]
 
 
-class Call(Record, eq=False):
+class HloCall(Record, eq=False):
     """One operation and what its rule may ask for.
 
     operation   as it is written
@@ -32,7 +32,7 @@ class Call(Record, eq=False):
     scalar      the operation belongs to a body on scalars that is computed for whole arrays at once
     """
 
-    operation: Operation
+    operation: MlirOperation
     forms: list[TensorForm | None]
     region: Callable[..., Tensors]
     function: Callable[[str, Sequence[Any]], Tensors]
@@ -96,7 +96,7 @@ _SAME: Final = {
 
 
 def _as_in_jax(primitive: str) -> Rule:
-    def call(_: Call, *operands: Any) -> Any:
+    def call(_: HloCall, *operands: Any) -> Any:
         return of_jax(primitive, *operands)
 
     return call
@@ -107,19 +107,19 @@ HLO.update({f"broadcast_{name}": HLO[name] for name in ("add", "subtract", "mult
 
 
 @hlo("power", "broadcast_power")
-def _power(_: Call, x: Any, y: Any) -> Any:
+def _power(_: HloCall, x: Any, y: Any) -> Any:
     if "int" in x.dtype:
         raise MissingRuleError("powers of integers have no translation.")
     return of_jax("pow", x, y)
 
 
 @hlo("round_nearest_even", "round_nearest_afz")
-def _round(c: Call, x: Any) -> Any:
+def _round(c: HloCall, x: Any) -> Any:
     return of_jax("round", x, rounding_method=1 if c.operation.name.endswith("even") else 0)
 
 
 @hlo("compare", "broadcast_compare")
-def _compare(c: Call, x: Any, y: Any) -> Any:
+def _compare(c: HloCall, x: Any, y: Any) -> Any:
     way = c.get("comparison_direction") or c.operation.words[0]
     kind = c.get("compare_type") or [*c.operation.words[1:], ""][0]
     if kind == "TOTALORDER" and "float" in x.dtype:
@@ -141,25 +141,25 @@ def _in_total_order(way: str, x: Any, y: Any) -> Any:
 
 
 @hlo("is_inf", "is_pos_inf", "is_neg_inf")
-def _is_inf(c: Call, x: Any) -> Any:
+def _is_inf(c: HloCall, x: Any) -> Any:
     end = {"is_pos_inf": np.inf, "is_neg_inf": -np.inf}.get(_own_name(c))
     return pt.isinf(x) if end is None else pt.eq(x, np.asarray(end, x.dtype))
 
 
 @hlo("select", "broadcast_select")
-def _select(_: Call, which: Any, x: Any, y: Any) -> Any:
+def _select(_: HloCall, which: Any, x: Any, y: Any) -> Any:
     return pt.where(which, x, y)
 
 
 @hlo("convert")
-def _convert(c: Call, x: Any) -> Any:
+def _convert(c: HloCall, x: Any) -> Any:
     if "complex" in x.dtype and "complex" not in c.form.dtype:
         x = pt.real(x)
     return of_jax("convert_element_type", x, new_dtype=c.form.dtype)
 
 
 @hlo("shift_left", "shift_right_arithmetic", "shift_right_logical")
-def _shift(c: Call, x: Any, by: Any) -> Any:
+def _shift(c: HloCall, x: Any, by: Any) -> Any:
     """Bits that are shifted by as many places as there are, or more, are gone; the sign stays."""
     name, dtype = _own_name(c), x.dtype
     width = 8 * np.dtype(dtype).itemsize
@@ -182,7 +182,7 @@ def _outside(by: Any, width: int) -> Any:
 
 
 @hlo("popcnt", "count_leading_zeros")
-def _bits(c: Call, x: Any) -> Any:
+def _bits(c: HloCall, x: Any) -> Any:
     width = 8 * np.dtype(x.dtype).itemsize
     places = np.arange(width).astype(x.dtype)
     bits = pt.bitwise_and(pt.right_shift(pt.expand_dims(x, x.ndim), places), np.asarray(1, x.dtype)).astype("int64")
@@ -192,7 +192,7 @@ def _bits(c: Call, x: Any) -> Any:
 
 
 @hlo("bitcast_convert")
-def _bitcast(c: Call, x: Any) -> Any:
+def _bitcast(c: HloCall, x: Any) -> Any:
     """The same bits as another dtype of the same width."""
     given, wanted = np.dtype(x.dtype), np.dtype(c.form.dtype)
     if given.itemsize != wanted.itemsize or {given.kind, wanted.kind} - set("iuf"):
@@ -252,7 +252,7 @@ def _to_bits(x: Any, given: np.dtype[Any]) -> Any:
 
 
 @hlo("reduce_precision")
-def _reduce_precision(c: Call, x: Any) -> Any:
+def _reduce_precision(c: HloCall, x: Any) -> Any:
     """What keeps all bits changes nothing."""
     found = re.fullmatch(r"e(\d+)m(\d+)", str(c.get("format")))
     exponent, mantissa = map(int, found.groups()) if found else (c.get("exponent_bits"), c.get("mantissa_bits"))
@@ -262,7 +262,7 @@ def _reduce_precision(c: Call, x: Any) -> Any:
     return x
 
 
-def _own_name(c: Call) -> str:
+def _own_name(c: HloCall) -> str:
     return c.operation.name.rpartition(".")[2]
 
 
@@ -270,20 +270,20 @@ def _own_name(c: Call) -> str:
 
 
 @hlo("constant")
-def _constant(c: Call) -> Any:
+def _constant(c: HloCall) -> Any:
     value = c.get("value")
-    if isinstance(value, Dense):
+    if isinstance(value, DenseText):
         value = dense_array(value, c.form, c.resources)
     return pt.constant(np.array(value, c.form.dtype).reshape(c.form.shape))
 
 
 @hlo("iota", "dynamic_iota")
-def _iota(c: Call, *_shape: Any) -> Any:
+def _iota(c: HloCall, *_shape: Any) -> Any:
     return of_jax("iota", dtype=c.form.dtype, shape=c.form.shape, dimension=int(c.get("dim", "iota_dimension")))
 
 
 @hlo("broadcast_in_dim", "dynamic_broadcast_in_dim")
-def _broadcast_in_dim(c: Call, x: Any, *_shape: Any) -> Any:
+def _broadcast_in_dim(c: HloCall, x: Any, *_shape: Any) -> Any:
     if c.scalar and not c.form.shape:
         return x
     return of_jax(
@@ -292,32 +292,32 @@ def _broadcast_in_dim(c: Call, x: Any, *_shape: Any) -> Any:
 
 
 @hlo("broadcast")
-def _broadcast(c: Call, x: Any) -> Any:
+def _broadcast(c: HloCall, x: Any) -> Any:
     return pt.broadcast_to(x, c.form.shape)
 
 
 @hlo("reshape", "dynamic_reshape")
-def _reshape(c: Call, x: Any, *_shape: Any) -> Any:
+def _reshape(c: HloCall, x: Any, *_shape: Any) -> Any:
     return x if c.scalar and not c.form.shape else pt.reshape(x, c.form.shape)
 
 
 @hlo("transpose")
-def _transpose(c: Call, x: Any) -> Any:
+def _transpose(c: HloCall, x: Any) -> Any:
     return of_jax("transpose", x, permutation=c.ints("dims", "permutation"))
 
 
 @hlo("reverse")
-def _reverse(c: Call, x: Any) -> Any:
+def _reverse(c: HloCall, x: Any) -> Any:
     return of_jax("rev", x, dimensions=c.ints("dims", "dimensions"))
 
 
 @hlo("concatenate")
-def _concatenate(c: Call, *operands: Any) -> Any:
+def _concatenate(c: HloCall, *operands: Any) -> Any:
     return of_jax("concatenate", *operands, dimension=int(c.get("dim", "dimension")))
 
 
 @hlo("slice")
-def _slice(c: Call, x: Any) -> Any:
+def _slice(c: HloCall, x: Any) -> Any:
     ranges = c.get("ranges")
     if ranges is not None:
         return x[tuple(slice(*part) for part in ranges)]
@@ -328,7 +328,7 @@ def _slice(c: Call, x: Any) -> Any:
 
 
 @hlo("pad")
-def _pad(c: Call, x: Any, value: Any) -> Any:
+def _pad(c: HloCall, x: Any, value: Any) -> Any:
     parts = [
         c.ints("low", "edge_padding_low"), c.ints("high", "edge_padding_high"), c.ints("interior", "interior_padding")
     ]  # fmt: skip
@@ -336,15 +336,15 @@ def _pad(c: Call, x: Any, value: Any) -> Any:
 
 
 @hlo("get_dimension_size")
-def _get_dimension_size(c: Call, x: Any) -> Any:
+def _get_dimension_size(c: HloCall, x: Any) -> Any:
     return pt.constant(np.asarray(x.static_shape[int(c.get("dim", "dimension"))], "int32"))
 
 
 @hlo("dynamic_slice")
-def _dynamic_slice(c: Call, x: Any, *starts: Any) -> Any:
+def _dynamic_slice(c: HloCall, x: Any, *starts: Any) -> Any:
     return of_jax("dynamic_slice", x, *starts, slice_sizes=c.ints("sizes", "slice_sizes"))
 
 
 @hlo("dynamic_update_slice")
-def _dynamic_update_slice(_: Call, *operands: Any) -> Any:
+def _dynamic_update_slice(_: HloCall, *operands: Any) -> Any:
     return of_jax("dynamic_update_slice", *operands)

@@ -1,0 +1,196 @@
+"""Saved modules of StableHLO, read without JAX: values, derivatives, and what is told of mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import consilience as pm
+import consilience.tensor as pt
+from consilience.errors import DtypeError, GraphError, MissingRuleError, ParseError, ShapeError
+from consilience.foreign.mlir_text import DenseText, TensorForm, dense_array
+from consilience.gradient import verify_grad
+
+FILES = sorted(Path(__file__).with_name("stablehlo").glob("*.mlir"))
+
+
+def recorded(path: Path) -> tuple[str, list[Any], list[Any]]:
+    """The text, arguments, and what JAX computed."""
+    text = path.read_text(encoding="utf-8")
+    found: dict[str, list[Any]] = {"argument": [], "result": []}
+    for line in text.splitlines():
+        words = line.split(maxsplit=3)
+        if len(words) == 4 and words[0] == "//" and words[1] in found:
+            found[words[1]].append(np.array(json.loads(words[3]), words[2]))
+    return text, found["argument"], found["result"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_saved_modules_compute_what_jax_computed(path: Path) -> None:
+    text, arguments, wanted = recorded(path)
+    function = pm.from_stablehlo(text)
+    leaves = [pt.tensor(f"x{i}", shape=a.shape, dtype=str(a.dtype)) for i, a in enumerate(arguments)]
+    found = function(*leaves)
+    outputs = [*found] if isinstance(found, tuple) else [found]
+    values = pt.function(leaves, outputs, on_unused_input="ignore")(*arguments)
+    for own, theirs in zip(values, wanted, strict=True):
+        assert own.dtype == theirs.dtype
+        np.testing.assert_allclose(own, theirs, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["network", "gaussian", "linear_system", "recurrence", "newton", "special"])
+def test_saved_modules_are_differentiated(name: str) -> None:
+    text, arguments, _ = recorded(FILES[0].with_name(f"{name}.mlir"))
+    function = pm.from_stablehlo(text)
+
+    def first(*values: Any) -> Any:
+        found = function(*values)
+        return found[0] if isinstance(found, tuple) else found
+
+    verify_grad(first, arguments, rng=np.random.default_rng(1))
+
+
+def module(body: str, arguments: str = "%a: tensor<4xf64>", results: str = "tensor<4xf64>") -> str:
+    return f"module @m {{\n  func.func public @main({arguments}) -> {results} {{\n{body}\n  }}\n}}\n"
+
+
+SUM = module("    %0 = stablehlo.add %a, %a : tensor<4xf64>\n    return %0 : tensor<4xf64>")
+
+
+def test_a_module_is_part_of_a_model() -> None:
+    with pm.Model() as model:
+        x = pm.Normal("x", shape=4)
+        pm.Normal("y", pm.from_stablehlo(SUM)(x), 1.0, observed=np.ones(4))
+    point = {"x": np.array([0.1, 0.2, 0.3, 0.4])}
+    np.testing.assert_allclose(model.compile_dlogp()(point), -point["x"] - 2 * (2 * point["x"] - 1))
+
+
+def test_comments_locations_and_other_functions_are_read() -> None:
+    text = f'#loc1 = loc("f.py":3:1)\n{SUM}'.replace(" : tensor<4xf64>\n", " : tensor<4xf64> loc(#loc1) // sum\n", 1)
+    more = "  func.func private @twice(%a: tensor<f64>) -> tensor<f64> { return %a : tensor<f64> }\n}"
+    text = text.rstrip().removesuffix("}") + more
+    np.testing.assert_allclose(pm.from_stablehlo(text)(np.ones(4)).eval(), 2 * np.ones(4))
+    assert float(pm.from_stablehlo(text, "twice")(3.0).eval()) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "wanted"),
+    [
+        ("1.5", "float32", [[1.5, 1.5], [1.5, 1.5]]),
+        ("[[1, 2], [3, 4]]", "int8", [[1, 2], [3, 4]]),
+        ("[[true, false], [false, true]]", "bool", [[True, False], [False, True]]),
+        ('"0x00000000000080BF0000C07F0000807F"', "float32", [[0, -1], [np.nan, np.inf]]),
+        ("0xFFF0000000000000", "float64", [[-np.inf] * 2] * 2),
+        ("[[0x7FF8000000000000, 1.0], [-2.5e-03, 4]]", "float64", [[np.nan, 1], [-0.0025, 4]]),
+        ("[[(1.0, 2.0), (0.0, -1.0)], [(3.0, 0.0), (0.0, 0.0)]]", "complex128", [[1 + 2j, -1j], [3, 0]]),
+        ('"0x0A"', "bool", [[True, True], [True, True]]),
+        ('"0x00010001"', "bool", [[False, True], [False, True]]),
+    ],
+)
+def test_constants_are_read_in_every_form(text: str, dtype: str, wanted: Any) -> None:
+    found = dense_array(DenseText(text, 1), TensorForm((2, 2), dtype), {})
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, np.array(wanted, dtype))
+
+
+def test_constants_in_resources_are_read() -> None:
+    body = "    %c = stablehlo.constant dense_resource<w> : tensor<2xf64>\n    return %c : tensor<2xf64>"
+    text = module(body, "", "tensor<2xf64>")
+    data = np.array([1.0, -2.0]).tobytes().hex()
+    whole = f'{text}{{-#\n  dialect_resources: {{\n    builtin: {{\n      w: "0x08000000{data}"\n    }}\n  }}\n#-}}\n'
+    np.testing.assert_array_equal(pm.from_stablehlo(whole)().eval(), [1.0, -2.0])
+    with pytest.raises(ParseError, match="are left out in line 3"):
+        pm.from_stablehlo(text.replace("<w>", "<__elided__>"))
+
+
+def test_reductions_with_bodies_of_their_own_and_wide_bits() -> None:
+    """A body that is no single operation; shifts by more places than there are; the total order."""
+    text = module(
+        """    %c = stablehlo.constant dense<2> : tensor<i64>
+    %0 = stablehlo.reduce(%a init: %c) across dimensions = [0] : (tensor<5xi64>, tensor<i64>) -> tensor<i64>
+     reducer(%x: tensor<i64>, %y: tensor<i64>)  {
+      %2 = stablehlo.xor %x, %y : tensor<i64>
+      %3 = stablehlo.or %2, %2 : tensor<i64>
+      stablehlo.return %3 : tensor<i64>
+    }
+    %4 = stablehlo.constant dense<[0, 1, 63, 64, -1]> : tensor<5xi64>
+    %5 = stablehlo.shift_right_logical %a, %4 : tensor<5xi64>
+    %6 = stablehlo.shift_right_arithmetic %a, %4 : tensor<5xi64>
+    %7 = stablehlo.shift_left %a, %4 : tensor<5xi64>
+    %8 = stablehlo.popcnt %a : tensor<5xi64>
+    %9 = stablehlo.count_leading_zeros %a : tensor<5xi64>
+    return %0, %5, %6, %7, %8, %9 : tensor<i64>, tensor<5xi64>, tensor<5xi64>, tensor<5xi64>, tensor<5xi64>, """
+        "tensor<5xi64>",
+        "%a: tensor<5xi64>", "(tensor<i64>, tensor<5xi64>, tensor<5xi64>, tensor<5xi64>, tensor<5xi64>, tensor<5xi64>)",
+    )  # fmt: skip
+    given = np.array([5, -8, -1, -3, 7])
+    x = pt.tensor("x", shape=(5,), dtype="int64")
+    total, logical, arithmetic, left, ones, zeros = pt.function([x], list(pm.from_stablehlo(text)(x)))(given)
+    assert total == 2 ^ 5 ^ -8 ^ -1 ^ -3 ^ 7
+    np.testing.assert_array_equal(logical, [5, 2**63 - 4, 1, 0, 0])
+    np.testing.assert_array_equal(arithmetic, [5, -4, -1, -1, 0])
+    np.testing.assert_array_equal(left, [5, -16, -(2**63), 0, 0])
+    np.testing.assert_array_equal(ones, [2, 61, 64, 63, 3])
+    np.testing.assert_array_equal(zeros, [61, 0, 0, 0, 61])
+
+
+def test_bits_of_floats_are_those_of_numpy() -> None:
+    for dtype, name in (("float64", "f64"), ("float32", "f32")):
+        whole = dtype.replace("float", "uint")
+        values = np.array([0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 0.1, 3.0], dtype)
+        info = np.finfo(dtype)
+        values = np.append(values, [info.tiny, info.smallest_subnormal, -info.max, info.tiny / dtype_two(dtype)])
+        kinds = (f"tensor<13x{name}>", f"tensor<13xui{whole[4:]}>")
+        for (one, other), given in ((kinds, values), (kinds[::-1], values.view(whole))):
+            body = f"    %0 = stablehlo.bitcast_convert %a : ({one}) -> {other}\n    return %0 : {other}"
+            x = pt.tensor("x", shape=(13,), dtype=str(given.dtype))
+            out = pt.function([x], pm.from_stablehlo(module(body, f"%a: {one}", other))(x))(given)
+            np.testing.assert_array_equal(out, given.view(out.dtype))
+
+
+def dtype_two(dtype: str) -> Any:
+    return np.asarray(2, dtype)
+
+
+ONE = "    %0 = {} : tensor<4xf64>\n    return %0 : tensor<4xf64>"
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        (module(ONE.format("stablehlo.frobnicate %a")), MissingRuleError,
+         r"`stablehlo.frobnicate` has no translation \(line 3 of the text: `%0 = stablehlo.frobnicate"),
+        (module(ONE.format('"stablehlo.rng"(%a, %a, %a) <{rng_distribution = #stablehlo<rng_distribution UNIFORM>}>')),
+         MissingRuleError, "`stablehlo.rng` has no translation .line 3 .*Draw beforehand"),
+        (module(ONE.format("stablehlo.custom_call @mystery(%a)")), MissingRuleError, "the call of `mystery` .*line 3"),
+        (module(ONE.format("stablehlo.add %a, %b")), ParseError, "`%b` is used before it is known .line 3"),
+        (module(ONE.format("call @other(%a)")), ParseError, "`@other` is called and is not in the text"),
+        (module("    return %a : tensor<?xf64>", "%a: tensor<?xf64>", "tensor<?xf64>"), ShapeError,
+         "leaves a length open .argument %a of `@main`"),
+        (module("    return %a : tensor<4xf8E4M3FN>", "%a: tensor<4xf8E4M3FN>", "tensor<4xf8E4M3FN>"), DtypeError,
+         "`f8E4M3FN` cannot be computed with"),
+        (module("    %0 = stablehlo.add %a ] %a : tensor<4xf64>"), ParseError, "`stablehlo.add`.* in line 3"),
+        ("def f(x):\n  return x", ParseError, "a function .* was needed in line 1"),
+        ("module {\n ` }", ParseError, "line 2 cannot be read as MLIR"),
+        ("module { func.func @f() -> () { return } }", GraphError, "no function `@main`; it has f"),
+        (module("    %0 = vhlo.add_v1 %a, %a : tensor<4xf64>\n    return %0 : tensor<4xf64>"), MissingRuleError,
+         "stablehlo-translate"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_the_text_are_told_with_their_line(text: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        pm.from_stablehlo(text)
+
+
+def test_mistakes_in_the_arguments_are_told() -> None:
+    function = pm.from_stablehlo(SUM)
+    with pytest.raises(GraphError, match=r"`main` has 1 arguments \(float64\[4\]\), got 2"):
+        function(np.ones(4), 1.0)
+    with pytest.raises(ShapeError, match=r"argument %a of `main` was traced with the shape \(4,\)"):
+        function(np.ones(3))
+    with pytest.raises(DtypeError, match="was traced as float64"):
+        function(np.ones(4) + 1j)
