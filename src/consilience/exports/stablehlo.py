@@ -12,10 +12,11 @@ from typing import Any
 
 from consilience.backends.contexts import DEFAULT
 from consilience.backends.function import Function
-from consilience.errors import GraphError, MissingPackageError, MissingRuleError
+from consilience.errors import GraphError
 from consilience.exports import stablehlo_ops as stablehlo_ops  # enters its rules
 from consilience.exports import stablehlo_scalars as stablehlo_scalars  # enters its rules
 from consilience.exports.exported import Exported, exported
+from consilience.exports.stablehlo_bytecode import to_bytecode
 from consilience.exports.stablehlo_scope import HloScope, shape_of
 from consilience.exports.stablehlo_text import HloValue, HloWriter
 from consilience.ir import Node, Shared, is_leaf, topological
@@ -52,7 +53,7 @@ def to_stablehlo(
     functions = exported(what, name, True) if isinstance(what, Model | Function) else [_tensors(what, inputs, name)]
     parts = [_function(each) for each in functions]
     text = "\n".join([f"module @{name} {{", *(line for part in parts for line in part), "}", ""])
-    return _portable(text) if bytecode else text
+    return to_bytecode(text) if bytecode else text
 
 
 def _tensors(what: Node | Sequence[Node], inputs: Sequence[Node], name: str) -> Exported:
@@ -90,20 +91,3 @@ def _function(of: Exported) -> list[str]:
     types = ", ".join(v.type for v in results)
     back = f"    return {', '.join(v.name for v in results)} : {types}"
     return [f"  func.func public @{of.name}({given}) -> ({types}) {{", *w.lines, back, "  }"]
-
-
-def _portable(text: str) -> bytes:
-    try:
-        from jax._src.interpreters.mlir import make_ir_context
-        from jaxlib.mlir import ir
-        from jaxlib.mlir.dialects import stablehlo
-    except ImportError as error:
-        raise MissingPackageError(
-            "portable bytecode is made by jaxlib: pip install 'consilience[jax]'; text needs nothing."
-        ) from error
-    version = stablehlo.get_version_from_compatibility_requirement(stablehlo.StablehloCompatibilityRequirement.WEEK_4)
-    with make_ir_context():
-        try:
-            return bytes(stablehlo.serialize_portable_artifact(ir.Module.parse(text), version, True))
-        except ir.MLIRError as error:
-            raise MissingRuleError(f"jaxlib cannot read the module: {error}") from error

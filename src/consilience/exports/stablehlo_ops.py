@@ -415,8 +415,8 @@ def _indexed(w: HloWriter, x: HloValue, specification: Specification, arrays: Se
     if back:
         x = w.op("stablehlo.reverse", [x], x.shape, x.dtype, f", dims = {back}")
     x = w.reshape(x, shape)
-    place = gather_place(specification)
-    return x if place is None else _gathered(w, x, gathered, arrays, place)
+    begin = gather_place(specification)
+    return x if begin is None else _gathered(w, x, gathered, arrays, begin)
 
 
 def _gathered(w: HloWriter, x: HloValue, axes: list[int], arrays: Sequence[HloValue], place: int) -> HloValue:
@@ -503,7 +503,7 @@ def _cond(scope: HloScope, node: Node, which: HloValue, *operands: HloValue) -> 
 def _fixed(of: TensorType) -> tuple[int, ...]:
     if not all(isinstance(n, int) for n in of.shape):
         raise ShapeError(f"StableHLO is written for fixed shapes, and that of {of!r} is open.")
-    return tuple(int(n) for n in of.shape)  # type: ignore[arg-type]  # all are integers
+    return tuple(int(n) for n in of.shape)
 
 
 @prints(Scan)
@@ -514,7 +514,7 @@ def _scan(scope: HloScope, node: Node, limit: HloValue, *operands: HloValue) -> 
     done, ended = w.constant(0, "int64"), [w.constant(False, "bool")] if op.until else []
     if op.traces and not isinstance(op.length, int):
         raise ShapeError(f"StableHLO is written for fixed shapes, and the length of {describe(node)} is open.")
-    forms = [((int(op.length), *shape_of(e)), e.dtype) for e in op.elements]  # type: ignore[call-overload]  # int
+    forms = [((int(op.length), *shape_of(e)), e.dtype) for e in op.elements]
     traces = [w.full(0, shape, dtype) for shape, dtype in forms]
     initial = [done, limit, *ended, *operands, *traces]
     first = 2 + len(ended)

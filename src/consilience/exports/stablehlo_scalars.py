@@ -135,7 +135,7 @@ def _elementwise(scope: HloScope, node: Node, *values: HloValue) -> HloValue:
     if special is not None:
         return special(scope, *given)
     if name in _COMPARED:
-        return w.compare(_COMPARED[name], *given)
+        return w.compare(_COMPARED[name], given[0], given[1])
     if name in _DIRECT:
         found = given[0]
         for other in given[1:]:

@@ -88,4 +88,4 @@ def shape_of(node: Node) -> tuple[int, ...]:
     shape = node.static_shape
     if not all(isinstance(n, int) for n in shape):
         raise ShapeError(f"StableHLO is written for fixed shapes, and that of {describe(node)} is open: {shape}.")
-    return tuple(int(n) for n in shape)  # type: ignore[arg-type]  # all are integers
+    return tuple(int(n) for n in shape)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import DtypeError, MissingRuleError, ParseError, ShapeError
-from consilience.record import Record
+from consilience.record import Record, replace
 
 Array = npt.NDArray[Any]
 
@@ -415,8 +415,8 @@ class _Parser:
         self._expect(":")
         types, arrow = self._types()
         self._location()
-        return MlirOperation(
-            name, found.results, operands, [], attributes, regions, types, arrow, found.line, found.text
+        return replace(
+            found, name=name, operands=operands, attributes=attributes, regions=regions, types=types, arrow=arrow
         )
 
     def _pretty(self, found: MlirOperation) -> MlirOperation:
@@ -492,9 +492,7 @@ class _Parser:
             inner = self._region()
             regions.append(MlirBlock([pair[i] for i in (0, 1) for pair in pairs], inner.operations))
         self._location()
-        return MlirOperation(
-            name, found.results, operands, words, attributes, regions, types, arrow, found.line, found.text
-        )
+        return replace(found, name=name, regions=regions, types=types, arrow=arrow)
 
     def _ranges(self) -> list[list[int]]:
         """`[0:4, 1:3:2]`, as starts, limits and steps."""

@@ -13,7 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 import consilience.tensor as pt
-from consilience.errors import GraphError, MissingPackageError, MissingRuleError, ParseError
+from consilience.errors import GraphError, MissingRuleError, ParseError
+from consilience.exports.stablehlo_bytecode import from_bytecode
 from consilience.foreign import stablehlo_axes as stablehlo_axes  # fills the table
 from consilience.foreign.jaxpr import fitted
 from consilience.foreign.mlir_text import MlirBlock, MlirModule, MlirOperation, TensorForm, parse_module, tensor_form
@@ -42,7 +43,7 @@ def from_stablehlo(text: str | bytes, function: str = "main") -> Callable[..., A
                line; ShapeError for open lengths; MissingPackageError for bytecode without `jaxlib`; and the function
                itself GraphError, ShapeError and DtypeError for other arguments
     """
-    module = parse_module(_text(text))
+    module = parse_module(text if isinstance(text, str) else from_bytecode(text))
     block = module.functions.get(function)
     if block is None:
         raise GraphError(f"the module has no function `@{function}`; it has {', '.join(module.functions) or 'none'}.")
@@ -63,24 +64,6 @@ def from_stablehlo(text: str | bytes, function: str = "main") -> Callable[..., A
     translated.__name__ = translated.__qualname__ = function
     translated.__doc__ = f"`@{function}` of a module of StableHLO, of tensors."
     return translated
-
-
-def _text(given: str | bytes) -> str:
-    if isinstance(given, str):
-        return given
-    try:
-        from jax._src.interpreters.mlir import make_ir_context
-        from jaxlib.mlir import ir
-        from jaxlib.mlir.dialects import stablehlo
-    except ImportError as error:
-        raise MissingPackageError(
-            "bytecode of StableHLO is read by jaxlib: pip install 'consilience[jax]'; text needs nothing."
-        ) from error
-    with make_ir_context() as context:
-        try:
-            return str(stablehlo.deserialize_portable_artifact(context, bytes(given)))
-        except (ir.MLIRError, ValueError, RuntimeError) as error:
-            raise ParseError(f"the bytes are no portable bytecode of StableHLO: {error}") from error
 
 
 def evaluated(
@@ -236,13 +219,13 @@ def _steps(goes: Any, leaves: Sequence[Any], initial: Sequence[Any], following: 
     if goes.op != Elementwise("lt"):
         return None
     counter, end = goes.inputs
-    if counter not in leaves or constant_value(end) is None:
+    if counter not in leaves:
         return None
     place = leaves.index(counter)
-    begin, new = constant_value(initial[place]), following[place]
-    if begin is None or new.op != Elementwise("add") or len(new.inputs) != 2:
+    begin, stop, new = constant_value(initial[place]), constant_value(end), following[place]
+    if begin is None or stop is None or new.op != Elementwise("add") or len(new.inputs) != 2:
         return None
     one = [constant_value(x) for x in new.inputs if x is not counter]
     if len(one) != 1 or one[0] is None or one[0].ndim or one[0] != 1 or numpy_dtype(counter.dtype).kind not in "iu":
         return None
-    return max(0, int(constant_value(end)) - int(begin))
+    return max(0, int(stop) - int(begin))

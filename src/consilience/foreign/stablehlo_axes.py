@@ -273,7 +273,7 @@ def _top_k(c: HloCall, x: Any) -> Tensors:
 
 def _numbers(c: HloCall, *names: str) -> SimpleNamespace:
     """Dimension numbers of a gather or a scatter, as JAX's have them."""
-    written = next((c.get(name) for name in ("dimension_numbers", "scatter_dimension_numbers") if c.get(name)), {})
+    written: dict[str, Any] = c.get("dimension_numbers", "scatter_dimension_numbers", otherwise={})
     found = {name: [int(i) for i in written.get(name, [])] for name in names}
     return SimpleNamespace(**found, index_vector_dim=int(written.get("index_vector_dim", 0)))
 
@@ -532,4 +532,10 @@ def _gesdd(c: HloCall, settings: dict[str, Any], a: Any) -> Tensors:
     return [a, *of_jax("svd", a, full_matrices=mode == "A", compute_uv=True), _succeeded(c, 4)]
 
 
-_LAPACK: Final = {"potrf": _potrf, "trsm": _trsm, "getrf": _getrf, "syevd": _syevd, "gesdd": _gesdd}
+_LAPACK: Final[dict[str, Callable[..., Any]]] = {
+    "potrf": _potrf,
+    "trsm": _trsm,
+    "getrf": _getrf,
+    "syevd": _syevd,
+    "gesdd": _gesdd,
+}
