@@ -25,7 +25,7 @@ _NAMES: Final = {
     "consilience.backends.modes": "DebugMode Mode NanGuardMode",
     "consilience.backends.request": "In Out",
     "consilience.diagnostics": "summary",
-    "consilience.distributions": " ".join([*distributions.PUBLIC.values(), *distributions.SPELLINGS]),
+    "consilience.distributions": " ".join([*distributions.PUBLIC.values(), *distributions.SPELLINGS, "Simulator"]),
     "consilience.errors": """
         ConsilienceError ConsilienceWarning ConvergenceWarning ImplicitFreezeWarning ImputationWarning
         InitialPointError ModelError ParameterError SamplingError ShapeError StorageError

@@ -36,6 +36,11 @@ StartingValues: TypeAlias = InitialValues | Sequence[InitialValues | None] | Non
 
 DEFAULT_CHAINS: Final = 4
 INITS: Final = ("lbfgs", "auto", "jitter+adapt_diag", "adapt_diag")
+FITS: Final = {
+    "pathfinder": "pm.fit_pathfinder()",
+    "advi": "pm.fit().sample()",
+    "map": "pm.find_MAP()",
+}
 WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 RHATS: Final = ("noise-adjusted", "strict")
 
@@ -147,6 +152,10 @@ def sample(
     owner = modelcontext(model)
     keywords.check("sample", pymc, KEYWORDS)
     target_accept, max_treedepth = keywords.nuts_settings(nuts, target_accept, max_treedepth)
+    if isinstance(init, str) and (method := next((m for m in FITS if m in init), None)):
+        raise ValueError(
+            f"`init={init!r}`: chains begin at draws of a fit that was made before: give `initvals={FITS[method]}`."
+        )
     one_of("init", init, INITS)
     one_of("rhat", rhat, RHATS)
     one_of("deterministics", deterministics, ("lazy", "eager"))
