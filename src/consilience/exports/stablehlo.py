@@ -12,7 +12,7 @@ from typing import Any
 
 from consilience.backends.contexts import DEFAULT
 from consilience.backends.function import Function
-from consilience.errors import GraphError
+from consilience.errors import GraphError, MissingRuleError
 from consilience.exports import stablehlo_ops as stablehlo_ops  # enters its rules
 from consilience.exports import stablehlo_scalars as stablehlo_scalars  # enters its rules
 from consilience.exports.exported import Exported, exported
@@ -26,7 +26,7 @@ from consilience.model.model import Model
 
 def to_stablehlo(
     what: Model | Function | Node | Sequence[Node],
-    inputs: Sequence[Node] = (),
+    inputs: Node | Sequence[Node] = (),
     *,
     name: str = "main",
     bytecode: bool = False,
@@ -56,14 +56,20 @@ def to_stablehlo(
     return to_bytecode(text) if bytecode else text
 
 
-def _tensors(what: Node | Sequence[Node], inputs: Sequence[Node], name: str) -> Exported:
+def _tensors(what: Node | Sequence[Node], inputs: Node | Sequence[Node], name: str) -> Exported:
     outputs = [what] if isinstance(what, Node) else list(what)
     if not outputs or not all(isinstance(each, Node) for each in outputs):
         raise GraphError(f"a model, a compiled function or tensors can be written as StableHLO, got {what!r}.")
-    given = list(inputs)
+    given = [inputs] if isinstance(inputs, Node) else list(inputs)
+    for node in given:
+        if not isinstance(node, Node) or not is_leaf(node):
+            what_came = describe(node) if isinstance(node, Node) else repr(node)
+            raise GraphError(f"`inputs` are tensors that nothing computes, as `pt.vector` makes them; got {what_came}.")
     slots = []
     for leaf in topological(outputs):
         if is_leaf(leaf) and leaf not in given:
+            if leaf.dtype == "key":
+                raise MissingRuleError("random draws have no form in StableHLO; draw beforehand, and give the draws.")
             if not isinstance(leaf.op, Shared):
                 raise GraphError(f"the tensors depend on {describe(leaf)}, which is not among `inputs`.")
             slots.append(leaf)

@@ -46,9 +46,11 @@ class HloScope:
             return rule(self, node, *(self._known[i] for i in node.inputs))
         if _opens(node):
             return self._values(NODES[type(node.op)](node))
+        otherwise = "compute it outside, and give the result as an input"
+        if isinstance(node.op, Solve):
+            otherwise += ", or say `assume_a='pos'` of a matrix that is positive definite"
         raise MissingRuleError(
-            f"`{type(node.op).__name__}` has no form in StableHLO, in {describe(node)}; compute it outside, and give "
-            "the result as an input."
+            f"`{type(node.op).__name__}` has no form in StableHLO, in {describe(node)}; {otherwise}."
         )
 
     def inside(self, region: Region, operands: Sequence[HloValues]) -> list[HloValue]:
@@ -87,5 +89,8 @@ def shape_of(node: Node) -> tuple[int, ...]:
     """The shape of a node; raises ShapeError where a length depends on values."""
     shape = node.static_shape
     if not all(isinstance(n, int) for n in shape):
-        raise ShapeError(f"StableHLO is written for fixed shapes, and that of {describe(node)} is open: {shape}.")
+        raise ShapeError(
+            f"StableHLO is written for fixed shapes, and that of {describe(node)} is open: {shape}; declare "
+            "inputs as in `pt.tensor('x', shape=(3, 2))`."
+        )
     return tuple(int(n) for n in shape)

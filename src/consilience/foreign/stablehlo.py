@@ -1,7 +1,7 @@
 """Modules of StableHLO: their text in, functions of tensors that compute the same out.
 
-Functions, branches and loops are translated here; operations stand in the tables of `stablehlo_elements` and
-`stablehlo_axes`. The text is read without any other package.
+Functions and branches are translated here; operations stand in the tables of `stablehlo_elements`,
+`stablehlo_axes` and `stablehlo_loops`. The text is read without any other package.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ import consilience.tensor as pt
 from consilience.errors import GraphError, MissingRuleError, ParseError
 from consilience.exports.stablehlo_bytecode import from_bytecode
 from consilience.foreign import stablehlo_axes as stablehlo_axes  # fills the table
+from consilience.foreign import stablehlo_loops as stablehlo_loops  # fills the table
 from consilience.foreign.jaxpr import fitted
 from consilience.foreign.mlir_text import MlirBlock, MlirModule, MlirOperation, TensorForm, parse_module, tensor_form
 from consilience.foreign.stablehlo_elements import HLO, HloCall, Tensors, hlo
-from consilience.ir import Node, constant_value, numpy_dtype
+from consilience.ir import Node, constant_value
 from consilience.ops.control import cond
-from consilience.ops.elementwise import Elementwise
-from consilience.ops.scan import fresh, scan
 
 _DIALECTS: Final = ("stablehlo", "chlo", "mhlo", "func")
 _RETURNS: Final = ("return", "func.return", "stablehlo.return", "mhlo.return")
@@ -43,6 +42,10 @@ def from_stablehlo(text: str | bytes, function: str = "main") -> Callable[..., A
                line; ShapeError for open lengths; MissingPackageError for bytecode without `jaxlib`; and the function
                itself GraphError, ShapeError and DtypeError for other arguments
     """
+    if not isinstance(text, str | bytes):
+        raise ParseError(
+            f"the text of a module, or its bytecode, was needed; got {text!r}; what JAX lowers has `as_text()`."
+        )
     module = parse_module(text if isinstance(text, str) else from_bytecode(text))
     block = module.functions.get(function)
     if block is None:
@@ -166,7 +169,7 @@ def _token(_: HloCall, *_operands: Any) -> Any:
     return None
 
 
-# ---- branches and loops
+# ---- branches
 
 
 @hlo("if")
@@ -191,41 +194,3 @@ def _chosen(which: Any, then: Tensors, otherwise: Tensors) -> Tensors:
     if known is not None:
         return then if known else otherwise
     return list(cond(which, then, otherwise))
-
-
-@hlo("while")
-def _while(c: HloCall, *initial: Any) -> Tensors:
-    """Values when the condition holds no longer; a loop that counts to a known end is one of known length."""
-    leaves = [fresh(value) for value in initial]
-    (goes,), following = c.region(0, *leaves), c.region(1, *leaves)
-    kept = {leaf: value for leaf, value, new in zip(leaves, initial, following, strict=True) if new is leaf}
-    steps = _steps(goes, leaves, initial, following)
-    if steps is None:
-        return list(pt.while_loop(lambda *v: c.region(0, *v)[0], lambda *v: c.region(1, *v), list(initial)))
-    parts = zip(leaves, initial, following, strict=True)
-    carried = {leaf: (first, _typed(new, leaf)) for leaf, first, new in parts if leaf not in kept}
-    if not carried:
-        return list(initial)
-    last = dict(zip(carried, scan(carried, {}, [], length=steps, fixed=kept).last, strict=True))
-    return [last.get(leaf, value) for leaf, value in zip(leaves, initial, strict=True)]
-
-
-def _typed(value: Any, leaf: Any) -> Any:
-    return value if value.dtype == leaf.dtype else value.astype(leaf.dtype)
-
-
-def _steps(goes: Any, leaves: Sequence[Any], initial: Sequence[Any], following: Sequence[Any]) -> int | None:
-    """How many steps are done while `i < n`, where i begins at a known number and grows by 1; None: not known."""
-    if goes.op != Elementwise("lt"):
-        return None
-    counter, end = goes.inputs
-    if counter not in leaves:
-        return None
-    place = leaves.index(counter)
-    begin, stop, new = constant_value(initial[place]), constant_value(end), following[place]
-    if begin is None or stop is None or new.op != Elementwise("add") or len(new.inputs) != 2:
-        return None
-    one = [constant_value(x) for x in new.inputs if x is not counter]
-    if len(one) != 1 or one[0] is None or one[0].ndim or one[0] != 1 or numpy_dtype(counter.dtype).kind not in "iu":
-        return None
-    return max(0, int(stop) - int(begin))

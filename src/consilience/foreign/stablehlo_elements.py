@@ -1,7 +1,7 @@
 """StableHLO's and CHLO's operations on elements and shapes: operands and attributes in, tensors out.
 
-Where an operation of JAX means the same, its rule is taken. Whole axes and matrices stand in `stablehlo_axes`, regions
-and functions in `stablehlo`.
+Where an operation of JAX means the same, its rule is taken. Whole axes and matrices stand in `stablehlo_axes`, loops in
+`stablehlo_loops`, functions and branches in `stablehlo`.
 """
 
 from __future__ import annotations
@@ -338,13 +338,3 @@ def _pad(c: HloCall, x: Any, value: Any) -> Any:
 @hlo("get_dimension_size")
 def _get_dimension_size(c: HloCall, x: Any) -> Any:
     return pt.constant(np.asarray(x.static_shape[int(c.get("dim", "dimension"))], "int32"))
-
-
-@hlo("dynamic_slice")
-def _dynamic_slice(c: HloCall, x: Any, *starts: Any) -> Any:
-    return of_jax("dynamic_slice", x, *starts, slice_sizes=c.ints("sizes", "slice_sizes"))
-
-
-@hlo("dynamic_update_slice")
-def _dynamic_update_slice(_: HloCall, *operands: Any) -> Any:
-    return of_jax("dynamic_update_slice", *operands)
