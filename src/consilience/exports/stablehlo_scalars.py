@@ -6,11 +6,13 @@ that neither has is written in others, or refused by name.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from consilience.errors import MissingRuleError
 from consilience.exports.stablehlo_scope import HloScope, prints, shape_of
@@ -18,13 +20,13 @@ from consilience.exports.stablehlo_text import HloValue
 from consilience.ir import Node, constant
 from consilience.ir.side_tables import describe
 from consilience.lower.expand import SCALARS
-from consilience.ops import Elementwise, apply
+from consilience.ops import TABLE, Elementwise, apply
 
 _DIRECT: Final = {
     "sub": "subtract", "true_div": "divide", "neg": "negate", "sqrt": "sqrt", "cbrt": "cbrt", "minimum": "minimum",
     "maximum": "maximum", "floor": "floor", "ceil": "ceil", "round": "round_nearest_even", "exp": "exponential",
     "expm1": "exponential_minus_one", "log": "log", "log1p": "log_plus_one", "sin": "sine", "cos": "cosine",
-    "tan": "tan", "tanh": "tanh", "arctan2": "atan2", "sigmoid": "logistic", "pow": "power", "fmod": "remainder",
+    "tan": "tan", "tanh": "tanh", "arctan2": "atan2", "sigmoid": "logistic", "pow": "power",
     "logical_and": "and", "logical_or": "or", "logical_xor": "xor", "logical_not": "not", "bitwise_and": "and",
     "bitwise_or": "or", "bitwise_xor": "xor", "invert": "not", "left_shift": "shift_left", "add": "add",
     "mul": "multiply",
@@ -55,11 +57,10 @@ def _signbit(x: Node) -> Node:
 
 
 def _mod(x: Node, y: Node) -> Node:
-    """The remainder with the sign of the divisor; of integers and 0 it is 0."""
+    """The remainder with the sign of the divisor."""
     rest, zero = apply("fmod", x, y), _number(x, 0)
     other = apply("neq", apply("lt", rest, zero), apply("lt", y, zero))
-    found = _where(apply("logical_and", apply("neq", rest, zero), other), apply("add", rest, y), rest)
-    return found if x.dtype.startswith("float") else _where(apply("eq", y, zero), zero, found)
+    return _where(apply("logical_and", apply("neq", rest, zero), other), apply("add", rest, y), rest)
 
 
 def _floor_div(x: Node, y: Node) -> Node:
@@ -74,16 +75,67 @@ def _log1mexp(x: Node) -> Node:
     return _where(apply("gt", x, _number(x, -math.log(2))), near, apply("log1p", apply("neg", apply("exp", x))))
 
 
-def _log_ndtr(x: Node) -> Node:
-    """By erfc where it is a number, and far below by the asymptotic series (Abramowitz and Stegun 26.2.12)."""
-    border, terms = (20.0, 9) if x.dtype == "float64" else (8.0, 6)
-    far = apply("lt", x, _number(x, -border))
-    low = _where(far, x, _number(x, -border))
-    per_square = apply("true_div", _number(x, -1), apply("square", low))
+def _asymptotic(x: Node, terms: int) -> Node:
+    """1 - y + 3 y^2 - 15 y^3 ... at y = 1 / x^2, the factor of a Gaussian's tail (Abramowitz and Stegun 26.2.12)."""
+    per_square = apply("true_div", _number(x, -1), apply("square", x))
     series = _number(x, 1)
     for i in range(terms, 0, -1):
         series = apply("add", _number(x, 1), per_square * _number(x, 2 * i - 1) * series)
-    below = apply("log", series) - apply("square", low) * _number(x, 0.5) - apply("log", apply("neg", low))
+    return series
+
+
+def _erfcx(x: Node) -> Node:
+    """By erfc where it is a number, and far above by the asymptotic series."""
+    border, terms = (20.0, 7) if x.dtype == "float64" else (6.0, 6)
+    far = apply("gt", x, _number(x, border))
+    high, low = _where(far, x, _number(x, border)), _where(far, _number(x, border), x)
+    above = _asymptotic(high * _number(x, math.sqrt(2)), terms) / (high * _number(x, math.sqrt(math.pi)))
+    return _where(far, above, apply("exp", apply("square", low)) * apply("erfc", low))
+
+
+@functools.cache
+def _series(name: str, power: float) -> tuple[list[float], list[float]]:
+    """Chebyshev series of f(x) on [0, 8], and of x^power f(x) beyond, in 16 / x."""
+    from numpy.polynomial.chebyshev import chebinterpolate
+
+    def near(t: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return np.asarray(TABLE[name].numpy(4 * (t + 1)))
+
+    def far(t: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        x = 16 / (t + 1)
+        return np.asarray(x**power * TABLE[name].numpy(x))
+
+    return chebinterpolate(near, 30).tolist(), chebinterpolate(far, 26).tolist()
+
+
+def _chebyshev(t: Node, series: list[float]) -> Node:
+    """The sum of a series by Clenshaw's recurrence."""
+    one, two = _number(t, 0), _number(t, 0)
+    for coefficient in series[:0:-1]:
+        one, two = _number(t, coefficient) + (t + t) * one - two, one
+    return _number(t, series[0]) + t * one - two
+
+
+def _by_series(name: str, size: Node, power: float) -> Node:
+    """A function of positive numbers that decays as a power."""
+    near, far = _series(name, power)
+    eight = _number(size, 8)
+    low, high = apply("minimum", size, eight), apply("maximum", size, eight)
+    below = _chebyshev(low * _number(size, 0.25) - _number(size, 1), near)
+    above = _chebyshev(_number(size, 16) / high - _number(size, 1), far)
+    for _ in range(int(power)):
+        above = above / high
+    return _where(apply("le", size, eight), below, above / apply("sqrt", high))
+
+
+def _log_ndtr(x: Node) -> Node:
+    """By erfc where it is a number, and far below by the asymptotic series."""
+    border, terms = (20.0, 9) if x.dtype == "float64" else (8.0, 6)
+    far = apply("lt", x, _number(x, -border))
+    low = _where(far, x, _number(x, -border))
+    below = (
+        apply("log", _asymptotic(low, terms)) - apply("square", low) * _number(x, 0.5) - apply("log", apply("neg", low))
+    )
     half = apply("erfc", apply("abs", x) * _number(x, 1 / math.sqrt(2))) * _number(x, 0.5)
     near = _where(apply("lt", x, _number(x, 0)), apply("log", half), apply("log1p", apply("neg", half)))
     return _where(far, below - _number(x, 0.5 * math.log(2 * math.pi)), near)
@@ -101,8 +153,22 @@ _OTHERS: Final[dict[str, Callable[..., Node]]] = {
     "mod": _mod,
     "log1mexp": _log1mexp,
     "log_ndtr": _log_ndtr,
+    "erfcx": _erfcx,
+    "i0e": lambda x: _by_series("i0e", apply("abs", x), 0.5),
+    "i0e_slope": lambda x: apply("sign", x) * _by_series("i0e_slope", apply("abs", x), 1.5),
+    "i0": lambda x: apply("i0e", x) * apply("exp", apply("abs", x)),
     "i1": lambda x: apply("i1e", x) * apply("exp", apply("abs", x)),
 }
+
+
+def _remainder(scope: HloScope, x: HloValue, y: HloValue) -> HloValue:
+    """With the sign of the dividend; of integers by 0 it is 0, as in NumPy."""
+    w = scope.writer
+    rest = w.same("stablehlo.remainder", x, y)
+    if x.dtype.startswith("float"):
+        return rest
+    zero = w.full(0, x.shape, x.dtype)
+    return w.select(w.compare("EQ", y, zero), zero, rest)
 
 
 def _integer_quotient(scope: HloScope, x: HloValue, y: HloValue) -> HloValue:
@@ -111,10 +177,8 @@ def _integer_quotient(scope: HloScope, x: HloValue, y: HloValue) -> HloValue:
     By 0 it is 0, as in NumPy.
     """
     w = scope.writer
-    zero = w.full(0, x.shape, x.dtype)
-    quotient, rest = w.same("stablehlo.divide", x, y), w.same("stablehlo.remainder", x, y)
-    quotient = w.select(w.compare("EQ", y, zero), zero, quotient)
-    rest = w.select(w.compare("EQ", y, zero), zero, rest)
+    zero, rest = w.full(0, x.shape, x.dtype), _remainder(scope, x, y)
+    quotient = w.select(w.compare("EQ", y, zero), zero, w.same("stablehlo.divide", x, y))
     if x.dtype.startswith("uint"):
         return quotient
     other = w.compare("NE", w.compare("LT", rest, zero), w.compare("LT", y, zero))
@@ -197,7 +261,7 @@ def _right_shift(scope: HloScope, x: HloValue, by: HloValue) -> HloValue:
 _SPECIAL: Final[dict[str, Callable[..., HloValue]]] = {
     "abs": _abs, "sign": _sign, "modulus": part("abs"), "real": part("real"), "imag": part("imag"),
     "complex": complex_of, "angle": _angle, "conj": _conj, "trigamma": _trigamma, "right_shift": _right_shift,
-    "floor_div": _integer_quotient,
+    "floor_div": _integer_quotient, "fmod": _remainder,
     "isnan": lambda scope, x: scope.writer.compare("NE", x, x),
     "isfinite": lambda scope, x: scope.writer.op("stablehlo.is_finite", [x], x.shape, "bool"),
     "where": lambda scope, which, x, y: scope.writer.select(which, x, y),
