@@ -12,11 +12,11 @@ from typing import Any
 
 from consilience.backends.contexts import DEFAULT
 from consilience.backends.function import Function
+from consilience.backends.stablehlo_bytecode import to_bytecode
 from consilience.errors import GraphError, MissingRuleError
 from consilience.exports import stablehlo_ops as stablehlo_ops  # enters its rules
 from consilience.exports import stablehlo_scalars as stablehlo_scalars  # enters its rules
 from consilience.exports.exported import Exported, exported
-from consilience.exports.stablehlo_bytecode import to_bytecode
 from consilience.exports.stablehlo_scope import HloScope, shape_of
 from consilience.exports.stablehlo_text import HloValue, HloWriter
 from consilience.ir import Node, Shared, is_leaf, topological

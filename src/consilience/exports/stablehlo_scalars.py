@@ -9,10 +9,9 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from consilience.errors import MissingRuleError
 from consilience.exports.stablehlo_scope import HloScope, prints, shape_of
@@ -98,14 +97,10 @@ def _series(name: str, power: float) -> tuple[list[float], list[float]]:
     """Chebyshev series of f(x) on [0, 8], and of x^power f(x) beyond, in 16 / x."""
     from numpy.polynomial.chebyshev import chebinterpolate
 
-    def near(t: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return np.asarray(TABLE[name].numpy(4 * (t + 1)))
-
-    def far(t: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        x = 16 / (t + 1)
-        return np.asarray(x**power * TABLE[name].numpy(x))
-
-    return chebinterpolate(near, 30).tolist(), chebinterpolate(far, 26).tolist()
+    f, fit = TABLE[name].numpy, cast(Any, chebinterpolate)
+    return fit(lambda t: f(4 * (t + 1)), 30).tolist(), fit(
+        lambda t: (16 / (t + 1)) ** power * f(16 / (t + 1)), 26
+    ).tolist()
 
 
 def _chebyshev(t: Node, series: list[float]) -> Node:

@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 import consilience.tensor as pt
+from consilience.backends.stablehlo_bytecode import from_bytecode
 from consilience.errors import GraphError, MissingRuleError, ParseError
-from consilience.exports.stablehlo_bytecode import from_bytecode
 from consilience.foreign import stablehlo_axes as stablehlo_axes  # fills the table
 from consilience.foreign import stablehlo_loops as stablehlo_loops  # fills the table
 from consilience.foreign.jaxpr import fitted

@@ -143,21 +143,22 @@ def _counted(
     carried = {leaf: (first[leaf], again[leaf]) for leaf in moving if leaf not in loop.writes}
     elements = [element for _, element, _, _ in loop.writes.values()]
     wanted = set(topological([*(new for _, new in carried.values()), *elements]))
-    sequences = {leaf: _rows(x, *place, steps) for (x, *place), leaf in loop.reads.items() if leaf in wanted}
+    sequences = {leaf: _rows(x, (a, b), steps) for (x, a, b), leaf in loop.reads.items() if leaf in wanted}
     for leaf, begin in counters.items():
         if leaf in wanted:
             sequences[leaf] = pt.constant((begin + np.arange(steps)).astype(leaf.dtype))
     found = scan(carried, sequences, elements, length=steps)
     last = dict(zip(carried, found.last, strict=True))
-    for (leaf, (_, _, *place)), trace in zip(loop.writes.items(), found.traces, strict=True):
+    for (leaf, (_, _, begin_row, way)), trace in zip(loop.writes.items(), found.traces, strict=True):
         whole = steps == leaf.static_shape[0]
-        last[leaf] = trace[:: place[1]] if whole else pt.set_subtensor(_rows(first[leaf], *place, steps), trace)
+        last[leaf] = trace[::way] if whole else pt.set_subtensor(_rows(first[leaf], (begin_row, way), steps), trace)
     ends = {leaf: pt.constant(np.asarray(begin + steps, leaf.dtype)) for leaf, begin in counters.items()}
     return [{**kept, **ends, **last}[leaf] for leaf in leaves]
 
 
-def _rows(x: Any, first: int, way: int, steps: int) -> Any:
+def _rows(x: Any, place: tuple[int, int], steps: int) -> Any:
     """Rows in the order in which a loop reads them."""
+    first, way = place
     last = first + way * steps
     return x[first : None if last < 0 else last : way]
 
