@@ -282,6 +282,7 @@ from consilience.calibration import power as power
 from consilience.calibration import prior_predictive_check as prior_predictive_check
 from consilience.calibration import sbc as sbc
 from consilience.smc import log_marginal_likelihood as log_marginal_likelihood
+from consilience.smc import sample_nested as sample_nested
 from consilience.smc import sample_smc as sample_smc
 from consilience.tensor import OpFromGraph as OpFromGraph
 from consilience.tensor import as_op as as_op

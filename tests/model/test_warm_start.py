@@ -85,5 +85,5 @@ def test_a_result_of_another_model_is_told() -> None:
 def test_methods_that_begin_by_a_fit_name_the_fit(init: str) -> None:
     with pm.Model():
         pm.Normal("x")
-        with pytest.raises(ValueError, match=r"give `initvals=pm\.fi"):
+        with pytest.raises(pm.SamplingError, match=r"give `initvals=pm\.fi"):
             pm.sample(init=init)

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 from consilience import storage
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.distributions.seeds import seed_from
+from consilience.errors import SamplingError
 from consilience.inference import NUTS, Kernel
 from consilience.inference.fisher_metric import Form
 from consilience.model.model import Model, modelcontext
@@ -153,7 +154,7 @@ def sample(
     keywords.check("sample", pymc, KEYWORDS)
     target_accept, max_treedepth = keywords.nuts_settings(nuts, target_accept, max_treedepth)
     if isinstance(init, str) and (method := next((m for m in FITS if m in init), None)):
-        raise ValueError(
+        raise SamplingError(
             f"`init={init!r}`: chains begin at draws of a fit that was made before: give `initvals={FITS[method]}`."
         )
     one_of("init", init, INITS)

@@ -77,7 +77,7 @@ def sample_smc(
         if not isinstance(value, int | np.integer):
             raise TypeError(f"`{name}` must be a whole number, got {value!r}.")
     owner = modelcontext(model)
-    density = _density(owner)
+    density = density_of(owner)
     if draws <= density.dimension:
         raise SamplingError(
             f"`draws` must be more particles than the model has dimensions, {density.dimension}; got {draws}."
@@ -93,7 +93,7 @@ def sample_smc(
         known = identity(density, own, draws, count, path, seed)
         keeper = Checkpoint.create(checkpoint, known, {}, overwrite)
     with PopulationRun(density, own, path, seed, count, cores, progressbar, keeper) as run:
-        run.begin(_starts(owner, density, draws, count, start, seed))
+        run.begin(starts_of(owner, density, draws, count, start, seed))
         return labelled(owner, density, run.ended(compute_convergence_checks, stacklevel=3))
 
 
@@ -117,7 +117,7 @@ def resume(
     saved, about, state = checkpoints.read(path)
     if saved.get("method") != "SMC":
         raise SamplingError(f"the run in {str(path)!r} is one of `pm.sample`; go on with it by `pm.resume`.")
-    density = _density(owner)
+    density = density_of(owner)
     kernel = kernel_from(*saved["kernel"])
     chains, seed, length = (int(saved[name]) for name in ("chains", "seed", "path"))
     present = identity(density, kernel, int(saved["draws"]), chains, length, seed)
@@ -151,7 +151,7 @@ def path_length(draws: int, waste_free: bool | int) -> int:
     return int(waste_free)
 
 
-def _density(model: Model) -> ModelDensity:
+def density_of(model: Model) -> ModelDensity:
     """The model's density, if particles can move along it."""
     discrete = [v.name for v in model.free if not v.continuous]
     if discrete:
@@ -190,7 +190,7 @@ def _made(
     return kernel
 
 
-def _starts(
+def starts_of(
     model: Model, density: ModelDensity, draws: int, chains: int, start: Mapping[str, Any] | None, seed: int
 ) -> list[Floats]:
     """Draws of the prior as positions, for each chain."""
