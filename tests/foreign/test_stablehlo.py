@@ -138,6 +138,24 @@ def test_reductions_with_bodies_of_their_own_and_wide_bits() -> None:
     np.testing.assert_array_equal(zeros, [61, 0, 0, 0, 61])
 
 
+@pytest.mark.parametrize(("kind", "dtype"), [("i8", "int8"), ("i64", "int64"), ("ui8", "uint8"), ("ui64", "uint64")])
+def test_whole_numbers_are_divided_towards_zero(kind: str, dtype: str) -> None:
+    """The greatest and the least among them."""
+    info = np.iinfo(dtype)
+    numbers = [info.min, info.min + 1, info.max, 7, 1] + ([-7, -100] if info.min else [0, 100])
+    a, b = (g.ravel() for g in np.meshgrid(np.array(numbers, dtype), np.array([2, 3, info.max, 5], dtype)))
+    if info.min:
+        b = np.where(np.arange(b.size) % 2, b, -b)
+    of = f"tensor<{a.size}x{kind}>"
+    body = f"    %0 = stablehlo.divide %a, %b : {of}\n    %1 = stablehlo.remainder %a, %b : {of}\n    return %0, %1 : {of}, {of}"
+    x, y = (pt.tensor(name, shape=a.shape, dtype=dtype) for name in "xy")
+    text = module(body, f"%a: {of}, %b: {of}", f"({of}, {of})")
+    quotient, rest = pt.function([x, y], list(pm.from_stablehlo(text)(x, y)))(a, b)
+    for i, j, q, r in zip(a.tolist(), b.tolist(), quotient.tolist(), rest.tolist(), strict=True):
+        assert q == (abs(i) // abs(j)) * (1 if (i < 0) == (j < 0) else -1)
+        assert r == i - q * j
+
+
 def test_bits_of_floats_are_those_of_numpy() -> None:
     for dtype, name in (("float64", "f64"), ("float32", "f32")):
         whole = dtype.replace("float", "uint")

@@ -83,12 +83,12 @@ def _function(of: Exported) -> list[str]:
     w = HloWriter()
     arguments: list[HloValue] = []
     for node, title in zip(of.inputs, of.input_names, strict=True):
-        own = re.sub(r"\W", "_", title)
-        taken = {a.name for a in arguments}
-        label = f"%{own}" if re.match(r"[A-Za-z_]", own) and f"%{own}" not in taken else f"%arg{len(arguments)}"
-        if re.fullmatch(r"%[cai]\d+", label):  # names of values inside
-            label += "_"
-        arguments.append(HloValue(label, shape_of(node), node.dtype))
+        own = re.sub(r"\W", "_", title, flags=re.ASCII)
+        if not re.match("[A-Za-z]", own) or re.fullmatch(r"[cai]\d+", own):  # as names of values inside
+            own = f"input_{own}"
+        if f"%{own}" in {a.name for a in arguments}:
+            own = f"{own}_{len(arguments)}"
+        arguments.append(HloValue(f"%{own}", shape_of(node), node.dtype))
     known: dict[Node, Any] = dict(zip(of.inputs, arguments, strict=True))
     known |= {slot: w.constant(array, slot.dtype) for slot, array in of.data.items()}
     scope = HloScope(w, known)
