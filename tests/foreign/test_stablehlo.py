@@ -147,7 +147,8 @@ def test_whole_numbers_are_divided_towards_zero(kind: str, dtype: str) -> None:
     if info.min:
         b = np.where(np.arange(b.size) % 2, b, -b)
     of = f"tensor<{a.size}x{kind}>"
-    body = f"    %0 = stablehlo.divide %a, %b : {of}\n    %1 = stablehlo.remainder %a, %b : {of}\n    return %0, %1 : {of}, {of}"
+    body = f"    %0 = stablehlo.divide %a, %b : {of}\n    %1 = stablehlo.remainder %a, %b : {of}\n"
+    body += f"    return %0, %1 : {of}, {of}"
     x, y = (pt.tensor(name, shape=a.shape, dtype=dtype) for name in "xy")
     text = module(body, f"%a: {of}, %b: {of}", f"({of}, {of})")
     quotient, rest = pt.function([x, y], list(pm.from_stablehlo(text)(x, y)))(a, b)

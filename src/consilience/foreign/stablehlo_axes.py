@@ -391,8 +391,6 @@ def _convolution(c: HloCall, x: Any, kernel: Any) -> Any:
     inner, spread = setting("lhs_dilate", "lhs_dilation", ones), setting("rhs_dilate", "rhs_dilation", ones)
     turned = np.broadcast_to(np.asarray(setting("reverse", "window_reversal", False), bool), (rank,))
     groups, batches = int(c.get("feature_group_count", otherwise=1)), int(c.get("batch_group_count", otherwise=1))
-    if batches > 1:
-        raise MissingRuleError("groups of batches (slopes of grouped convolutions) have no translation.")
     x, kernel = pt.transpose(x, (batch, feature, *places)), pt.transpose(kernel, (out, within, *own))
     if turned.any():
         kernel = kernel[(slice(None), slice(None), *(slice(None, None, -1) if t else slice(None) for t in turned))]
@@ -406,7 +404,11 @@ def _convolution(c: HloCall, x: Any, kernel: Any) -> Any:
         found.append(own_places.reshape([*([1] * 2 * axis), count, size, *([1] * 2 * (rank - 1 - axis))]))
     patches = x[(slice(None), slice(None), *found)]  # batch, feature, then place and kernel place per axis
     n, features = patches.static_shape[:2]
-    patches = pt.reshape(patches, (n, groups, features // groups, *patches.static_shape[2:]))
+    if batches > 1:  # the batch holds the groups
+        n, groups = n // batches, batches
+        patches = pt.moveaxis(pt.reshape(patches, (groups, n, *patches.static_shape[1:])), 0, 1)
+    else:
+        patches = pt.reshape(patches, (n, groups, features // groups, *patches.static_shape[2:]))
     outs = kernel.static_shape[0]
     kernel = pt.reshape(kernel, (groups, outs // groups, *kernel.static_shape[1:]))
     letters = iter(string.ascii_lowercase)
