@@ -232,3 +232,25 @@ def test_bytecode_is_read_back() -> None:
     np.testing.assert_allclose(pm.from_stablehlo(exported.mlir_module_serialized)(np.arange(3.0)).eval(), [0, 1, 4])
     with pytest.raises(ParseError, match="no portable bytecode"):
         pm.from_stablehlo(b"nothing")
+
+
+def loops() -> tuple[list[Node], list[Node], list[Array]]:
+    """A loop that ends by its condition, one that reads backwards, a branch, and their derivatives."""
+    a, v = pt.scalar("a"), pt.vector("w", shape=(6,))
+    root = pt.while_loop(lambda x: pt.abs(x * x - a) > 1e-13, lambda x: 0.5 * (x + a / x), a, max_steps=50)
+    back = pt.scan(lambda x, last: pt.tanh(last * a + x), v, [a], go_backwards=True, return_updates=False)
+    branch = pm.ifelse(a > 1, back, v * a)
+    cost = root * back[-1] + pt.sum(branch) + pt.sum(pt.cumprod(v))
+    return [a, v], [root, back, cost, *pt.grad(cost, [a, v])], [np.array(2.0), np.linspace(0.1, 0.9, 6)]
+
+
+@pytest.mark.parametrize("run", [read_back, in_xla])
+def test_loops_and_their_derivatives_are_written(run: Run) -> None:
+    if run is in_xla:
+        pytest.importorskip("jax")
+    inputs, outputs, arrays = loops()
+    f = pm.function(inputs, outputs)
+    wanted = f(*arrays)
+    for text in (pm.to_stablehlo(outputs, inputs), pm.to_stablehlo(f)):
+        for own, value in zip(run(str(text), arrays), wanted, strict=True):
+            np.testing.assert_allclose(own, value, rtol=1e-11)

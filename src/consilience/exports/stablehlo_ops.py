@@ -385,8 +385,9 @@ def _inverse_real_fourier(scope: HloScope, node: Node, x: HloValue) -> HloValue:
 # ---- indexing
 
 
-def _indexed(w: HloWriter, x: HloValue, specification: Specification, arrays: Sequence[HloValue]) -> HloValue:
-    """Slices first, then what index arrays take."""
+def _indexed(w: HloWriter, node: Node, x: HloValue, arrays: Sequence[HloValue]) -> HloValue:
+    """Slices first, then what index arrays take: of an array as the index of a node says."""
+    specification: Specification = node.op.specification  # type: ignore[attr-defined]  # Index, IndexUpdate
     parts, back, shape, gathered = [], [], [], []
     axis = 0
     for entry in specification:
@@ -399,7 +400,9 @@ def _indexed(w: HloWriter, x: HloValue, specification: Specification, arrays: Se
             parts.append((place, place + 1, 1))
         elif isinstance(entry, SliceIndex):
             if not entry.static:
-                raise ShapeError("StableHLO is written for fixed shapes, and a slice has bounds that are not.")
+                raise ShapeError(
+                    f"StableHLO is written for fixed shapes, and a slice has open bounds: {describe(node)}."
+                )
             found = entry.range(length)
             shape.append(len(found))
             first, last = (found[0], found[-1]) if found else (0, -1)
@@ -448,7 +451,7 @@ def _gathered(w: HloWriter, x: HloValue, axes: list[int], arrays: Sequence[HloVa
 
 @prints(Index)
 def _index(scope: HloScope, node: Node, x: HloValue, *arrays: HloValue) -> HloValue:
-    return _indexed(scope.writer, x, node.op.specification, arrays)  # type: ignore[attr-defined]  # Index
+    return _indexed(scope.writer, node, x, arrays)
 
 
 @prints(IndexUpdate)
@@ -460,7 +463,7 @@ def _index_update(scope: HloScope, node: Node, x: HloValue, values: HloValue, *a
     if 0 in (count, math.prod(values.shape)):
         return x
     numbers = w.reshape(w.iota((count,), 0), x.shape)
-    places = w.reshape(_indexed(w, numbers, op.specification, arrays), (math.prod(values.shape), 1))
+    places = w.reshape(_indexed(w, node, numbers, arrays), (math.prod(values.shape), 1))
     old, new = (HloValue(w.fresh("%a"), (), x.dtype) for _ in range(2))
 
     def body() -> None:

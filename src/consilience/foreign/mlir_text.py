@@ -26,7 +26,7 @@ DTYPES: Final = {
 
 _TOKEN: Final = re.compile(
     r"""(?P<space>\s+|//[^\n]*)
-    |(?P<string>"(?:[^"\\]|\\.)*")
+    |(?P<string>"[^"\\]*(?:\\.[^"\\]*)*")
     |(?P<value>%[\w$.-]+(?:\#\d+)?)
     |(?P<symbol>@(?:[\w$.-]+|"(?:[^"\\]|\\.)*"))
     |(?P<block>\^[\w$.-]+)
@@ -35,7 +35,7 @@ _TOKEN: Final = re.compile(
     |(?P<mark>->|::|\{-\#|\#-\}|[-<>{}()\[\]:,=*+?])""",
     re.VERBOSE,
 )
-_BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*"|->|[<>]')
+_BRACKET: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|->|[<>]')
 _RESOURCE: Final = re.compile(r'([\w$.-]+)\s*:\s*"0x([0-9A-Fa-f]*)"')
 _SHOWN: Final = 90
 

@@ -310,19 +310,30 @@ def _scatter(c: HloCall, x: Any, starts: Any, updates: Any, *more: Any) -> Any:
     starts, numbers.scatter_indices_batching_dims = _index_last(starts, batching, numbers.index_vector_dim)
     block = c.operation.regions[0]
     (returned,) = block.operations[-1].operands
-
-    def scattered(primitive: str, into: Any, values: Any) -> Any:
-        return of_jax(primitive, into, starts, values, dimension_numbers=numbers, mode=FILL)
-
-    if returned == block.arguments[1][0]:
-        return scattered("scatter", x, updates)
-    if _only_operation(c) == "add" and x.dtype != "bool":
-        return scattered("scatter-add", x, updates)
-    if not c.get("unique_indices", otherwise=False) and _windows(starts) > 1:
+    primitive = "scatter-add" if _only_operation(c) == "add" and x.dtype != "bool" else None
+    primitive = "scatter" if returned == block.arguments[1][0] else primitive
+    if primitive is not None:
+        return of_jax(primitive, x, starts, updates, dimension_numbers=numbers, mode=FILL)
+    if c.get("unique_indices", otherwise=False) or _windows(starts) <= 1:
+        return _joined(c, x, starts, updates, numbers)
+    if numbers.operand_batching_dims:
         raise MissingRuleError(
-            "values that are joined at places that may be equal, otherwise than by a sum, have no translation."
+            "batches of values that are joined, but not added, have no translation."
         )
-    # Places differ from each other: what stands there is read, joined and put back.
+    inside = numbers.update_window_dims
+    outside = [d for d in range(updates.ndim) if d not in inside]
+    windows = [updates.static_shape[d] for d in inside]
+    starts = pt.reshape(starts, (_windows(starts), starts.static_shape[-1]))
+    updates = pt.reshape(pt.transpose(updates, (*outside, *inside)), (starts.static_shape[0], *windows))
+    one = SimpleNamespace(**{**vars(numbers), "update_window_dims": list(range(len(windows)))})
+    steps = pt.scan(
+        lambda start, update, last: _joined(c, last, start, update, one), [starts, updates], [x], return_updates=False
+    )
+    return steps[-1]
+
+
+def _joined(c: HloCall, x: Any, starts: Any, updates: Any, numbers: SimpleNamespace) -> Any:
+    """Windows at places that differ from each other: what stands there is read, joined and put back."""
     sizes = [1] * x.ndim
     inserted = [*numbers.inserted_window_dims, *numbers.operand_batching_dims]
     windowed = [d for d in range(x.ndim) if d not in inserted]
@@ -335,7 +346,8 @@ def _scatter(c: HloCall, x: Any, starts: Any, updates: Any, *more: Any) -> Any:
         start_index_map=numbers.scatter_dims_to_operand_dims,
     )  # fmt: skip
     there = of_jax("gather", x, starts, dimension_numbers=reading, slice_sizes=sizes, mode=CLIP)
-    return scattered("scatter", x, _body(c)([there], [updates])[0])
+    new = _body(c)([there], [updates])[0]
+    return of_jax("scatter", x, starts, new, dimension_numbers=numbers, mode=FILL)
 
 
 def _windows(starts: Any) -> int:
