@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.errors import DtypeError, GraphError, MissingRuleError, ParseError, ShapeError
+from consilience.errors import ConsilienceError, DtypeError, GraphError, MissingRuleError, ParseError, ShapeError
 from consilience.foreign.mlir_text import DenseText, TensorForm, dense_array
 from consilience.gradient import verify_grad
 
@@ -203,6 +204,20 @@ ONE = "    %0 = {} : tensor<4xf64>\n    return %0 : tensor<4xf64>"
 def test_mistakes_in_the_text_are_told_with_their_line(text: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         pm.from_stablehlo(text)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_text_that_is_cut_or_changed_is_read_or_refused(path: Path) -> None:
+    """No other exception, whatever is missing or added."""
+    text = path.read_text(encoding="utf-8")
+    text = text[text.index("module") :]
+    rng = np.random.default_rng(len(text))
+    for change in range(9):
+        place = int(rng.integers(len(text)))
+        more = ("%", "(", "<{", "[", ":", ",", "x", "0", '"', "dense<")[int(rng.integers(10))]
+        changed = (text[:place], text[:place] + text[place + 2 :], text[:place] + more + text[place:])[change % 3]
+        with contextlib.suppress(ConsilienceError):
+            pm.from_stablehlo(changed)
 
 
 def test_mistakes_in_the_arguments_are_told() -> None:

@@ -259,10 +259,13 @@ class _Parser:
 
     def _fault(self, wanted: str) -> ParseError:
         came = self._next
-        line = self._lines[came.line - 1].strip() if came.line <= len(self._lines) else ""
+        line = self._line(came.line)[:_SHOWN]
         return ParseError(
-            f"{wanted} was needed in line {came.line} of the text, got {came.text[:30] or 'its end'!r}: {line[:_SHOWN]}"
+            f"{wanted} was needed in line {came.line} of the text, got {came.text[:30] or 'its end'!r}: {line}"
         )
+
+    def _line(self, number: int) -> str:
+        return self._lines[number - 1].strip() if number <= len(self._lines) else ""
 
     # ---- modules and functions
 
@@ -328,15 +331,7 @@ class _Parser:
         while self._next.kind == "word":
             self._take()  # public, private
         name = self._expect_kind("symbol").removeprefix("@").strip('"')
-        arguments: list[tuple[str, str]] = []
-        self._expect("(")
-        while not self._accept(")"):
-            value = self._expect_kind("value")
-            self._expect(":")
-            arguments.append((value, self._type()))
-            self._dictionary_if_any()
-            self._location()
-            self._accept(",")
+        arguments = self._arguments()
         if self._accept("->"):
             if self._accept("("):
                 while not self._accept(")"):
@@ -363,14 +358,7 @@ class _Parser:
 
     def _block_arguments(self) -> list[tuple[str, str]]:
         self._take()
-        found = []
-        if self._accept("("):
-            while not self._accept(")"):
-                value = self._expect_kind("value")
-                self._expect(":")
-                found.append((value, self._type()))
-                self._location()
-                self._accept(",")
+        found = self._arguments() if self._ahead("(") else []
         self._expect(":")
         return found
 
@@ -388,9 +376,7 @@ class _Parser:
             if not self._accept(","):
                 self._expect("=")
                 break
-        found = MlirOperation(
-            "", results, [], [], {}, [], [], None, line, self._lines[line - 1].strip() if self._lines else ""
-        )
+        found = MlirOperation("", results, [], [], {}, [], [], None, line, self._line(line))
         if self._next.kind == "string":
             return self._generic(found)
         if self._next.kind != "word":
@@ -421,78 +407,72 @@ class _Parser:
 
     def _pretty(self, found: MlirOperation) -> MlirOperation:
         name = self._take().text
-        operands, words, attributes = found.operands, found.words, found.attributes
-        regions: list[MlirBlock] = []
-        arguments: list[str] = []
-        starts: list[str] = []
+        arguments: list[str] = []  # of a loop
+        starts: list[str] = []  # of a reduction
         while not self._ahead(":") and not self._ahead("}") and not (self._ahead("loc") and self._ahead("(", 1)):
-            token = self._next
-            if token.kind == "end":
-                raise self._fault("the type of an operation")
-            if token.kind == "value":
-                if self._ahead("=", 1):
-                    arguments.append(self._take().text)  # of a loop
-                    self._take()
-                operands.append(self._expect_kind("value"))
-                if self._ahead("["):
-                    attributes["ranges"] = self._ranges()
-            elif token.kind == "symbol":
-                attributes["callee"] = self._take().text.removeprefix("@").strip('"')
-            elif token.kind == "string":
-                attributes["name"] = self._take().text.strip('"')
-            elif token.text == "{":
-                attributes |= self._dictionary()
-            elif token.kind == "word" and self._ahead("=", 1):
-                self._at += 2
-                attributes[token.text] = self._attribute(typed=False)
-                for mark in ("x", "->"):
-                    if self._accept(mark):
-                        attributes[token.text] = [attributes[token.text], self._attribute()]
-            elif token.kind == "word" and token.text == "init" and self._ahead(":", 1):
-                self._at += 2
-                starts.append(self._expect_kind("value"))  # of a reduction
-            elif token.kind == "word" and "<" in token.text:
-                attributes["value"] = self._attribute(typed=False)
-            elif token.kind == "word":
-                if not operands and not words and token.text in _ENDS:
-                    break
-                words.append(self._take().text)
-            elif token.kind == "number" and name.endswith("constant"):
-                attributes["value"] = self._attribute(typed=False)
-            elif token.text in ("(", ")", ",", "["):
-                self._take()
-                if token.text == "[":
-                    raise self._fault("an operand or an attribute")
-            else:
-                raise self._fault(f"an operand, an attribute or the type of `{name}`")
-            if name.endswith("return") and self._next.kind not in ("value", "mark", "word"):
-                break
-        operands += starts
-        types: list[str] = []
-        arrow: int | None = None
-        if self._accept(":"):
-            types, arrow = self._types()
+            self._part(name, found, arguments, starts)
+        found.operands.extend(starts)
+        types, arrow = self._types() if self._accept(":") else ([], None)
+        regions: list[MlirBlock] = []
         if name.endswith("while"):
-            shapes = types
             for mark in ("cond", "do"):
                 self._expect(mark)
-                inner = self._region()
-                regions.append(MlirBlock(list(zip(arguments, shapes, strict=True)), inner.operations))
+                regions.append(MlirBlock(list(zip(arguments, types, strict=True)), self._region().operations))
         if self._accept("reducer"):
             pairs: list[list[tuple[str, str]]] = []
-            while self._accept("("):
-                pair = []
-                while not self._accept(")"):
-                    value = self._expect_kind("value")
-                    self._expect(":")
-                    pair.append((value, self._type()))
-                    self._location()
-                    self._accept(",")
-                pairs.append(pair)
-            inner = self._region()
-            regions.append(MlirBlock([pair[i] for i in (0, 1) for pair in pairs], inner.operations))
+            while self._ahead("("):
+                pairs.append(self._arguments())
+            regions.append(MlirBlock([pair[i] for i in (0, 1) for pair in pairs], self._region().operations))
         self._location()
         return replace(found, name=name, regions=regions, types=types, arrow=arrow)
+
+    def _part(self, name: str, found: MlirOperation, arguments: list[str], starts: list[str]) -> None:
+        """One of the things that stand between an operation's name and its type."""
+        token = self._next
+        if token.kind == "value":
+            if self._ahead("=", 1):
+                arguments.append(self._take().text)
+                self._take()
+            found.operands.append(self._expect_kind("value"))
+            if self._ahead("["):
+                found.attributes["ranges"] = self._ranges()
+        elif token.kind == "symbol":
+            found.attributes["callee"] = self._take().text.removeprefix("@").strip('"')
+        elif token.kind == "string":
+            found.attributes["name"] = self._take().text.strip('"')
+        elif token.text == "{":
+            found.attributes.update(self._dictionary())
+        elif token.kind == "word" and self._ahead("=", 1):
+            self._at += 2
+            value = self._attribute(typed=False)
+            for mark in ("x", "->"):
+                if self._accept(mark):
+                    value = [value, self._attribute()]
+            found.attributes[token.text] = value
+        elif token.text == "init" and self._ahead(":", 1):
+            self._at += 2
+            starts.append(self._expect_kind("value"))
+        elif token.kind == "word" and "<" in token.text:
+            found.attributes["value"] = self._attribute(typed=False)
+        elif token.kind == "word":
+            found.words.append(self._take().text)
+        elif token.text in ("(", ")", ","):
+            self._take()
+        else:
+            raise self._fault(f"an operand, an attribute or the type of `{name}`")
+
+    def _arguments(self) -> list[tuple[str, str]]:
+        """Names and types in parentheses."""
+        found: list[tuple[str, str]] = []
+        self._expect("(")
+        while not self._accept(")"):
+            value = self._expect_kind("value")
+            self._expect(":")
+            found.append((value, self._type()))
+            self._dictionary_if_any()
+            self._location()
+            self._accept(",")
+        return found
 
     def _ranges(self) -> list[list[int]]:
         """`[0:4, 1:3:2]`, as starts, limits and steps."""
@@ -625,6 +605,3 @@ class _Parser:
         if head.startswith("#") and re.fullmatch(r"\w+ \w+", inside):
             return inside.split(" ")[1]
         return inside if bracket and head.startswith("#") else token.text
-
-
-_ENDS: Final = ("cond", "do", "reducer")

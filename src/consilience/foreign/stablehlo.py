@@ -14,7 +14,7 @@ import numpy as np
 
 import consilience.tensor as pt
 from consilience.backends.stablehlo_bytecode import from_bytecode
-from consilience.errors import GraphError, MissingRuleError, ParseError
+from consilience.errors import ConsilienceError, GraphError, MissingRuleError, ParseError
 from consilience.foreign import stablehlo_axes as stablehlo_axes  # fills the table
 from consilience.foreign import stablehlo_loops as stablehlo_loops  # fills the table
 from consilience.foreign.jaxpr import fitted
@@ -122,11 +122,16 @@ def _operation(
     call = HloCall(operation, forms, region, function, module.resources, scalar)
     try:
         found = own(call, *operands)
-    except MissingRuleError as error:
+    except GraphError as error:
         if "of the text: " in str(error):
             raise
-        raise MissingRuleError(
-            f"StableHLO's `{operation.name}`: {str(error).rstrip('.')} ({operation.where})."
+        raise type(error)(f"StableHLO's `{operation.name}`: {str(error).rstrip('.')} ({operation.where}).") from error
+    except (AssertionError, IndexError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, ConsilienceError):
+            raise
+        raise ParseError(
+            f"StableHLO's `{operation.name}` is not of a known form: {error} ({operation.where}); please report this "
+            "if the text is right."
         ) from error
     values = found if isinstance(found, list) else [found]
     return [_as_declared(value, form, call) for value, form in zip(values, forms, strict=True)]

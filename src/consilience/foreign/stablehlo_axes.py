@@ -317,9 +317,7 @@ def _scatter(c: HloCall, x: Any, starts: Any, updates: Any, *more: Any) -> Any:
     if c.get("unique_indices", otherwise=False) or _windows(starts) <= 1:
         return _joined(c, x, starts, updates, numbers)
     if numbers.operand_batching_dims:
-        raise MissingRuleError(
-            "batches of values that are joined, but not added, have no translation."
-        )
+        raise MissingRuleError("batches of values that are joined, but not added, have no translation.")
     inside = numbers.update_window_dims
     outside = [d for d in range(updates.ndim) if d not in inside]
     windows = [updates.static_shape[d] for d in inside]

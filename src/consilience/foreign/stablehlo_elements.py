@@ -42,8 +42,9 @@ class HloCall(Record, eq=False):
     @property
     def form(self) -> TensorForm:
         """Shape and dtype of the only result."""
-        form = self.forms[0]
-        assert form is not None
+        form = self.forms[0] if self.forms else None
+        if form is None:
+            raise MissingRuleError("a result that is no tensor has no translation.")
         return form
 
     def get(self, *names: str, otherwise: Any = None) -> Any:
