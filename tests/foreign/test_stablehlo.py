@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import consilience as pm
 import consilience.tensor as pt
@@ -96,6 +97,29 @@ def test_constants_are_read_in_every_form(text: str, dtype: str, wanted: Any) ->
     found = dense_array(DenseText(text, 1), TensorForm((2, 2), dtype), {})
     assert found.dtype == dtype
     np.testing.assert_array_equal(found, np.array(wanted, dtype))
+
+
+def test_what_pytorch_and_tensorflow_write_is_read() -> None:
+    """Normalisation of layers, functions as calls, functions outside of a module, divided arrays, older dialects."""
+    text = """
+module @IrToHlo.7 attributes {mhlo.cross_program_prefetches = [], mhlo.is_dynamic = false} {
+  sdy.mesh @mesh = <["x"=1]>
+  func.func @main(%arg0: tensor<2x5xf64> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tuple<tensor<2x5xf64>> {
+    %0 = mhlo.constant dense<1.000000e+00> : tensor<2xf64>
+    %1 = "mhlo.broadcast_in_dim"(%0) {broadcast_dimensions = dense<[0]> : tensor<1xi64>} : (tensor<2xf64>) -> tensor<2xf64>
+    %2, %mean, %var = "stablehlo.batch_norm_training"(%arg0, %0, %1) {epsilon = 9.99999974E-6 : f32,
+      feature_index = 0 : i64} : (tensor<2x5xf64>, tensor<2xf64>, tensor<2xf64>) -> (tensor<2x5xf64>, tensor<2xf64>, tensor<2xf64>)
+    %3 = stablehlo.custom_call @mhlo.erf(%2) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<2x5xf64>) -> tensor<2x5xf64>
+    %4:2 = stablehlo.custom_call @mhlo.topk(%3) {mhlo.attributes = {k = 5 : i64}} : (tensor<2x5xf64>) -> (tensor<2x5xf64>, tensor<2x5xi32>)
+    %5 = stablehlo.tuple %4#0 : tuple<tensor<2x5xf64>>
+    return %5 : tuple<tensor<2x5xf64>>
+  }
+}
+"""  # noqa: E501 (lines of other programs)
+    x = np.array([[0.3, -1.0, 2.0, 0.1, 5.0], [1.0, 2.0, 4.0, 8.0, 16.0]])
+    normal = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 9.99999974e-6) + 1
+    (found,) = pm.from_stablehlo(text)(x)
+    np.testing.assert_allclose(found.eval(), -np.sort(-scipy.special.erf(normal), axis=1), rtol=1e-9)
 
 
 def test_constants_in_resources_are_read() -> None:

@@ -296,6 +296,9 @@ class _Parser:
                     self._types()
             elif token.text == "loc":
                 self._location()
+            elif token.text == "sdy.mesh":  # machines among which arrays are divided
+                while self._next.text not in ("func.func", "}") and self._next.kind != "end":
+                    self._take()
             else:
                 raise self._fault("a function (`func.func @main(...)`) of a module of StableHLO")
         return MlirModule(functions, resources)
@@ -574,8 +577,10 @@ class _Parser:
             return token.text[1:-1]
         if token.kind == "number":
             kind = self._type() if typed and self._accept(":") else ""
-            whole = re.fullmatch(r"-?(?:\d+|0x[0-9A-Fa-f]+)", token.text) is not None and not kind.startswith("f")
-            return int(token.text, 0) if whole else DenseText(token.text, token.line)
+            whole = re.fullmatch(r"-?(?:\d+|0x[0-9A-Fa-f]+)", token.text) is not None
+            if kind.startswith("f"):
+                return float(_numbers([token.text], np.dtype(DTYPES.get(kind, "float64")))[0])
+            return int(token.text, 0) if whole else float(token.text)
         if token.kind == "word":
             return self._worded(token, typed)
         self._at -= 1

@@ -263,9 +263,12 @@ def _cleans(operation: MlirOperation, made: dict[str, MlirOperation]) -> bool:
     return "EQ" in which.words and bool(is_zero) and re.fullmatch(r"-?0\.0*(e\+00)?", text) is not None
 
 
-@hlo("top_k")
+@hlo("top_k", "topk")
 def _top_k(c: HloCall, x: Any) -> Tensors:
-    return list(of_jax("top_k", x, k=int(c.get("k"))))
+    given = c.get("mhlo.attributes", otherwise=c.operation.attributes)  # in a call of `mhlo.topk`
+    if not given.get("largest", True):
+        raise MissingRuleError("the least elements have no translation; take the greatest of the negative ones.")
+    return list(of_jax("top_k", x, k=int(given["k"])))
 
 
 # ---- indexing
@@ -455,6 +458,14 @@ def _batch_norm_inference(c: HloCall, x: Any, scale: Any, offset: Any, mean: Any
     scale, offset, mean, variance = (pt.reshape(v, shape) for v in (scale, offset, mean, variance))
     epsilon = np.asarray(c.get("epsilon"), x.dtype)
     return (x - mean) / pt.sqrt(variance + epsilon) * scale + offset
+
+
+@hlo("batch_norm_training")
+def _batch_norm_training(c: HloCall, x: Any, scale: Any, offset: Any) -> Tensors:
+    """The normalised array, and the means and variances of the others axes; layers of PyTorch are written with it."""
+    others = tuple(i for i in range(x.ndim) if i != int(c.get("feature_index")))
+    mean, variance = pt.mean(x, axis=others), pt.var(x, axis=others)
+    return [_batch_norm_inference(c, x, scale, offset, mean, variance), mean, variance]
 
 
 @hlo("fft")
