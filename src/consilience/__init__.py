@@ -31,8 +31,8 @@ _NAMES: Final = {
         InitialPointError ModelError ParameterError SamplingError ShapeError StorageError
         SupportError
     """,
-    "consilience.exports": "export",
-    "consilience.foreign": "from_bridgestan from_density from_jax from_numpyro from_pymc from_pytensor",
+    "consilience.exports": "export to_stablehlo",
+    "consilience.foreign": "from_bridgestan from_density from_jax from_numpyro from_pymc from_pytensor from_stablehlo",
     "consilience.inference": """
         AdaptiveMetropolis BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CompoundStep
         DEMetropolis DEMetropolisZ EllipticalSlice HamiltonianMC Kernel MALA Metropolis NUTS ParallelTempering
