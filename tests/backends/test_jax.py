@@ -34,7 +34,7 @@ LESS_EXACT = {"betainc": 1e-10}
 
 
 def agree(row: Case, dtype: str, symbolic: bool) -> None:
-    """A row of the conformance suite. XLA takes numbers below 1e-307 for zeros, so they are none here where it orders."""
+    """A row of the conformance suite; XLA takes numbers below 1e-307 for zeros, as they are here where it orders."""
     arrays = operands(row, dtype, 1)
     if row.op.__name__ in ORDER:
         arrays = [np.where(np.abs(a) < 1e-300, 0.0, a).astype(a.dtype) if a.dtype.kind == "f" else a for a in arrays]

@@ -238,7 +238,9 @@ class Function(Inspected):
 
         if self.updates:
             slot = describe(next(iter(self.updates)))
-            raise GraphError(f"`{self.name}` updates {slot}, which pure functions cannot: `.copy(delete_updates=True)`.")
+            raise GraphError(
+                f"`{self.name}` updates {slot}, which pure functions cannot: `.copy(delete_updates=True)`."
+            )
         slots = self._place().snapshot(self._slots)
         made: dict[tuple[tuple[int, ...], ...], Callable[..., Any]] = {}
 

@@ -133,7 +133,7 @@ class Compiled:
 
 
 # What compiles one stage: `Compiled`, or a class of its kind.
-Make: TypeAlias = Callable[..., Compiled]
+Make: TypeAlias = Callable[..., Executable]
 
 
 class BoundCode:

@@ -77,15 +77,22 @@ def _div(x: Any, y: Any, **_: Any) -> Any:
     """Quotients; those of whole numbers are cut off towards zero."""
     if "int" not in x.dtype:
         return x / y
-    quotient = pt.abs(x) // pt.abs(y)
-    return pt.where(pt.eq(pt.sign(x) * pt.sign(y), -1), -quotient, quotient)
+    return x // y + _rounded_up(x, y)
 
 
 @rule("rem")
 def _rem(x: Any, y: Any, **_: Any) -> Any:
     """The remainder, with the sign of the dividend."""
+    if "int" in x.dtype:
+        return x % y - _rounded_up(x, y) * y
     size = pt.abs(x) % pt.abs(y)
     return pt.where(x < 0, -size, size)
+
+
+def _rounded_up(x: Any, y: Any) -> Any:
+    """1 where a quotient of whole numbers is cut off to more than its floor, else 0."""
+    differ = pt.neq(pt.lt(x, 0), pt.lt(y, 0))
+    return pt.and_(differ, pt.neq(x % y, 0)).astype(x.dtype)
 
 
 @rule("round")

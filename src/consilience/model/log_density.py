@@ -385,7 +385,7 @@ class _Built:
             try:
                 if self.simulated:
                     raise MissingRuleError(
-                        f"`{self.simulated[0]}` is a Simulator, whose log density is random; use "
+                        f"`{self.simulated[0]}` is a Simulator or a particle filter, whose log density is random; use "
                         "`pm.sample_smc(kernel=pm.smc.MH)`."
                     )
                 slopes = dict(zip(moved, gradient(logp, moved), strict=True))

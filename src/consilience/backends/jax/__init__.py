@@ -1,7 +1,7 @@
 """The JAX backend: a graph as one function that XLA compiles, for processors and accelerators.
 
-A graph in, an executable or a pure function of JAX's arrays out. Ops without a meaning in JAX are computed by NumPy, which
-JAX calls. Imported when it is asked for; JAX is an extra.
+A graph in, an executable or a pure function of JAX's arrays out. Ops without a meaning in JAX are computed by NumPy,
+which JAX calls. Imported when it is asked for; JAX is an extra.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ try:
 except ImportError as error:
     raise MissingPackageError("JAX is not there: pip install 'consilience[jax]'.") from error
 
-from consilience.backends.jax.program import Program
+from consilience.backends.jax.program import JaxProgram
 
 
 def compile(
@@ -29,4 +29,4 @@ def compile(
     """The graph as compiled by XLA (`registry.Compile`); JAX decides how hard to optimise."""
     results, memo = specialise([*outputs, *inputs, *data], lengths)
     leaves, bound = [memo[i] for i in inputs], [memo[d] for d in data]
-    return llvm.staged(leaves, results[: len(outputs)], bound, level=level, origins=outputs, make=Program)
+    return llvm.staged(leaves, results[: len(outputs)], bound, level=level, origins=outputs, make=JaxProgram)

@@ -10,11 +10,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from consilience.backends.jax.meanings import Run, means
+from consilience.backends.jax.meanings import JaxEvaluation, means
 from consilience.errors import Status
-from consilience.ir import Constant, Node
+from consilience.ir import Constant
 from consilience.lower.views import static
 from consilience.ops import (
     ArgReduce,
@@ -29,23 +28,22 @@ from consilience.ops import (
     LengthOf,
     Reduce,
     Reshape,
-    SearchSorted,
     Softmax,
     Sort,
     Squeeze,
     Transpose,
 )
 from consilience.ops.index import At, NewAxis, SliceIndex
-from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
+from consilience.ops.structured import DiagonalMatrix, Kronecker
 
 
 @means(Constant)
-def _constant(run: Run, node: Any) -> Any:
+def _constant(run: JaxEvaluation, node: Any) -> Any:
     return jnp.asarray(node.op.array)
 
 
 @means(Reduce)
-def _reduce(run: Run, node: Any, x: Any) -> Any:
+def _reduce(run: JaxEvaluation, node: Any, x: Any) -> Any:
     kind, axes = node.op.kind, node.op.axes
     if kind == "logsumexp":
         if any(x.shape[a] == 0 for a in axes):
@@ -56,12 +54,12 @@ def _reduce(run: Run, node: Any, x: Any) -> Any:
 
 
 @means(ArgReduce)
-def _arg_reduce(run: Run, node: Any, x: Any) -> Any:
+def _arg_reduce(run: JaxEvaluation, node: Any, x: Any) -> Any:
     return (jnp.argmax if node.op.kind == "max" else jnp.argmin)(x, axis=node.op.axis)
 
 
 @means(Softmax)
-def _softmax(run: Run, node: Any, x: Any) -> Any:
+def _softmax(run: JaxEvaluation, node: Any, x: Any) -> Any:
     if not x.size:
         return x
     function = jax.nn.log_softmax if node.op.logarithm else jax.nn.softmax
@@ -69,7 +67,7 @@ def _softmax(run: Run, node: Any, x: Any) -> Any:
 
 
 @means(Cumulative)
-def _cumulative(run: Run, node: Any, x: Any) -> Any:
+def _cumulative(run: JaxEvaluation, node: Any, x: Any) -> Any:
     axis = node.op.axis
     function = jnp.cumsum if node.op.kind == "sum" else jnp.cumprod
     if node.op.reverse:
@@ -78,42 +76,42 @@ def _cumulative(run: Run, node: Any, x: Any) -> Any:
 
 
 @means(Reshape)
-def _reshape(run: Run, node: Any, x: Any) -> Any:
+def _reshape(run: JaxEvaluation, node: Any, x: Any) -> Any:
     return x.reshape(static(node.op.shape))
 
 
 @means(Transpose)
-def _transpose(run: Run, node: Any, x: Any) -> Any:
+def _transpose(run: JaxEvaluation, node: Any, x: Any) -> Any:
     return x.transpose(node.op.axes)
 
 
 @means(ExpandDims)
-def _expand_dims(run: Run, node: Any, x: Any) -> Any:
+def _expand_dims(run: JaxEvaluation, node: Any, x: Any) -> Any:
     return jnp.expand_dims(x, node.op.axes)
 
 
 @means(Squeeze)
-def _squeeze(run: Run, node: Any, x: Any) -> Any:
+def _squeeze(run: JaxEvaluation, node: Any, x: Any) -> Any:
     return jnp.squeeze(x, node.op.axes)
 
 
 @means(BroadcastTo)
-def _broadcast_to(run: Run, node: Any, x: Any) -> Any:
+def _broadcast_to(run: JaxEvaluation, node: Any, x: Any) -> Any:
     return jnp.broadcast_to(x, static(node.op.shape))
 
 
 @means(Concatenate)
-def _concatenate(run: Run, node: Any, *arrays: Any) -> Any:
+def _concatenate(run: JaxEvaluation, node: Any, *arrays: Any) -> Any:
     return jnp.concatenate(arrays, axis=node.op.axis)
 
 
 @means(Iota, LengthOf)
-def _of_length(run: Run, node: Any) -> Any:
+def _of_length(run: JaxEvaluation, node: Any) -> Any:
     (n,) = static((node.op.length,))
     return jnp.arange(n) if isinstance(node.op, Iota) else jnp.asarray(n)
 
 
-def _index_of(run: Run, node: Any, shape: Sequence[int], arrays: Sequence[Any]) -> tuple[Any, ...]:
+def _index_of(run: JaxEvaluation, node: Any, shape: Sequence[int], arrays: Sequence[Any]) -> tuple[Any, ...]:
     """The index as JAX takes it; positions outside their axes are noted."""
     remaining = iter(arrays)
     result: list[Any] = []
@@ -138,33 +136,44 @@ def _index_of(run: Run, node: Any, shape: Sequence[int], arrays: Sequence[Any]) 
     return tuple(result)
 
 
+def _nothing_to_index(x: Any, arrays: Sequence[Any]) -> bool:
+    """Whether JAX would refuse an index array, since an axis is empty; the failure is noted."""
+    return not x.size and any(a.size for a in arrays)
+
+
 @means(Index)
-def _index(run: Run, node: Any, x: Any, *arrays: Any) -> Any:
+def _index(run: JaxEvaluation, node: Any, x: Any, *arrays: Any) -> Any:
+    if _nothing_to_index(x, arrays):
+        _index_of(run, node, x.shape, arrays)
+        return jnp.zeros(static(node.static_shape), x.dtype)
     return x[_index_of(run, node, x.shape, arrays)]
 
 
 @means(IndexUpdate)
-def _index_update(run: Run, node: Any, x: Any, values: Any, *arrays: Any) -> Any:
+def _index_update(run: JaxEvaluation, node: Any, x: Any, values: Any, *arrays: Any) -> Any:
+    if _nothing_to_index(x, arrays):
+        _index_of(run, node, x.shape, arrays)
+        return x
     at = x.at[_index_of(run, node, x.shape, arrays)]
     return at.set(values) if node.op.mode == "set" else at.add(values)
 
 
 @means(Sort)
-def _sort(run: Run, node: Any, x: Any) -> Any:
+def _sort(run: JaxEvaluation, node: Any, x: Any) -> Any:
     return jnp.sort(x, axis=node.op.axis)
 
 
 @means(ArgSort)
-def _arg_sort(run: Run, node: Any, x: Any) -> Any:
+def _arg_sort(run: JaxEvaluation, node: Any, x: Any) -> Any:
     return jnp.argsort(x, axis=node.op.axis, stable=True)
 
 
 @means(DiagonalMatrix)
-def _diagonal_matrix(run: Run, node: Any, x: Any) -> Any:
+def _diagonal_matrix(run: JaxEvaluation, node: Any, x: Any) -> Any:
     return x[..., None] * jnp.eye(x.shape[-1], dtype=x.dtype)
 
 
 @means(Kronecker)
-def _kronecker(run: Run, node: Any, a: Any, b: Any) -> Any:
+def _kronecker(run: JaxEvaluation, node: Any, a: Any, b: Any) -> Any:
     product = a[..., :, None, :, None] * b[..., None, :, None, :]
     return product.reshape(*product.shape[:-4], a.shape[-2] * b.shape[-2], a.shape[-1] * b.shape[-1])

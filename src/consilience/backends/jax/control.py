@@ -1,7 +1,7 @@
 """Branches, loops and calls in JAX: `lax.cond`, `lax.scan` and `lax.while_loop` around regions.
 
-Operands of a region in, its results out. A loop with a length is a scan, of which JAX has derivatives; one that only its
-condition ends is a while loop, of which it has none backwards.
+Operands of a region in, its results out. A loop with a length is a scan, of which JAX has derivatives; one that only
+its condition ends is a while loop, of which it has none backwards.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from consilience.backends.jax.meanings import OK, Run, inside, means
+from consilience.backends.jax.meanings import OK, JaxEvaluation, inside, means
+from consilience.errors import Status
 from consilience.ir import numpy_dtype
 from consilience.lower.views import static
 from consilience.ops import Cond
@@ -21,23 +22,22 @@ from consilience.ops.call import FunctionCall
 from consilience.ops.control import Item
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.scan import UNBOUNDED, Scan
-from consilience.errors import Status
 
 
 @means(Item)
-def _item(run: Run, node: Any, members: Any) -> Any:
+def _item(run: JaxEvaluation, node: Any, members: Any) -> Any:
     return members[node.op.position]
 
 
 @means(FunctionCall)
-def _call(run: Run, node: Any, *operands: Any) -> Any:
+def _call(run: JaxEvaluation, node: Any, *operands: Any) -> Any:
     op = node.op
     if op.pullback is None:
         found, status = inside(op.body, operands)
         run.status = run.status | status
         return found
 
-    @jax.custom_vjp
+    @jax.custom_vjp  # type: ignore[untyped-decorator]  # JAX may not be there
     def call(*given: Any) -> Any:
         found, status = inside(op.body, given)
         return tuple(found), status
@@ -64,7 +64,7 @@ def _cotangent(value: Any, of: Any) -> Any:
 
 
 @means(Cond)
-def _cond(run: Run, node: Any, condition: Any, *operands: Any) -> Any:
+def _cond(run: JaxEvaluation, node: Any, condition: Any, *operands: Any) -> Any:
     def branch(region: Any) -> Any:
         def taken(given: Any) -> Any:
             found, status = inside(region, given)
@@ -78,7 +78,7 @@ def _cond(run: Run, node: Any, condition: Any, *operands: Any) -> Any:
 
 
 @means(Scan)
-def _scan(run: Run, node: Any, limit: Any, *operands: Any) -> Any:
+def _scan(run: JaxEvaluation, node: Any, limit: Any, *operands: Any) -> Any:
     op, body = node.op, node.op.body
     (length,) = static((op.length,))
     initial = [v.astype(numpy_dtype(p.dtype)) for v, p in zip(operands[: op.carried], body.parameters, strict=False)]
@@ -143,12 +143,12 @@ def _scan(run: Run, node: Any, limit: Any, *operands: Any) -> Any:
 
 
 @means(ParameterCheck)
-def _parameter_check(run: Run, node: Any, value: Any, valid: Any, parameter: Any) -> Any:
+def _parameter_check(run: JaxEvaluation, node: Any, value: Any, valid: Any, parameter: Any) -> Any:
     run.failed(~valid)
     return value
 
 
 @means(Asserted)
-def _asserted(run: Run, node: Any, value: Any, valid: Any) -> Any:
+def _asserted(run: JaxEvaluation, node: Any, value: Any, valid: Any) -> Any:
     run.failed(~valid, Status.FACTORISATION_FAILED)
     return value

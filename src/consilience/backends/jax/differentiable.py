@@ -1,7 +1,7 @@
 """A graph as a pure function of JAX's arrays, with the derivatives of this package.
 
-Leaves and expressions in; a function that composes with `jit`, `vmap` and `grad` out. It has no effects: where there is no
-value, floats are NaN.
+Leaves and expressions in; a function that composes with `jit`, `vmap` and `grad` out. It has no effects: where there is
+no value, floats are NaN.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def differentiable(
         found = simplify(pullback([results[i] for i in smooth], [own[i] for i in moved], seeds))
         return _without_failures(traceable((*own, *seeds), found))
 
-    @jax.custom_vjp
+    @jax.custom_vjp  # type: ignore[untyped-decorator]  # JAX may not be there
     def call(*arrays: Any) -> list[Any]:
         return plain(*arrays)
 
@@ -110,7 +110,7 @@ def density(position: Node, outputs: Sequence[Node], data: Mapping[Node, npt.NDA
     def finite(value: Any, status: Any) -> Any:
         return jnp.where((status != 0) | jnp.isnan(value), -jnp.inf, value)
 
-    @jax.custom_vjp
+    @jax.custom_vjp  # type: ignore[untyped-decorator]  # JAX may not be there
     def call(x: Any) -> Any:
         (value,), status = logp(x, *values)
         return finite(value, status)
@@ -120,4 +120,4 @@ def density(position: Node, outputs: Sequence[Node], data: Mapping[Node, npt.NDA
         return finite(value, status), slope
 
     call.defvjp(forward, lambda slope, g: (g * slope,))
-    return call
+    return lambda x: call(x)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import jax.scipy.special as special
 from jax import lax
 
-from consilience.backends.jax.meanings import Run, differentiated, means, opaque
+from consilience.backends.jax.meanings import JaxEvaluation, differentiated, means, opaque
 from consilience.backends.jax.random import DRAWS
 from consilience.ir import Node, numpy_dtype
 from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient
@@ -87,16 +87,16 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "right_shift": _shift(jnp.right_shift),
     **{
         name: getattr(jnp, name)
-        for name in (
+        for name in str.split(
             "abs sign square sqrt cbrt reciprocal minimum maximum fmin fmax floor ceil trunc copysign heaviside hypot "
-            "exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 sin cos tan arcsin arccos arctan arctan2 sinh cosh "
-            "tanh arcsinh arccosh arctanh deg2rad rad2deg isnan isinf isfinite signbit logical_and logical_or "
+            "exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 sin cos tan arcsin arccos arctan arctan2 sinh "
+            "cosh tanh arcsinh arccosh arctanh deg2rad rad2deg isnan isinf isfinite signbit logical_and logical_or "
             "logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert real imag angle where"
-        ).split()
+        )
     },
     **{
         name: getattr(special, name)
-        for name in "xlogy xlog1py erf erfc i0 i0e i1 i1e gammaln digamma ndtri log_ndtr".split()
+        for name in str.split("xlogy xlog1py erf erfc i0 i0e i1 i1e gammaln digamma ndtri log_ndtr")
     },
     **DRAWS,
 }
@@ -104,12 +104,12 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
 # Values by JAX, derivatives by the table of gradients: JAX has none in some arguments of these.
 VALUES: Final[dict[str, Callable[..., Any]]] = {
     name: getattr(special, name)
-    for name in "gammainc gammaincc betainc betaln erfinv gamma zeta hyp1f1 expi exp1 spence".split()
+    for name in str.split("gammainc gammaincc betainc betaln erfinv gamma zeta hyp1f1 expi exp1 spence")
 } | {"i0e_slope": lambda x: special.i1e(x) - jnp.sign(x) * special.i0e(x)}
 
 
 @means(Elementwise)
-def _elementwise(run: Run, node: Node, *arrays: Any) -> Any:
+def _elementwise(run: JaxEvaluation, node: Node, *arrays: Any) -> Any:
     name = node.op.function  # type: ignore[attr-defined]  # Elementwise
     if name in FUNCTIONS:
         return FUNCTIONS[name](*arrays)
@@ -119,7 +119,7 @@ def _elementwise(run: Run, node: Node, *arrays: Any) -> Any:
 
 
 @means(Cast)
-def _cast(run: Run, node: Node, x: Any) -> Any:
+def _cast(run: JaxEvaluation, node: Node, x: Any) -> Any:
     target = numpy_dtype(node.dtype)
     if jnp.issubdtype(x.dtype, jnp.floating) and target.kind in "iu":
         limits = jnp.iinfo(target)
@@ -133,21 +133,21 @@ def _cast(run: Run, node: Node, x: Any) -> Any:
 
 
 @means(Assume, Require)
-def _itself(run: Run, node: Node, x: Any) -> Any:
+def _itself(run: JaxEvaluation, node: Node, x: Any) -> Any:
     return x
 
 
 @means(StopGradient)
-def _stopped(run: Run, node: Node, x: Any) -> Any:
+def _stopped(run: JaxEvaluation, node: Node, x: Any) -> Any:
     return lax.stop_gradient(x)
 
 
 @means(AlteredGradient)
-def _altered(run: Run, node: Node, x: Any) -> Any:
-    """Its derivative is in the table of gradients; one that is undefined is NaN, for JAX asks also where none is used."""
+def _altered(run: JaxEvaluation, node: Node, x: Any) -> Any:
+    """Derivatives as in the table of gradients; an undefined one is NaN, for JAX asks also where none is used."""
     kind, numbers = node.op.kind, node.op.numbers  # type: ignore[attr-defined]  # AlteredGradient
 
-    @jax.custom_vjp
+    @jax.custom_vjp  # type: ignore[untyped-decorator]  # JAX may not be there
     def same(x: Any) -> Any:
         return x
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import jax.numpy as jnp
 from jax import lax
-from jax.scipy.linalg import solve_triangular
 
-from consilience.backends.jax.meanings import Run, means
+from consilience.backends.jax.meanings import JaxEvaluation, means
 from consilience.ops import (
     Cholesky,
     Det,
@@ -32,7 +31,7 @@ def _diagonal(x: Any) -> Any:
     return jnp.diagonal(x, axis1=-2, axis2=-1)
 
 
-def _factor(run: Run, x: Any) -> Any:
+def _factor(run: JaxEvaluation, x: Any) -> Any:
     """The lower Cholesky factor of a symmetric matrix, given by its lower triangle."""
     if not x.size:
         return x
@@ -46,22 +45,22 @@ def _triangular(a: Any, b: Any, lower: bool, transposed: bool = False) -> Any:
     return lax.linalg.triangular_solve(a, b, left_side=True, lower=lower, transpose_a=transposed)
 
 
-def _nonsingular(run: Run, x: Any) -> None:
+def _nonsingular(run: JaxEvaluation, x: Any) -> None:
     run.failed(jnp.linalg.slogdet(x)[0] == 0)
 
 
 @means(MatMul)
-def _matmul(run: Run, node: Any, a: Any, b: Any) -> Any:
+def _matmul(run: JaxEvaluation, node: Any, a: Any, b: Any) -> Any:
     return jnp.matmul(a, b, precision=lax.Precision.HIGHEST)
 
 
 @means(Cholesky)
-def _cholesky(run: Run, node: Any, x: Any) -> Any:
+def _cholesky(run: JaxEvaluation, node: Any, x: Any) -> Any:
     return _factor(run, x)
 
 
 @means(SolveTriangular)
-def _solve_triangular(run: Run, node: Any, a: Any, b: Any) -> Any:
+def _solve_triangular(run: JaxEvaluation, node: Any, a: Any, b: Any) -> Any:
     if not b.size:
         return b
     run.failed(_diagonal(a) == 0)
@@ -69,7 +68,7 @@ def _solve_triangular(run: Run, node: Any, a: Any, b: Any) -> Any:
 
 
 @means(Solve)
-def _solve(run: Run, node: Any, a: Any, b: Any) -> Any:
+def _solve(run: JaxEvaluation, node: Any, a: Any, b: Any) -> Any:
     if not b.size:
         return b
     if node.op.assume == POSITIVE:
@@ -80,14 +79,14 @@ def _solve(run: Run, node: Any, a: Any, b: Any) -> Any:
 
 
 @means(InverseQuadratic)
-def _inverse_quadratic(run: Run, node: Any, a: Any, b: Any) -> Any:
+def _inverse_quadratic(run: JaxEvaluation, node: Any, a: Any, b: Any) -> Any:
     if not b.size:
         return jnp.zeros((*b.shape[:-2], b.shape[-1]), b.dtype)
     return jnp.square(_triangular(_factor(run, a), b, True)).sum(-2)
 
 
 @means(Inverse)
-def _inverse(run: Run, node: Any, x: Any) -> Any:
+def _inverse(run: JaxEvaluation, node: Any, x: Any) -> Any:
     if not x.size:
         return x
     if node.op.assume == POSITIVE:
@@ -99,17 +98,17 @@ def _inverse(run: Run, node: Any, x: Any) -> Any:
 
 
 @means(LogAbsDet)
-def _log_abs_det(run: Run, node: Any, x: Any) -> Any:
+def _log_abs_det(run: JaxEvaluation, node: Any, x: Any) -> Any:
     if node.op.assume == POSITIVE:
         return 2 * jnp.log(_diagonal(_factor(run, x))).sum(-1)
     return jnp.linalg.slogdet(x)[1]
 
 
 @means(DetSign)
-def _det_sign(run: Run, node: Any, x: Any) -> Any:
+def _det_sign(run: JaxEvaluation, node: Any, x: Any) -> Any:
     return jnp.linalg.slogdet(x)[0]
 
 
 @means(Det)
-def _det(run: Run, node: Any, x: Any) -> Any:
+def _det(run: JaxEvaluation, node: Any, x: Any) -> Any:
     return jnp.linalg.det(x)

@@ -1,7 +1,7 @@
 """The table of meanings in JAX: one row per op class, and how a graph is computed by it.
 
-A static graph and JAX's arrays in, JAX's arrays and a status out. What has no row is computed by its NumPy meaning, which
-JAX calls, with the derivative of this package's own tables.
+A static graph and JAX's arrays in, JAX's arrays and a status out. What has no row is computed by its NumPy meaning,
+which JAX calls, with the derivative of this package's own tables.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from consilience.backends.reference import MEANINGS as IN_NUMPY
+from consilience.backends import reference as reference  # enters the rows of NumPy
+from consilience.backends.meanings import MEANINGS as IN_NUMPY
 from consilience.errors import ExecutionError, MissingRuleError, Status
 from consilience.ir import Node, Region, TensorType, TupleType, is_leaf, numpy_dtype, tensor_input, topological
 from consilience.ir.side_tables import describe
@@ -38,7 +39,7 @@ def means(*ops: type) -> Callable[[Meaning], Meaning]:
     return register
 
 
-class Run:
+class JaxEvaluation:
     """One evaluation of a graph; rules tell it where there is no value.
 
     status   int32 of the bits of `Status`
@@ -69,7 +70,7 @@ class Run:
 
 def inside(region: Region, operands: Sequence[Any]) -> tuple[list[Any], Any]:
     """Results of a region, and its status."""
-    run = Run({region.parameter(i): operand for i, operand in enumerate(operands)})
+    run = JaxEvaluation({region.parameter(i): operand for i, operand in enumerate(operands)})
     return run.of(region.results), run.status
 
 
@@ -93,24 +94,65 @@ def opaque(node: Node, *operands: Any) -> Any:
     if meaning is None:
         raise MissingRuleError(f"`{type(node.op).__name__}` has no meaning in JAX; take `backend='llvm'`.")
     wanted, several = forms(node), isinstance(node.type, TupleType)
+    dtypes = [numpy_dtype(i.dtype) for i in node.inputs]
 
-    def on_host(*arrays: Any) -> Any:
+    def on_host(*words: Any) -> Any:
+        arrays = [_from_words(np.asarray(w), dtype) for w, dtype in zip(words, dtypes, strict=True)]
         try:
             with np.errstate(all="ignore"):
-                found = meaning(node, {}, *(np.asarray(a) for a in arrays))
+                found = meaning(node, {}, *arrays)
         except ExecutionError:
-            return [np.full(w.shape, np.nan if w.dtype.kind in "fc" else 0, w.dtype) for w in wanted]
+            found = [np.full(w.shape, np.nan if w.dtype.kind in "fc" else 0, w.dtype) for w in wanted]
+            return [_to_words(np, v) for v in found]
         members = found if several else [found]
-        return [np.asarray(v, w.dtype) for v, w in zip(members, wanted, strict=True)]
+        return [_to_words(np, np.asarray(v, w.dtype)) for v, w in zip(members, wanted, strict=True)]
 
     method = "broadcast_all" if isinstance(node.op, Elementwise) else "sequential"
-    return differentiated(node, lambda *x: jax.pure_callback(on_host, wanted, *x, vmap_method=method), *operands)
+
+    def value(*arrays: Any) -> list[Any]:
+        in_words = [jax.eval_shape(lambda x: _to_words(jnp, x), w) for w in wanted]
+        found = jax.pure_callback(on_host, in_words, *(_to_words(jnp, x) for x in arrays), vmap_method=method)
+        return [_from_words_in_jax(w, form.dtype) for w, form in zip(found, wanted, strict=True)]
+
+    return differentiated(node, value, *operands)
+
+
+def _to_words(np_or_jnp: Any, x: Any) -> Any:
+    """Numbers of 64 bits as pairs of 32, along new last axes.
+
+    JAX calls NumPy on threads of its own, where it knows nothing of the precision that its caller has switched on.
+    """
+    if x.dtype.kind == "c" and x.dtype.itemsize == 16:
+        return _to_words(np_or_jnp, np_or_jnp.stack([x.real, x.imag], -1))
+    if x.dtype.itemsize != 8 or x.dtype.kind == "c":
+        return x
+    if np_or_jnp is np:
+        return np.ascontiguousarray(x)[..., None].view("uint32")
+    return jax.lax.bitcast_convert_type(x, "uint32")
+
+
+def _from_words(words: Any, dtype: np.dtype[Any]) -> Any:
+    if dtype.itemsize == 16:
+        parts = _from_words(words, np.dtype("float64"))
+        return parts[..., 0] + 1j * parts[..., 1]
+    if dtype.itemsize != 8 or dtype.kind == "c":
+        return words
+    return np.ascontiguousarray(words).view(dtype)[..., 0]
+
+
+def _from_words_in_jax(words: Any, dtype: np.dtype[Any]) -> Any:
+    if dtype.itemsize == 16:
+        parts = _from_words_in_jax(words, np.dtype("float64"))
+        return jax.lax.complex(parts[..., 0], parts[..., 1])
+    if dtype.itemsize != 8 or dtype.kind == "c":
+        return words
+    return jax.lax.bitcast_convert_type(words, dtype)
 
 
 def differentiated(node: Node, value: Callable[..., Any], *operands: Any) -> Any:
     """Results of a node as a list, computed by `value`; their derivatives are those of the table of gradients."""
 
-    @jax.custom_vjp
+    @jax.custom_vjp  # type: ignore[untyped-decorator]  # JAX may not be there
     def call(*arrays: Any) -> Any:
         return value(*arrays)
 
@@ -140,7 +182,7 @@ def _pulled_back(node: Node, arrays: Sequence[Any], found: Sequence[Any], cotang
     row = PULLBACKS.get(type(node.op))
     gradients = [None] * len(leaves) if row is None else row(own, tuple(seeds) if several else seeds[0], wanted)
     present = [g for g in gradients if g is not None]
-    given = iter(Run(values).of(present))
+    given = iter(JaxEvaluation(values).of(present))
     return tuple(next(given) if g is not None else _zero(array) for g, array in zip(gradients, arrays, strict=True))
 
 

@@ -20,7 +20,7 @@ from consilience.backends.jax import arrays as arrays  # enters its rows
 from consilience.backends.jax import control as control  # enters its rows
 from consilience.backends.jax import elementwise as elementwise  # enters its rows
 from consilience.backends.jax import linear_algebra as linear_algebra  # enters its rows
-from consilience.backends.jax.meanings import Run
+from consilience.backends.jax.meanings import JaxEvaluation
 from consilience.errors import ExecutionError, LinearAlgebraError, OutOfBoundsError, Status
 from consilience.ir import Node, numpy_dtype
 from consilience.ir.side_tables import describe
@@ -33,13 +33,13 @@ def traceable(leaves: Sequence[Node], outputs: Sequence[Node]) -> Callable[..., 
 
     def values(*given: Any) -> tuple[list[Any], Any]:
         typed = {leaf: jnp.asarray(x, numpy_dtype(leaf.dtype)) for leaf, x in zip(leaves, given, strict=True)}
-        run = Run(typed)
+        run = JaxEvaluation(typed)
         return run.of(outputs), run.status
 
     return values
 
 
-class Program:
+class JaxProgram:
     """A graph at fixed lengths (`registry.Executable`)."""
 
     def __init__(
@@ -55,16 +55,16 @@ class Program:
         self.origins = self.outputs if origins is None else origins
         self.compiled = jax.jit(traceable((*self.inputs, *self.data), self.outputs))
 
-    def bind(self, values: Sequence[Array] = ()) -> BoundProgram:
+    def bind(self, values: Sequence[Array] = ()) -> BoundJaxProgram:
         """With its data, which move to JAX's device once."""
         with jax.enable_x64(True):
-            return BoundProgram(self, [jnp.asarray(v) for v in values])
+            return BoundJaxProgram(self, [jnp.asarray(v) for v in values])
 
 
-class BoundProgram(Callback):
+class BoundJaxProgram(Callback):
     """The same with values of its data; native code calls it back."""
 
-    def __init__(self, program: Program, values: Sequence[Any]) -> None:
+    def __init__(self, program: JaxProgram, values: Sequence[Any]) -> None:
         super().__init__(program.inputs, program.outputs, {})
         self._program, self._values = program, values
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import jax.numpy as jnp
 
-from consilience.backends.jax.meanings import Run, means
+from consilience.backends.jax.meanings import JaxEvaluation, means
 from consilience.ir import Node
 from consilience.native.random.philox import DRAWS as OF_DRAWS
 from consilience.native.random.philox import HALF_STEP, KEYS, MASK, philox
@@ -63,5 +63,5 @@ DRAWS: Final[dict[str, Callable[..., Any]]] = {
 
 
 @means(Key)
-def _key(run: Run, node: Node) -> Any:
+def _key(run: JaxEvaluation, node: Node) -> Any:
     return jnp.asarray(node.op.seed, "int64")  # type: ignore[attr-defined]  # Key
