@@ -87,6 +87,13 @@ def test_function_and_its_slopes(name: str) -> None:
         np.testing.assert_allclose(own, theirs, rtol=1e-8, atol=1e-10)
 
 
+def test_numbers_of_rank_0_reach_numpy_and_come_back() -> None:
+    """`ndtri_exp` is computed by NumPy alone."""
+    x = pt.scalar("x")
+    f: Any = function([x], pt.ndtri_exp(x))
+    np.testing.assert_allclose(f.jax(-0.7), f(-0.7))
+
+
 def test_draws_have_the_same_bits() -> None:
     key = Node(Key(3))
     outputs = [draw("random_uniform", key, (50,)), draw("random_poisson", fold_in(key, 3), (7,), 2.5)]

@@ -127,7 +127,7 @@ def _to_words(np_or_jnp: Any, x: Any) -> Any:
     if x.dtype.itemsize != 8 or x.dtype.kind == "c":
         return x
     if np_or_jnp is np:
-        return np.ascontiguousarray(x)[..., None].view("uint32")
+        return np.asarray(x, order="C")[..., None].view("uint32")
     return jax.lax.bitcast_convert_type(x, "uint32")
 
 
@@ -137,7 +137,7 @@ def _from_words(words: Any, dtype: np.dtype[Any]) -> Any:
         return parts[..., 0] + 1j * parts[..., 1]
     if dtype.itemsize != 8 or dtype.kind == "c":
         return words
-    return np.ascontiguousarray(words).view(dtype)[..., 0]
+    return np.asarray(np.asarray(words, order="C").view(dtype)[..., 0])
 
 
 def _from_words_in_jax(words: Any, dtype: np.dtype[Any]) -> Any:
