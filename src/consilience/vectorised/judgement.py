@@ -109,10 +109,9 @@ class Judgement:
         energies = self.column("energy")
         if not self.superchains:
             return stopping.energy_is_low(list(energies))
-        centred = energies - energies.mean()
-        weights = (centred - centred.mean(axis=1, keepdims=True)).var(axis=1)
-        moving = weights > 0.0
-        fraction = float((ebfmi(energies[moving]) * weights[moving]).sum() / (centred**2).mean(axis=1).sum())
+        within = energies.var(axis=1)
+        moving = within > 0.0
+        fraction = float((ebfmi(energies[moving]) * within[moving]).sum() / (len(energies) * energies.var()))
         return fraction < stopping.LEAST_EBFMI
 
     def _disagreement(self) -> Verdict | None:
