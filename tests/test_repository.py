@@ -42,7 +42,7 @@ ENTRY_POINTS = [
     {"", "__main__"},
     {"callbacks", "doctor", "plots"},
     {"calibration"},
-    {"exports", "smc", "variational"},
+    {"exports", "filters", "smc", "variational"},
     {"inla"},
     {"approximations"},
     {"sample"},

@@ -63,6 +63,7 @@ _NAMES: Final = {
         sample_prior_predictive to_inference_data vectorize_over_posterior
     """,
     "consilience.calibration": "posterior_predictive_check power prior_predictive_check sbc",
+    "consilience.filters": "StateSpaceModel",
     "consilience.smc": "log_marginal_likelihood sample_nested sample_smc",
     "consilience.tensor": """
         OpFromGraph as_op config floatX function grad hessian jacobian shared value_and_grad wrap_py

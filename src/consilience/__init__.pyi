@@ -281,6 +281,7 @@ from consilience.calibration import posterior_predictive_check as posterior_pred
 from consilience.calibration import power as power
 from consilience.calibration import prior_predictive_check as prior_predictive_check
 from consilience.calibration import sbc as sbc
+from consilience.filters import StateSpaceModel as StateSpaceModel
 from consilience.smc import log_marginal_likelihood as log_marginal_likelihood
 from consilience.smc import sample_nested as sample_nested
 from consilience.smc import sample_smc as sample_smc

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -224,6 +224,39 @@ class Function(Inspected):
             self._request.form == "one",
         )
 
+    @property
+    def jax(self) -> Callable[..., Any]:
+        """The function as a pure one of JAX's arrays, which composes with `jax.jit`, `vmap`, `grad` and others.
+
+        It is called as this one. Derivatives are this package's; there are none forwards (`jax.jvp`, `jax.jacfwd`).
+        Shared variables keep their present values. Nothing is raised where there is no value: floats are NaN then.
+
+        raises   MissingPackageError without JAX; GraphError for updates, and when called for lengths that depend on
+                 values; DtypeError inside a transformation of JAX with double precision switched off
+        """
+        from consilience.backends.jax.differentiable import differentiable, in_double_precision
+
+        if self.updates:
+            slot = describe(next(iter(self.updates)))
+            raise GraphError(
+                f"`{self.name}` updates {slot}, which pure functions cannot: `.copy(delete_updates=True)`."
+            )
+        slots = self._place().snapshot(self._slots)
+        made: dict[tuple[tuple[int, ...], ...], Callable[..., Any]] = {}
+
+        def call(*values: Any, **named: Any) -> Any:
+            items = zip(self._request.inputs, self._in_order(values, named), strict=True)
+            given = [self._array(item, None) if value is None else value for item, value in items]
+            shapes = tuple(np.shape(value) for value in (*given, *slots))
+            if shapes not in made:
+                lengths = self.check_shapes(shapes)
+                pure = differentiable(self.name, (*self.inputs, *self._slots), self.optimised, lengths)
+                made[shapes] = in_double_precision(self.name, pure)
+            return self._formed(made[shapes](*given, *slots))
+
+        call.__name__ = call.__qualname__ = self.name if self.name.isidentifier() else "function"
+        return call
+
     def copy(
         self, *, swap: Mapping[Node, Node] | None = None, delete_updates: bool = False, name: str | None = None
     ) -> Function:
@@ -267,9 +300,14 @@ class Function(Inspected):
         return error
 
     def _converted(self, values: Sequence[npt.ArrayLike], named: Mapping[str, npt.ArrayLike]) -> list[Array]:
+        given = self._in_order(values, named)
+        return [self._array(item, value) for item, value in zip(self._request.inputs, given, strict=True)]
+
+    def _in_order(self, values: Sequence[npt.ArrayLike], named: Mapping[str, npt.ArrayLike]) -> Sequence[Any]:
+        """The values of a call, one for each input, None where there is none."""
         inputs = self._request.inputs
         if not named and len(values) == len(inputs):
-            return [self._array(item, value) for item, value in zip(inputs, values, strict=True)]
+            return values
         given: list[npt.ArrayLike | None] = [*values, *[None] * (len(inputs) - len(values))]
         names = [item.name for item in inputs]
         if len(values) > len(inputs):
@@ -283,7 +321,7 @@ class Function(Inspected):
             if given[position] is not None:
                 raise TypeError(f"the input `{key}` of `{self.name}` was given twice.")
             given[position] = value
-        return [self._array(item, value) for item, value in zip(inputs, given, strict=True)]
+        return given
 
     def _array(self, item: In, value: npt.ArrayLike | None) -> Array:
         node = item.variable
