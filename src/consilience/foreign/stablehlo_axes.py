@@ -213,14 +213,14 @@ def _keys(block: MlirBlock) -> list[tuple[int, bool]]:
 
     def operand(name: str) -> int:
         while name not in given:
-            operation = made[name]
-            if operation.name.rpartition(".")[2] != "select" or not _cleans(operation, made):
+            operation = made.get(name)
+            if operation is None or operation.name.rpartition(".")[2] != "select" or not _cleans(operation, made):
                 raise unknown()
             name = operation.operands[2]
         return given.index(name)
 
-    def compared(operation: MlirOperation) -> tuple[str, int, int]:
-        if operation.name.rpartition(".")[2] != "compare":
+    def compared(operation: MlirOperation | None) -> tuple[str, int, int]:
+        if operation is None or operation.name.rpartition(".")[2] != "compare":
             raise unknown()
         way = str(operation.attributes.get("comparison_direction") or operation.words[0])
         left, right = (operand(name) for name in operation.operands)
@@ -234,11 +234,11 @@ def _keys(block: MlirBlock) -> list[tuple[int, bool]]:
             raise unknown()
         if operation.name.rpartition(".")[2] == "or":
             first, more = operation.operands
-            joined = made[more]
-            if joined.name.rpartition(".")[2] != "and":
+            joined = made.get(more)
+            if joined is None or joined.name.rpartition(".")[2] != "and":
                 raise unknown()
             (own,) = read(first)
-            way, left, _ = compared(made[joined.operands[0]])
+            way, left, _ = compared(made.get(joined.operands[0]))
             if way != "EQ" or left // 2 != own[0]:
                 raise unknown()
             return [own, *read(joined.operands[1])]
