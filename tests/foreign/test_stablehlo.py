@@ -182,6 +182,31 @@ def test_whole_numbers_are_divided_towards_zero(kind: str, dtype: str) -> None:
         assert r == i - q * j
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_cumulative_windows_keep_the_order_of_their_elements(reverse: bool) -> None:
+    """A body that is associative and not commutative: the composition of affine functions."""
+    pair, scalars = "(tensor<5xf64>, tensor<5xf64>)", "tensor<f64>, tensor<f64>"
+    edges = "[[0, 4]]" if reverse else "[[4, 0]]"
+    body = f"""    %1 = stablehlo.constant dense<1.0> : tensor<f64>
+    %0 = stablehlo.constant dense<0.0> : tensor<f64>
+    %r:2 = "stablehlo.reduce_window"(%a, %b, %1, %0) <{{window_dimensions = array<i64: 5>, padding = dense<{edges}> :
+      tensor<1x2xi64>}}> ({{
+    ^bb0(%p: tensor<f64>, %q: tensor<f64>, %s: tensor<f64>, %t: tensor<f64>):
+      %u = stablehlo.multiply %p, %s : tensor<f64>
+      %v = stablehlo.multiply %q, %s : tensor<f64>
+      %w = stablehlo.add %v, %t : tensor<f64>
+      stablehlo.return %u, %w : {scalars}
+    }}) : (tensor<5xf64>, tensor<5xf64>, {scalars}) -> {pair}
+    return %r#1 : tensor<5xf64>"""
+    a, b = np.array([0.5, 2.0, -1.0, 3.0, 0.25]), np.array([1.0, -2.0, 0.5, 0.0, 4.0])
+    found = pm.from_stablehlo(module(body, "%a: tensor<5xf64>, %b: tensor<5xf64>"))(a, b).eval()
+    for i, own in enumerate(found):
+        value = 0.0
+        for j in range(i, 5) if reverse else range(i + 1):
+            value = value * a[j] + b[j]
+        assert own == pytest.approx(value)
+
+
 SORT = """    %0:2 = "stablehlo.sort"(%a, %b) <{{dimension = 0 : i64, is_stable = true}}> ({{
     ^bb0(%x: tensor<f64>, %y: tensor<f64>, %i: tensor<i64>, %j: tensor<i64>):
 {}
