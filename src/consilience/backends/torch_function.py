@@ -44,7 +44,9 @@ def on_tensors(
     moved = [i for i, node in enumerate(inputs) if node.dtype in FLOATS]
     smooth = [i for i, node in enumerate(outputs) if node.dtype in FLOATS]
 
-    class Computed(torch.autograd.Function):  # type: ignore[misc]  # PyTorch may not be there
+    base: Any = torch.autograd.Function
+
+    class Computed(base):  # type: ignore[misc]  # PyTorch may not be there
         @staticmethod
         def forward(*tensors: Any) -> tuple[Any, ...]:
             found = compiled(*(t.detach().cpu().numpy() for t in tensors))
@@ -75,7 +77,9 @@ def log_density(evaluate: Callable[[Any], tuple[float, Any]], dimension: int) ->
     """A log density of a position (dimension,) as a tensor; its gradient is computed with it, and has none itself."""
     torch = imported()
 
-    class Density(torch.autograd.Function):  # type: ignore[misc]  # PyTorch may not be there
+    base: Any = torch.autograd.Function
+
+    class Density(base):  # type: ignore[misc]  # PyTorch may not be there
         @staticmethod
         def forward(ctx: Any, position: Any) -> Any:
             value, gradient = evaluate(position.detach().cpu().numpy())
