@@ -37,7 +37,7 @@ COMPILER = [
     {"ops"},
     {"ir"},
 ]
-SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
+SAMPLER = [{"vectorised"}, {"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
 ENTRY_POINTS = [
     {"", "__main__"},
     {"callbacks", "doctor", "plots"},
