@@ -182,6 +182,69 @@ def test_whole_numbers_are_divided_towards_zero(kind: str, dtype: str) -> None:
         assert r == i - q * j
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_cumulative_windows_keep_the_order_of_their_elements(reverse: bool) -> None:
+    """A body that is associative and not commutative: the composition of affine functions."""
+    pair, scalars = "(tensor<5xf64>, tensor<5xf64>)", "tensor<f64>, tensor<f64>"
+    edges = "[[0, 4]]" if reverse else "[[4, 0]]"
+    body = f"""    %1 = stablehlo.constant dense<1.0> : tensor<f64>
+    %0 = stablehlo.constant dense<0.0> : tensor<f64>
+    %r:2 = "stablehlo.reduce_window"(%a, %b, %1, %0) <{{window_dimensions = array<i64: 5>, padding = dense<{edges}> :
+      tensor<1x2xi64>}}> ({{
+    ^bb0(%p: tensor<f64>, %q: tensor<f64>, %s: tensor<f64>, %t: tensor<f64>):
+      %u = stablehlo.multiply %p, %s : tensor<f64>
+      %v = stablehlo.multiply %q, %s : tensor<f64>
+      %w = stablehlo.add %v, %t : tensor<f64>
+      stablehlo.return %u, %w : {scalars}
+    }}) : (tensor<5xf64>, tensor<5xf64>, {scalars}) -> {pair}
+    return %r#1 : tensor<5xf64>"""
+    a, b = np.array([0.5, 2.0, -1.0, 3.0, 0.25]), np.array([1.0, -2.0, 0.5, 0.0, 4.0])
+    found = pm.from_stablehlo(module(body, "%a: tensor<5xf64>, %b: tensor<5xf64>"))(a, b).eval()
+    for i, own in enumerate(found):
+        value = 0.0
+        for j in range(i, 5) if reverse else range(i + 1):
+            value = value * a[j] + b[j]
+        assert own == pytest.approx(value)
+
+
+SORT = """    %0:2 = "stablehlo.sort"(%a, %b) <{{dimension = 0 : i64, is_stable = true}}> ({{
+    ^bb0(%x: tensor<f64>, %y: tensor<f64>, %i: tensor<i64>, %j: tensor<i64>):
+{}
+      stablehlo.return %r : tensor<i1>
+    }}) : (tensor<6xf64>, tensor<6xi64>) -> (tensor<6xf64>, tensor<6xi64>)
+    return %0#1 : tensor<6xi64>"""
+LESS = "comparison_direction = #stablehlo<comparison_direction LT>"
+SCALARS, NUMBERS = "(tensor<f64>, tensor<f64>) -> tensor<i1>", "(tensor<i64>, tensor<i64>) -> tensor<i1>"
+
+
+@pytest.mark.parametrize(
+    ("comparison", "order"),
+    [
+        (f"      %r = stablehlo.compare LT, %x, %y, FLOAT : {SCALARS}", [5, 1, 3, 0, 2, 4]),
+        (f"      %r = stablehlo.compare GT, %y, %x : {SCALARS}", [5, 1, 3, 0, 2, 4]),
+        (f"      %r = stablehlo.compare GT, %x, %y, TOTALORDER : {SCALARS}", [4, 0, 2, 1, 3, 5]),
+        (f"      %r = stablehlo.compare LT, %j, %i, SIGNED : {NUMBERS}", [5, 4, 3, 2, 1, 0]),
+        ((f"      %l = stablehlo.compare LT, %x, %y : {SCALARS}\n      %e = stablehlo.compare EQ, %x, %y : {SCALARS}\n"
+         f"      %g = stablehlo.compare GT, %i, %j : {NUMBERS}\n      %n = stablehlo.and %e, %g : tensor<i1>\n"
+         "      %r = stablehlo.or %l, %n : tensor<i1>"), [5, 3, 1, 2, 0, 4]),
+        (f'      %r = "stablehlo.compare"(%x, %y) <{{{LESS}}}> : {SCALARS}',
+         [5, 1, 3, 0, 2, 4]),
+        (f"      %u = stablehlo.abs %x : tensor<f64>\n      %r = stablehlo.compare LT, %u, %y : {SCALARS}", None),
+        (f"      %r = stablehlo.compare LE, %x, %y : {SCALARS}", None),
+        (f"      %r = stablehlo.compare LT, %x, %x : {SCALARS}", None),
+    ],
+)  # fmt: skip
+def test_sorts_are_told_by_their_comparisons(comparison: str, order: list[int] | None) -> None:
+    """Up, down, by the second operand, by two; others are refused."""
+    text = module(SORT.format(comparison), "%a: tensor<6xf64>, %b: tensor<6xi64>", "tensor<6xi64>")
+    if order is None:
+        with pytest.raises(MissingRuleError, match="an order other than that of its operands"):
+            pm.from_stablehlo(text)
+        return
+    found = pm.from_stablehlo(text)(np.array([2.0, 1.0, 2.0, 1.0, 3.0, -1.0]), np.arange(6))
+    np.testing.assert_array_equal(found.eval(), order)
+
+
 def test_bits_of_floats_are_those_of_numpy() -> None:
     for dtype, name in (("float64", "f64"), ("float32", "f32")):
         whole = dtype.replace("float", "uint")

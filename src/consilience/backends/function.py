@@ -32,16 +32,29 @@ from consilience.backends.shapes import (
     static_shape,
 )
 from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
-from consilience.ir import Input, Node, Shared, computed_atoms, numpy_dtype, substitute, topological
+from consilience.ir import (
+    FLOATS,
+    Input,
+    Node,
+    Shared,
+    computed_atoms,
+    constant,
+    numpy_dtype,
+    substitute,
+    tensor_input,
+    topological,
+)
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
 from consilience.ir.leaves import is_masked
 from consilience.ir.lengths import sources_of
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe, name_of
+from consilience.lower.specialise import specialise
 from consilience.ops.assertion import require
 from consilience.ops.sparse.variable import SparseVariable
 from consilience.rules import simplify
+from consilience.transforms.gradient import pullback
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -256,6 +269,62 @@ class Function(Inspected):
 
         call.__name__ = call.__qualname__ = self.name if self.name.isidentifier() else "function"
         return call
+
+    @property
+    def torch(self) -> Callable[..., Any]:
+        """The function on PyTorch's tensors, for its autograd: machine code computes values and derivatives.
+
+        It is called as this one; results are tensors on the device of the inputs, and share memory with what was
+        computed. Derivatives are this package's, of any order. Shared variables keep their present values.
+
+        raises   MissingPackageError without PyTorch; GraphError for updates, and in a derivative for lengths that
+                 depend on values; where there is no value, what a call raises
+        """
+        from consilience.backends.torch_function import imported, on_tensors
+
+        imported()
+        if self.updates:
+            slot = describe(next(iter(self.updates)))
+            raise GraphError(f"`{self.name}` updates {slot}, which a pure one cannot: `.copy(delete_updates=True)`.")
+        slots = self._place().snapshot(self._slots)
+        made: dict[tuple[tuple[int, ...], ...], Any] = {}
+
+        def slopes(shapes: tuple[tuple[int, ...], ...]) -> Any:
+            if shapes not in made:
+                made[shapes] = self._pullback(shapes, slots).torch
+            return made[shapes]
+
+        def compiled(*arrays: Array) -> list[Array]:
+            given = [self._array(item, value) for item, value in zip(self._request.inputs, arrays, strict=True)]
+            try:
+                return self._executable([*given, *slots])([*given, *slots])
+            except (ExecutionError, ShapeError) as error:
+                raise self._located(error, [*given, *slots]) from None
+
+        run = on_tensors(compiled, self.inputs, self.outputs, slopes)
+
+        def call(*values: Any, **named: Any) -> Any:
+            items = zip(self._request.inputs, self._in_order(values, named), strict=True)
+            given = [self._array(item, None) if value is None else value for item, value in items]
+            return self._formed(list(run(*given)))
+
+        call.__name__ = call.__qualname__ = self.name if self.name.isidentifier() else "function"
+        return call
+
+    def _pullback(self, shapes: Sequence[tuple[int, ...]], slots: Sequence[Array]) -> Function:
+        """Cotangents of the float inputs, from inputs and cotangents of the float outputs, at shapes of the inputs."""
+        lengths = self.check_shapes([*shapes, *(slot.shape for slot in slots)])
+        leaves = (*self.inputs, *self._slots)
+        static, memo = specialise([*self.optimised, *leaves], lengths)
+        if computed_atoms(static):
+            raise GraphError(f"a length in `{self.name}` depends on values, and its derivative needs fixed ones.")
+        known = {memo[slot]: constant(value) for slot, value in zip(self._slots, slots, strict=True)}
+        results = substitute(static[: len(self.outputs)], known)
+        smooth = [result for result in results if result.dtype in FLOATS]
+        own = [memo[leaf] for leaf in self.inputs]
+        moved = [leaf for leaf in own if leaf.dtype in FLOATS]
+        seeds = [tensor_input(r.dtype, r.static_shape, f"cotangent {i}") for i, r in enumerate(smooth)]
+        return function([*own, *seeds], pullback(smooth, moved, seeds), mode=self.mode, on_unused_input="ignore")
 
     def copy(
         self, *, swap: Mapping[Node, Node] | None = None, delete_updates: bool = False, name: str | None = None

@@ -80,8 +80,6 @@ def _reduce(c: HloCall, *operands: Any) -> Tensors:
     half = len(operands) // 2
     values, starts = list(operands[:half]), list(operands[half:])
     axes = c.ints("dimensions")
-    if not axes:
-        return values
     name, body = _only_operation(c), _body(c)
     lengths = [values[0].static_shape[a] for a in axes]
     shape = [n for a, n in enumerate(values[0].static_shape) if a not in axes]
@@ -90,10 +88,10 @@ def _reduce(c: HloCall, *operands: Any) -> Tensors:
     primitive = None
     if half == 1 and name is not None:
         primitive = _OF_BOOLS.get(name) if values[0].dtype == "bool" else _KNOWN.get(name, (None, None))[0]
-    if name is not None and primitive is not None:
+    if name is not None and primitive is not None and axes:
         found = of_jax(primitive, values[0], axes=axes).astype(values[0].dtype)
         return [found] if _is_neutral(starts[0], name) else body(starts, [found])
-    rest = [a for a in range(values[0].ndim) if a not in axes]
+    rest = [a for a in range(values[0].ndim) if a not in axes]  # without axes to reduce there is one element each
     front = [pt.reshape(pt.transpose(v, (*axes, *rest)), (int(np.prod(lengths)), *shape)) for v in values]
     return body([pt.broadcast_to(s, shape) for s in starts], _by_pairs(body, front))
 
@@ -164,7 +162,8 @@ def _beginnings(
     front = [v[::-1] for v in front] if reverse else front
     step = 1
     while step < length:
-        moved = body([v[:-step] for v in front], [v[step:] for v in front])
+        early, late = [v[:-step] for v in front], [v[step:] for v in front]
+        moved = body(late, early) if reverse else body(early, late)
         front = [pt.concatenate([v[:step], m], axis=0) for v, m in zip(front, moved, strict=True)]
         step *= 2
     front = body([pt.broadcast_to(s, v.static_shape) for s, v in zip(starts, front, strict=True)], front)
@@ -213,14 +212,14 @@ def _keys(block: MlirBlock) -> list[tuple[int, bool]]:
 
     def operand(name: str) -> int:
         while name not in given:
-            operation = made[name]
-            if operation.name.rpartition(".")[2] != "select" or not _cleans(operation, made):
+            operation = made.get(name)
+            if operation is None or operation.name.rpartition(".")[2] != "select" or not _cleans(operation, made):
                 raise unknown()
             name = operation.operands[2]
         return given.index(name)
 
-    def compared(operation: MlirOperation) -> tuple[str, int, int]:
-        if operation.name.rpartition(".")[2] != "compare":
+    def compared(operation: MlirOperation | None) -> tuple[str, int, int]:
+        if operation is None or operation.name.rpartition(".")[2] != "compare":
             raise unknown()
         way = str(operation.attributes.get("comparison_direction") or operation.words[0])
         left, right = (operand(name) for name in operation.operands)
@@ -234,11 +233,11 @@ def _keys(block: MlirBlock) -> list[tuple[int, bool]]:
             raise unknown()
         if operation.name.rpartition(".")[2] == "or":
             first, more = operation.operands
-            joined = made[more]
-            if joined.name.rpartition(".")[2] != "and":
+            joined = made.get(more)
+            if joined is None or joined.name.rpartition(".")[2] != "and":
                 raise unknown()
             (own,) = read(first)
-            way, left, _ = compared(made[joined.operands[0]])
+            way, left, _ = compared(made.get(joined.operands[0]))
             if way != "EQ" or left // 2 != own[0]:
                 raise unknown()
             return [own, *read(joined.operands[1])]
@@ -288,8 +287,8 @@ def _index_last(starts: Any, batching: list[int], dim: int) -> tuple[Any, list[i
     return pt.moveaxis(starts, dim, -1), [b - (b > dim) for b in batching]
 
 
-@hlo("gather", "dynamic_gather")
-def _gather(c: HloCall, x: Any, starts: Any, *_sizes: Any) -> Any:
+@hlo("gather")
+def _gather(c: HloCall, x: Any, starts: Any) -> Any:
     numbers = _numbers(
         c, "offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims",
         "start_index_map",

@@ -16,7 +16,6 @@ import consilience.tensor as pt
 from consilience.errors import MissingRuleError
 from consilience.foreign.jax_primitives import RULES
 from consilience.foreign.mlir_text import DenseText, MlirOperation, TensorForm, dense_array
-from consilience.ir import constant_value
 from consilience.record import Record
 
 Tensors = list[Any]
@@ -92,7 +91,8 @@ _SAME: Final = {
     "asin": "asin", "acos": "acos", "atan": "atan", "sinh": "sinh", "cosh": "cosh", "asinh": "asinh", "acosh": "acosh",
     "atanh": "atanh", "erf": "erf", "erfc": "erfc", "erf_inv": "erf_inv", "lgamma": "lgamma", "digamma": "digamma",
     "polygamma": "polygamma", "zeta": "zeta", "bessel_i1e": "bessel_i1e", "square": "square", "conj": "conj",
-    "optimization_barrier": "copy",
+    "optimization_barrier": "copy", "shift_left": "shift_left", "shift_right_logical": "shift_right_logical",
+    "shift_right_arithmetic": "shift_right_arithmetic", "popcnt": "population_count", "count_leading_zeros": "clz",
 }  # fmt: skip
 
 
@@ -157,39 +157,6 @@ def _convert(c: HloCall, x: Any) -> Any:
     if "complex" in x.dtype and "complex" not in c.form.dtype:
         x = pt.real(x)
     return of_jax("convert_element_type", x, new_dtype=c.form.dtype)
-
-
-@hlo("shift_left", "shift_right_arithmetic", "shift_right_logical")
-def _shift(c: HloCall, x: Any, by: Any) -> Any:
-    """Bits that are shifted by as many places as there are, or more, are gone; the sign stays."""
-    name, dtype = _own_name(c), x.dtype
-    width = 8 * np.dtype(dtype).itemsize
-    signed = dtype.startswith("int")
-    if name == "shift_right_logical" and signed:
-        x = x.astype(f"u{dtype}")
-    arithmetic = name == "shift_right_arithmetic" and signed
-    known = constant_value(by)
-    far = None if known is not None and np.all((known >= 0) & (known < width)) else _outside(by, width)
-    near = by if far is None else pt.where(far, np.asarray(width - 1, by.dtype), by)
-    near = near.astype(x.dtype)
-    moved = pt.left_shift(x, near) if name == "shift_left" else pt.right_shift(x, near)
-    if far is not None and not arithmetic:
-        moved = pt.where(far, np.asarray(0, x.dtype), moved)
-    return moved.astype(dtype)
-
-
-def _outside(by: Any, width: int) -> Any:
-    return pt.or_(pt.lt(by, 0), pt.ge(by, width)) if by.dtype.startswith("int") else pt.ge(by, width)
-
-
-@hlo("popcnt", "count_leading_zeros")
-def _bits(c: HloCall, x: Any) -> Any:
-    width = 8 * np.dtype(x.dtype).itemsize
-    places = np.arange(width).astype(x.dtype)
-    bits = pt.bitwise_and(pt.right_shift(pt.expand_dims(x, x.ndim), places), np.asarray(1, x.dtype)).astype("int64")
-    if _own_name(c) == "popcnt":
-        return pt.sum(bits, axis=-1).astype(x.dtype)
-    return (width - pt.max(bits * (np.arange(width) + 1), axis=-1)).astype(x.dtype)
 
 
 @hlo("bitcast_convert")

@@ -237,6 +237,15 @@ class ModelDensity:
         own = density(inputs[0], outputs, data)
         return in_double_precision("the log density", own)
 
+    @property
+    def torch(self) -> Callable[[Any], Any]:
+        """The log density of a position (dimension,) on PyTorch's tensors, with its gradient for autograd."""
+        if self.batches or self.simulated:
+            raise ModelError("a density over a minibatch or of a Simulator is no function of positions alone.")
+        from consilience.backends.torch_function import log_density
+
+        return log_density(self, self.dimension)
+
     def program(self) -> tuple[list[Node], list[Node], dict[Node, Array]]:
         """The graph that is compiled: its inputs (the position first), log density and gradient, and its data."""
         built = self._built
