@@ -46,7 +46,7 @@ def on_tensors(
 
     base: Any = torch.autograd.Function
 
-    class Computed(base):  # type: ignore[misc]  # PyTorch may not be there
+    class TorchCall(base):  # type: ignore[misc]  # PyTorch may not be there
         @staticmethod
         def forward(*tensors: Any) -> tuple[Any, ...]:
             found = compiled(*(t.detach().cpu().numpy() for t in tensors))
@@ -67,7 +67,7 @@ def on_tensors(
 
     def call(*values: Any) -> tuple[Any, ...]:
         given = zip(values, kinds, strict=True)
-        found: tuple[Any, ...] = Computed.apply(*(torch.as_tensor(v).to(kind) for v, kind in given))
+        found: tuple[Any, ...] = TorchCall.apply(*(torch.as_tensor(v).to(kind) for v, kind in given))
         return found
 
     return call
@@ -79,7 +79,7 @@ def log_density(evaluate: Callable[[Any], tuple[float, Any]], dimension: int) ->
 
     base: Any = torch.autograd.Function
 
-    class Density(base):  # type: ignore[misc]  # PyTorch may not be there
+    class TorchDensity(base):  # type: ignore[misc]  # PyTorch may not be there
         @staticmethod
         def forward(ctx: Any, position: Any) -> Any:
             value, gradient = evaluate(position.detach().cpu().numpy())
@@ -87,8 +87,8 @@ def log_density(evaluate: Callable[[Any], tuple[float, Any]], dimension: int) ->
             return torch.tensor(value, dtype=torch.float64, device=position.device)
 
         @staticmethod
-        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]  # PyTorch may not be there
         def backward(ctx: Any, cotangent: Any) -> Any:
             return cotangent * ctx.gradient
 
-    return lambda position: Density.apply(torch.as_tensor(position).to(torch.float64))
+    return lambda position: TorchDensity.apply(torch.as_tensor(position).to(torch.float64))
