@@ -127,7 +127,7 @@ def _to_words(np_or_jnp: Any, x: Any) -> Any:
     if x.dtype.itemsize != 8 or x.dtype.kind == "c":
         return x
     if np_or_jnp is np:
-        return np.ascontiguousarray(x)[..., None].view("uint32")
+        return np.ascontiguousarray(x[..., None]).view("uint32")
     return jax.lax.bitcast_convert_type(x, "uint32")
 
 
