@@ -200,6 +200,29 @@ class TestPureFunctions:
             assert density.jax(np.array([3.0, 0.0])) == -np.inf
 
 
+def test_zero_times_infinity_is_nan_for_choices_too() -> None:
+    x, y = pt.matrix("x"), pt.vector("y")
+    f = function([x, y], [(x > 0) * y, pt.cast(x > 0, "float64") * y, (x > 0) / (y > 1)], backend="jax")
+    a, b = np.eye(2), np.array([np.inf, np.nan])
+    nan = np.nan
+    for found, wanted in zip(f(a, b), ([[np.inf, nan], [nan, nan]],) * 2 + ([[1.0, nan], [0.0, np.inf]],), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_ends_of_special_functions() -> None:
+    x = pt.vector("x")
+    outputs = [getattr(pt, name)(x) for name in ("expi", "exp1", "i0", "i1", "psi", "tri_gamma")]
+    ends = np.array([0.0, np.inf])
+    for found, wanted in zip(function([x], outputs, backend="jax")(ends), function([x], outputs)(ends), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_callback_returns_a_number() -> None:
+    x = pt.scalar("x")
+    f = function([x], pt.jv(1.5, x), backend="jax")
+    np.testing.assert_allclose(f(0.7), function([x], pt.jv(1.5, x))(0.7))
+
+
 class TestFailures:
     """Called as a backend, it raises what the others raise."""
 

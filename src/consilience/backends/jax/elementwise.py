@@ -57,6 +57,22 @@ def _shift(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda a, b: function(a, b.astype(a.dtype))
 
 
+def _with_ends(function: Callable[[Any], Any], ends: dict[float, float]) -> Callable[[Any], Any]:
+    """The function with its limits, where JAX's own is NaN."""
+
+    def call(x: Any) -> Any:
+        result = function(x)
+        for end, limit in ends.items():
+            result = jnp.where(x == end, jnp.asarray(limit, result.dtype), result)
+        return result
+
+    return call
+
+
+def _digamma(x: Any) -> Any:
+    return jnp.where(x == 0, -jnp.copysign(jnp.asarray(jnp.inf, x.dtype), x), special.digamma(x))
+
+
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "add": _folded(jnp.add),
     "mul": _folded(jnp.multiply),
@@ -82,7 +98,10 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "softplus": lambda x: jnp.logaddexp(x, 0.0),
     "sigmoid": special.expit,
     "logit": special.logit,
-    "trigamma": lambda x: special.polygamma(1, x),
+    "digamma": _digamma,
+    "trigamma": _with_ends(lambda x: special.polygamma(1, x), {jnp.inf: 0.0}),
+    "i0": _with_ends(special.i0, {jnp.inf: jnp.inf, -jnp.inf: jnp.inf}),
+    "i1": _with_ends(special.i1, {jnp.inf: jnp.inf, -jnp.inf: -jnp.inf}),
     "left_shift": _shift(jnp.left_shift),
     "right_shift": _shift(jnp.right_shift),
     **{
@@ -94,28 +113,36 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
             "logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert real imag angle where"
         )
     },
-    **{
-        name: getattr(special, name)
-        for name in str.split("xlogy xlog1py erf erfc i0 i0e i1 i1e gammaln digamma ndtri log_ndtr")
-    },
+    **{name: getattr(special, name) for name in str.split("xlogy xlog1py erf erfc i0e i1e gammaln ndtri log_ndtr")},
     **DRAWS,
 }
 
 # Values by JAX, derivatives by the table of gradients: JAX has none in some arguments of these.
 VALUES: Final[dict[str, Callable[..., Any]]] = {
     name: getattr(special, name)
-    for name in str.split("gammainc gammaincc betainc betaln erfinv gamma zeta hyp1f1 expi exp1 spence")
-} | {"i0e_slope": lambda x: special.i1e(x) - jnp.sign(x) * special.i0e(x)}
+    for name in str.split("gammainc gammaincc betainc betaln erfinv gamma zeta hyp1f1 spence")
+} | {
+    "exp1": _with_ends(special.exp1, {jnp.inf: 0.0}),
+    "expi": _with_ends(special.expi, {0.0: -jnp.inf, jnp.inf: jnp.inf, -jnp.inf: -0.0}),
+    "i0e_slope": lambda x: special.i1e(x) - jnp.sign(x) * special.i0e(x),
+}
 
 
 @means(Elementwise)
 def _elementwise(run: JaxEvaluation, node: Node, *arrays: Any) -> Any:
     name = node.op.function  # type: ignore[attr-defined]  # Elementwise
+    if name in ("mul", "true_div") and not jnp.issubdtype(node.dtype, jnp.bool_):
+        arrays = tuple(_of_choice(x, numpy_dtype(node.dtype)) if x.dtype == bool else x for x in arrays)
     if name in FUNCTIONS:
         return FUNCTIONS[name](*arrays)
     if name not in VALUES or any(a.dtype.kind != "f" for a in map(jnp.asarray, arrays)):
         return opaque(node, *arrays)
     return differentiated(node, lambda *x: [jnp.asarray(VALUES[name](*x), node.dtype)], *arrays)
+
+
+def _of_choice(x: Any, dtype: Any) -> Any:
+    """1 or 0; XLA takes products with a converted bool for a choice, and 0 times infinity or NaN for 0."""
+    return jnp.where(x, jnp.ones((), dtype), jnp.zeros((), dtype))
 
 
 @means(Cast)
@@ -129,7 +156,7 @@ def _cast(run: JaxEvaluation, node: Node, x: Any) -> Any:
         safe = jnp.where(inner, wide, 0.0).astype(target)
         high = jnp.where(wide >= float(limits.max), limits.max, safe)
         return jnp.where(wide <= float(limits.min), limits.min, high).astype(target)
-    return x.astype(target)
+    return _of_choice(x, target) if x.dtype == bool else x.astype(target)
 
 
 @means(Assume, Require)
