@@ -9,5 +9,6 @@ from consilience.foreign.jaxpr import from_jax
 from consilience.foreign.numpyro import from_numpyro
 from consilience.foreign.pymc_model import from_pymc
 from consilience.foreign.pytensor_graph import from_pytensor
+from consilience.foreign.torch_graph import from_torch
 
-__all__ = ["from_bridgestan", "from_density", "from_jax", "from_numpyro", "from_pymc", "from_pytensor"]
+__all__ = ["from_bridgestan", "from_density", "from_jax", "from_numpyro", "from_pymc", "from_pytensor", "from_torch"]
