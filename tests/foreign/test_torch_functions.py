@@ -13,7 +13,7 @@ import consilience.tensor as pt
 from consilience.errors import DtypeError, GraphError, MissingRuleError, ShapeError
 from consilience.foreign import from_torch
 
-torch = pytest.importorskip("torch")
+torch: Any = pytest.importorskip("torch")
 nn, F = torch.nn, torch.nn.functional
 
 V, M = np.array([0.3, -0.7, 1.2, 0.1]), np.arange(12.0).reshape(4, 3) / 7 - 0.6
@@ -74,9 +74,9 @@ def both(function: Callable[..., Any], values: dict[str, Any], dtype: str) -> No
     found = pt.function(leaves, [out, *ours], on_unused_input="ignore")(*arrays.values())
     nothing = [np.zeros_like(x) for x in arrays.values()]
     expected = [s.numpy() if s is not None else z for s, z in zip(slopes, nothing, strict=True)]
-    close = {"rtol": 1e-9, "atol": 1e-11} if dtype == "float64" else {"rtol": 1e-5, "atol": 1e-5}
+    rtol, atol = (1e-9, 1e-11) if dtype == "float64" else (1e-5, 1e-5)
     for own, right in zip(found, [wanted.detach().numpy(), *expected], strict=True):
-        np.testing.assert_allclose(own, right, **close)
+        np.testing.assert_allclose(own, right, rtol=rtol, atol=atol)
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
@@ -84,7 +84,7 @@ def test_values_and_slopes_are_those_of_torch(text: str) -> None:
     both(eval(f"lambda v, m, p: {text}", {"torch": torch, "F": F}), {"v": V, "m": M, "p": P}, "float64")
 
 
-class Attention(nn.Module):
+class Attention(nn.Module):  # type: ignore[misc, name-defined]
     def __init__(self) -> None:
         super().__init__()
         self.words = nn.Embedding(7, 8)
@@ -97,7 +97,7 @@ class Attention(nn.Module):
         return F.log_softmax(self.last(F.gelu(hidden)), -1)
 
 
-MODELS = {
+MODELS: dict[str, Callable[[], Any]] = {
     "perceptron": lambda: nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 1)),
     "normalised": lambda: nn.Sequential(
         nn.Linear(4, 6), nn.BatchNorm1d(6), nn.SiLU(), nn.LayerNorm(6), nn.Dropout(0.5)
@@ -155,13 +155,16 @@ def refused(function: Any, *examples: Any) -> str:
 def test_what_has_no_translation_is_refused_by_name_and_line() -> None:
     here = "test_torch_functions.py"
     found = refused(lambda v: torch.linalg.eigvals(v.outer(v)).real, V)
-    assert "eig" in found and here in found
+    assert "eig" in found
+    assert here in found
     found = refused(lambda v: v + torch.rand(4), V)
-    assert "rand" in found and here in found and "Draw beforehand" in found
+    assert "rand" in found
+    assert here in found
+    assert "Draw beforehand" in found
     assert "torch.where" in refused(lambda v: v if v.sum() > 0 else -v, V)
     assert "torch.where" in refused(lambda v: v[v > 0], V)
     assert ".eval()" in refused(nn.BatchNorm1d(3).double(), M)
-    assert "bernoulli" in refused(nn.Dropout(0.5).double(), V) or "dropout" in refused(nn.Dropout(0.5).double(), V)
+    assert "`.eval()`" in refused(nn.Dropout(0.5).double(), V)
 
 
 def test_other_arguments_are_refused() -> None:

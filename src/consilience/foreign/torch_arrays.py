@@ -1,4 +1,4 @@
-"""PyTorch's products, factorisations, layers and indexing: operands and keywords of an ATen op in, tensors of ours out."""
+"""PyTorch's products, factorisations, layers and indexing: operands of an ATen op in, tensors of ours out."""
 
 from __future__ import annotations
 
@@ -69,14 +69,20 @@ def _diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     return pt.diagonal(x, offset=offset, axis1=dim1 % x.ndim, axis2=dim2 % x.ndim)
 
 
+def _triangle(x: Any, diagonal: int) -> Any:
+    """Where the triangle is that ends on a diagonal."""
+    rows, columns = x.static_shape[-2:]
+    return np.tri(rows, columns, diagonal, dtype=bool)
+
+
 @rule("tril")
 def _tril(x: Any, diagonal: int = 0) -> Any:
-    return pt.where(np.tri(*x.static_shape[-2:], k=diagonal, dtype=bool), x, 0)
+    return pt.where(_triangle(x, diagonal), x, 0)
 
 
 @rule("triu")
 def _triu(x: Any, diagonal: int = 0) -> Any:
-    return pt.where(~np.tri(*x.static_shape[-2:], k=diagonal - 1, dtype=bool), x, 0)
+    return pt.where(~_triangle(x, diagonal - 1), x, 0)
 
 
 # ---- layers

@@ -6,7 +6,7 @@ loops here.
 
 from __future__ import annotations
 
-import inspect
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -107,8 +107,8 @@ def from_torch(module: Callable[..., Any], *examples: Any) -> Callable[..., Any]
 
 def _torch() -> Any:
     try:
-        import torch
-        import torch.export
+        torch: Any = importlib.import_module("torch")
+        importlib.import_module("torch.export")
     except ImportError as error:
         raise MissingPackageError("PyTorch is not there: pip install 'consilience[torch]'.") from error
     if not hasattr(torch.export.ExportedProgram, "run_decompositions"):
@@ -121,11 +121,15 @@ def _exported(torch: Any, module: Any, examples: Sequence[Any], name: str) -> An
     if not isinstance(module, torch.nn.Module):
         function = module
 
-        class Function(torch.nn.Module):  # type: ignore[misc, name-defined]
-            def forward(self, *arguments: Any) -> Any:
-                return function(*arguments)
+        def forward(_: Any, *arguments: Any) -> Any:
+            return function(*arguments)
 
-        module = Function()
+        # PyTorch keeps lines of `forward` alone: this one's is that on which the function begins.
+        if code := getattr(function, "__code__", None):
+            forward.__code__ = forward.__code__.replace(
+                co_filename=code.co_filename, co_firstlineno=code.co_firstlineno - 1
+            )
+        module = type("Function", (torch.nn.Module,), {"forward": forward})()
         module.train(False)
     try:
         program = torch.export.export(module, tuple(_example(torch, x) for x in examples))
@@ -249,7 +253,7 @@ def _named(target: Any) -> str:
 def _where(node: Any) -> str:
     """The innermost line outside PyTorch itself that a node comes from."""
     lines = [x.strip() for x in (node.meta.get("stack_trace") or "").splitlines() if x.strip().startswith("File ")]
-    own = [x for x in lines if "/torch/" not in x and inspect.getfile(evaluated) not in x] or lines
+    own = [x for x in lines if "/torch/" not in x] or lines
     return f"at {own[-1].removeprefix('File ')}" if own else "at an unknown line"
 
 
