@@ -31,6 +31,7 @@ NAMES = [
     "predictive",
     "variational",
     "smc",
+    "particle_filters",
     "sparse",
     "step_methods",
     "gaussian_processes",

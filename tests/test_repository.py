@@ -37,12 +37,12 @@ COMPILER = [
     {"ops"},
     {"ir"},
 ]
-SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
+SAMPLER = [{"vectorised"}, {"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
 ENTRY_POINTS = [
     {"", "__main__"},
     {"callbacks", "doctor", "plots"},
     {"calibration"},
-    {"exports", "smc", "variational"},
+    {"exports", "filters", "smc", "variational"},
     {"inla"},
     {"approximations"},
     {"sample"},

@@ -25,14 +25,16 @@ _NAMES: Final = {
     "consilience.backends.modes": "DebugMode Mode NanGuardMode",
     "consilience.backends.request": "In Out",
     "consilience.diagnostics": "summary",
-    "consilience.distributions": " ".join([*distributions.PUBLIC.values(), *distributions.SPELLINGS]),
+    "consilience.distributions": " ".join([*distributions.PUBLIC.values(), *distributions.SPELLINGS, "Simulator"]),
     "consilience.errors": """
         ConsilienceError ConsilienceWarning ConvergenceWarning ImplicitFreezeWarning ImputationWarning
         InitialPointError ModelError ParameterError SamplingError ShapeError StorageError
         SupportError
     """,
-    "consilience.exports": "export",
-    "consilience.foreign": "from_bridgestan from_density from_jax from_numpyro from_pymc from_pytensor from_torch",
+    "consilience.exports": "export to_stablehlo",
+    "consilience.foreign": """
+        from_bridgestan from_density from_jax from_numpyro from_pymc from_pytensor from_stablehlo from_torch
+    """,
     "consilience.inference": """
         AdaptiveMetropolis BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CompoundStep
         DEMetropolis DEMetropolisZ EllipticalSlice HamiltonianMC Kernel MALA Metropolis NUTS ParallelTempering
@@ -63,7 +65,8 @@ _NAMES: Final = {
         sample_prior_predictive to_inference_data vectorize_over_posterior
     """,
     "consilience.calibration": "posterior_predictive_check power prior_predictive_check sbc",
-    "consilience.smc": "log_marginal_likelihood sample_smc",
+    "consilience.filters": "StateSpaceModel",
+    "consilience.smc": "log_marginal_likelihood sample_nested sample_smc",
     "consilience.tensor": """
         OpFromGraph as_op config floatX function grad hessian jacobian shared value_and_grad wrap_py
     """,

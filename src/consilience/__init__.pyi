@@ -146,12 +146,14 @@ from consilience.errors import ShapeError as ShapeError
 from consilience.errors import StorageError as StorageError
 from consilience.errors import SupportError as SupportError
 from consilience.exports import export as export
+from consilience.exports import to_stablehlo as to_stablehlo
 from consilience.foreign import from_bridgestan as from_bridgestan
 from consilience.foreign import from_density as from_density
 from consilience.foreign import from_jax as from_jax
 from consilience.foreign import from_numpyro as from_numpyro
 from consilience.foreign import from_pymc as from_pymc
 from consilience.foreign import from_pytensor as from_pytensor
+from consilience.foreign import from_stablehlo as from_stablehlo
 from consilience.foreign import from_torch as from_torch
 from consilience.inference import AdaptiveMetropolis as AdaptiveMetropolis
 from consilience.inference import BinaryGibbsMetropolis as BinaryGibbsMetropolis
@@ -280,7 +282,9 @@ from consilience.calibration import posterior_predictive_check as posterior_pred
 from consilience.calibration import power as power
 from consilience.calibration import prior_predictive_check as prior_predictive_check
 from consilience.calibration import sbc as sbc
+from consilience.filters import StateSpaceModel as StateSpaceModel
 from consilience.smc import log_marginal_likelihood as log_marginal_likelihood
+from consilience.smc import sample_nested as sample_nested
 from consilience.smc import sample_smc as sample_smc
 from consilience.tensor import OpFromGraph as OpFromGraph
 from consilience.tensor import as_op as as_op

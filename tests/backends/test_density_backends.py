@@ -7,7 +7,7 @@ import pytest
 
 import consilience as pm
 from consilience.backends import callback, registry
-from consilience.backends.registry import BACKENDS
+from consilience.backends.registry import installed
 from consilience.errors import OutOfBoundsError, Status
 from consilience.inference.density import LogDensity
 from consilience.ir import tensor_input
@@ -29,7 +29,7 @@ def regression() -> pm.Model:
     return model
 
 
-@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("name", installed())
 def test_every_backend_gives_a_log_density(name: str) -> None:
     """Called as a function, mapped over draws, and through the address that native code calls."""
     density = model_density(regression(), backend=name)
@@ -57,7 +57,7 @@ def test_every_backend_gives_a_log_density(name: str) -> None:
         np.testing.assert_allclose(named[key], value, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("name", installed())
 def test_a_failure_in_a_loop_over_draws_is_a_status(name: str) -> None:
     x, i = tensor_input("float64", (3,)), tensor_input("int64", ())
     code = registry.backend(name)([x, i], [apply("mul", 2.0, x[i])], {}).bind()

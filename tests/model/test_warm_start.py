@@ -30,7 +30,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "pm.sample_smc": lambda: pm.sample_smc(100, random_seed=1, chains=2),
     "pm.fit_pathfinder": lambda: pm.fit_pathfinder(random_seed=2),
     "pm.fit_laplace": lambda: pm.fit_laplace(random_seed=1),
-    "pm.fit": lambda: pm.fit(method="advi", random_seed=1, progressbar=False).sample(50, random_seed=1),
+    "pm.fit": lambda: pm.fit(method="advi", random_seed=1, check=False).sample(50, random_seed=1),
     "a group": lambda: pm.fit_laplace(random_seed=1).posterior,
     "a prior": lambda: pm.sample_prior_predictive(20, random_seed=1)["prior"],
 }
@@ -79,3 +79,11 @@ def test_a_result_of_another_model_is_told() -> None:
         pm.Uniform("scale", 0.0, 1e-6)
         with pytest.raises(SupportError, match="outside its support"):
             pm.sample(initvals=result, progressbar=False)
+
+
+@pytest.mark.parametrize("init", ["pathfinder", "advi+adapt_diag", "map"])
+def test_methods_that_begin_by_a_fit_name_the_fit(init: str) -> None:
+    with pm.Model():
+        pm.Normal("x")
+        with pytest.raises(pm.SamplingError, match=r"give `initvals=pm\.fi"):
+            pm.sample(init=init)

@@ -34,14 +34,14 @@ def hidden_markov(
         z = [pm.Categorical(f"{name}_z0", np.full(states, 1 / states))]
         for place in range(1, number):
             z.append(pm.Categorical(f"{name}_z{place}", p[z[-1]]))
-        return pm.Normal(name, mu[pt.stack(z)], sigma, observed=observed)
+        return pm.Normal(name, pt.as_tensor(mu)[pt.stack(z)], sigma, observed=observed)
     whole = pm.Categorical(f"{name}_z", np.full(states, 1 / states), shape=number)
     if form == "table":
         pm.Potential(f"{name}_steps", pt.log(p)[whole[:-1], whole[1:]].sum() + (number - 1) * np.log(states))
     else:
         steps = pm.logp(pm.Categorical.dist(p=p[whole[:-1]]), whole[1:])
         pm.Potential(f"{name}_steps", steps + np.log(states))
-    return pm.Normal(name, mu[whole], sigma, observed=observed)
+    return pm.Normal(name, pt.as_tensor(mu)[whole], sigma, observed=observed)
 
 
 def summed_out(model: pm.Model) -> pm.Model:

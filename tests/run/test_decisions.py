@@ -109,7 +109,7 @@ class Scripted:
     size = 300.0  # effective draws of the scalar that fails
     checked: list[int]
 
-    def __init__(self, chains: int, scalars: int) -> None:
+    def __init__(self, chains: int, scalars: int, superchains: int = 0) -> None:
         self.chains = chains
         self.scalars = scalars
         self.count = 0

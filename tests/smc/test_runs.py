@@ -209,9 +209,9 @@ def test_tempering_that_stalls_says_so() -> None:
     with pm.Model() as model:
         x = pm.Normal("x", 0, 1, shape=4)
         pm.Potential("line", pm.math.where(pm.math.eq(x[0], x[1]), -50 * pm.math.sum(x**2), -np.inf))
-    start = {"x": np.random.default_rng(1).normal(size=(60, 1)) * np.ones(4)}
+    start = {"x": np.random.default_rng(1).normal(size=(64, 1)) * np.ones(4)}
     with pytest.raises(SamplingError, match=r"stalled at the power.*500 moves.*different particles in 4 dimensions"):
-        pm.sample_smc(60, pm.smc.IMH, model=model, start=start, random_seed=1, chains=1, progressbar=False)
+        pm.sample_smc(64, pm.smc.IMH, model=model, start=start, random_seed=1, chains=1, progressbar=False)
 
 
 def test_other_mistakes_are_told() -> None:

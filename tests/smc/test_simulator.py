@@ -130,7 +130,9 @@ def test_step_methods_are_refused_by_name() -> None:
     with model:
         result = pm.sample_smc(50, pm.smc.MH, random_seed=1, chains=1)
         for question in (pm.log_marginal_likelihood, pm.compute_log_likelihood):
-            with pytest.raises(ModelError, match="`s` is a Simulator, whose log density is random"):
+            with pytest.raises(
+                ModelError, match="`s` is a Simulator or a particle filter, whose log density is random"
+            ):
                 question(result)
     assert np.isfinite(model.point_logps()["s"])
     with pm.Model() as free:
@@ -162,7 +164,7 @@ MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: pm.Simulator.dist(normal, 1.0, sum_stat="mode"), ValueError, "`sum_stat` must be 'identity'"),
     (lambda: pm.Simulator.dist(normal, 1.0, epsilon=0.0), ParameterError, "`epsilon` must be positive"),
     (
-        lambda: pm.sample_smc(10, pm.smc.MH, model=simulated(epsilon=[1.0, 2.0])),
+        lambda: pm.sample_smc(20, pm.smc.MH, model=simulated(epsilon=[1.0, 2.0])),
         ShapeError,
         r"`epsilon` must be a number, or have the shape \(\)",
     ),

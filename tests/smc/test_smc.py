@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 import consilience as pm
-from consilience.errors import ModelError, SamplingError, ShapeError
+from consilience.errors import ConsilienceWarning, ModelError, SamplingError, ShapeError
 from consilience.model.log_density import model_density
 
 DATA = np.random.default_rng(0).normal(1.0, 1.0, 20)
@@ -107,6 +107,18 @@ def test_evidences_lie_within_three_standard_errors(make: Any, kernel: Any, wast
     assert inside >= 190
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", [pm.smc.IMH, pm.smc.HMC])
+def test_evidences_of_thirty_dimensions_are_not_biased(kernel: Any) -> None:
+    """With the number of particles that the warning of too few asks for at the least, doubled; 20 data each."""
+    data = np.random.default_rng(0).normal(1, 1, (20, 30))
+    with pm.Model() as model:
+        pm.Normal("y", pm.Normal("mu", 0, 2, shape=30), 1, observed=data)
+    exact = stats.multivariate_normal(np.zeros(20), np.eye(20) + 4 * np.ones((20, 20))).logpdf(data.T).sum()
+    about = pm.sample_smc(1000, kernel, model=model, chains=20, random_seed=1, progressbar=False)["posterior"].attrs
+    assert abs(about["log_marginal_likelihood"] - exact) < 3 * about["log_marginal_likelihood_error"]
+
+
 def bounded() -> None:
     top = pm.HalfNormal("top", 2)
     pm.Uniform("u", 0, top + 1, shape=3)
@@ -142,8 +154,10 @@ def test_bridge_sampling_finds_the_evidence() -> None:
         for result in (chains, pm.sample_smc(1000, random_seed=1)):
             found = pm.log_marginal_likelihood(result, random_seed=2)
             assert abs(found.value - EXACT) < 4 * found.error < 0.05
+    with pytest.warns(ConsilienceWarning, match=r"3 particles are few for 1 dimensions.*Take 16 `draws`"):
+        few = pm.sample_smc(3, model=model, random_seed=1, chains=1)
     with pytest.raises(SamplingError, match="too few for 1 dimensions"):
-        pm.log_marginal_likelihood(pm.sample_smc(3, model=model, random_seed=1, chains=1), model=model)
+        pm.log_marginal_likelihood(few, model=model)
 
 
 @pytest.mark.parametrize("memory", [0.0, 0.7])

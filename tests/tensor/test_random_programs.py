@@ -19,7 +19,7 @@ import pytest
 
 import consilience.tensor as pt
 from consilience.backends.function import function
-from consilience.backends.registry import BACKENDS
+from consilience.backends.registry import installed
 from consilience.errors import ConsilienceError, MissingRuleError
 from consilience.ir import Node
 from consilience.transforms.vectorize import vectorize
@@ -110,7 +110,7 @@ def check_values(
 ) -> bool:
     """Every line has NumPy's value; False where rounding decides."""
     single = in_single(program)
-    for backend in BACKENDS:
+    for backend in installed():
         f = function([*leaves.values()], [*outputs.values()], backend=backend, on_unused_input="ignore")
         found = f(*program.leaves.values())
         for (name, node), value in zip(outputs.items(), found, strict=True):
@@ -156,7 +156,7 @@ def check_slopes(seed: int, program: Program, leaves: dict[str, Node], outputs: 
     if abs(level) > LARGEST or not np.isfinite(near) or not np.isclose(near, far, rtol=1e-5, atol=1e-6):
         return False
     slopes = pt.grad(cost_of(outputs, names), [leaves[n] for n in moved], disconnected_inputs="ignore")
-    for backend in BACKENDS:
+    for backend in installed():
         f = function([*leaves.values()], slopes, backend=backend, on_unused_input="ignore")
         found = f(*program.leaves.values())
         pulled = sum(float((s * ways[n]).sum()) for n, s in zip(moved, found, strict=True))
@@ -187,7 +187,7 @@ def check_batches(seed: int, program: Program, leaves: dict[str, Node], outputs:
     inputs = {**leaves, **batch}
     given = [np.stack([row[n] for row in rows]) if n in batch else a for n, a in program.leaves.items()]
     single = in_single(program)
-    for backend in BACKENDS:
+    for backend in installed():
         f = function([inputs[n] for n in program.leaves], made, backend=backend, on_unused_input="ignore")
         for (name, node), value in zip(outputs.items(), f(*given), strict=True):
             meant = np.stack([w[name] for w in wanted]).astype(node.dtype)

@@ -123,7 +123,7 @@ class QuasiNewtonPath:
 
 def climb(evaluations: Evaluations, starts: Floats, maxcor: int, most: int) -> list[QuasiNewtonPath]:
     """Paths from each row of `starts`, float64[rows, dimension], all a step at a time in batches."""
-    logps, gradients = evaluations.at(starts), evaluations.gradients(starts)
+    logps, gradients = evaluations.with_gradients(starts)
     paths = [QuasiNewtonPath(*row, maxcor) for row in zip(starts, logps, gradients, strict=True)]
     for _ in range(most):
         going = [p for p in paths if p.going]
@@ -149,7 +149,7 @@ def _step(evaluations: Evaluations, paths: list[QuasiNewtonPath]) -> None:
     waiting = list(range(len(paths)))
     for _ in range(MOST_TRIALS):
         trials = np.array([paths[k].points[-1] + lengths[k] * directions[k] for k in waiting])
-        logps, gradients = evaluations.at(trials), evaluations.gradients(trials)
+        logps, gradients = evaluations.with_gradients(trials)
         short = []
         for k, trial, logp, gradient in zip(waiting, trials, logps, gradients, strict=True):
             enough = logp >= paths[k].logp + ARMIJO * lengths[k] * gains[k]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,16 +32,29 @@ from consilience.backends.shapes import (
     static_shape,
 )
 from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
-from consilience.ir import Input, Node, Shared, computed_atoms, numpy_dtype, substitute, topological
+from consilience.ir import (
+    FLOATS,
+    Input,
+    Node,
+    Shared,
+    computed_atoms,
+    constant,
+    numpy_dtype,
+    substitute,
+    tensor_input,
+    topological,
+)
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
 from consilience.ir.leaves import is_masked
 from consilience.ir.lengths import sources_of
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe, name_of
+from consilience.lower.specialise import specialise
 from consilience.ops.assertion import require
 from consilience.ops.sparse.variable import SparseVariable
 from consilience.rules import simplify
+from consilience.transforms.gradient import pullback
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -224,6 +237,95 @@ class Function(Inspected):
             self._request.form == "one",
         )
 
+    @property
+    def jax(self) -> Callable[..., Any]:
+        """The function as a pure one of JAX's arrays, which composes with `jax.jit`, `vmap`, `grad` and others.
+
+        It is called as this one. Derivatives are this package's; there are none forwards (`jax.jvp`, `jax.jacfwd`).
+        Shared variables keep their present values. Nothing is raised where there is no value: floats are NaN then.
+
+        raises   MissingPackageError without JAX; GraphError for updates, and when called for lengths that depend on
+                 values; DtypeError inside a transformation of JAX with double precision switched off
+        """
+        from consilience.backends.jax.differentiable import differentiable, in_double_precision
+
+        if self.updates:
+            slot = describe(next(iter(self.updates)))
+            raise GraphError(
+                f"`{self.name}` updates {slot}, which pure functions cannot: `.copy(delete_updates=True)`."
+            )
+        slots = self._place().snapshot(self._slots)
+        made: dict[tuple[tuple[int, ...], ...], Callable[..., Any]] = {}
+
+        def call(*values: Any, **named: Any) -> Any:
+            items = zip(self._request.inputs, self._in_order(values, named), strict=True)
+            given = [self._array(item, None) if value is None else value for item, value in items]
+            shapes = tuple(np.shape(value) for value in (*given, *slots))
+            if shapes not in made:
+                lengths = self.check_shapes(shapes)
+                pure = differentiable(self.name, (*self.inputs, *self._slots), self.optimised, lengths)
+                made[shapes] = in_double_precision(self.name, pure)
+            return self._formed(made[shapes](*given, *slots))
+
+        call.__name__ = call.__qualname__ = self.name if self.name.isidentifier() else "function"
+        return call
+
+    @property
+    def torch(self) -> Callable[..., Any]:
+        """The function on PyTorch's tensors, for its autograd: machine code computes values and derivatives.
+
+        It is called as this one; results are tensors on the device of the inputs, and share memory with what was
+        computed. Derivatives are this package's, of any order. Shared variables keep their present values.
+
+        raises   MissingPackageError without PyTorch; GraphError for updates, and in a derivative for lengths that
+                 depend on values; where there is no value, what a call raises
+        """
+        from consilience.backends.torch_function import imported, on_tensors
+
+        imported()
+        if self.updates:
+            slot = describe(next(iter(self.updates)))
+            raise GraphError(f"`{self.name}` updates {slot}, which a pure one cannot: `.copy(delete_updates=True)`.")
+        slots = self._place().snapshot(self._slots)
+        made: dict[tuple[tuple[int, ...], ...], Any] = {}
+
+        def slopes(shapes: tuple[tuple[int, ...], ...]) -> Any:
+            if shapes not in made:
+                made[shapes] = self._pullback(shapes, slots).torch
+            return made[shapes]
+
+        def compiled(*arrays: Array) -> list[Array]:
+            given = [self._array(item, value) for item, value in zip(self._request.inputs, arrays, strict=True)]
+            try:
+                return self._executable([*given, *slots])([*given, *slots])
+            except (ExecutionError, ShapeError) as error:
+                raise self._located(error, [*given, *slots]) from None
+
+        run = on_tensors(compiled, self.inputs, self.outputs, slopes)
+
+        def call(*values: Any, **named: Any) -> Any:
+            items = zip(self._request.inputs, self._in_order(values, named), strict=True)
+            given = [self._array(item, None) if value is None else value for item, value in items]
+            return self._formed(list(run(*given)))
+
+        call.__name__ = call.__qualname__ = self.name if self.name.isidentifier() else "function"
+        return call
+
+    def _pullback(self, shapes: Sequence[tuple[int, ...]], slots: Sequence[Array]) -> Function:
+        """Cotangents of the float inputs, from inputs and cotangents of the float outputs, at shapes of the inputs."""
+        lengths = self.check_shapes([*shapes, *(slot.shape for slot in slots)])
+        leaves = (*self.inputs, *self._slots)
+        static, memo = specialise([*self.optimised, *leaves], lengths)
+        if computed_atoms(static):
+            raise GraphError(f"a length in `{self.name}` depends on values, and its derivative needs fixed ones.")
+        known = {memo[slot]: constant(value) for slot, value in zip(self._slots, slots, strict=True)}
+        results = substitute(static[: len(self.outputs)], known)
+        smooth = [result for result in results if result.dtype in FLOATS]
+        own = [memo[leaf] for leaf in self.inputs]
+        moved = [leaf for leaf in own if leaf.dtype in FLOATS]
+        seeds = [tensor_input(r.dtype, r.static_shape, f"cotangent {i}") for i, r in enumerate(smooth)]
+        return function([*own, *seeds], pullback(smooth, moved, seeds), mode=self.mode, on_unused_input="ignore")
+
     def copy(
         self, *, swap: Mapping[Node, Node] | None = None, delete_updates: bool = False, name: str | None = None
     ) -> Function:
@@ -267,9 +369,14 @@ class Function(Inspected):
         return error
 
     def _converted(self, values: Sequence[npt.ArrayLike], named: Mapping[str, npt.ArrayLike]) -> list[Array]:
+        given = self._in_order(values, named)
+        return [self._array(item, value) for item, value in zip(self._request.inputs, given, strict=True)]
+
+    def _in_order(self, values: Sequence[npt.ArrayLike], named: Mapping[str, npt.ArrayLike]) -> Sequence[Any]:
+        """The values of a call, one for each input, None where there is none."""
         inputs = self._request.inputs
         if not named and len(values) == len(inputs):
-            return [self._array(item, value) for item, value in zip(inputs, values, strict=True)]
+            return values
         given: list[npt.ArrayLike | None] = [*values, *[None] * (len(inputs) - len(values))]
         names = [item.name for item in inputs]
         if len(values) > len(inputs):
@@ -283,7 +390,7 @@ class Function(Inspected):
             if given[position] is not None:
                 raise TypeError(f"the input `{key}` of `{self.name}` was given twice.")
             given[position] = value
-        return [self._array(item, value) for item, value in zip(inputs, given, strict=True)]
+        return given
 
     def _array(self, item: In, value: npt.ArrayLike | None) -> Array:
         node = item.variable

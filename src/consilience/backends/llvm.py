@@ -133,7 +133,7 @@ class Compiled:
 
 
 # What compiles one stage: `Compiled`, or a class of its kind.
-Make: TypeAlias = Callable[..., Compiled]
+Make: TypeAlias = Callable[..., Executable]
 
 
 class BoundCode:
@@ -307,7 +307,7 @@ class _Staged:
         first += self._sorted
         self._fixed = {n for n in topological(first) if is_leaf(n)} <= set(data)
         given = [] if self._fixed else inputs
-        self._first = _executable(given, first, data, level=level, origins=origins, make=make)
+        self._first = staged(given, first, data, level=level, origins=origins, make=make)
         self._rests: OrderedDict[tuple[int, ...], Executable] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -352,7 +352,7 @@ class _Staged:
             static, memo = specialise([*self.outputs, *known], lengths)
             replaced = substitute(static[: len(self.outputs)], {memo[old]: new for old, new in known.items()})
         inputs, data = (self.inputs, [*self._data, *placed]) if self._fixed else ([*self.inputs, *placed], self._data)
-        return _executable(inputs, replaced, data, level=self._level, origins=self.origins, make=self._make)
+        return staged(inputs, replaced, data, level=self._level, origins=self.origins, make=self._make)
 
 
 def _reached(outputs: Sequence[Node], cut: set[Node]) -> set[Node]:
@@ -392,7 +392,7 @@ class _StagedBound(Callback):
         return latest[1]([*arrays, *further])
 
 
-def _executable(
+def staged(
     inputs: Sequence[Node],
     outputs: Sequence[Node],
     data: Sequence[Node],
@@ -401,12 +401,13 @@ def _executable(
     origins: Sequence[Node],
     make: Make,
 ) -> Executable:
+    """A static graph compiled by `make`, in several stages where lengths depend on values or Python is called."""
     if computed_atoms(outputs):
         return _Staged(inputs, outputs, data, level=level, origins=origins, make=make)
     if any(map(_unread, topological(outputs))) or calls_inside(outputs):
         return reference.compile(inputs, outputs, {}, data)
     if calls_in(outputs):
-        parts = functools.partial(_executable, level=level, origins=origins, make=make)
+        parts = functools.partial(staged, level=level, origins=origins, make=make)
         return AroundPython(inputs, outputs, data, parts)
     return make(inputs, outputs, data, level=level, origins=origins)
 
@@ -429,7 +430,7 @@ class _Paired:
         leaves = [_leaf_of_parts(leaf, paired) for leaf in (*inputs, *data)]
         results = [stack([real(o), imag(o)], o.ndim) if is_complex(o) else o for o in substitute(outputs, paired)]
         count = len(inputs)
-        self._parts = _executable(leaves[:count], results, leaves[count:], level=level, origins=origins, make=make)
+        self._parts = staged(leaves[:count], results, leaves[count:], level=level, origins=origins, make=make)
 
     def bind(self, values: Sequence[Array] = ()) -> Bound:
         """With its data."""
@@ -491,5 +492,5 @@ def compile(
     with without_sources():
         results, memo = specialise([*outputs, *inputs, *data], lengths)
     leaves, bound = [memo[i] for i in inputs], [memo[d] for d in data]
-    form = _Paired if any(map(is_complex, (*leaves, *bound, *results[: len(outputs)]))) else _executable
+    form = _Paired if any(map(is_complex, (*leaves, *bound, *results[: len(outputs)]))) else staged
     return form(leaves, results[: len(outputs)], bound, level=level, origins=outputs, make=make)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from consilience.backends.callback import Callback
 from consilience.backends.registry import Bound, Executable
+from consilience.errors import ExecutionError
 from consilience.ir import Node, Region, substitute, tensor_input, topological
 from consilience.lower.views import static
 from consilience.ops import Item
@@ -95,7 +96,10 @@ class _BoundAround(Callback):
             op = node.op
             assert isinstance(op, PythonCall)
             shapes = [static(of.shape) for of in op.results]
-            rows = [called(op, [operands[i][draw] for i in places], shapes) for draw in range(count)]
+            try:
+                rows = [called(op, [operands[i][draw] for i in places], shapes) for draw in range(count)]
+            except ExecutionError:  # some draw has no value
+                return super().map(inputs, count)
             found += [(np.stack(column), True) for column in zip(*rows, strict=True)]
         results, status = self._rest.map([*inputs, *found], count)
         return super().map(inputs, count) if status else (results, status)

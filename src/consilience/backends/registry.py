@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Protocol, TypeAlias, cast
 
 import numpy.typing as npt
@@ -73,9 +74,19 @@ class Compile(Protocol):
 # Modules are imported when first asked for: the machine-code backend loads LLVM.
 BACKENDS = {
     "c": "consilience.backends.c",
+    "jax": "consilience.backends.jax",
     "llvm": "consilience.backends.llvm",
     "reference": "consilience.backends.reference",
 }
+
+
+# The package that a backend runs on, where it is an extra.
+ENGINES = {"jax": "jax"}
+
+
+def installed() -> list[str]:
+    """Names of the backends whose packages are there."""
+    return [name for name in BACKENDS if name not in ENGINES or find_spec(ENGINES[name]) is not None]
 
 
 def backend(name: str) -> Compile:

@@ -8,6 +8,7 @@ from consilience.diagnostics.interval import eti, hdi
 from consilience.diagnostics.split_rhat import split_rhat
 from consilience.diagnostics.standard_error import mcse_mean, mcse_sd
 from consilience.diagnostics.summary import SummaryTable, summary
+from consilience.diagnostics.superchains import nested_rhat
 
 __all__ = [
     "Examination",
@@ -25,6 +26,7 @@ __all__ = [
     "inspect",
     "mcse_mean",
     "mcse_sd",
+    "nested_rhat",
     "split_rhat",
     "summary",
     "warn",

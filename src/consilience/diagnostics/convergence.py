@@ -18,7 +18,7 @@ from consilience.diagnostics.description import table_of
 from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.stopping_rule import Figures, StoppingRule, rhat_is_large
-from consilience.diagnostics.variables import Draws, VariableDraws, attributes, gather
+from consilience.diagnostics.variables import Draws, VariableDraws, attributes, gather, superchains_of
 from consilience.errors import ConvergenceWarning
 from consilience.record import Record
 
@@ -72,15 +72,16 @@ def inspect(
     if not variables:
         return found
     chains, count = variables[0].draws.shape[:2]
-    if count < FEWEST_DRAWS:
+    superchains = superchains_of(attributes(draws), chains)
+    if count < FEWEST_DRAWS and not superchains:
         return [*found, *few_draws(count)]
     found += few_chains(chains)
     if rule is None:
         asked = json.loads(attributes(draws).get("options", "{}")).get("rule")
         rule = StoppingRule(float(SMALLEST_ESS_PER_CHAIN * chains)) if asked is None else StoppingRule(**asked)
     draws_of = [variable.draws for variable in variables]
-    figures = Figures.of_table(table_of(draws_of, ["ranks"], target_rhat=rule.target_rhat))
-    found += large_rhat(variables, figures, rule, chains)
+    figures = Figures.of_table(table_of(draws_of, ["ranks"], target_rhat=rule.target_rhat, superchains=superchains))
+    found += large_rhat(variables, figures, rule, superchains or chains)
     found += small_ess(variables, figures, rule, chains)
     return found
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.diagnostics import effective_sample_size, interval, split_rhat
+from consilience.diagnostics import superchains as nested
 from consilience.diagnostics.compiled.columns import COLUMNS, WIDTH
 from consilience.diagnostics.compiled.library import FEWEST_DRAWS, MOST_DRAWS, PARTS, Part, Pass
 from consilience.diagnostics.examination import errors_of_sample
@@ -28,14 +29,16 @@ def describe(
     parts: Collection[Part],
     ci_kind: IntervalKind = "hdi",
     ci_prob: float = 0.94,
+    superchains: int = 0,
 ) -> dict[str, FloatArray]:
     """Columns of some parts, named as in `PARTS`, of all elements in C order, one variable after the other.
 
     ci_kind, ci_prob   kind and probability of the interval from `lower` to `upper`
+    superchains        how many chains make up, for R-hat; 0: they are judged one by one. See `superchains.nested_rhat`
 
     A parameter with a NaN draw has NaN throughout. Raises ShapeError and TypeError as `measure`.
     """
-    table = table_of(variables, parts, ci_kind, ci_prob)
+    table = table_of(variables, parts, ci_kind, ci_prob, superchains=superchains)
     wanted = [name for part in PARTS if part in parts for name in PARTS[part]]
     return {name: table[:, COLUMNS.index(name)].copy() for name in wanted}
 
@@ -46,6 +49,7 @@ def table_of(
     ci_kind: IntervalKind = "hdi",
     ci_prob: float = 0.94,
     target_rhat: float = 1.01,
+    superchains: int = 0,
 ) -> FloatArray:
     """The same as a table (parameter, column), see `compiled.columns.COLUMNS`.
 
@@ -74,6 +78,8 @@ def table_of(
         if native is None:
             return {"": evaluate(Sample(draws), {"": by_numpy})[""]}
         table = native.table(draws, parts, highest=ci_kind == "hdi", probability=ci_prob, target_rhat=target_rhat)
+        if superchains and "ranks" in parts:
+            nested.replace(table, draws, superchains, target_rhat)
         infinite = table[:, COLUMNS.index("unusable")] > 0
         if infinite.any():
             table[infinite] = evaluate(Sample(draws[infinite]), {"": by_numpy})[""]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from consilience.diagnostics import superchains as nested
 from consilience.diagnostics.compiled.columns import COLUMNS, WIDTH
 from consilience.diagnostics.compiled.library import FEWEST_DRAWS, MOST_DRAWS, Pass
 from consilience.diagnostics.measurement import of_ranges
@@ -33,6 +34,7 @@ class ConvergenceMonitor:
     """The draws of a run so far, and whether they suffice.
 
     chains, scalars   how many of each
+    superchains       how many there are; 0: chains are judged one by one. See `superchains.nested_rhat`
     count             draws per chain so far
     nearness          float64[scalars]: how near each one was to failing when last examined (above 1: it failed), NaN
                       before that. It decides which scalars are examined first
@@ -44,7 +46,7 @@ class ConvergenceMonitor:
     Raises ShapeError if `chains` is not positive, or `scalars` is negative.
     """
 
-    def __init__(self, chains: int, scalars: int) -> None:
+    def __init__(self, chains: int, scalars: int, superchains: int = 0) -> None:
         if chains < 1 or scalars < 0:
             raise ShapeError(
                 "a convergence monitor needs at least one chain, and a number of scalars that is not negative; "
@@ -52,6 +54,7 @@ class ConvergenceMonitor:
             )
         self.chains = chains
         self.scalars = scalars
+        self.superchains = superchains
         self.count = 0
         self.nearness: FloatArray = np.full(scalars, math.nan)
         self._blocks: list[tuple[int, tuple[Block, ...]]] = []  # by their first draws, one for each group of scalars
@@ -115,12 +118,13 @@ class ConvergenceMonitor:
         while begin < self.scalars:
             some = np.sort(order[begin : begin + size])
             figures = self._examine(native, some, rule.target_rhat)
-            criteria, nearness = first_missed(figures, rule, self.chains, self.scalars)
+            compared = self.superchains or self.chains
+            criteria, nearness = first_missed(figures, rule, compared, self.scalars)
             self.nearness[some] = nearness
             if (criteria >= 0).any():
                 worst = int(np.argmax(np.where(criteria >= 0, nearness, -np.inf)))
                 scalar = int(some[worst])
-                return failure_of(figures, worst, int(criteria[worst]), scalar, rule, self.chains, self.scalars)
+                return failure_of(figures, worst, int(criteria[worst]), scalar, rule, compared, self.scalars)
             begin, size = begin + size, GROWTH * size
         return None
 
@@ -165,15 +169,17 @@ class ConvergenceMonitor:
         return disagreeing
 
     def mixing_alone(self, scalars: Sequence[int], size: float) -> list[int]:
-        """Those of some scalars of which every chain alone is worth `size` draws of the bulk."""
+        """Those of some scalars of which every chain, or superchain, alone is worth `size` draws of the bulk."""
         return [scalar for scalar in scalars if (self.chain_sizes(scalar) >= size).all()]
 
     def chain_sizes(self, scalar: int) -> FloatArray:
-        """Bulk effective size of each chain alone, float64[chains]; NaN where draws are not finite or below four."""
+        """Bulk effective size of each chain, or superchain, alone; NaN where draws are not finite or below four."""
+        compared = self.superchains or self.chains
         if self.count < FEWEST_DRAWS:
-            return np.full(self.chains, math.nan)
-        alone = np.ascontiguousarray(self.draws(scalar)[:, None, :])
-        return Figures.of_table(Pass(1, self.count).table(alone, ["ranks"])).ess_bulk
+            return np.full(compared, math.nan)
+        own = self.chains // compared
+        alone = np.ascontiguousarray(self.draws(scalar)[: compared * own].reshape(compared, own, self.count))
+        return Figures.of_table(Pass(own, self.count).table(alone, ["ranks"])).ess_bulk
 
     def draws(self, scalar: int) -> FloatArray:
         """All draws of a scalar so far, (chain, draw)."""
@@ -220,6 +226,9 @@ class ConvergenceMonitor:
 
         def of_range(here: range) -> FloatArray:
             draws = self._gather(scalars[here.start : here.stop], places)
-            return native.table(draws, ["ranks"], target_rhat=target_rhat)
+            table = native.table(draws, ["ranks"], target_rhat=target_rhat)
+            if self.superchains:
+                nested.replace(table, draws, self.superchains, target_rhat)
+            return table
 
         return np.concatenate(of_ranges(len(scalars), native.chains * native.draws, of_range))

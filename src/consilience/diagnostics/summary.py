@@ -14,7 +14,7 @@ from consilience.diagnostics import interval, table
 from consilience.diagnostics.compiled.library import Part
 from consilience.diagnostics.description import INTERVALS, IntervalKind, describe
 from consilience.diagnostics.sample import FloatArray
-from consilience.diagnostics.variables import Draws, Filter, attributes, gather
+from consilience.diagnostics.variables import Draws, Filter, attributes, gather, superchains_of
 from consilience.record import Record
 
 if TYPE_CHECKING:
@@ -142,9 +142,9 @@ def summary(
     ci_kind      "hdi": highest density; "eti": equal tails
 
     The columns are mean, sd, hdi_3%, hdi_97% (named after kind and probability of the interval), mcse_mean,
-    mcse_sd, ess_bulk, ess_tail, r_hat. A parameter with NaN among its draws has NaN throughout; one with heavy tails
-    has no mcse_sd, see `mcse_sd`. Below the table of a result of `sample` stands its status, unless it is plain
-    "converged".
+    mcse_sd, ess_bulk, ess_tail, r_hat (nested, for results of many chains in lock step). A parameter with NaN among its
+    draws has NaN throughout; one with heavy tails has no mcse_sd, see `mcse_sd`. Below the table of a result of
+    `sample` stands its status, unless it is plain "converged".
 
     Raises KeyError, ShapeError and TypeError as `gather`, and ValueError for an unknown kind or probability.
     """
@@ -159,12 +159,14 @@ def summary(
         parts += ["statistics"]
     if kind != "stats":
         parts += ["errors", "ranks"]
-    columns = describe([variable.draws for variable in variables], parts, ci_kind, ci_prob)
+    known = attributes(draws, group)
+    superchains = superchains_of(known, variables[0].draws.shape[0] if variables else 0)
+    columns = describe([variable.draws for variable in variables], parts, ci_kind, ci_prob, superchains)
     tail = 100 * (1 - ci_prob) / 2
     names = {"lower": f"{ci_kind}_{tail:g}%", "upper": f"{ci_kind}_{100 - tail:g}%"}
     labels = tuple(name for variable in variables for name in variable.element_names())
     found = {names.get(name, name): values for name, values in columns.items()}
-    return SummaryTable(labels, found, verdict(attributes(draws, group)))
+    return SummaryTable(labels, found, verdict(known))
 
 
 def verdict(of_run: Mapping[str, Any]) -> str:

@@ -108,6 +108,12 @@ def attributes(source: Draws, group: str = "posterior") -> Mapping[str, Any]:
     return {str(name): value for name, value in source.attrs.items()} if isinstance(source, xarray.Dataset) else {}
 
 
+def superchains_of(known: Mapping[str, Any], chains: int) -> int:
+    """How many superchains the chains of a run with these attributes make up; 0 where it tells of none."""
+    told = int(known.get("superchains", 0))
+    return told if 0 < told <= chains else 0
+
+
 def _all(source: Draws, group: str, coords: Mapping[str, object] | None) -> Iterator[tuple[str, VariableDraws]]:
     """Every variable of `source` with its name."""
     if "xarray" in sys.modules:  # otherwise nothing of it can have come, and its import takes long

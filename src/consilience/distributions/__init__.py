@@ -40,7 +40,6 @@ PUBLIC: Final = {
     "random_walk": "GaussianRandomWalk MvGaussianRandomWalk MvStudentTRandomWalk RandomWalk",
     "real_line": "Cauchy Laplace Logistic Normal StudentT Uniform",
     "simplex": "Dirichlet",
-    "simulator": "Simulator",
     "skellam": "Skellam",
     "skewed": "AsymmetricLaplace Moyal SkewStudentT",
     "sphere": "UniformDirection VonMisesFisher",
@@ -65,6 +64,7 @@ INTERNAL: Final = {
     """,
     "distribution": "Continuous Discrete Distribution component components derived instead_of parameter static",
     "random_variable": "RandomVariable is_random random_variables",
+    "simulator": "Simulator",
     "transforms": "default_transform",
 }
 # Second spellings.

@@ -95,10 +95,17 @@ def _scatter(x: Any, starts: Any, updates: Any, *, dimension_numbers: Any, mode:
         sizes,
         _mode(mode),
     )
-    target = x[tuple(places)]
     replaces = primitive == "scatter"
+    if valid is not None and replaces:  # what is left out goes to one place too many, which is cut off again
+        axis, length = numbers.scatter_dims_to_operand_dims[0], x.static_shape
+        more = [1 if i == axis else n for i, n in enumerate(length)]
+        x = pt.concatenate([x, pt.zeros(more, dtype=x.dtype)], axis=axis)
+        places[axis] = pt.where(valid, places[axis], length[axis])
+        found = pt.set_subtensor(x[tuple(places)], updates)
+        return found[tuple(slice(0, n) for n in length)]
     if valid is not None:
-        updates = pt.where(valid, updates, target if replaces else pt.zeros_like(updates))
+        updates = pt.where(valid, updates, pt.zeros_like(updates))
+    target = x[tuple(places)]
     if primitive.endswith("sub"):
         updates = -updates
     return pt.set_subtensor(target, updates) if replaces else pt.inc_subtensor(target, updates)

@@ -13,6 +13,7 @@ import numpy as np
 
 import consilience.tensor as pt
 from consilience.errors import MissingRuleError
+from consilience.ir import constant_value
 from consilience.tensor.differentiation import zero_grad
 
 Rule = Callable[..., Any]
@@ -41,7 +42,7 @@ _ELEMENTWISE: Final = {
     "lt_to": "lt", "le_to": "le", "erf": "erf", "erfc": "erfc",
     "erf_inv": "erfinv", "lgamma": "gammaln", "digamma": "digamma", "igamma": "gammainc", "igammac": "gammaincc",
     "regularized_incomplete_beta": "betainc", "logistic": "sigmoid", "is_finite": "isfinite", "bessel_i0e": "i0e",
-    "bessel_i1e": "i1e", "real": "real", "imag": "imag", "conj": "conj", "shift_left": "left_shift",
+    "bessel_i1e": "i1e", "real": "real", "imag": "imag", "conj": "conj",
     "complex": "complex",
 }  # fmt: skip
 
@@ -77,15 +78,22 @@ def _div(x: Any, y: Any, **_: Any) -> Any:
     """Quotients; those of whole numbers are cut off towards zero."""
     if "int" not in x.dtype:
         return x / y
-    quotient = pt.abs(x) // pt.abs(y)
-    return pt.where(pt.eq(pt.sign(x) * pt.sign(y), -1), -quotient, quotient)
+    return x // y + _rounded_up(x, y)
 
 
 @rule("rem")
 def _rem(x: Any, y: Any, **_: Any) -> Any:
     """The remainder, with the sign of the dividend."""
+    if "int" in x.dtype:
+        return x % y - _rounded_up(x, y) * y
     size = pt.abs(x) % pt.abs(y)
     return pt.where(x < 0, -size, size)
+
+
+def _rounded_up(x: Any, y: Any) -> Any:
+    """1 where a quotient of whole numbers is cut off to more than its floor, else 0."""
+    differ = pt.neq(pt.lt(x, 0), pt.lt(y, 0))
+    return pt.and_(differ, pt.neq(x % y, 0)).astype(x.dtype)
 
 
 @rule("round")
@@ -152,9 +160,35 @@ def _stopped(x: Any, **_: Any) -> Any:
     return zero_grad(x)
 
 
-@rule("shift_right_logical", "shift_right_arithmetic")
-def _shift(x: Any, by: Any, **_: Any) -> Any:
-    return pt.right_shift(x, by)
+@rule("shift_left", "shift_right_arithmetic", "shift_right_logical")
+def _shift(x: Any, by: Any, *, primitive: str, **_: Any) -> Any:
+    """Bits that are shifted by as many places as there are, or more, are gone; an arithmetic shift keeps the sign."""
+    dtype = x.dtype
+    width = 8 * np.dtype(dtype).itemsize
+    signed = dtype.startswith("int")
+    if primitive == "shift_right_logical" and signed:
+        x = x.astype(f"u{dtype}")
+    known = constant_value(by)
+    near, far = by, None
+    if known is None or not np.all((known >= 0) & (known < width)):
+        far = pt.or_(pt.lt(by, 0), pt.ge(by, width)) if by.dtype.startswith("int") else pt.ge(by, width)
+        near = pt.where(far, np.asarray(width - 1, by.dtype), by)
+    near = near.astype(x.dtype)
+    moved = pt.left_shift(x, near) if primitive == "shift_left" else pt.right_shift(x, near)
+    if far is not None and not (signed and primitive == "shift_right_arithmetic"):
+        moved = pt.where(far, np.asarray(0, x.dtype), moved)
+    return moved.astype(dtype)
+
+
+@rule("population_count", "clz")
+def _bits(x: Any, *, primitive: str, **_: Any) -> Any:
+    """How many bits are set, and how many stand before the first of them."""
+    width = 8 * np.dtype(x.dtype).itemsize
+    places = np.arange(width).astype(x.dtype)
+    bits = pt.bitwise_and(pt.right_shift(pt.expand_dims(x, x.ndim), places), np.asarray(1, x.dtype)).astype("int64")
+    if primitive == "population_count":
+        return pt.sum(bits, axis=-1).astype(x.dtype)
+    return (width - pt.max(bits * (np.arange(width) + 1), axis=-1)).astype(x.dtype)
 
 
 # ---- shapes

@@ -52,7 +52,7 @@ def from_jax(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]
         given, own = jax.tree_util.tree_flatten(arguments)
         if own != form:
             raise GraphError(f"`{name}` was translated for arguments of the form {form}, got {own}.")
-        tensors = [_fitted(value, aval, name, path) for value, aval, path in zip(given, wanted, paths, strict=True)]
+        tensors = [fitted(value, aval, name, path) for value, aval, path in zip(given, wanted, paths, strict=True)]
         return jax.tree_util.tree_unflatten(results, closed(traced, tensors))
 
     closed(
@@ -73,8 +73,8 @@ def _jax() -> Any:
     return jax
 
 
-def _fitted(value: Any, aval: Any, name: str, path: str) -> Node:
-    """An argument as a tensor of the traced type."""
+def fitted(value: Any, aval: Any, name: str, path: str) -> Node:
+    """An argument as a tensor of the traced type; raises ShapeError and DtypeError."""
     tensor = pt.as_tensor(value)
     if tuple(tensor.static_shape) != tuple(aval.shape):
         raise ShapeError(f"argument {path} of `{name}` was traced with the shape {aval.shape}, got {describe(tensor)}.")

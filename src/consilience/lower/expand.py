@@ -402,7 +402,8 @@ def _element(v: Node, j: int) -> Node:
     return Node(Index((At(j),)), v)
 
 
-def _logsumexp(node: Node) -> Node:
+def logsumexp(node: Node) -> Node:
+    """The logarithm of a sum of exponentials along axes, from which the greatest exponent is taken out."""
     (x,) = node.inputs
     assert isinstance(node.op, Reduce)
     axes = node.op.axes
@@ -419,7 +420,7 @@ def _softmax(node: Node) -> Node:
     if any(n == 0 for n in x.static_shape):
         return x
     high, shift = _greatest(x, node.op.axes)
-    exponentials = apply("exp", x - shift)  # as in `_logsumexp`, with which it is shared
+    exponentials = apply("exp", x - shift)  # as in `logsumexp`, with which it is shared
     total = reduce("sum", exponentials, node.op.axes, keepdims=True)
     if node.op.logarithm:
         return (x - shift) - apply("log", total)
@@ -520,7 +521,7 @@ def _step(node: Node) -> Node:
     if isinstance(op, Reduce):
         if op.kind in ("max", "min") and any(node.inputs[0].static_shape[a] == 0 for a in op.axes):
             raise ShapeError(f"`{op.kind}` of an empty axis has no value: {describe(node)}.")
-        return _logsumexp(node) if op.kind == "logsumexp" else node
+        return logsumexp(node) if op.kind == "logsumexp" else node
     if isinstance(op, Item) and isinstance(node.inputs[0].op, FunctionCall):
         call = node.inputs[0]
         return node.inputs[0].op.body.apply(*call.inputs)[op.position]

@@ -223,6 +223,29 @@ class ModelDensity:
             raise MissingPackageError("cffi is not there: pip install cffi.") from error
         return cffi.FFI().cast("int64_t (*)(const double *, double *, double *)", self.address)
 
+    @cached_property
+    def jax(self) -> Callable[[Any], Any]:
+        """The log density as a pure function of JAX's arrays: of a position (dimension,), -inf where there is no value.
+
+        It composes with `jax.jit`, `vmap` and `grad`; see `Function.jax`.
+        """
+        inputs, outputs, data = self.program()
+        if self.batches or self.simulated:
+            raise ModelError("a density over a minibatch or of a Simulator is no function of positions alone.")
+        from consilience.backends.jax.differentiable import density, in_double_precision
+
+        own = density(inputs[0], outputs, data)
+        return in_double_precision("the log density", own)
+
+    @property
+    def torch(self) -> Callable[[Any], Any]:
+        """The log density of a position (dimension,) on PyTorch's tensors, with its gradient for autograd."""
+        if self.batches or self.simulated:
+            raise ModelError("a density over a minibatch or of a Simulator is no function of positions alone.")
+        from consilience.backends.torch_function import log_density
+
+        return log_density(self, self.dimension)
+
     def program(self) -> tuple[list[Node], list[Node], dict[Node, Array]]:
         """The graph that is compiled: its inputs (the position first), log density and gradient, and its data."""
         built = self._built
@@ -371,7 +394,7 @@ class _Built:
             try:
                 if self.simulated:
                     raise MissingRuleError(
-                        f"`{self.simulated[0]}` is a Simulator, whose log density is random; use "
+                        f"`{self.simulated[0]}` is a Simulator or a particle filter, whose log density is random; use "
                         "`pm.sample_smc(kernel=pm.smc.MH)`."
                     )
                 slopes = dict(zip(moved, gradient(logp, moved), strict=True))

@@ -127,7 +127,10 @@ def log_likelihood(
                 raise ModelError(f"the draws hold no `{missing[0].name}`, on which the log density depends.")
             noisy = [n for n, term in zip(names, terms, strict=True) if fresh_keys([term])]
             if noisy:
-                raise ModelError(f"`{noisy[0]}` is a Simulator, whose log density is random; it has no log likelihood.")
+                raise ModelError(
+                    f"`{noisy[0]}` is a Simulator or a particle filter, whose log density is random; it has no log "
+                    "likelihood."
+                )
             return _compiled(leaves, terms, slots, lengths)
 
     compiled = kept(model.cache, "log likelihood", key, compile_terms)

@@ -52,6 +52,7 @@ class Monitor:
     chains       those that are monitored
     known        places of derived scalars of which it is known that they vary
     nearness     what another monitor of as many scalars found of them; see `ConvergenceMonitor.nearness`
+    superchains  how many the chains make up, see `diagnostics.superchains`; 0: they are judged one by one
     constants    derived scalars that have not varied so far; they are not monitored
     surprise     whether one of these has varied meanwhile: then another monitor is needed, from the first draw on
     names        of all scalars, once draws have come; the log density is the last one
@@ -63,10 +64,12 @@ class Monitor:
         chains: Sequence[int],
         known: Collection[int] = (),
         nearness: FloatArray | None = None,
+        superchains: int = 0,
     ) -> None:
         self.monitored = monitored
         self.chains = tuple(chains)
         self.known = frozenset(known)
+        self.superchains = superchains
         self.surprise = False
         self.constants: tuple[str, ...] = ()
         self.names: tuple[str, ...] = ()
@@ -117,7 +120,7 @@ class Monitor:
             still = zip(self.monitored.derived, varies[len(counts) :], strict=True)
             self.constants = tuple(name for name, moves in still if not moves)
         self.names = (*coordinates, *(names[i] for i in self._varying), LOG_DENSITY)
-        self._convergence = ConvergenceMonitor(len(self.chains), len(self.names))
+        self._convergence = ConvergenceMonitor(len(self.chains), len(self.names), self.superchains)
         if self._nearness is not None and len(self._nearness) == len(self.names):
             self._convergence.nearness[:] = self._nearness
 
@@ -136,7 +139,7 @@ class Monitor:
 
     def anew(self) -> Monitor:
         """A monitor of the same that has seen no draws, but knows what this one found."""
-        other = Monitor(self.monitored, self.chains, self.known, self.nearness)
+        other = Monitor(self.monitored, self.chains, self.known, self.nearness, self.superchains)
         other.constants = self.constants
         return other
 

@@ -41,6 +41,7 @@ class Run(Record):
     seconds             time of the whole run
     interrupted         whether the user stopped it before its end
     seed                the seed
+    superchains         how many the chains make up, by which R-hat judges; 0: they are judged one by one
     """
 
     chains: tuple[int, ...]
@@ -66,6 +67,7 @@ class Run(Record):
     seconds: float
     interrupted: bool
     seed: int
+    superchains: int = 0
 
 
 def name_statistics(table: NDArray[np.float64], columns: Columns) -> dict[str, NDArray[Any]]:

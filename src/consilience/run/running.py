@@ -12,6 +12,7 @@ from consilience.native.beside import WORKSHOP
 from consilience.run.controller import RunController
 from consilience.run.interrupt import interrupts_stop
 from consilience.run.listeners import Listeners
+from consilience.run.monitor import Monitored
 from consilience.run.options import Options
 from consilience.run.result import Run
 from consilience.run.supervisor import Supervisor
@@ -88,6 +89,31 @@ class Running:
     def finished(self) -> bool:
         """Whether the run is over."""
         return self._over.is_set()
+
+    @property
+    def monitored(self) -> Monitored:
+        """What is watched."""
+        return self.supervisor.controller.setting.monitored
+
+    @property
+    def living(self) -> tuple[int, ...]:
+        """Numbers of the chains that were not left out."""
+        return self.supervisor.controller.living
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+        return self.supervisor.seed
+
+    def so_far(self) -> Run:
+        """What all chains have made until now."""
+        return self.supervisor.so_far()
+
+    @property
+    def drawn(self) -> int | None:
+        """Draws of each chain; None where the run ended before any could be made."""
+        sampling = self.supervisor.controller.sampling
+        return None if sampling is None else sampling.count
 
     @property
     def progress(self) -> Progress:

@@ -46,7 +46,7 @@ class BackgroundSampling:
         """The draws that all chains have made so far, as a result in its own right; without warnings."""
         if self.finished:
             return self.wait()
-        return tree(self._work, self._work.running.supervisor.so_far())
+        return tree(self._work, self._work.running.so_far())
 
     def pause(self) -> None:
         """Let the chains rest; `resume` lets them go on. The draws do not depend on it."""

@@ -16,6 +16,7 @@ from consilience.errors import ConsilienceWarning, ConvergenceWarning
 from consilience.model.model import Model
 from consilience.model.reparametrization import centred_hierarchies
 from consilience.run import Run
+from consilience.vectorised import ChEES
 
 if TYPE_CHECKING:
     from consilience.sample.work import Work
@@ -80,7 +81,10 @@ def findings(work: Work, run: Run) -> Iterable[str]:
                 "chains mix badly."
             )
     if run.draws.shape[1]:
-        for finding in diagnostics.inspect({}, run.statistics):
+        # Energies of chains in lock step were judged all together: each alone may be too short to tell.
+        judged = {"energy"} if isinstance(work.kernel, ChEES) else set()
+        statistics = {name: values for name, values in run.statistics.items() if name not in judged}
+        for finding in diagnostics.inspect({}, statistics):
             if finding.kind == "divergences" and finding.kind not in told:
                 yield f"{finding.message} {where}".rstrip()
             elif finding.kind == "treedepth" or (finding.kind == "ebfmi" and "E-BFMI" not in told):
@@ -92,7 +96,7 @@ def divergence_location(work: Work, run: Run) -> str:
     places = [d.begins for d in run.divergences]
     if not sum(map(len, places)):
         return ""
-    names = work.running.supervisor.controller.setting.monitored.names
+    names = work.running.monitored.names
     where = describe(names, run.draws.reshape(-1, run.draws.shape[2]), np.concatenate(places))
     return f"{where} {other_coordinates(work.model)}".strip()
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 from consilience import storage
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.distributions.seeds import seed_from
+from consilience.errors import SamplingError
 from consilience.inference import NUTS, Kernel
 from consilience.inference.fisher_metric import Form
 from consilience.model.model import Model, modelcontext
@@ -31,11 +32,19 @@ from consilience.sample.result_options import ResultOptions
 from consilience.sample.separate_modes import SeparateModes, searches
 from consilience.sample.step_methods import DivisibleDensity, assigned
 from consilience.sample.work import Work, compiled
+from consilience.vectorised import ChEES
 
 StartingValues: TypeAlias = InitialValues | Sequence[InitialValues | None] | None
 
+BACKENDS: Final = ("llvm", "jax")
 DEFAULT_CHAINS: Final = 4
+LOCK_STEP_CHAINS: Final = 128  # fewer know little of the trajectory length
 INITS: Final = ("lbfgs", "auto", "jitter+adapt_diag", "adapt_diag")
+FITS: Final = {
+    "pathfinder": "pm.fit_pathfinder()",
+    "advi": "pm.fit().sample()",
+    "map": "pm.find_MAP()",
+}
 WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 RHATS: Final = ("noise-adjusted", "strict")
 
@@ -81,6 +90,8 @@ def sample(
     deterministics: Literal["lazy", "eager"] = "lazy",
     blocking: bool = True,
     nuts: Mapping[str, Any] | None = None,
+    backend: Literal["llvm", "jax"] = "llvm",
+    device: Any = None,
     **pymc: Any,
 ) -> Any:
     """Draw from the posterior of a model with the No-U-Turn Sampler, until the draws are good enough.
@@ -135,18 +146,27 @@ def sample(
     deterministics "lazy": computed from the draws when they are looked at; "eager": at the end of the run
     blocking       False returns at once with a `BackgroundSampling`, whose `wait()` gives the result
     nuts           `{"target_accept": …, "max_treedepth": …}`, as in PyMC
+    backend        "llvm": chains on threads. "jax": chains in lock step on one device, by ChEES-HMC, for hundreds and
+                   thousands of chains (128 by default). From 64 on they begin at 16 points and are judged by nested
+                   R-hat, and `min_draws` is that of four chains: more have as many draws in all at the first check
+    device         of JAX: "cpu", "gpu", "gpu:1"; its first by default, an accelerator where there is one
     pymc           PyMC's other keywords: those without meaning here pass, the rest are refused with what to use
     returns        an `xarray.DataTree` with groups posterior, sample_stats, observed_data, … and `status`, `reason`,
                    `worst`, `extend(target_ess=…)`. Status is "converged", "converged_with_divergences",
                    "not_converged", "chains_disagree", or "interrupted" after Ctrl-C, then with the draws made so far
     raises         InitialPointError where no finite starting point is found; ModelError without free
                    variables or with discrete ones; SamplingError for arguments out of range; StorageError where
-                   checkpoint or store cannot be written
+                   checkpoint or store cannot be written; MissingPackageError for `backend="jax"` without JAX
     warns          ConvergenceWarning where the draws should not be trusted as they are
     """
+    asked = dict(locals())
     owner = modelcontext(model)
     keywords.check("sample", pymc, KEYWORDS)
     target_accept, max_treedepth = keywords.nuts_settings(nuts, target_accept, max_treedepth)
+    if isinstance(init, str) and (method := next((m for m in FITS if m in init), None)):
+        raise SamplingError(
+            f"`init={init!r}`: chains begin at draws of a fit that was made before: give `initvals={FITS[method]}`."
+        )
     one_of("init", init, INITS)
     one_of("rhat", rhat, RHATS)
     one_of("deterministics", deterministics, ("lazy", "eager"))
@@ -166,7 +186,16 @@ def sample(
         window_budget=None if window_budget is None else whole_number("window_budget", window_budget, 1),
         keep_tuning=not discard_tuned_samples,
     )
-    chains = DEFAULT_CHAINS if chains is None else whole_number("chains", chains, 1)
+    one_of("backend", backend, BACKENDS)
+    lock_step = backend == "jax"
+    if lock_step:
+        from consilience.sample.lock_step import in_lock_step, refuse
+
+        refuse(asked)
+    elif device is not None:
+        raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
+    usual = LOCK_STEP_CHAINS if lock_step else DEFAULT_CHAINS
+    chains = usual if chains is None else whole_number("chains", chains, 1)
     cores = None if cores is None else whole_number("cores", cores, 1)
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
@@ -183,6 +212,26 @@ def sample(
         store=None if store is None else str(store),
     )
     seed = seed_from(random_seed)
+    attempts = max(1, whole_number("jitter_max_retries", jitter_max_retries, 0))
+    jitter, width = init != "adapt_diag", WIDE if climbing else 1.0
+    if lock_step:
+        chees = ChEES(target_accept)
+        density, compile_seconds = compiled(owner)
+        run = in_lock_step(
+            density,
+            chees,
+            options,
+            monitored_of(owner, density, result),
+            chains=chains,
+            seed=seed,
+            initvals=initvals,
+            jitter=jitter,
+            attempts=attempts,
+            width=width,
+            climb=climbing,
+            device=device,
+        )
+        return _begun(Work(owner, density, chees, options, result, run, compile_seconds), asked)
     prepare_sampler(default if step is None else None)
     storage.prepare()
     density, compile_seconds = compiled(owner)
@@ -192,9 +241,9 @@ def sample(
         chains,
         seed,
         initvals,
-        jitter=init != "adapt_diag",
-        attempts=max(1, whole_number("jitter_max_retries", jitter_max_retries, 0)),
-        width=WIDE if climbing else 1.0,
+        jitter=jitter,
+        attempts=attempts,
+        width=width,
     )
     monitored = monitored_of(owner, density, result)
     if isinstance(kernel, NUTS):
@@ -218,10 +267,15 @@ def sample(
         operations=density.operations,
         keep=keeper,
     )
-    work = Work(owner, density, kernel, options, result, running, compile_seconds, keeper)
-    work.listeners, work.progressbar = [] if callback is None else [callback], bool(progressbar)
-    work.open_store(overwrite)
-    return work.run(stacklevel=2) if blocking else BackgroundSampling.begun(work)
+    return _begun(Work(owner, density, kernel, options, result, running, compile_seconds, keeper), asked)
+
+
+def _begun(work: Work, asked: Mapping[str, Any]) -> Any:
+    """The result of a run with its callback, progress display and store, or the run in the background."""
+    callback = asked["callback"]
+    work.listeners, work.progressbar = [] if callback is None else [callback], bool(asked["progressbar"])
+    work.open_store(asked["overwrite"])
+    return work.run(stacklevel=3) if asked["blocking"] else BackgroundSampling.begun(work)
 
 
 KEYWORDS: Final = tuple(inspect.signature(sample).parameters)[:-1]

@@ -101,6 +101,7 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "metric_rank": run.rank,
         "step_size": [t.step_size for t in run.tuning],
         "seed": run.seed,
+        "superchains": run.superchains,
         "sampler": type(work.kernel).__name__,
         "settings": repr(work.kernel),
         "options": json.dumps(as_plain(work.options)),

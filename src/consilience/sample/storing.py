@@ -37,18 +37,18 @@ class Storing:
         """A store for a run that begins, or goes on with the draws of its checkpoint; StorageError if it can't be."""
         from consilience.storage.zarr_store import ZarrStore
 
-        model, controller = work.model, work.running.supervisor.controller
+        model, running = work.model, work.running
         groups = {}
-        if controller.sampling is not None and controller.sampling.count:
-            so_far = work.running.supervisor.so_far()
+        if running.drawn:
+            so_far = running.so_far()
             groups = {"posterior": named(work, so_far.draws), "sample_stats": dict(so_far.statistics)}
-        living = list(controller.living)
+        living = list(running.living)
         store = ZarrStore.create(
             path,
             chains=len(living),
             coords={**model.coords, "chain": living},
             dims=model.named_vars_to_dims,
-            attributes={"status": "running", "seed": work.running.supervisor.seed},
+            attributes={"status": "running", "seed": running.seed},
             overwrite=overwrite,
             groups=groups,
         )

@@ -26,9 +26,11 @@ from consilience.sample.result_options import ResultOptions
 from consilience.sample.results import tree
 from consilience.sample.storing import Storing
 from consilience.ui import reporter
+from consilience.vectorised import ChEES
 
 if TYPE_CHECKING:
     from consilience.sample.tree import Posterior
+    from consilience.vectorised.running import LockStepRun
 
 
 @dataclass
@@ -42,10 +44,10 @@ class Work:
 
     model: Model
     density: ModelDensity
-    kernel: Kernel
+    kernel: Kernel | ChEES
     options: Options
     result: ResultOptions
-    running: Running
+    running: Running | LockStepRun
     compile_seconds: float
     checkpoint: Checkpoint | None = None
     store: Storing | None = None
@@ -133,23 +135,22 @@ class Work:
     ) -> Posterior:
         """See `Posterior.extend`."""
         options = self.options
-        controller = self.running.supervisor.controller
-        sampling = controller.sampling
-        if sampling is None:
+        drawn = self.running.drawn
+        if drawn is None:
             raise SamplingError("the run was stopped before it had drawn anything; sample anew.")
         if (target_ess is None) == (draws is None):
             raise SamplingError("say how far to extend: either `target_ess=` or `draws=`.")
         if draws is not None:
-            if draws < sampling.count:
-                raise SamplingError(f"`draws` counts those there are, which are {sampling.count}; got {draws}.")
+            if draws < drawn:
+                raise SamplingError(f"`draws` counts those there are, which are {drawn}; got {draws}.")
             options = replace(options, draws=draws)
         else:
             rule = replace(options.rule, target_ess=target_ess)
             most = options.max_draws if max_draws is None else max_draws
-            if max_draws is not None and max_draws < sampling.count:
-                raise SamplingError(f"`max_draws` counts those there are, which are {sampling.count}; got {max_draws}.")
-            if max_draws is None and sampling.count >= most:
-                most += sampling.count
+            if max_draws is not None and max_draws < drawn:
+                raise SamplingError(f"`max_draws` counts those there are, which are {drawn}; got {max_draws}.")
+            if max_draws is None and drawn >= most:
+                most += drawn
             options = replace(options, draws=None, rule=rule, max_draws=most)
         if self.checkpoint is not None:
             self.checkpoint.identity["options"] = plain_options(options)

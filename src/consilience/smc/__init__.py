@@ -6,6 +6,8 @@ A model in; labelled draws and the log marginal likelihood with its error out.
 from consilience.smc.bridge import log_marginal_likelihood
 from consilience.smc.hamiltonian import HMC
 from consilience.smc.moves import IMH, MH
+from consilience.smc.nested import sample_nested
 from consilience.smc.sampling import resume, sample_smc
+from consilience.smc.streaming import assimilate
 
-__all__ = ["HMC", "IMH", "MH", "log_marginal_likelihood", "resume", "sample_smc"]
+__all__ = ["HMC", "IMH", "MH", "assimilate", "log_marginal_likelihood", "resume", "sample_nested", "sample_smc"]

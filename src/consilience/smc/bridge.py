@@ -55,8 +55,8 @@ def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_s
     density = model_density(owner)
     if density.simulated:
         raise ModelError(
-            f"`{density.simulated[0]}` is a Simulator, whose log density is random; `pm.sample_smc` estimates the "
-            "evidence, in `result.posterior.attrs`."
+            f"`{density.simulated[0]}` is a Simulator or a particle filter, whose log density is random; "
+            "`pm.sample_smc` estimates the evidence, in `result.posterior.attrs`."
         )
     posterior = result.posterior if hasattr(result, "posterior") else result["posterior"]
     chains = int(posterior.sizes["chain"])

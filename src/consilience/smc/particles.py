@@ -9,12 +9,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from consilience.model.log_density import ModelDensity
 from consilience.record import Record
 
 Floats = npt.NDArray[np.float64]
@@ -58,6 +57,20 @@ def joined(parts: Sequence[Particles]) -> Particles:
     return Particles(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("points", "prior", "likelihood")))
 
 
+class TwoFactors(Protocol):
+    """Two log densities of points, such as a `ModelDensity` has of the prior and of the data; see there."""
+
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def simulated(self) -> Sequence[str]: ...
+
+    def tempered(self, positions: Floats, seeds: npt.NDArray[np.int64] | None = None) -> tuple[Floats, Floats]: ...
+
+    def tempered_slopes(self, positions: Floats, power: float) -> tuple[Floats, Floats, Floats]: ...
+
+
 class TemperedDensity:
     """The log densities of the prior and of the data.
 
@@ -65,7 +78,7 @@ class TemperedDensity:
     threads   how many of them one batch may take
     """
 
-    def __init__(self, density: ModelDensity, pool: Executor | None = None, threads: int = 1) -> None:
+    def __init__(self, density: TwoFactors, pool: Executor | None = None, threads: int = 1) -> None:
         self.density, self._pool, self._threads = density, pool, threads
 
     def at(self, points: Floats, generator: np.random.Generator) -> Particles:

@@ -111,8 +111,7 @@ def advanced(
     evidence = population.evidence + float(highest + np.log(weights.mean()))
     weights /= weights.sum()
     count = len(weights) // path if path > 1 else len(weights)
-    places = np.searchsorted(np.cumsum(weights), (np.arange(count) + generator.random()) / count)
-    places = np.minimum(places, len(weights) - 1)
+    places = systematic(weights, count, generator)
     dimension = particles.points.shape[1]
     parts = []
     for own, others in _halves(weights, dimension):
@@ -155,14 +154,26 @@ def _halves(weights: Floats, dimension: int) -> list[tuple[Places, Places]]:
     return [(first, ~first), (~first, first)]
 
 
+def systematic(weights: Floats, count: int, generator: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Places of particles in proportion to weights, whose sum is 1, in ascending order."""
+    places = np.searchsorted(np.cumsum(weights), (np.arange(count) + generator.random()) / count)
+    return np.minimum(places, len(weights) - 1)
+
+
+def effective_share(logs: Floats) -> float:
+    """The effective number of particles, of weights given as logs, over their number; 0 where all weights are 0."""
+    if np.isneginf(logs).all():
+        return 0.0
+    weights = np.exp(logs - logs.max())
+    return float(weights.sum() ** 2 / (weights**2).sum() / len(weights))
+
+
 def next_power(likelihood: Floats, beta: float, threshold: float) -> float:
     """The power at which so large a share of the particles stays effective, by bisection."""
     wanted = threshold * np.isfinite(likelihood).mean()
 
     def share(power: float) -> float:
-        logs = tempered(likelihood, power - beta)
-        weights = np.exp(logs - logs.max())
-        return float(weights.sum() ** 2 / (weights**2).sum() / len(weights))
+        return effective_share(tempered(likelihood, power - beta))
 
     if share(1.0) >= wanted:
         return 1.0

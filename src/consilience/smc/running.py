@@ -22,7 +22,7 @@ from consilience.native import target as machine
 from consilience.run.checkpoint import Checkpoint
 from consilience.run.thread_pool import threads
 from consilience.smc.moves import MOST_MOVES, ParticleKernel
-from consilience.smc.particles import Floats, TemperedDensity
+from consilience.smc.particles import Floats, TemperedDensity, TwoFactors
 from consilience.smc.population import Population, advanced, begun
 from consilience.smc.stages import Stages
 
@@ -39,7 +39,7 @@ class PopulationRun:
 
     def __init__(
         self,
-        density: ModelDensity,
+        density: TwoFactors,
         kernel: ParticleKernel,
         path: int,
         seed: int,

@@ -47,8 +47,8 @@ class Approximation:
     elbo         mean of the bound over the last steps
     converged    whether the rule of the fit found it to have arrived
     pareto_k     tail index of the importance ratios; NaN where there is none (particles), -inf where they do not vary
-    deviation    largest distance between its means and those of the posterior, by importance ratios and by slopes, in
-                 standard deviations
+    deviation    largest distance between its means and those of the posterior, by importance ratios, slopes and short
+                 chains, in standard deviations
     """
 
     family: ClassVar[int]

@@ -34,6 +34,7 @@ from consilience.variational.course import Callbacks, Course
 from consilience.variational.flow import NormalizingFlow, flow_of, layers_of
 from consilience.variational.optimizers import NATURAL, Optimizer, adam, optimizer_of
 from consilience.variational.reliability import examined
+from consilience.variational.short_chains import moved
 from consilience.variational.state import FLOW, FULL_RANK, PARTICLES
 
 SCATTER: Final = 1.0  # of the starting points of restarts, on the unconstrained scale
@@ -41,6 +42,8 @@ START_SIGMA: Final = 1.0
 FEWEST_CHECKED: Final = 300  # draws whose importance ratios are looked at
 MOST_CHECKED: Final = 4000
 CHECKING: Final = 2e9  # floating-point operations that this may take, from the fewest on
+CHAINS: Final = 300  # short ones, that begin at draws
+SLOPE_COST: Final = 3.0  # of a gradient, in densities
 SLOPES: Final = 4  # draws per coordinate at which slopes are looked at, beside 50
 DRAWS: Final = 8  # per step
 FLOW_DRAWS: Final = 64
@@ -231,7 +234,7 @@ class Inference:
                 raise error
 
     def _examine(self) -> None:
-        """How far the approximation is from the posterior, by importance ratios and slopes."""
+        """How far the approximation is from the posterior, by importance ratios, slopes and short chains."""
         approx = self.approx
         generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), 4]))
         points, logq = approx.points(self._checked(), generator)
@@ -240,7 +243,7 @@ class Inference:
             return
         # A normal's slopes say nothing about a flow.
         slopes = None if approx.family == FLOW else self._slopes(points)
-        found = examined(approx, points, logp, logq, slopes)
+        found = examined(approx, points, logp, logq, slopes, self._ends(points[:CHAINS]))
         approx.pareto_k, approx.deviation = found.pareto_k, found.deviation
         if found.warning:
             warnings.warn(
@@ -264,6 +267,14 @@ class Inference:
             return None
         with self.target.evaluations(count) as evaluations:
             return evaluations.gradients(points[:count])
+
+    def _ends(self, points: Floats) -> Floats | None:
+        """Where short chains come to that begin at the points; None for batches, and where gradients cost too much."""
+        if self.target.density.batches:
+            return None
+        gradients = int(CHECKING / (SLOPE_COST * max(1.0, self.target.density.operations) * len(points)))
+        with self.target.evaluations(len(points)) as evaluations:
+            return moved(points, self.approx.moments()[1], evaluations, gradients, self.seed)
 
     def log_densities(self, points: Floats) -> Floats | None:
         """Log densities of all data; None for batches of several lengths, whose sum is not known."""

@@ -1,4 +1,4 @@
-"""How far an approximation is from the posterior: its moments against two estimates of those of the posterior.
+"""How far an approximation is from the posterior: its moments against three estimates of those of the posterior.
 
 Draws of the approximation, with log densities of both and slopes, in; a tail index and what there is to warn of out.
 """
@@ -90,16 +90,35 @@ def by_slopes(approx: Approximation, points: Floats, slopes: Floats) -> Moments 
     return Moments("slopes of the density", covariance @ fitted[0], np.sqrt(np.diag(covariance)))
 
 
-def examined(approx: Approximation, points: Floats, logp: Floats, logq: Floats, slopes: Floats | None) -> Reliability:
-    """The verdict of both, from draws, float64[draws, dimension].
+def by_chains(approx: Approximation, ends: Floats) -> Moments:
+    """Moments of where short chains are that began at draws, float64[chains, dimension].
+
+    They see what no draw is near to, as the tails of a funnel, and in part only: what they find is a beginning.
+    """
+    mean, std = approx.moments()
+    return Moments("short chains from its draws", (ends.mean(0) - mean) / std, ends.std(0) / std)
+
+
+def examined(
+    approx: Approximation,
+    points: Floats,
+    logp: Floats,
+    logq: Floats,
+    slopes: Floats | None,
+    ends: Floats | None,
+) -> Reliability:
+    """The verdict of all, from draws, float64[draws, dimension].
 
     slopes   of the log density at the first of them, float64[fewer, dimension], or None
+    ends     where chains came to that began at the first of them, float64[fewer, dimension], or None
     """
     index, moments = by_ratios(approx, points, logp, logq)
     judged = [moments]
     normal = None if slopes is None else by_slopes(approx, points[: len(slopes)], slopes)
     if normal is not None:
         judged.append(normal)
+    if ends is not None:
+        judged.append(by_chains(approx, ends))
     warning = next(filter(None, (m.warning(approx) for m in judged)), "")
     if np.isnan(index) or index > LARGEST:
         warning = (

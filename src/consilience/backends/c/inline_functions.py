@@ -24,7 +24,7 @@ HEAD: Final = """\
 
 #if defined(__GNUC__)
 #define MAY_ALIAS __attribute__((may_alias))
-#define ALWAYS_INLINE __attribute__((always_inline))
+#define ALWAYS_INLINE __attribute__((always_inline, unused))
 #define NEVER_INLINE __attribute__((noinline))
 #define UNUSED __attribute__((unused))
 #define ALIGNED_64 __attribute__((aligned(64)))

@@ -212,10 +212,14 @@ class Evaluations:
 
     def gradients(self, points: Floats) -> Floats:
         """Gradients of the rows, float64[rows, dimension]; NaN where the log density is not finite."""
+        return self.with_gradients(points)[1]
+
+    def with_gradients(self, points: Floats) -> tuple[Floats, Floats]:
+        """Both: what `at` and `gradients` return."""
         gradients = np.full(points.shape, np.nan)
         logps = self._at(points, gradients, True)
         gradients[~np.isfinite(logps)] = np.nan
-        return gradients
+        return logps, gradients
 
     def _at(self, points: Floats, gradients: Floats, sloping: bool) -> Floats:
         logps = np.full(len(points), -np.inf)

@@ -1,0 +1,123 @@
+"""A graph as a pure function of JAX's arrays, with the derivatives of this package.
+
+Leaves and expressions in; a function that composes with `jit`, `vmap` and `grad` out. It has no effects: where there is
+no value, floats are NaN.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+from consilience.backends.jax.program import traceable
+from consilience.errors import DtypeError, GraphError
+from consilience.ir import FLOATS, Node, computed_atoms, tensor_input
+from consilience.ir import dimension as dims
+from consilience.lower.specialise import specialise
+from consilience.rules import simplify
+from consilience.transforms.gradient import pullback
+
+
+def differentiable(
+    name: str, leaves: Sequence[Node], outputs: Sequence[Node], lengths: Mapping[dims.Atom, dims.Dim]
+) -> Callable[..., list[Any]]:
+    """A function of arrays in the order of the leaves, at fixed lengths.
+
+    Its derivatives are those of the table of gradients; they are compiled expressions themselves, which JAX
+    differentiates once more where second derivatives are asked for. There are none forwards (`jax.jvp`, `jax.jacfwd`).
+
+    raises   GraphError where a length depends on values
+    """
+    static, memo = specialise([*outputs, *leaves], lengths)
+    if computed_atoms(static):
+        raise GraphError(f"a length in `{name}` depends on values, and JAX needs fixed ones.")
+    results, own = static[: len(outputs)], [memo[leaf] for leaf in leaves]
+    moved = [i for i, leaf in enumerate(own) if leaf.dtype in FLOATS]
+    smooth = [i for i, result in enumerate(results) if result.dtype in FLOATS]
+    plain = _without_failures(traceable(own, results))
+
+    @functools.cache
+    def slopes() -> Callable[..., list[Any]]:
+        seeds = [tensor_input(results[i].dtype, results[i].static_shape, "cotangent") for i in smooth]
+        found = simplify(pullback([results[i] for i in smooth], [own[i] for i in moved], seeds))
+        return _without_failures(traceable((*own, *seeds), found))
+
+    @jax.custom_vjp  # type: ignore[untyped-decorator]  # JAX may not be there
+    def call(*arrays: Any) -> list[Any]:
+        return plain(*arrays)
+
+    def forward(*arrays: Any) -> Any:
+        return plain(*arrays), arrays
+
+    def backward(arrays: Any, cotangents: Any) -> Any:
+        found = dict(zip(moved, slopes()(*arrays, *(cotangents[i] for i in smooth)), strict=True))
+        return tuple(
+            found[i].astype(x.dtype) if i in found else np.zeros(x.shape, jax.dtypes.float0)
+            for i, x in enumerate(arrays)
+        )
+
+    call.defvjp(forward, backward)
+    return lambda *arrays: call(*(jnp.asarray(x, leaf.dtype) for x, leaf in zip(arrays, own, strict=True)))
+
+
+def _without_failures(function: Callable[..., tuple[list[Any], Any]]) -> Callable[..., list[Any]]:
+    """The values; NaN where the status says that there are none."""
+
+    def values(*arrays: Any) -> list[Any]:
+        found, status = function(*arrays)
+        if isinstance(status, np.integer):  # nothing can fail
+            return found
+        return [jnp.where(status == 0, v, jnp.nan) if jnp.issubdtype(v.dtype, jnp.inexact) else v for v in found]
+
+    return values
+
+
+def in_double_precision(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that JAX compiles when it is called, and that a caller's own `jit` takes in.
+
+    raises   DtypeError, when called, inside a transformation of JAX with double precision switched off
+    """
+    compiled = jax.jit(function)
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        if jax.config.jax_enable_x64:
+            return compiled(*arguments)
+        if any(isinstance(x, jax.core.Tracer) for x in arguments):
+            raise DtypeError(
+                f"`{name}` computes in double precision, which JAX has switched off: "
+                "`jax.config.update('jax_enable_x64', True)`, or call what you have transformed inside "
+                "`with jax.enable_x64(True):`."
+            )
+        with jax.enable_x64(True):
+            return compiled(*arguments)
+
+    return call
+
+
+def density(position: Node, outputs: Sequence[Node], data: Mapping[Node, npt.NDArray[Any]]) -> Callable[[Any], Any]:
+    """A log density of a position, from its static graph with its gradient and the data: both are computed together."""
+    values = list(data.values())
+    logp = traceable((position, *data), outputs[:1])
+    both = traceable((position, *data), outputs)
+
+    def finite(value: Any, status: Any) -> Any:
+        return jnp.where((status != 0) | jnp.isnan(value), -jnp.inf, value)
+
+    @jax.custom_vjp  # type: ignore[untyped-decorator]  # JAX may not be there
+    def call(x: Any) -> Any:
+        (value,), status = logp(x, *values)
+        return finite(value, status)
+
+    def forward(x: Any) -> Any:
+        (value, slope), status = both(x, *values)
+        return finite(value, status), slope
+
+    call.defvjp(forward, lambda slope, g: (g * slope,))
+    return lambda x: call(x)

@@ -1,0 +1,162 @@
+"""Scalar functions in JAX, by the names of the table.
+
+Arrays in, arrays out. Functions that JAX lacks, or computes less exactly than this package does, are those of NumPy's
+table, which JAX calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import jax.scipy.special as special
+from jax import lax
+
+from consilience.backends.jax.meanings import JaxEvaluation, differentiated, means, opaque
+from consilience.backends.jax.random import DRAWS
+from consilience.ir import Node, numpy_dtype
+from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient
+from consilience.ops.scalar import LARGE_SQUARE
+
+
+def _folded(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def call(*arrays: Any) -> Any:
+        result = arrays[0]
+        for array in arrays[1:]:
+            result = function(result, array)
+        return result
+
+    return call
+
+
+def _whole(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Division of integers, of which NumPy's by 0 is 0."""
+
+    def call(a: Any, b: Any) -> Any:
+        if jnp.issubdtype(b.dtype, jnp.integer):
+            return jnp.where(b == 0, 0, function(a, jnp.where(b == 0, 1, b)))
+        return function(a, b)
+
+    return call
+
+
+def _log1mexp(x: Any) -> Any:
+    near = x > -0.6931471805599453
+    return jnp.where(near, jnp.log(-jnp.expm1(jnp.where(near, x, -0.5))), jnp.log1p(-jnp.exp(jnp.where(near, -1.0, x))))
+
+
+def _log1p_square(x: Any) -> Any:
+    size = jnp.abs(x)
+    large = size > LARGE_SQUARE
+    return jnp.where(large, 2 * jnp.log(jnp.where(large, size, 1.0)), jnp.log1p(jnp.square(jnp.where(large, 0.0, x))))
+
+
+def _shift(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda a, b: function(a, b.astype(a.dtype))
+
+
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "add": _folded(jnp.add),
+    "mul": _folded(jnp.multiply),
+    "sub": jnp.subtract,
+    "true_div": jnp.true_divide,
+    "floor_div": _whole(jnp.floor_divide),
+    "mod": _whole(jnp.mod),
+    "fmod": _whole(jnp.fmod),
+    "pow": jnp.power,
+    "neg": jnp.negative,
+    "round": jnp.rint,
+    "neq": jnp.not_equal,
+    "eq": jnp.equal,
+    "lt": jnp.less,
+    "le": jnp.less_equal,
+    "gt": jnp.greater,
+    "ge": jnp.greater_equal,
+    "modulus": jnp.abs,
+    "conj": jnp.conj,
+    "complex": lax.complex,
+    "log1mexp": _log1mexp,
+    "log1p_square": _log1p_square,
+    "softplus": lambda x: jnp.logaddexp(x, 0.0),
+    "sigmoid": special.expit,
+    "logit": special.logit,
+    "trigamma": lambda x: special.polygamma(1, x),
+    "left_shift": _shift(jnp.left_shift),
+    "right_shift": _shift(jnp.right_shift),
+    **{
+        name: getattr(jnp, name)
+        for name in str.split(
+            "abs sign square sqrt cbrt reciprocal minimum maximum fmin fmax floor ceil trunc copysign heaviside hypot "
+            "exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 sin cos tan arcsin arccos arctan arctan2 sinh "
+            "cosh tanh arcsinh arccosh arctanh deg2rad rad2deg isnan isinf isfinite signbit logical_and logical_or "
+            "logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert real imag angle where"
+        )
+    },
+    **{
+        name: getattr(special, name)
+        for name in str.split("xlogy xlog1py erf erfc i0 i0e i1 i1e gammaln digamma ndtri log_ndtr")
+    },
+    **DRAWS,
+}
+
+# Values by JAX, derivatives by the table of gradients: JAX has none in some arguments of these.
+VALUES: Final[dict[str, Callable[..., Any]]] = {
+    name: getattr(special, name)
+    for name in str.split("gammainc gammaincc betainc betaln erfinv gamma zeta hyp1f1 expi exp1 spence")
+} | {"i0e_slope": lambda x: special.i1e(x) - jnp.sign(x) * special.i0e(x)}
+
+
+@means(Elementwise)
+def _elementwise(run: JaxEvaluation, node: Node, *arrays: Any) -> Any:
+    name = node.op.function  # type: ignore[attr-defined]  # Elementwise
+    if name in FUNCTIONS:
+        return FUNCTIONS[name](*arrays)
+    if name not in VALUES or any(a.dtype.kind != "f" for a in map(jnp.asarray, arrays)):
+        return opaque(node, *arrays)
+    return differentiated(node, lambda *x: [jnp.asarray(VALUES[name](*x), node.dtype)], *arrays)
+
+
+@means(Cast)
+def _cast(run: JaxEvaluation, node: Node, x: Any) -> Any:
+    target = numpy_dtype(node.dtype)
+    if jnp.issubdtype(x.dtype, jnp.floating) and target.kind in "iu":
+        limits = jnp.iinfo(target)
+        missing = 0.0 if target.kind == "u" else float(limits.min)
+        wide = jnp.trunc(jnp.where(jnp.isnan(x), missing, x.astype("float64")))
+        inner = (wide > float(limits.min)) & (wide < float(limits.max))
+        safe = jnp.where(inner, wide, 0.0).astype(target)
+        high = jnp.where(wide >= float(limits.max), limits.max, safe)
+        return jnp.where(wide <= float(limits.min), limits.min, high).astype(target)
+    return x.astype(target)
+
+
+@means(Assume, Require)
+def _itself(run: JaxEvaluation, node: Node, x: Any) -> Any:
+    return x
+
+
+@means(StopGradient)
+def _stopped(run: JaxEvaluation, node: Node, x: Any) -> Any:
+    return lax.stop_gradient(x)
+
+
+@means(AlteredGradient)
+def _altered(run: JaxEvaluation, node: Node, x: Any) -> Any:
+    """Derivatives as in the table of gradients; an undefined one is NaN, for JAX asks also where none is used."""
+    kind, numbers = node.op.kind, node.op.numbers  # type: ignore[attr-defined]  # AlteredGradient
+
+    @jax.custom_vjp  # type: ignore[untyped-decorator]  # JAX may not be there
+    def same(x: Any) -> Any:
+        return x
+
+    def backward(_: None, g: Any) -> Any:
+        if kind == "zero":
+            return (jnp.zeros_like(g),)
+        if kind == "scale":
+            return (g * numbers[0],)
+        return (jnp.clip(g, *numbers) if kind == "clip" else jnp.full_like(g, jnp.nan),)
+
+    same.defvjp(lambda x: (x, None), backward)
+    return same(x)

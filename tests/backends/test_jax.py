@@ -1,0 +1,224 @@
+"""The JAX backend says what the other backends say, and gives pure functions that JAX transforms."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import consilience as pm
+import consilience.tensor as pt
+from consilience import function
+from consilience.backends import reference
+from consilience.errors import DtypeError, GraphError, LinearAlgebraError, OutOfBoundsError, ParameterError
+from consilience.ir import Node
+from consilience.ops import Elementwise
+from consilience.ops.random import Key, draw, fold_in
+from tests.backends.agreement import inputs_like, lengths_of, same
+from tests.backends.test_conformance import CASES, Case, operands, scale_of, strided
+from tests.backends.test_conformance_scalar import ACCURACY, REAL, TABLE, operand
+from tests.posteriordb.models import MODELS
+from tests.posteriordb.test_posteriors import load
+
+jax = pytest.importorskip("jax")
+jnp = pytest.importorskip("jax.numpy")
+
+from consilience.backends import jax as backend  # noqa: E402  (where JAX is there)
+
+ORDER = {"Sort", "ArgSort", "SearchSorted"}
+FIRST = {row.op: row for row in reversed(CASES)}
+LESS_EXACT = {"betainc": 1e-10}
+
+
+def agree(row: Case, dtype: str, symbolic: bool) -> None:
+    """A row of the conformance suite; XLA takes numbers below 1e-307 for zeros, as they are here where it orders."""
+    arrays = operands(row, dtype, 1)
+    if row.op.__name__ in ORDER:
+        arrays = [np.where(np.abs(a) < 1e-300, 0.0, a).astype(a.dtype) if a.dtype.kind == "f" else a for a in arrays]
+    arrays = [strided(a) for a in arrays] if symbolic else arrays
+    nodes = inputs_like(arrays, symbolic=symbolic and row.symbolic)
+    built = row.build(*nodes)
+    outputs = [built] if isinstance(built, Node) else list(built)
+    wanted = reference.evaluate(outputs, dict(zip(nodes, arrays, strict=True)))
+    found = backend.compile(nodes, outputs, lengths_of(nodes, arrays)).bind()(arrays)
+    for a, b in zip(found, wanted, strict=True):
+        same(a, b, row.rtol if dtype == "float64" else None, scale_of(row, arrays))
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=op.__name__) for op, row in FIRST.items()])
+def test_one_row_of_every_op(row: Case) -> None:
+    """The first row of the conformance suite for each op."""
+    agree(row, row.dtypes[0], symbolic=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize(
+    ("row", "dtype"),
+    [pytest.param(row, dtype, id=f"{row.op.__name__} {row.name} {dtype}") for row in CASES for dtype in row.dtypes],
+)
+def test_op(row: Case, dtype: str, symbolic: bool) -> None:
+    """The whole conformance suite, with fixed lengths, and with symbolic ones on strided arrays."""
+    agree(row, dtype, symbolic)
+
+
+@pytest.mark.parametrize("name", sorted(REAL))
+def test_function_and_its_slopes(name: str) -> None:
+    """Each function of the table, its derivatives where there are some."""
+    row = TABLE[name]
+    if "float" not in row.accepts or row.result == "choice":
+        pytest.skip("of no numbers, or of a choice: conformance suite")
+    arrays = [operand(row, i, "float64", (19,), np.random.default_rng(i)) for i in range(row.arity or 2)]
+    nodes = inputs_like(arrays)
+    out = Node(Elementwise(name), *nodes)
+    wanted = reference.evaluate([out], dict(zip(nodes, arrays, strict=True)))[0]
+    accuracy = LESS_EXACT.get(name, ACCURACY.get(name))
+    same(backend.compile(nodes, [out], {}).bind()(arrays)[0], wanted, accuracy)
+    try:
+        slopes: Any = function(nodes, pt.grad(out.sum(), nodes))
+    except (pm.ConsilienceError, TypeError):  # there are none
+        return
+    with jax.enable_x64(True):
+        found = jax.grad(function(nodes, out.sum()).jax, argnums=tuple(range(len(nodes))))(*arrays)
+    for own, theirs in zip(found, slopes(*arrays), strict=True):
+        np.testing.assert_allclose(own, theirs, rtol=1e-8, atol=1e-10)
+
+
+def test_numbers_of_rank_0_reach_numpy_and_come_back() -> None:
+    """`ndtri_exp` is computed by NumPy alone."""
+    x = pt.scalar("x")
+    f: Any = function([x], pt.ndtri_exp(x))
+    np.testing.assert_allclose(f.jax(-0.7), f(-0.7))
+
+
+def test_draws_have_the_same_bits() -> None:
+    key = Node(Key(3))
+    outputs = [draw("random_uniform", key, (50,)), draw("random_poisson", fold_in(key, 3), (7,), 2.5)]
+    for a, b in zip(backend.compile([], outputs, {}).bind()([]), reference.evaluate(outputs, {}), strict=True):
+        np.testing.assert_array_equal(a, b)
+    normals = [draw("random_normal", key, (50,)), draw("random_exponential", key, (50,))]
+    for a, b in zip(backend.compile([], normals, {}).bind()([]), reference.evaluate(normals, {}), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] if i % 4 else []) for i, n in enumerate(sorted(MODELS))]
+)
+def test_densities_of_reference_posteriors(name: str) -> None:
+    """Value and gradient of `density.jax` at two points."""
+    build, _ = MODELS[name]
+    density = build(pm, pt, load(name)["data_values"]).log_density()
+    rng = np.random.default_rng(1)
+    with jax.enable_x64(True):
+        both = jax.jit(jax.value_and_grad(density.jax))
+        for _ in range(2):
+            position = rng.uniform(-1, 1, density.dimension)
+            (value, slope), (wanted, wanted_slope) = both(position), density(position)
+            np.testing.assert_allclose(value, wanted, rtol=1e-10)
+            np.testing.assert_allclose(slope, wanted_slope, rtol=1e-9, atol=1e-9 * np.abs(wanted_slope).max())
+
+
+class TestPureFunctions:
+    """`f.jax` composes with JAX's transformations."""
+
+    def test_it_is_called_as_the_function_is(self) -> None:
+        x, s = pt.vector("x"), pt.scalar("s")
+        f: Any = function([x, s], [pt.exp(x * s).sum(), x[::-1]])
+        for arguments in (((np.arange(3.0), 0.5), {}), ((np.arange(4.0),), {"s": 2.0})):
+            for own, wanted in zip(f.jax(*arguments[0], **arguments[1]), f(*arguments[0], **arguments[1]), strict=True):
+                np.testing.assert_allclose(own, wanted)
+        assert float(function([x], {"a": x.sum()}).jax([1.0, 2.0])["a"]) == 3.0
+        with pytest.raises(TypeError, match="has no input `y`"):
+            f.jax(np.arange(3.0), y=1.0)
+        with pytest.raises(TypeError, match="needs a value for `s`"):
+            f.jax(np.arange(3.0))
+
+    def test_jit_vmap_and_grad(self) -> None:
+        x = pt.vector("x")
+        f: Any = function([x], (x**2).sum() + pt.prod(x)).jax
+        rows = np.random.default_rng(1).normal(size=(5, 3))
+        with jax.enable_x64(True):
+            values = jax.jit(jax.vmap(f))(rows)
+            slopes = jax.vmap(jax.grad(f))(rows)
+            curvature = jax.jacrev(jax.grad(f))(rows[0])
+        np.testing.assert_allclose(values, (rows**2).sum(1) + rows.prod(1))
+        np.testing.assert_allclose(slopes, 2 * rows + rows.prod(1)[:, None] / rows)
+        np.testing.assert_allclose(curvature[0], [2.0, rows[0, 2], rows[0, 1]])
+
+    def test_derivatives_that_an_author_gave(self) -> None:
+        x = pt.vector("x")
+        scaled = pm.gradient.grad_scale(x, 3.0)
+        with jax.enable_x64(True):
+            np.testing.assert_allclose(jax.grad(function([x], (scaled**2).sum()).jax)(np.ones(2)), 6.0)
+
+    def test_loops_and_branches(self) -> None:
+        x = pt.vector("x")
+        total, _ = pm.scan.scan(lambda v, s: s + pt.ifelse(v > 0, v**2, -v), sequences=[x], outputs_info=[pt.zeros(())])
+        f: Any = function([x], total[-1])
+        values = np.array([1.0, -2.0, 3.0])
+        with jax.enable_x64(True):
+            value, slope = jax.jit(jax.value_and_grad(f.jax))(values)
+        np.testing.assert_allclose(value, f(values))
+        np.testing.assert_allclose(slope, [2.0, -1.0, 6.0])
+
+    def test_shared_variables_keep_their_values(self) -> None:
+        w = pm.shared(np.array([1.0, 2.0]), "w")
+        x = pt.vector("x")
+        pure = function([x], (x * w).sum()).jax
+        w.set_value(np.zeros(2))
+        assert float(pure(np.ones(2))) == 3.0
+        with pytest.raises(GraphError, match=r"updates `w` .*, which pure functions cannot"):
+            _ = function([x], x, updates={w: w + 1.0}).jax
+
+    def test_single_precision_of_jax_is_told(self) -> None:
+        x = pt.vector("x")
+        pure = function([x], x.sum()).jax
+        with pytest.raises(DtypeError, match=r"computes in double precision, which JAX has switched off: .*enable_x64"):
+            jax.grad(pure)(np.ones(3))
+        assert pure(np.ones(3)).dtype == "float64"
+
+    def test_lengths_that_depend_on_values_are_told(self) -> None:
+        x = pt.vector("x")
+        with pytest.raises(GraphError, match="depends on values, and JAX needs fixed ones"):
+            function([x], x[x > 0].sum()).jax(np.ones(3))
+        assert function([x], x[x > 0].sum(), backend="jax")([1.0, -1.0, 2.0]) == 3.0
+
+    def test_where_there_is_no_value_there_is_nan(self) -> None:
+        a = pt.matrix("a")
+        found = function([a], pt.linalg.cholesky(a)).jax(-np.eye(2))
+        assert np.isnan(found).all()
+        with pm.Model() as model:
+            x = pm.Normal("x", shape=2)
+            pm.MvNormal(
+                "y", np.zeros(2), cov=pt.stack([pt.stack([1.0, x[0]]), pt.stack([x[0], 1.0])]), observed=np.zeros(2)
+            )
+        density = model.log_density()
+        with jax.enable_x64(True):
+            assert density.jax(np.array([3.0, 0.0])) == -np.inf
+
+
+class TestFailures:
+    """Called as a backend, it raises what the others raise."""
+
+    def test_an_index_outside(self) -> None:
+        x, i = pt.vector("x"), pt.lscalar("i")
+        with pytest.raises(OutOfBoundsError, match="out of bounds"):
+            function([x, i], x[i], backend="jax")(np.zeros(3), 7)
+
+    def test_a_matrix_that_is_not_positive_definite(self) -> None:
+        a = pt.matrix("a")
+        with pytest.raises(LinearAlgebraError, match="not positive definite"):
+            function([a], pt.linalg.cholesky(a), backend="jax")(-np.eye(3))
+
+    def test_a_parameter_out_of_range(self) -> None:
+        s = pt.scalar("s")
+        with pytest.raises(ParameterError, match="sigma"):
+            function([s], pm.logp(pm.Normal.dist(0.0, s), 1.0), backend="jax")(-1.0)
+
+
+def test_importing_consilience_does_not_import_jax() -> None:
+    code = "import sys, consilience; import consilience.tensor; assert 'jax' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

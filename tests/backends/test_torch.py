@@ -1,0 +1,109 @@
+"""Compiled functions and log densities on PyTorch's tensors, in its autograd."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import consilience as pm
+import consilience.tensor as pt
+from consilience.errors import GraphError
+
+torch = pytest.importorskip("torch")
+
+EXPRESSIONS = {
+    "sums of powers": lambda x, a: (x**3).sum() + pt.exp(a).mean(),
+    "matrices": lambda x, a: a @ x,
+    "a Cholesky factor": lambda x, a: pt.linalg.cholesky(a @ a.T + 3.0 * pt.eye(3)),
+    "a loop": lambda x, a: pm.scan.scan(lambda v, s: pt.sin(s) + v, sequences=[x], outputs_info=[pt.zeros(())])[0],
+    "a branch": lambda x, a: pt.ifelse(x[0] > 0, x**2, -x),
+    "special functions": lambda x, a: pt.gammaln(pt.exp(x)) + pt.gammainc(2.0, pt.exp(x)),
+    "reversed and sorted": lambda x, a: pt.concatenate([x[::-1], pt.sort(x)]),
+}
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_values_and_derivatives(name: str) -> None:
+    """Of first and second order, by PyTorch's own check against differences."""
+    x, a = pt.vector("x"), pt.matrix("a")
+    f: Any = pm.function([x, a], EXPRESSIONS[name](x, a), on_unused_input="ignore")
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=3), rng.normal(size=(3, 3))
+    tensors = [torch.tensor(v, requires_grad=True) for v in values]
+    np.testing.assert_allclose(f.torch(*tensors).detach(), f(*values))
+    assert torch.autograd.gradcheck(f.torch, tensors)
+    assert torch.autograd.gradgradcheck(f.torch, tensors)
+
+
+def test_it_is_called_as_the_function_is() -> None:
+    """By name, with several outputs and whole numbers among them."""
+    x, i = pt.vector("x"), pt.lscalar("i")
+    f: Any = pm.function([x, i], {"picked": x[i], "place": pt.argmax(x), "double": 2 * x})
+    x_given = torch.tensor([1.0, 5.0, 2.0], dtype=torch.float64, requires_grad=True)
+    found = f.torch(i=2, x=x_given)
+    assert found["place"].item() == 1
+    (found["picked"] + found["double"].sum()).backward()
+    np.testing.assert_allclose(x_given.grad, [2.0, 2.0, 3.0])
+
+
+def test_a_density_is_a_term_of_a_loss() -> None:
+    with pm.Model() as model:
+        pm.Normal("y", pm.Normal("mu", 0.0, 2.0, shape=2), 1.0, observed=np.array([[1.0, 2.0], [3.0, 4.0]]))
+    density = model.log_density()
+    position = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([position], max_iter=50)
+
+    def loss() -> Any:
+        optimizer.zero_grad()
+        value = -density.torch(position)
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    np.testing.assert_allclose(position.detach(), np.array([4.0, 6.0]) / 2.25, rtol=1e-6)
+
+
+def test_arrays_cross_without_a_copy() -> None:
+    """What is computed from a tensor sees its memory; single precision is converted by PyTorch."""
+    x = pt.vector("x")
+    f = pm.function([x], x + 1.0)
+    assert f.torch(torch.ones(3)).dtype == torch.float64
+    single = pt.vector("s", dtype="float32")
+    g = pm.function([single], single * 2)
+    given = torch.ones(2, dtype=torch.float32, requires_grad=True)
+    g.torch(given).sum().backward()
+    assert given.grad.dtype == torch.float32
+    np.testing.assert_array_equal(given.grad, [2.0, 2.0])
+
+
+def test_shared_variables_keep_their_values_and_updates_are_refused() -> None:
+    w = pm.shared(np.array([1.0, 2.0]), "w")
+    x = pt.vector("x")
+    pure = pm.function([x], (x * w).sum()).torch
+    w.set_value(np.zeros(2))
+    given = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    value = pure(given)
+    value.backward()
+    assert value.item() == 3.0
+    np.testing.assert_array_equal(given.grad, [1.0, 2.0])
+    with pytest.raises(GraphError, match=r"updates `w` .*, which a pure one cannot"):
+        _ = pm.function([x], x, updates={w: w + 1.0}).torch
+
+
+def test_failures_are_those_of_a_call() -> None:
+    x, i = pt.vector("x"), pt.lscalar("i")
+    with pytest.raises(IndexError, match="out of bounds"):
+        pm.function([x, i], x[i]).torch(torch.ones(3), 7)
+    given = torch.tensor([1.0, -1.0], dtype=torch.float64, requires_grad=True)
+    value = pm.function([x], x[x > 0].sum()).torch(given)
+    with pytest.raises(GraphError, match=r"a length in .* depends on values, and its derivative needs fixed ones"):
+        value.backward()
+
+
+def test_importing_consilience_does_not_import_pytorch() -> None:
+    code = "import sys, consilience; import consilience.tensor; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,179 @@
+"""`pm.sample(backend="jax")` gives what `pm.sample` gives, by other means."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import consilience as pm
+from consilience.errors import InitialPointError, MissingPackageError, ModelError, SamplingError
+
+needs_jax = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is an extra")
+
+
+def eight_schools() -> pm.Model:
+    """Eight schools, not centred."""
+    effects = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
+    errors = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
+    with pm.Model(coords={"school": list("ABCDEFGH")}) as model:
+        mu = pm.Normal("mu", 0.0, 5.0)
+        tau = pm.HalfNormal("tau", 5.0)
+        z = pm.Normal("z", dims="school")
+        theta = pm.Deterministic("theta", mu + tau * z, dims="school")
+        pm.Normal("y", theta, errors, observed=effects)
+    return model
+
+
+def sampled(model: pm.Model, **settings: Any) -> Any:
+    return pm.sample(model=model, backend="jax", progressbar=False, **{"random_seed": 1, **settings})
+
+
+@needs_jax
+def test_eight_schools_are_those_of_nuts() -> None:
+    """Means and deviations within five standard errors of both, and the same variables, dims and labels."""
+    model = eight_schools()
+    ours = sampled(model, chains=512, target_ess=4000)
+    theirs = pm.sample(model=model, random_seed=1, progressbar=False, target_ess=2000, compute_convergence_checks=False)
+    assert ours.status == "converged"
+    assert ours.posterior.sizes["chain"] == 512
+    assert set(ours.sample_stats.data_vars) >= {"acceptance_rate", "n_steps", "diverging", "energy", "step_size", "lp"}
+    for name in theirs.posterior.data_vars:
+        assert ours.posterior[name].dims == theirs.posterior[name].dims
+        for power in (1, 2):
+            mine, other = (
+                r.posterior[name].values.reshape(*r.posterior[name].shape[:2], -1) ** power for r in (ours, theirs)
+            )
+            error = np.hypot(*(found.std(axis=(0, 1)) / np.sqrt(size) for found, size in ((mine, 2000), (other, 1000))))
+            assert (np.abs(mine.mean(axis=(0, 1)) - other.mean(axis=(0, 1))) < 5.0 * error).all()
+    table = pm.summary(ours)
+    assert (table.columns["r_hat"] < 1.01).all()
+    assert not [f for f in pm.diagnostics.inspect(ours) if f.level == "warning" and f.kind != "divergences"]
+
+
+@needs_jax
+def test_ranks_of_true_values_are_uniform_in_a_conjugate_model() -> None:
+    """Normal data with a normal mean, 200 data sets at once: the rank of each true mean among 512 draws is uniform."""
+    generator = np.random.default_rng(0)
+    true = generator.standard_normal(200)
+    observed = true + 2.0 * generator.standard_normal((5, 200))
+    with pm.Model() as model:
+        mean = pm.Normal("mean", 0.0, 1.0, shape=200)
+        pm.Normal("y", mean, 2.0, observed=observed)
+    found = sampled(model, chains=512, draws=1, tune=150, compute_convergence_checks=False)
+    draws = found.posterior["mean"].values[:, 0]
+    ranks, places = np.sort((draws < true).mean(axis=0)), (np.arange(200) + 0.5) / 200
+    assert np.max(np.abs(ranks - places)) < 1.63 / np.sqrt(200)  # Kolmogorov, 1 %
+    precision = 1.0 + 5.0 / 4.0
+    scores = (draws.mean(axis=0) - observed.sum(axis=0) / 4.0 / precision) * np.sqrt(512 * precision)
+    assert np.abs(scores.mean()) < 3.3 / np.sqrt(200)
+    assert np.abs(scores.std() - 1.0) < 3.3 / np.sqrt(2 * 200)
+    assert np.abs(draws.std(axis=0) * np.sqrt(precision) - 1.0).max() < 5.0 / np.sqrt(2 * 512)
+
+
+@needs_jax
+def test_the_same_seed_gives_the_same_draws() -> None:
+    model = eight_schools()
+    settings: dict[str, Any] = {"chains": 64, "draws": 5, "tune": 20, "compute_convergence_checks": False}
+    first, second = (sampled(model, **settings) for _ in range(2))
+    np.testing.assert_array_equal(first.posterior["theta"], second.posterior["theta"])
+
+
+@needs_jax
+def test_results_go_on_in_the_background_and_to_the_disk(tmp_path: Path) -> None:
+    model = eight_schools()
+    store = tmp_path / "draws.zarr"
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("zarr")
+    run = sampled(model, chains=64, draws=60, tune=20, blocking=False, store=store, compute_convergence_checks=False)
+    result = run.wait()
+    assert result.posterior.sizes["draw"] == 60
+    np.testing.assert_array_equal(
+        xarray.open_datatree(store, engine="zarr").posterior["theta"], result.posterior["theta"]
+    )
+
+
+@needs_jax
+def test_a_result_is_extended_to_more_effective_draws() -> None:
+    model = eight_schools()
+    whole = sampled(model, chains=64)
+    more = whole.extend(target_ess=4000)
+    count = whole.posterior.sizes["draw"]
+    assert more.posterior.sizes["draw"] > count
+    np.testing.assert_array_equal(more.posterior["theta"][:, :count], whole.posterior["theta"])
+
+
+@needs_jax
+def test_a_callback_hears_of_the_run_and_ends_it() -> None:
+    kinds = []
+
+    def listen(event: Any) -> None:
+        kinds.append(type(event).__name__)
+        if kinds[-1] == "DrawsMade":
+            raise KeyboardInterrupt
+
+    found = sampled(eight_schools(), chains=64, draws=200, tune=20, callback=listen)
+    assert found.status == "interrupted"
+    assert 0 < found.posterior.sizes["draw"] < 200
+    assert kinds[0] == "RunStarted"
+    assert kinds[-1] == "RunEnded"
+
+
+@needs_jax
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ({"step": pm.Metropolis()}, "`step`"),
+        ({"nuts": {"max_treedepth": 5}}, "`nuts`"),
+        ({"jumps": "auto"}, "`jumps`"),
+        ({"checkpoint": "run"}, "`checkpoint`"),
+        ({"window_budget": 5}, "`window_budget`"),
+        ({"pool": False}, "`pool`"),
+        ({"metric": "dense"}, "diagonal"),
+        ({"device": "abacus"}, "cpu:0"),
+        ({"target_accept": 1.5}, "between 0 and 1"),
+        ({"chains": 0}, "`chains`"),
+    ],
+)
+def test_what_chains_in_lock_step_have_not_is_refused(setting: dict[str, Any], said: str) -> None:
+    with pytest.raises(SamplingError, match=said):
+        sampled(eight_schools(), **setting)
+
+
+@needs_jax
+def test_a_discrete_variable_is_refused_by_name() -> None:
+    with pm.Model() as model:
+        pm.Poisson("count", 3.0)
+    with pytest.raises(ModelError, match=r"`count` is discrete.*marginalize"):
+        sampled(model)
+
+
+@needs_jax
+def test_a_start_without_density_is_refused_as_elsewhere() -> None:
+    with pm.Model() as model:
+        x = pm.Normal("x")
+        pm.Potential("nowhere", pm.math.log(-(x**2) - 1.0))
+    with pytest.raises(InitialPointError, match="nowhere"):
+        sampled(model)
+
+
+def test_an_unknown_backend_is_refused() -> None:
+    with pytest.raises(SamplingError, match="'llvm', 'jax'"):
+        pm.sample(model=eight_schools(), backend="tpu")  # type: ignore[arg-type]  # what is refused
+
+
+def test_a_device_without_the_backend_is_refused() -> None:
+    with pytest.raises(SamplingError, match="backend"):
+        pm.sample(model=eight_schools(), device="gpu")
+
+
+def test_without_jax_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [n for n in sys.modules if n.startswith(("consilience.vectorised.", "consilience.sample.lock_step"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "jax", None)
+    with pytest.raises(MissingPackageError, match=r'pip install "consilience\[jax\]"'):
+        pm.sample(model=eight_schools(), backend="jax")
