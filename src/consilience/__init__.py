@@ -32,7 +32,9 @@ _NAMES: Final = {
         SupportError
     """,
     "consilience.exports": "export to_stablehlo",
-    "consilience.foreign": "from_bridgestan from_density from_jax from_numpyro from_pymc from_pytensor from_stablehlo",
+    "consilience.foreign": """
+        from_bridgestan from_density from_jax from_numpyro from_pymc from_pytensor from_stablehlo from_torch
+    """,
     "consilience.inference": """
         AdaptiveMetropolis BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CompoundStep
         DEMetropolis DEMetropolisZ EllipticalSlice HamiltonianMC Kernel MALA Metropolis NUTS ParallelTempering

@@ -154,6 +154,7 @@ from consilience.foreign import from_numpyro as from_numpyro
 from consilience.foreign import from_pymc as from_pymc
 from consilience.foreign import from_pytensor as from_pytensor
 from consilience.foreign import from_stablehlo as from_stablehlo
+from consilience.foreign import from_torch as from_torch
 from consilience.inference import AdaptiveMetropolis as AdaptiveMetropolis
 from consilience.inference import BinaryGibbsMetropolis as BinaryGibbsMetropolis
 from consilience.inference import BinaryMetropolis as BinaryMetropolis

@@ -1,0 +1,289 @@
+"""PyTorch's modules: what `torch.export` writes down in, functions of tensors that compute the same out.
+
+PyTorch is imported here alone, and when it is asked for. The meaning of each op stands in `torch_ops`, branches and
+loops here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import consilience.tensor as pt
+from consilience.errors import DtypeError, GraphError, MissingPackageError, MissingRuleError, ShapeError
+from consilience.foreign import torch_arrays as torch_arrays  # fills the table
+from consilience.foreign.torch_ops import CHECKS, RULES, rule
+from consilience.ir.side_tables import describe
+from consilience.ops.control import cond
+
+Tensors = list[Any]
+
+
+def from_torch(module: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
+    """A module or function of PyTorch's tensors as a function of tensors.
+
+    module     a `torch.nn.Module`, or a pure function of tensors
+    examples   arguments as it takes them, also nested dicts, lists and tuples: shapes and dtypes are fixed, the numbers
+               of tensors do not matter. Numbers of Python are taken as constants
+    returns    a function of as many arguments in the same form, of tensors or numbers, and of `parameters`: a dict from
+               names of parameters and buffers, as in `module.named_parameters()`, to tensors or random variables that
+               take their place, as in `torch.func.functional_call`. The others are constants. Its own attribute
+               `parameters` holds the values of all by name, as arrays. The results have the form of those of `module`
+    raises     MissingRuleError for an op that has no translation, with the line that it comes from; GraphError for what
+               `torch.export` cannot write down; MissingPackageError without PyTorch; and the function itself
+               ShapeError, DtypeError and GraphError for other arguments
+    """
+    torch = _torch()
+    name = type(module).__name__ if isinstance(module, torch.nn.Module) else getattr(module, "__name__", "function")
+    exported = _exported(torch, module, examples, name)
+    graph, signature = exported.graph_module, exported.graph_signature
+    kinds = torch.export.graph_signature.InputKind
+    for written in signature.output_specs:
+        if "MUTATION" in written.kind.name:
+            raise MissingRuleError(
+                f"`{name}` writes to {written.target or 'an argument'!r}, and has no translation. Call `.eval()` on "
+                "modules that keep running averages, and give changed values as results."
+            )
+    held = {**exported.state_dict, **exported.constants}
+    # Copies: what the module learns later leaves them as they are.
+    arrays = {
+        spec.target: _array(held[spec.target])
+        for spec in signature.input_specs
+        if spec.kind in (kinds.PARAMETER, kinds.BUFFER, kinds.CONSTANT_TENSOR)
+    }
+    values = {
+        spec.target: arrays[spec.target]
+        for spec in signature.input_specs
+        if spec.kind in (kinds.PARAMETER, kinds.BUFFER)
+    }
+    tree = torch.utils._pytree
+    leaves, form = tree.tree_flatten((examples, {}))
+    marks = [n for n in graph.graph.nodes if n.op == "placeholder"]
+    wanted = [
+        mark.meta.get("val")
+        for mark, spec in zip(marks, signature.input_specs, strict=True)
+        if spec.kind is kinds.USER_INPUT
+    ]
+
+    def translated(*arguments: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+        given, own = tree.tree_flatten((arguments, {}))
+        if own != form:
+            raise GraphError(f"`{name}` was translated for {len(examples)} arguments of the form {form}, got {own}.")
+        own_parameters = dict(parameters or {})
+        if unknown := sorted(set(own_parameters) - set(values)):
+            raise GraphError(f"`{name}` has no parameters {unknown}; it has {sorted(values)}.")
+        tensors, place = [], iter(range(len(given)))
+        for mark, spec in zip(marks, signature.input_specs, strict=True):
+            if spec.kind is kinds.USER_INPUT:
+                i = next(place)
+                tensors.append(_fitted(given[i], wanted[i], leaves[i], name, f"argument {i}"))
+            elif spec.kind is kinds.TOKEN:
+                tensors.append(None)
+            elif spec.target in own_parameters:
+                tensors.append(
+                    _fitted(own_parameters[spec.target], mark.meta["val"], None, name, f"parameter {spec.target!r}")
+                )
+            else:
+                tensors.append(pt.constant(arrays[spec.target]))
+        results = evaluated(graph, tensors)
+        kept = [
+            value
+            for value, spec in zip(results, signature.output_specs, strict=True)
+            if spec.kind.name == "USER_OUTPUT"
+        ]
+        return tree.tree_unflatten(kept, exported.call_spec.out_spec)
+
+    # What is missing is told now.
+    symbolic = [_symbol(value) if _is_tensor(value) else leaf for value, leaf in zip(wanted, leaves, strict=True)]
+    translated(*tree.tree_unflatten(symbolic, form)[0])
+    translated.__name__ = translated.__qualname__ = name
+    translated.__doc__ = f"`{name}` of PyTorch, of tensors."
+    translated.parameters = values  # type: ignore[attr-defined]
+    return translated
+
+
+def _torch() -> Any:
+    try:
+        torch: Any = importlib.import_module("torch")
+        importlib.import_module("torch.export")
+    except ImportError as error:
+        raise MissingPackageError("PyTorch is not there: pip install 'consilience[torch]'.") from error
+    if not hasattr(torch.export.ExportedProgram, "run_decompositions"):
+        raise MissingPackageError(f"PyTorch {torch.__version__} is too old; 2.5 is the first that can be read.")
+    return torch
+
+
+def _exported(torch: Any, module: Any, examples: Sequence[Any], name: str) -> Any:
+    """The program of core ops, with checks of arguments by distributions left out."""
+    if not isinstance(module, torch.nn.Module):
+        function = module
+
+        def forward(_: Any, *arguments: Any) -> Any:
+            return function(*arguments)
+
+        # PyTorch keeps lines of `forward` alone: this one's is that on which the function begins.
+        if code := getattr(function, "__code__", None):
+            forward.__code__ = forward.__code__.replace(
+                co_filename=code.co_filename, co_firstlineno=code.co_firstlineno - 1
+            )
+        module = type("Function", (torch.nn.Module,), {"forward": forward})()
+        module.train(False)
+    try:
+        program = torch.export.export(module, tuple(_example(torch, x) for x in examples))
+        table = torch.export.default_decompositions()
+        for kept in (torch.ops.aten.detach.default,):
+            table.pop(kept, None)
+        return program.run_decompositions(table)
+    except Exception as error:
+        first = str(error).strip().split("\n", 1)[0]
+        raise GraphError(
+            f"`torch.export` cannot write `{name}` down: {type(error).__name__}: {first} Branches and loops on values "
+            "are written as `torch.where`, `torch.cond` or `torch.while_loop`, and shapes do not depend on values."
+        ) from error
+
+
+def _example(torch: Any, value: Any) -> Any:
+    """Arrays of NumPy, also nested, as tensors."""
+    return torch.utils._pytree.tree_map(
+        lambda x: torch.from_numpy(np.array(x)) if isinstance(x, np.ndarray | np.generic) else x, value
+    )
+
+
+def _array(value: Any) -> Any:
+    """A copy on the host."""
+    if not _is_tensor(value):
+        raise MissingRuleError(f"a constant of the type {type(value).__name__} has no translation.")
+    return np.array(value.detach().cpu().numpy())
+
+
+def _is_tensor(value: Any) -> bool:
+    return hasattr(value, "detach") and hasattr(value, "dtype")
+
+
+def _dtype(value: Any) -> str:
+    return str(value.dtype).removeprefix("torch.")
+
+
+def _symbol(value: Any) -> Any:
+    return pt.tensor(dtype=_dtype(value), shape=tuple(value.shape))
+
+
+def _fitted(given: Any, wanted: Any, example: Any, name: str, what: str) -> Any:
+    """An argument as a tensor of the type that was written down."""
+    if not _is_tensor(wanted):
+        if given is not example and given != example:
+            raise GraphError(f"{what} of `{name}` was translated as {example!r}, which is a constant, got {given!r}.")
+        return given
+    tensor = pt.as_tensor(_array(given) if _is_tensor(given) and not isinstance(given, pt.TensorVariable) else given)
+    shape, dtype = tuple(wanted.shape), _dtype(wanted)
+    if tuple(tensor.static_shape) != shape:
+        raise ShapeError(f"{what} of `{name}` was translated with the shape {shape}, got {describe(tensor)}.")
+    if tensor.dtype != dtype and not np.can_cast(tensor.dtype, dtype, "same_kind"):
+        raise DtypeError(f"{what} of `{name}` was translated as {dtype}, got {describe(tensor)}.")
+    return tensor.astype(dtype)
+
+
+def evaluated(module: Any, arguments: Sequence[Any]) -> Tensors:
+    """Values of the results of a graph of PyTorch's."""
+    known: dict[Any, Any] = {}
+    waiting = iter(arguments)
+
+    def read(value: Any) -> Any:
+        if type(value).__name__ == "Node":
+            return known[value]
+        if isinstance(value, list | tuple):
+            return [read(x) for x in value]
+        return value
+
+    for node in module.graph.nodes:
+        if node.op == "placeholder":
+            known[node] = next(waiting)
+        elif node.op == "get_attr":
+            held: Any = module
+            for part in node.target.split("."):
+                held = getattr(held, part)
+            known[node] = pt.constant(_array(held)) if _is_tensor(held) else held
+        elif node.op == "output":
+            return _listed(read(node.args[0]))
+        else:
+            known[node] = _called(node, read(node.args), {k: read(v) for k, v in node.kwargs.items()})
+    raise GraphError("a graph of PyTorch has no results; please report this.")
+
+
+def _called(node: Any, operands: Tensors, keywords: dict[str, Any]) -> Any:
+    target = node.target
+    if getattr(target, "__name__", "") == "getitem":
+        return operands[0][operands[1]]
+    name = _named(target)
+    if name == "with_effects":  # a token, then what the op gives
+        inner = _named(operands[1])
+        if inner in CHECKS:
+            return [None, None]
+        raise MissingRuleError(f"PyTorch's `{inner}` has no translation: it has effects ({_where(node)}).")
+    if name in CHECKS:
+        return None
+    own = RULES.get(name)
+    if own is None:
+        hint = ""
+        if "nondeterministic_seeded" in str(getattr(target, "tags", "")):
+            hint = " Draw beforehand, and give it the draws as arguments; dropout is left out after `.eval()`."
+        raise MissingRuleError(f"PyTorch's op `{target}` has no translation ({_where(node)}).{hint}")
+    try:
+        found = own(*operands, **keywords)
+    except MissingRuleError as error:
+        if "(at " in str(error):
+            raise
+        raise MissingRuleError(f"{str(error).rstrip('.')} ({_where(node)}).") from error
+    declared = node.meta.get("val")
+    if isinstance(found, list):
+        values = declared if isinstance(declared, list | tuple) else [None] * len(found)
+        return [_as_declared(x, v, node) for x, v in zip(found, values, strict=False)]
+    return _as_declared(found, declared, node)
+
+
+def _named(target: Any) -> str:
+    """The name of an op without its overload, as `add` of `aten.add.Tensor`."""
+    packet = getattr(target, "overloadpacket", target)
+    return getattr(packet, "__name__", str(packet))
+
+
+def _where(node: Any) -> str:
+    """The innermost line outside PyTorch itself that a node comes from."""
+    lines = [x.strip() for x in (node.meta.get("stack_trace") or "").splitlines() if x.strip().startswith("File ")]
+    own = [x for x in lines if "/torch/" not in x] or lines
+    return f"at {own[-1].removeprefix('File ')}" if own else "at an unknown line"
+
+
+def _as_declared(value: Any, declared: Any, node: Any) -> Any:
+    """A result in the dtype that PyTorch gives it."""
+    if value is None or not _is_tensor(declared):
+        return value
+    if tuple(value.static_shape) != tuple(declared.shape):
+        raise GraphError(
+            f"the translation of PyTorch's `{node.target}` has the shape {value.static_shape} in place of "
+            f"{tuple(declared.shape)} ({_where(node)}); please report this."
+        )
+    return value if value.dtype == _dtype(declared) else value.astype(_dtype(declared))
+
+
+def _listed(value: Any) -> Tensors:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+@rule("cond")
+def _cond(test: Any, first: Any, second: Any, operands: Sequence[Any]) -> Tensors:
+    """One of two inner functions."""
+    return list(cond(test, evaluated(first, operands), evaluated(second, operands)))
+
+
+@rule("while_loop")
+def _while_loop(test: Any, body: Any, carried: Sequence[Any], fixed: Sequence[Any] = ()) -> Tensors:
+    found = pt.while_loop(
+        lambda *values: evaluated(test, [*values, *fixed])[0],
+        lambda *values: evaluated(body, [*values, *fixed]),
+        list(carried),
+    )
+    return list(found)
