@@ -101,7 +101,7 @@ def from_torch(module: Callable[..., Any], *examples: Any) -> Callable[..., Any]
     translated(*tree.tree_unflatten(symbolic, form)[0])
     translated.__name__ = translated.__qualname__ = name
     translated.__doc__ = f"`{name}` of PyTorch, of tensors."
-    translated.parameters = values  # type: ignore[attr-defined]
+    translated.__dict__["parameters"] = values
     return translated
 
 
