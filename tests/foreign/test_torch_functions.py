@@ -191,3 +191,27 @@ def test_code_in_place_and_nested_arguments_are_translated() -> None:
     found = from_torch(function, {"v": V}, 3)({"v": V}, 3)
     np.testing.assert_allclose(found["out"].eval(), [1, 1 + V[0] ** 3, 1 + V[1] ** 3, 1])
     np.testing.assert_allclose(found["double"][0].eval(), 2 * V)
+
+
+def test_derivatives_that_the_translation_would_lose_are_refused() -> None:
+    """Those of an author's own, and those that `no_grad` keeps from passing."""
+
+    class Altered(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x**2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return 100 * g
+
+    def constant(x: Any) -> Any:
+        with torch.no_grad():
+            factor = 2 * x
+        return (factor * x).sum()
+
+    with pytest.raises(MissingRuleError, match=r"`Altered` is a `torch\.autograd\.Function`"):
+        pm.from_torch(lambda x: Altered.apply(x).sum(), np.ones(3))
+    assert Altered.apply(torch.ones(3)).sum() == 3
+    with pytest.raises(MissingRuleError, match=r"computes under `torch\.no_grad\(\)`.*write `\.detach\(\)`"):
+        pm.from_torch(constant, np.ones(3))

@@ -230,8 +230,10 @@ def _nll_loss(x: Any, target: Any, weight: Any, reduction: int, ignored: int) ->
 @rule("linalg_vector_norm")
 def _vector_norm(x: Any, order: Any = 2, dim: Any = None, keepdim: bool = False, **_: Any) -> Any:
     own = axes(dim, x.ndim)
-    if order == math.inf:
-        return pt.max(pt.abs(x), axis=own, keepdims=keepdim)
+    if abs(order) == math.inf:
+        return (pt.max if order > 0 else pt.min)(pt.abs(x), axis=own, keepdims=keepdim)
+    if order == 0:
+        return pt.sum(pt.cast(pt.neq(x, 0), x.dtype), axis=own, keepdims=keepdim)
     if order == 2:
         return pt.sqrt(pt.sum(x**2, axis=own, keepdims=keepdim))
     return pt.sum(pt.abs(x) ** order, axis=own, keepdims=keepdim) ** (1.0 / order)

@@ -7,7 +7,8 @@ loops here.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -132,17 +133,53 @@ def _exported(torch: Any, module: Any, examples: Sequence[Any], name: str) -> An
         module = type("Function", (torch.nn.Module,), {"forward": forward})()
         module.train(False)
     try:
-        program = torch.export.export(module, tuple(_example(torch, x) for x in examples))
+        with _own_derivatives_refused(torch):
+            program = torch.export.export(module, tuple(_example(torch, x) for x in examples))
+        _check_derivatives(program, name)
         table = torch.export.default_decompositions()
         for kept in (torch.ops.aten.detach.default,):
             table.pop(kept, None)
         return program.run_decompositions(table)
+    except MissingRuleError:
+        raise
     except Exception as error:
         first = str(error).strip().split("\n", 1)[0]
         raise GraphError(
             f"`torch.export` cannot write `{name}` down: {type(error).__name__}: {first} Branches and loops on values "
             "are written as `torch.where`, `torch.cond` or `torch.while_loop`, and shapes do not depend on values."
         ) from error
+
+
+@contextmanager
+def _own_derivatives_refused(torch: Any) -> Iterator[None]:
+    """Inside, functions with derivatives of their author's own raise: what is written down is their values alone."""
+    kind = torch.autograd.Function
+    before = vars(kind)["apply"]
+
+    def apply(cls: type, *arguments: Any, **named: Any) -> Any:
+        if cls.__module__.partition(".")[0] != "torch":
+            raise MissingRuleError(
+                f"`{cls.__name__}` is a `torch.autograd.Function`, whose derivative `torch.export` leaves out; "
+                "give the formula itself, or its value and derivative by `pm.wrap_py`."
+            )
+        return before.__get__(None, cls)(*arguments, **named)
+
+    kind.apply = classmethod(apply)
+    try:
+        yield
+    finally:
+        kind.apply = before
+
+
+def _check_derivatives(program: Any, name: str) -> None:
+    """Raise for regions without derivatives, which are lost when ops are decomposed."""
+    for part in program.graph_module.modules():
+        for node in getattr(getattr(part, "graph", None), "nodes", ()):
+            if "set_grad_enabled" in str(node.target) and node.args and node.args[0] is False:
+                raise MissingRuleError(
+                    f"`{name}` computes under `torch.no_grad()`, which has no translation; write `.detach()` where "
+                    "derivatives end."
+                )
 
 
 def _example(torch: Any, value: Any) -> Any:
