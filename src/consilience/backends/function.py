@@ -502,7 +502,7 @@ def function(
                           matrices for sparse ones. None: the function is called for its updates and returns None
     mode                  "FAST_RUN" (the default; also "NUMBA"): machine code of the simplified graph.
                           "FAST_COMPILE": the graph as written, computed by NumPy. "PY": simplified, by NumPy.
-                          "C": simplified, through the system's C compiler.
+                          "C": simplified, through the system's C compiler. "JAX": through XLA.
                           "nan_guard": results with NaN or infinity raise NotFiniteError, which names where they come
                           from. "debug": every value is compared with NumPy's, which DebugModeError tells
     updates               shared variable -> expression of its next value, of its dtype and shape; a dict or pairs.

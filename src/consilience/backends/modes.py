@@ -43,11 +43,13 @@ MODES: Final = {
     **dict.fromkeys(("C_VM", "CVM", "VM", "NUMBA"), Mode()),
     **{name: Mode(name) for name in BACKENDS},
     "C": Mode("c"),
+    "JAX": Mode("jax"),
     **dict.fromkeys(("nan_guard", "NAN_GUARD", "NanGuardMode", "NANGUARDMODE"), NanGuardMode()),
     **dict.fromkeys(("debug", "DEBUG", "DebugMode", "DEBUGMODE", "DEBUG_MODE"), DebugMode()),
 }
 ABSENT: Final = {
-    **dict.fromkeys(("JAX", "MLX", "PYTORCH"), "there is one backend for machine code and one in NumPy"),
+    "MLX": "there is no backend of MLX",
+    "PYTORCH": "functions have `.torch`, which computes in machine code",
 }
 
 
