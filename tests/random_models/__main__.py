@@ -25,6 +25,7 @@ def main() -> int:
     parser.add_argument(
         "--shrink", type=float, default=20.0, help="seconds for shrinking one class of failures; 0 for none"
     )
+    parser.add_argument("--engines", nargs="*", default=[], help="backends to compare beside machine code and NumPy")
     parser.add_argument("--features", action="store_true", help="print how often each idiom occurred")
     parser.add_argument("--report", type=Path, help="write what is printed to this file too")
     chosen = parser.parse_args()
@@ -33,7 +34,7 @@ def main() -> int:
     outcomes: Counter[str] = Counter()
     features: Counter[str] = Counter()
     failures: list[Failure] = []
-    for part in run(checked_numbers(seeds, chosen.count, chosen.first, chosen.number), chosen.jobs):
+    for part in run(checked_numbers(seeds, chosen.count, chosen.first, chosen.number), chosen.jobs, chosen.engines):
         outcomes.update(part.outcomes)
         features.update(part.features)
         failures += part.failures
@@ -47,7 +48,7 @@ def main() -> int:
             flush=True,
         )
     print(file=sys.stderr)
-    text = report(outcomes, failures, seeds, time.monotonic() - began, chosen.shrink)
+    text = report(outcomes, failures, seeds, time.monotonic() - began, chosen.shrink, chosen.engines)
     if chosen.features:
         text += "\n\nidioms used\n" + "\n".join(f"{n:7d}  {name}" for name, n in sorted(features.items()))
     print(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ import consilience as pm
 import consilience.tensor as pt
 from consilience.backends import contexts, reference
 from consilience.ir import Node
-from consilience.model.log_density import terms_of, total
+from consilience.model.log_density import model_density, terms_of, total
 from consilience.rules import simplify
 from consilience.transforms.gradient import gradient
 from tests.backends.agreement import run_llvm
@@ -92,8 +92,12 @@ def built(program: Program, arrays: dict[str, Array]) -> pm.Model:
     return summed_out(model)
 
 
-def check(program: Program, known: Truth | None = None, draws: bool = False) -> Outcome:
-    """Compile the model and compare; `draws` samples from posterior, prior and predictive too."""
+def check(program: Program, known: Truth | None = None, draws: bool = False, engines: Sequence[str] = ()) -> Outcome:
+    """Compile the model and compare.
+
+    draws    whether posterior, prior and predictive are sampled too
+    engines  backends by which the density is computed as well
+    """
     arrays = program.arrays()
     wanted = truth(program, arrays) if known is None else known
     with warnings.catch_warnings():
@@ -101,6 +105,8 @@ def check(program: Program, known: Truth | None = None, draws: bool = False) -> 
         try:
             model = built(program, arrays)
             compare(program, model, wanted)
+            for engine in engines:
+                _same_on(engine, program, model, wanted)
             if program.number % 12 == 1:
                 _same_in_other_coordinates(program, model, wanted)
             if program.number % 3 == 2 and (wrong := beyond.found(program, built, wanted.point)):
@@ -151,6 +157,11 @@ def _quiet() -> Iterator[None]:
         yield
 
 
+def tolerance_of(program: Program) -> float:
+    """How far results may be off, relative to the sum of the magnitudes of what is added."""
+    return TOLERANCE_FLOAT32 if any(d.dtype == "float32" for d in program.data) else TOLERANCE
+
+
 def compare(program: Program, model: pm.Model, wanted: Truth) -> None:
     """Value and gradient against NumPy; where they differ, which stage made the difference."""
     names = set(model.initial_point())
@@ -158,8 +169,7 @@ def compare(program: Program, model: pm.Model, wanted: Truth) -> None:
         raise _WrongError("wrong value", "names of the point", f"{sorted(names)}, expected {sorted(wanted.point)}")
     value = float(model.compile_logp()(wanted.point))
     slope = np.asarray(model.compile_dlogp()(wanted.point))
-    tolerance = TOLERANCE_FLOAT32 if any(d.dtype == "float32" for d in program.data) else TOLERANCE
-    close = _Closeness(wanted, tolerance)
+    close = _Closeness(wanted, tolerance_of(program))
     found = close.wrong(value, slope)
     if found:
         kind, detail = found
@@ -178,13 +188,21 @@ def compare(program: Program, model: pm.Model, wanted: Truth) -> None:
             raise _WrongError(found[0], "machine code of the graph as written", found[1])
 
 
+def _same_on(engine: str, program: Program, model: pm.Model, wanted: Truth) -> None:
+    """Value and gradient of the density on another engine."""
+    density = model_density(model, backend=engine)
+    value, slope = density(density.layout.position(wanted.point))
+    found = _Closeness(wanted, tolerance_of(program)).wrong(float(value), np.asarray(slope))
+    if found:
+        raise _WrongError(found[0], f"on {engine} alone", found[1])
+
+
 def _same_in_other_coordinates(program: Program, model: pm.Model, wanted: Truth) -> None:
     """Centred in part, the density differs by the log Jacobian."""
     found = difference(program, model)
     if found is not None and np.isfinite(found[1]):
         name, change, jacobian = found
-        tolerance = TOLERANCE_FLOAT32 if any(d.dtype == "float32" for d in program.data) else TOLERANCE
-        if not abs(change - jacobian) <= 100 * tolerance * (1 + wanted.magnitude + abs(jacobian)):
+        if not abs(change - jacobian) <= 100 * tolerance_of(program) * (1 + wanted.magnitude + abs(jacobian)):
             raise _WrongError(
                 "wrong value", "centred in part", f"`{name}`: by {change!r}, the Jacobian is {jacobian!r}"
             )
@@ -288,7 +306,7 @@ def draw(program: Program, model: pm.Model, wanted: Truth) -> None:
 def _named_values(program: Program, model: pm.Model, wanted: Truth) -> None:
     """Variables on their own scales, and deterministics, at the point."""
     density = model.log_density()
-    tolerance = TOLERANCE_FLOAT32 if any(d.dtype == "float32" for d in program.data) else TOLERANCE
+    tolerance = tolerance_of(program)
     for name, values in density.expand(density.layout.position(wanted.point)[None]).items():
         found, expected = values[0], np.asarray(wanted.natural[name])
         scale = tolerance * (1 + np.max(np.abs(expected), initial=0.0))

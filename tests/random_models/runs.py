@@ -55,7 +55,7 @@ def checked_numbers(
     return [(seed, first + n) for seed, share in zip(seeds, shares, strict=True) for n in range(share)]
 
 
-def checked(keys: Sequence[Key]) -> Part:
+def checked(keys: Sequence[Key], engines: Sequence[str] = ()) -> Part:
     """Check some models in this process."""
     part = Part()
     for seed, number in keys:
@@ -65,14 +65,14 @@ def checked(keys: Sequence[Key]) -> Part:
             outcome = Outcome("oracle", str(error).strip()[:60], str(error))
         else:
             part.features.update(made.features.keys())
-            outcome = check(made.program, made.truth, draws=with_draws(number))
+            outcome = check(made.program, made.truth, draws=with_draws(number), engines=engines)
         part.outcomes[outcome.label] += 1
         if outcome.kind != "pass":
             part.failures.append(Failure(seed, number, outcome))
     return part
 
 
-def run(keys: Sequence[Key], jobs: int) -> Iterator[Part]:
+def run(keys: Sequence[Key], jobs: int, engines: Sequence[str] = ()) -> Iterator[Part]:
     """Results in no particular order. After a death of a process, each model of its chunk gets one of its own.
 
     Processes are new after `LIFE` chunks each, so that memory does not grow; not by `max_tasks_per_child`, which can
@@ -82,7 +82,7 @@ def run(keys: Sequence[Key], jobs: int) -> Iterator[Part]:
     for wave in _batches(chunks, jobs * LIFE):
         lost: list[Sequence[Key]] = []
         with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-            running: dict[Future[Part], Sequence[Key]] = {pool.submit(checked, chunk): chunk for chunk in wave}
+            running: dict[Future[Part], Sequence[Key]] = {pool.submit(checked, chunk, engines): chunk for chunk in wave}
             while running:
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
@@ -94,7 +94,7 @@ def run(keys: Sequence[Key], jobs: int) -> Iterator[Part]:
         for key in itertools.chain.from_iterable(lost):
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as single:
                 try:
-                    yield single.submit(checked, [key]).result()
+                    yield single.submit(checked, [key], engines).result()
                 except BrokenProcessPool:
                     outcome = Outcome("crash", "the process died")
                     yield Part(Counter([outcome.label]), Counter(), [Failure(*key, outcome)])
@@ -105,7 +105,12 @@ def _batches(items: Sequence[T], size: int) -> list[Sequence[T]]:
 
 
 def report(
-    outcomes: Counter[str], failures: Sequence[Failure], seeds: Sequence[int], seconds: float, shrink: float
+    outcomes: Counter[str],
+    failures: Sequence[Failure],
+    seeds: Sequence[int],
+    seconds: float,
+    shrink: float,
+    engines: Sequence[str] = (),
 ) -> str:
     """Counts per class of failure, each with its smallest example as code."""
     total = sum(outcomes.values())
@@ -118,11 +123,18 @@ def report(
         classes[failure.outcome.label].append(failure)
     for label, members in sorted(classes.items(), key=lambda item: (not item[0].startswith("wrong"), -len(item[1]))):
         places = ", ".join(f"{f.seed}:{f.number}" for f in members[:12])
-        lines += ["", "=" * 100, f"{len(members)} x {label}", f"seed:number {places}", "", explained(members, shrink)]
+        lines += [
+            "",
+            "=" * 100,
+            f"{len(members)} x {label}",
+            f"seed:number {places}",
+            "",
+            explained(members, shrink, engines),
+        ]
     return "\n".join(lines)
 
 
-def explained(members: Sequence[Failure], seconds: float) -> str:
+def explained(members: Sequence[Failure], seconds: float, engines: Sequence[str] = ()) -> str:
     """The smallest model that fails like the first of these, as code with its message."""
     if members[0].outcome.kind == "oracle":
         return members[0].outcome.detail
@@ -130,8 +142,8 @@ def explained(members: Sequence[Failure], seconds: float) -> str:
     first, failure = min(zip(made, members, strict=False), key=lambda pair: pair[0].program.size())
     program, outcome = first.program, failure.outcome
     if seconds and outcome.where != "the process died":
-        draws = with_draws(failure.number) and check(program, first.truth).label != outcome.label
-        program, outcome = shrunken(program, outcome, lambda p: check(p, draws=draws), seconds)
+        draws = with_draws(failure.number) and check(program, first.truth, engines=engines).label != outcome.label
+        program, outcome = shrunken(program, outcome, lambda p: check(p, draws=draws, engines=engines), seconds)
     point = truth(program, program.arrays()).point
     code = text(program, point)
     return f"{outcome.detail}\n{code}"

@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 SERIES_FROM: Final = 12.0
+STIRLING: Final = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 
 
 def gammaln_rest(x: Array) -> Array:
     """log(gamma(x)) less Stirling's leading terms, at least from 12 on."""
     inverse = 1.0 / np.maximum(x, SERIES_FROM)
-    terms = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-    return np.asarray(inverse * np.polyval(terms[::-1], inverse**2))
+    return np.asarray(inverse * np.polyval(STIRLING[::-1], inverse**2))
 
 
 def betaln(a: Array, b: Array) -> Array:

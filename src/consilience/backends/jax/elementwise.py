@@ -18,6 +18,7 @@ from consilience.backends.jax.meanings import JaxEvaluation, differentiated, mea
 from consilience.backends.jax.random import DRAWS
 from consilience.ir import Node, numpy_dtype
 from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient
+from consilience.ops.log_beta import SERIES_FROM, STIRLING
 from consilience.ops.scalar import LARGE_SQUARE
 
 
@@ -73,6 +74,44 @@ def _digamma(x: Any) -> Any:
     return jnp.where(x == 0, -jnp.copysign(jnp.asarray(jnp.inf, x.dtype), x), special.digamma(x))
 
 
+def _trigamma(x: Any) -> Any:
+    """By reflection below 0, where JAX's is another function."""
+    below = x <= 0.0
+    wave = jnp.square(jnp.pi / jnp.sin(jnp.pi * jnp.where(below, x - jnp.rint(x), 0.5)))
+    mirrored = special.polygamma(1, jnp.where(below, 1.0 - x, x))
+    return jnp.where(below, wave - mirrored, mirrored)
+
+
+def _log_ndtr(x: Any) -> Any:
+    """JAX rounds the probability to 1 before it takes the logarithm, up to 8 standard deviations."""
+    return jnp.where(x > 0.0, jnp.log1p(-special.ndtr(-jnp.abs(x))), special.log_ndtr(jnp.minimum(x, 0.0)))
+
+
+def _rest(x: Any) -> Any:
+    inverse = 1.0 / jnp.maximum(x, SERIES_FROM)
+    return inverse * jnp.polyval(jnp.asarray(STIRLING[::-1], x.dtype), inverse**2)
+
+
+def _betaln(a: Any, b: Any) -> Any:
+    """As in `ops.log_beta`; JAX's own has 7 digits in places."""
+    small, large = jnp.minimum(a, b), jnp.maximum(a, b)
+    total = small + large
+    growth = (large - 0.5) * jnp.log1p(small / large) + small * (jnp.log(total) - 1.0)
+    far = special.gammaln(small) - (growth + _rest(total) - _rest(large))
+    near = special.gammaln(a) + special.gammaln(b) - special.gammaln(total)
+    near = jnp.where((a == 0.0) & (b == 0.0), jnp.inf, near)
+    end = jnp.where((small > 0.0) & (small < jnp.inf) & (total == jnp.inf), -jnp.inf, near)
+    return jnp.where((small > 0.0) & (large > SERIES_FROM) & (total < jnp.inf), far, end)
+
+
+def _i0e_slope(x: Any) -> Any:
+    """Of 1 - I1(x) / I0(x) far out the leading digits cancel: its asymptotic series instead (DLMF 10.40.1)."""
+    inverse = 1.0 / jnp.maximum(jnp.abs(x), 300.0)
+    series = jnp.polyval(jnp.asarray((13 / 32, 25 / 128, 1 / 8, 1 / 8, 1 / 2, 0.0), x.dtype), inverse)
+    far = -jnp.sign(x) * special.i0e(x) * series
+    return jnp.where(jnp.abs(x) > 300.0, far, special.i1e(x) - jnp.sign(x) * special.i0e(x))
+
+
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "add": _folded(jnp.add),
     "mul": _folded(jnp.multiply),
@@ -99,7 +138,8 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "sigmoid": special.expit,
     "logit": special.logit,
     "digamma": _digamma,
-    "trigamma": _with_ends(lambda x: special.polygamma(1, x), {jnp.inf: 0.0}),
+    "log_ndtr": _log_ndtr,
+    "trigamma": _with_ends(_trigamma, {jnp.inf: 0.0}),
     "i0": _with_ends(special.i0, {jnp.inf: jnp.inf, -jnp.inf: jnp.inf}),
     "i1": _with_ends(special.i1, {jnp.inf: jnp.inf, -jnp.inf: -jnp.inf}),
     "left_shift": _shift(jnp.left_shift),
@@ -113,18 +153,18 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
             "logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert real imag angle where"
         )
     },
-    **{name: getattr(special, name) for name in str.split("xlogy xlog1py erf erfc i0e i1e gammaln ndtri log_ndtr")},
+    **{name: getattr(special, name) for name in str.split("xlogy xlog1py erf erfc i0e i1e gammaln ndtri")},
     **DRAWS,
 }
 
-# Values by JAX, derivatives by the table of gradients: JAX has none in some arguments of these.
+# Values by JAX, derivatives by the table of gradients: JAX has none in some arguments of these. Its `exp1` and `expi`
+# never end where one element is tiny and another above 1, its `hyp1f1` is wrong below -20, its `zeta` for
+# a negative shift: NumPy computes those.
 VALUES: Final[dict[str, Callable[..., Any]]] = {
-    name: getattr(special, name)
-    for name in str.split("gammainc gammaincc betainc betaln erfinv gamma zeta hyp1f1 spence")
+    name: getattr(special, name) for name in str.split("gammainc gammaincc betainc erfinv gamma spence")
 } | {
-    "exp1": _with_ends(special.exp1, {jnp.inf: 0.0}),
-    "expi": _with_ends(special.expi, {0.0: -jnp.inf, jnp.inf: jnp.inf, -jnp.inf: -0.0}),
-    "i0e_slope": lambda x: special.i1e(x) - jnp.sign(x) * special.i0e(x),
+    "betaln": _betaln,
+    "i0e_slope": _i0e_slope,
 }
 
 
