@@ -26,8 +26,10 @@ def test_functions_and_densities_name_the_command(engine: str) -> None:
             getattr(holder, engine)
 
 
-@pytest.mark.skipif(find_spec("jax") is not None, reason="JAX is installed")
-def test_the_backend_of_jax_names_the_command() -> None:
+@pytest.mark.parametrize("engine", ["jax", "torch"])
+def test_the_backend_names_the_command(engine: str) -> None:
+    if find_spec(engine) is not None:
+        pytest.skip(f"{engine} is installed")
     x = pt.vector("x")
-    with pytest.raises(MissingPackageError, match=r"pip install 'consilience\[jax\]'"):
-        pm.function([x], x.sum(), backend="jax")
+    with pytest.raises(MissingPackageError, match=rf"pip install 'consilience\[{engine}\]'"):
+        pm.function([x], x.sum(), backend=engine)

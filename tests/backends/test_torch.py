@@ -67,6 +67,52 @@ def test_a_density_is_a_term_of_a_loss() -> None:
     np.testing.assert_allclose(position.detach(), np.array([4.0, 6.0]) / 2.25, rtol=1e-6)
 
 
+def test_second_derivatives_of_a_log_density() -> None:
+    """With data of the model, and where Cholesky factors are differentiated."""
+    with pm.Model() as model:
+        x = pm.Data("x", np.arange(1.0, 4.0))
+        a = pm.Normal("a", 0.0, 1.0, shape=3)
+        pm.MvNormal("y", x * a, pt.eye(3) + pt.outer(a, a), observed=np.ones(3))
+    density = model.log_density()
+    position = torch.tensor([0.3, -0.2, 0.5], dtype=torch.float64)
+    found = torch.autograd.functional.hessian(density.torch, position)
+    step = 1e-5
+    wanted = [
+        (density(position.numpy() + e)[1] - density(position.numpy() - e)[1]) / (2 * step) for e in step * np.eye(3)
+    ]
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-8)
+
+
+def test_functions_that_pytorch_computes() -> None:
+    """With `backend="torch"` values and derivatives, of any order, are PyTorch's operations."""
+    w = pm.shared(np.array([[2.0, 0.5], [0.5, 1.0]]), "w")
+    x = pt.vector("x")
+    total, _ = pm.scan.scan(lambda v, s: s * v + pt.ifelse(v > 0, v**2, -v), sequences=[x], outputs_info=[pt.ones(())])
+    f = pm.function([x], total[-1] + x @ pt.linalg.solve(w, pt.gammaln(x**2)), backend="torch")
+    own = pm.function([x], f.outputs[0])
+    given = torch.tensor([1.3, -0.4], dtype=torch.float64, requires_grad=True)
+    assert f.torch(given).item() == pytest.approx(own(given.detach().numpy()).item(), rel=1e-13)
+    assert torch.autograd.gradcheck(f.torch, [given])
+    assert torch.autograd.gradgradcheck(f.torch, [given])
+    computed = pm.function([x], x[x > 0].sum(), backend="torch")
+    assert computed(np.array([1.0, -1.0])) == 1.0
+    with pytest.raises(GraphError, match="depends on values, and a fixed one is needed here"):
+        computed.torch(given)
+
+
+@pytest.mark.parametrize("backend", ["llvm", "torch"])
+def test_batches_of_torch_func(backend: str) -> None:
+    """Values and gradients, also where only some arguments have a batch."""
+    x, s = pt.vector("x"), pt.scalar("s")
+    f = pm.function([x, s], [(pt.exp(x * s)).sum(), pt.cumsum(x)], backend=backend).torch
+    rows, scale = torch.arange(6, dtype=torch.float64).reshape(3, 2).T, torch.tensor(0.5, dtype=torch.float64)
+    values, sums = torch.func.vmap(f, in_dims=(1, None))(rows, scale)
+    np.testing.assert_allclose(values, np.exp(rows / 2).sum(0))
+    np.testing.assert_allclose(sums, np.cumsum(rows, 0).T)
+    slopes = torch.func.vmap(torch.func.grad(lambda v: f(v, scale)[0]), in_dims=1)(rows)
+    np.testing.assert_allclose(slopes, np.exp(rows.T / 2) / 2)
+
+
 def test_arrays_cross_without_a_copy() -> None:
     """What is computed from a tensor sees its memory; single precision is converted by PyTorch."""
     x = pt.vector("x")
@@ -100,7 +146,7 @@ def test_failures_are_those_of_a_call() -> None:
         pm.function([x, i], x[i]).torch(torch.ones(3), 7)
     given = torch.tensor([1.0, -1.0], dtype=torch.float64, requires_grad=True)
     value = pm.function([x], x[x > 0].sum()).torch(given)
-    with pytest.raises(GraphError, match=r"a length in .* depends on values, and its derivative needs fixed ones"):
+    with pytest.raises(GraphError, match=r"a length in .* depends on values, and a fixed one is needed here"):
         value.backward()
 
 

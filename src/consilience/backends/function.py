@@ -22,7 +22,7 @@ from consilience.backends.modes import DebugMode, Mode, NanGuardMode, mode_named
 from consilience.backends.pickling import duplicate
 from consilience.backends.registry import Bound
 from consilience.backends.registry import backend as find_backend
-from consilience.backends.request import In, Outputs, Pairs, Request, Unused, order_of, requested
+from consilience.backends.request import In, Outputs, Pairs, Request, Unused, requested
 from consilience.backends.shapes import (
     Lengths,
     bind_lengths,
@@ -34,7 +34,6 @@ from consilience.backends.shapes import (
 from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
 from consilience.ir import (
     FLOATS,
-    Input,
     Node,
     Shared,
     computed_atoms,
@@ -45,14 +44,12 @@ from consilience.ir import (
     topological,
 )
 from consilience.ir import dimension as dims
-from consilience.ir.arithmetic import means
 from consilience.ir.leaves import is_masked
 from consilience.ir.lengths import sources_of
 from consilience.ir.shape_constraints import collect
-from consilience.ir.side_tables import describe, name_of
+from consilience.ir.side_tables import describe
 from consilience.lower.specialise import specialise
 from consilience.ops.assertion import require
-from consilience.ops.sparse.variable import SparseVariable
 from consilience.rules import simplify
 from consilience.transforms.gradient import pullback
 
@@ -272,15 +269,16 @@ class Function(Inspected):
 
     @property
     def torch(self) -> Callable[..., Any]:
-        """The function on PyTorch's tensors, for its autograd: machine code computes values and derivatives.
+        """The function on PyTorch's tensors, for its autograd.
 
-        It is called as this one; results are tensors on the device of the inputs, and share memory with what was
-        computed. Derivatives are this package's, of any order. Shared variables keep their present values.
+        It is called as this one; results are tensors on the device of the inputs. Machine code computes values and
+        derivatives on the processor; of a function with `backend="torch"` PyTorch does, on that device. Derivatives
+        are this package's, of any order. Shared variables keep their present values.
 
-        raises   MissingPackageError without PyTorch; GraphError for updates, and in a derivative for lengths that
-                 depend on values; where there is no value, what a call raises
+        raises   MissingPackageError without PyTorch; GraphError for updates, and for lengths that depend on values (of
+                 machine code, in a derivative alone); where there is no value, what a call raises
         """
-        from consilience.backends.torch_function import imported, on_tensors
+        from consilience.backends.torch_function import imported, on_tensors, through_arrays
 
         imported()
         if self.updates:
@@ -301,7 +299,9 @@ class Function(Inspected):
             except (ExecutionError, ShapeError) as error:
                 raise self._located(error, [*given, *slots]) from None
 
-        run = on_tensors(compiled, self.inputs, self.outputs, slopes)
+        by_tensors = self.mode.backend == "torch"
+        compute = self._on_device(slots) if by_tensors else through_arrays(compiled)
+        run = on_tensors(compute, self.inputs, self.outputs, slopes)
 
         def call(*values: Any, **named: Any) -> Any:
             items = zip(self._request.inputs, self._in_order(values, named), strict=True)
@@ -311,17 +311,38 @@ class Function(Inspected):
         call.__name__ = call.__qualname__ = self.name if self.name.isidentifier() else "function"
         return call
 
+    def _on_device(self, slots: Sequence[Array]) -> Callable[..., list[Any]]:
+        """The function of tensors that PyTorch computes on their device."""
+        from consilience.backends.torch.meanings import to_tensor
+        from consilience.backends.torch.program import on_device
+
+        made: dict[tuple[tuple[int, ...], ...], Callable[..., list[Any]]] = {}
+
+        def compute(*tensors: Any) -> list[Any]:
+            shapes = tuple(tuple(t.shape) for t in (*tensors, *slots))
+            if shapes not in made:
+                leaves, results = self._at(shapes)
+                made[shapes] = on_device(leaves, results)
+            device = tensors[0].device if tensors else None
+            return made[shapes](*tensors, *(to_tensor(slot, device) for slot in slots))
+
+        return compute
+
+    def _at(self, shapes: Sequence[tuple[int, ...]]) -> tuple[list[Node], list[Node]]:
+        """Inputs with shared variables, and outputs, at shapes of the former; GraphError for computed lengths."""
+        leaves = (*self.inputs, *self._slots)
+        static, memo = specialise([*self.optimised, *leaves], self.check_shapes(shapes))
+        if computed_atoms(static):
+            raise GraphError(f"a length in `{self.name}` depends on values, and a fixed one is needed here.")
+        return [memo[leaf] for leaf in leaves], static[: len(self.optimised)]
+
     def _pullback(self, shapes: Sequence[tuple[int, ...]], slots: Sequence[Array]) -> Function:
         """Cotangents of the float inputs, from inputs and cotangents of the float outputs, at shapes of the inputs."""
-        lengths = self.check_shapes([*shapes, *(slot.shape for slot in slots)])
-        leaves = (*self.inputs, *self._slots)
-        static, memo = specialise([*self.optimised, *leaves], lengths)
-        if computed_atoms(static):
-            raise GraphError(f"a length in `{self.name}` depends on values, and its derivative needs fixed ones.")
-        known = {memo[slot]: constant(value) for slot, value in zip(self._slots, slots, strict=True)}
+        leaves, static = self._at([*shapes, *(slot.shape for slot in slots)])
+        own = leaves[: len(self.inputs)]
+        known = {leaf: constant(value) for leaf, value in zip(leaves[len(own) :], slots, strict=True)}
         results = substitute(static[: len(self.outputs)], known)
         smooth = [result for result in results if result.dtype in FLOATS]
-        own = [memo[leaf] for leaf in self.inputs]
         moved = [leaf for leaf in own if leaf.dtype in FLOATS]
         seeds = [tensor_input(r.dtype, r.static_shape, f"cotangent {i}") for i, r in enumerate(smooth)]
         return function([*own, *seeds], pullback(smooth, moved, seeds), mode=self.mode, on_unused_input="ignore")
@@ -545,49 +566,3 @@ def function(
     around: Any = sparse_arguments.SparseFunction(inputs, outputs, compiled) if sparse else compiled
     found: Function = around
     return found
-
-
-def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] | None = None, **options: Any) -> Array:
-    """The value of one expression.
-
-    inputs_to_values   values of inputs, or of any expressions within, by node or by name
-    options            as for `function`
-    returns            an array; random variables without a value are drawn, anew at every call
-    """
-    if not isinstance(inputs_to_values, Mapping | None):
-        raise TypeError(f"`eval` takes a dict of values by variable or name, got {inputs_to_values!r}.")
-    given: dict[Any, Any] = dict(inputs_to_values or {})
-    wrong = next((key for key in given if not isinstance(key, Node | SparseVariable | str)), None)
-    if wrong is not None or None in given:
-        raise TypeError(f"`eval` takes values by variable or name, got the key {wrong!r}.")
-    order = order_of([expression])
-    values = {_named(expression, order, key) if isinstance(key, str) else key: value for key, value in given.items()}
-    known = set(sparse_arguments.tensors(list(values), None)[0])
-    needed = topological([expression, *sources_of([expression])], stop=known.__contains__)
-    absent = next((n for n in needed if isinstance(n.op, Input) and n not in known and n.dtype != "key"), None)
-    if absent is not None:
-        raise GraphError(f"`eval` needs a value for {describe(absent)}; pass it as `.eval({{x: value}})`.")
-    result: Array = function(list(values), expression, **options)(*values.values())
-    return result
-
-
-@means("sparse_eval")
-def _sparse_eval(x: Any, inputs_to_values: Mapping[Any, Any] | None = None, **options: Any) -> Any:
-    """SciPy's matrix of a sparse variable, given the values of inputs."""
-    given = dict(inputs_to_values or {})
-    return function(list(given), x, **options)(*given.values())
-
-
-def _named(expression: Node, order: Sequence[Node], name: str) -> Node:
-    """The input, or else the inner expression, of a name."""
-    bearers = [node for node in order if name_of(node) == name]
-    found = [node for node in bearers if isinstance(node.op, Input)] or bearers
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise GraphError(f"{describe(expression)} depends on {len(found)} variables named `{name}`; give them by node.")
-    names = sorted({own for node in order if (own := name_of(node)) is not None})
-    raise GraphError(f"{describe(expression)} depends on nothing named `{name}`; it has {names}.")
-
-
-means("eval")(eval)

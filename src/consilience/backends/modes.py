@@ -44,12 +44,12 @@ MODES: Final = {
     **{name: Mode(name) for name in BACKENDS},
     "C": Mode("c"),
     "JAX": Mode("jax"),
+    "PYTORCH": Mode("torch"),
     **dict.fromkeys(("nan_guard", "NAN_GUARD", "NanGuardMode", "NANGUARDMODE"), NanGuardMode()),
     **dict.fromkeys(("debug", "DEBUG", "DebugMode", "DEBUGMODE", "DEBUG_MODE"), DebugMode()),
 }
 ABSENT: Final = {
     "MLX": "there is no backend of MLX",
-    "PYTORCH": "functions have `.torch`, which computes in machine code",
 }
 
 

@@ -77,11 +77,12 @@ BACKENDS = {
     "jax": "consilience.backends.jax",
     "llvm": "consilience.backends.llvm",
     "reference": "consilience.backends.reference",
+    "torch": "consilience.backends.torch",
 }
 
 
 # The package that a backend runs on, where it is an extra.
-ENGINES = {"jax": "jax"}
+ENGINES = {"jax": "jax", "torch": "torch"}
 
 
 def installed() -> list[str]:

@@ -1,7 +1,7 @@
 """Compiled functions on PyTorch's tensors, with the derivatives of this package.
 
-A function and its pullback in; a callable that PyTorch's autograd takes in out. Machine code computes: arrays of the
-processor cross without a copy, those of other devices go there and back. PyTorch is imported here alone.
+A function and its pullback in; a callable that PyTorch's autograd takes in out. Where machine code computes, tensors of
+the processor cross without a copy, and those of other devices go there and back.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from consilience.errors import MissingPackageError
 from consilience.ir import FLOATS, Node, numpy_dtype
 
-Compiled = Callable[..., list[Any]]  # arrays in, arrays out
+Compute = Callable[..., Sequence[Any]]  # tensors in, tensors out
 Pullback = Callable[[tuple[tuple[int, ...], ...]], Any]
 
 
@@ -30,12 +30,23 @@ def imported() -> Any:
     return torch
 
 
+def through_arrays(compiled: Callable[..., list[Any]]) -> Compute:
+    """A function of tensors from one of arrays: results are on the device of the first tensor."""
+    torch = imported()
+
+    def compute(*tensors: Any) -> list[Any]:
+        device = tensors[0].device if tensors else None
+        return [torch.from_numpy(np.asarray(v)).to(device) for v in compiled(*(t.cpu().numpy() for t in tensors))]
+
+    return compute
+
+
 def on_tensors(
-    compiled: Compiled, inputs: Sequence[Node], outputs: Sequence[Node], pullback: Pullback
+    compute: Compute, inputs: Sequence[Node], outputs: Sequence[Node], pullback: Pullback
 ) -> Callable[..., tuple[Any, ...]]:
     """A function of tensors in the order of the inputs, which returns one for each output, on the device of the inputs.
 
-    compiled   the values
+    compute    the values, from detached tensors
     pullback   for shapes of the inputs: a function of inputs and cotangents of the float outputs, as `Function.torch`
                is one, that gives cotangents of the float inputs; it is asked for when a derivative is
     """
@@ -49,9 +60,7 @@ def on_tensors(
     class TorchCall(base):  # type: ignore[misc]  # PyTorch may not be there
         @staticmethod
         def forward(*tensors: Any) -> tuple[Any, ...]:
-            found = compiled(*(t.detach().cpu().numpy() for t in tensors))
-            device = tensors[0].device if tensors else None
-            return tuple(torch.from_numpy(np.asarray(value)).to(device) for value in found)
+            return tuple(compute(*(t.detach() for t in tensors)))
 
         @staticmethod
         def setup_context(ctx: Any, tensors: Any, results: Any) -> None:
@@ -65,6 +74,14 @@ def on_tensors(
             found = dict(zip(moved, slopes(*tensors, *(cotangents[i] for i in smooth)), strict=True))
             return tuple(found.get(i) for i in range(len(tensors)))
 
+        @staticmethod
+        def vmap(info: Any, in_dims: Sequence[int | None], *tensors: Any) -> tuple[Any, Any]:
+            """One call for each element of the batch."""
+            rows = [[t if d is None else t.select(d, i) for t, d in zip(tensors, in_dims, strict=True)]
+                    for i in range(info.batch_size)]  # fmt: skip
+            found = zip(*(TorchCall.apply(*row) for row in rows), strict=True)
+            return tuple(torch.stack(each) for each in found), (0,) * len(outputs)
+
     def call(*values: Any) -> tuple[Any, ...]:
         given = zip(values, kinds, strict=True)
         found: tuple[Any, ...] = TorchCall.apply(*(torch.as_tensor(v).to(kind) for v, kind in given))
@@ -73,8 +90,14 @@ def on_tensors(
     return call
 
 
-def log_density(evaluate: Callable[[Any], tuple[float, Any]], dimension: int) -> Callable[[Any], Any]:
-    """A log density of a position (dimension,) as a tensor; its gradient is computed with it, and has none itself."""
+def log_density(
+    evaluate: Callable[[Any], tuple[float, Any]], slope: Callable[[], Callable[[Any], Any]]
+) -> Callable[[Any], Any]:
+    """A log density of a position as a tensor.
+
+    evaluate   value and gradient together, of an array
+    slope      the gradient as a function of a tensor with derivatives of its own; asked for when one is wanted
+    """
     torch = imported()
 
     base: Any = torch.autograd.Function
@@ -83,12 +106,15 @@ def log_density(evaluate: Callable[[Any], tuple[float, Any]], dimension: int) ->
         @staticmethod
         def forward(ctx: Any, position: Any) -> Any:
             value, gradient = evaluate(position.detach().cpu().numpy())
+            ctx.save_for_backward(position)
             ctx.gradient = torch.from_numpy(np.array(gradient)).to(position.device)
             return torch.tensor(value, dtype=torch.float64, device=position.device)
 
         @staticmethod
-        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]  # PyTorch may not be there
         def backward(ctx: Any, cotangent: Any) -> Any:
-            return cotangent * ctx.gradient
+            if not torch.is_grad_enabled():
+                return cotangent * ctx.gradient
+            (position,) = ctx.saved_tensors
+            return cotangent * slope()(position)
 
     return lambda position: TorchDensity.apply(torch.as_tensor(position).to(torch.float64))

@@ -10,8 +10,8 @@ from types import ModuleType as _ModuleType
 
 from consilience.backends.contexts import Context as Context
 from consilience.backends.contexts import shared as shared
+from consilience.backends.evaluation import eval as eval
 from consilience.backends.function import Function as Function
-from consilience.backends.function import eval as eval
 from consilience.backends.function import function as function
 from consilience.ir import Node as _Node
 from consilience.ir import TensorType as TensorType
