@@ -107,10 +107,10 @@ def test_batches_of_torch_func(backend: str) -> None:
     f = pm.function([x, s], [(pt.exp(x * s)).sum(), pt.cumsum(x)], backend=backend).torch
     rows, scale = torch.arange(6, dtype=torch.float64).reshape(3, 2).T, torch.tensor(0.5, dtype=torch.float64)
     values, sums = torch.func.vmap(f, in_dims=(1, None))(rows, scale)
-    np.testing.assert_allclose(values, np.exp(rows / 2).sum(0))
-    np.testing.assert_allclose(sums, np.cumsum(rows, 0).T)
+    np.testing.assert_allclose(values, np.exp(rows.numpy() / 2).sum(0))
+    np.testing.assert_allclose(sums, np.cumsum(rows.numpy(), 0).T)
     slopes = torch.func.vmap(torch.func.grad(lambda v: f(v, scale)[0]), in_dims=1)(rows)
-    np.testing.assert_allclose(slopes, np.exp(rows.T / 2) / 2)
+    np.testing.assert_allclose(slopes, np.exp(rows.T.numpy() / 2) / 2)
 
 
 def test_arrays_cross_without_a_copy() -> None:
