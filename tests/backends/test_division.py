@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience.backends.registry import installed
 from tests.backends.agreement import Array
 
 LENGTH = 9
@@ -89,3 +90,14 @@ def test_inside_sums_a_divisor_is_inverted_once() -> None:
     f = pm.function([x, s], x / s + 1.0)
     for divisor in (3.0, 1e-300, 1e300, -7e-308):
         np.testing.assert_allclose(f(p, divisor), p / divisor + 1.0, rtol=1e-15)
+
+
+@pytest.mark.parametrize("backend", installed())
+@pytest.mark.parametrize("shape", [(), (9,)])
+def test_a_fraction_that_is_cut_to_0_has_no_sign(backend: str, shape: tuple[int, ...]) -> None:
+    """Integers have no -0: 1 divided by one cut from -0.1 is infinite above."""
+    t = pt.tensor("t", shape=shape)
+    f = pm.function([t], [1.0 / pt.cast(t, "int64"), pt.cast(pt.cast(t, "int32"), "float64")], backend=backend)
+    quotient, whole = f(np.full(shape, -0.1))
+    np.testing.assert_array_equal(quotient, np.inf)
+    assert not np.signbit(whole).any()

@@ -188,7 +188,8 @@ class Helpers:
         via = t if signed else f"u{t}"
         return self.function(
             name, t, f"{s} x",
-            f"if (x != x)\n    return 0;\nif (x < {least!r})\n    return {low};\n"
+            # Of what lies next to 0 apart: GCC's -fno-trapping-math takes (double)(int64_t)x for trunc(x), which is -0.
+            f"if (!(x <= -1.0 || x >= 1.0))\n    return 0;\nif (x < {least!r})\n    return {low};\n"
             f"return x >= {most!r} ? ({t}){high} : ({t})({via})x;",
         )  # fmt: skip
 
