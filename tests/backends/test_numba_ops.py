@@ -1,0 +1,80 @@
+"""Every op that machine code computes has the same numbers when code of Numba calls it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from consilience import function
+from consilience.backends import reference
+from consilience.errors import GraphError
+from consilience.ir import Node
+from consilience.ops import Elementwise, MaskPositions
+from tests.backends.agreement import inputs_like, same
+from tests.backends.test_conformance import CASES, Case, operands, scale_of, strided
+from tests.backends.test_conformance_scalar import ACCURACY, REAL, TABLE, operand
+
+numba = pytest.importorskip("numba")
+
+FIRST = {row.op: row for row in reversed(CASES)}
+
+
+def called(nodes: list[Node], outputs: list[Node], arrays: list[Any]) -> list[Any]:
+    """Results of `Function.numba` inside a function of Numba."""
+    inner = function(nodes, outputs, on_unused_input="ignore").numba(*arrays)
+
+    @numba.njit  # type: ignore[untyped-decorator]  # Numba has no types
+    def outer(*given: Any) -> Any:
+        return inner(*given)
+
+    found = outer(*(a if a.ndim else a[()] for a in arrays))
+    return [np.asarray(v) for v in found]
+
+
+def agree(row: Case, dtype: str, symbolic: bool) -> None:
+    """A row of the conformance suite."""
+    arrays = operands(row, dtype, 1)
+    arrays = [strided(a) for a in arrays] if symbolic else arrays
+    nodes = inputs_like(arrays, symbolic=symbolic and row.symbolic)
+    built = row.build(*nodes)
+    outputs = [built] if isinstance(built, Node) else list(built)
+    wanted = reference.evaluate(outputs, dict(zip(nodes, arrays, strict=True)))
+    if row.op is MaskPositions:
+        with pytest.raises(GraphError, match="depends on values, and code of Numba needs fixed ones"):
+            called(nodes, outputs, arrays)
+        return
+    for a, b in zip(called(nodes, outputs, arrays), wanted, strict=True):
+        same(a, b, row.rtol if dtype == "float64" else None, scale_of(row, arrays))
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=op.__name__) for op, row in FIRST.items()])
+def test_one_row_of_every_op(row: Case) -> None:
+    """The first row of the conformance suite for each op."""
+    agree(row, row.dtypes[0], symbolic=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize(
+    ("row", "dtype"),
+    [pytest.param(row, dtype, id=f"{row.op.__name__} {row.name} {dtype}") for row in CASES for dtype in row.dtypes],
+)
+def test_op(row: Case, dtype: str, symbolic: bool) -> None:
+    """The whole conformance suite, with fixed lengths, and with symbolic ones on strided arrays."""
+    agree(row, dtype, symbolic)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(REAL))
+def test_function(name: str) -> None:
+    """Each function of the table."""
+    row = TABLE[name]
+    if "float" not in row.accepts or row.result == "choice":
+        pytest.skip("of no numbers, or of a choice: conformance suite")
+    arrays = [operand(row, i, "float64", (19,), np.random.default_rng(i)) for i in range(row.arity or 2)]
+    nodes = inputs_like(arrays)
+    out = Node(Elementwise(name), *nodes)
+    wanted = reference.evaluate([out], dict(zip(nodes, arrays, strict=True)))[0]
+    same(called(nodes, [out], arrays)[0], wanted, ACCURACY.get(name))
