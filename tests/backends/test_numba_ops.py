@@ -16,21 +16,15 @@ from tests.backends.agreement import inputs_like, same
 from tests.backends.test_conformance import CASES, Case, operands, scale_of, strided
 from tests.backends.test_conformance_scalar import ACCURACY, REAL, TABLE, operand
 
-numba = pytest.importorskip("numba")
+pytest.importorskip("numba")
 
 FIRST = {row.op: row for row in reversed(CASES)}
 
 
 def called(nodes: list[Node], outputs: list[Node], arrays: list[Any]) -> list[Any]:
-    """Results of `Function.numba` inside a function of Numba."""
-    inner = function(nodes, outputs, on_unused_input="ignore").numba(*arrays)
-
-    @numba.njit  # type: ignore[untyped-decorator]  # Numba has no types
-    def outer(*given: Any) -> Any:
-        return inner(*given)
-
-    found = outer(*(a if a.ndim else a[()] for a in arrays))
-    return [np.asarray(v) for v in found]
+    """Results of `Function.numba`, which is a compiled function of Numba."""
+    compiled = function(nodes, outputs, on_unused_input="ignore").numba(*arrays)
+    return [np.asarray(v) for v in compiled(*(a if a.ndim else a[()] for a in arrays))]
 
 
 def agree(row: Case, dtype: str, symbolic: bool) -> None:

@@ -20,6 +20,7 @@ from consilience.backends.jax import arrays as arrays  # enters its rows
 from consilience.backends.jax import control as control  # enters its rows
 from consilience.backends.jax import elementwise as elementwise  # enters its rows
 from consilience.backends.jax import linear_algebra as linear_algebra  # enters its rows
+from consilience.backends.jax import sparse as sparse  # enters its rows
 from consilience.backends.jax.meanings import JaxEvaluation
 from consilience.errors import ExecutionError, LinearAlgebraError, OutOfBoundsError, Status
 from consilience.ir import Node, numpy_dtype

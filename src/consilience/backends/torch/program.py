@@ -18,6 +18,7 @@ from consilience.backends.torch import arrays as arrays  # enters its rows
 from consilience.backends.torch import control as control  # enters its rows
 from consilience.backends.torch import elementwise as elementwise  # enters its rows
 from consilience.backends.torch import linear_algebra as linear_algebra  # enters its rows
+from consilience.backends.torch import sparse as sparse  # enters its rows
 from consilience.backends.torch.meanings import NoValueError, TorchEvaluation, to_numpy, to_tensor
 from consilience.errors import LinearAlgebraError
 from consilience.ir import Node
