@@ -122,6 +122,34 @@ def unknown(v: Any) -> Any:
     return v + jax.random.normal(jax.random.key(0), (4,))
 
 
+def test_a_function_that_is_called_as_it_is() -> None:
+    """Values and first derivatives are JAX's; nested arguments and whole numbers pass."""
+
+    def odd(given: Any, k: Any) -> Any:
+        return {"kept": given["v"].at[k].mul(2.0), "count": k.sum()}
+
+    k = np.array([1, 3])
+    with pytest.raises(MissingRuleError, match=r"`scatter-mul`.*opaque=True"):
+        pm.from_jax(odd, {"v": V}, k)
+    v = pt.vector("v", shape=V.shape)
+    found = pm.from_jax(odd, {"v": V}, k, opaque=True)({"v": v}, k)
+    f = pm.function([v], [found["kept"], found["count"], pt.grad((found["kept"] ** 2).sum(), v)])
+    factor = np.where(np.isin(np.arange(4), k), 2.0, 1.0)
+    kept, count, slope = f(V)
+    np.testing.assert_allclose(kept, V * factor)
+    assert count == 4
+    np.testing.assert_allclose(slope, 2 * V * factor**2)
+    with pm.Model():
+        u = pm.Normal("u", shape=4)
+        pm.Potential("p", -(pm.from_jax(odd, {"v": V}, k, opaque=True)({"v": u}, k)["kept"] ** 2).sum())
+        draws = pm.sample(
+            draws=20, tune=20, chains=2, random_seed=1, progressbar=False, compute_convergence_checks=False
+        )
+    assert np.isfinite(draws.posterior["u"]).all()
+    with pytest.raises(DtypeError, match="key<fry>"):
+        pm.from_jax(jax.random.normal, jax.random.key(0), opaque=True)
+
+
 def test_mistakes_are_told() -> None:
     with pytest.raises(MissingRuleError, match=r"JAX's primitive `.*` has no translation \(at .*test_jax_functions.py"):
         pm.from_jax(unknown, V)

@@ -32,7 +32,7 @@ def densities_by(engine: str) -> Iterator[None]:
 
 def first_transitions(name: str, engine: str) -> Any:
     build, settings = MODELS[name]
-    kept = {**SETTINGS, **settings, "draws": 4, "tune": TRANSITIONS, "init": "adapt_diag"}
+    kept = {**SETTINGS, **settings, "draws": 4, "tune": TRANSITIONS, "init": "adapt_diag", "max_treedepth": 5}
     with build(pm, pt, load(name)["data_values"]), densities_by(engine):
         return pm.sample(random_seed=1, discard_tuned_samples=False, compute_convergence_checks=False, **kept)
 

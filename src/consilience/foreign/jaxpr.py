@@ -6,6 +6,7 @@ JAX is imported here alone, and traces in double precision whatever its setting 
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
@@ -18,19 +19,23 @@ from consilience.errors import DtypeError, GraphError, MissingPackageError, Miss
 from consilience.foreign import jax_arrays as jax_arrays  # fills the table
 from consilience.foreign import jax_indexing as jax_indexing  # fills the table
 from consilience.foreign.jax_primitives import RULES, rule
+from consilience.foreign.opaque import of_jax
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
 from consilience.ops.control import cond
 
 Tensors = list[Any]
+_INSTEAD = " `opaque=True` calls JAX instead."
 _DRAWS = " Draw beforehand, and give it the draws as arguments."
 
 
-def from_jax(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
+def from_jax(function: Callable[..., Any], *examples: Any, opaque: bool = False) -> Callable[..., Any]:
     """A function of JAX's arrays as a function of tensors.
 
     function   pure, of arrays or of nested dicts, lists and tuples of arrays
     examples   arguments as it takes them: their shapes and dtypes are fixed, their numbers do not matter
+    opaque     nothing is translated: JAX computes values and first derivatives, called in Python by each evaluation,
+               whose threads then wait for each other
     returns    a function of as many arguments in the same form, of tensors or numbers; its results have the form of
                those of `function`. They are differentiated, simplified and compiled as all tensors are; where JAX's
                function has derivatives of its own (`custom_jvp`, `custom_vjp`), these are taken
@@ -46,6 +51,8 @@ def from_jax(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]
     if len(leaves) != len(wanted):
         raise GraphError("some of the example arguments are no arrays or numbers.")
     name = getattr(function, "__name__", "function")
+    flat = functools.partial(_flat, jax, function, form)
+    call = of_jax(jax, name, flat, wanted) if opaque else functools.partial(closed, traced)
     paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_flatten_with_path(examples)[0]]
 
     def translated(*arguments: Any) -> Any:
@@ -53,14 +60,17 @@ def from_jax(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]
         if own != form:
             raise GraphError(f"`{name}` was translated for arguments of the form {form}, got {own}.")
         tensors = [fitted(value, aval, name, path) for value, aval, path in zip(given, wanted, paths, strict=True)]
-        return jax.tree_util.tree_unflatten(results, closed(traced, tensors))
+        return jax.tree_util.tree_unflatten(results, call(tensors))
 
-    closed(
-        traced, [pt.tensor(dtype=str(aval.dtype), shape=aval.shape) for aval in wanted]
-    )  # what is missing is told now
+    call([pt.tensor(dtype=str(aval.dtype), shape=aval.shape) for aval in wanted])  # what is missing is told now
     translated.__name__ = translated.__qualname__ = name
     translated.__doc__ = f"`{name}` of JAX, of tensors."
     return translated
+
+
+def _flat(jax: Any, function: Callable[..., Any], form: Any, *leaves: Any) -> list[Any]:
+    """Results of a function as a list, from arguments as a list."""
+    return list(jax.tree_util.tree_leaves(function(*jax.tree_util.tree_unflatten(form, leaves))))
 
 
 def _jax() -> Any:
@@ -118,9 +128,8 @@ def _equation(equation: Any, operands: Tensors) -> Tensors:
     name = equation.primitive.name
     own = RULES.get(name)
     if own is None:
-        hint = (
-            " Draw beforehand, and give it the draws as arguments." if name.startswith(("random_", "threefry")) else ""
-        )
+        draws = name.startswith(("random_", "threefry"))
+        hint = _DRAWS if draws else _INSTEAD
         raise MissingRuleError(f"JAX's primitive `{name}` has no translation ({_where(equation)}).{hint}")
     try:
         found = own(
@@ -129,7 +138,7 @@ def _equation(equation: Any, operands: Tensors) -> Tensors:
     except MissingRuleError as error:
         if "(at " in str(error):
             raise
-        raise MissingRuleError(f"{str(error).rstrip('.')} ({_where(equation)}).") from error
+        raise MissingRuleError(f"{str(error).rstrip('.')} ({_where(equation)}).{_INSTEAD}") from error
     return found if isinstance(found, list) else [found]
 
 

@@ -16,19 +16,23 @@ import numpy as np
 import consilience.tensor as pt
 from consilience.errors import DtypeError, GraphError, MissingPackageError, MissingRuleError, ShapeError
 from consilience.foreign import torch_arrays as torch_arrays  # fills the table
+from consilience.foreign.opaque import of_torch
 from consilience.foreign.torch_ops import CHECKS, RULES, rule
 from consilience.ir.side_tables import describe
 from consilience.ops.control import cond
 
 Tensors = list[Any]
+_INSTEAD = " `opaque=True` calls PyTorch instead."
 
 
-def from_torch(module: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
+def from_torch(module: Callable[..., Any], *examples: Any, opaque: bool = False) -> Callable[..., Any]:
     """A module or function of PyTorch's tensors as a function of tensors.
 
     module     a `torch.nn.Module`, or a pure function of tensors
     examples   arguments as it takes them, also nested dicts, lists and tuples: shapes and dtypes are fixed, the numbers
                of tensors do not matter. Numbers of Python are taken as constants
+    opaque     nothing is translated: PyTorch computes values and first derivatives, called in Python by each
+               evaluation, whose threads then wait for each other. The module must be pure, as after `.eval()`
     returns    a function of as many arguments in the same form, of tensors or numbers, and of `parameters`: a dict from
                names of parameters and buffers, as in `module.named_parameters()`, to tensors or random variables that
                take their place, as in `torch.func.functional_call`. The others are constants. Its own attribute
@@ -39,6 +43,8 @@ def from_torch(module: Callable[..., Any], *examples: Any) -> Callable[..., Any]
     """
     torch = _torch()
     name = type(module).__name__ if isinstance(module, torch.nn.Module) else getattr(module, "__name__", "function")
+    if opaque:
+        return _as_it_is(torch, module, examples, name)
     exported = _exported(torch, module, examples, name)
     graph, signature = exported.graph_module, exported.graph_signature
     kinds = torch.export.graph_signature.InputKind
@@ -106,6 +112,46 @@ def from_torch(module: Callable[..., Any], *examples: Any) -> Callable[..., Any]
     return translated
 
 
+def _as_it_is(torch: Any, module: Any, examples: Sequence[Any], name: str) -> Callable[..., Any]:
+    """The module as it is, as one operation of tensors."""
+    tree = torch.utils._pytree
+    held: dict[str, Any] = {}
+    if isinstance(module, torch.nn.Module):
+        held = {k: v.detach().clone() for k, v in (*module.named_parameters(), *module.named_buffers())}
+    leaves, form = tree.tree_flatten(tuple(_example(torch, x) for x in examples))
+    places = [i for i, leaf in enumerate(leaves) if _is_tensor(leaf)]
+    results: list[Any] = []
+
+    def flat(*tensors: Any) -> list[Any]:
+        parameters = dict(zip(held, tensors[: len(held)], strict=True))
+        given = [*leaves]
+        for i, tensor in zip(places, tensors[len(held) :], strict=True):
+            given[i] = tensor
+        arguments = tree.tree_unflatten(given, form)
+        found = torch.func.functional_call(module, parameters, arguments) if held else module(*arguments)
+        values, results[:] = tree.tree_flatten(found)[0], [tree.tree_flatten(found)[1]]
+        return list(values)
+
+    call = of_torch(torch, name, flat, [*held.values(), *(leaves[i] for i in places)])
+
+    def called(*arguments: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+        given, own = tree.tree_flatten(arguments)
+        if own != form:
+            raise GraphError(f"`{name}` was given {len(examples)} examples of the form {form}, got {own}.")
+        if unknown := sorted(set(parameters or {}) - set(held)):
+            raise GraphError(f"`{name}` has no parameters {unknown}; it has {sorted(held)}.")
+        chosen = {**{k: v.cpu().numpy() for k, v in held.items()}, **(parameters or {})}
+        tensors = [
+            _fitted(chosen[k], held[k], None, name, f"parameter {k!r}") for k in held
+        ] + [_fitted(given[i], leaves[i], leaves[i], name, f"argument {i}") for i in places]  # fmt: skip
+        return tree.tree_unflatten(call(tensors), results[0])
+
+    called.__name__ = called.__qualname__ = name
+    called.__doc__ = f"`{name}` of PyTorch, called as it is."
+    called.__dict__["parameters"] = {k: v.cpu().numpy() for k, v in held.items()}
+    return called
+
+
 def _torch() -> Any:
     try:
         torch: Any = importlib.import_module("torch")
@@ -146,7 +192,8 @@ def _exported(torch: Any, module: Any, examples: Sequence[Any], name: str) -> An
         first = str(error).strip().split("\n", 1)[0]
         raise GraphError(
             f"`torch.export` cannot write `{name}` down: {type(error).__name__}: {first} Branches and loops on values "
-            "are written as `torch.where`, `torch.cond` or `torch.while_loop`, and shapes do not depend on values."
+            "are written as `torch.where`, `torch.cond` or `torch.while_loop`, and shapes do not depend on values; "
+            "`opaque=True` calls PyTorch instead."
         ) from error
 
 
@@ -160,7 +207,7 @@ def _own_derivatives_refused(torch: Any) -> Iterator[None]:
         if cls.__module__.partition(".")[0] != "torch":
             raise MissingRuleError(
                 f"`{cls.__name__}` is a `torch.autograd.Function`, whose derivative `torch.export` leaves out; "
-                "give the formula itself, or its value and derivative by `pm.wrap_py`."
+                "give the formula itself, or say `opaque=True`, which calls PyTorch."
             )
         return before.__get__(None, cls)(*arguments, **named)
 
@@ -264,7 +311,7 @@ def _called(node: Any, operands: Tensors, keywords: dict[str, Any]) -> Any:
         return None
     own = RULES.get(name)
     if own is None:
-        hint = ""
+        hint = _INSTEAD
         if "nondeterministic_seeded" in str(getattr(target, "tags", "")):
             hint = " Draw beforehand, and give it the draws as arguments; dropout is left out after `.eval()`."
         raise MissingRuleError(f"PyTorch's op `{target}` has no translation ({_where(node)}).{hint}")
@@ -273,7 +320,7 @@ def _called(node: Any, operands: Tensors, keywords: dict[str, Any]) -> Any:
     except MissingRuleError as error:
         if "(at " in str(error):
             raise
-        raise MissingRuleError(f"{str(error).rstrip('.')} ({_where(node)}).") from error
+        raise MissingRuleError(f"{str(error).rstrip('.')} ({_where(node)}).{_INSTEAD}") from error
     declared = node.meta.get("val")
     if isinstance(found, list):
         values = declared if isinstance(declared, list | tuple) else [None] * len(found)
