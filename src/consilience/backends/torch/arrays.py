@@ -5,8 +5,9 @@ Tensors in, tensors out. Steps backwards, which PyTorch's slices lack, are steps
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import torch
 
@@ -34,10 +35,18 @@ from consilience.ops import (
 from consilience.ops.index import At, NewAxis, SliceIndex
 from consilience.ops.structured import DiagonalMatrix, Kronecker
 
+SMALL: Final = 64  # elements of a constant that is kept
+
 
 @means(Constant)
 def _constant(run: TorchEvaluation, node: Any) -> Any:
-    return to_tensor(node.op.array, run.device)
+    return _small(node, run.device) if node.op.array.size <= SMALL else to_tensor(node.op.array, run.device)
+
+
+@functools.lru_cache(maxsize=4096)
+def _small(node: Any, device: Any) -> Any:
+    """Kept, for a loop asks at every step; nothing writes to it."""
+    return to_tensor(node.op.array, device)
 
 
 @means(Reduce)

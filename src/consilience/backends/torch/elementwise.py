@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import special
 
-from consilience.backends.torch.meanings import TorchEvaluation, dtype_of, means, opaque
+from consilience.backends.torch.meanings import TorchEvaluation, dtype_of, means, of_name, opaque
 from consilience.backends.torch.random import DRAWS
 from consilience.ir import numpy_dtype
 from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient
@@ -99,11 +99,16 @@ def _elementwise(run: TorchEvaluation, node: Any, *tensors: Any) -> Any:
         return torch.where(condition, *(x.to(dtype_of(node)) for x in branches))
     if name in DRAWS:
         return DRAWS[name](*tensors)
-    common = np.result_type(*(numpy_dtype(i.dtype) for i in node.inputs))
-    result = numpy_dtype(node.dtype)
-    # PyTorch takes float32 for what integers become, and numbers of rank 0 for weaker than others.
-    wanted = result if result.kind in "fc" and common.kind in "iub" else common
-    return FUNCTIONS[name](*(x.to(getattr(torch, str(wanted))) for x in tensors))
+    wanted = _common(node.dtype, *(i.dtype for i in node.inputs))
+    return FUNCTIONS[name](*(x.to(wanted) for x in tensors))
+
+
+@functools.cache
+def _common(result: str, *operands: str) -> Any:
+    """What operands are converted to: PyTorch takes float32 for what integers become, and weighs rank 0 less."""
+    common = np.result_type(*map(numpy_dtype, operands))
+    own = numpy_dtype(result)
+    return of_name(str(own if own.kind in "fc" and common.kind in "iub" else common))
 
 
 @means(Cast)

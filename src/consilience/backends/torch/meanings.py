@@ -5,6 +5,7 @@ A static graph and tensors in, tensors out. What has no row is computed by its N
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -16,13 +17,12 @@ from consilience.backends import reference as reference  # enters the rows of Nu
 from consilience.backends.meanings import MEANINGS as IN_NUMPY
 from consilience.errors import ExecutionError, MissingRuleError
 from consilience.ir import Node, Region, TensorType, is_leaf, numpy_dtype, topological
-from consilience.ir.side_tables import describe
 
 Meaning: TypeAlias = Callable[..., Any]
 Array: TypeAlias = npt.NDArray[Any]
 
 MEANINGS: Final[dict[type, Meaning]] = {}
-SCARCE: Final = (torch.uint16, torch.uint32, torch.uint64, torch.float16)  # PyTorch has few operations on them
+SCARCE: Final = ("uint16", "uint32", "uint64", "float16")  # PyTorch has few operations on them
 
 
 class NoValueError(ExecutionError):
@@ -58,16 +58,11 @@ class TorchEvaluation:
     def of(self, outputs: Sequence[Node]) -> list[Any]:
         """Values of the outputs."""
         values = self.values
-        for node in topological(outputs, stop=values.__contains__):
+        for node, meaning, dtype in _steps(tuple(outputs)):
             if node in values:
                 continue
-            if is_leaf(node):
-                raise MissingRuleError(f"no value was given for {describe(node)}.")
-            operands = [values[i] for i in node.inputs]
-            found = self._meaning(node, operands)(self, node, *operands)
-            if isinstance(node.type, TensorType):
-                found = found.to(dtype_of(node))
-            values[node] = found
+            found = meaning(self, node, *[values[i] for i in node.inputs])
+            values[node] = found if dtype is None else found.to(dtype)
         return [values[output] for output in outputs]
 
     def inside(self, region: Region, operands: Sequence[Any]) -> list[Any]:
@@ -75,18 +70,32 @@ class TorchEvaluation:
         own = TorchEvaluation({region.parameter(i): x for i, x in enumerate(operands)}, self.device)
         return own.of(region.results)
 
-    def _meaning(self, node: Node, operands: Sequence[Any]) -> Meaning:
-        rule = MEANINGS.get(type(node.op))
-        if rule is None:
-            return opaque
-        held = any(isinstance(x, torch.Tensor) and x.dtype in SCARCE for x in operands)
-        scarce = held or (isinstance(node.type, TensorType) and dtype_of(node) in SCARCE)
-        return opaque if scarce else rule
+
+@functools.lru_cache(maxsize=512)
+def _steps(outputs: tuple[Node, ...]) -> list[tuple[Node, Meaning, Any]]:
+    """Nodes in the order of their computation, each with its meaning and dtype; None for several results.
+
+    Kept, for a loop asks at every step.
+    """
+    order = [node for node in topological(outputs) if not is_leaf(node)]
+    return [(n, _meaning(n), dtype_of(n) if isinstance(n.type, TensorType) else None) for n in order]
+
+
+def _meaning(node: Node) -> Meaning:
+    types = [n.type for n in (node, *node.inputs)]
+    scarce = any(isinstance(t, TensorType) and str(numpy_dtype(t.dtype)) in SCARCE for t in types)
+    return opaque if scarce else MEANINGS.get(type(node.op), opaque)
 
 
 def dtype_of(node: Node) -> Any:
     """PyTorch's dtype of a node."""
-    return getattr(torch, str(numpy_dtype(node.dtype)))
+    return of_name(node.dtype)
+
+
+@functools.cache
+def of_name(dtype: str) -> Any:
+    """PyTorch's dtype of a name."""
+    return getattr(torch, str(numpy_dtype(dtype)))
 
 
 def to_numpy(x: Any) -> Array:
