@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
@@ -119,30 +118,6 @@ def _batch_norm(x: Any, weight: Any, bias: Any, mean: Any, variance: Any, moment
     return [found if bias is None else found + bias[behind], empty, empty]
 
 
-@rule("convolution")
-def _convolution(
-    x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, _: Any, groups: int
-) -> Any:
-    """A sum over the places of the kernel, each a product of channels."""
-    if transposed or groups != 1:
-        raise MissingRuleError("PyTorch's `convolution` that is transposed or in groups has no translation.")
-    kernel = weight.static_shape[2:]
-    stride, padding, dilation = (list(v) * len(kernel) if len(v) == 1 else list(v) for v in (stride, padding, dilation))
-    wide = [n + 2 * p for n, p in zip(x.static_shape[2:], padding, strict=True)]
-    inner = tuple(slice(p, p + n) for n, p in zip(x.static_shape[2:], padding, strict=True))
-    if any(padding):
-        x = pt.set_subtensor(pt.zeros((*x.static_shape[:2], *wide), dtype=x.dtype)[(..., *inner)], x)
-    lengths = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(wide, kernel, stride, dilation, strict=True)]
-    found: Any = 0
-    for place in itertools.product(*map(range, kernel)):
-        part = tuple(
-            slice(i * d, i * d + s * (n - 1) + 1, s)
-            for i, d, s, n in zip(place, dilation, stride, lengths, strict=True)
-        )
-        found = found + pt.einsum("nc...,oc->no...", x[(..., *part)], weight[(slice(None), slice(None), *place)])
-    return found if bias is None else found + bias[(slice(None), *[None] * len(kernel))]
-
-
 # ---- indexing
 
 
@@ -195,6 +170,115 @@ def _index_put(x: Any, places: Any, values: Any, accumulate: bool = False) -> An
 def _sort(x: Any, dim: int = -1, descending: bool = False) -> Any:
     order = pt.argsort(-x if descending else x, axis=dim, stable=True)
     return [pt.take_along_axis(x, order, axis=dim), order]
+
+
+@rule("topk")
+def _topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    values, order = _sort(x, dim, largest)
+    kept = (*(slice(None),) * (dim % x.ndim), slice(0, k))
+    return [values[kept], order[kept]]
+
+
+@rule("median")
+def _median(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The lower one of two in the middle."""
+    if dim is None:
+        return pt.sort(pt.flatten(x))[(x.size - 1) // 2]
+    order = pt.argsort(x, axis=dim, stable=True)
+    place = (x.static_shape[dim] - 1) // 2
+    place_of = pt.take(order, np.array([place]), axis=dim % x.ndim)
+    values = pt.take_along_axis(x, place_of, axis=dim)
+    return [v if keepdim else pt.squeeze(v, axis=dim) for v in (values, place_of)]
+
+
+@rule("searchsorted")
+def _searchsorted(ordered: Any, x: Any, *, right: bool = False, side: Any = None, **_: Any) -> Any:
+    if ordered.ndim != 1:
+        raise MissingRuleError("PyTorch's `searchsorted` in a batch of sequences has no translation.")
+    return pt.searchsorted(ordered, x, side="right" if right or side == "right" else "left")
+
+
+@rule("bucketize")
+def _bucketize(x: Any, ordered: Any, *, right: bool = False, **_: Any) -> Any:
+    return _searchsorted(ordered, x, right=right)
+
+
+def _scattered(x: Any, dim: int, places: Any, source: Any, change: Any) -> Any:
+    """Other axes of `places` may be shorter than those of `x` and of the source."""
+    dim, own = dim % x.ndim, places.static_shape
+    index = [
+        places if i == dim else np.arange(n).reshape([-1 if i == j else 1 for j in range(x.ndim)])
+        for i, n in enumerate(own)
+    ]
+    part = source[tuple(slice(0, n) for n in own)] if getattr(source, "ndim", 0) else source
+    return change(x[tuple(index)], part)
+
+
+@rule("scatter")
+def _scatter(x: Any, dim: int, places: Any, source: Any, **keywords: Any) -> Any:
+    if keywords:
+        raise MissingRuleError("PyTorch's `scatter` with `reduce=` has no translation.")
+    return _scattered(x, dim, places, source, pt.set_subtensor)
+
+
+@rule("scatter_add")
+def _scatter_add(x: Any, dim: int, places: Any, source: Any) -> Any:
+    return _scattered(x, dim, places, source, pt.inc_subtensor)
+
+
+@rule("tril_indices")
+def _lower_indices(rows: int, columns: int, offset: int = 0, **_: Any) -> Any:
+    return pt.constant(np.array(np.tril_indices(rows, offset, columns)))
+
+
+@rule("triu_indices")
+def _upper_indices(rows: int, columns: int, offset: int = 0, **_: Any) -> Any:
+    return pt.constant(np.array(np.triu_indices(rows, offset, columns)))
+
+
+@rule("_cdist_forward")
+def _distances(x: Any, y: Any, p: float, *_: Any) -> Any:
+    return _vector_norm(x[..., :, None, :] - y[..., None, :, :], p, [-1])
+
+
+@rule("_trilinear")
+def _trilinear(x: Any, y: Any, z: Any, left: Any, middle: Any, right: Any, summed: Any, *_: Any) -> Any:
+    """A product of three, each with new axes, summed over some."""
+    widened = [pt.expand_dims(v, tuple(places)) for v, places in ((x, left), (y, middle), (z, right))]
+    return pt.sum(widened[0] * widened[1] * widened[2], axis=tuple(summed))
+
+
+@rule("logcumsumexp")
+def _logcumsumexp(x: Any, dim: int) -> Any:
+    """Each over all before it at once: no difference of great numbers is taken."""
+    moved = pt.moveaxis(x, dim, -1)
+    n = moved.static_shape[-1]
+    kept = pt.constant(np.tril(np.ones((n, n), bool)))
+    return pt.moveaxis(pt.logsumexp(pt.where(kept, moved[..., None, :], -np.inf), axis=-1), -1, dim)
+
+
+@rule("native_group_norm")
+def _group_norm(x: Any, weight: Any, bias: Any, n: int, channels: int, rest: int, groups: int, eps: float) -> Any:
+    parts = pt.reshape(x, (n, groups, -1))
+    mean = pt.mean(parts, axis=-1, keepdims=True)
+    scale = (pt.mean((parts - mean) ** 2, axis=-1, keepdims=True) + eps) ** -0.5
+    found = pt.reshape((parts - mean) * scale, x.static_shape)
+    wide = (slice(None), *[None] * (x.ndim - 2))
+    found = found if weight is None else found * weight[wide]
+    return [found if bias is None else found + bias[wide], mean[..., 0], scale[..., 0]]
+
+
+@rule("_native_batch_norm_legit")
+def _batch_statistics_norm(x: Any, weight: Any, bias: Any, *rest: Any) -> Any:
+    """By the mean and variance of the batch itself, without running ones."""
+    if len(rest) != 3:
+        raise MissingRuleError("batch norm that writes running averages has no translation; call `.eval()`.")
+    axes_but_channels = (0, *range(2, x.ndim))
+    mean = pt.mean(x, axis=axes_but_channels, keepdims=True)
+    scale = (pt.mean((x - mean) ** 2, axis=axes_but_channels, keepdims=True) + rest[2]) ** -0.5
+    found, wide = (x - mean) * scale, (slice(None), *[None] * (x.ndim - 2))
+    found = found if weight is None else found * weight[wide]
+    return [found if bias is None else found + bias[wide], pt.flatten(mean), pt.flatten(scale)]
 
 
 # ---- losses

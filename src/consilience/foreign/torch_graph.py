@@ -16,6 +16,8 @@ import numpy as np
 import consilience.tensor as pt
 from consilience.errors import DtypeError, GraphError, MissingPackageError, MissingRuleError, ShapeError
 from consilience.foreign import torch_arrays as torch_arrays  # fills the table
+from consilience.foreign import torch_factorisations as torch_factorisations  # fills the table
+from consilience.foreign import torch_windows as torch_windows  # fills the table
 from consilience.foreign.opaque import of_torch
 from consilience.foreign.torch_ops import CHECKS, RULES, rule
 from consilience.ir.side_tables import describe

@@ -60,6 +60,7 @@ _ELEMENTWISE: Final = {
     "logaddexp": "logaddexp",
     "special_ndtr": "normal_cdf", "igamma": "gammainc", "special_gammainc": "gammainc", "igammac": "gammaincc",
     "special_gammaincc": "gammaincc", "special_i0e": "i0e", "special_i1e": "i1e", "i0": "i0",
+    "special_zeta": "zeta", "special_erfcx": "erfcx", "special_ndtri": "ndtri", "special_log_ndtr": "log_ndtr",
 }  # fmt: skip
 
 
@@ -176,6 +177,11 @@ def _where(test: Any, x: Any, y: Any) -> Any:
 @rule("masked_fill")
 def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
     return pt.where(mask, value, x)
+
+
+@rule("polygamma")
+def _polygamma(order: int, x: Any) -> Any:
+    return pt.special.polygamma(order, x)
 
 
 @rule("special_xlog1py")

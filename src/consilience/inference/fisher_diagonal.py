@@ -15,6 +15,7 @@ from consilience.native.mathematics import sqrt
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record, simd
 
 FEWEST_DRAWS = 3  # draws needed before an estimate is used
+ROUNDING = 1e-10  # of a gradient that is zero
 
 
 @record
@@ -47,11 +48,14 @@ def new_estimators(dimension: int) -> Estimators:
 
 @native(rare=True)
 def guess(metric: Metric, gradient: Array[f64]) -> None:
-    """First metric, from one gradient alone: variance 1 / |gradient|, and 1 where the gradient is zero."""
+    """First metric, from one gradient alone: variance 1 / |gradient|, and 1 where that is zero but for rounding.
+
+    At the mean of its data, where chains may begin, an intercept has such a gradient.
+    """
     metric.rank = 0
     for i in range(metric.dimension):
         slope = abs(gradient[i])
-        set_variance(metric, i, 1.0 / slope if slope > 0.0 else 1.0)
+        set_variance(metric, i, 1.0 / slope if slope > ROUNDING else 1.0)
 
 
 @native(shared=True)
