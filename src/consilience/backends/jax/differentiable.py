@@ -54,7 +54,13 @@ def differentiable(
     @functools.cache
     def directional() -> Callable[..., list[Any]]:
         seeds = [tensor_input(x.dtype, x.static_shape, "tangent") for x in inputs]
-        return _without_failures(traceable((*own, *seeds), simplify(pushforward(values, inputs, seeds))))
+        try:
+            found = pushforward(values, inputs, seeds)
+        except GraphError as error:
+            raise GraphError(
+                f"`{name}` has no derivatives forwards ({error}); take those backwards, `jax.grad` or `jax.jacrev`."
+            ) from error
+        return _without_failures(traceable((*own, *seeds), simplify(found)))
 
     def there(*arrays: Any) -> list[Any]:
         found = directional()(*arrays)
