@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
-from consilience.backends.jax.linear_map import linear_map, transposed
+from consilience.backends.jax.linear_map import with_pullback
 from consilience.backends.jax.meanings import OK, JaxEvaluation, inside, means
 from consilience.errors import Status
 from consilience.ir import numpy_dtype
@@ -38,39 +36,16 @@ def _call(run: JaxEvaluation, node: Any, *operands: Any) -> Any:
         run.status = run.status | status
         return found
 
-    @jax.custom_jvp  # type: ignore[untyped-decorator]  # JAX may not be there
-    def call(*given: Any) -> Any:
+    def value(*given: Any) -> list[Any]:
         found, status = inside(op.body, given)
-        return tuple(found), status | OK
+        return [*found, status | OK]
 
-    @call.defjvp  # type: ignore[untyped-decorator]  # JAX may not be there
-    def derivative(given: Any, tangents: Any) -> Any:
-        found, status = call(*given)
-        moved, smooth = _floats(given), _floats(found)
-        kinds = tuple((found[i].shape, found[i].dtype) for i in smooth)
-        count = len(given) + len(found)
+    def pull(given: Any, found: Any, cotangents: Any) -> Any:
+        return inside(op.pullback, (*given, *found[:-1], *cotangents[:-1]))[0]
 
-        def back(*arrays: Any) -> list[Any]:
-            known = dict(zip(smooth, arrays[count:], strict=True))
-            cotangents = [known.get(i, jnp.zeros_like(v)) for i, v in enumerate(arrays[len(given) : count])]
-            values, _ = inside(op.pullback, (*arrays[:count], *cotangents))
-            return [values[i].astype(given[i].dtype) for i in moved]
-
-        def there(*arrays: Any) -> list[Any]:
-            return transposed(back, arrays[:count], arrays[count:], kinds)
-
-        moves = linear_map(there, back, (*given, *found), [tangents[i] for i in moved], kinds)
-        known = dict(zip(smooth, moves, strict=True))
-        slopes = tuple(known.get(i, np.zeros(v.shape, jax.dtypes.float0)) for i, v in enumerate(found))
-        return (found, status), (slopes, np.zeros(status.shape, jax.dtypes.float0))
-
-    found, status = call(*operands)
+    *found, status = with_pullback(value, pull)(*operands)
     run.status = run.status | status
-    return list(found)
-
-
-def _floats(arrays: Any) -> list[int]:
-    return [i for i, x in enumerate(arrays) if jnp.issubdtype(x.dtype, jnp.inexact)]
+    return found
 
 
 @means(Cond)

@@ -11,8 +11,11 @@ from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
+
+from consilience.errors import GraphError, MissingRuleError
 
 Map: TypeAlias = Callable[..., Sequence[Any]]
 Kinds: TypeAlias = tuple[tuple[tuple[int, ...], Any], ...]  # shapes and dtypes
@@ -87,11 +90,55 @@ def _batched(arrays: Any, axes: Any, *, there: Map, back: Map, count: int, resul
     return found, [0] * len(found)
 
 
-def transposed(back: Map, fixed: Sequence[Any], tangents: Sequence[Any], results: Kinds) -> list[Any]:
-    """The transpose of `back(*fixed, *cotangents)` at tangents, by JAX."""
-    likes = tuple(jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in results)
-    flipped = jax.linear_transpose(lambda *cotangents: tuple(back(*fixed, *cotangents)), *likes)
-    return [jnp.asarray(v) for v in flipped(tuple(tangents))]
+def with_pullback(value: Map, pull: Callable[[Any, Any, Any], Sequence[Any]]) -> Map:
+    """A function of arrays whose derivative is given backwards; forwards it is the transpose of that, by JAX.
+
+    pull     of the arrays, the results and their cotangents; gives a cotangent for each array
+    raises   GraphError, where derivatives forwards are asked for, if JAX cannot transpose it
+    """
+
+    @jax.custom_jvp  # type: ignore[untyped-decorator]  # JAX may not be there
+    def call(*arrays: Any) -> Any:
+        return tuple(value(*arrays))
+
+    @call.defjvp  # type: ignore[untyped-decorator]  # JAX may not be there
+    def derivative(arrays: Any, tangents: Any) -> Any:
+        found = call(*arrays)
+        moved, smooth = _floats(arrays), _floats(found)
+        kinds = tuple((found[i].shape, found[i].dtype) for i in smooth)
+        own, count = len(arrays), len(arrays) + len(found)
+
+        def back(*given: Any) -> list[Any]:
+            known = dict(zip(smooth, given[count:], strict=True))
+            cotangents = tuple(known.get(i, jnp.zeros_like(v)) for i, v in enumerate(given[own:count]))
+            pulled = pull(given[:own], given[own:count], cotangents)
+            return [pulled[i].astype(arrays[i].dtype) for i in moved]
+
+        def there(*given: Any) -> list[Any]:
+            likes = tuple(jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in kinds)
+            try:
+                turned = jax.linear_transpose(lambda *cotangents: tuple(back(*given[:count], *cotangents)), *likes)
+                return list(turned(given[count:]))
+            except MissingRuleError:
+                raise
+            except (NotImplementedError, TypeError, ValueError) as error:
+                raise GraphError(
+                    "a function whose derivative is given backwards has none forwards, for JAX cannot transpose it "
+                    f"({error}); take those backwards, `jax.grad` or `jax.jacrev`."
+                ) from error
+
+        moves = linear_map(there, back, (*arrays, *found), [tangents[i] for i in moved], kinds) if moved else []
+        known = dict(zip(smooth, moves, strict=False))
+        return found, tuple(
+            known.get(i, jnp.zeros_like(v) if i in smooth else np.zeros(v.shape, jax.dtypes.float0))
+            for i, v in enumerate(found)
+        )
+
+    return call  # type: ignore[no-any-return]  # JAX may not be there
+
+
+def _floats(arrays: Any) -> list[int]:
+    return [i for i, x in enumerate(arrays) if jnp.issubdtype(x.dtype, jnp.inexact)]
 
 
 _linear.def_impl(_value)
