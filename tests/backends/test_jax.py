@@ -191,6 +191,40 @@ class TestPureFunctions:
         with jax.enable_x64(True):
             np.testing.assert_allclose(jax.grad(function([x], (scaled**2).sum()).jax)(np.ones(2)), 6.0)
 
+    def test_an_authors_derivative_is_that_of_both_directions(self) -> None:
+        """Its own derivative, too: with f = exp and f' = 3 exp, (f^2)'' is 24 exp^2."""
+
+        @pt.custom_vjp
+        def tripled(x: Any) -> Any:
+            return pt.exp(x)
+
+        tripled.defvjp(lambda x: (pt.exp(x), x), lambda kept, g: (3.0 * g * pt.exp(kept),))
+        x, at = pt.vector("x"), np.array([0.1, 0.2])
+        f: Any = function([x], (tripled(x) ** 2).sum()).jax
+        with jax.enable_x64(True):
+            for slope in (jax.jacfwd(f), jax.jacrev(f)):
+                np.testing.assert_allclose(slope(at), 6.0 * np.exp(2.0 * at))
+            for curvature in (jax.hessian(f), jax.jacfwd(jax.jacfwd(f)), jax.jacrev(jax.grad(f))):
+                np.testing.assert_allclose(np.diag(curvature(at)), 24.0 * np.exp(2.0 * at))
+
+    def test_derivatives_forwards_are_those_backwards(self) -> None:
+        x, rows = pt.vector("x"), np.random.default_rng(1).normal(size=(4, 3))
+        total, _ = pm.scan.scan(lambda v, s: s + v**3, sequences=[x], outputs_info=[pt.zeros(())])
+        for out in (pt.exp(x) * x.sum(), pt.stack([total[-1], pt.prod(x)])):
+            f: Any = function([x], out).jax
+            with jax.enable_x64(True):
+                np.testing.assert_allclose(jax.jacfwd(f)(rows[0]), jax.jacrev(f)(rows[0]))
+                along = jax.jit(jax.vmap(lambda a, t: jax.jvp(f, (a,), (t,))[1], (0, None)))(rows, rows[0])  # noqa: B023
+                np.testing.assert_allclose(along, jax.vmap(jax.jacrev(f))(rows) @ rows[0])
+
+    def test_where_there_are_none_forwards_an_error_says_so(self) -> None:
+        x = pt.vector("x")
+        f: Any = function([x], (pm.gradient.grad_clip(x, -0.1, 0.1) ** 2).sum()).jax
+        with jax.enable_x64(True), pytest.raises(GraphError, match=r"no derivatives forwards .*jax.jacrev"):
+            jax.jacfwd(f)(np.ones(2))
+        with jax.enable_x64(True):
+            np.testing.assert_allclose(jax.grad(f)(np.ones(2)), 0.1)
+
     def test_loops_and_branches(self) -> None:
         x = pt.vector("x")
         total, _ = pm.scan.scan(lambda v, s: s + pt.ifelse(v > 0, v**2, -v), sequences=[x], outputs_info=[pt.zeros(())])

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
+from consilience.backends.jax.linear_map import with_pullback
 from consilience.backends.jax.meanings import OK, JaxEvaluation, inside, means
 from consilience.errors import Status
 from consilience.ir import numpy_dtype
@@ -37,30 +36,16 @@ def _call(run: JaxEvaluation, node: Any, *operands: Any) -> Any:
         run.status = run.status | status
         return found
 
-    @jax.custom_vjp  # type: ignore[untyped-decorator]  # JAX may not be there
-    def call(*given: Any) -> Any:
+    def value(*given: Any) -> list[Any]:
         found, status = inside(op.body, given)
-        return tuple(found), status
+        return [*found, status | OK]
 
-    def forward(*given: Any) -> Any:
-        found = call(*given)
-        return found, (given, found[0])
+    def pull(given: Any, found: Any, cotangents: Any) -> Any:
+        return inside(op.pullback, (*given, *found[:-1], *cotangents[:-1]))[0]
 
-    def backward(kept: Any, cotangents: Any) -> Any:
-        given, found = kept
-        values, _ = inside(op.pullback, (*given, *found, *cotangents[0]))
-        return tuple(_cotangent(v, g) for v, g in zip(values, given, strict=True))
-
-    call.defvjp(forward, backward)
-    found, status = call(*operands)
+    *found, status = with_pullback(value, pull)(*operands)
     run.status = run.status | status
-    return list(found)
-
-
-def _cotangent(value: Any, of: Any) -> Any:
-    if jnp.issubdtype(of.dtype, jnp.inexact):
-        return value.astype(of.dtype)
-    return np.zeros(of.shape, jax.dtypes.float0)
+    return found
 
 
 @means(Cond)

@@ -15,13 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
+from consilience.backends.jax.linear_map import linear_map
 from consilience.backends.jax.program import traceable
 from consilience.errors import DtypeError, GraphError
-from consilience.ir import FLOATS, Node, computed_atoms, tensor_input
+from consilience.ir import FLOATS, Node, computed_atoms, numpy_dtype, tensor_input
 from consilience.ir import dimension as dims
 from consilience.lower.specialise import specialise
 from consilience.rules import simplify
-from consilience.transforms.gradient import pullback
+from consilience.transforms.gradient import pullback, pushforward
 
 
 def differentiable(
@@ -30,7 +31,8 @@ def differentiable(
     """A function of arrays in the order of the leaves, at fixed lengths.
 
     Its derivatives are those of the table of gradients; they are compiled expressions themselves, which JAX
-    differentiates once more where second derivatives are asked for. There are none forwards (`jax.jvp`, `jax.jacfwd`).
+    differentiates once more where second derivatives are asked for. Forwards and backwards are compiled each when they
+    are first asked for.
 
     raises   GraphError where a length depends on values
     """
@@ -42,27 +44,47 @@ def differentiable(
     smooth = [i for i, result in enumerate(results) if result.dtype in FLOATS]
     plain = _without_failures(traceable(own, results))
 
+    inputs, values = [own[i] for i in moved], [results[i] for i in smooth]
+
     @functools.cache
     def slopes() -> Callable[..., list[Any]]:
-        seeds = [tensor_input(results[i].dtype, results[i].static_shape, "cotangent") for i in smooth]
-        found = simplify(pullback([results[i] for i in smooth], [own[i] for i in moved], seeds))
-        return _without_failures(traceable((*own, *seeds), found))
+        seeds = [tensor_input(v.dtype, v.static_shape, "cotangent") for v in values]
+        return _without_failures(traceable((*own, *seeds), simplify(pullback(values, inputs, seeds))))
 
-    @jax.custom_vjp  # type: ignore[untyped-decorator]  # JAX may not be there
+    @functools.cache
+    def directional() -> Callable[..., list[Any]]:
+        seeds = [tensor_input(x.dtype, x.static_shape, "tangent") for x in inputs]
+        try:
+            found = pushforward(values, inputs, seeds)
+        except GraphError as error:
+            raise GraphError(
+                f"`{name}` has no derivatives forwards ({error}); take those backwards, `jax.grad` or `jax.jacrev`."
+            ) from error
+        return _without_failures(traceable((*own, *seeds), simplify(found)))
+
+    def there(*arrays: Any) -> list[Any]:
+        found = directional()(*arrays)
+        return [v.astype(numpy_dtype(r.dtype)) for v, r in zip(found, values, strict=True)]
+
+    def back(*arrays: Any) -> list[Any]:
+        found = slopes()(*arrays)
+        return [v.astype(numpy_dtype(x.dtype)) for v, x in zip(found, inputs, strict=True)]
+
+    @jax.custom_jvp  # type: ignore[untyped-decorator]  # JAX may not be there
     def call(*arrays: Any) -> list[Any]:
         return plain(*arrays)
 
-    def forward(*arrays: Any) -> Any:
-        return plain(*arrays), arrays
+    @call.defjvp  # type: ignore[untyped-decorator]  # JAX may not be there
+    def derivative(arrays: Any, tangents: Any) -> Any:
+        found = call(*arrays)
+        kinds = tuple((found[i].shape, found[i].dtype) for i in smooth)
+        moves = linear_map(there, back, arrays, [tangents[i] for i in moved], kinds) if moved and smooth else []
+        known = dict(zip(smooth, moves, strict=False))
+        return found, [
+            (known[i] if i in known else jnp.zeros_like(v)) if i in smooth else np.zeros(v.shape, jax.dtypes.float0)
+            for i, v in enumerate(found)
+        ]
 
-    def backward(arrays: Any, cotangents: Any) -> Any:
-        found = dict(zip(moved, slopes()(*arrays, *(cotangents[i] for i in smooth)), strict=True))
-        return tuple(
-            found[i].astype(x.dtype) if i in found else np.zeros(x.shape, jax.dtypes.float0)
-            for i, x in enumerate(arrays)
-        )
-
-    call.defvjp(forward, backward)
     return lambda *arrays: call(*(jnp.asarray(x, leaf.dtype) for x, leaf in zip(arrays, own, strict=True)))
 
 
@@ -110,14 +132,14 @@ def density(position: Node, outputs: Sequence[Node], data: Mapping[Node, npt.NDA
     def finite(value: Any, status: Any) -> Any:
         return jnp.where((status != 0) | jnp.isnan(value), -jnp.inf, value)
 
-    @jax.custom_vjp  # type: ignore[untyped-decorator]  # JAX may not be there
+    @jax.custom_jvp  # type: ignore[untyped-decorator]  # JAX may not be there
     def call(x: Any) -> Any:
         (value,), status = logp(x, *values)
         return finite(value, status)
 
-    def forward(x: Any) -> Any:
-        (value, slope), status = both(x, *values)
-        return finite(value, status), slope
+    @call.defjvp  # type: ignore[untyped-decorator]  # JAX may not be there
+    def derivative(at: Any, tangents: Any) -> Any:
+        (value, slope), status = both(*at, *values)
+        return finite(value, status), (slope * tangents[0]).sum()
 
-    call.defvjp(forward, lambda slope, g: (g * slope,))
     return lambda x: call(x)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import jax
 import jax.numpy as jnp
 import jax.scipy.special as special
 from jax import lax
 
+from consilience.backends.jax.linear_map import with_pullback
 from consilience.backends.jax.meanings import JaxEvaluation, differentiated, means, opaque
 from consilience.backends.jax.random import DRAWS
 from consilience.ir import Node, numpy_dtype
@@ -221,16 +221,12 @@ def _altered(run: JaxEvaluation, node: Node, x: Any) -> Any:
     """Derivatives as in the table of gradients; an undefined one is NaN, for JAX asks also where none is used."""
     kind, numbers = node.op.kind, node.op.numbers  # type: ignore[attr-defined]  # AlteredGradient
 
-    @jax.custom_vjp  # type: ignore[untyped-decorator]  # JAX may not be there
-    def same(x: Any) -> Any:
-        return x
-
-    def backward(_: None, g: Any) -> Any:
+    def pull(_: Any, __: Any, cotangents: Any) -> Any:
+        (g,) = cotangents
         if kind == "zero":
             return (jnp.zeros_like(g),)
         if kind == "scale":
             return (g * numbers[0],)
         return (jnp.clip(g, *numbers) if kind == "clip" else jnp.full_like(g, jnp.nan),)
 
-    same.defvjp(lambda x: (x, None), backward)
-    return same(x)
+    return with_pullback(lambda x: [x], pull)(x)[0]

@@ -6,6 +6,7 @@ which JAX calls, with the derivative of this package's own tables.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -14,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from consilience.backends import reference as reference  # enters the rows of NumPy
+from consilience.backends.jax.linear_map import with_pullback
 from consilience.backends.meanings import MEANINGS as IN_NUMPY
 from consilience.errors import ExecutionError, MissingRuleError, Status
 from consilience.ir import Node, Region, TensorType, TupleType, is_leaf, numpy_dtype, tensor_input, topological
@@ -152,20 +154,8 @@ def _from_words_in_jax(words: Any, dtype: np.dtype[Any]) -> Any:
 def differentiated(node: Node, value: Callable[..., Any], *operands: Any) -> Any:
     """Results of a node as a list, computed by `value`; their derivatives are those of the table of gradients."""
 
-    @jax.custom_vjp  # type: ignore[untyped-decorator]  # JAX may not be there
-    def call(*arrays: Any) -> Any:
-        return value(*arrays)
-
-    def forward(*arrays: Any) -> Any:
-        found = call(*arrays)
-        return found, (arrays, found)
-
-    def backward(kept: Any, cotangents: Any) -> Any:
-        arrays, found = kept
-        return _pulled_back(node, arrays, found, cotangents)
-
-    call.defvjp(forward, backward)
-    found = call(*operands)
+    call = with_pullback(value, functools.partial(_pulled_back, node))
+    found = list(call(*operands))
     return found if isinstance(node.type, TupleType) else found[0]
 
 
