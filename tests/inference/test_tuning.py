@@ -14,7 +14,7 @@ from consilience.inference.density import open_density
 from consilience.inference.dual_averaging import StepSize, learn, restart, settle
 from consilience.inference.fisher_diagonal import guess, new_estimators, observe, refresh, switch, younger_count
 from consilience.inference.messages import Rows
-from consilience.inference.metric import LARGEST_VARIANCE, SMALLEST_VARIANCE, new_metric
+from consilience.inference.metric import SMALLEST_VARIANCE, new_metric
 from consilience.inference.nuts_chain import Learning, NutsCommand
 from consilience.inference.point import Point, new_point, start
 from consilience.inference.step_size_search import new_probe, search_step_size
@@ -159,10 +159,10 @@ def test_a_chain_that_learns_scales_alone_drops_the_directions_of_others(seed: i
 
 
 def test_first_metric_is_the_inverse_gradient_within_bounds() -> None:
-    """A zero gradient counts as 1; extremes are clipped."""
-    metric = new_metric(Vectors(5))
-    guess.compiled(metric, np.array([4.0, -0.25, 0.0, 1e-30, 1e30]))
-    np.testing.assert_allclose(np.asarray(metric.variance), [0.25, 4.0, 1.0, LARGEST_VARIANCE, SMALLEST_VARIANCE])
+    """A gradient that is zero, or would be but for rounding, counts as 1; extremes are clipped."""
+    metric = new_metric(Vectors(6))
+    guess.compiled(metric, np.array([4.0, -0.25, 0.0, -3.6e-15, 1e-9, 1e30]))
+    np.testing.assert_allclose(np.asarray(metric.variance), [0.25, 4.0, 1.0, 1.0, 1e9, SMALLEST_VARIANCE])
 
 
 def test_tuned_metric_converges_to_the_true_scales() -> None:
