@@ -20,7 +20,7 @@ import pytest
 import consilience.tensor as pt
 from consilience.backends.function import function
 from consilience.backends.registry import installed
-from consilience.errors import ConsilienceError, MissingRuleError
+from consilience.errors import ConsilienceError, LinearAlgebraError, MissingRuleError
 from consilience.ir import Node
 from consilience.transforms.vectorize import vectorize
 from tests.tensor.random_programs import Array, Program, Writer, expressions, values
@@ -158,7 +158,10 @@ def check_slopes(seed: int, program: Program, leaves: dict[str, Node], outputs: 
     slopes = pt.grad(cost_of(outputs, names), [leaves[n] for n in moved], disconnected_inputs="ignore")
     for backend in installed():
         f = function([*leaves.values()], slopes, backend=backend, on_unused_input="ignore")
-        found = f(*program.leaves.values())
+        try:
+            found = f(*program.leaves.values())
+        except LinearAlgebraError:  # values that have no derivatives, as factors of a matrix without full rank
+            return False
         pulled = sum(float((s * ways[n]).sum()) for n, s in zip(moved, found, strict=True))
         if not np.isclose(pulled, near, rtol=1e-4, atol=1e-5):
             middle = slope(3e-7)
