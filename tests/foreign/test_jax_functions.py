@@ -14,6 +14,7 @@ from consilience.errors import DtypeError, GraphError, MissingRuleError, ShapeEr
 
 jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")
+pytest.importorskip("jax.experimental")
 
 V, M = np.array([0.3, -0.7, 1.2, 0.1]), np.arange(12.0).reshape(4, 3) / 7 - 0.6
 P, S, PLACES, K = M @ M.T + np.diag([0.5, 1.0, 1.5, 2.0]), 0.4, np.array([2, 0, 3]), 1
@@ -162,3 +163,54 @@ def test_mistakes_are_told() -> None:
         f({"x": M})
     with pytest.raises(DtypeError, match="was traced as float64"):
         f({"x": V + 1j})
+
+
+# What cannot be read: the error, and what it says.
+REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
+    "printing": (lambda v: (jax.debug.print("{}", v), v)[1], MissingRuleError, "`debug_print`.*test_jax_functions"),
+    "effect": (
+        lambda v: jax.experimental.io_callback(np.asarray, jax.ShapeDtypeStruct((4,), v.dtype), v),
+        MissingRuleError,
+        "`io_callback`.*test_jax_functions.*opaque=True",
+    ),
+    "call": (
+        lambda v: jax.pure_callback(np.sin, jax.ShapeDtypeStruct((4,), v.dtype), v),
+        MissingRuleError,
+        "`pure_callback`.*test_jax_functions.*opaque=True",
+    ),
+    "within a function of JAX": (lambda v: jnp.fft.fft(v).real, MissingRuleError, r"`fft`.*\(at .*test_jax_functions"),
+    "branch": (lambda v: v if v.sum() > 0 else -v, GraphError, "TracerBoolConversionError.*jnp.where"),
+    "number of Python": (lambda v: v * float(v.sum()), GraphError, "ConcretizationTypeError.*jnp.where"),
+    "mask": (lambda v: v[v > 0], GraphError, "NonConcreteBooleanIndexError.*shapes do not depend on values"),
+    "length": (lambda v: jnp.nonzero(v)[0], GraphError, "ConcretizationTypeError.*shapes do not depend on values"),
+    "index": (lambda v: list(range(4))[v.astype(int)[0]], GraphError, "TracerIntegerConversionError"),
+    "function of NumPy": (np.sin, GraphError, "TracerArrayConversionError.*those of `jnp`"),
+    "bfloat16": (lambda v: v.astype(jnp.bfloat16) * 2.0, DtypeError, "test_jax_functions.* has the dtype bfloat16"),
+    "mistake": (lambda v: v @ jnp.ones(7), TypeError, r"\(4,\) and \(7,\)"),
+    "attribute": (lambda v: v.not_there, AttributeError, "not_there"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_read_says_why(name: str) -> None:
+    function, kind, told = REFUSED[name]
+    with pytest.raises(kind, match=told):
+        pm.from_jax(function, V)
+
+
+def test_keys_are_refused_as_arguments() -> None:
+    with pytest.raises(DtypeError, match=r"argument \[0\] of `.*` has the dtype key<fry>.*Draw beforehand"):
+        pm.from_jax(lambda key, v: v + jax.random.normal(key, (4,)), jax.random.key(0), V)
+
+
+def test_tracing_is_in_double_precision_where_jax_is_not() -> None:
+    """Arrays that JAX made in single precision before keep the values that they have."""
+    with jax.enable_x64(False):
+        inner = jax.jit(lambda v: jnp.sin(v) + jnp.linspace(0.0, 1.0, 4))
+        assert inner(V).dtype == "float32"
+        held = jnp.asarray(V) / 3
+        found = pm.from_jax(lambda v: inner(v) + held, V)(V)
+        single = pm.from_jax(lambda v: 2 * v, held)(np.asarray(held))
+    assert (found.dtype, single.dtype) == ("float64", "float32")
+    wanted = np.sin(V) + np.linspace(0, 1, 4) + np.asarray(held).astype(float)
+    np.testing.assert_allclose(found.eval(), wanted, rtol=1e-12)

@@ -20,12 +20,13 @@ from consilience.foreign import jax_arrays as jax_arrays  # fills the table
 from consilience.foreign import jax_indexing as jax_indexing  # fills the table
 from consilience.foreign.jax_primitives import RULES, rule
 from consilience.foreign.opaque import of_jax
-from consilience.ir import Node
+from consilience.ir import DTYPES, Node
 from consilience.ir.side_tables import describe
 from consilience.ops.control import cond
 
 Tensors = list[Any]
 _INSTEAD = " `opaque=True` calls JAX instead."
+_WITHIN_JAX = "at a line of JAX's own"  # until a call of it is met
 _DRAWS = " Draw beforehand, and give it the draws as arguments."
 
 
@@ -39,18 +40,32 @@ def from_jax(function: Callable[..., Any], *examples: Any, opaque: bool = False)
     returns    a function of as many arguments in the same form, of tensors or numbers; its results have the form of
                those of `function`. They are differentiated, simplified and compiled as all tensors are; where JAX's
                function has derivatives of its own (`custom_jvp`, `custom_vjp`), these are taken
-    raises     MissingRuleError for a primitive that has no translation, with the line that it comes from;
+    raises     MissingRuleError for a primitive that has no translation, with the line that it comes from; DtypeError
+               for a dtype that tensors do not hold; GraphError for branches, loops and shapes that depend on values;
                MissingPackageError without JAX; and the function itself ShapeError and DtypeError for other arguments
     """
     jax = _jax()
     leaves, form = jax.tree_util.tree_flatten(examples)
-    with jax.enable_x64(True):
-        traced, shapes = jax.make_jaxpr(function, return_shape=True)(*examples)
+    name = getattr(function, "__name__", "function")
+    try:
+        with jax.enable_x64(True):
+            traced, shapes = jax.make_jaxpr(function, return_shape=True)(*examples)
+    except (
+        jax.errors.ConcretizationTypeError,
+        jax.errors.NonConcreteBooleanIndexError,
+        jax.errors.TracerArrayConversionError,
+        jax.errors.TracerIntegerConversionError,
+    ) as error:
+        first = str(error).strip().split("\n", 1)[0]
+        raise GraphError(
+            f"JAX cannot trace `{name}`: {type(error).__name__}: {first} Branches and loops on values are written as "
+            "`jnp.where`, `lax.cond` or `lax.while_loop`, functions of NumPy as those of `jnp`, and shapes do not "
+            "depend on values."
+        ) from error
     _, results = jax.tree_util.tree_flatten(shapes)
     wanted = [v.aval for v in traced.jaxpr.invars]
     if len(leaves) != len(wanted):
         raise GraphError("some of the example arguments are no arrays or numbers.")
-    name = getattr(function, "__name__", "function")
     flat = functools.partial(_flat, jax, function, form)
     call = of_jax(jax, name, flat, wanted) if opaque else functools.partial(closed, traced)
     paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_flatten_with_path(examples)[0]]
@@ -62,10 +77,19 @@ def from_jax(function: Callable[..., Any], *examples: Any, opaque: bool = False)
         tensors = [fitted(value, aval, name, path) for value, aval, path in zip(given, wanted, paths, strict=True)]
         return jax.tree_util.tree_unflatten(results, call(tensors))
 
+    for aval, path in zip(wanted, paths, strict=True):
+        if str(aval.dtype) not in DTYPES:
+            raise DtypeError(_unheld(f"argument {path} of `{name}`", str(aval.dtype)))
     call([pt.tensor(dtype=str(aval.dtype), shape=aval.shape) for aval in wanted])  # what is missing is told now
     translated.__name__ = translated.__qualname__ = name
     translated.__doc__ = f"`{name}` of JAX, of tensors."
     return translated
+
+
+def _unheld(what: str, dtype: str) -> str:
+    """That something has a dtype which tensors do not hold."""
+    hint = _DRAWS if dtype.startswith("key") else f" They hold {', '.join(DTYPES)}."
+    return f"{what} has the dtype {dtype}, which tensors do not hold.{hint}"
 
 
 def _flat(jax: Any, function: Callable[..., Any], form: Any, *leaves: Any) -> list[Any]:
@@ -131,14 +155,21 @@ def _equation(equation: Any, operands: Tensors) -> Tensors:
         draws = name.startswith(("random_", "threefry"))
         hint = _DRAWS if draws else _INSTEAD
         raise MissingRuleError(f"JAX's primitive `{name}` has no translation ({_where(equation)}).{hint}")
+    for variable in equation.outvars:
+        dtype = str(getattr(variable.aval, "dtype", "float64"))
+        if dtype not in DTYPES:
+            raise DtypeError(_unheld(f"a result of JAX's primitive `{name}` ({_where(equation)})", dtype))
     try:
         found = own(
             *operands, **{**equation.params, "primitive": name, **({"equation": equation} if name in _WHOLE else {})}
         )
     except MissingRuleError as error:
-        if "(at " in str(error):
+        told, place = str(error), _where(equation)
+        if _WITHIN_JAX in told:
+            raise MissingRuleError(told.replace(_WITHIN_JAX, place)) from error
+        if "(at " in told:
             raise
-        raise MissingRuleError(f"{str(error).rstrip('.')} ({_where(equation)}).{_INSTEAD}") from error
+        raise MissingRuleError(f"{told.rstrip('.')} ({place}).{_INSTEAD}") from error
     return found if isinstance(found, list) else [found]
 
 
@@ -146,7 +177,8 @@ def _where(equation: Any) -> str:
     """The line of the function that an equation comes from."""
     from jax._src import source_info_util
 
-    return f"at {source_info_util.summarize(equation.source_info)}"
+    line = source_info_util.summarize(equation.source_info)
+    return f"at {line}" if line else _WITHIN_JAX
 
 
 def _as_declared(value: Any, aval: Any, equation: Any) -> Any:

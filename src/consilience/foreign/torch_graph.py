@@ -20,6 +20,7 @@ from consilience.foreign import torch_factorisations as torch_factorisations  # 
 from consilience.foreign import torch_windows as torch_windows  # fills the table
 from consilience.foreign.opaque import of_torch
 from consilience.foreign.torch_ops import CHECKS, RULES, rule
+from consilience.ir import DTYPES
 from consilience.ir.side_tables import describe
 from consilience.ops.control import cond
 
@@ -39,8 +40,9 @@ def from_torch(module: Callable[..., Any], *examples: Any, opaque: bool = False)
                names of parameters and buffers, as in `module.named_parameters()`, to tensors or random variables that
                take their place, as in `torch.func.functional_call`. The others are constants. Its own attribute
                `parameters` holds the values of all by name, as arrays. The results have the form of those of `module`
-    raises     MissingRuleError for an op that has no translation, with the line that it comes from; GraphError for what
-               `torch.export` cannot write down; MissingPackageError without PyTorch; and the function itself
+    raises     MissingRuleError for an op that has no translation, with the line that it comes from; DtypeError for one
+               whose result has a dtype that tensors do not hold; GraphError for branches, loops and shapes that depend
+               on values; MissingPackageError without PyTorch; what the module itself raises; and the function itself
                ShapeError, DtypeError and GraphError for other arguments
     """
     torch = _torch()
@@ -180,23 +182,42 @@ def _exported(torch: Any, module: Any, examples: Sequence[Any], name: str) -> An
             )
         module = type("Function", (torch.nn.Module,), {"forward": forward})()
         module.train(False)
+    given = tuple(_example(torch, x) for x in examples)
     try:
         with _own_derivatives_refused(torch):
-            program = torch.export.export(module, tuple(_example(torch, x) for x in examples))
+            program = torch.export.export(module, given)
         _check_derivatives(program, name)
         table = torch.export.default_decompositions()
         for kept in (torch.ops.aten.detach.default,):
             table.pop(kept, None)
-        return program.run_decompositions(table)
+        program = program.run_decompositions(table)
     except MissingRuleError:
         raise
-    except Exception as error:
+    except _refusals() as error:
         first = str(error).strip().split("\n", 1)[0]
         raise GraphError(
             f"`torch.export` cannot write `{name}` down: {type(error).__name__}: {first} Branches and loops on values "
             "are written as `torch.where`, `torch.cond` or `torch.while_loop`, and shapes do not depend on values; "
             "`opaque=True` calls PyTorch instead."
         ) from error
+    except Exception as error:  # of the module itself, or of its arguments
+        error.add_note(f"`torch.export` ran `{name}` on tensors without values;{_INSTEAD}")
+        raise
+    _check_draws(program, name)
+    return program
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """What PyTorch raises for code that depends on values; their modules are not of its public interface."""
+    found = []
+    for path, names in (
+        ("torch._dynamo.exc", ("TorchDynamoException",)),
+        ("torch._subclasses.fake_tensor", ("DataDependentOutputException", "DynamicOutputShapeException")),
+        ("torch.fx.experimental.symbolic_shapes", ("GuardOnDataDependentSymNode", "ConstraintViolationError")),
+    ):
+        place = importlib.import_module(path)
+        found += [getattr(place, name) for name in names if hasattr(place, name)]
+    return tuple(found)
 
 
 @contextmanager
@@ -231,6 +252,19 @@ def _check_derivatives(program: Any, name: str) -> None:
                 )
 
 
+def _check_draws(program: Any, name: str) -> None:
+    """Raise for random draws, ahead of ops that only make place for them."""
+    for part in program.graph_module.modules():
+        for node in getattr(getattr(part, "graph", None), "nodes", ()):
+            draws = "nondeterministic_seeded" in str(getattr(node.target, "tags", ""))
+            if draws and _named(node.target) not in RULES:
+                raise MissingRuleError(
+                    f"`{name}` draws at random by PyTorch's op `{node.target}`, which has no translation "
+                    f"({_where(node)}). Draw beforehand, and give it the draws as arguments; dropout is left out after "
+                    "`.eval()`."
+                )
+
+
 def _example(torch: Any, value: Any) -> Any:
     """Arrays of NumPy, also nested, as tensors."""
     return torch.utils._pytree.tree_map(
@@ -254,6 +288,10 @@ def _dtype(value: Any) -> str:
 
 
 def _symbol(value: Any) -> Any:
+    if _dtype(value) not in DTYPES:
+        raise DtypeError(
+            f"an argument has the dtype {_dtype(value)}, which tensors do not hold; they hold {', '.join(DTYPES)}."
+        )
     return pt.tensor(dtype=_dtype(value), shape=tuple(value.shape))
 
 
@@ -313,17 +351,20 @@ def _called(node: Any, operands: Tensors, keywords: dict[str, Any]) -> Any:
         return None
     own = RULES.get(name)
     if own is None:
-        hint = _INSTEAD
-        if "nondeterministic_seeded" in str(getattr(target, "tags", "")):
-            hint = " Draw beforehand, and give it the draws as arguments; dropout is left out after `.eval()`."
-        raise MissingRuleError(f"PyTorch's op `{target}` has no translation ({_where(node)}).{hint}")
+        raise MissingRuleError(f"PyTorch's op `{target}` has no translation ({_where(node)}).{_INSTEAD}")
+    declared = node.meta.get("val")
+    for one in declared if isinstance(declared, list | tuple) else [declared]:
+        if _is_tensor(one) and _dtype(one) not in DTYPES:
+            raise DtypeError(
+                f"PyTorch's op `{target}` gives {_dtype(one)}, which tensors do not hold ({_where(node)}); they hold "
+                f"{', '.join(DTYPES)}."
+            )
     try:
         found = own(*operands, **keywords)
     except MissingRuleError as error:
         if "(at " in str(error):
             raise
         raise MissingRuleError(f"{str(error).rstrip('.')} ({_where(node)}).{_INSTEAD}") from error
-    declared = node.meta.get("val")
     if isinstance(found, list):
         values = declared if isinstance(declared, list | tuple) else [None] * len(found)
         return [_as_declared(x, v, node) for x, v in zip(found, values, strict=False)]
