@@ -219,6 +219,14 @@ class TestFunctions:
         )
         done = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True, check=False)
         assert done.stdout.split() == [b"4.0", b"2.0", b"1.0"], done.stderr.decode()
+        alone = (
+            code.split("print")[0].replace("f, e", "e")
+            + "print(e.eval({'x': [1.0]}), (e - 1).sum().eval({'x': [3.0]}))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", alone], input=pickle.dumps(x + 1.0), capture_output=True, check=False
+        )
+        assert done.stdout.split() == [b"[2.]", b"3.0"], done.stderr.decode()
 
 
 def test_copies_of_expressions_are_the_expressions() -> None:

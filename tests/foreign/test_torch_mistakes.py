@@ -1,7 +1,8 @@
-"""What cannot be read of PyTorch is told as what it is: by the op and its line, or by the error of the module itself."""
+"""What cannot be read of PyTorch is told as what it is: by the op and its line, or by the module's own error."""
 
 from __future__ import annotations
 
+import pathlib
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def test_what_has_no_translation_says_why(name: str) -> None:
 MISTAKES: dict[str, tuple[Any, tuple[Any, ...], type[Exception], str]] = {
     "name": (missing_name, (V,), NameError, "not_there"),
     "attribute": (lambda v: v.not_there, (V,), AttributeError, "not_there"),
-    "file": (lambda v: open("/not/there"), (V,), FileNotFoundError, "not/there"),
+    "file": (lambda v: pathlib.Path("/not/there").read_text(), (V,), FileNotFoundError, "not/there"),
     "shapes": (lambda v: v @ torch.ones(7, dtype=v.dtype), (V,), RuntimeError, "4 and 7"),
     "dtypes": (lambda v: v @ torch.ones(4), (V,), RuntimeError, "same dtype"),
     "arrays": (lambda v: torch.from_numpy(np.sin(v.numpy())), (V,), RuntimeError, "numpy"),
@@ -103,6 +104,4 @@ def test_modules_in_training_without_effects_are_translated() -> None:
 
     np.testing.assert_allclose(pm.from_torch(altered, V)(V).eval(), 3 * V * [1, 2, 2, 1])  # type: ignore[operator]
     net = nn.Sequential(nn.Linear(3, 3), nn.LayerNorm(3), nn.Dropout(0.0)).double().train()
-    np.testing.assert_allclose(
-        pm.from_torch(net, M)(M).eval(), net(torch.tensor(M)).detach(), rtol=1e-12, atol=1e-12
-    )
+    np.testing.assert_allclose(pm.from_torch(net, M)(M).eval(), net(torch.tensor(M)).detach(), rtol=1e-12, atol=1e-12)

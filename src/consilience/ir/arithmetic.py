@@ -6,6 +6,7 @@ with before the layer that gives the notation its meaning is known.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -32,12 +33,9 @@ def means(name: str) -> Callable[[_F], _F]:
 
 def meaning(name: str) -> Callable[..., Any]:
     """The function registered for a notation; for lower files that need one construction of a higher one."""
-    found = _meanings.get(name)
-    if found is None:
-        raise NotImplementedError(
-            f"`{name}` of expressions is given by the public functions: `import consilience.tensor`."
-        )
-    return found
+    if name not in _meanings:  # an expression was unpickled where only the graph is loaded
+        importlib.import_module("consilience.tensor")
+    return _meanings[name]
 
 
 def known_meaning(name: str) -> Callable[..., Any] | None:
