@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.report import Row, number, show
 
 ERRORS, DEVIATION = 5.0, 0.15
-LIMIT = 600  # seconds for both runs of a model
+LIMIT = 180  # seconds for both runs of a model
 WARM_UP = "linear_regression_with_data"  # what every model needs is compiled by another one
 FIRST = "eight_schools_noncentred"
 
