@@ -12,6 +12,7 @@ import argparse
 import importlib.util
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -89,13 +90,21 @@ def compared(own: Any, other: Any) -> tuple[float, float, float]:
 def measured(name: str, environment: dict[str, str]) -> dict[str, Any]:
     """The figures of one model from a process of its own, or what stopped it."""
     command = [sys.executable, "-m", "benchmarks.from_pymc", "--inside", name]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=LIMIT, check=False)
-    except subprocess.TimeoutExpired:
-        return {"failed": f"more than {LIMIT} s"}
-    if done.returncode:
-        return {"failed": (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]}
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    with (
+        tempfile.TemporaryFile("w+") as errors,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment, start_new_session=True
+        ) as process,
+    ):
+        try:
+            output, _ = process.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # with the processes of PyMC's chains
+            return {"failed": f"more than {LIMIT} s"}
+        if process.returncode:
+            errors.seek(0)
+            return {"failed": (errors.read().strip().splitlines() or [f"exit status {process.returncode}"])[-1]}
+    found: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
     return found
 
 
