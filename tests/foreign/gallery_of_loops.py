@@ -96,13 +96,13 @@ def epidemic_by_steps(pm: Any) -> None:
     contact, recovery = pm.LogNormal("contact", 0.0, 0.5), pm.Beta("recovery", 2.0, 4.0)
 
     def step(susceptible: Any, infected: Any, contact: Any, recovery: Any) -> Any:
-        new = contact * susceptible * infected / 100.0
+        new = susceptible * (1 - pm.math.exp(-contact * infected / 100.0))
         return susceptible - new, infected + new - recovery * infected, new
 
     *_, new = scanned(
         step, outputs_info=[np.float64(95.0), np.float64(5.0), None], non_sequences=[contact, recovery], n_steps=12
     )
-    pm.Poisson("y", pm.math.maximum(new, 0.01), observed=COUNTS)
+    pm.Poisson("y", new, observed=COUNTS)
 
 
 @gallery
