@@ -325,7 +325,9 @@ class Function(Inspected):
         imported()
         slots = [slot for slot in self._slots if slot.dtype in FLOATS]
         if not slots:
-            raise GraphError(f"`{self.name}` reads no `pm.shared` variable of floats, which could be trained: use `torch`.")
+            raise GraphError(
+                f"`{self.name}` reads no `pm.shared` variable of floats, which could be trained: use `torch`."
+            )
         request = self._request
         taken = [tensor_input(slot.dtype, slot.type.shape, name_of(slot)) for slot in slots]
         results = substitute(request.expressions, dict(zip(slots, taken, strict=True)))[: len(self.outputs)]
