@@ -203,7 +203,7 @@ def test_what_cannot_be_read_says_why(name: str) -> None:
 
 
 def test_loops_of_a_batch_end_one_by_one() -> None:
-    """JAX moves a batch on until the last condition fails, and keeps those that ended; it has no derivative, ours has."""
+    """JAX moves a batch on until the last condition fails, and keeps those that ended; ours has a derivative, too."""
 
     def doubled(v: Any) -> Any:
         return jax.vmap(lambda a: jax.lax.while_loop(lambda q: q < 10, lambda q: q * 2 + 1.5, a * a))(v)
