@@ -218,6 +218,53 @@ def test_loops_of_a_batch_end_one_by_one() -> None:
     np.testing.assert_allclose(slopes, (ahead - behind) / 2e-6, rtol=1e-6)
 
 
+def test_a_function_is_applied_at_places() -> None:
+    """JAX has no derivative of `.at[…].apply`; places that come twice are changed twice."""
+    v = pt.vector("v", shape=(4,))
+    out = pm.from_jax(lambda v: v.at[jnp.array([0, 2, 2])].apply(jnp.sin), V)(v)
+    wanted = V.copy()
+    wanted[0], wanted[2] = np.sin(V[0]), np.sin(np.sin(V[2]))
+    np.testing.assert_allclose(out.eval({v: V}), wanted, rtol=1e-12)
+    slope = np.array([np.cos(V[0]), 1, np.cos(np.sin(V[2])) * np.cos(V[2]), 1])
+    np.testing.assert_allclose(pt.grad(out.sum(), v).eval({v: V}), slope, rtol=1e-12)
+
+
+def test_a_derivative_by_a_shape_keeps_to_it() -> None:
+    """Where the other operand depends on the same number; a second one is refused, as it is by JAX."""
+
+    def slope(a: Any) -> Any:
+        return jax.grad(jax.scipy.special.gammainc)(a, a * a)
+
+    a = pt.scalar("a")
+    out = pm.from_jax(slope, 1.4)(a)
+    with jax.enable_x64(True):
+        wanted = float(slope(1.4))
+    assert float(out.eval({a: 1.4})) == pytest.approx(wanted, rel=1e-9)
+    with pytest.raises(MissingRuleError, match="with respect to that shape is not known"):
+        pt.grad(out, a)
+
+
+def test_numbers_that_a_function_with_its_own_derivative_holds_are_given_to_it() -> None:
+    def outer(v: Any, s: Any) -> Any:
+        @jax.custom_vjp
+        def scaled(x: Any) -> Any:
+            return x * s
+
+        scaled.defvjp(lambda x: (x * s, None), lambda _, g: (g * 7.0,))
+        return scaled(v)
+
+    with pytest.raises(GraphError, match="give that to it as an argument"):
+        pm.from_jax(outer, V, 2.0)
+
+
+def test_the_precision_of_floats_can_be_reduced() -> None:
+    v = pt.vector("v", shape=(4,))
+    single = pm.from_jax(lambda v: jax.lax.reduce_precision(v, 8, 23), V)(v)
+    np.testing.assert_array_equal(single.eval({v: V}), V.astype("float32").astype(float))
+    with pytest.raises(MissingRuleError, match="5 bits of exponent and 10"):
+        pm.from_jax(lambda v: jax.lax.reduce_precision(v, 5, 10), V)
+
+
 def test_keys_are_refused_as_arguments() -> None:
     with pytest.raises(DtypeError, match=r"argument \[0\] of `.*` has the dtype key<fry>.*Draw beforehand"):
         pm.from_jax(lambda key, v: v + jax.random.normal(key, (4,)), jax.random.key(0), V)

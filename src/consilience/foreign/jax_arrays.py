@@ -87,6 +87,15 @@ def _eigh(a: Any, *, lower: bool, **_: Any) -> Any:
     return [vectors, values]
 
 
+@rule("eig")
+def _eig(a: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any) -> Any:
+    """Values, then vectors if they are asked for; all complex."""
+    if compute_left_eigenvectors:
+        raise MissingRuleError("JAX's `eig` with left eigenvectors has no translation.")
+    values, vectors = pt.linalg.eig(a)
+    return [values, vectors] if compute_right_eigenvectors else [values]
+
+
 @rule("svd")
 def _svd(a: Any, *, full_matrices: bool, compute_uv: bool, **_: Any) -> Any:
     if not compute_uv:

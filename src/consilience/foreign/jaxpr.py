@@ -23,9 +23,10 @@ from consilience.foreign import jax_windows as jax_windows  # fills the table
 from consilience.foreign.jax_primitives import RULES, rule
 from consilience.foreign.jax_random import drawn, moved, words
 from consilience.foreign.opaque import of_jax
-from consilience.ir import DTYPES, Node
+from consilience.ir import DTYPES, Node, constant_value
 from consilience.ir.side_tables import describe
 from consilience.ops.control import cond
+from consilience.tensor.differentiation import undefined_grad
 
 Tensors = list[Any]
 _INSTEAD = " `opaque=True` calls JAX instead."
@@ -128,6 +129,11 @@ def closed(traced: Any, arguments: Sequence[Any]) -> Tensors:
 
 
 def _constant(value: Any) -> Any:
+    if isinstance(value, _jax().core.Tracer):
+        raise GraphError(
+            "a function with a derivative of its own (`custom_vjp`, `custom_jvp`) reads a value from around it; give "
+            "that to it as an argument."
+        )
     dtype = str(getattr(value, "dtype", np.asarray(value).dtype))
     if dtype.startswith("key"):
         return pt.constant(np.asarray(_jax().random.key_data(value)))
@@ -236,7 +242,9 @@ def _inlined(*operands: Any, **parameters: Any) -> Tensors:
 def _with_own_derivative(*operands: Any, equation: Any, **parameters: Any) -> Tensors:
     """An inner function with the derivative that its author gave; it is traced when it is asked for."""
     inner = parameters.get("call_jaxpr") or parameters.get("fun_jaxpr")
-    smooth = [i for i, x in enumerate(operands) if "float" in x.dtype]
+    held = int(parameters.get("num_consts", 0))  # what the function holds, by which it has no derivatives
+    operands = (*(x if constant_value(x) is not None else undefined_grad(x) for x in operands[:held]), *operands[held:])
+    smooth = [i for i, x in enumerate(operands) if "float" in x.dtype and i >= held]
 
     if _WITHIN_DERIVATIVE.get():
         return closed(inner, operands)
@@ -255,6 +263,7 @@ def _with_own_derivative(*operands: Any, equation: Any, **parameters: Any) -> Te
         finally:
             _WITHIN_DERIVATIVE.reset(token)
         found = dict(zip(smooth, pulled, strict=True))
+        found.update({i: pt.zeros_like(x) for i, x in enumerate(values[:held]) if "float" in x.dtype})
         return [found.get(i) for i in range(len(values))]
 
     wrapped = pt.custom_vjp(plain)
