@@ -14,13 +14,22 @@ from consilience.errors import DtypeError, GraphError, MissingRuleError, ShapeEr
 
 jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")
-pytest.importorskip("jax.experimental")
+pytest.importorskip("jax.experimental.ode")
 
 V, M = np.array([0.3, -0.7, 1.2, 0.1]), np.arange(12.0).reshape(4, 3) / 7 - 0.6
 P, S, PLACES, K = M @ M.T + np.diag([0.5, 1.0, 1.5, 2.0]), 0.4, np.array([2, 0, 3]), 1
 
 FILE = Path(__file__).with_name("jax_expressions.txt")
 LINES = [line for line in FILE.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+# What the text of StableHLO says otherwise: keys of other kinds, and factors whose rows come by products.
+LINES += [
+    "v * jax.random.permutation(jax.random.fold_in(jax.random.key(3), k), 4)",
+    'v + jax.random.exponential(jax.random.key(1, impl="rbg"), (4,))',
+    "jnp.abs(jnp.linalg.qr(m)[1])",
+    "jnp.abs(jnp.linalg.qr(m + p[:, :3])[0])",
+    "jnp.sort(jnp.linalg.eigvals(m[:3] + p[:3, :3]).real)",
+    "jax.experimental.ode.odeint(lambda y, t: -s * y, v, jnp.array([0.0, 0.5, 1.0]))",
+]
 
 
 def of(text: str) -> Any:
