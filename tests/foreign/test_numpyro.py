@@ -81,7 +81,105 @@ def constrained() -> None:
     numpyro.sample("y", dist.Normal(o[0] + p * t, 1.0), obs=Y)
 
 
-MODELS: tuple[Callable[[], None], ...] = (regression, groups, logistic, counts, mixture, correlated, walk, constrained)
+def volatility() -> None:
+    step = numpyro.sample("step", dist.Exponential(5.0))
+    nu = numpyro.sample("nu", dist.Gamma(2.0, 0.5))
+    s = numpyro.sample("s", dist.GaussianRandomWalk(scale=step, num_steps=len(Y)))
+    numpyro.sample("y", dist.StudentT(nu + 2, 0.0, jnp.exp(s)), obs=Y)
+
+
+def hidden_states() -> None:
+    rows = numpyro.sample("rows", dist.Dirichlet(jnp.ones((2, 2)) * 2).to_event(1))
+    m = numpyro.sample("m", dist.Normal(jnp.array([-1.0, 1.0]), 1.0).to_event(1))
+
+    def forward(alpha: Any, y: Any) -> Any:
+        return jax.scipy.special.logsumexp(alpha[:, None] + jnp.log(rows), 0) + dist.Normal(m, 1.0).log_prob(y), None
+
+    alpha, _ = jax.lax.scan(forward, jnp.log(jnp.full(2, 0.5)), Y)
+    numpyro.factor("forward", jax.scipy.special.logsumexp(alpha))
+
+
+def process() -> None:
+    variance, length = numpyro.sample("variance", dist.LogNormal()), numpyro.sample("length", dist.InverseGamma(3, 2))
+    apart = (X[:, None, 0] - X[None, :, 0]) ** 2
+    covariance = variance * jnp.exp(-0.5 * apart / length**2) + 0.1 * jnp.eye(len(Y))
+    numpyro.sample("y", dist.MultivariateNormal(0.0, covariance), obs=Y)
+
+
+def horseshoe() -> None:
+    tau = numpyro.sample("tau", dist.HalfCauchy(1.0))
+    with numpyro.plate("features", 3):
+        b = numpyro.sample("b", dist.Normal(0.0, 1.0)) * numpyro.sample("lambda", dist.HalfCauchy(1.0)) * tau
+    numpyro.sample("y", dist.Normal(X @ b, numpyro.sample("s", dist.InverseGamma(2.0, 2.0))), obs=Y)
+
+
+def ordered() -> None:
+    b = numpyro.sample("b", dist.Normal(0, 1).expand([3]))
+    free = dist.Normal(jnp.zeros(2), 1.0).to_event(1)
+    cut = numpyro.sample("cut", dist.TransformedDistribution(free, dist.transforms.OrderedTransform()))
+    numpyro.sample("y", dist.OrderedLogistic(X @ b, cut), obs=np.digitize(Y, [-1.0, 1.0]))
+
+
+def many_zeros() -> None:
+    gate, rate = numpyro.sample("gate", dist.Beta(2, 2)), numpyro.sample("rate", dist.Gamma(2, 1))
+    numpyro.sample("y", dist.ZeroInflatedPoisson(gate, rate), obs=np.array([0, 0, 3, 1, 0, 5]))
+
+
+def varying_slopes() -> None:
+    sd = numpyro.sample("sd", dist.Exponential(1.0).expand([2]))
+    chol = numpyro.sample("chol", dist.LKJCholesky(2, 2.0))
+    with numpyro.plate("groups", 5):
+        ab = numpyro.sample("ab", dist.MultivariateNormal(jnp.zeros(2), scale_tril=sd[:, None] * chol))
+    numpyro.sample("y", dist.Normal(ab[G, 0] + ab[G, 1] * X[:, 0], 1.0), obs=Y)
+
+
+def rewritten() -> None:
+    """Centred groups by `handlers.reparam`."""
+    noncentred = {"a": numpyro.infer.reparam.LocScaleReparam(0)}
+    with numpyro.handlers.reparam(config=noncentred):
+        groups()
+
+
+def survival() -> None:
+    shape, scale = numpyro.sample("shape", dist.Gamma(2, 1)), numpyro.sample("scale", dist.LogNormal(0, 1))
+    times = np.abs(Y) + 0.1
+    with numpyro.handlers.mask(mask=np.arange(len(Y)) % 3 > 0):
+        numpyro.sample("seen", dist.Weibull(scale, shape), obs=times)
+    numpyro.factor("still", -jnp.sum(jnp.where(np.arange(len(Y)) % 3 == 0, (times / scale) ** shape, 0.0)))
+
+
+def items() -> None:
+    ability = numpyro.sample("ability", dist.Normal(0, 1).expand([5]))
+    difficulty = numpyro.sample("difficulty", dist.ZeroSumNormal(1.0, (4,)))
+    numpyro.sample("y", dist.BernoulliLogits(ability[G] - difficulty[np.arange(40) % 4]), obs=(Y > 0).astype(int))
+
+
+def network() -> None:
+    w, out = numpyro.sample("w", dist.Normal().expand([3, 4])), numpyro.sample("out", dist.Normal().expand([4]))
+    numpyro.sample("y", dist.Normal(jnp.tanh(X @ w) @ out, numpyro.sample("s", dist.HalfNormal())), obs=Y)
+
+
+def predators() -> None:
+    """Lotka and Volterra's equations by steps of Runge and Kutta."""
+    z = numpyro.sample("z", dist.LogNormal(jnp.zeros(2), 0.5).to_event(1))
+    theta = numpyro.sample("theta", dist.LogNormal(-0.5, 0.3).expand([4]).to_event(1))
+
+    def f(s: Any) -> Any:
+        return jnp.array([theta[0] * s[0] - theta[1] * s[0] * s[1], theta[2] * s[0] * s[1] - theta[3] * s[1]])
+
+    def step(s: Any, _: Any) -> Any:
+        k = f(s)
+        s = s + 0.1 * f(s + 0.05 * k)
+        return s, s
+
+    _, path = jax.lax.scan(step, z, None, length=20)
+    numpyro.sample("y", dist.LogNormal(jnp.log(path), 0.5), obs=np.exp(Y.reshape(20, 2) / 3))
+
+
+MODELS: tuple[Callable[[], None], ...] = (
+    regression, groups, logistic, counts, mixture, correlated, walk, constrained, volatility, hidden_states, process,
+    horseshoe, ordered, many_zeros, varying_slopes, rewritten, survival, items, network, predators,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("numpyro_model", MODELS)

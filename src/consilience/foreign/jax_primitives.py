@@ -14,7 +14,7 @@ import numpy as np
 import consilience.tensor as pt
 from consilience.errors import MissingRuleError
 from consilience.ir import constant_value
-from consilience.tensor.differentiation import zero_grad
+from consilience.tensor.differentiation import grad, zero_grad
 
 Rule = Callable[..., Any]
 RULES: Final[dict[str, Rule]] = {}
@@ -130,6 +130,15 @@ def _clamp(low: Any, x: Any, high: Any, **_: Any) -> Any:
     return pt.minimum(pt.maximum(x, low), high)
 
 
+@rule("igamma_grad_a", "random_gamma_grad")
+def _gamma_slope(a: Any, x: Any, *, primitive: str, **_: Any) -> Any:
+    """The derivative by its shape of the regularized incomplete gamma function, and of a draw at a given quantile."""
+    slope = grad(pt.sum(pt.gammainc(a, x)), a)
+    if primitive == "igamma_grad_a":
+        return slope
+    return -slope / pt.exp((a - 1) * pt.log(x) - x - pt.gammaln(a))
+
+
 @rule("polygamma")
 def _polygamma(order: Any, x: Any, **_: Any) -> Any:
     return pt.polygamma(order, x)
@@ -147,9 +156,7 @@ def _convert(x: Any, *, new_dtype: Any, **_: Any) -> Any:
     return x.astype(str(np.dtype(new_dtype)))
 
 
-@rule(
-    "copy", "copy_p", "optimization_barrier", "reduce_precision", "pvary", "mesh_cast", "sharding_constraint", "pcast"
-)
+@rule("copy", "copy_p", "optimization_barrier", "device_put", "pvary", "mesh_cast", "sharding_constraint", "pcast")
 def _same(*operands: Any, **_: Any) -> Any:
     """What changes nothing that is computed."""
     return list(operands) if len(operands) > 1 else operands[0]
