@@ -65,7 +65,7 @@ def _first_values(t: Translation, variable: Any, depth: int) -> Node:
     return t.tensor(variable)[:depth]
 
 
-class Parts:
+class ScanParts:
     """Operands, inner inputs and inner outputs of a loop of PyTensor, by kind."""
 
     def __init__(self, apply: Any) -> None:
@@ -116,7 +116,7 @@ def _title(apply: Any) -> str:
 
 def translated(t: Translation, apply: Any) -> list[Any]:
     """Values of the outputs of a loop; None for states of generators."""
-    parts = Parts(apply)
+    parts = ScanParts(apply)
     buffers = [Buffer(t, v, taps) for v, taps in zip(parts.states, parts.state_taps, strict=True)]
     whole = [t.tensor(v) for v in parts.gradients]
     passed = [v for v in parts.passed if not is_generator(v)]
