@@ -171,7 +171,7 @@ def test_shared_variables_are_parameters_of_a_module(backend: str) -> None:
 
 def test_a_module_needs_parameters() -> None:
     x = pt.vector("x")
-    with pytest.raises(GraphError, match="reads no `pm.shared` variable of floats"):
+    with pytest.raises(GraphError, match=r"reads no `pm.shared` variable of floats"):
         pm.function([x], x.sum()).torch_module()
 
 

@@ -13,6 +13,7 @@ import consilience as pm
 from consilience.errors import MissingRuleError, ModelError
 from consilience.foreign import from_pymc
 from consilience.model.log_density import model_density
+from tests.foreign import gallery_of_loops as gallery_of_loops  # adds its models
 from tests.foreign.gallery import MODELS
 
 pymc = pytest.importorskip("pymc")

@@ -318,18 +318,16 @@ class Function(Inspected):
         PyTorch takes in no name) and are PyTorch's own from then on: its optimizers move them, `.to` and `state_dict`
         know them. `set_value` brings what was found back. Derivatives and devices are those of `torch`.
 
-        raises   MissingPackageError without PyTorch; GraphError where there is no such variable, and what `torch` raises
+        raises   MissingPackageError without PyTorch; GraphError where no such variable is read; what `torch` raises
         """
         from consilience.backends.torch_function import imported, module
 
         imported()
         slots = [slot for slot in self._slots if slot.dtype in FLOATS]
         if not slots:
-            raise GraphError(
-                f"`{self.name}` reads no `pm.shared` variable of floats, which could be trained: use `torch`."
-            )
+            raise GraphError(f"`{self.name}` reads no `pm.shared` variable of floats to be trained: use `torch`.")
         request = self._request
-        taken = [tensor_input(slot.dtype, slot.type.shape, name_of(slot)) for slot in slots]
+        taken = [tensor_input(slot.dtype, slot.static_shape, name_of(slot)) for slot in slots]
         results = substitute(request.expressions, dict(zip(slots, taken, strict=True)))[: len(self.outputs)]
         inputs = (*request.inputs, *map(In, taken))
         opened = Request(self.name, inputs, tuple(results), request.updates, request.form, request.keys)
@@ -452,6 +450,8 @@ class Function(Inspected):
             array = np.asarray(value)
         except ValueError as error:
             raise DtypeError(f"{describe(node)} needs an array of numbers: {error}") from None
+        except RuntimeError as error:  # of a tensor of PyTorch with derivatives
+            raise DtypeError(f"{describe(node)} needs an array, for PyTorch's autograd see `.torch`: {error}") from None
         wanted = numpy_dtype(node.dtype)
         if array.dtype == wanted:
             return array

@@ -264,7 +264,8 @@ def _known_window(x: Any, *, primitive: str, **parameters: Any) -> Tensors:
         "reduce_window_min": ("minimum", pt.minimum),
     }[primitive]
     start = pt.constant(np.asarray(_neutral(name, x.dtype), x.dtype))
-    return _reduce_window(x, start, body=lambda a, b: [function(a[0], b[0])], name=name, **parameters)
+    found: Tensors = _reduce_window(x, start, body=lambda a, b: [function(a[0], b[0])], name=name, **parameters)
+    return found
 
 
 @rule("fft")

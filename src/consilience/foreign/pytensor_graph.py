@@ -465,6 +465,11 @@ def _indices(t: Translation, op: Any, variables: Sequence[Any]) -> Iterator[Any]
             yield value
 
 
+def index_of(t: Translation, op: Any, variables: Sequence[Any]) -> tuple[Any, ...]:
+    """The index that an op of indexing applies."""
+    return tuple(_indices(t, op, variables))
+
+
 @translates("MakeSlice")
 def _make_slice(t: Translation, apply: Any) -> Any:
     return slice(*(None if t(end) is None else t.length(end) for end in apply.inputs))
@@ -473,13 +478,13 @@ def _make_slice(t: Translation, apply: Any) -> Any:
 @translates("Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1", "BaseSubtensor")
 def _subtensor(t: Translation, apply: Any) -> Any:
     x, *rest = apply.inputs
-    return t(x)[tuple(_indices(t, apply.op, rest))]
+    return t(x)[index_of(t, apply.op, rest)]
 
 
 @translates("IncSubtensor", "AdvancedIncSubtensor", "AdvancedIncSubtensor1")
 def _inc_subtensor(t: Translation, apply: Any) -> Any:
     x, y, *rest = apply.inputs
-    part = t(x)[tuple(_indices(t, apply.op, rest))]
+    part = t(x)[index_of(t, apply.op, rest)]
     return part.set(t(y)) if apply.op.set_instead_of_inc else part.inc(t(y))
 
 
