@@ -140,6 +140,41 @@ def test_shared_variables_keep_their_values_and_updates_are_refused() -> None:
         _ = pm.function([x], x, updates={w: w + 1.0}).torch
 
 
+@pytest.mark.parametrize("backend", ["llvm", "torch"])
+def test_shared_variables_are_parameters_of_a_module(backend: str) -> None:
+    """PyTorch's optimizers move them; names are those of the variables, and theirs keep their values."""
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(50, 2))
+    wanted = rows @ [1.5, -0.5] + 0.25
+    w, b = pm.shared(np.zeros(2), "w"), pm.shared(0.0, "layer.bias")
+    unnamed, count = pm.shared(np.zeros(1)), pm.shared(np.array(3), "count")
+    x, y = pt.matrix("x"), pt.vector("y")
+    loss = ((x @ w + b + unnamed[0] - y) ** 2).mean() + 0.0 * count
+    module = pm.function([x, pm.In(y, value=wanted)], loss, backend=backend).torch_module()
+    assert {k: tuple(v.shape) for k, v in module.named_parameters()} == {"w": (2,), "layer_bias": (), "shared_2": (1,)}
+    optimizer = torch.optim.LBFGS(module.parameters(), max_iter=30)
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        value = module(x=torch.tensor(rows))
+        value.backward()
+        return value
+
+    optimizer.step(closure)
+    np.testing.assert_allclose(module.w.detach(), [1.5, -0.5], atol=1e-5)
+    assert (module.layer_bias + module.shared_2).item() == pytest.approx(0.25, abs=1e-5)
+    np.testing.assert_array_equal(w.get_value(), [0.0, 0.0])
+    other = pm.function([x, y], loss).torch_module()
+    other.load_state_dict(module.state_dict())
+    assert other(torch.tensor(rows), torch.tensor(wanted)).item() == pytest.approx(0.0, abs=1e-8)
+
+
+def test_a_module_needs_parameters() -> None:
+    x = pt.vector("x")
+    with pytest.raises(GraphError, match=r"reads no `pm.shared` variable of floats"):
+        pm.function([x], x.sum()).torch_module()
+
+
 def test_failures_are_those_of_a_call() -> None:
     x, i = pt.vector("x"), pt.lscalar("i")
     with pytest.raises(IndexError, match="out of bounds"):

@@ -177,6 +177,21 @@ def test_a_function_that_raises_in_a_chain_has_density_0_there_and_its_traceback
     assert "in half" in message
 
 
+def test_starting_points_at_which_a_function_raises_are_passed_by() -> None:
+    """The noise around the initial point reaches into the half where there is no value."""
+
+    def half(x: Any) -> Any:
+        if x[0] > 0.1:
+            raise ZeroDivisionError("no value above 0.1")
+        return -0.5 * x @ x, -x
+
+    model = pm.from_density(2, half, initial=np.array([-1.0, 0.0]))
+    with pytest.warns(ConsilienceWarning) as told:
+        found = pm.sample(model=model, draws=50, tune=50, random_seed=3, chains=8, progressbar=False)
+    assert float(found.posterior["x"][..., 0].max()) <= 0.1
+    assert any("ZeroDivisionError: no value above 0.1" in str(w.message) for w in told)
+
+
 def test_a_run_that_fails_tells_what_the_function_raised() -> None:
     calls: list[int] = []
 

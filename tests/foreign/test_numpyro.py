@@ -16,6 +16,8 @@ numpyro = pytest.importorskip("numpyro")
 
 import jax.numpy as jnp  # noqa: E402  # behind the check that it is there
 import numpyro.distributions as dist  # noqa: E402
+from jax.experimental.ode import odeint  # noqa: E402
+from numpyro.contrib.control_flow import scan  # noqa: E402
 from numpyro.infer.util import initialize_model  # noqa: E402
 
 RNG = np.random.default_rng(0)
@@ -81,19 +83,235 @@ def constrained() -> None:
     numpyro.sample("y", dist.Normal(o[0] + p * t, 1.0), obs=Y)
 
 
-MODELS: tuple[Callable[[], None], ...] = (regression, groups, logistic, counts, mixture, correlated, walk, constrained)
+def volatility() -> None:
+    step = numpyro.sample("step", dist.Exponential(5.0))
+    nu = numpyro.sample("nu", dist.Gamma(2.0, 0.5))
+    s = numpyro.sample("s", dist.GaussianRandomWalk(scale=step, num_steps=len(Y)))
+    numpyro.sample("y", dist.StudentT(nu + 2, 0.0, jnp.exp(s)), obs=Y)
+
+
+def hidden_states() -> None:
+    rows = numpyro.sample("rows", dist.Dirichlet(jnp.ones((2, 2)) * 2).to_event(1))
+    m = numpyro.sample("m", dist.Normal(jnp.array([-1.0, 1.0]), 1.0).to_event(1))
+
+    def forward(alpha: Any, y: Any) -> Any:
+        return jax.scipy.special.logsumexp(alpha[:, None] + jnp.log(rows), 0) + dist.Normal(m, 1.0).log_prob(y), None
+
+    alpha, _ = jax.lax.scan(forward, jnp.log(jnp.full(2, 0.5)), Y)
+    numpyro.factor("forward", jax.scipy.special.logsumexp(alpha))
+
+
+def process() -> None:
+    variance, length = numpyro.sample("variance", dist.LogNormal()), numpyro.sample("length", dist.InverseGamma(3, 2))
+    apart = (X[:, None, 0] - X[None, :, 0]) ** 2
+    covariance = variance * jnp.exp(-0.5 * apart / length**2) + 0.1 * jnp.eye(len(Y))
+    numpyro.sample("y", dist.MultivariateNormal(0.0, covariance), obs=Y)
+
+
+def horseshoe() -> None:
+    tau = numpyro.sample("tau", dist.HalfCauchy(1.0))
+    with numpyro.plate("features", 3):
+        b = numpyro.sample("b", dist.Normal(0.0, 1.0)) * numpyro.sample("lambda", dist.HalfCauchy(1.0)) * tau
+    numpyro.sample("y", dist.Normal(X @ b, numpyro.sample("s", dist.InverseGamma(2.0, 2.0))), obs=Y)
+
+
+def ordered() -> None:
+    b = numpyro.sample("b", dist.Normal(0, 1).expand([3]))
+    free = dist.Normal(jnp.zeros(2), 1.0).to_event(1)
+    cut = numpyro.sample("cut", dist.TransformedDistribution(free, dist.transforms.OrderedTransform()))
+    numpyro.sample("y", dist.OrderedLogistic(X @ b, cut), obs=np.digitize(Y, [-1.0, 1.0]))
+
+
+def many_zeros() -> None:
+    gate, rate = numpyro.sample("gate", dist.Beta(2, 2)), numpyro.sample("rate", dist.Gamma(2, 1))
+    numpyro.sample("y", dist.ZeroInflatedPoisson(gate, rate), obs=np.array([0, 0, 3, 1, 0, 5]))
+
+
+def varying_slopes() -> None:
+    sd = numpyro.sample("sd", dist.Exponential(1.0).expand([2]))
+    chol = numpyro.sample("chol", dist.LKJCholesky(2, 2.0))
+    with numpyro.plate("groups", 5):
+        ab = numpyro.sample("ab", dist.MultivariateNormal(jnp.zeros(2), scale_tril=sd[:, None] * chol))
+    numpyro.sample("y", dist.Normal(ab[G, 0] + ab[G, 1] * X[:, 0], 1.0), obs=Y)
+
+
+def rewritten() -> None:
+    """Centred groups by `handlers.reparam`."""
+    noncentred = {"a": numpyro.infer.reparam.LocScaleReparam(0)}
+    with numpyro.handlers.reparam(config=noncentred):
+        groups()
+
+
+def survival() -> None:
+    shape, scale = numpyro.sample("shape", dist.Gamma(2, 1)), numpyro.sample("scale", dist.LogNormal(0, 1))
+    times = np.abs(Y) + 0.1
+    with numpyro.handlers.mask(mask=np.arange(len(Y)) % 3 > 0):
+        numpyro.sample("seen", dist.Weibull(scale, shape), obs=times)
+    numpyro.factor("still", -jnp.sum(jnp.where(np.arange(len(Y)) % 3 == 0, (times / scale) ** shape, 0.0)))
+
+
+def items() -> None:
+    ability = numpyro.sample("ability", dist.Normal(0, 1).expand([5]))
+    difficulty = numpyro.sample("difficulty", dist.ZeroSumNormal(1.0, (4,)))
+    numpyro.sample("y", dist.BernoulliLogits(ability[G] - difficulty[np.arange(40) % 4]), obs=(Y > 0).astype(int))
+
+
+def network() -> None:
+    w, out = numpyro.sample("w", dist.Normal().expand([3, 4])), numpyro.sample("out", dist.Normal().expand([4]))
+    numpyro.sample("y", dist.Normal(jnp.tanh(X @ w) @ out, numpyro.sample("s", dist.HalfNormal())), obs=Y)
+
+
+def predators() -> None:
+    """Lotka and Volterra's equations by steps of Runge and Kutta."""
+    z = numpyro.sample("z", dist.LogNormal(jnp.zeros(2), 0.5).to_event(1))
+    theta = numpyro.sample("theta", dist.LogNormal(-0.5, 0.3).expand([4]).to_event(1))
+
+    def f(s: Any) -> Any:
+        return jnp.array([theta[0] * s[0] - theta[1] * s[0] * s[1], theta[2] * s[0] * s[1] - theta[3] * s[1]])
+
+    def step(s: Any, _: Any) -> Any:
+        k = f(s)
+        s = s + 0.1 * f(s + 0.05 * k)
+        return s, s
+
+    _, path = jax.lax.scan(step, z, None, length=20)
+    numpyro.sample("y", dist.LogNormal(jnp.log(path), 0.5), obs=np.exp(Y.reshape(20, 2) / 3))
+
+
+def volatility_by_scan() -> None:
+    phi = numpyro.sample("phi", dist.Uniform(-1, 1))
+    size = numpyro.sample("size", dist.HalfNormal(0.5))
+
+    def move(h: Any, r: Any) -> Any:
+        h = numpyro.sample("h", dist.Normal(phi * h, size))
+        numpyro.sample("r", dist.Normal(0.0, jnp.exp(h / 2)), obs=r)
+        return h, h
+
+    _, path = scan(move, 0.0, Y)
+    numpyro.deterministic("last", path[-1])
+
+
+def shares() -> None:
+    a = numpyro.sample("a", dist.Gamma(2.0, 1.0).expand([3]).to_event(1))
+    numpyro.sample("n", dist.DirichletMultinomial(a, total_count=10), obs=np.array([[3, 5, 2], [1, 8, 1]]))
+    p = numpyro.sample("p", dist.Dirichlet(a))
+    numpyro.sample("m", dist.Multinomial(12, probs=p), obs=np.array([3, 5, 4]))
+    numpyro.sample("k", dist.BetaBinomial(a[0], a[1], total_count=9), obs=np.array([3, 7, 0]))
+    numpyro.sample("g", dist.GammaPoisson(a[0], a[2]), obs=np.array([3, 7, 0]))
+
+
+def cut_off() -> None:
+    mu, scale = numpyro.sample("mu", dist.SoftLaplace(0.0, 2.0)), numpyro.sample("scale", dist.HalfNormal(2.0))
+    numpyro.sample("l", dist.LeftTruncatedDistribution(dist.Normal(mu, scale), low=-3.0), obs=np.maximum(Y, -2.9))
+    numpyro.sample(
+        "r", dist.RightTruncatedDistribution(dist.StudentT(4.0, mu, scale), high=5.0), obs=np.minimum(Y, 4.9)
+    )
+    numpyro.sample("b", dist.TwoSidedTruncatedDistribution(dist.Cauchy(mu, scale), -9.0, 9.0), obs=np.clip(Y, -8, 8))
+    numpyro.sample("o", dist.DoublyTruncatedPowerLaw(mu, 0.5, 3.0), obs=np.array([0.6, 2.0]))
+    numpyro.sample("t", dist.LowerTruncatedPowerLaw(-2.0 - scale, 0.5), obs=np.array([0.6, 2.0]))
+
+
+def censored() -> None:
+    mu, scale = numpyro.sample("mu", dist.Normal(0, 2)), numpyro.sample("scale", dist.HalfNormal(2.0))
+    numpyro.sample(
+        "r", dist.RightCensoredDistribution(dist.Normal(mu, scale), (Y > 1).astype(int)), obs=np.minimum(Y, 1.0)
+    )
+    numpyro.sample(
+        "l", dist.LeftCensoredDistribution(dist.Normal(mu, scale), (Y < 0).astype(int)), obs=np.maximum(Y, 0.0)
+    )
+    numpyro.sample(
+        "i",
+        dist.IntervalCensoredDistribution(dist.Normal(mu, scale), (Y < -1).astype(int), (Y > 2).astype(int)),
+        obs=np.stack([np.clip(Y, -1, 2), np.clip(Y, -1, 2) + 0.5], -1),
+    )
+
+
+def directions() -> None:
+    with numpyro.handlers.reparam(config={"turn": numpyro.infer.reparam.CircularReparam()}):
+        turn = numpyro.sample("turn", dist.VonMises(0.5, 2.0))
+    loc, k = numpyro.sample("loc", dist.Normal(0, 1)), numpyro.sample("k", dist.Gamma(2, 1))
+    numpyro.sample("y", dist.VonMises(loc + turn, k), obs=np.sin(Y))
+    numpyro.sample("v", dist.SineBivariateVonMises(loc, turn, 1.0 + k, 2.0, 0.3), obs=np.array([0.3, 1.0]))
+
+
+def heavy_tails() -> None:
+    nu = numpyro.sample("nu", dist.Gamma(2.0, 0.1))
+    loc = numpyro.sample("loc", dist.Normal(0, 1).expand([3]).to_event(1))
+    numpyro.sample("x", dist.MultivariateStudentT(nu + 2, loc, jnp.diag(jnp.array([1.0, 0.5, 2.0]))), obs=X)
+    lam = numpyro.sample("lam", dist.Gamma(2.0, 1.0))
+    numpyro.sample("y", dist.AsymmetricLaplace(loc[0], lam, 0.7), obs=Y)
+    numpyro.sample("g", dist.Gumbel(loc[1], lam), obs=Y)
+    numpyro.sample("e", dist.Logistic(loc[2], lam), obs=Y)
+    numpyro.sample("p", dist.Pareto(0.1, lam), obs=np.abs(Y) + 0.2)
+    numpyro.sample("l", dist.Levy(-9.0, lam), obs=Y)
+    numpyro.sample("i", dist.InverseGamma(nu, lam), obs=np.abs(Y) + 0.2)
+    numpyro.sample("k", dist.Kumaraswamy(lam, nu), obs=jax.nn.sigmoid(Y))
+    numpyro.sample("m", dist.Gompertz(lam, nu), obs=np.abs(Y))
+    numpyro.sample("c", dist.Chi2(nu), obs=np.abs(Y) + 0.2)
+    numpyro.sample("h", dist.Beta(lam, nu), obs=jax.nn.sigmoid(Y))
+    numpyro.sample("b", dist.BetaProportion(0.4, nu), obs=jax.nn.sigmoid(Y))
+
+
+def improper() -> None:
+    mu = numpyro.sample("mu", dist.ImproperUniform(dist.constraints.real, (), (3,)))
+    s = numpyro.sample("s", dist.ImproperUniform(dist.constraints.positive, (), ()))
+    numpyro.factor("prior", -2 * jnp.log(s))
+    with numpyro.handlers.scale(scale=0.5):
+        numpyro.sample("x", dist.Normal(mu, s).to_event(1), obs=X)
+
+
+def state_space() -> None:
+    s = numpyro.sample("s", dist.HalfNormal(1.0))
+    turn = jnp.array([[1.0, 1.0], [0.0, 0.9]])
+    path = numpyro.sample("path", dist.GaussianStateSpace(10, turn, scale_tril=s * jnp.eye(2)))
+    numpyro.sample("y", dist.Normal(path[:, 0], 1.0), obs=Y[:10])
+
+
+def lotka_volterra() -> None:
+    theta = numpyro.sample("theta", dist.TruncatedNormal(jnp.array([1.0, 0.05, 1.0, 0.05]), 0.2, low=0.0))
+    start = numpyro.sample("start", dist.LogNormal(jnp.log(10.0), 1.0).expand([2]))
+
+    def flow(z: Any, _: Any, theta: Any) -> Any:
+        a, b, c, d = theta
+        return jnp.stack([(a - b * z[1]) * z[0], (-c + d * z[0]) * z[1]])
+
+    z = odeint(flow, start, np.linspace(0.0, 2.0, 8), theta, rtol=1e-6, atol=1e-5, mxstep=1000)
+    numpyro.sample("y", dist.LogNormal(jnp.log(z), 0.3), obs=np.full((8, 2), 9.0))
+
+
+def matrices() -> None:
+    tau = numpyro.sample("tau", dist.Gamma(2.0, 2.0))
+    a = numpyro.sample("a", dist.Uniform(0.1, 0.9))
+    near = np.array([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]])
+    phi = numpyro.sample("phi", dist.CAR(jnp.zeros(4), a, tau, near))
+    numpyro.sample("y", dist.Poisson(jnp.exp(phi)), obs=np.array([1, 3, 0, 2]))
+    numpyro.sample("w", dist.Wishart(5.0 + tau, rate_matrix=jnp.eye(2)), obs=np.array([[2.0, 0.3], [0.3, 1.0]]))
+    numpyro.sample("lr", dist.LowRankMultivariateNormal(phi, jnp.ones((4, 1)) * tau, jnp.ones(4)), obs=Y[:4])
+    numpyro.sample("mn", dist.MatrixNormal(jnp.zeros((2, 2)), jnp.eye(2) * tau, jnp.eye(2)), obs=X[:2, :2])
+    numpyro.sample(
+        "eu", dist.EulerMaruyama(jnp.arange(4.0), lambda x, t: (-a * x, tau), dist.Normal(0.0, 1.0)), obs=Y[:4]
+    )
+
+
+MODELS: tuple[Callable[[], None], ...] = (
+    regression, groups, logistic, counts, mixture, correlated, walk, constrained, volatility, hidden_states, process,
+    horseshoe, ordered, many_zeros, varying_slopes, rewritten, survival, items, network, predators, volatility_by_scan,
+    shares, cut_off, censored, directions, heavy_tails, improper, state_space, lotka_volterra, matrices,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("numpyro_model", MODELS)
 def test_density_and_gradient_are_those_of_numpyro(numpyro_model: Callable[[], None]) -> None:
     model = pm.from_numpyro(numpyro_model)
+    logp, dlogp = model.compile_logp(), model.compile_dlogp()
     with jax.enable_x64(True):
         found = initialize_model(jax.random.key(0), numpyro_model)
+        theirs = jax.jit(jax.value_and_grad(found.potential_fn))
         start = {k: np.asarray(v) for k, v in found.param_info.z.items()}
         rng = np.random.default_rng(1)
         for _ in range(5):
             point = {k: v + 0.3 * rng.normal(size=v.shape) for k, v in start.items()}
-            energy, slopes = jax.value_and_grad(found.potential_fn)({k: jnp.asarray(v) for k, v in point.items()})
+            energy, slopes = theirs({k: jnp.asarray(v) for k, v in point.items()})
             own = dict(
                 zip(
                     model.initial_point(),
@@ -101,9 +319,9 @@ def test_density_and_gradient_are_those_of_numpyro(numpyro_model: Callable[[], N
                     strict=True,
                 )
             )
-            assert float(model.compile_logp()(own)) == pytest.approx(-float(energy), rel=1e-9)
+            assert float(logp(own)) == pytest.approx(-float(energy), rel=1e-9)
             flat = np.concatenate([np.ravel(slopes[v.name.removesuffix("_unconstrained")]) for v in model.free])
-            np.testing.assert_allclose(model.compile_dlogp()(own), -flat, rtol=1e-8, atol=1e-8)
+            np.testing.assert_allclose(dlogp(own), -flat, rtol=1e-8, atol=1e-8)
 
 
 def test_the_posterior_has_constrained_values_by_name() -> None:

@@ -194,7 +194,7 @@ def test_parts_of_a_sum_are_told_apart() -> None:
 def test_the_conditional_is_drawn_for_each_draw_of_the_posterior() -> None:
     model, gp = observed("ExpQuad")
     with model:
-        posterior = pm.sample(1000, tune=500, chains=2, random_seed=3, progressbar=False)
+        posterior = pm.sample(1000, tune=500, chains=2, target_accept=0.95, random_seed=3, progressbar=False)
         gp.conditional("f", NEW)
         drawn = pm.sample_posterior_predictive(posterior, var_names=["f"], random_seed=4, progressbar=False)
     f = drawn.posterior_predictive["f"].values

@@ -162,7 +162,7 @@ def test_divergences_are_reported_with_the_variables_to_rewrite() -> None:
         effects = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
         pm.Normal("y", model["theta"], [15.0, 10, 16, 11, 9, 11, 10, 18], observed=effects)
     with pytest.warns(pm.ConvergenceWarning) as caught:
-        pm.sample(500, tune=300, model=model, random_seed=1, progressbar=False)
+        pm.sample(500, tune=300, model=model, target_accept=0.6, random_seed=1, progressbar=False)
     told = [str(w.message) for w in caught if "divergence" in str(w.message)]
     assert "`theta` has a scale that is estimated, too: `pm.noncenter(model, ['theta'])`" in told[0]
 

@@ -47,7 +47,7 @@ from consilience.ir import dimension as dims
 from consilience.ir.leaves import is_masked
 from consilience.ir.lengths import sources_of
 from consilience.ir.shape_constraints import collect
-from consilience.ir.side_tables import describe
+from consilience.ir.side_tables import describe, name_of
 from consilience.lower.specialise import specialise
 from consilience.ops.assertion import require
 from consilience.rules import simplify
@@ -238,7 +238,7 @@ class Function(Inspected):
     def jax(self) -> Callable[..., Any]:
         """The function as a pure one of JAX's arrays, which composes with `jax.jit`, `vmap`, `grad` and others.
 
-        It is called as this one. Derivatives are this package's; there are none forwards (`jax.jvp`, `jax.jacfwd`).
+        It is called as this one. Derivatives are this package's, backwards and forwards.
         Shared variables keep their present values. Nothing is raised where there is no value: floats are NaN then.
 
         raises   MissingPackageError without JAX; GraphError for updates, and when called for lengths that depend on
@@ -310,6 +310,29 @@ class Function(Inspected):
 
         call.__name__ = call.__qualname__ = self.name if self.name.isidentifier() else "function"
         return call
+
+    def torch_module(self) -> Any:
+        """A `torch.nn.Module` that is called as this function is: its parameters are the shared variables of floats.
+
+        They begin with their present values, have the names of the variables (`shared_0`, … without one; `_` for what
+        PyTorch takes in no name) and are PyTorch's own from then on: its optimizers move them, `.to` and `state_dict`
+        know them. `set_value` brings what was found back. Derivatives and devices are those of `torch`.
+
+        raises   MissingPackageError without PyTorch; GraphError where no such variable is read; what `torch` raises
+        """
+        from consilience.backends.torch_function import imported, module
+
+        imported()
+        slots = [slot for slot in self._slots if slot.dtype in FLOATS]
+        if not slots:
+            raise GraphError(f"`{self.name}` reads no `pm.shared` variable of floats to be trained: use `torch`.")
+        request = self._request
+        taken = [tensor_input(slot.dtype, slot.static_shape, name_of(slot)) for slot in slots]
+        results = substitute(request.expressions, dict(zip(slots, taken, strict=True)))[: len(self.outputs)]
+        inputs = (*request.inputs, *map(In, taken))
+        opened = Request(self.name, inputs, tuple(results), request.updates, request.form, request.keys)
+        run = Function(opened, mode=self.mode, context=self._context, allow_downcast=self._allow_downcast).torch
+        return module(run, self._in_order, list(zip(map(name_of, slots), self._place().snapshot(slots), strict=True)))
 
     def _on_device(self, slots: Sequence[Array]) -> Callable[..., list[Any]]:
         """The function of tensors that PyTorch computes on their device."""
@@ -427,6 +450,8 @@ class Function(Inspected):
             array = np.asarray(value)
         except ValueError as error:
             raise DtypeError(f"{describe(node)} needs an array of numbers: {error}") from None
+        except RuntimeError as error:  # of a tensor of PyTorch with derivatives
+            raise DtypeError(f"{describe(node)} needs an array, for PyTorch's autograd see `.torch`: {error}") from None
         wanted = numpy_dtype(node.dtype)
         if array.dtype == wanted:
             return array
@@ -524,6 +549,7 @@ def function(
     mode                  "FAST_RUN" (the default; also "NUMBA"): machine code of the simplified graph.
                           "FAST_COMPILE": the graph as written, computed by NumPy. "PY": simplified, by NumPy.
                           "C": simplified, through the system's C compiler. "JAX": through XLA.
+                          "PYTORCH": by PyTorch's operations.
                           "nan_guard": results with NaN or infinity raise NotFiniteError, which names where they come
                           from. "debug": every value is compared with NumPy's, which DebugModeError tells
     updates               shared variable -> expression of its next value, of its dtype and shape; a dict or pairs.

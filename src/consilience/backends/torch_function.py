@@ -90,6 +90,38 @@ def on_tensors(
     return call
 
 
+def module(
+    run: Callable[..., Any],
+    in_order: Callable[[Sequence[Any], dict[str, Any]], Sequence[Any]],
+    parameters: Sequence[tuple[str | None, Any]],
+) -> Any:
+    """A `torch.nn.Module` that calls a function of tensors with its parameters as last arguments.
+
+    in_order     the other arguments from those of a call, by position and by name
+    parameters   names and values
+    """
+    torch = imported()
+
+    base: Any = torch.nn.Module
+
+    class CompiledModule(base):  # type: ignore[misc]  # PyTorch may not be there
+        def __init__(self) -> None:
+            super().__init__()
+            names = []
+            for i, (name, value) in enumerate(parameters):
+                free = (name or f"shared_{i}").replace(".", "_")
+                while hasattr(self, free):  # two of one name, or an attribute of every module
+                    free += "_"
+                names.append(free)
+                self.register_parameter(free, torch.nn.Parameter(torch.tensor(value)))
+            self._names = tuple(names)
+
+        def forward(self, *values: Any, **named: Any) -> Any:
+            return run(*in_order(values, named), *(getattr(self, name) for name in self._names))
+
+    return CompiledModule()
+
+
 def log_density(
     evaluate: Callable[[Any], tuple[float, Any]], slope: Callable[[], Callable[[Any], Any]]
 ) -> Callable[[Any], Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,15 @@ def _eigh(a: Any, *, lower: bool, **_: Any) -> Any:
     return [vectors, values]
 
 
+@rule("eig")
+def _eig(a: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any) -> Any:
+    """Values, then vectors if they are asked for; all complex."""
+    if compute_left_eigenvectors:
+        raise MissingRuleError("JAX's `eig` with left eigenvectors has no translation.")
+    values, vectors = pt.linalg.eig(a)
+    return [values, vectors] if compute_right_eigenvectors else [values]
+
+
 @rule("svd")
 def _svd(a: Any, *, full_matrices: bool, compute_uv: bool, **_: Any) -> Any:
     if not compute_uv:
@@ -103,17 +113,40 @@ def _qr(a: Any, *, full_matrices: bool, pivoting: bool = False, **_: Any) -> Any
 
 @rule("sort")
 def _sort(*operands: Any, dimension: int, num_keys: int, **_: Any) -> Any:
-    """The first operand in ascending order, and the others in the same."""
-    if num_keys > 1:
-        raise MissingRuleError("sorting by several keys (`jnp.lexsort`) has no translation.")
-    if len(operands) == 1:
-        return [pt.sort(operands[0], axis=dimension)]
-    order = pt.argsort(operands[0], axis=dimension, stable=True)
-    return [pt.take_along_axis(x, order, axis=dimension) for x in operands]
+    """The first operands in ascending order, and the others in the same."""
+    return in_order(operands, dimension, [(i, True) for i in range(num_keys)])
+
+
+def in_order(operands: Sequence[Any], axis: int, keys: Sequence[tuple[int, bool]]) -> list[Any]:
+    """Arrays in the order of one or several of them; equal ones keep their order.
+
+    keys   which of the operands, the first one first, and whether they ascend
+    """
+    if list(keys) == [(0, True)] and len(operands) == 1:
+        return [pt.sort(operands[0], axis=axis)]
+    order: Any = None
+    for place, ascending in reversed(keys):
+        key = operands[place] if order is None else pt.take_along_axis(operands[place], order, axis=axis)
+        found = pt.argsort(key, axis=axis, stable=True) if ascending else _descending(key, axis)
+        order = found if order is None else pt.take_along_axis(order, found, axis=axis)
+    return [pt.take_along_axis(x, order, axis=axis) for x in operands]
+
+
+def _descending(key: Any, axis: int) -> Any:
+    back = tuple(slice(None, None, -1) if a == axis else slice(None) for a in range(key.ndim))
+    return (key.static_shape[axis] - 1 - pt.argsort(key[back], axis=axis, stable=True))[back]
 
 
 @rule("top_k")
-def _top_k(x: Any, *, k: int, **_: Any) -> Any:
-    """The greatest along the last axis, greatest first, and where they were."""
-    order = pt.argsort(-x, axis=-1, stable=True)[..., :k]
-    return [pt.take_along_axis(x, order, axis=-1), order]
+def _top_k(x: Any, *, k: int, axis: int = -1, **_: Any) -> Any:
+    """The greatest along an axis, greatest first, and where they were."""
+    axis %= x.ndim
+    order = pt.argsort(-x, axis=axis, stable=True)[(*(slice(None),) * axis, slice(k))]
+    return [pt.take_along_axis(x, order, axis=axis), order]
+
+
+@rule("approx_top_k")
+def _approximate_top_k(x: Any, *, k: int, reduction_dimension: int, is_max_k: bool, **_: Any) -> Any:
+    """The same; all of them are found."""
+    found, order = _top_k(x if is_max_k else -x, k=k, axis=reduction_dimension)
+    return [found if is_max_k else -found, order]

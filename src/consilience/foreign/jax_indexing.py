@@ -5,14 +5,17 @@ Operands and the dimension numbers of an equation in, tensors of ours out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, Final
 
 import numpy as np
 
 import consilience.tensor as pt
-from consilience.errors import MissingRuleError
 from consilience.foreign.jax_primitives import rule
+from consilience.ir import constant_value
+
+Join = Callable[[Any, Any], Any]
 
 CLIP, FILL, PROMISED = "CLIP", "FILL_OR_DROP", "PROMISE_IN_BOUNDS"
 
@@ -75,9 +78,25 @@ def _gather(
 
 
 @rule("scatter", "scatter-add", "scatter_add", "scatter-sub", "scatter_sub")
-def _scatter(x: Any, starts: Any, updates: Any, *, dimension_numbers: Any, mode: Any, primitive: str, **_: Any) -> Any:
-    """An array with windows that are replaced, or added to; those that reach beyond its ends are left out."""
+def _scatter(
+    x: Any,
+    starts: Any,
+    updates: Any,
+    *,
+    dimension_numbers: Any,
+    mode: Any,
+    primitive: str,
+    body: Any = None,
+    unique_indices: bool = False,
+    **_: Any,
+) -> Any:
+    """An array with windows that are replaced, or added to; those that reach beyond its ends are left out.
+
+    body   what stands there and an update in, a new value out, as lists of one (`.at[…].apply`)
+    """
     numbers = dimension_numbers
+    if body is not None:
+        return joined(x, starts, updates, numbers, lambda a, b: body([a], [b])[0], unique_indices, mode)
     inserted = [*numbers.inserted_window_dims, *numbers.operand_batching_dims]
     windowed = [d for d in range(x.ndim) if d not in inserted]
     offsets = list(numbers.update_window_dims)
@@ -111,9 +130,87 @@ def _scatter(x: Any, starts: Any, updates: Any, *, dimension_numbers: Any, mode:
     return pt.set_subtensor(target, updates) if replaces else pt.inc_subtensor(target, updates)
 
 
-@rule("scatter-mul", "scatter_mul", "scatter-min", "scatter_min", "scatter-max", "scatter_max")
-def _other_scatter(*_operands: Any, primitive: str, unique_indices: bool, **_: Any) -> Any:
-    raise MissingRuleError(f"JAX's `{primitive}` (`.at[…].mul`, `min` or `max`) has no translation.")
+_JOINING: Final = {
+    "scatter-mul": pt.mul, "scatter_mul": pt.mul, "scatter-min": pt.minimum, "scatter_min": pt.minimum,
+    "scatter-max": pt.maximum, "scatter_max": pt.maximum,
+}  # fmt: skip
+
+
+@rule(*_JOINING)
+def _other_scatter(
+    x: Any,
+    starts: Any,
+    updates: Any,
+    *,
+    dimension_numbers: Any,
+    mode: Any,
+    primitive: str,
+    unique_indices: bool,
+    **_: Any,
+) -> Any:
+    return joined(x, starts, updates, dimension_numbers, _JOINING[primitive], unique_indices, mode)
+
+
+def joined(x: Any, starts: Any, updates: Any, numbers: Any, body: Join, unique: bool, mode: Any) -> Any:
+    """An array with windows that are joined with others by a function; one after the other where they may overlap."""
+    batching = [int(i) for i in numbers.scatter_indices_batching_dims]
+    together = sorted(batching)
+    after = [i for i in range(starts.ndim - 1) if i not in together]
+    count = int(np.prod([starts.static_shape[i] for i in after], dtype="int64"))
+    inside = [int(i) for i in numbers.update_window_dims]
+    windows = [updates.static_shape[i] for i in inside]
+    if unique or count <= 1 or _apart(x, starts, numbers, windows):
+        return _joined(x, starts, updates, numbers, body, mode)
+    outside = [i for i in range(updates.ndim) if i not in inside]
+    lengths = [starts.static_shape[i] for i in together]
+    starts = pt.reshape(
+        pt.transpose(starts, (*after, *together, starts.ndim - 1)), (count, *lengths, starts.static_shape[-1])
+    )
+    order = [*(outside[i] for i in after), *(outside[i] for i in together), *inside]
+    updates = pt.reshape(pt.transpose(updates, order), (count, *lengths, *windows))
+    one = SimpleNamespace(
+        update_window_dims=list(range(len(lengths), len(lengths) + len(windows))),
+        inserted_window_dims=numbers.inserted_window_dims, operand_batching_dims=numbers.operand_batching_dims,
+        scatter_dims_to_operand_dims=numbers.scatter_dims_to_operand_dims,
+        scatter_indices_batching_dims=[together.index(i) for i in batching],
+    )  # fmt: skip
+    steps = pt.scan(
+        lambda start, update, last: _joined(last, start, update, one, body, mode), [starts, updates], [x],
+        return_updates=False,
+    )  # fmt: skip
+    return steps[-1]
+
+
+def _apart(x: Any, starts: Any, numbers: Any, windows: Sequence[int]) -> bool:
+    """Whether windows are known to stand at different places, and are single elements where places are counted."""
+    known = constant_value(starts)
+    if known is None or numbers.operand_batching_dims:
+        return False
+    windowed = [d for d in range(x.ndim) if d not in numbers.inserted_window_dims]
+    counted = numbers.scatter_dims_to_operand_dims
+    if any(n > 1 and d in counted for d, n in zip(windowed, windows, strict=True)):
+        return False
+    rows = np.reshape(known, (-1, known.shape[-1]))
+    lengths = [x.static_shape[d] for d in counted]
+    rows = np.clip(rows, 0, np.array(lengths) - 1)  # as some modes do
+    return len(np.unique(rows, axis=0)) == len(rows)
+
+
+def _joined(x: Any, starts: Any, updates: Any, numbers: Any, body: Join, mode: Any) -> Any:
+    """Windows at places that differ from each other: what stands there is read, joined and put back."""
+    sizes = [1] * x.ndim
+    inserted = [*numbers.inserted_window_dims, *numbers.operand_batching_dims]
+    windowed = [d for d in range(x.ndim) if d not in inserted]
+    for axis, place in zip(windowed, numbers.update_window_dims, strict=True):
+        sizes[axis] = updates.static_shape[place]
+    reading = SimpleNamespace(
+        offset_dims=numbers.update_window_dims, collapsed_slice_dims=numbers.inserted_window_dims,
+        operand_batching_dims=numbers.operand_batching_dims,
+        start_indices_batching_dims=numbers.scatter_indices_batching_dims,
+        start_index_map=numbers.scatter_dims_to_operand_dims,
+    )  # fmt: skip
+    there = _gather(x, starts, dimension_numbers=reading, slice_sizes=sizes, mode=CLIP)
+    return _scatter(x, starts, body(there, updates), dimension_numbers=numbers, mode=mode, primitive="scatter")
 
 
 def _mode(mode: Any) -> str:

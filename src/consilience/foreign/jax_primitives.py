@@ -13,8 +13,9 @@ import numpy as np
 
 import consilience.tensor as pt
 from consilience.errors import MissingRuleError
-from consilience.ir import constant_value
-from consilience.tensor.differentiation import zero_grad
+from consilience.ir import constant_value, tensor_input
+from consilience.ir.lengths import substitute
+from consilience.tensor.differentiation import grad, zero_grad
 
 Rule = Callable[..., Any]
 RULES: Final[dict[str, Rule]] = {}
@@ -39,7 +40,7 @@ _ELEMENTWISE: Final = {
     "tanh": "tanh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "atan2": "arctan2", "sqrt": "sqrt",
     "cbrt": "cbrt", "pow": "power", "square": "square", "abs": "abs", "max": "maximum", "min": "minimum",
     "eq": "eq", "ne": "neq", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
-    "lt_to": "lt", "le_to": "le", "erf": "erf", "erfc": "erfc",
+    "lt_to": "lt", "le_to": "le", "eq_to": "eq", "log2": "log2", "erf": "erf", "erfc": "erfc",
     "erf_inv": "erfinv", "lgamma": "gammaln", "digamma": "digamma", "igamma": "gammainc", "igammac": "gammaincc",
     "regularized_incomplete_beta": "betainc", "logistic": "sigmoid", "is_finite": "isfinite", "bessel_i0e": "i0e",
     "bessel_i1e": "i1e", "real": "real", "imag": "imag", "conj": "conj",
@@ -109,6 +110,20 @@ def _rsqrt(x: Any, **_: Any) -> Any:
     return 1.0 / pt.sqrt(x)
 
 
+@rule("one_minus_square")
+def _one_minus_square(x: Any, **_: Any) -> Any:
+    return (1 + x) * (1 - x)
+
+
+@rule("polynomial")
+def _polynomial(x: Any, *coefficients: Any, **_: Any) -> Any:
+    """By Horner's rule, of coefficients that begin with the constant one."""
+    found = coefficients[-1]
+    for coefficient in coefficients[-2::-1]:
+        found = found * x + coefficient
+    return found
+
+
 @rule("integer_pow")
 def _integer_pow(x: Any, *, y: int, **_: Any) -> Any:
     return x**y if y >= 0 else 1.0 / x**-y
@@ -130,6 +145,16 @@ def _clamp(low: Any, x: Any, high: Any, **_: Any) -> Any:
     return pt.minimum(pt.maximum(x, low), high)
 
 
+@rule("igamma_grad_a", "random_gamma_grad")
+def _gamma_slope(a: Any, x: Any, *, primitive: str, **_: Any) -> Any:
+    """The derivative by its shape of the regularized incomplete gamma function, and of a draw at a given quantile."""
+    free = [tensor_input(v.dtype, v.type.shape) for v in (a, x)]  # the operands may depend on each other
+    (slope,) = substitute([grad(pt.sum(pt.gammainc(*free)), free[0])], dict(zip(free, (a, x), strict=True)))
+    if primitive == "igamma_grad_a":
+        return slope
+    return -slope / pt.exp((a - 1) * pt.log(x) - x - pt.gammaln(a))
+
+
 @rule("polygamma")
 def _polygamma(order: Any, x: Any, **_: Any) -> Any:
     return pt.polygamma(order, x)
@@ -147,9 +172,7 @@ def _convert(x: Any, *, new_dtype: Any, **_: Any) -> Any:
     return x.astype(str(np.dtype(new_dtype)))
 
 
-@rule(
-    "copy", "copy_p", "optimization_barrier", "reduce_precision", "pvary", "mesh_cast", "sharding_constraint", "pcast"
-)
+@rule("copy", "copy_p", "optimization_barrier", "device_put", "pvary", "mesh_cast", "sharding_constraint", "pcast")
 def _same(*operands: Any, **_: Any) -> Any:
     """What changes nothing that is computed."""
     return list(operands) if len(operands) > 1 else operands[0]
@@ -253,6 +276,13 @@ def _split(x: Any, *, sizes: Any, axis: int, **_: Any) -> Any:
     return [x[(*before, slice(int(a), int(b)))] for a, b in itertools.pairwise(ends)]
 
 
+@rule("unstack")
+def _unstack(x: Any, *, axis: int, **_: Any) -> Any:
+    """All entries along an axis, which is gone."""
+    before = (slice(None),) * axis
+    return [x[(*before, i)] for i in range(x.static_shape[axis])]
+
+
 @rule("slice")
 def _slice(x: Any, *, start_indices: Any, limit_indices: Any, strides: Any, **_: Any) -> Any:
     steps = strides or (1,) * x.ndim
@@ -273,6 +303,12 @@ def _pad(x: Any, value: Any, *, padding_config: Any, **_: Any) -> Any:
         full.append(max(low, 0) + spread + max(high, 0))
         places.append(slice(max(low, 0), max(low, 0) + spread, inner + 1))
     return pt.set_subtensor(pt.broadcast_to(value, tuple(full))[tuple(places)], x)
+
+
+@rule("empty", "empty2")
+def _empty(*, shape: Any, dtype: Any, **_: Any) -> Any:
+    """What may hold anything."""
+    return pt.zeros(tuple(shape), dtype=str(np.dtype(dtype)))
 
 
 @rule("iota")

@@ -17,12 +17,16 @@ import numpy as np
 import consilience.tensor as pt
 from consilience.errors import DtypeError, GraphError, MissingPackageError, MissingRuleError, ShapeError
 from consilience.foreign import jax_arrays as jax_arrays  # fills the table
+from consilience.foreign import jax_bits as jax_bits  # fills the table
 from consilience.foreign import jax_indexing as jax_indexing  # fills the table
+from consilience.foreign import jax_windows as jax_windows  # fills the table
 from consilience.foreign.jax_primitives import RULES, rule
+from consilience.foreign.jax_random import drawn, moved, words
 from consilience.foreign.opaque import of_jax
-from consilience.ir import DTYPES, Node
+from consilience.ir import DTYPES, Node, constant_value
 from consilience.ir.side_tables import describe
 from consilience.ops.control import cond
+from consilience.tensor.differentiation import undefined_grad
 
 Tensors = list[Any]
 _INSTEAD = " `opaque=True` calls JAX instead."
@@ -100,6 +104,7 @@ def _flat(jax: Any, function: Callable[..., Any], form: Any, *leaves: Any) -> li
 def _jax() -> Any:
     try:
         import jax
+        import jax.extend
     except ImportError as error:
         raise MissingPackageError("JAX is not there: pip install 'consilience[jax]'.") from error
     if not hasattr(jax, "enable_x64"):
@@ -124,11 +129,14 @@ def closed(traced: Any, arguments: Sequence[Any]) -> Tensors:
 
 
 def _constant(value: Any) -> Any:
+    if isinstance(value, _jax().core.Tracer):
+        raise GraphError(
+            "a function with a derivative of its own (`custom_vjp`, `custom_jvp`) reads a value from around it; give "
+            "that to it as an argument."
+        )
     dtype = str(getattr(value, "dtype", np.asarray(value).dtype))
     if dtype.startswith("key"):
-        raise MissingRuleError(
-            "the JAX function holds a random key; draw beforehand, and give it the draws as arguments."
-        )
+        return pt.constant(np.asarray(_jax().random.key_data(value)))
     return pt.constant(np.asarray(value))
 
 
@@ -150,19 +158,28 @@ def evaluated(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) ->
 
 def _equation(equation: Any, operands: Tensors) -> Tensors:
     name = equation.primitive.name
+    if name in ("random_seed", "random_split", "random_fold_in", "random_bits"):
+        return drawn(_jax(), closed, equation, operands)
     own = RULES.get(name)
     if own is None:
-        draws = name.startswith(("random_", "threefry"))
-        hint = _DRAWS if draws else _INSTEAD
+        hint = _DRAWS if name.startswith(("random_", "rng_")) else _INSTEAD
         raise MissingRuleError(f"JAX's primitive `{name}` has no translation ({_where(equation)}).{hint}")
     for variable in equation.outvars:
         dtype = str(getattr(variable.aval, "dtype", "float64"))
-        if dtype not in DTYPES:
+        if dtype not in DTYPES and not words(variable.aval):
             raise DtypeError(_unheld(f"a result of JAX's primitive `{name}` ({_where(equation)})", dtype))
     try:
-        found = own(
-            *operands, **{**equation.params, "primitive": name, **({"equation": equation} if name in _WHOLE else {})}
+        avals = [v.aval for v in equation.invars]
+        if name not in _INNER and any(map(words, avals)):
+            return moved(name, operands, avals, {**equation.params, "primitive": name})
+        more = (
+            {"equation": equation}
+            if name in _WITH_DERIVATIVES
+            else {"body": _body(equation)}
+            if name in _BODIES
+            else {}
         )
+        found = own(*operands, **{**equation.params, "primitive": name, **more})
     except MissingRuleError as error:
         told, place = str(error), _where(equation)
         if _WITHIN_JAX in told:
@@ -185,13 +202,18 @@ def _as_declared(value: Any, aval: Any, equation: Any) -> Any:
     """A result in the dtype that JAX gives it."""
     if type(aval).__name__ == "AbstractToken" or not hasattr(aval, "dtype"):
         return value
-    dtype = str(aval.dtype)
-    if tuple(value.static_shape) != tuple(aval.shape):
+    dtype = _dtype(aval)
+    if tuple(value.static_shape) != (*aval.shape, *words(aval)):
         raise GraphError(
             f"the translation of JAX's `{equation.primitive.name}` has the shape {value.static_shape} in place of "
             f"{aval.shape} ({_where(equation)}); please report this."
         )
     return value if value.dtype == dtype else value.astype(dtype)
+
+
+def _dtype(aval: Any) -> str:
+    """That of a tensor; words stand for keys."""
+    return "uint32" if words(aval) else str(aval.dtype)
 
 
 def _listed(value: Any) -> Tensors:
@@ -201,28 +223,28 @@ def _listed(value: Any) -> Tensors:
 # ---- inner functions
 
 
-@rule(
-    "jit",
-    "pjit",
-    "closed_call",
-    "core_call",
-    "checkpoint",
-    "remat",
-    "remat2",
-    "custom_lin",
-    "composite",
+_CALLS = (
+    "jit", "pjit", "closed_call", "core_call", "checkpoint", "remat", "remat2", "custom_lin", "composite",
     "core_closed_call",
-)
+)  # fmt: skip
+_WITH_DERIVATIVES = ("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
+# These take keys as they are.
+_INNER = (*_CALLS, *_WITH_DERIVATIVES, "cond", "while", "scan", "random_wrap", "random_unwrap", "custom_linear_solve")
+
+
+@rule(*_CALLS)
 def _inlined(*operands: Any, **parameters: Any) -> Tensors:
     inner = parameters.get("jaxpr") or parameters["call_jaxpr"]
     return closed(inner, operands) if hasattr(inner, "consts") else evaluated(inner, [], operands)
 
 
-@rule("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
+@rule(*_WITH_DERIVATIVES)
 def _with_own_derivative(*operands: Any, equation: Any, **parameters: Any) -> Tensors:
     """An inner function with the derivative that its author gave; it is traced when it is asked for."""
     inner = parameters.get("call_jaxpr") or parameters.get("fun_jaxpr")
-    smooth = [i for i, x in enumerate(operands) if "float" in x.dtype]
+    held = int(parameters.get("num_consts", 0))  # what the function holds, by which it has no derivatives
+    operands = (*(x if constant_value(x) is not None else undefined_grad(x) for x in operands[:held]), *operands[held:])
+    smooth = [i for i, x in enumerate(operands) if "float" in x.dtype and i >= held]
 
     if _WITHIN_DERIVATIVE.get():
         return closed(inner, operands)
@@ -241,6 +263,7 @@ def _with_own_derivative(*operands: Any, equation: Any, **parameters: Any) -> Te
         finally:
             _WITHIN_DERIVATIVE.reset(token)
         found = dict(zip(smooth, pulled, strict=True))
+        found.update({i: pt.zeros_like(x) for i, x in enumerate(values[:held]) if "float" in x.dtype})
         return [found.get(i) for i in range(len(values))]
 
     wrapped = pt.custom_vjp(plain)
@@ -280,7 +303,6 @@ def _pullback(equation: Any, smooth: Sequence[int]) -> Any:
 
 # Derivatives of the user's own call the function itself again, whose further derivatives are ours.
 _WITHIN_DERIVATIVE: ContextVar[bool] = ContextVar("within a derivative of JAX", default=False)
-_WHOLE = ("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
 
 
 @rule("custom_linear_solve")
@@ -322,6 +344,32 @@ def _linear_solve(*operands: Any, const_lengths: Any, jaxprs: Any, **_: Any) -> 
     return _listed(wrapped(*of_product, *of_solve, *of_transposed, *right))
 
 
+# ---- bodies of two scalars
+
+# Primitive -> parameters that hold its body and the constants of that.
+_BODIES = {"reduce": ("jaxpr", ""), "reduce_window": ("jaxpr", "consts"), "scatter": ("update_jaxpr", "update_consts")}
+
+
+def _body(equation: Any) -> Callable[[Tensors, Tensors], Tensors] | None:
+    """The body for whole arrays; None where it is not there."""
+    jax = _jax()
+    own, constants = (equation.params.get(name) for name in _BODIES[equation.primitive.name])
+    if own is None:
+        return None
+    whole = own if hasattr(own, "consts") else jax.extend.core.ClosedJaxpr(own, constants or ())
+
+    def body(left: Tensors, right: Tensors) -> Tensors:
+        values = [*left, *right]
+        traced = jax.extend.core.jaxpr_as_fun(whole)
+        with jax.enable_x64(True):
+            for _ in range(values[0].ndim):
+                traced = jax.vmap(traced)
+            forms = [jax.ShapeDtypeStruct(tuple(v.static_shape), v.dtype) for v in values]
+            return closed(jax.make_jaxpr(traced)(*forms), values)
+
+    return body
+
+
 # ---- branches and loops
 
 
@@ -348,12 +396,22 @@ def _platform_index(*, platforms: Any, **_: Any) -> Any:
 def _while(*operands: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int, **_: Any) -> Tensors:
     of_test, of_body = operands[:cond_nconsts], operands[cond_nconsts : cond_nconsts + body_nconsts]
     initial = list(operands[cond_nconsts + body_nconsts :])
-    found = pt.while_loop(
-        lambda *values: closed(cond_jaxpr, [*of_test, *values])[0],
-        lambda *values: closed(body_jaxpr, [*of_body, *values]),
-        initial,
-    )
-    return list(found)
+    many = cond_jaxpr.out_avals[0].ndim  # of a batch, each runs as long as its own condition holds
+
+    def go_on(*values: Any) -> Any:
+        return closed(cond_jaxpr, [*of_test, *values])[0]
+
+    def step(*values: Any) -> Tensors:
+        found = closed(body_jaxpr, [*of_body, *values])
+        if not many:
+            return found
+        moves = go_on(*values)
+        return [
+            pt.where(moves[(..., *[None] * (new.ndim - many))], new, old)
+            for new, old in zip(found, values, strict=True)
+        ]
+
+    return list(pt.while_loop(lambda *v: pt.any(go_on(*v)) if many else go_on(*v), step, initial))
 
 
 @rule("scan")
@@ -363,7 +421,7 @@ def _scan(*operands: Any, jaxpr: Any, length: int, reverse: bool, num_consts: in
     read = list(operands[num_consts + num_carry :])
     avals = jaxpr.out_avals
     if not length:
-        return [*initial, *(pt.zeros((0, *aval.shape), dtype=str(aval.dtype)) for aval in avals[num_carry:])]
+        return [*initial, *(pt.zeros((0, *aval.shape, *words(aval)), dtype=_dtype(aval)) for aval in avals[num_carry:])]
 
     def step(*values: Any) -> Any:
         return closed(jaxpr, [*fixed, *values[len(read) :], *values[: len(read)]])

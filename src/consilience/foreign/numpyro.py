@@ -27,13 +27,15 @@ def from_numpyro(model: Any, *arguments: Any, **keywords: Any) -> Model:
     try:
         import jax
         from numpyro import handlers
+        from numpyro.infer import init_to_uniform
         from numpyro.infer.util import initialize_model
     except ImportError as error:
         raise MissingPackageError("NumPyro is not there: pip install numpyro.") from error
 
     with jax.enable_x64(True):
         wide = jax.tree_util.tree_map(_wide, (arguments, keywords))
-        sites = handlers.trace(handlers.seed(model, 0)).get_trace(*wide[0], **wide[1])
+        started = handlers.substitute(handlers.seed(model, 0), substitute_fn=init_to_uniform)  # improper: no draws
+        sites = handlers.trace(started).get_trace(*wide[0], **wide[1])
         latent = {n: s for n, s in sites.items() if s["type"] == "sample" and not s["is_observed"]}
         discrete = [name for name, site in latent.items() if site["fn"].support.is_discrete]
         if discrete:

@@ -6,7 +6,6 @@ Operands and attributes in, tensors out. A reduction's body is computed for whol
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Final
@@ -15,24 +14,13 @@ import numpy as np
 
 import consilience.tensor as pt
 from consilience.errors import MissingRuleError
-from consilience.foreign.jax_indexing import CLIP, FILL
+from consilience.foreign.jax_arrays import in_order
+from consilience.foreign.jax_indexing import CLIP, FILL, joined
+from consilience.foreign.jax_windows import Body, convolved, taken_by_windows, taken_together
 from consilience.foreign.mlir_text import MlirBlock, MlirOperation
 from consilience.foreign.stablehlo_elements import HLO, HloCall, Tensors, hlo, of_jax
-from consilience.ir import constant_value
-
-Body = Callable[[Tensors, Tensors], Tensors]
 
 # ---- reductions
-
-# MlirOperation -> primitive of a whole axis, primitive of all beginnings of an axis.
-_KNOWN: Final = {
-    "add": ("reduce_sum", "cumsum"), "multiply": ("reduce_prod", "cumprod"), "maximum": ("reduce_max", "cummax"),
-    "minimum": ("reduce_min", "cummin"),
-}  # fmt: skip
-_OF_BOOLS: Final = {
-    "add": "reduce_or", "or": "reduce_or", "maximum": "reduce_or", "and": "reduce_and", "multiply": "reduce_and",
-    "minimum": "reduce_and",
-}  # fmt: skip
 
 
 def _only_operation(c: HloCall) -> str | None:
@@ -58,116 +46,25 @@ def _body(c: HloCall) -> Body:
     return lambda left, right: c.region(0, *left, *right, scalar=True)
 
 
-def _neutral(name: str, dtype: str) -> Any:
-    """What changes nothing under an operation."""
-    kind = np.dtype(dtype).kind
-    if name in ("maximum", "minimum"):
-        if kind == "b":
-            return name == "minimum"
-        low, high = (-np.inf, np.inf) if kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-        return low if name == "maximum" else high
-    return {"add": 0, "multiply": 1, "or": 0, "and": 1}[name]
-
-
-def _is_neutral(value: Any, name: str) -> bool:
-    known = constant_value(value)
-    return known is not None and bool(np.all(known == _neutral(name, value.dtype)))
-
-
 @hlo("reduce")
 def _reduce(c: HloCall, *operands: Any) -> Tensors:
-    """Values along axes taken together: operands, then as many initial values."""
     half = len(operands) // 2
-    values, starts = list(operands[:half]), list(operands[half:])
-    axes = c.ints("dimensions")
-    name, body = _only_operation(c), _body(c)
-    lengths = [values[0].static_shape[a] for a in axes]
-    shape = [n for a, n in enumerate(values[0].static_shape) if a not in axes]
-    if 0 in lengths:
-        return [pt.broadcast_to(start, shape) for start in starts]
-    primitive = None
-    if half == 1 and name is not None:
-        primitive = _OF_BOOLS.get(name) if values[0].dtype == "bool" else _KNOWN.get(name, (None, None))[0]
-    if name is not None and primitive is not None and axes:
-        found = of_jax(primitive, values[0], axes=axes).astype(values[0].dtype)
-        return [found] if _is_neutral(starts[0], name) else body(starts, [found])
-    rest = [a for a in range(values[0].ndim) if a not in axes]  # without axes to reduce there is one element each
-    front = [pt.reshape(pt.transpose(v, (*axes, *rest)), (int(np.prod(lengths)), *shape)) for v in values]
-    return body([pt.broadcast_to(s, shape) for s in starts], _by_pairs(body, front))
-
-
-def _by_pairs(body: Body, values: Tensors) -> Tensors:
-    """Elements along the first axis taken together, neighbours first: bodies are associative."""
-    while (n := values[0].static_shape[0]) > 1:
-        even = n // 2 * 2
-        left, right = [v[0:even:2] for v in values], [v[1:even:2] for v in values]
-        found = body(left, right)
-        values = [pt.concatenate([f, v[even:]], axis=0) for f, v in zip(found, values, strict=True)] if n % 2 else found
-    return [v[0] for v in values]
+    return taken_together(
+        _only_operation(c), _body(c), list(operands[:half]), list(operands[half:]), c.ints("dimensions")
+    )
 
 
 @hlo("reduce_window")
 def _reduce_window(c: HloCall, *operands: Any) -> Tensors:
-    """Windows taken together, one axis after the other; those that hold all that comes before are cumulative sums."""
     half = len(operands) // 2
-    values, starts = list(operands[:half]), list(operands[half:])
-    rank = values[0].ndim
+    rank = operands[0].ndim
     ones = [1] * rank
-    sizes = c.ints("window_dimensions")
-    strides = c.ints("window_strides", otherwise=ones) or ones
-    spread = c.ints("window_dilations", otherwise=ones) or ones
-    inner = c.ints("base_dilations", otherwise=ones) or ones
     padding = np.broadcast_to(np.asarray(c.get("padding", otherwise=0), "int64"), (rank, 2))
-    name, body = _only_operation(c), _body(c)
-    wide = [a for a in range(rank) if sizes[a] > 1]
-    if len(wide) == 1 and strides == spread == inner == ones:
-        found = _beginnings(name, body, values, starts, wide[0], sizes[wide[0]], padding)
-        if found is not None:
-            return found
-    config = [(int(low), int(high), inner[a] - 1) for a, (low, high) in enumerate(padding)]
-    values = [of_jax("pad", v, s, padding_config=config) for v, s in zip(values, starts, strict=True)]
-    for axis in range(rank):
-        before = (slice(None),) * axis
-        reach = (sizes[axis] - 1) * spread[axis]
-        count = max(0, (values[0].static_shape[axis] - reach - 1) // strides[axis] + 1)
-
-        def window(k: int, a: int = axis, at: Any = before, n: int = count, whole: Tensors = values) -> Tensors:
-            first = k * spread[a]
-            part = (*at, slice(first, first + (n - 1) * strides[a] + 1 if n else first, strides[a]))
-            return [v[part] for v in whole]
-
-        parts = [window(k) for k in range(sizes[axis])]
-        while len(parts) > 1:
-            pairs = [body(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
-            parts = [*pairs, parts[-1]] if len(parts) % 2 else pairs
-        values = parts[0]
-    if name is not None and name in _OF_BOOLS and all(_is_neutral(s, name) for s in starts):
-        return values
-    return body([pt.broadcast_to(s, v.static_shape) for s, v in zip(starts, values, strict=True)], values)
-
-
-def _beginnings(
-    name: str | None, body: Body, values: Tensors, starts: Tensors, axis: int, size: int, padding: Any
-) -> Tensors | None:
-    """All beginnings of an axis, or all ends of it, taken together; None for other windows."""
-    length = values[0].static_shape[axis]
-    others = np.delete(padding, axis, 0)
-    if size != length or others.any() or sorted(padding[axis]) != [0, length - 1]:
-        return None
-    reverse = bool(padding[axis][1])
-    if name in _KNOWN and values[0].dtype != "bool" and _is_neutral(starts[0], name):
-        found = of_jax(_KNOWN[name][1], values[0], axis=axis, reverse=reverse)
-        return [found.astype(values[0].dtype)]
-    front = [pt.moveaxis(v, axis, 0) for v in values]
-    front = [v[::-1] for v in front] if reverse else front
-    step = 1
-    while step < length:
-        early, late = [v[:-step] for v in front], [v[step:] for v in front]
-        moved = body(late, early) if reverse else body(early, late)
-        front = [pt.concatenate([v[:step], m], axis=0) for v, m in zip(front, moved, strict=True)]
-        step *= 2
-    front = body([pt.broadcast_to(s, v.static_shape) for s, v in zip(starts, front, strict=True)], front)
-    return [pt.moveaxis(v[::-1] if reverse else v, 0, axis) for v in front]
+    return taken_by_windows(
+        _only_operation(c), _body(c), list(operands[:half]), list(operands[half:]), c.ints("window_dimensions"),
+        c.ints("window_strides", otherwise=ones) or ones, c.ints("window_dilations", otherwise=ones) or ones,
+        c.ints("base_dilations", otherwise=ones) or ones, padding,
+    )  # fmt: skip
 
 
 @hlo("map")
@@ -182,20 +79,7 @@ def _map(c: HloCall, *operands: Any) -> Tensors:
 def _sort(c: HloCall, *operands: Any) -> Tensors:
     """Operands in the order of one or several of them; equal ones keep their order."""
     axis = int(c.get("dimension", otherwise=-1)) % operands[0].ndim
-    keys = _keys(c.operation.regions[0])
-    if keys == [(0, True)]:
-        return list(of_jax("sort", *operands, dimension=axis, num_keys=1))
-    order: Any = None
-    for place, ascending in reversed(keys):
-        key = operands[place] if order is None else pt.take_along_axis(operands[place], order, axis=axis)
-        found = pt.argsort(key, axis=axis, stable=True) if ascending else _descending(key, axis)
-        order = found if order is None else pt.take_along_axis(order, found, axis=axis)
-    return [pt.take_along_axis(x, order, axis=axis) for x in operands]
-
-
-def _descending(key: Any, axis: int) -> Any:
-    back = tuple(slice(None, None, -1) if a == axis else slice(None) for a in range(key.ndim))
-    return (key.static_shape[axis] - 1 - pt.argsort(key[back], axis=axis, stable=True))[back]
+    return in_order(operands, axis, _keys(c.operation.regions[0]))
 
 
 def _keys(block: MlirBlock) -> list[tuple[int, bool]]:
@@ -316,42 +200,9 @@ def _scatter(c: HloCall, x: Any, starts: Any, updates: Any, *more: Any) -> Any:
     primitive = "scatter" if returned == block.arguments[1][0] else primitive
     if primitive is not None:
         return of_jax(primitive, x, starts, updates, dimension_numbers=numbers, mode=FILL)
-    if c.get("unique_indices", otherwise=False) or _windows(starts) <= 1:
-        return _joined(c, x, starts, updates, numbers)
-    if numbers.operand_batching_dims:
-        raise MissingRuleError("batches of values that are joined, but not added, have no translation.")
-    inside = numbers.update_window_dims
-    outside = [d for d in range(updates.ndim) if d not in inside]
-    windows = [updates.static_shape[d] for d in inside]
-    starts = pt.reshape(starts, (_windows(starts), starts.static_shape[-1]))
-    updates = pt.reshape(pt.transpose(updates, (*outside, *inside)), (starts.static_shape[0], *windows))
-    one = SimpleNamespace(**{**vars(numbers), "update_window_dims": list(range(len(windows)))})
-    steps = pt.scan(
-        lambda start, update, last: _joined(c, last, start, update, one), [starts, updates], [x], return_updates=False
-    )
-    return steps[-1]
-
-
-def _joined(c: HloCall, x: Any, starts: Any, updates: Any, numbers: SimpleNamespace) -> Any:
-    """Windows at places that differ from each other: what stands there is read, joined and put back."""
-    sizes = [1] * x.ndim
-    inserted = [*numbers.inserted_window_dims, *numbers.operand_batching_dims]
-    windowed = [d for d in range(x.ndim) if d not in inserted]
-    for axis, place in zip(windowed, numbers.update_window_dims, strict=True):
-        sizes[axis] = updates.static_shape[place]
-    reading = SimpleNamespace(
-        offset_dims=numbers.update_window_dims, collapsed_slice_dims=numbers.inserted_window_dims,
-        operand_batching_dims=numbers.operand_batching_dims,
-        start_indices_batching_dims=numbers.scatter_indices_batching_dims,
-        start_index_map=numbers.scatter_dims_to_operand_dims,
-    )  # fmt: skip
-    there = of_jax("gather", x, starts, dimension_numbers=reading, slice_sizes=sizes, mode=CLIP)
-    new = _body(c)([there], [updates])[0]
-    return of_jax("scatter", x, starts, new, dimension_numbers=numbers, mode=FILL)
-
-
-def _windows(starts: Any) -> int:
-    return int(np.prod(starts.static_shape[:-1], dtype="int64"))
+    body = _body(c)
+    unique = bool(c.get("unique_indices", otherwise=False))
+    return joined(x, starts, updates, numbers, lambda a, b: body([a], [b])[0], unique, FILL)
 
 
 @hlo("torch_index_select")
@@ -388,9 +239,8 @@ def _einsum(c: HloCall, *operands: Any) -> Any:
 
 @hlo("convolution")
 def _convolution(c: HloCall, x: Any, kernel: Any) -> Any:
-    """Sums of products of a kernel with windows: these are read by index arrays, and one product does the rest."""
-    (batch, feature, places), (out, within, own), (out_batch, out_feature, out_places) = _layout(c)
-    rank = len(places)
+    layout = _layout(c)
+    rank = len(layout[0][2])
     ones = [1] * rank
     window = c.get("window", otherwise={})
 
@@ -403,36 +253,7 @@ def _convolution(c: HloCall, x: Any, kernel: Any) -> Any:
     inner, spread = setting("lhs_dilate", "lhs_dilation", ones), setting("rhs_dilate", "rhs_dilation", ones)
     turned = np.broadcast_to(np.asarray(setting("reverse", "window_reversal", False), bool), (rank,))
     groups, batches = int(c.get("feature_group_count", otherwise=1)), int(c.get("batch_group_count", otherwise=1))
-    x, kernel = pt.transpose(x, (batch, feature, *places)), pt.transpose(kernel, (out, within, *own))
-    if turned.any():
-        kernel = kernel[(slice(None), slice(None), *(slice(None, None, -1) if t else slice(None) for t in turned))]
-    config = [(0, 0, 0), (0, 0, 0), *((int(a), int(b), n - 1) for (a, b), n in zip(padding, inner, strict=True))]
-    x = of_jax("pad", x, pt.zeros((), dtype=x.dtype), padding_config=config)
-    found: list[Any] = []
-    for axis in range(rank):
-        size, length = kernel.static_shape[2 + axis], x.static_shape[2 + axis]
-        count = max(0, (length - (size - 1) * spread[axis] - 1) // strides[axis] + 1)
-        own_places = np.arange(count)[:, None] * strides[axis] + np.arange(size) * spread[axis]
-        found.append(own_places.reshape([*([1] * 2 * axis), count, size, *([1] * 2 * (rank - 1 - axis))]))
-    patches = x[(slice(None), slice(None), *found)]  # batch, feature, then place and kernel place per axis
-    n, features = patches.static_shape[:2]
-    if batches > 1:  # the batch holds the groups
-        n, groups = n // batches, batches
-        patches = pt.moveaxis(pt.reshape(patches, (groups, n, *patches.static_shape[1:])), 0, 1)
-    else:
-        patches = pt.reshape(patches, (n, groups, features // groups, *patches.static_shape[2:]))
-    outs = kernel.static_shape[0]
-    kernel = pt.reshape(kernel, (groups, outs // groups, *kernel.static_shape[1:]))
-    letters = iter(string.ascii_lowercase)
-    b, g, f, o = (next(letters) for _ in range(4))
-    pairs = [(next(letters), next(letters)) for _ in range(rank)]
-    left = b + g + f + "".join(a + k for a, k in pairs)
-    made = pt.einsum(
-        f"{left},{g}{o}{f}{''.join(k for _, k in pairs)}->{b}{g}{o}{''.join(a for a, _ in pairs)}", patches, kernel
-    )
-    made = pt.reshape(made, (n, outs, *made.static_shape[3:]))
-    order = [out_batch, out_feature, *out_places]
-    return pt.transpose(made, tuple(order.index(i) for i in range(rank + 2)))
+    return convolved(x, kernel, layout, strides, padding, inner, spread, turned, groups, batches)
 
 
 def _layout(c: HloCall) -> list[tuple[int, int, list[int]]]:
@@ -469,11 +290,7 @@ def _batch_norm_training(c: HloCall, x: Any, scale: Any, offset: Any) -> Tensors
 
 @hlo("fft")
 def _fft(c: HloCall, x: Any) -> Any:
-    """Transforms along the last axes; inverse ones are divided by their length."""
-    kind, lengths = str(c.get("type", "fft_type")), c.ints("length", "fft_length")
-    axes = tuple(range(-len(lengths), 0))
-    transform = {"FFT": pt.fft.fftn, "IFFT": pt.fft.ifftn, "RFFT": pt.fft.rfftn, "IRFFT": pt.fft.irfftn}[kind]
-    return transform(x, tuple(lengths), axes)
+    return of_jax("fft", x, fft_type=str(c.get("type", "fft_type")), fft_lengths=c.ints("length", "fft_length"))
 
 
 # ---- factorisations

@@ -7,6 +7,7 @@ loops here.
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -184,13 +185,15 @@ def _exported(torch: Any, module: Any, examples: Sequence[Any], name: str) -> An
         module.train(False)
     given = tuple(_example(torch, x) for x in examples)
     try:
-        with _own_derivatives_refused(torch):
+        # What PyTorch says of its own code, as of names that it will drop, is not for users.
+        with warnings.catch_warnings(), _own_derivatives_refused(torch), _arguments_unchecked(torch):
+            warnings.simplefilter("ignore", FutureWarning)
             program = torch.export.export(module, given)
-        _check_derivatives(program, name)
-        table = torch.export.default_decompositions()
-        for kept in (torch.ops.aten.detach.default,):
-            table.pop(kept, None)
-        program = program.run_decompositions(table)
+            _check_derivatives(program, name)
+            table = torch.export.default_decompositions()
+            for kept in (torch.ops.aten.detach.default,):
+                table.pop(kept, None)
+            program = program.run_decompositions(table)
     except MissingRuleError:
         raise
     except _refusals() as error:
@@ -218,6 +221,18 @@ def _refusals() -> tuple[type[Exception], ...]:
         place = importlib.import_module(path)
         found += [getattr(place, name) for name in names if hasattr(place, name)]
     return tuple(found)
+
+
+@contextmanager
+def _arguments_unchecked(torch: Any) -> Iterator[None]:
+    """Inside, distributions of PyTorch do not check their arguments, which some versions cannot write down."""
+    kind = torch.distributions.Distribution
+    before = kind._validate_args
+    kind.set_default_validate_args(False)
+    try:
+        yield
+    finally:
+        kind.set_default_validate_args(before)
 
 
 @contextmanager

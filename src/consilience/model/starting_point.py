@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts, reference
+from consilience.backends.callback import FAILURES
 from consilience.backends.shapes import Lengths
 from consilience.distributions.densities import drawn, support_point
 from consilience.distributions.random_variable import RandomVariable
-from consilience.errors import DtypeError, InitialPointError, ModelError, ShapeError, SupportError
+from consilience.errors import ConsilienceError, DtypeError, InitialPointError, ModelError, ShapeError, SupportError
 from consilience.ir import Input, Node, constant, substitute, topological
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import without_sources
@@ -184,8 +185,13 @@ def _finite_position(
         # The first attempts keep the full noise; later ones shrink towards the base point.
         width = widest * (1.0 if attempt < max(1, attempts // 2) else 2.0 * (1 - attempt / attempts))
         position = base + width * moved * generator.uniform(-1.0, 1.0, density.dimension)
-        if _is_finite(density, position):
-            return position
+        try:
+            if _is_finite(density, position):
+                return position
+        except ConsilienceError:
+            raise
+        except Exception as error:  # of a user's function, which has density 0 there, as inside chains
+            FAILURES.append(error)
     if _is_finite(density, base):
         return base
     raise no_start(density, base)

@@ -217,8 +217,9 @@ class _Search:
         begins = self.linkage.positions[points]
         longest = np.full(len(points), max(FIRST_SCALES))
         ends = self.evaluations.ascend(begins, coordinates, longest, self.centre, most, POLISH_TOLERANCE)
-        for before, after in zip(points, self.linkage.add(ends.points, ends.logps), strict=True):
-            self.linkage.polished(before, int(after))
+        arrived = np.flatnonzero(np.isfinite(ends.logps))  # a function of the user's may fail at any call
+        for place, after in zip(arrived, self.linkage.add(ends.points, ends.logps), strict=True):
+            self.linkage.polished(points[place], int(after))
             self.look_at(int(after))
 
     def look_at(self, point: int) -> None:
