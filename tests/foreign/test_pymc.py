@@ -85,6 +85,16 @@ def test_densities_and_gradients_of_the_gallery_are_pymcs(name: str) -> None:
         compared(theirs, from_pymc(theirs), normalised=name in UP_TO_A_CONSTANT)
 
 
+def test_hierarchies_can_be_written_in_other_coordinates() -> None:
+    """The variables are like those of a model written here, whose transforms are the default ones."""
+    ours = from_pymc(MODELS["eight_schools_centred"](pymc))
+    other = pm.noncenter(ours, "theta")
+    assert [v.name for v in other.free_RVs] == ["mu", "tau", "theta_raw"]
+    at = {"mu": 2.0, "tau_log__": 1.5, "theta": np.linspace(-3, 9, 8)}
+    raw = {"mu": 2.0, "tau_log__": 1.5, "theta_raw": (at["theta"] - 2.0) / np.exp(1.5)}
+    assert other.compile_logp()(raw) == pytest.approx(ours.compile_logp()(at) + 8 * 1.5, rel=1e-12)
+
+
 @pytest.mark.skipif(OLD, reason="`LKJCorr` is a matrix of correlations in PyMC 5")
 def test_factors_of_correlations_have_pymcs_density_in_other_coordinates() -> None:
     """The unconstrained vector has another order here, so densities are compared on the variable's own scale."""

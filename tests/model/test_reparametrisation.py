@@ -167,6 +167,20 @@ def test_divergences_are_reported_with_the_variables_to_rewrite() -> None:
     assert "`theta` has a scale that is estimated, too: `pm.noncenter(model, ['theta'])`" in told[0]
 
 
+def test_a_transform_that_is_the_default_one_is_no_transform_of_its_own() -> None:
+    """A model that another program wrote names every transform."""
+    log = pm.distributions.transforms.log
+
+    def built(**named: Any) -> pm.Model:
+        with pm.Model() as model:
+            pm.HalfNormal("theta", pm.HalfNormal("tau", **named), shape=3, **named)
+        return model
+
+    own, named = (noncenter(model, "theta") for model in (built(), built(default_transform=log)))
+    at = {"tau_log__": 0.3, "theta_raw_log__": np.array([-1.0, 0.2, 2.0])}
+    assert named.compile_logp()(at) == own.compile_logp()(at)
+
+
 def test_what_has_no_other_coordinates_is_refused() -> None:
     with pm.Model() as model:
         a = pm.Gamma("a", 2, 1)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 SIGNIFICANT = 3.0  # standard errors of the mean rank
 MOST_NAMED = 2
+NARROW, WIDEST = 0.5, 0.4  # shares of the draws that tell a place: with nine in ten divergences, with half of them
 
 
 def describe(names: Sequence[str], draws: NDArray[np.float64], places: NDArray[np.float64]) -> str:
@@ -30,14 +31,18 @@ def describe(names: Sequence[str], draws: NDArray[np.float64], places: NDArray[n
     order = np.argsort(-np.abs(shift))[:MOST_NAMED]
     parts = []
     for i in order:
-        if abs(shift[i]) < SIGNIFICANT:
-            continue
-        if shift[i] < 0:
-            bound = float(np.quantile(ranks[i], 0.9))
-            parts.append(f"`{names[i]}` is small (nine in ten within its lowest {100 * bound:.0f} %)")
-        else:
-            bound = 1.0 - float(np.quantile(ranks[i], 0.1))
-            parts.append(f"`{names[i]}` is large (nine in ten within its highest {100 * bound:.0f} %)")
+        if abs(shift[i]) >= SIGNIFICANT:
+            side = ranks[i] if shift[i] < 0 else 1.0 - ranks[i]
+            parts += _words(names[i], *("small", "lowest") if shift[i] < 0 else ("large", "highest"), side)
     if not parts:
         return "They lie where the other draws lie; no single parameter tells where."
     return f"They sit where {' and '.join(parts)}."
+
+
+def _words(name: str, size: str, end: str, ranks: NDArray[np.float64]) -> list[str]:
+    """How near to an end of a coordinate they lie; nothing where that end is as wide as the whole."""
+    half, most = np.quantile(ranks, [0.5, 0.9])
+    if half > WIDEST:
+        return []
+    share, bound = ("nine in ten", most) if most <= NARROW else ("half of them", half)
+    return [f"`{name}` is {size} ({share} within its {end} {max(1.0, 100 * bound):.0f} %)"]

@@ -18,7 +18,7 @@ from consilience.backends.pickling import duplicate
 from consilience.distributions import context
 from consilience.distributions.random_variable import is_random, random_variables
 from consilience.distributions.transforms import Transform, default_transform, label
-from consilience.errors import DtypeError, ImputationWarning, ModelError, ShapeError
+from consilience.errors import DtypeError, ImputationWarning, MissingRuleError, ModelError, ShapeError
 from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_input
 from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import describe, name_of, set_name
@@ -313,7 +313,7 @@ class ModelVariables(metaclass=Declaring):
         """Take a random variable to be inferred, by its full name."""
         default = transform is context.DEFAULT
         chosen = default_transform(node) if default else transform
-        inside = default and node.dtype in FLOATS
+        inside = node.dtype in FLOATS and (default or _is_default(node, chosen))
         free = FreeVariable(full, node, chosen, initval, inside, value_variable(full, node, chosen))
         for owner in self.lineage():
             owner.free.append(free)
@@ -511,3 +511,11 @@ def _call(node: Node, name: str) -> None:
     """Name an expression that has no name; constants are common to all models and stay without."""
     if name_of(node) is None and constant_value(node) is None:
         set_name(node, name)
+
+
+def _is_default(node: Node, transform: Transform | None) -> bool:
+    """Whether a transform that was asked for is the one of the variable's support."""
+    try:
+        return transform == default_transform(node)
+    except MissingRuleError:  # no map is known; that is why one was given
+        return False
