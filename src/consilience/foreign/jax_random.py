@@ -67,6 +67,49 @@ def drawn(jax: Any, closed: Closed, equation: Any, operands: list[Any]) -> list[
     return closed(traced, operands)
 
 
+def gamma_drawn(jax: Any, closed: Closed, equation: Any, operands: list[Any]) -> list[Any]:
+    """Gamma draws by the rejection that JAX's primitive `random_gamma` stands for, or their logarithms.
+
+    Their derivative by the shape is that at a fixed quantile, as in JAX (Figurnov, Mohamed and Mnih 2018).
+    """
+    logarithms = equation.params["log_space"]
+    kind = equation.invars[0].aval.dtype
+
+    def function(key: Any, shape: Any) -> Any:
+        return equation.primitive.impl(jax.random.wrap_key_data(key, impl=kind), shape, log_space=logarithms)
+
+    def plain(key: Any, shape: Any) -> Any:
+        with jax.enable_x64(True):
+            known = [constant_value(x) for x in (key, shape)]
+            if all(v is not None for v in known):
+                return pt.constant(np.asarray(function(*map(jax.numpy.asarray, known))))
+            forms = [jax.ShapeDtypeStruct(tuple(x.static_shape), x.dtype) for x in (key, shape)]
+            traced = jax.make_jaxpr(function)(*forms)
+        return closed(traced, [key, shape])[0]
+
+    def forward(key: Any, shape: Any) -> Any:
+        draws = plain(key, shape)
+        return draws, (shape, draws)
+
+    def backward(values: Any, cotangent: Any) -> list[Any]:
+        shape, draws = values
+        if logarithms:
+            draws = pt.maximum(pt.exp(draws), float(np.finfo(draws.dtype).tiny))
+        slope = RULES["random_gamma_grad"](shape, draws, primitive="random_gamma_grad")
+        return [None, cotangent * (slope / draws if logarithms else slope)]
+
+    wrapped = pt.custom_vjp(plain)
+    wrapped.defvjp(forward, backward)
+    return [wrapped(*operands)]
+
+
+# Primitives that draw, or make keys, and what they give from (jax, closed, equation, operands).
+DRAWS: Final[dict[str, Callable[[Any, Closed, Any, list[Any]], list[Any]]]] = {
+    **dict.fromkeys(("random_seed", "random_split", "random_fold_in", "random_bits"), drawn),
+    "random_gamma": gamma_drawn,
+}
+
+
 @rule("random_wrap", "random_unwrap")
 def _same(key: Any, **_: Any) -> Any:
     """Words as keys, and keys as words."""

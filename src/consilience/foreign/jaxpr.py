@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from consilience.foreign import jax_bits as jax_bits  # fills the table
 from consilience.foreign import jax_indexing as jax_indexing  # fills the table
 from consilience.foreign import jax_windows as jax_windows  # fills the table
 from consilience.foreign.jax_primitives import RULES, rule
-from consilience.foreign.jax_random import drawn, moved, words
+from consilience.foreign.jax_random import DRAWS, moved, words
 from consilience.foreign.opaque import of_jax
 from consilience.ir import DTYPES, Node, constant_value
 from consilience.ir.side_tables import describe
@@ -31,6 +32,7 @@ from consilience.tensor.differentiation import undefined_grad
 Tensors = list[Any]
 _INSTEAD = " `opaque=True` calls JAX instead."
 _WITHIN_JAX = "at a line of JAX's own"  # until a call of it is met
+_HERE = os.path.dirname(__file__)
 _DRAWS = " Draw beforehand, and give it the draws as arguments."
 
 
@@ -134,10 +136,10 @@ def _constant(value: Any) -> Any:
             "a function with a derivative of its own (`custom_vjp`, `custom_jvp`) reads a value from around it; give "
             "that to it as an argument."
         )
-    dtype = str(getattr(value, "dtype", np.asarray(value).dtype))
-    if dtype.startswith("key"):
+    dtype = getattr(value, "dtype", np.asarray(value).dtype)
+    if str(dtype).startswith("key"):
         return pt.constant(np.asarray(_jax().random.key_data(value)))
-    return pt.constant(np.asarray(value))
+    return pt.constant(np.zeros(np.shape(value), bool) if dtype == _NO_TANGENT else np.asarray(value))
 
 
 def evaluated(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> Tensors:
@@ -146,7 +148,7 @@ def evaluated(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) ->
 
     def read(variable: Any) -> Any:
         if hasattr(variable, "val"):
-            return pt.constant(np.asarray(variable.val, variable.aval.dtype))
+            return _constant(np.asarray(variable.val, variable.aval.dtype))
         return known[variable]
 
     for equation in jaxpr.eqns:
@@ -158,19 +160,18 @@ def evaluated(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) ->
 
 def _equation(equation: Any, operands: Tensors) -> Tensors:
     name = equation.primitive.name
-    if name in ("random_seed", "random_split", "random_fold_in", "random_bits"):
-        return drawn(_jax(), closed, equation, operands)
-    own = RULES.get(name)
+    draw = DRAWS.get(name)
+    own = RULES.get(name) if draw is None else lambda *values, **_: draw(_jax(), closed, equation, list(values))
     if own is None:
         hint = _DRAWS if name.startswith(("random_", "rng_")) else _INSTEAD
         raise MissingRuleError(f"JAX's primitive `{name}` has no translation ({_where(equation)}).{hint}")
     for variable in equation.outvars:
-        dtype = str(getattr(variable.aval, "dtype", "float64"))
-        if dtype not in DTYPES and not words(variable.aval):
+        dtype = _dtype(variable.aval) if hasattr(variable.aval, "dtype") else "float64"
+        if dtype not in DTYPES:
             raise DtypeError(_unheld(f"a result of JAX's primitive `{name}` ({_where(equation)})", dtype))
     try:
         avals = [v.aval for v in equation.invars]
-        if name not in _INNER and any(map(words, avals)):
+        if draw is None and name not in _INNER and any(map(words, avals)):
             return moved(name, operands, avals, {**equation.params, "primitive": name})
         more = (
             {"equation": equation}
@@ -195,7 +196,7 @@ def _where(equation: Any) -> str:
     from jax._src import source_info_util
 
     line = source_info_util.summarize(equation.source_info)
-    return f"at {line}" if line else _WITHIN_JAX
+    return f"at {line}" if line and not line.startswith(_HERE) else _WITHIN_JAX
 
 
 def _as_declared(value: Any, aval: Any, equation: Any) -> Any:
@@ -212,8 +213,8 @@ def _as_declared(value: Any, aval: Any, equation: Any) -> Any:
 
 
 def _dtype(aval: Any) -> str:
-    """That of a tensor; words stand for keys."""
-    return "uint32" if words(aval) else str(aval.dtype)
+    """That of a tensor; words stand for keys, False for what has no derivative."""
+    return "uint32" if words(aval) else "bool" if aval.dtype == _NO_TANGENT else str(aval.dtype)
 
 
 def _listed(value: Any) -> Tensors:
@@ -293,13 +294,18 @@ def _pullback(equation: Any, smooth: Sequence[int]) -> Any:
                 own[place] = value
             return applied(*own)
 
-        _, back = jax.vjp(of_smooth, *(values[i] for i in smooth))
-        return back(list(cotangents))
+        found, back = jax.vjp(of_smooth, *(values[i] for i in smooth))
+        whole = [not jax.numpy.issubdtype(x.dtype, jax.numpy.inexact) for x in found]
+        none = [np.zeros(x.shape, jax.dtypes.float0) for x in found]
+        return back([n if w else c for w, n, c in zip(whole, none, cotangents, strict=True)])
 
     with jax.enable_x64(True):
         avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in (*equation.invars, *equation.outvars)]
         return jax.make_jaxpr(pulled)(*avals)
 
+
+# JAX's dtype of tangents and cotangents of whole numbers (`float0`), which hold nothing.
+_NO_TANGENT: Final = np.dtype([("float0", "V")])
 
 # Derivatives of the user's own call the function itself again, whose further derivatives are ours.
 _WITHIN_DERIVATIVE: ContextVar[bool] = ContextVar("within a derivative of JAX", default=False)
